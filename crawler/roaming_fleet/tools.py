@@ -14,7 +14,6 @@ from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.search import to_search_result
 from mkdocs_roaming.library.tools import (
-    MAX_HITS,
     MAX_IDS,
     ExpandResult,
     OutlineResult,
@@ -25,14 +24,13 @@ from mkdocs_roaming.library.tools import (
     UnknownSection,
     call_tool,
     expand_separately,
+    limit_results,
     parse_ids,
-    parse_int,
-    render,
 )
 from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
 from mkdocs_roaming.manifest.outline import OUTLINE_BUDGET
 from mkdocs_roaming.text.markdown import truncate_at_word
-from roaming_fleet.collection import Collection, OpenSite, RankedSite
+from roaming_fleet.collection import Collection, OpenSite, RankedSite, SiteHit
 from roaming_fleet.errors import SiteNotFoundError
 from roaming_fleet.namespaces import NAMESPACED_ID, SITE_KEY
 from roaming_fleet.records import SiteRecord
@@ -154,23 +152,13 @@ class StoreNavigator:
 
     def search_sections(self, query: str, limit: int = 5) -> SearchResults | ToolError:
         """Search the sites that a query is about, or the one that it names: `ruff: how are rules chosen?`."""
-        limit = parse_int(limit, 5, 1, MAX_HITS)
         try:
             found = self.collection.find(query, limit=limit)
             if not found and (named := self.collection.named_site(query)) and not self.collection.strip_site(query):
                 return ToolError(_NO_WORDS.format(named))
         except RoamingError as error:
             return self._to_tool_error(error)
-        results: list[SearchResult] = []
-        room = self.cap
-        for hit in found:
-            result = to_search_result(hit.library.sections, hit.hit, hit.score)
-            result = replace(result, breadcrumb=(site_label(hit.site), *result.breadcrumb))
-            room -= len(render(SearchResults("", (result,)))) + 1
-            if room < 0:
-                break
-            results.append(result)
-        return SearchResults(query[:_MAX_QUERY_CHARS], tuple(results))
+        return limit_results(query, map(_to_result, found), self.cap)
 
     def drop(self, ids: Iterable[str]) -> None:
         """Forget that sections were opened, so that they can be opened again."""
@@ -253,6 +241,11 @@ class StoreNavigator:
         return replace(found, sections=sections)
 
 
+def _to_result(hit: SiteHit) -> SearchResult:
+    result = to_search_result(hit.library.sections, hit.hit, hit.score)
+    return replace(result, breadcrumb=(site_label(hit.site), *result.breadcrumb))
+
+
 def site_label(site: RankedSite | OpenSite) -> str:
     """Return the key of a site and the day of its crawl, as they precede its contents in results."""
     return f"{site.key} (crawled {_format_day(site.entry.crawled)})"
@@ -307,4 +300,3 @@ _MAX_NESTED = 3
 _MAX_COMPARED = 5_000  # keys on either side: comparing all would take seconds
 _CONTINUATION_CHARS = 160
 _MAX_ID_CHARS = 120
-_MAX_QUERY_CHARS = 1_000

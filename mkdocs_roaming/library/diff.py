@@ -156,35 +156,32 @@ def _read_page(library: Library, page: PageEntry) -> bytes:
 
 def _diff_sections(before: Library, after: Library, predecessors: Mapping[str, str]) -> Iterator[Change]:
     matched = set(predecessors.values())
-    for ref in after.sections:
-        old = before.sections.get(predecessors[ref.id]) if ref.id in predecessors else None
+    for new in after.sections:
+        old = before.sections.get(predecessors.get(new.id, ""))
         if old is None:
-            yield Change("added", None, _locate(after, ref))
-        elif (kind := _classify(old, ref)) is not None:
-            yield Change(kind, _locate(before, old), _locate(after, ref), text=_is_text_changed(old, ref))
-    for ref in before.sections:
-        if ref.id not in matched:
-            yield Change("removed", _locate(before, ref), None)
+            yield Change("added", None, _locate(after, new))
+            continue
+        text = old.section.body != new.section.body
+        if kind := _classify(old, new, text=text):
+            yield Change(kind, _locate(before, old), _locate(after, new), text)
+    for old in before.sections:
+        if old.id not in matched:
+            yield Change("removed", _locate(before, old), None)
 
 
 def _diff_pages(before: Library, after: Library, predecessors: Mapping[str, str]) -> Iterator[Change]:
     paths = {page.path for page in after.manifest.pages}
     matched: set[str] = set()
     for page in after.manifest.pages:
-        own = SectionRef(page, 0)
-        old = before.sections.get_page(page.path) or _find_moved_page(before, predecessors.get(own.id), paths)
-        count = len(page.sections)
-        if old is None:
-            yield Change("added", None, _locate(after, own), sections=count)
+        new, count = SectionRef(page, 0), len(page.sections)
+        former = before.sections.get_page(page.path) or _find_moved_page(before, predecessors.get(new.id), paths)
+        if former is None:
+            yield Change("added", None, _locate(after, new), sections=count)
             continue
-        matched.add(old.path)
-        changed = _page_texts(old) != _page_texts(page)
-        if old.path != page.path:
-            kind: ChangeKind | None = "moved"
-        else:
-            kind = "renamed" if old.title != page.title else "changed" if changed else None
-        if kind:
-            yield Change(kind, _locate(before, SectionRef(old, 0)), _locate(after, own), text=changed, sections=count)
+        matched.add(former.path)
+        old, text = SectionRef(former, 0), _page_texts(former) != _page_texts(page)
+        if kind := _classify(old, new, text=text):
+            yield Change(kind, _locate(before, old), _locate(after, new), text, count)
     for page in before.manifest.pages:
         if page.path not in matched:
             yield Change("removed", _locate(before, SectionRef(page, 0)), None, sections=len(page.sections))
@@ -201,16 +198,12 @@ def _page_texts(page: PageEntry) -> list[tuple[str, str]]:
     return [(section.title, section.body) for section in page.sections]
 
 
-def _classify(old: SectionRef, new: SectionRef) -> ChangeKind | None:
+def _classify(old: SectionRef, new: SectionRef, *, text: bool) -> ChangeKind | None:
     if old.page.path != new.page.path:
         return "moved"
     if old.section.title != new.section.title:
         return "renamed"
-    return "changed" if _is_text_changed(old, new) else None
-
-
-def _is_text_changed(old: SectionRef, new: SectionRef) -> bool:
-    return old.section.body != new.section.body
+    return "changed" if text else None
 
 
 def _locate(library: Library, ref: SectionRef) -> SectionLocation:

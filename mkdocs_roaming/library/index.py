@@ -189,9 +189,8 @@ def merge_matches(matches: Sequence[tuple[PostingMatches, float]]) -> PostingMat
 
 
 def _highest(matches: Sequence[tuple[array[int], array[float], float]]) -> dict[int, float]:
-    numbers, scores, weight = matches[0]
-    highest = dict(zip(numbers, scores if weight == 1.0 else [weight * score for score in scores], strict=True))
-    for numbers, scores, weight in matches[1:]:
+    highest: dict[int, float] = {}
+    for numbers, scores, weight in matches:
         for number, score in zip(numbers, scores, strict=True):
             if weight * score > highest.get(number, -1.0):
                 highest[number] = weight * score

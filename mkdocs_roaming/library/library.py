@@ -32,7 +32,6 @@ T = TypeVar("T")
 PAGE_CACHE_BYTES = 96 * 2**20
 """Default size of a library's page cache."""
 
-_MAX_MEMOIZED = 64
 _MAX_SINGLE_REQUESTS = 4
 """Up to this number, pages are fetched one by one instead of as llms-full.txt."""
 _PARALLEL_REQUESTS = 6
@@ -110,7 +109,7 @@ class Library:
         self._update_lock = threading.Lock()
         self._mismatches: dict[str, float] = {}
         self._search: Search | None = None
-        self._memoized: OrderedDict[Hashable, object] = OrderedDict()
+        self._memoized: dict[Hashable, object] = {}
         self._update: tuple[float, SectionIndex | None] = (float("-inf"), None)
 
     @property
@@ -243,16 +242,9 @@ class Library:
 
     def memoize(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return a value that depends on the library and `key` only; `make` computes it once."""
-        with self._lock:
-            if key in self._memoized:
-                self._memoized.move_to_end(key)
-                return cast(T, self._memoized[key])
-        value = make()
-        with self._lock:
-            self._memoized[key] = value
-            if len(self._memoized) > _MAX_MEMOIZED:
-                self._memoized.popitem(last=False)
-        return value
+        if key not in self._memoized:
+            self._memoized[key] = make()
+        return cast(T, self._memoized[key])
 
     def _load_llms_full(self, pages: list[PageEntry]) -> list[PageEntry]:
         """Load pages from llms-full.txt; return those that it does not contain as the manifest says."""

@@ -11,18 +11,16 @@ from mkdocs_roaming.errors import LibraryError, UsageError
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Search, to_search_result
 from mkdocs_roaming.library.tools import (
-    MAX_HITS,
     MAX_IDS,
     ExpandResult,
     OutlineResult,
-    SearchResult,
     SearchResults,
     ToolError,
     ToolOutput,
     UnknownSection,
     call_tool,
+    limit_results,
     parse_ids,
-    parse_int,
     render,
 )
 from mkdocs_roaming.manifest.expand import (
@@ -45,7 +43,6 @@ _SEPARATOR_CHARS = 8
 _FRAME_CHARS = 64
 _MAX_NEAREST = 3
 _MAX_HINT_PAGES = 10
-_MAX_QUERY_CHARS = 1_000
 _MAX_ADDRESS_CHARS = 2_000
 _ID = re.compile(r"(?<![0-9A-Za-z])[0-9a-fA-F]{8}(?![0-9A-Za-z])")
 
@@ -176,16 +173,8 @@ class Navigator:
 
     def search_sections(self, query: str, limit: int = 5) -> SearchResults | ToolError:
         """Search the full text."""
-        limit = parse_int(limit, 5, 1, MAX_HITS)
-        results: list[SearchResult] = []
-        room = self.cap
-        for hit in self.search.find(query, limit=limit):
-            result = to_search_result(self.sections, hit)
-            room -= len(render(SearchResults("", (result,)))) + 1
-            if room < 0:
-                break
-            results.append(result)
-        return SearchResults(query[:_MAX_QUERY_CHARS], tuple(results), self.search.words_only(query))
+        results = [to_search_result(self.sections, hit) for hit in self.search.find(query, limit=limit)]
+        return limit_results(query, results, self.cap, words_only=self.search.words_only(query))
 
     def drop(self, ids: Iterable[str]) -> None:
         """Forget that sections are open: they may be opened again, and may still be cited."""
@@ -239,21 +228,18 @@ class Navigator:
         bare_id = id_.removesuffix("+").strip().lower()
         group = self.sections.get_group(bare_id)
         if group is not None:
-            pages = [self._list_page(entry.page) for entry in iter_nav(group.children) if entry.page is not None]
+            pages = [self.sections.get(entry.id) for entry in iter_nav(group.children) if entry.page and entry.id]
             reason = f"a group of pages: read_outline({bare_id}) shows it"
-            return UnknownSection(bare_id, tuple(filter(None, pages[:_MAX_NEAREST])), reason)
+            return UnknownSection(bare_id, self._list_sections(pages[:_MAX_NEAREST]), reason)
         if re.fullmatch(r"(?:[a-z0-9._-]{1,100}:)?[0-9a-f]{4,12}", bare_id):
             similar = get_close_matches(bare_id, [section.id for section in self.sections], _MAX_NEAREST, 0.6)
             nearest = [self.sections.get(each) for each in similar]
         else:
             nearest = [hit.section for hit in self.search.find(id_, limit=_MAX_NEAREST)]
-        return UnknownSection(
-            _shorten_id(id_), tuple(list_section(self.sections, section) for section in nearest if section)
-        )
+        return UnknownSection(_shorten_id(id_), self._list_sections(nearest))
 
-    def _list_page(self, path: str) -> ListedSection | None:
-        page = self.sections.get_page(path)
-        return list_section(self.sections, SectionRef(page, 0)) if page else None
+    def _list_sections(self, sections: Iterable[SectionRef | None]) -> tuple[ListedSection, ...]:
+        return tuple(list_section(self.sections, section) for section in sections if section)
 
     # Open sections
 

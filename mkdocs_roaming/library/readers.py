@@ -6,6 +6,7 @@ Paths come from the manifest, which may be somebody else's: each is validated be
 from __future__ import annotations
 
 import hashlib
+import os.path
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -280,16 +281,10 @@ def _site_url(page_urls: Sequence[str | None], url: str) -> str:
     """Return the folder that the pages' addresses share, or else the folder of the text's own address."""
     urls = [each for each in page_urls if each]
     if len(urls) > 1 and len({urlsplit(each)[:2] for each in urls}) == 1:
-        shared = parent_url(_common_prefix(urls))
+        shared = parent_url(os.path.commonprefix(urls))  # noqa: RUF071 -- parent_url cuts at a slash
         if urlsplit(shared).netloc:
             return shared
     return parent_url(urls[0] if urls else url) if urls or url else ""
-
-
-def _common_prefix(texts: Sequence[str]) -> str:
-    first, last = min(texts), max(texts)
-    length = next((at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first))
-    return first[:length]
 
 
 def _unique_paths(pages: Sequence[_MarkdownPage], site_url: str) -> list[str]:

@@ -299,29 +299,25 @@ def _best_score(sections: SectionIndex, id_: str, scores: Mapping[str, float]) -
 Readings = tuple[tuple[str, ...], ...]
 """The alternative readings of a word, each a sequence of terms."""
 
-_Node = tuple[int, int, int]
-"""A position in a question: the numbers of a word, of its reading, and of the next term; (n, 0, 0) is before word n."""
+_Position = tuple[int, tuple[str, ...]]
+"""The number of a word in a question, and the terms that remain of it: none before the word begins."""
 
 
 class PhraseMatcher:
     """Finds phrases in a question: the same words next to each other, in any case and inflection.
 
-    The question is parsed once, into a graph whose edges are terms. A word is its stem, its full form, or the parts of
-    an identifier (`ServerTimeouts` is `server` + `timeout`, too), a script without spaces its characters.
+    A word is its stem, its full form, or the parts of an identifier (`ServerTimeouts` is `server` + `timeout`, too), a
+    script without spaces its characters. Phrases may begin and end within an identifier.
     """
 
     def __init__(self, question: str, language: str) -> None:
         self._language = language
-        self._words: list[tuple[str, bool]] = []
-        self._edges: dict[str, dict[_Node, list[_Node]]] = {}  # for each term and start, the ends
-        for number, (text, readings, is_joined) in enumerate(_split_units(question[:_MAX_QUESTION_CHARS], language)):
-            self._words.append((text, is_joined))
-            for at, reading in enumerate(readings):
-                inner = [(number, at, position) for position in range(1, len(reading))]
-                for start, term, end in zip(
-                    [(number, 0, 0), *inner], reading, [*inner, (number + 1, 0, 0)], strict=True
-                ):
-                    self._edges.setdefault(term, {}).setdefault(start, []).append(end)
+        self._words = list(_split_units(question[:_MAX_QUESTION_CHARS], language))
+        self._starts: dict[str, list[_Position]] = {}  # for each term, where it is next
+        for number, (_, readings, _) in enumerate(self._words):
+            for reading in readings:
+                for at, term in enumerate(reading):
+                    self._starts.setdefault(term, []).append((number, reading[at:] if at else ()))
 
     def find(self, phrase: str) -> str | None:
         """Return the question's words that match a phrase, or None.
@@ -331,32 +327,35 @@ class PhraseMatcher:
         units = _parse_phrase(phrase, self._language)
         if not units:
             return None
-        starts = {start for reading in units[0] for start in self._edges.get(reading[0], ())}
-        for start in sorted(starts):
+        matches: list[tuple[int, int]] = []
+        for start in {start for reading in units[0] for start in self._starts.get(reading[0], ())}:
             ends = {start}
             for readings in units:
-                ends = {end for node in ends for reading in readings for end in self._follow(node, reading)}
-            if ends:
-                last = min(word if position == 0 else word + 1 for word, _, position in ends)
-                return self._join_words(start[0], last)
-        return None
+                ends = {end for position in ends for terms in readings for end in self._follow(position, terms)}
+            matches += [(start[0], number + bool(rest)) for number, rest in ends]
+        return self._join_words(*min(matches)) if matches else None
 
     def find_words(self, phrase: str) -> tuple[str, ...]:
         """Return the question's words that match single words of a phrase, without stop words."""
         words = (word.text for word in parse_words(phrase, self._language) if any(word.runs) and not word.stop)
         return tuple(dict.fromkeys(filter(None, map(self.find, words))))
 
-    def _follow(self, start: _Node, reading: tuple[str, ...]) -> set[_Node]:
-        nodes = {start}
-        for term in reading:
-            edges = self._edges.get(term, {})
-            nodes = {end for node in nodes for end in edges.get(node, ())}
-        return nodes
+    def _follow(self, position: _Position, terms: tuple[str, ...]) -> Iterator[_Position]:
+        """Yield the positions after some terms."""
+        if not terms:
+            yield position
+            return
+        number, rest = position
+        readings = (rest,) if rest else self._words[number][1] if number < len(self._words) else ()
+        for reading in readings:
+            if reading[0] == terms[0]:
+                after = (number, reading[1:]) if len(reading) > 1 else (number + 1, ())
+                yield from self._follow(after, terms[1:])
 
     def _join_words(self, first: int, last: int) -> str:
         """Return words of the question as they were written."""
         joined = ""
-        for text, is_joined in self._words[first:last]:
+        for text, _, is_joined in self._words[first:last]:
             joined += text if is_joined or not joined else f" {text}"
         return joined
 

@@ -268,9 +268,6 @@ def _sum_scores(matches: Iterable[PostingMatches], page_count: int) -> tuple[dic
     for match in matches:
         for page, score in zip(match.groups, match.group_scores, strict=True):
             page_scores[page] += score
-        if not scores:
-            scores = dict(zip(match.rows, match.scores, strict=True))
-            continue
         for row, score in zip(match.rows, match.scores, strict=True):
             scores[row] = scores.get(row, 0.0) + score
     return scores, page_scores

@@ -312,13 +312,8 @@ def _open_redirected(root: str, url: str) -> Library:
     if target != root:
         with suppress(MissingFileError, _HtmlManifestError):
             return _open_manifest_url(target + MANIFEST_PATH)
-    try:
-        has_llms_txt = not _is_html(reader.get(root + "llms.txt", MAX_MARKDOWN_BYTES).body)
-    except LibraryError:
-        has_llms_txt = False
-    found = "has an llms.txt but " if has_llms_txt else ""
     hint = f"crawl it with `roaming crawl {root} -o DIR`"
-    raise ManifestNotFoundError(f"{root}: {found}publishes no {MANIFEST_PATH}; {hint}")
+    raise ManifestNotFoundError(f"{root}: publishes no {MANIFEST_PATH}; {hint}")
 
 
 # Markdown

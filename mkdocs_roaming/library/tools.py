@@ -19,6 +19,7 @@ MAX_IDS = 8
 MAX_HITS = 10
 
 _MAX_ARGUMENTS = 64
+_MAX_QUERY_CHARS = 1_000
 _MAX_ARGUMENT_CHARS = 2_000
 _MAX_DEPTH = 3
 _MAX_ID_CHARS = 120
@@ -192,6 +193,17 @@ def render(result: ToolOutput) -> str:
             return _render_sections(result)
 
 
+def limit_results(query: str, results: Iterable[SearchResult], cap: int, *, words_only: bool = False) -> SearchResults:
+    """Return the first results that fit into `cap` characters when they are rendered."""
+    fitting: list[SearchResult] = []
+    for result in results:
+        cap -= len(render(SearchResults("", (result,)))) + 1
+        if cap < 0:
+            break
+        fitting.append(result)
+    return SearchResults(query[:_MAX_QUERY_CHARS], tuple(fitting), words_only)
+
+
 def _render_hits(results: SearchResults) -> str:
     if not results.hits:
         return "Nothing found. Try other words, or read_outline.\n"
@@ -228,7 +240,7 @@ def parse_tool_name(name: object) -> str | None:
 
 def parse_arguments(arguments: object, default_name: str) -> Mapping[str, object]:
     """Return arguments by name; a value that is no mapping becomes the argument `default_name`."""
-    if isinstance(arguments, (str, bytes)):
+    if isinstance(arguments, str):
         try:
             decoded = json.loads(arguments)
         except (ValueError, RecursionError):
@@ -269,8 +281,6 @@ def parse_int(value: object, default: int, minimum: int, maximum: int) -> int:
 
 
 def _iter_ids(value: object, depth: int) -> Iterator[str]:
-    if isinstance(value, bytes):
-        value = value[:_MAX_ARGUMENT_CHARS].decode("utf-8", "replace")
     if isinstance(value, str):
         for part in re.split(r"[,;\n]", value[:_MAX_ARGUMENT_CHARS]):
             text = part.strip(" \t\r\n\"'`[](){}<>")

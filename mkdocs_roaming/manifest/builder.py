@@ -333,25 +333,23 @@ _NewSections = dict[str, tuple[PageEntry, SectionEntry, bytes]]
 def _match_by_digest(gone: _GoneSections, new: _NewSections) -> dict[str, str]:
     """Match sections whose slice, or whose text below the heading, is the same."""
     successors: dict[str, str] = {}
-    taken: set[str] = set()
     for key in ("digest", "body"):
-        old_counts = Counter(getattr(section, key) for id_, (_, section) in gone.items() if id_ not in successors)
-        new_counts = Counter(getattr(section, key) for id_, (_, section, _text) in new.items() if id_ not in taken)
-        by_digest = {getattr(section, key): id_ for id_, (_, section, _text) in new.items() if id_ not in taken}
-        for id_, (page, section) in gone.items():
-            digest = getattr(section, key)
-            if id_ in successors or not digest or digest not in by_digest:
-                continue
-            on_same_page = [
-                other
-                for other, (other_page, entry, _) in new.items()
-                if getattr(entry, key) == digest and other_page.path == page.path
-            ]
-            if old_counts[digest] == new_counts[digest] == 1:
-                successors[id_] = by_digest[digest]
-            elif len(on_same_page) == 1:  # the text is repeated on other pages
-                successors[id_] = on_same_page[0]
-            taken.update(successors.values())
+        taken = set(successors.values())
+        old_ids: dict[str, list[str]] = {}
+        for id_, (_, section) in gone.items():
+            if id_ not in successors and getattr(section, key):
+                old_ids.setdefault(getattr(section, key), []).append(id_)
+        new_ids: dict[str, list[str]] = {}
+        for id_, (_, section, _text) in new.items():
+            if id_ not in taken:
+                new_ids.setdefault(getattr(section, key), []).append(id_)
+        for digest, ids in old_ids.items():
+            for id_ in ids:
+                candidates = new_ids.get(digest, [])
+                if len(candidates) > 1 or len(ids) > 1:  # the text is repeated, perhaps on other pages
+                    candidates = [other for other in candidates if new[other][0].path == gone[id_][0].path]
+                if len(candidates) == 1:
+                    successors[id_] = candidates[0]
     return successors
 
 

@@ -327,25 +327,18 @@ def _split_runs(lines: Sequence[_Line], max_weight: float) -> list[tuple[_Line, 
     A run is opened as its first line and that line's later siblings, so a line of a lower level ends it.
     """
     runs: list[tuple[_Line, int, int]] = []
-
-    def add(line: _Line, count: int, weight: int, *, may_start: bool) -> bool:
+    pending = list(reversed(lines))
+    while pending:
+        line = pending.pop()
+        count, weight = 1 + line.inside, line.weight
+        if weight > max_weight and line.children:
+            count, weight = 1, line.cost
+            pending += reversed(line.children)
         if runs and runs[-1][0].level <= line.level and runs[-1][2] + weight <= max_weight:
             first, run_count, run_weight = runs[-1]
             runs[-1] = (first, run_count + count, run_weight + weight)
-            return True
-        if may_start:
+        else:
             runs.append((line, count, weight))
-        return may_start
-
-    def visit(line: _Line) -> None:
-        fits = line.weight <= max_weight or not line.children
-        if not add(line, 1 + line.inside, line.weight, may_start=fits):
-            add(line, 1, line.cost, may_start=True)
-            for child in line.children:
-                visit(child)
-
-    for line in lines:
-        visit(line)
     return [(first, count) for first, count, _ in runs]
 
 

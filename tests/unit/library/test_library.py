@@ -217,7 +217,7 @@ def test_open_library_with_broken_site_raises_error_with_reason(
     server.replies["/indexed/"] = reply(b"<!doctype html><p>Docs", headers={"Content-Type": "text/html"})
     said = open_error(server.url + "indexed/")
     assert said.startswith("ManifestNotFoundError: ")
-    assert "has an llms.txt but publishes no roaming/manifest.json" in said
+    assert "publishes no roaming/manifest.json" in said
     assert f"crawl it with `roaming crawl {server.url}indexed/ -o DIR`" in said
     assert open_error(server.url + "indexed/llms.txt") == said
     for path in ("/app/", "/app/roaming/manifest.json", "/app/llms.txt"):
