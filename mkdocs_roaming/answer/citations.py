@@ -8,8 +8,7 @@ text below it; and a list with blank lines between its items.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 from mkdocs_roaming.answer.conversation import Conversation
 from mkdocs_roaming.answer.events import CitationDropped, Event, SectionCited, TextReleased, TextWithheld
@@ -36,50 +35,40 @@ _HEADING = re.compile(r"\A\s{0,3}#{1,6}\s[^\n]*\Z")
 _LOOKAHEAD_CHARS = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Released:
-    """Text for the reader, and the ids of the sections that it cites, in order."""
-
-    text: str
-    cited: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Dropped:
-    """A citation that was removed."""
-
-    id: str
-
-
-@dataclass(frozen=True, slots=True)
-class Withheld:
-    """A paragraph without a valid citation."""
-
-    text: str
-
-
-GateResult = Released | Dropped | Withheld
-
-
-class CitationGate:
-    """Holds the text of an answer back until a citation supports it.
+class AnswerText:
+    """The text of one answer: paragraphs are held back until a citation supports them.
 
     Attributes:
+        released: The paragraphs that the reader has.
+        withheld: The paragraphs without a valid citation, known at the end.
+        dropped: The removed citations, as the model wrote them.
         gap: Whether the model cited `[^none]`: the documentation does not answer the whole question.
-        released: Whether any text was released.
     """
 
-    def __init__(self, resolve: Callable[[str], str | None]) -> None:
-        """Create a gate; `resolve` returns the id of a section that may be cited, None for any other name."""
+    def __init__(self, conversation: Conversation) -> None:
+        """Start an answer in a conversation, which knows the sections that may be cited."""
+        self.released: list[str] = []
+        self.withheld: list[str] = []
+        self.dropped: list[str] = []
         self.gap = False
-        self.released = False
-        self._resolve = resolve
+        self._conversation = conversation
+        self._cited: set[str] = set()
         self._buffer = ""  # may end within a paragraph
         self._uncited = ""  # the last paragraph, if it has no citation
-        self._withheld: list[Withheld] = []
+        self._held_back: list[str] = []
 
-    def feed(self, text: str) -> Iterator[GateResult]:
-        """Add text; yield the results for the paragraphs that it completes."""
+    @property
+    def text(self) -> str:
+        """The released text."""
+        return "\n\n".join(self.released)
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether the documentation does not answer the whole question, or a paragraph was withheld."""
+        return self.gap or bool(self.withheld)
+
+    def feed(self, text: str) -> Iterator[Event]:
+        """Add text of the model; yield the events of the paragraphs that it completes."""
         self._buffer = _LINE_END.sub("\n", self._buffer + text)
         yield from self._process_buffer(is_end=False)
 
@@ -90,45 +79,53 @@ class CitationGate:
         after_block = _FENCE_END.search(body) or body.rpartition("\n")[2].lstrip().startswith("|")
         self._buffer = body + ("\n\n" if after_block else "") + f"[^{id_}]" + gap
 
-    def end(self) -> Iterator[GateResult]:
-        """End the answer; yield the results for the rest, the withheld paragraphs last."""
+    def end(self) -> Iterator[Event]:
+        """End the answer; yield the events of the rest, the withheld paragraphs last."""
         self._buffer = self._buffer.replace("\r", "\n")
         yield from self._process_buffer(is_end=True)
-        self._withhold()
-        yield from self._withheld
-        self._buffer, self._withheld = "", []
+        self._hold_back()
+        self.withheld = self._held_back
+        yield from (TextWithheld(len(text)) for text in self.withheld)
 
     def discard(self) -> None:
         """Discard the text that is not released: the model called tools, so this was not the answer."""
         self._buffer = self._uncited = ""
-        self._withheld, self.gap = [], False
+        self._held_back, self.gap = [], False
 
-    def _process_buffer(self, *, is_end: bool) -> Iterator[GateResult]:
+    def _process_buffer(self, *, is_end: bool) -> Iterator[Event]:
         *paragraphs, self._buffer = _split_paragraphs(self._buffer, is_end=is_end)
         if is_end:
             paragraphs.append(self._buffer)
         for paragraph in paragraphs:
             yield from self._process_paragraph(paragraph)
 
-    def _process_paragraph(self, paragraph: str) -> Iterator[GateResult]:
+    def _process_paragraph(self, paragraph: str) -> Iterator[Event]:
         text, cited, dropped = self._clean(paragraph)
-        yield from map(Dropped, dropped)
+        self.dropped += dropped
+        yield from map(CitationDropped, dropped)
         if not _WORD.search(_CITATION.sub("", text)):
             if not (cited and self._uncited):
                 return  # only citations
             text, self._uncited = f"{self._uncited} {text}", ""
         if not cited:
-            self._withhold()
+            self._hold_back()
             self._uncited = text
             return
-        pieces = [piece for piece in (self._uncited, text) if piece]
+        yield from self._release("\n\n".join(filter(None, [self._uncited, text])), cited)
         self._uncited = ""
-        yield Released(("\n\n" if self.released else "") + "\n\n".join(pieces), tuple(dict.fromkeys(cited)))
-        self.released = True
 
-    def _withhold(self) -> None:
+    def _release(self, text: str, cited: list[str]) -> Iterator[Event]:
+        yield TextReleased(f"\n\n{text}" if self.released else text)
+        self.released.append(text)
+        self._conversation.mark_cited(cited)
+        for id_ in cited:
+            if id_ not in self._cited:
+                self._cited.add(id_)
+                yield SectionCited(self._conversation.make_reference(id_))
+
+    def _hold_back(self) -> None:
         if self._uncited:
-            self._withheld.append(Withheld(self._uncited))
+            self._held_back.append(self._uncited)
         self._uncited = ""
 
     def _clean(self, paragraph: str) -> tuple[str, list[str], list[str]]:
@@ -142,7 +139,7 @@ class CitationGate:
             if match["code"] is not None:
                 return match["code"]
             if match["bare"] is not None:
-                if not self._resolve(match["bare"]):
+                if not self._conversation.resolve_citation(match["bare"]):
                     return match[0]
                 names = [match["bare"]]
             else:
@@ -151,7 +148,7 @@ class CitationGate:
             for name in names:
                 if name.lower() == NO_SOURCE:
                     self.gap = True
-                elif (id_ := self._resolve(name)) is None:
+                elif (id_ := self._conversation.resolve_citation(name)) is None:
                     dropped.append(name)
                 elif id_ not in valid:
                     valid.append(id_)
@@ -159,7 +156,7 @@ class CitationGate:
             return (match["space"] or "" if valid else "") + "".join(f"[^{id_}]" for id_ in valid)
 
         def drop_invalid(match: re.Match[str]) -> str:
-            if self._resolve(match["id"]) is not None:
+            if self._conversation.resolve_citation(match["id"]) is not None:
                 return match[0]
             dropped.append(match["id"])
             return ""
@@ -206,64 +203,3 @@ def _is_in_fence(text: str) -> bool:
         elif mark[0] == opening[0] and len(mark) >= len(opening) and not match["info"].strip():
             opening = ""
     return bool(opening)
-
-
-class AnswerText:
-    """The text of one answer as it reaches the reader, as events and as counts.
-
-    Attributes:
-        dropped: Number of removed citations.
-        withheld: Number of withheld paragraphs.
-    """
-
-    def __init__(self, conversation: Conversation) -> None:
-        """Start an answer in a conversation, which knows the sections that may be cited."""
-        self.dropped = self.withheld = 0
-        self._conversation = conversation
-        self._gate = CitationGate(conversation.resolve_citation)
-        self._cited: set[str] = set()
-        self._text: list[str] = []
-
-    @property
-    def text(self) -> str:
-        """The released text."""
-        return "".join(self._text)
-
-    @property
-    def is_partial(self) -> bool:
-        """Whether the documentation does not answer the whole question, or a paragraph was withheld."""
-        return self._gate.gap or self.withheld > 0
-
-    def feed(self, text: str) -> Iterator[Event]:
-        """Add text of the model."""
-        yield from self._make_events(self._gate.feed(text))
-
-    def cite(self, id_: str) -> None:
-        """Add a native citation for the text so far."""
-        self._gate.cite(id_)
-
-    def discard(self) -> None:
-        """Discard the text that is not released: the model called tools, so this was not the answer."""
-        self._gate.discard()
-
-    def end(self) -> Iterator[Event]:
-        """End the answer: uncited paragraphs are withheld."""
-        yield from self._make_events(self._gate.end())
-
-    def _make_events(self, results: Iterator[GateResult]) -> Iterator[Event]:
-        for result in results:
-            match result:
-                case Dropped():
-                    self.dropped += 1
-                    yield CitationDropped(result.id)
-                case Withheld():
-                    self.withheld += 1
-                    yield TextWithheld(len(result.text))
-                case Released():
-                    self._text.append(result.text)
-                    yield TextReleased(result.text)
-                    self._conversation.mark_cited(result.cited)
-                    for id_ in result.cited:
-                        if id_ not in self._cited:
-                            self._cited.add(id_)
-                            yield SectionCited(self._conversation.make_reference(id_))

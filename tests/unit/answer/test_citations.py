@@ -1,4 +1,4 @@
-"""The citation gate: which text is released, and when."""
+"""The text of an answer: which paragraphs are released, and when."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mkdocs_roaming.answer.citations import CitationGate, Dropped, GateResult, Released, Withheld
+from mkdocs_roaming.answer.citations import AnswerText
+from mkdocs_roaming.answer.conversation import Conversation
+from mkdocs_roaming.answer.events import CitationDropped, Reference, SectionCited, TextReleased, TextWithheld
 
 CASES = sorted((Path(__file__).parents[2] / "golden" / "citations").glob("*.txt"))
 OPENED = {"aaaaaaaa", "bbbbbbbb"}
 
 
 @dataclass(frozen=True)
-class GateOutput:
-    """The results of a gate for a complete text."""
+class Output:
+    """A complete text, as it is released."""
 
     text: str
     withheld: list[str]
@@ -27,22 +29,33 @@ class GateOutput:
     gap: bool
 
 
-def resolve(name: str) -> str | None:
-    return name.lower() if name.lower() in OPENED else None
+class OpenSections(Conversation):
+    """A conversation in which the sections of `OPENED` are open."""
+
+    def __init__(self) -> None:
+        """Need no navigator."""
+
+    def resolve_citation(self, name: str) -> str | None:
+        return name.lower() if name.lower() in OPENED else None
+
+    def mark_cited(self, ids: Iterable[str]) -> None:
+        assert set() < {*ids} <= OPENED
+
+    def make_reference(self, id_: str) -> Reference:
+        return Reference(id_, "", (), "")
 
 
-def run_gate(texts: Iterable[str]) -> GateOutput:
-    gate = CitationGate(resolve)
-    results: list[GateResult] = []
-    for text in texts:
-        results += gate.feed(text)
-    results += gate.end()
-    return GateOutput(
-        "".join(result.text for result in results if isinstance(result, Released)),
-        [result.text for result in results if isinstance(result, Withheld)],
-        [result.id for result in results if isinstance(result, Dropped)],
-        gate.gap,
-    )
+def release(texts: Iterable[str]) -> Output:
+    answer = AnswerText(OpenSections())
+    events = [event for text in texts for event in answer.feed(text)]
+    events += answer.end()
+    text = "".join(event.text for event in events if isinstance(event, TextReleased))
+    assert text == answer.text
+    assert answer.is_partial == bool(answer.gap or answer.withheld)
+    lengths = [event.characters for event in events if isinstance(event, TextWithheld)]
+    assert lengths == [len(paragraph) for paragraph in answer.withheld]
+    assert [event.id for event in events if isinstance(event, CitationDropped)] == answer.dropped
+    return Output(text, answer.withheld, answer.dropped, answer.gap)
 
 
 def parts(case: Path) -> Iterator[tuple[str, str]]:
@@ -52,11 +65,11 @@ def parts(case: Path) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
 @pytest.mark.parametrize("size", [1, 3, 10_000])
-def test_gate_releases_cited_paragraphs_for_any_chunk_size(case: Path, size: int) -> None:
+def test_answer_text_releases_cited_paragraphs_for_any_chunk_size(case: Path, size: int) -> None:
     expected = dict(parts(case))
     model = expected["model"]
-    output = run_gate(model[at : at + size] for at in range(0, len(model), size))
-    assert output == GateOutput(
+    output = release(model[at : at + size] for at in range(0, len(model), size))
+    assert output == Output(
         expected["reader"].strip("\n"),
         [text.strip("\n") for text in expected.get("withheld", "").split("\n---\n") if text.strip()],
         expected.get("dropped", "").split(),
@@ -64,10 +77,13 @@ def test_gate_releases_cited_paragraphs_for_any_chunk_size(case: Path, size: int
     )
 
 
-def test_gate_releases_paragraph_when_next_one_begins() -> None:
-    gate = CitationGate(resolve)
-    assert list(gate.feed("It is 41927 [^aaaaaaaa].\n\n")) == []
-    assert list(gate.feed("And another")) == [Released("It is 41927 [^aaaaaaaa].", ("aaaaaaaa",))]
+def test_answer_text_releases_paragraph_when_next_one_begins() -> None:
+    answer = AnswerText(OpenSections())
+    assert list(answer.feed("It is 41927 [^aaaaaaaa].\n\n")) == []
+    assert list(answer.feed("And another")) == [
+        TextReleased("It is 41927 [^aaaaaaaa]."),
+        SectionCited(Reference("aaaaaaaa", "", (), "")),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -79,29 +95,30 @@ def test_gate_releases_paragraph_when_next_one_begins() -> None:
         ("| a |\n|---|\n| 1 |", "| a |\n|---|\n| 1 |\n\n[^aaaaaaaa]"),
     ],
 )
-def test_gate_native_citation_supports_text_before_it(before: str, expected: str) -> None:
-    gate = CitationGate(resolve)
-    results = list(gate.feed(before))
-    gate.cite("aaaaaaaa")
-    results += gate.end()
-    assert [result.text for result in results if isinstance(result, Released)] == [expected]
+def test_answer_text_native_citation_supports_text_before_it(before: str, expected: str) -> None:
+    answer = AnswerText(OpenSections())
+    assert list(answer.feed(before)) == []
+    answer.cite("aaaaaaaa")
+    list(answer.end())
+    assert answer.released == [expected]
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 100])
 @pytest.mark.parametrize("end", ["\r\n", "\r"])
-def test_gate_splits_paragraphs_at_any_line_end(end: str, size: int) -> None:
+def test_answer_text_splits_paragraphs_at_any_line_end(end: str, size: int) -> None:
     text = "Anything.\n\nMade up.\n\nIt is 41927 [^aaaaaaaa].\n".replace("\n", end)
-    output = run_gate(text[at : at + size] for at in range(0, len(text), size))
+    output = release(text[at : at + size] for at in range(0, len(text), size))
     assert (output.text, output.withheld) == ("Made up.\n\nIt is 41927 [^aaaaaaaa].", ["Anything."])
 
 
-def test_gate_discard_forgets_text_before_tool_call() -> None:
-    gate = CitationGate(resolve)
-    list(gate.feed("Let me look that up [^none].\n\nOne moment.\n\n"))
-    gate.discard()
-    results = [*gate.feed("It is 41927 [^aaaaaaaa]."), *gate.end()]
-    assert results == [Released("It is 41927 [^aaaaaaaa].", ("aaaaaaaa",))]
-    assert not gate.gap
+def test_answer_text_discard_forgets_text_before_tool_call() -> None:
+    answer = AnswerText(OpenSections())
+    list(answer.feed("Let me look that up [^none].\n\nOne moment.\n\n"))
+    answer.discard()
+    list(answer.feed("It is 41927 [^aaaaaaaa]."))
+    list(answer.end())
+    assert answer.text == "It is 41927 [^aaaaaaaa]."
+    assert not answer.is_partial
 
 
 _CITED = ["[^aaaaaaaa]", "[^bbbbbbbb]", "[^cccccccc]", "[^none]", "[aaaaaaaa]", "^cccccccc]"]
@@ -109,14 +126,9 @@ _MARKUP = st.sampled_from([*_CITED, "```", "`", "\n", "\n\n", "- ", "1. ", "| a 
 
 
 @given(st.lists(_MARKUP | st.text("ab #~[]^\\\r", max_size=6), max_size=25), st.integers(1, 7))
-def test_gate_never_releases_uncited_text(pieces: list[str], size: int) -> None:
+def test_answer_text_never_releases_uncited_text(pieces: list[str], size: int) -> None:
     text = "".join(pieces)
-    output = run_gate(text[at : at + size] for at in range(0, len(text), size))
-    assert output == run_gate([text])
+    output = release(text[at : at + size] for at in range(0, len(text), size))
+    assert output == release([text])
     if output.text:
         assert {"aaaaaaaa", "bbbbbbbb"} >= set(re.findall(r"\[\^([0-9a-f]{8})\]", output.text)) != set()
-    gate = CitationGate(resolve)
-    for result in [*gate.feed(text), *gate.end()]:
-        if isinstance(result, Released):
-            assert result.cited
-            assert set(result.cited) <= OPENED
