@@ -98,9 +98,7 @@ class Support:
         return tuple(mark for sentence in self.sentences for mark in sentence.marks)
 
 
-def check_support(
-    answer: str, sections: Mapping[str, str] | Iterable[tuple[str, str]], *, language: str = "en"
-) -> Support:
+def check_support(answer: str, sections: Mapping[str, str], *, language: str = "en") -> Support:
     """Compare an answer with the sections that were opened for it.
 
     Args:
@@ -108,9 +106,8 @@ def check_support(
         sections: The text of each section, by id.
         language: Language of the site.
     """
-    pairs = list(sections.items() if isinstance(sections, Mapping) else sections)
     text = strip_citations(answer)
-    checker = _Checker(text, [id_ for id_, _ in pairs], [body for _, body in pairs], language)
+    checker = _Checker(text, sections, language)
     sentences = tuple(map(checker.check, split_segments(text)))
     length = sum(sentence.end - sentence.start for sentence in sentences)
     total = sum(sentence.score * (sentence.end - sentence.start) for sentence in sentences)
@@ -130,10 +127,12 @@ def describe_mark(mark: Mark) -> str:
 class _Checker:
     """Checks the sentences of one answer. Offsets within a sentence are character offsets."""
 
-    def __init__(self, text: str, ids: Sequence[str], texts: Sequence[str], language: str) -> None:
-        self._text, self._ids, self._language = text, ids, language
-        self._index = StatementIndex(texts, language)
-        self._section_words = [word_and_trigram_set([fold(word) for word in split_words(body)]) for body in texts]
+    def __init__(self, text: str, sections: Mapping[str, str], language: str) -> None:
+        self._text, self._ids, self._language = text, list(sections), language
+        self._index = StatementIndex(list(sections.values()), language)
+        self._section_words = [
+            word_and_trigram_set([fold(word) for word in split_words(body)]) for body in sections.values()
+        ]
         self._astral = [position for position, character in enumerate(text) if ord(character) > 0xFFFF]
 
     def check(self, segment: Segment) -> Sentence:

@@ -173,7 +173,6 @@ class StatementIndex:
         self._numbers = set[str]()
         self._statements = [statement for number, text in enumerate(texts) for statement in self._read(number, text)]
         self._weights: dict[str, float] = {}
-        self._lookups: dict[tuple[str, str], bool] = {}
         self._by_key: dict[str, list[int]] = {}
         for number, statement in enumerate(self._statements):
             for key in statement.content:
@@ -206,11 +205,14 @@ class StatementIndex:
 
     def has_number(self, token: Token) -> bool:
         """Return whether a number occurs; `18000` does not contain `8000`, `1.2.3` does not contain `1.2`."""
-        return token.key in self._numbers or self._look_up(self._find_number, token.key)
+        if token.key in self._numbers:
+            return True
+        pattern = rf"(?<![\w.]){re.escape(token.key)}(?!\d|[.,]\d|\w*\d)"
+        return token.key[-1:].isdecimal() and token.key in self._raw and re.search(pattern, self._raw) is not None
 
     def has_name(self, name: str) -> bool:
         """Return whether a name occurs in the same spelling, not as a part of a longer one."""
-        return self._look_up(self._find_name, name)
+        return any(_contains_name(text, name) for text in (self._raw, self._unescaped))
 
     def has_phrase(self, phrase: str) -> bool:
         """Return whether a phrase occurs, regardless of white space, case and emphasis."""
@@ -218,7 +220,7 @@ class StatementIndex:
 
     def has_line(self, line: str) -> bool:
         """Return whether a line of code occurs, regardless of white space."""
-        return self._look_up(self._single_spaced.__contains__, " ".join(line.split()))
+        return " ".join(line.split()) in self._single_spaced
 
     def has_word(self, token: Token) -> bool:
         """Return whether a word occurs in any form, or a synonym of it."""
@@ -241,20 +243,6 @@ class StatementIndex:
     def _share(self, keys: Collection[str], within: Collection[str]) -> float:
         total = sum(map(self._weight, keys))
         return sum(self._weight(key) for key in keys if key in within) / total if total else 1.0
-
-    def _look_up(self, find: Callable[[str], bool], text: str) -> bool:
-        """Return a cached result: an answer repeats its names."""
-        key = (find.__name__, text)
-        if key not in self._lookups:
-            self._lookups[key] = find(text)
-        return self._lookups[key]
-
-    def _find_number(self, key: str) -> bool:
-        pattern = rf"(?<![\w.]){re.escape(key)}(?!\d|[.,]\d|\w*\d)"
-        return key[-1:].isdecimal() and key in self._raw and re.search(pattern, self._raw) is not None
-
-    def _find_name(self, name: str) -> bool:
-        return any(_contains_name(text, name) for text in (self._raw, self._unescaped))
 
     def _read(self, section: int, text: str) -> Iterator[Statement]:
         head, last_kind = frozenset[str](), None

@@ -143,7 +143,7 @@ def test_check_support_result_is_json_and_deterministic() -> None:
     assert json.loads(json.dumps(asdict(found)))["sentences"][0]["marks"] == [
         {"kind": "number", "start": 27, "end": 31}
     ]
-    assert check_support(answer, list(DOCS.items())) == found
+    assert check_support(answer, DOCS) == found
 
 
 HOSTILE = {
