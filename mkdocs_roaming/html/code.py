@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import lru_cache
 
 from mkdocs_roaming.html.escape import format_code_span, format_destination, parse_code_span
@@ -285,8 +286,9 @@ def _read_languages(source: str, article: Element, roles: Roles) -> dict[str, st
     for fence in fences:
         if fence.title and fence.included and fence.language:
             languages.setdefault(f"title={fence.title}", fence.language)
-    keys = [_key(extract_code(pre, roles)) for pre in article.iter("pre") if not _is_generated(pre)]
-    _match_included(fences, keys, languages)
+    if any(fence.included for fence in fences):
+        keys = [_key(extract_code(pre, roles)) for pre in article.iter("pre") if not _is_generated(pre)]
+        languages.update(_match_included(fences, keys))
     languages.update({fence.key: fence.language for fence in fences if fence.language})
     return languages
 
@@ -296,34 +298,16 @@ def _is_generated(pre: Element) -> bool:
     return any("doc-object" in (parent.get("class") or "") for parent in pre.iterancestors("div"))
 
 
-def _match_included(fences: Sequence[_Fence], keys: Sequence[str], languages: dict[str, str]) -> None:
-    """Match included code with the code at its place on the page.
+def _match_included(fences: Sequence[_Fence], keys: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the keys of included code on the page with their languages.
 
     Code that is equal in the source and on the page marks common positions. Included code between two of them is
     matched only if there is as much of it on both sides.
     """
-    positions: dict[str, list[int]] = {}
-    for position, key in enumerate(keys):
-        positions.setdefault(key, []).append(position)
-    waiting: list[_Fence] = []
-    last = -1
-    for fence in [*fences, None]:
-        if fence is not None and fence.included:
-            waiting.append(fence)
-            continue
-        position = len(keys)
-        if fence is not None:
-            following = next((found for found in positions.get(fence.key, ()) if found > last), None)
-            if following is None:
-                if fence.key:  # an empty one is rendered as something else
-                    waiting.clear()
-                continue
-            position = following
-        if waiting and position - last - 1 == len(waiting):
-            between = keys[last + 1 : position]
-            languages.update({key: included.language for key, included in zip(between, waiting, strict=True)})
-        waiting.clear()
-        last = position
+    matcher = SequenceMatcher(None, [fence.key for fence in fences], keys)
+    for kind, start, end, first, last in matcher.get_opcodes():
+        if kind == "replace" and end - start == last - first and all(fence.included for fence in fences[start:end]):
+            yield from zip(keys[first:last], (fence.language for fence in fences[start:end]), strict=True)
 
 
 def _iter_fences(source: str) -> Iterator[_Fence]:
