@@ -22,7 +22,7 @@ from mkdocs_roaming.errors import PluginError
 
 def entry_point_names(group: str) -> tuple[str, ...]:
     """Return the names in an entry-point group, sorted, without importing the objects."""
-    return tuple(sorted(_entry_points(group)))
+    return tuple(sorted(_entry_points(group).names))
 
 
 @cache
@@ -32,10 +32,10 @@ def load_entry_point(group: str, name: str) -> Any:
     Raises:
         PluginError: The group has no such name, or the object cannot be imported.
     """
-    found = _entry_points(group).get(name)
-    if found is None:
+    if name not in entry_point_names(group):
         names = ", ".join(entry_point_names(group)) or "none"
         raise PluginError(f"no entry point {name!r} in the group {group} (installed: {names}); install its package")
+    found = _entry_points(group)[name]
     try:
         return found.load()
     except Exception as error:  # code of another distribution runs here: it may raise anything
@@ -57,8 +57,5 @@ def load_entry_points(group: str) -> dict[str, Any]:
 
 
 @cache
-def _entry_points(group: str) -> dict[str, metadata.EntryPoint]:
-    entry_points: dict[str, metadata.EntryPoint] = {}
-    for found in metadata.entry_points(group=group):
-        entry_points.setdefault(found.name, found)  # of two with the same name, the first on sys.path
-    return entry_points
+def _entry_points(group: str) -> metadata.EntryPoints:
+    return metadata.entry_points(group=group)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mkdocs_roaming.errors import ConversionError
-from mkdocs_roaming.html import api_docs, blocks, code, embedded, inline, tables
+from mkdocs_roaming.html import api_docs, blocks, code, embedded, footnotes, inline, tables
 from mkdocs_roaming.html.document import parse_body
 from mkdocs_roaming.html.escape import escape_text, format_heading
 from mkdocs_roaming.html.themes import ThemeSet, load_themes
@@ -26,7 +26,7 @@ BLOCK_WRITERS: dict[str, BlockWriter] = {
     "definitions": api_docs.write_definition_list,
     "display-math": embedded.write_display_math,
     "file-tree": blocks.write_file_tree,
-    "footnotes": inline.collect_footnotes,
+    "footnotes": footnotes.collect_footnotes,
     "group": Visitor.write_group,
     "heading": blocks.write_heading,
     "line-block": blocks.write_line_block,
@@ -46,8 +46,8 @@ INLINE_WRITERS: dict[str, InlineWriter] = {
     "code-span": code.write_code_span,
     "emoji": embedded.write_emoji,
     "emphasis": inline.emphasis_writer("emphasis", "*", "em"),
-    "footnote-label": inline.write_footnote_label,
-    "footnote-reference": inline.write_footnote_reference,
+    "footnote-label": footnotes.write_footnote_label,
+    "footnote-reference": footnotes.write_footnote_reference,
     "image": embedded.write_image,
     "input": inline.write_checkbox,
     "labels": inline.write_inline_labels,
@@ -128,6 +128,6 @@ def _assemble(output: Output, title: str) -> ConvertedArticle:
         headings.append(heading)
     if output.title is not None:
         parts[output.title + 1] = ""
-    for index, definitions in inline.place_footnotes(output).items():
+    for index, definitions in footnotes.place_footnotes(output).items():
         parts[index + 1 : index + 2] = ["\n\n".join((*definitions, *filter(None, parts[index + 1 : index + 2])))]
     return ConvertedArticle("\n\n".join(filter(None, parts)) + "\n", tuple(headings))
