@@ -111,27 +111,27 @@ def compute_digest(*values: object) -> str:
     return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
+@dataclass(slots=True)
 class Recording:
-    """One answer and its trace: iterate over `events()` as over `answer`, then call `trace()`."""
+    """One answer and its trace: iterate over `events()` as over `answer`, then call `trace()`.
 
-    def __init__(
-        self,
-        question: str,
-        navigator: Navigator,
-        model: Model,
-        *,
-        page: str | None = None,
-        opened: Sequence[str] = (),
-        history: Sequence[Exchange] = (),
-        budget: Budget | None = None,
-        whole_site_tokens: int = SMALL_SITE_TOKENS,
-    ) -> None:
-        """Prepare an answer; the arguments are those of `answer`, without its clock."""
-        self._question, self._navigator, self._model = question, navigator, RecordingModel(model)
-        self._page, self._whole_site_tokens = page, whole_site_tokens
-        self._opened, self._history = tuple(opened) or navigator.opened, tuple(history)
-        self._budget = budget or Budget()
-        self._events: list[Event] = []
+    The attributes are the arguments of `answer`, without its clock.
+    """
+
+    question: str
+    navigator: Navigator
+    model: Model
+    page: str | None = None
+    opened: Sequence[str] = ()
+    history: Sequence[Exchange] = ()
+    budget: Budget = field(default_factory=Budget)
+    whole_site_tokens: int = SMALL_SITE_TOKENS
+    _replies: list[RecordedReply] = field(default_factory=list, init=False)
+    _events: list[Event] = field(default_factory=list, init=False)
+
+    def __post_init__(self) -> None:
+        """Note which sections are open now: the answer opens more."""
+        self.opened = tuple(self.opened) or self.navigator.opened
 
     def events(self) -> AsyncGenerator[Event, None]:
         """Start the answer.
@@ -139,35 +139,35 @@ class Recording:
         Raises:
             UsageError: The question is empty or too long.
         """
-        check_question(self._question)
+        check_question(self.question)
         return self._record(
             answer(
-                self._question,
-                self._navigator,
-                self._model,
-                page=self._page,
-                opened=self._opened,
-                history=self._history,
-                budget=self._budget,
-                whole_site_tokens=self._whole_site_tokens,
+                self.question,
+                self.navigator,
+                RecordingModel(self.model, self._replies),
+                page=self.page,
+                opened=self.opened,
+                history=self.history,
+                budget=self.budget,
+                whole_site_tokens=self.whole_site_tokens,
             )
         )
 
     def trace(self) -> Trace:
         """Return the trace of the events so far."""
-        manifest = self._navigator.library.manifest
+        manifest = self.navigator.library.manifest
         return Trace(
-            question=self._question,
+            question=self.question,
             site=manifest.site.name,
             url=manifest.site.url,
             digest=manifest.digest,
-            model=self._model.name,
-            budget=self._budget,
-            whole_site_tokens=self._whole_site_tokens,
-            page=self._page,
-            opened=self._opened,
-            history=self._history,
-            replies=tuple(self._model.replies),
+            model=self.model.name,
+            budget=self.budget,
+            whole_site_tokens=self.whole_site_tokens,
+            page=self.page,
+            opened=tuple(self.opened),
+            history=tuple(self.history),
+            replies=tuple(self._replies),
             events=tuple(self._events),
             answer=summarize(self._events),
         )
@@ -180,23 +180,17 @@ class Recording:
 
 
 class RecordingModel:
-    """Records the replies of another model.
+    """Records the replies of another model."""
 
-    Attributes:
-        name: Name of the other model.
-        replies: The replies so far.
-    """
-
-    def __init__(self, model: Model) -> None:
-        """Wrap a model."""
+    def __init__(self, model: Model, replies: list[RecordedReply]) -> None:
+        """Wrap a model; its replies are added to the list."""
         self.name = model.name
-        self.replies: list[RecordedReply] = []
-        self._model = model
+        self._model, self._replies = model, replies
 
     async def reply(self, request: Request) -> AsyncIterator[Part]:
         """Stream the reply of the other model."""
         record = RecordedReply(request.note)
-        self.replies.append(record)
+        self._replies.append(record)
         parts: AsyncIterator[Part] | None = None
         try:
             parts = self._model.reply(request)
