@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import anyio
 
@@ -50,7 +50,6 @@ from mkdocs_roaming.errors import ModelError, UsageError
 from mkdocs_roaming.library.tools import TOOLS, ExpandResult, Tool, ToolError, render
 
 Block = dict[str, Any]
-Ttl = Literal["5m", "1h"]
 
 BASE_URL = "https://api.anthropic.com"
 THINKING_TOKENS = 2_000
@@ -67,7 +66,7 @@ _LEAST_THINKING = {
 }
 """Parameters for the least thinking before a short answer, by prefix of the model's name; the first match applies."""
 
-_NO_DEFAULT_THINKING = ("claude-haiku-4", "claude-sonnet-4", "claude-opus-4", "claude-3")
+_NO_THINKING = ("claude-haiku-4", "claude-sonnet-4", "claude-opus-4", "claude-3")
 
 _STOP_REASONS: Mapping[str, StopReason] = {
     "end_turn": "end",
@@ -92,8 +91,6 @@ class AnthropicModel(ProviderModel):
         key: str,
         base_url: str = "",
         key_name: str = "ANTHROPIC_API_KEY",
-        ttl: Ttl = "5m",
-        thinking: str | None = None,
         retries: int = 2,
         patience: float = 20.0,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
@@ -105,28 +102,24 @@ class AnthropicModel(ProviderModel):
             key: API key.
             base_url: Base URL of the API.
             key_name: Environment variable of the key, for error messages.
-            ttl: Lifetime of the cached outline.
-            thinking: Type of thinking as in the API (default: as little as the model allows).
             retries: Maximum number of attempts after a temporary failure.
             patience: Maximum pause before an attempt, in seconds.
             sleep: Waits before an attempt.
 
         Raises:
-            UsageError: The package `anthropic` is not installed, or an argument is invalid.
+            UsageError: The package `anthropic` is not installed, or the base URL is invalid.
         """
         try:
             import anthropic
             import httpx2
         except ImportError:
             raise UsageError(f"{model} needs the anthropic package: pip install 'mkdocs-roaming[claude]'") from None
-        if ttl not in ("5m", "1h"):
-            raise UsageError(f"the lifetime of a prompt cache is 5m or 1h, not {ttl!r}")
         base_url = parse_base_url(base_url or BASE_URL).removesuffix("/v1")
         service = ApiConfig(model, base_url, key, key_name, "ANTHROPIC_BASE_URL")
         super().__init__(service, retries=retries, patience=patience, sleep=sleep)
-        self._ttl: Ttl = ttl
-        self._parameters = _thinking_parameters(model, thinking)
-        self._extra_tokens = THINKING_TOKENS if _may_think(model, self._parameters) else 0
+        matching = (fixed for prefix, fixed in _LEAST_THINKING.items() if model.startswith(prefix))
+        self._parameters: Mapping[str, Any] = next(matching, {})
+        self._extra_tokens = 0 if "thinking" in self._parameters or model.startswith(_NO_THINKING) else THINKING_TOKENS
         self._anthropic, self._httpx2 = anthropic, httpx2
         # Without keep-alive, one client can serve several event loops, and no connection stays open.
         http = anthropic.DefaultAsyncHttpxClient(
@@ -148,7 +141,7 @@ class AnthropicModel(ProviderModel):
     async def _attempt(self, request: Request) -> AsyncGenerator[Part, None]:
         # The events are read directly, not with the SDK's accumulating stream: it fails on arguments that are not
         # JSON, which the navigator's tools accept.
-        encoded = encode_request(request, ttl=self._ttl)
+        encoded = encode_request(request)
         max_tokens = request.output_tokens + self._extra_tokens
         parameters = {**encoded.parameters, **self._parameters, "max_tokens": max_tokens}
         reader = ReplyReader()
@@ -194,18 +187,6 @@ class AnthropicModel(ProviderModel):
         return error_for_format(self._service, self.api)
 
 
-def _thinking_parameters(model: str, thinking: str | None) -> dict[str, Any]:
-    if thinking is not None:
-        return {"thinking": {"type": thinking}}
-    return next((dict(fixed) for prefix, fixed in _LEAST_THINKING.items() if model.startswith(prefix)), {})
-
-
-def _may_think(model: str, parameters: Mapping[str, Any]) -> bool:
-    """Return whether a part of the output may be thinking."""
-    kind = parameters.get("thinking", {}).get("type")
-    return kind not in ("disabled", "between_tools") and not (kind is None and model.startswith(_NO_DEFAULT_THINKING))
-
-
 # Requests
 #
 # A conversation only grows, byte for byte, so the cache is hit by each later request. Claude's thinking is signed
@@ -235,7 +216,7 @@ class EncodedRequest:
     digest: str
 
 
-def encode_request(request: Request, *, ttl: Ttl = "5m") -> EncodedRequest:
+def encode_request(request: Request) -> EncodedRequest:
     """Return a request as parameters of the Messages API.
 
     The tools stay defined in the last round, in which none may be called: they are at the start of the cached prefix,
@@ -248,7 +229,7 @@ def encode_request(request: Request, *, ttl: Ttl = "5m") -> EncodedRequest:
     messages = _encode_turns(request, prefix_digest)
     digest = _digest(prefix_digest, messages)
     if system:
-        system[-1]["cache_control"] = {"type": "ephemeral"} if ttl == "5m" else {"type": "ephemeral", "ttl": ttl}
+        system[-1]["cache_control"] = {"type": "ephemeral"}
     parameters: dict[str, Any] = {"system": system, "messages": messages}
     if tools:
         parameters["tools"] = tools
