@@ -214,42 +214,45 @@ def contains_literal(text: str, literal: str) -> bool:
     return re.search(rf"(?<!{before})(?<!\d[.,]){re.escape(literal)}(?!{after})", text) is not None
 
 
-def compute_totals(questions: Sequence[Question], results: Sequence[EvalResult]) -> Totals:
-    """Return the figures of a system; failed answers count in none of them."""
-    pairs = [(question, result) for question, result in zip(questions, results, strict=True) if not result.error]
-    costs = [result.cost for result in results if result.cost is not None]
-    values = [_values(question, result) for question, result in pairs]
+def compute_totals(questions: Sequence[Question], results: Sequence[EvalResult | None]) -> Totals:
+    """Return the figures of a system; failed answers and questions that were not asked count in none of them."""
+    asked = [result for result in results if result is not None]
+    costs = [result.cost for result in asked if result.cost is not None]
+    values = [_values(question, result) for question, result in zip(questions, results, strict=True)]
     by_name = {name: [value for one in values if (value := one.get(name)) is not None] for name in FIGURES}
     return Totals(
         figures=tuple(compute_figure(name, found, share=name in SHARES) for name, found in by_name.items() if found),
-        asked=len(results),
-        errors=len(results) - len(pairs),
-        tokens_read=sum(result.tokens_read for result in results),
+        asked=len(asked),
+        errors=sum(bool(result.error) for result in asked),
+        tokens_read=sum(result.tokens_read for result in asked),
         cost=sum(costs) if costs else None,
-        currency=next((result.currency for result in results if result.currency), ""),
-        seconds=sum(result.seconds for result in results),
+        currency=next((result.currency for result in asked if result.currency), ""),
+        seconds=sum(result.seconds for result in asked),
     )
 
 
 def compute_differences(
-    questions: Sequence[Question], first: Sequence[EvalResult], second: Sequence[EvalResult]
-) -> list[Difference]:
-    """Return how much higher the figures of the second system are; failed answers are left out."""
+    questions: Sequence[Question], first: Sequence[EvalResult | None], second: Sequence[EvalResult | None]
+) -> tuple[Difference, ...]:
+    """Return how much higher the figures of the second system are, over the questions that count for both."""
+    values = [
+        (_values(question, before), _values(question, after))
+        for question, before, after in zip(questions, first, second, strict=True)
+    ]
     differences = []
     for name in COMPARED:
-        pairs = [
-            (bool(one), bool(two))
-            for question, before, after in zip(questions, first, second, strict=True)
-            if (one := _values(question, before).get(name)) is not None
-            and (two := _values(question, after).get(name)) is not None
-        ]
-        if pairs:
-            outcomes = Counter(pairs)
+        outcomes = Counter(
+            (bool(before[name]), bool(after[name]))
+            for before, after in values
+            if before.get(name) is not None and after.get(name) is not None
+        )
+        if count := outcomes.total():
             won, lost = outcomes[False, True], outcomes[True, False]
             interval = difference_interval(outcomes[True, True], won, lost, outcomes[False, False])
-            difference = _round((won - lost) / len(pairs))
-            differences.append(Difference(name, difference, _round_interval(interval), won, lost, len(pairs)))
-    return differences
+            differences.append(
+                Difference(name, _round((won - lost) / count), _round_interval(interval), won, lost, count)
+            )
+    return tuple(differences)
 
 
 def compute_rank_figures(questions: Sequence[Question], ranks: Sequence[int | None]) -> tuple[Figure, ...]:
@@ -319,9 +322,9 @@ def difference_interval(both: int, won: int, lost: int, neither: int) -> Interva
     )
 
 
-def _values(question: Question, result: EvalResult) -> dict[str, float | None]:
+def _values(question: Question, result: EvalResult | None) -> dict[str, float | None]:
     """Return the value of a question for each figure that it counts for."""
-    if result.error:
+    if result is None or result.error:
         return {}
     has_answer = result.state is not None
     tokens = float(result.tokens_read) or None

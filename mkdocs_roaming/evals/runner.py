@@ -124,14 +124,28 @@ class Evaluation:
         """Return the results so far."""
         manifest = self.ranking.library.manifest
         questions = self.questions.questions
+        rows: list[ReportRow] = []
+        for row, system in enumerate(self.systems):
+            results = tuple(self._results.get((row, position)) for position in range(len(questions)))
+            interrupted = "interrupted" if None in results else ""
+            rows.append(
+                ReportRow(
+                    system.name,
+                    system.navigator,
+                    results,
+                    compute_totals(questions, results),
+                    self._stop_reasons.get(system.name, interrupted),
+                    compute_differences(questions, rows[0].results, results) if rows else (),
+                )
+            )
         return EvalReport(
             site=manifest.site.name,
             url=manifest.site.url,
             digest=manifest.digest,
             questions=self.questions,
             set_digest=self.set_digest or self.questions.digest,
-            ranks=compute_rank_figures(questions, [self.ranking.rank(one) for one in questions]),
-            rows=tuple(self._report_row(row, system) for row, system in enumerate(self.systems)),
+            ranks=compute_rank_figures(questions, [self.ranking.rank(question) for question in questions]),
+            rows=tuple(rows),
         )
 
     async def _evaluate(
@@ -180,28 +194,6 @@ class Evaluation:
             return await system.ask(question, share)
         finally:
             self._reserved.remove(share)
-
-    def _report_row(self, row: int, system: System) -> ReportRow:
-        questions = self.questions.questions
-        results = tuple(self._results.get((row, position)) for position in range(len(questions)))
-        asked = [(one, result) for one, result in zip(questions, results, strict=True) if result is not None]
-        reason = self._stop_reasons.get(system.name, "")
-        if not reason and len(asked) < len(results):
-            reason = "interrupted"
-        totals = compute_totals([one for one, _ in asked], [result for _, result in asked])
-        return ReportRow(system.name, system.navigator, results, totals, reason, self._differences(row))
-
-    def _differences(self, row: int) -> tuple[Difference, ...]:
-        """Return the differences from the first row, over the questions that both systems were asked."""
-        common = [
-            (question, first, second)
-            for position, question in enumerate(self.questions.questions)
-            if (first := self._results.get((0, position))) and (second := self._results.get((row, position)))
-        ]
-        if row == 0 or not common:
-            return ()
-        questions, first_results, results = zip(*common, strict=True)
-        return tuple(compute_differences(questions, first_results, results))
 
 
 # Cache
