@@ -218,18 +218,6 @@ def find_section(library: Library, address: str) -> SectionRef:
     return section
 
 
-def hit_as_json(library: Library, section: SectionRef, score: float, snippet: str) -> dict[str, Any]:
-    """Return the JSON of a search result."""
-    return {
-        "id": section.id,
-        "title": section.section.title,
-        "breadcrumb": library.sections.breadcrumb(section),
-        "url": library.sections.url(section),
-        "score": round(score, 4),
-        "snippet": snippet,
-    }
-
-
 def site_as_json(site: SiteInfo | None) -> dict[str, Any]:
     """Return the JSON fields that name a site of a store; none for a single site."""
     return {"site": site.key, "crawled": site.crawled} if site else {}

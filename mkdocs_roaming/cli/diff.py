@@ -7,13 +7,11 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 import click
 
 from mkdocs_roaming.cli.common import AS_JSON, FAULTS_FOUND, open_lib, print_json, sanitize
-from mkdocs_roaming.evals.questions import AffectedQuestion, find_affected_questions, read_questions
 from mkdocs_roaming.library.diff import Change, SectionLocation, SiteDiff, diff_sites
 
 _LIST_LIMIT = 20
@@ -23,32 +21,24 @@ _LIST_LIMIT = 20
 @click.command()
 @click.argument("before", metavar="A")
 @click.argument("after", metavar="B")
-@click.option(
-    "--questions",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Question file; list the questions whose sections changed.",
-)
 @AS_JSON
-def diff(before: str, after: str, questions: Path | None, as_json: bool) -> None:
+def diff(before: str, after: str, as_json: bool) -> None:
     """Compare pages, sections and ids of two versions of a site.
 
-    A and B are folders or URLs. The exit code is 4 if anything changed; with --questions only if a section that answers
-    one of them changed.
+    A and B are folders or URLs. The exit code is 4 if anything changed.
     """
-    old, new = open_lib(before), open_lib(after)
-    comparison = diff_sites(old, new)
-    affected = find_affected_questions(read_questions(questions), comparison, old, new) if questions else None
+    comparison = diff_sites(open_lib(before), open_lib(after))
     if as_json:
-        print_json(_as_json(comparison, affected))
+        print_json(_as_json(comparison))
     else:
-        for line in _lines(comparison, affected):
+        for line in _lines(comparison):
             blank = "\n" if line.startswith("\n") else ""  # other line breaks come from titles
             click.echo(blank + sanitize(line.strip("\n").replace("\n", " ")))
-    if affected or (affected is None and not comparison.is_empty):
+    if not comparison.is_empty:
         sys.exit(FAULTS_FOUND)
 
 
-def _lines(comparison: SiteDiff, affected: Sequence[AffectedQuestion] | None) -> Iterator[str]:
+def _lines(comparison: SiteDiff) -> Iterator[str]:
     old, new = comparison.before, comparison.after
     yield f"{new.site}: {old.pages} pages, {old.sections} sections before; {new.pages}, {new.sections} now"
     if comparison.is_empty:
@@ -68,11 +58,6 @@ def _lines(comparison: SiteDiff, affected: Sequence[AffectedQuestion] | None) ->
     yield from _alias_lines(comparison)
     for note in comparison.notes:
         yield f"  {note}"
-    if affected is not None:
-        yield f"\nQuestions affected: {len(affected)}"
-    for each in affected or ():
-        yield f"  {each.question.ask}"
-        yield from (f"      {_section_line(change)}" for change in each.changes)
 
 
 def _alias_lines(comparison: SiteDiff) -> Iterator[str]:
@@ -138,8 +123,8 @@ def _is_covered_by_page(change: Change, pages: Collection[tuple[str, str]]) -> b
     return (change.kind, _sides(change)[1].path) in pages
 
 
-def _as_json(comparison: SiteDiff, affected: Sequence[AffectedQuestion] | None) -> dict[str, Any]:
-    data: dict[str, Any] = {
+def _as_json(comparison: SiteDiff) -> dict[str, Any]:
+    return {
         "before": asdict(comparison.before),
         "after": asdict(comparison.after),
         "pages": [asdict(change) for change in comparison.pages],
@@ -149,13 +134,3 @@ def _as_json(comparison: SiteDiff, affected: Sequence[AffectedQuestion] | None) 
         "kept": comparison.common,
         "notes": list(comparison.notes),
     }
-    if affected is not None:
-        data["questions"] = [
-            {
-                "ask": each.question.ask,
-                "line": each.question.line,
-                "changes": [asdict(change) for change in each.changes],
-            }
-            for each in affected
-        ]
-    return data

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,12 +16,14 @@ from mkdocs_roaming.cli.common import (
     LIBRARY,
     NOTHING_FOUND,
     find_section,
-    hit_as_json,
     print_json,
     sanitize,
     search_factory,
     site_as_json,
 )
+
+if TYPE_CHECKING:
+    from mkdocs_roaming.library.targets import TargetHit
 
 
 @click.command()
@@ -101,15 +104,23 @@ def search(lib: str, query: str, limit: int, config: Path | None, as_json: bool)
 
     hits = open_target(lib, search=search_factory(config)).search(query, limit)
     if as_json:
-        print_json(
-            [
-                {**hit_as_json(one.library, one.hit.section, one.score, one.hit.snippet), **site_as_json(one.site)}
-                for one in hits
-            ]
-        )
+        print_json([_hit_as_json(found) for found in hits])
     elif hits:
         print_hits(hits)
     else:
         click.echo("Nothing found.", err=True)
     if not hits:
         sys.exit(NOTHING_FOUND)
+
+
+def _hit_as_json(found: TargetHit) -> dict[str, Any]:
+    sections, section = found.library.sections, found.hit.section
+    return {
+        "id": section.id,
+        "title": section.section.title,
+        "breadcrumb": sections.breadcrumb(section),
+        "url": sections.url(section),
+        "score": round(found.score, 4),
+        "snippet": found.hit.snippet,
+        **site_as_json(found.site),
+    }

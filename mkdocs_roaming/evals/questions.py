@@ -24,8 +24,6 @@ import yaml
 
 from mkdocs_roaming.answer.trace import compute_digest
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.library.diff import Change, SiteDiff
-from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.sections import github_slug
 
@@ -112,14 +110,6 @@ class QuestionSet:
         return compute_digest("questions", [[one.ask, one.page, one.answerable] for one in self.questions])
 
 
-@dataclass(frozen=True, slots=True)
-class AffectedQuestion:
-    """A question, and the changes of the sections that answer it."""
-
-    question: Question
-    changes: tuple[Change, ...]
-
-
 def read_questions(path: Path) -> QuestionSet:
     """Read a question file.
 
@@ -195,38 +185,6 @@ def section_address(ref: SectionRef, sections: SectionIndex) -> str:
             if found is not None and found.id == ref.id:
                 return page + anchor
     return ref.id
-
-
-def find_affected_questions(
-    questions: QuestionSet, diff: SiteDiff, before: Library, after: Library
-) -> tuple[AffectedQuestion, ...]:
-    """Return the questions whose gold sections changed, moved or were removed, in file order.
-
-    The question file may be written for either version.
-
-    Raises:
-        UsageError: If an address names a section in neither version; the message names file and line.
-    """
-    affected = []
-    changes_by_new_id = {change.after.id: change for change in diff.sections if change.after is not None}
-    for question in questions.questions:
-        changes: dict[str, Change] = {}
-        for address in question.sections:
-            old, new = before.sections.resolve(address.text), after.sections.resolve(address.text)
-            if old is not None:
-                change = diff.find_change(old.id)
-            elif new is not None:
-                change = changes_by_new_id.get(new.id)
-            else:
-                raise UsageError(
-                    f"{questions.where}:{address.line}: neither version has a section {address.text!r}. "
-                    "`roaming outline` prints ids."
-                )
-            if change is not None:
-                changes[address.text] = change
-        if changes:
-            affected.append(AffectedQuestion(question, tuple(changes.values())))
-    return tuple(affected)
 
 
 class _Loader(yaml.BaseLoader):

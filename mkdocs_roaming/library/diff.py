@@ -94,10 +94,6 @@ class SiteDiff:
         """Whether the two have so few sections in common that they are hardly versions of one site."""
         return 100 * self.common < _MIN_COMMON_PERCENT * min(self.before.sections, self.after.sections)
 
-    def find_change(self, id_: str) -> Change | None:
-        """Return the change of a section of the older version, or None if it is unchanged."""
-        return next((change for change in self.sections if change.before is not None and change.before.id == id_), None)
-
 
 def diff_sites(before: Library, after: Library) -> SiteDiff:
     """Compare two versions of a site."""

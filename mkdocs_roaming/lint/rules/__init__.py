@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
-from types import ModuleType
 
 from mkdocs_roaming.errors import PluginError
 from mkdocs_roaming.lint.models import Rule
@@ -15,12 +14,11 @@ GROUP = "roaming.lint_rules"
 """Entry-point group of additional rules; an object is a `Rule` or an iterable of rules."""
 
 
-def _rules_in(family: ModuleType) -> Iterator[Rule]:
-    return (value for value in vars(family).values() if isinstance(value, Rule))
-
-
 BUILTIN_RULES: Mapping[str, Rule] = {
-    rule.id: rule for family in (headings, structure, content) for rule in _rules_in(family)
+    rule.id: rule
+    for family in (headings, structure, content)
+    for rule in vars(family).values()
+    if isinstance(rule, Rule)
 }
 """The built-in rules by id, in the order of their modules."""
 

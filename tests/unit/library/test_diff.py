@@ -155,30 +155,3 @@ def test_long_lists_of_ids_are_truncated(make_site: Callable[..., Any], tmp_path
     shown = roaming("diff", one, other).stdout.split("their sections still exist: 30\n")[1].splitlines()
     assert shown[20] == "  and 10 more; --json lists all"
     assert len(json.loads(roaming("diff", one, other, "--json").stdout)["unpublished"]) == 30
-
-
-def test_questions_option_reports_affected_questions(make_site: Callable[..., Any], tmp_path: Path) -> None:
-    one = make_site(list(BEFORE.items())).publish(tmp_path / "one")
-    other = make_site(list(AFTER.items())).publish(tmp_path / "other")
-    file = tmp_path / "q.yml"
-
-    def write_questions(*addresses: str) -> Path:
-        file.write_text(
-            "questions:\n" + "".join(f"- ask: what of {one}\n  sections: {one}\n" for one in addresses), "utf-8"
-        )
-        return file
-
-    result = roaming(
-        "diff", one, other, "--questions", write_questions("pumps.md#oil", "index.md", "sails.md#colours", "care/")
-    )
-    assert result.exit_code == FAULTS_FOUND
-    shown = result.stdout.split("Questions affected: ")[1]
-    assert [line for line in shown.splitlines() if line.startswith("  what")] == [
-        "  what of pumps.md#oil",
-        "  what of sails.md#colours",
-        "  what of care/",
-    ]
-    assert roaming("diff", one, other, "--questions", write_questions("index.md")).exit_code == 0
-    unknown = roaming("diff", one, other, "--questions", write_questions("index.md", "keel.md"))
-    assert unknown.exit_code == 1
-    assert "q.yml:5: neither version has a section 'keel.md'" in unknown.stderr
