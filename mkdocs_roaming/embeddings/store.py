@@ -173,20 +173,18 @@ def encode_vectors(
     model: str,
     sections: Iterable[tuple[str, Sequence[bytes]]],
     vectors: Mapping[bytes, QuantizedVector],
-    dimensions: int,
 ) -> bytes:
     """Return a file of vectors.
 
     Args:
         model: The name of the model.
         sections: The id of each section, and the digests of its windows.
-        vectors: The vector of each window by digest.
-        dimensions: The length of the vectors.
+        vectors: The vector of each window by digest, at least one.
     """
     sections = list(sections)
     digests = [digest for _, section_digests in sections for digest in section_digests]
     name = model.encode("utf-8")
-    head = _HEAD.pack(_MAGIC, dimensions, len(sections), len(digests), len(name))
+    head = _HEAD.pack(_MAGIC, _dimensions(vectors), len(sections), len(digests), len(name))
     table = b"".join(bytes.fromhex(id_) + struct.pack("<I", len(windows)) for id_, windows in sections)
     scales = struct.pack(f"<{len(digests)}f", *(vectors[digest].scale for digest in digests))
     return b"".join((head, name, table, *digests, scales, *(vectors[digest].values for digest in digests)))
@@ -289,32 +287,27 @@ def add_vectors(
     Returns:
         The manifest with its entry, and the file of vectors; the unchanged manifest and None if the API fails.
     """
-    known = _read_known(known_files, options.model)
-    new_texts: dict[bytes, str] = {}
+    texts: dict[bytes, str] = {}
     sections: list[tuple[str, list[bytes]]] = []
     for id_, windows in _iter_windows(manifest, pages, options.prefix):
-        digests = [digest_text(text) for text in windows]
-        new_texts |= {digest: text for digest, text in zip(digests, windows, strict=True) if digest not in known}
+        digests = [digest_text(window) for window in windows]
+        texts |= zip(digests, windows, strict=True)
         sections.append((id_, digests))
-    wanted = {digest for _, digests in sections for digest in digests}
-    reusable = {digest: vector for digest, vector in known.items() if digest in wanted}
-    collected = _VectorCollection(options, reusable)
+    known = _read_known(known_files, options.model)
+    vectors = {digest: known[digest] for digest in texts if digest in known}
     try:
-        collected.request(new_texts)
-        if len(collected.vectors) < len(wanted):  # the model has changed, so the known vectors were discarded
-            windows_by_section = _iter_windows(manifest, pages, options.prefix)
-            collected.request({digest_text(text): text for _, windows in windows_by_section for text in windows})
+        requested = _request_missing(options, texts, vectors)
     except RoamingError as error:
         warn(f"hybrid search: {error}; no vectors are published, search uses words only")
         return manifest, None
     finally:
-        if save and collected.vectors:
+        if save and vectors:
             with suppress(OSError):
-                save(collected.encode([("00000000", list(collected.vectors))]))
-    data = collected.encode(sections)
+                save(encode_vectors(options.model, [("00000000", list(vectors))], vectors))
+    data = encode_vectors(options.model, sections, vectors)
     count = sum(len(digests) for _, digests in sections)
-    note(f"vectors of {options.model}: {count} windows, {collected.requested} of them new, {len(data) / 1e6:.1f} MB")
-    entry = VectorsEntry(file_digest(data), len(data), options.model, collected.dimensions, count)
+    note(f"vectors of {options.model}: {count} windows, {requested} of them new, {len(data) / 1e6:.1f} MB")
+    entry = VectorsEntry(file_digest(data), len(data), options.model, _dimensions(vectors), count)
     return replace(manifest, vectors=entry), data
 
 
@@ -329,43 +322,35 @@ def _iter_windows(manifest: Manifest, pages: Sequence[PublishedPage], prefix: st
             yield section.id, [prefix + window for window in windows]
 
 
-class _VectorCollection:
-    """The vectors of a build by the digests of their texts, and the number of those that were requested."""
+def _request_missing(
+    options: EmbeddingsOptions, texts: Mapping[bytes, str], vectors: dict[bytes, QuantizedVector]
+) -> int:
+    """Request the vectors that are missing, and return their number; batches before a failure are kept.
 
-    def __init__(self, options: EmbeddingsOptions, known: dict[bytes, QuantizedVector]) -> None:
-        self._options = options
-        self.vectors = known
-        self.requested = 0
+    Known vectors are requested again if the model returns vectors of another length than before.
+    """
+    missing = [digest for digest in texts if digest not in vectors]
+    if not missing:
+        return 0
+    embedder = options.create_embedder()
+    if len(missing) >= ANNOUNCED_COUNT:
+        options.on_progress(f"requesting {len(missing)} vectors of {embedder.model}; this may take minutes")
+    for start in range(0, len(missing), BATCH_SIZE):
+        batch = missing[start : start + BATCH_SIZE]
+        new = embedder.embed([texts[digest] for digest in batch])
+        if vectors and len(new[0]) != _dimensions(vectors):
+            if start:
+                raise EmbeddingError(
+                    f"{embedder.model}: the model returns vectors of different lengths; choose another model"
+                )
+            vectors.clear()
+            return _request_missing(options, texts, vectors)
+        vectors |= zip(batch, map(quantize, new), strict=True)
+    return len(missing)
 
-    @property
-    def dimensions(self) -> int:
-        return len(next(iter(self.vectors.values())).values)
 
-    def encode(self, sections: Sequence[tuple[str, Sequence[bytes]]]) -> bytes:
-        return encode_vectors(self._options.model, sections, self.vectors, self.dimensions)
-
-    def request(self, texts: Mapping[bytes, str]) -> None:
-        """Request the missing vectors in batches; batches before a failure are kept.
-
-        Known vectors are discarded if the model returns vectors of another length.
-        """
-        missing = [digest for digest in texts if digest not in self.vectors]
-        if not missing:
-            return
-        embedder = self._options.create_embedder()
-        if len(missing) >= ANNOUNCED_COUNT:
-            self._options.on_progress(f"requesting {len(missing)} vectors of {embedder.model}; this may take minutes")
-        for start in range(0, len(missing), BATCH_SIZE):
-            batch = missing[start : start + BATCH_SIZE]
-            vectors = embedder.embed([texts[digest] for digest in batch])
-            if self.vectors and len(vectors[0]) != self.dimensions:
-                if self.requested:
-                    raise EmbeddingError(
-                        f"{embedder.model}: the model returns vectors of different lengths; choose another model"
-                    )
-                self.vectors.clear()
-            self.vectors |= zip(batch, map(quantize, vectors), strict=True)
-            self.requested += len(batch)
+def _dimensions(vectors: Mapping[bytes, QuantizedVector]) -> int:
+    return len(next(iter(vectors.values())).values)
 
 
 def _read_known(files: Sequence[Path], model: str) -> dict[bytes, QuantizedVector]:
@@ -376,7 +361,7 @@ def _read_known(files: Sequence[Path], model: str) -> dict[bytes, QuantizedVecto
             vectors = decode_vectors(file.read_bytes(), str(file))
         except (OSError, VectorsError):
             continue
-        if vectors.model != model or (known and vectors.dimensions != len(next(iter(known.values())).values)):
+        if vectors.model != model or (known and vectors.dimensions != _dimensions(known)):
             continue
         for index, digest in enumerate(vectors.digests):
             known.setdefault(digest, vectors.window(index))

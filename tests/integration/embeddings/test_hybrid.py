@@ -228,7 +228,7 @@ def test_broken_or_missing_file_falls_back_to_words_until_repaired(site: Path, a
         (b"ROAMVEC\x01" + b"\xff" * 400, "broken or truncated"),
         (
             encode_vectors(
-                "toy", [("00000000", [b"same" * 2] * 9_000)], {b"same" * 2: QuantizedVector(1.0, b"\x7f" * 4)}, 4
+                "toy", [("00000000", [b"same" * 2] * 9_000)], {b"same" * 2: QuantizedVector(1.0, b"\x7f" * 4)}
             ),
             "has more windows than the site's sections",
         ),
@@ -246,7 +246,7 @@ def test_hostile_vectors_change_only_the_ranking(site: Path, api: EmbeddingsApi)
     library = open_library(site)
     ids = [section.id for section in library.sections]
     long, own = QuantizedVector(1.0, b"\x7f\x81" * 128), [b"longlong"]
-    publish_vectors(site, encode_vectors("toy", [(id_, own) for id_ in [*ids, *ids, "ffffffff"]], {own[0]: long}, 256))
+    publish_vectors(site, encode_vectors("toy", [(id_, own) for id_ in [*ids, *ids, "ffffffff"]], {own[0]: long}))
     searched = SearchedSite(site, api.url)
     hits = searched.search.find("autumn", limit=99)
     assert len({hit.section.id for hit in hits}) == len(hits)
