@@ -150,13 +150,13 @@ class _Routes:
 
 
 def _list_sites(collection: Collection, words: str | None, after: str, limit: str | None) -> Payload:
+    if len(after) > MAX_SITE_KEY_CHARS:
+        raise ProblemError(422, "bad_key", f"`after` is the key of a site: {MAX_SITE_KEY_CHARS} characters at most.")
     count = parse_count(limit, "limit", DEFAULT_SITES, MAX_SITES)
     if words is not None:
         ranked = collection.rank(validate_question(words), count, min_score=0.0)
         sites = [_describe_site(site.key, site.entry, site.state) for site in ranked]
         return Payload({"sites": sites, "next": None, "digest": collection.generation})
-    if len(after) > MAX_SITE_KEY_CHARS:
-        raise ProblemError(422, "bad_key", f"`after` is the key of a site: {MAX_SITE_KEY_CHARS} characters at most.")
     records = [record for record in collection.records() if record.entry is not None and record.key > after]
     sites = [
         _describe_site(record.key, record.entry, record.state) for record in records[:count] if record.entry is not None
