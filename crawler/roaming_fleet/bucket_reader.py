@@ -16,7 +16,7 @@ class BucketReader:
 
     is_remote = True
 
-    def __init__(self, where: str, bucket: Bucket | None = None) -> None:
+    def __init__(self, where: str) -> None:
         """Open the bucket.
 
         Raises:
@@ -24,7 +24,7 @@ class BucketReader:
         """
         self.where = where if where.endswith("://") else where.rstrip("/").removesuffix("/" + MANIFEST_PATH)
         try:
-            self._bucket = bucket or open_bucket_for_reading(self.where)
+            self._bucket = open_bucket_for_reading(self.where)
         except BucketError as error:
             raise LibraryError(str(error)) from None
 

@@ -6,6 +6,8 @@ A task whose worker dies is given to another one, which resumes the crawl from t
 from __future__ import annotations
 
 import logging
+import os
+import signal
 import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack
@@ -86,8 +88,6 @@ def _silence_logging(stack: ExitStack) -> None:
 
 
 def _connect(stack: ExitStack, address: str, at_once: int) -> Client:
-    import os
-
     from distributed import Client, LocalCluster
 
     if not address:
@@ -113,8 +113,6 @@ def _connect(stack: ExitStack, address: str, at_once: int) -> Client:
 
 def _ignore_interrupts() -> None:
     """Ignore Ctrl-C in workers: a terminal sends it to all processes, and the client stops the workers."""
-    import signal
-
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 

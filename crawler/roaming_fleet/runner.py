@@ -39,7 +39,6 @@ def crawl_many(
     scratch: Path,
     older_than: float | None = None,
     on_event: EventHandler = lambda name, data: None,
-    wall: Callable[[], float] = time.time,
 ) -> RunReport:
     """Crawl the sites that are due into a store.
 
@@ -51,7 +50,6 @@ def crawl_many(
         scratch: Folder for crawls before the upload to a bucket.
         older_than: Age in seconds after which a site is crawled again.
         on_event: Progress callback.
-        wall: Unix time.
 
     Returns:
         The report; if the run was stopped early, it contains the reason.
@@ -67,12 +65,13 @@ def crawl_many(
     records = load_records(bucket)
     check_names(bucket, sites, records)
     write_missing_reports(bucket, records.values())
-    run = time.strftime("%Y%m%dT%H%M%S", time.gmtime(wall())) + "-" + secrets.token_hex(3)
-    plan = RunPlan(store, config, run, config_digest(config), str(scratch), started=wall())
+    now = time.time()
+    run = time.strftime("%Y%m%dT%H%M%S", time.gmtime(now)) + "-" + secrets.token_hex(3)
+    plan = RunPlan(store, config, run, config_digest(config), str(scratch), started=now)
     report = RunReport(run, len(sites))
     due = []
     for site in sites:
-        match site_status(records.get(site.key), plan.digest, wall(), older_than, refresh=config.refresh):
+        match site_status(records.get(site.key), plan.digest, now, older_than, refresh=config.refresh):
             case "due":
                 due.append(site)
             case "fresh":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -48,19 +48,11 @@ class ObjectBucket:
         self.where = where
 
     @classmethod
-    def from_url(
-        cls,
-        where: str,
-        environ: Mapping[str, str] = os.environ,
-        *,
-        silence: float = 60,
-        patience: float = _RETRY_SECONDS,
-    ) -> ObjectBucket:
+    def from_url(cls, where: str, *, silence: float = 60, patience: float = _RETRY_SECONDS) -> ObjectBucket:
         """Open the bucket for a URL.
 
         Args:
             where: URL of a bucket and a prefix.
-            environ: Environment variables.
             silence: Seconds after which a response without data fails.
             patience: Seconds during which temporary failures are retried.
 
@@ -68,9 +60,9 @@ class ObjectBucket:
             BucketError: The URL is invalid, or there are no credentials.
         """
         address = parse_bucket_url(where)
-        check_credentials(address.scheme, address.where, environ)
+        check_credentials(address.scheme, address.where, os.environ)
         client = {
-            "allow_http": allows_plain_http(address.scheme, environ),
+            "allow_http": allows_plain_http(address.scheme, os.environ),
             "connect_timeout": timedelta(seconds=10),
             "read_timeout": timedelta(seconds=silence),
             "timeout": timedelta(seconds=_REQUEST_SECONDS),
@@ -84,8 +76,8 @@ class ObjectBucket:
                 "base": 2,
             },
         }
-        store = _open_store(address, {key: value for key, value in client.items() if value}, retries, environ)
-        return cls(store, address.where, credentials_expiry(address.scheme, environ), patience)
+        store = _open_store(address, {key: value for key, value in client.items() if value}, retries)
+        return cls(store, address.where, credentials_expiry(address.scheme, os.environ), patience)
 
     def get(self, path: str) -> bytes:
         """Return an object."""
@@ -168,7 +160,7 @@ class ObjectBucket:
         return translate_error(self.where, path, error, expiry=self._expiry)
 
 
-def _open_store(address: BucketAddress, client: Any, retries: Any, environ: Mapping[str, str]) -> ObjectStore:
+def _open_store(address: BucketAddress, client: Any, retries: Any) -> ObjectStore:
     try:
         from obstore.store import AzureStore, GCSStore, S3Store
     except ImportError:
@@ -185,7 +177,7 @@ def _open_store(address: BucketAddress, client: Any, retries: Any, environ: Mapp
             raise BucketError(
                 f"{address.where}: no certificate authorities on this machine; install ca-certificates", lasting=True
             ) from None
-        names = credential_names(address.scheme, environ)
+        names = credential_names(address.scheme, os.environ)
         raise BucketError(
             f"{address.where}: the credentials in the environment are malformed; check {names}", lasting=True
         ) from None
