@@ -41,11 +41,13 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             with self.lock:
                 query = parse_qs(parts.query, keep_blank_values=True)
-                (self._in_parts if {"uploads", "uploadId"} & set(query) else self._object)(unquote(key), data, query)
+                (self._handle_multipart if {"uploads", "uploadId"} & set(query) else self._object)(
+                    unquote(key), data, query
+                )
 
     do_GET = do_PUT = do_POST = do_DELETE = _any  # noqa: N815 -- names that http.server calls
 
-    def _in_parts(self, key: str, data: bytes, query: dict[str, list[str]]) -> None:
+    def _handle_multipart(self, key: str, data: bytes, query: dict[str, list[str]]) -> None:
         if "uploads" in query:
             name = str(len(self.parts))
             self.parts[name] = {}
@@ -64,20 +66,20 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer("200 OK", f"<CompleteMultipartUploadResult>{xml}</CompleteMultipartUploadResult>".encode())
 
     def _object(self, key: str, data: bytes, query: dict[str, list[str]]) -> None:
-        there = self.objects.get(key)
+        stored = self.objects.get(key)
         if self.command == "PUT":
-            if there is not None and self.headers.get("x-goog-if-generation-match") == "0":
+            if stored is not None and self.headers.get("x-goog-if-generation-match") == "0":
                 self._refuse("412 Precondition Failed", "PreconditionFailed", "A precondition did not hold.")
                 return
             self.objects[key] = data
             self._answer("200 OK", b"", data)
-        elif there is None:
+        elif stored is None:
             self._refuse("404 Not Found", "NoSuchKey", "The specified key does not exist.")
         elif self.command == "DELETE":
             del self.objects[key]
             self._answer("204 No Content", b"")
         else:
-            self._answer("200 OK", there, there)
+            self._answer("200 OK", stored, stored)
 
     def _list(self, query: dict[str, list[str]]) -> None:
         prefix = query.get("prefix", [""])[0]
@@ -117,7 +119,7 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 256
 
-    def handle_error(self, request: object, client_address: object) -> None: ...  # a client that left
+    def handle_error(self, request: object, client_address: object) -> None: ...  # a client disconnected
 
 
 def main(bucket: str) -> None:

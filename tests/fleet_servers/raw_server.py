@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-Answering = Callable[[str, Mapping[str, str]], "Answer"]
+Responder = Callable[[str, Mapping[str, str]], "RawResponse"]
 
 
 @dataclass(frozen=True)
-class Answer:
+class RawResponse:
     """What is sent, and whether the connection is then reset, or kept open without data."""
 
     data: bytes
@@ -26,34 +26,34 @@ class Answer:
 
 
 @dataclass
-class Raw:
+class RawServer:
     """The server: a function that answers requests, and the recorded requests."""
 
     port: int
-    answer: Answering
+    answer: Responder
     requests: list[str] = field(default_factory=list)
     ended: threading.Event = field(default_factory=threading.Event)
 
 
-def whole(status: str, body: bytes = b"", **headers: str) -> Answer:
+def http_response(status: str, body: bytes = b"", **headers: str) -> RawResponse:
     """Return a valid HTTP response."""
     fields = {"Content-Length": str(len(body)), "Connection": "close", **headers}
     lines = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in fields.items())
-    return Answer(f"HTTP/1.1 {status}\r\n{lines}\r\n".encode() + body)
+    return RawResponse(f"HTTP/1.1 {status}\r\n{lines}\r\n".encode() + body)
 
 
-def ranged(data: bytes, headers: Mapping[str, str]) -> Answer:
+def range_response(data: bytes, headers: Mapping[str, str]) -> RawResponse:
     """Return an object or the requested range of it."""
     fields = {"ETag": '"1"', "Last_Modified": "Sat, 21 Nov 2026 12:00:00 GMT"}
     if match := re.fullmatch(r"bytes=(\d+)-(\d*)", headers.get("range", "")):
-        begin, end = int(match[1]), int(match[2] or len(data) - 1)
-        part = data[begin : end + 1]
-        return whole("206 Partial Content", part, Content_Range=f"bytes {begin}-{end}/{len(data)}", **fields)
-    return whole("200 OK", data, **fields)
+        start, end = int(match[1]), int(match[2] or len(data) - 1)
+        part = data[start : end + 1]
+        return http_response("206 Partial Content", part, Content_Range=f"bytes {start}-{end}/{len(data)}", **fields)
+    return http_response("200 OK", data, **fields)
 
 
 class _Handler(socketserver.StreamRequestHandler):
-    raw: Raw
+    raw: RawServer
 
     def handle(self) -> None:
         first = self.rfile.readline().decode().strip()
@@ -82,7 +82,7 @@ class _Server(socketserver.ThreadingTCPServer):
 
 
 @contextmanager
-def serving(answer: Answering, certificate: Path | None = None) -> Iterator[Raw]:
+def serving(answer: Responder, certificate: Path | None = None) -> Iterator[RawServer]:
     """Serve until the block ends; with TLS if a file with key and certificate is given."""
     handler = type("Handler", (_Handler,), {})
     with _Server(("127.0.0.1", 0), handler) as server:
@@ -90,7 +90,7 @@ def serving(answer: Answering, certificate: Path | None = None) -> Iterator[Raw]
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(certificate)
             server.socket = context.wrap_socket(server.socket, server_side=True)
-        handler.raw = raw = Raw(server.server_address[1], answer)
+        handler.raw = raw = RawServer(server.server_address[1], answer)
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         thread.start()
         yield raw

@@ -2,7 +2,7 @@
 
 Faults are set by a PUT to `/_faults` as JSON: every `every`-th request is answered 503, all wait `delay` seconds, `after` a
 number of requests the credentials expire, those with the session token `stale` if one is named; writes to a path that
-ends in `unheard` time out. `/_written` returns the number of writes by object. `/_empty` removes all objects and faults.
+ends in `lost_response` time out. `/_written` returns the number of writes by object. `/_empty` removes all objects and faults.
 """
 
 from __future__ import annotations
@@ -50,22 +50,22 @@ class Faulty:
             busy = every and self._count % every == 0
             stale = self._faults.get("stale") in (None, environ.get("HTTP_X_AMZ_SECURITY_TOKEN"))
             expired = after is not None and self._count > after and stale
-            put, unheard = environ["REQUEST_METHOD"] == "PUT", self._faults.get("unheard")
-            late = unheard and put and environ["PATH_INFO"].endswith(unheard)
+            put, lost_response = environ["REQUEST_METHOD"] == "PUT", self._faults.get("lost_response")
+            late = lost_response and put and environ["PATH_INFO"].endswith(lost_response)
             self._failed += bool(busy or expired or late)
         time.sleep(self._faults.get("delay", 0))
         if expired or busy or late:
             environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
-            bad = EXPIRED if expired else LATE if late else b""
-            status, body = ("400 Bad Request", bad) if bad else ("503 Slow Down", SLOW_DOWN)
+            error = EXPIRED if expired else LATE if late else b""
+            status, body = ("400 Bad Request", error) if error else ("503 Slow Down", SLOW_DOWN)
             start(status, [("Content-Type", "application/xml"), ("Content-Length", str(len(body)))])
             return [body]
         if put:
             with self._writing:
                 self._written[environ["PATH_INFO"]] += 1
                 return list(self._application(environ, start))
-        answer: Iterable[bytes] = self._application(environ, start)
-        return answer
+        response: Iterable[bytes] = self._application(environ, start)
+        return response
 
     def _empty(self, start: Callable[..., Any]) -> Iterable[bytes]:
         with self._lock:

@@ -35,21 +35,35 @@ def cluster(folder: Path, workers: int, environ: Mapping[str, str] | None = None
     """Start a scheduler and workers that are not restarted."""
     file = folder / "scheduler.json"
     env = {**os.environ, **(environ or {})}
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": (folder / "dask.log").open("wb"), "env": env, "cwd": folder}
+    streams = {"stdout": subprocess.DEVNULL, "stderr": (folder / "dask.log").open("wb"), "env": env, "cwd": folder}
     dask = [sys.executable, "-m", "dask"]
-    local = ["--no-dashboard", "--interface", "lo"]
-    running = [subprocess.Popen([*dask, "scheduler", "--port", "0", "--scheduler-file", file, *local], **quiet)]
+    loopback_options = ["--no-dashboard", "--interface", "lo"]
+    processes = [
+        subprocess.Popen([*dask, "scheduler", "--port", "0", "--scheduler-file", file, *loopback_options], **streams)
+    ]
     try:
         _wait_until(file.exists)
         for at in range(workers):
-            own = ["--name", str(at), "--nthreads", "2", "--no-nanny", "--local-directory", folder / f"worker{at}"]
-            running.append(subprocess.Popen([*dask, "worker", "--scheduler-file", file, *own, *local], **quiet))
-        yield Cluster(json.loads(file.read_text("utf-8"))["address"], running[0], running[1:])
+            worker_options = [
+                "--name",
+                str(at),
+                "--nthreads",
+                "2",
+                "--no-nanny",
+                "--local-directory",
+                folder / f"worker{at}",
+            ]
+            processes.append(
+                subprocess.Popen(
+                    [*dask, "worker", "--scheduler-file", file, *worker_options, *loopback_options], **streams
+                )
+            )
+        yield Cluster(json.loads(file.read_text("utf-8"))["address"], processes[0], processes[1:])
     finally:
-        for process in reversed(running):
+        for process in reversed(processes):
             process.kill()
             process.wait()
-        quiet["stderr"].close()
+        streams["stderr"].close()
 
 
 def _wait_until(condition: object, seconds: float = 60) -> None:

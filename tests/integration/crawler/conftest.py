@@ -1,4 +1,4 @@
-"""Fixtures: a web server that plays sites, and crawls of it."""
+"""Fixtures: a web server with scripted responses, and crawls of it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PROSE = "The tide gauge at the harbour writes a reading every minute and keeps i
 
 @dataclass(frozen=True)
 class Reply:
-    """Response of a played site."""
+    """A scripted response."""
 
     body: bytes | str = b""
     status: int = 200
@@ -58,7 +58,7 @@ Responder = Callable[["Handler"], Reply | None]
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers one request. A play that returns None has written to the socket itself."""
+    """Handles a request. A responder that returns None has written to the socket itself."""
 
     protocol_version = "HTTP/1.1"
     server: WebSite
@@ -78,8 +78,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def _answer(self, site: WebSite, at: float) -> None:
         reply: Reply | None
-        played = site.responses.get(self.path) or site.responses.get(urlsplit(self.path).path) or site.default
-        reply = played(self) if callable(played) else played
+        response = site.responses.get(self.path) or site.responses.get(urlsplit(self.path).path) or site.default
+        reply = response(self) if callable(response) else response
         headers = dict(self.headers.items())
         if reply is None:
             site.requests.append(RecordedRequest(self.path, headers, at, 0))
@@ -101,7 +101,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class WebSite(ThreadingHTTPServer):
-    """A played site. `plays` maps paths to replies, or to functions that make them."""
+    """A web site on this machine. `responses` maps paths to replies, or to functions that make them."""
 
     daemon_threads = True
     block_on_close = False
@@ -122,14 +122,14 @@ class WebSite(ThreadingHTTPServer):
         super().server_bind()
 
     def paths(self) -> list[str]:
-        return [asked.path for asked in self.requests]
+        return [request.path for request in self.requests]
 
     def page(self, path: str, title: str, text: str = "", links: tuple[str, ...] = (), **more: Any) -> None:
         """Add a page."""
         self.responses[path] = Reply(html(title, text, links), **more)
 
     def put(self, path: str, body: bytes | str = b"", **more: Any) -> None:
-        """Add anything."""
+        """Add a response."""
         self.responses[path] = Reply(body, **more)
 
     def redirect(self, path: str, to: str, status: int = 301) -> None:
@@ -140,7 +140,7 @@ class WebSite(ThreadingHTTPServer):
         """Add a built site, with its URL replaced by this server's."""
         own = self.url.rstrip("/") + at
 
-        def play(handler: Handler) -> Reply:
+        def respond(handler: Handler) -> Reply:
             path = unquote(urlsplit(handler.path).path)
             if not path.startswith(at) or any(name in path for name in hidden):
                 return Reply("nothing", 404)
@@ -156,7 +156,7 @@ class WebSite(ThreadingHTTPServer):
                 data = data.replace(url.encode(), own.encode())
             return Reply(data, kind=kind)
 
-        self.default = play
+        self.default = respond
 
 
 def html(title: str, text: str = "", links: tuple[str, ...] = (), head: str = "") -> str:
@@ -184,7 +184,7 @@ def reply() -> type[Reply]:
 
 @pytest.fixture
 def site() -> Iterator[WebSite]:
-    """Provide an empty played site."""
+    """Provide a site without pages."""
     server = WebSite()
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
@@ -194,7 +194,7 @@ def site() -> Iterator[WebSite]:
 
 
 @cache
-def packed(megabytes: int, wbits: int = 31) -> bytes:
+def compress_megabytes(megabytes: int, wbits: int = 31) -> bytes:
     """Return compressed megabytes of one letter; cached, because it takes seconds."""
     packing = zlib.compressobj(9, wbits=wbits)
     return b"".join([packing.compress(b"a" * 1_000_000) for _ in range(megabytes)]) + packing.flush()
@@ -203,7 +203,7 @@ def packed(megabytes: int, wbits: int = 31) -> bytes:
 @pytest.fixture
 def bomb() -> Callable[..., bytes]:
     """Return the function that makes compression bombs."""
-    return packed
+    return compress_megabytes
 
 
 @dataclass
@@ -227,25 +227,25 @@ class CrawlOutput:
         return (self.folder / page.markdown).read_text("utf-8")
 
     def skip_reason(self, end: str) -> str:
-        """Return why the URL with this end was skipped."""
-        return next((why for url, why in self.result.skipped if url.endswith(end)), "")
+        """Return why the URL with this ending was skipped."""
+        return next((reason for url, reason in self.result.skipped if url.endswith(end)), "")
 
 
 FAST = Politeness(delay=0, seconds=5, max_retry_after=5)
 
 
 @pytest.fixture
-def crawled(tmp_path: Path) -> Callable[..., CrawlOutput]:
+def run_crawl(tmp_path: Path) -> Callable[..., CrawlOutput]:
     """Crawl without delay, in this process, on this machine."""
 
     def run(url: str, folder: Path | None = None, *, clock: Clock | None = None, **options: Any) -> CrawlOutput:
         events: list[tuple[str, dict[str, Any]]] = []
-        asked = CrawlConfig(**{"politeness": FAST, "workers": 0, "allow_private": True, **options})
+        config = CrawlConfig(**{"politeness": FAST, "workers": 0, "allow_private": True, **options})
         where = folder or tmp_path / "out"
-        outcome = anyio.run(
-            lambda: crawl(url, where, asked, clock=clock, on_event=lambda name, data: events.append((name, data)))
+        result = anyio.run(
+            lambda: crawl(url, where, config, clock=clock, on_event=lambda name, data: events.append((name, data)))
         )
-        return CrawlOutput(outcome, where, events)
+        return CrawlOutput(result, where, events)
 
     return run
 

@@ -62,10 +62,10 @@ def test_crawl_stops_decompressing_lists_at_limit(site: Any, tmp_path: Path, bom
 
 
 @pytest.mark.parametrize("coding", ["br", "zstd", "gzip, gzip", "compress"])
-def test_fetch_refuses_unrequested_content_encoding(coding: str, site: Any, crawled: Any) -> None:
+def test_fetch_refuses_unrequested_content_encoding(coding: str, site: Any, run_crawl: Any) -> None:
     site.page("/", "Home", links=("/packed",))
     site.put("/packed", b"\x28\xb5\x2f\xfd" * 100, headers={"Content-Encoding": coding}, etag=False)
-    done = crawled(site.url)
-    assert done.paths == [""]
-    assert done.skip_reason("/packed") == f"unrequested content encoding {coding!r}; refused"
-    assert {asked.headers["Accept-Encoding"] for asked in site.requests} == {"gzip, deflate"}
+    output = run_crawl(site.url)
+    assert output.paths == [""]
+    assert output.skip_reason("/packed") == f"unrequested content encoding {coding!r}; refused"
+    assert {request.headers["Accept-Encoding"] for request in site.requests} == {"gzip, deflate"}

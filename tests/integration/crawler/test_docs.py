@@ -25,8 +25,8 @@ def _run(command: str, own: str) -> str:
     """Return standard output and standard error, with the example's URL instead of this server's."""
     words = [word.replace(SHOWN, own) for word in shlex.split(command)[1:]]
     here = [*FAST, "--no-manifest"] if SHOWN in command else []
-    done = CliRunner().invoke(main, [*words, *here])
-    shown = f"{done.stdout}{done.stderr}".replace(own, SHOWN)
+    result = CliRunner().invoke(main, [*words, *here])
+    shown = f"{result.stdout}{result.stderr}".replace(own, SHOWN)
     return re.sub(r"[\d.]+ s;", "1.2 s;", shown)
 
 
@@ -55,7 +55,7 @@ def test_docs_name_every_crawl_option() -> None:
     known = {option for one in load_commands()["crawl"].params for option in one.opts if option.startswith("--")}
     settled = {"--output", "--name", "--description", "--workers"}  # documented by --help alone
     settled |= {"--search", "--config"}  # documented with semantic search
-    others = {"--scrapy"}  # the benchmark's
+    others = {"--scrapy"}  # an option of the benchmark
     named = set(re.findall(r"(?<![\w-])--[a-z][\w-]+", text))
     many = {"--many", "--engine", "--at-once", "--scratch", "--refresh-older-than"}
     assert [option for option in many if option not in fleet] == []

@@ -17,16 +17,16 @@ PATIENT = Politeness(delay=0, seconds=5, max_retry_after=5)
 QUICK = Politeness(delay=0, seconds=1.5, tries=1)
 
 
-def test_crawl_skips_soft_404_pages(site: Any, crawled: Any, html: Any, reply: Any) -> None:
+def test_crawl_skips_soft_404_pages(site: Any, run_crawl: Any, html: Any, reply: Any) -> None:
     site.page("/", "Home", links=("/guide", "/dead", "/gone/"))
     site.page("/guide", "Guide", "How to use the pump.")
     site.default = reply(html("Oops", "We could not find the page that you look for. Try the search instead, or go."))
-    done = crawled(site.url)
-    assert done.paths == ["", "guide"]
-    assert "page for missing pages" in done.skip_reason("/dead")
+    output = run_crawl(site.url)
+    assert output.paths == ["", "guide"]
+    assert "page for missing pages" in output.skip_reason("/dead")
 
 
-def test_crawl_follows_redirects_and_reports_loops(site: Any, crawled: Any) -> None:
+def test_crawl_follows_redirects_and_reports_loops(site: Any, run_crawl: Any) -> None:
     site.page("/", "Home", links=("/old", "/older", "/loop", "/long/0", "/out", "/new/", "/nowhere", "/odd"))
     site.redirect("/older", "/old", 302)
     site.redirect("/old", "/new/", 308)
@@ -37,13 +37,13 @@ def test_crawl_follows_redirects_and_reports_loops(site: Any, crawled: Any) -> N
     site.redirect("/out", "http://192.0.2.1/")
     site.put("/nowhere", status=302)
     site.redirect("/odd", "javascript:alert(1)")
-    done = crawled(site.url)
-    assert done.paths == ["", "new/"]
-    assert "more than 5 redirects" in done.skip_reason("/loop")
-    assert "more than 5 redirects" in done.skip_reason("/long/0")
-    assert "out of scope" in done.skip_reason("/out")
-    assert "redirect without a Location" in done.skip_reason("/nowhere")
-    assert "not a URL" in done.skip_reason("/odd")
+    output = run_crawl(site.url)
+    assert output.paths == ["", "new/"]
+    assert "more than 5 redirects" in output.skip_reason("/loop")
+    assert "more than 5 redirects" in output.skip_reason("/long/0")
+    assert "out of scope" in output.skip_reason("/out")
+    assert "redirect without a Location" in output.skip_reason("/nowhere")
+    assert "not a URL" in output.skip_reason("/odd")
     assert max(int(path.rpartition("/")[2]) for path in site.paths() if "/long/" in path) == 5
 
 
@@ -59,7 +59,7 @@ def test_crawl_follows_redirects_and_reports_loops(site: Any, crawled: Any) -> N
         ("Größe über Maß".encode("latin-1"), "application/octet-stream"),
     ],
 )
-def test_crawl_detects_text_encoding(data: bytes, kind: str, site: Any, crawled: Any, html: Any) -> None:
+def test_crawl_detects_text_encoding(data: bytes, kind: str, site: Any, run_crawl: Any, html: Any) -> None:
     mark = b"" if not data.startswith((b"\xff\xfe", b"\xef\xbb\xbf")) else data[:2] if data[0] == 255 else data[:3]
     coding = "utf-16-le" if mark == b"\xff\xfe" else "ascii"
     before, after = html("Page", "WORDS").split("WORDS")
@@ -67,10 +67,10 @@ def test_crawl_detects_text_encoding(data: bytes, kind: str, site: Any, crawled:
     before = before.replace("<head>", "<head>" + meta)
     body = mark + before.encode(coding) + data[len(mark) :] + after.encode(coding)
     site.put("/", body, kind=kind)
-    assert "Größe über Maß" in crawled(site.url).text("")
+    assert "Größe über Maß" in run_crawl(site.url).text("")
 
 
-def test_crawl_ignores_mislabelled_markdown(site: Any, crawled: Any, html: Any) -> None:
+def test_crawl_ignores_mislabelled_markdown(site: Any, run_crawl: Any, html: Any) -> None:
     names = ("html", "json", "nothing", "missing", "good")
     listed = "".join(f"- [{name}]({name}.md)\n" for name in names)
     site.put("/llms.txt", f"# Site\n\n> A site.\n\n{listed}", kind="text/plain")
@@ -81,30 +81,30 @@ def test_crawl_ignores_mislabelled_markdown(site: Any, crawled: Any, html: Any) 
     site.put("/nothing.md", " \n", kind="text/markdown")
     site.put("/missing.md", "# Page not found\n\nSorry.\n", kind="text/markdown")
     site.put("/good.md", "# Good\n\nReally *Markdown*.\n", kind="text/html")
-    done = crawled(site.url)
-    origins = {page.path: page.origin for page in done.manifest.pages}
+    output = run_crawl(site.url)
+    origins = {page.path: page.origin for page in output.manifest.pages}
     assert origins == {"html": "html", "json": "html", "nothing": "html", "missing": "html", "good": "markdown"}
-    assert "Really *Markdown*." in done.text("good")
+    assert "Really *Markdown*." in output.text("good")
 
 
-def test_crawl_skips_compression_bombs(site: Any, crawled: Any, html: Any, bomb: Any) -> None:
-    packed = bomb(400)
-    assert len(packed) < 1_000_000
+def test_crawl_skips_compression_bombs(site: Any, run_crawl: Any, html: Any, bomb: Any) -> None:
+    compressed = bomb(400)
+    assert len(compressed) < 1_000_000
     site.page("/", "Home", links=("/gzip", "/twice", "/brotli", "/fine"))
-    site.put("/gzip", packed, headers={"Content-Encoding": "gzip"})
-    site.put("/twice", gzip.compress(packed), headers={"Content-Encoding": "gzip, gzip"})
+    site.put("/gzip", compressed, headers={"Content-Encoding": "gzip"})
+    site.put("/twice", gzip.compress(compressed), headers={"Content-Encoding": "gzip, gzip"})
     site.put("/brotli", b"\x1b\xff\xff\xff\x00" * 100, headers={"Content-Encoding": "br"})
     site.put("/fine", gzip.compress(html("Fine").encode()), headers={"Content-Encoding": "gzip"})
     started = time.monotonic()
-    done = crawled(site.url)
+    output = run_crawl(site.url)
     assert time.monotonic() - started < 60
-    assert done.paths == ["", "fine"]
-    assert "more than 10 MB decompressed" in done.skip_reason("/gzip")
-    assert "unrequested content encoding 'gzip, gzip'" in done.skip_reason("/twice")
-    assert "unrequested content encoding 'br'" in done.skip_reason("/brotli")
+    assert output.paths == ["", "fine"]
+    assert "more than 10 MB decompressed" in output.skip_reason("/gzip")
+    assert "unrequested content encoding 'gzip, gzip'" in output.skip_reason("/twice")
+    assert "unrequested content encoding 'br'" in output.skip_reason("/brotli")
 
 
-def test_crawl_skips_endless_responses(site: Any, crawled: Any) -> None:
+def test_crawl_skips_endless_responses(site: Any, run_crawl: Any) -> None:
 
     def endless(handler: Any) -> None:
         handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html><body>")
@@ -129,45 +129,45 @@ def test_crawl_skips_endless_responses(site: Any, crawled: Any) -> None:
         handler.wfile.write(b"HTTP/1.1 200 OK\r\n" + b"X-More: and more\r\n" * 4000 + b"Content-Length: 0\r\n\r\n")
 
     site.page("/", "Home", links=("/endless", "/drip", "/reset", "/short", "/headers"))
-    for play in (endless, drip, reset, short, headers):
-        site.responses[f"/{play.__name__}"] = play
-    done = crawled(site.url, politeness=QUICK)
-    assert done.paths == [""]
-    assert "more than 10 MB" in done.skip_reason("/endless")
-    assert "no complete response within 1.5 s" in done.skip_reason("/drip")
-    assert "times" in done.skip_reason("/reset")
-    assert "times" in done.skip_reason("/short")
-    assert "headers" in done.skip_reason("/headers")
+    for respond in (endless, drip, reset, short, headers):
+        site.responses[f"/{respond.__name__}"] = respond
+    output = run_crawl(site.url, politeness=QUICK)
+    assert output.paths == [""]
+    assert "more than 10 MB" in output.skip_reason("/endless")
+    assert "no complete response within 1.5 s" in output.skip_reason("/drip")
+    assert "times" in output.skip_reason("/reset")
+    assert "times" in output.skip_reason("/short")
+    assert "headers" in output.skip_reason("/headers")
 
 
-def test_crawl_skips_page_with_long_retry_after(site: Any, crawled: Any) -> None:
+def test_crawl_skips_page_with_long_retry_after(site: Any, run_crawl: Any) -> None:
     site.page("/", "Home", links=("/busy",))
     site.put("/busy", "later", status=429, headers={"Retry-After": "7200"})
-    done = crawled(site.url)
-    assert "retry after 7200 s" in done.skip_reason("/busy")
+    output = run_crawl(site.url)
+    assert "retry after 7200 s" in output.skip_reason("/busy")
 
 
-def test_crawl_obeys_robots_txt_for_links_and_redirects(site: Any, crawled: Any) -> None:
+def test_crawl_obeys_robots_txt_for_links_and_redirects(site: Any, run_crawl: Any) -> None:
     site.put("/robots.txt", "User-agent: mkdocs-roaming\nDisallow: /secret\n\nUser-agent: *\nDisallow: /\n")
     site.page("/", "Home", links=("/secret", "/way-in", "/open"))
     site.page("/secret", "Secret")
     site.page("/open", "Open")
     site.redirect("/way-in", "/secret")
-    done = crawled(site.url)
-    assert done.paths == ["", "open"]
-    assert "robots.txt forbids" in done.skip_reason("/secret")
+    output = run_crawl(site.url)
+    assert output.paths == ["", "open"]
+    assert "robots.txt forbids" in output.skip_reason("/secret")
     assert "/secret" not in site.paths()
 
 
-def test_crawl_stops_if_robots_txt_fails(site: Any, crawled: Any) -> None:
+def test_crawl_stops_if_robots_txt_fails(site: Any, run_crawl: Any) -> None:
     site.page("/", "Home")
     site.put("/robots.txt", "oops", status=500)
     with pytest.raises(Exception, match=r"robots\.txt (has status 500|cannot be fetched)"):
-        crawled(site.url, politeness=QUICK)
+        run_crawl(site.url, politeness=QUICK)
     assert set(site.paths()) == {"/robots.txt"}
 
 
-def test_crawl_reads_gzipped_and_nested_sitemaps(site: Any, crawled: Any, reply: Any, bomb: Any) -> None:
+def test_crawl_reads_gzipped_and_nested_sitemaps(site: Any, run_crawl: Any, reply: Any, bomb: Any) -> None:
     own = site.url
     site.put("/robots.txt", f"Sitemap: {own}maps/index.xml\n")
     maps = ("one.xml.gz", "bomb.xml.gz", "evil.xml", "broken.xml", "index.xml")
@@ -182,29 +182,29 @@ def test_crawl_reads_gzipped_and_nested_sitemaps(site: Any, crawled: Any, reply:
     site.put("/maps/broken.xml", "\x00\x01\x02", kind="text/xml")
     for name in ("a", "b"):
         site.page(f"/{name}", name.upper())
-    done = crawled(site.url)
-    assert done.paths == ["a", "b"]
-    assert done.skip_reason("/gone") == "not found"
+    output = run_crawl(site.url)
+    assert output.paths == ["a", "b"]
+    assert output.skip_reason("/gone") == "not found"
     for name in ("bomb.xml.gz", "evil.xml", "broken.xml"):
-        assert any(name in note for note in done.result.notes), name
+        assert any(name in note for note in output.result.notes), name
 
 
-def test_changed_etag_with_same_body_is_no_change(site: Any, crawled: Any, html: Any, reply: Any) -> None:
+def test_changed_etag_with_same_body_is_no_change(site: Any, run_crawl: Any, html: Any, reply: Any) -> None:
     count = iter(range(1000))
     site.responses["/"] = lambda handler: reply(html("Home"), headers={"ETag": f'"{next(count)}"'})
-    first = crawled(site.url)
+    first = run_crawl(site.url)
     before = (first.folder / "index.md").stat().st_mtime_ns
-    again = crawled(site.url)
-    assert (again.result.same, again.result.changed, again.result.written) == (1, (), 0)
-    assert (again.folder / "index.md").stat().st_mtime_ns == before
+    second = run_crawl(site.url)
+    assert (second.result.same, second.result.changed, second.result.written) == (1, (), 0)
+    assert (second.folder / "index.md").stat().st_mtime_ns == before
 
 
-def test_update_distinguishes_renamed_changed_failed_and_removed_pages(site: Any, crawled: Any, html: Any) -> None:
+def test_update_distinguishes_renamed_changed_failed_and_removed_pages(site: Any, run_crawl: Any, html: Any) -> None:
     site.page("/", "Home", links=("/stays", "/moves", "/fails", "/vanishes"))
     for name in ("stays", "fails", "vanishes"):
         site.page(f"/{name}", name.title())
     site.page("/moves", "A page that moves")
-    first = crawled(site.url)
+    first = run_crawl(site.url)
     moved = next(page.id for page in first.manifest.pages if page.path == "moves")
     site.page("/", "Home", links=("/stays", "/moved", "/fails", "/vanishes"))
     site.page("/stays", "Stays", "But says something else.")
@@ -212,35 +212,35 @@ def test_update_distinguishes_renamed_changed_failed_and_removed_pages(site: Any
     site.put("/fails", "oops", status=403)
     del site.responses["/vanishes"]
     del site.responses["/moves"]
-    again = crawled(site.url)
-    assert again.paths == ["", "fails", "moved", "stays"]
-    assert set(again.result.new) == {"moved"}
-    assert set(again.result.changed) == {"", "stays"}
-    assert set(again.result.gone) == {"moves", "vanishes"}
-    assert again.result.kept == (site.url + "fails",)
-    heir = next(page for page in again.manifest.pages if page.path == "moved")
-    assert moved in heir.sections[0].aliases
-    assert not (again.folder / "vanishes.md").exists()
+    second = run_crawl(site.url)
+    assert second.paths == ["", "fails", "moved", "stays"]
+    assert set(second.result.new) == {"moved"}
+    assert set(second.result.changed) == {"", "stays"}
+    assert set(second.result.gone) == {"moves", "vanishes"}
+    assert second.result.kept == (site.url + "fails",)
+    moved_page = next(page for page in second.manifest.pages if page.path == "moved")
+    assert moved in moved_page.sections[0].aliases
+    assert not (second.folder / "vanishes.md").exists()
 
 
-def test_update_refetches_page_with_missing_body(site: Any, crawled: Any) -> None:
+def test_update_refetches_page_with_missing_body(site: Any, run_crawl: Any) -> None:
     site.page("/", "Home")
-    first = crawled(site.url)
+    first = run_crawl(site.url)
     for file in (first.folder / ".roaming" / "bodies").glob("*/*"):
         file.unlink()
     site.requests.clear()
-    again = crawled(site.url)
-    assert again.paths == [""]
-    assert next(asked.status for asked in site.requests if asked.path == "/") == 200
+    second = run_crawl(site.url)
+    assert second.paths == [""]
+    assert next(request.status for request in site.requests if request.path == "/") == 200
 
 
-def test_crawl_skips_javascript_shells(site: Any, crawled: Any) -> None:
+def test_crawl_skips_javascript_shells(site: Any, run_crawl: Any) -> None:
     shell = (
         '<html><head><title>App</title><script src="/app.js"></script></head><body><div id="root"></div></body></html>'
     )
     site.page("/", "Home", links=("/app",))
     site.put("/app", shell)
-    assert "JavaScript shell" in crawled(site.url).skip_reason("/app")
+    assert "JavaScript shell" in run_crawl(site.url).skip_reason("/app")
 
 
 @pytest.mark.parametrize(
@@ -251,32 +251,32 @@ def test_crawl_skips_javascript_shells(site: Any, crawled: Any) -> None:
         (CrawlLimits(seconds=0), "--max-seconds"),
     ],
 )
-def test_crawl_reports_reached_limit_and_resumes(limits: CrawlLimits, line: str, site: Any, crawled: Any) -> None:
+def test_crawl_reports_reached_limit_and_resumes(limits: CrawlLimits, line: str, site: Any, run_crawl: Any) -> None:
     site.page("/", "Home", links=tuple(f"/p{at}" for at in range(20)))
     for at in range(20):
         site.page(f"/p{at}", f"Page {at}")
     if limits.seconds == 0:
-        crawled(site.url)
+        run_crawl(site.url)
         site.requests.clear()
-    done = crawled(site.url, limits=limits, refresh=True)
-    assert line in done.result.stopped
+    output = run_crawl(site.url, limits=limits, refresh=True)
+    assert line in output.result.stopped
     if limits.seconds == 0:
-        assert len(done.paths) == 21  # what was known before stays
+        assert len(output.paths) == 21  # pages of the last crawl stay
         assert len(site.requests) == 0
     else:
-        assert 1 <= len(done.paths) < 21
-        whole = crawled(site.url, resume=True)
+        assert 1 <= len(output.paths) < 21
+        whole = run_crawl(site.url, resume=True)
         assert len(whole.paths) == 21
 
 
-def test_max_depth_bounds_endless_site(site: Any, crawled: Any, html: Any, reply: Any) -> None:
+def test_max_depth_bounds_endless_site(site: Any, run_crawl: Any, html: Any, reply: Any) -> None:
     site.default = lambda handler: reply(html(f"At {handler.path}", links=(handler.path.rstrip("/") + "/x",)))
-    assert crawled(site.url, limits=CrawlLimits(depth=2)).paths == ["", "x", "x/x"]
+    assert run_crawl(site.url, limits=CrawlLimits(depth=2)).paths == ["", "x", "x/x"]
 
 
-def test_crawl_refuses_folder_of_another_site(site: Any, crawled: Any, tmp_path: Path) -> None:
+def test_crawl_refuses_folder_of_another_site(site: Any, run_crawl: Any, tmp_path: Path) -> None:
     site.page("/", "Home")
     site.page("/other/", "Other")
-    crawled(site.url)
+    run_crawl(site.url)
     with pytest.raises(Exception, match="contains a crawl of"):
-        crawled(site.url + "other/")
+        run_crawl(site.url + "other/")

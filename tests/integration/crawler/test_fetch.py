@@ -13,7 +13,7 @@ from roaming_crawler.fetch import Clock, HostPace, Request
 
 
 class FakeClock:
-    """A clock that sleeping moves."""
+    """A clock that advances by sleeping."""
 
     def __init__(self) -> None:
         self.now = 1_000.0
@@ -28,7 +28,7 @@ class FakeClock:
         return Clock(lambda: self.now, lambda: self.now, self.sleep)
 
 
-async def _all(fetcher: Any, urls: list[str]) -> None:
+async def _fetch_all(fetcher: Any, urls: list[str]) -> None:
     async with fetcher, anyio.create_task_group() as group:
         for url in urls:
             group.start_soon(fetcher.get, Request(url))
@@ -37,11 +37,11 @@ async def _all(fetcher: Any, urls: list[str]) -> None:
 def test_requests_to_host_keep_delay(site: Any, fetcher: Any) -> None:
     for at in range(8):
         site.page(f"/{at}", f"Page {at}")
-    made = fetcher(Politeness(delay=0.1, connections=2))
-    anyio.run(_all, made, [f"{site.url}{at}" for at in range(8)])
-    starts = sorted(asked.at for asked in site.requests)
+    client = fetcher(Politeness(delay=0.1, connections=2))
+    anyio.run(_fetch_all, client, [f"{site.url}{at}" for at in range(8)])
+    starts = sorted(request.at for request in site.requests)
     assert starts[-1] - starts[0] > 7 * 0.1 - 0.05
-    assert min(later - sooner for sooner, later in itertools.pairwise(starts)) > 0.01  # no two at once
+    assert min(later - earlier for earlier, later in itertools.pairwise(starts)) > 0.01  # no simultaneous starts
     assert site.max_open <= 2
 
 
@@ -52,22 +52,22 @@ def test_fetcher_limits_connections_per_host(site: Any, fetcher: Any, html: Any,
         return reply(html("Slow"))
 
     site.default = slow
-    anyio.run(_all, fetcher(Politeness(delay=0, connections=2)), [f"{site.url}{at}" for at in range(12)])
+    anyio.run(_fetch_all, fetcher(Politeness(delay=0, connections=2)), [f"{site.url}{at}" for at in range(12)])
     assert site.max_open == 2
 
 
 def test_delay_doubles_after_429_and_recovers(site: Any, fetcher: Any, html: Any, reply: Any) -> None:
-    hand = FakeClock()
+    fake_clock = FakeClock()
     count = iter(range(100))
     site.default = lambda handler: reply("later", 429) if next(count) == 0 else reply(html("Fine"))
 
     async def ask() -> None:
-        async with fetcher(Politeness(delay=1), clock=hand.clock()) as made:
+        async with fetcher(Politeness(delay=1), clock=fake_clock.clock()) as client:
             for at in range(14):
-                await made.get(Request(f"{site.url}{at}"))
+                await client.get(Request(f"{site.url}{at}"))
 
     anyio.run(ask)
-    gaps = [round(wait, 1) for wait in hand.slept]
+    gaps = [round(wait, 1) for wait in fake_clock.slept]
     assert 2.0 in gaps[:4]
     assert gaps[-1] == 1.0
 
@@ -86,20 +86,20 @@ def test_delay_follows_slow_responses() -> None:
     assert anyio.run(paced) == (0.2, 8.0, 0.2)
 
 
-def test_crawl_delay_is_capped_at_thirty_seconds(site: Any, crawled: Any) -> None:
+def test_crawl_delay_is_capped_at_thirty_seconds(site: Any, run_crawl: Any) -> None:
     site.page("/", "Home", links=("/a",))
     site.page("/a", "A")
-    for asked, kept in ((10, 10.0), (3600, 30.0)):
-        hand = FakeClock()
-        site.put("/robots.txt", f"User-agent: *\nCrawl-delay: {asked}\n")
-        crawled(site.url, clock=hand.clock(), refresh=True)
-        assert max(hand.slept) == kept
+    for crawl_delay, applied in ((10, 10.0), (3600, 30.0)):
+        fake_clock = FakeClock()
+        site.put("/robots.txt", f"User-agent: *\nCrawl-delay: {crawl_delay}\n")
+        run_crawl(site.url, clock=fake_clock.clock(), refresh=True)
+        assert max(fake_clock.slept) == applied
 
 
-def test_requests_carry_user_agent_and_contact(site: Any, crawled: Any) -> None:
+def test_requests_carry_user_agent_and_contact(site: Any, run_crawl: Any) -> None:
     site.page("/", "Home")
-    crawled(site.url, politeness=Politeness(delay=0, contact="docs@example.org"))
-    agents = {asked.headers["User-Agent"] for asked in site.requests}
+    run_crawl(site.url, politeness=Politeness(delay=0, contact="docs@example.org"))
+    agents = {request.headers["User-Agent"] for request in site.requests}
     (agent,) = agents
     assert agent.startswith("mkdocs-roaming/")
     assert "docs@example.org" in agent
@@ -119,11 +119,11 @@ def test_304_and_redirects_keep_connection_open(site: Any, fetcher: Any) -> None
     site.get_request = counted
 
     async def ask() -> list[int]:
-        async with fetcher(Politeness(delay=0, connections=1)) as made:
-            first = await made.get(Request(f"{site.url}a"))
-            again = [await made.get(Request(f"{site.url}a", etag=first.etag)) for _ in range(5)]
-            moved = [await made.get(Request(f"{site.url}old")) for _ in range(3)]
-            return [answer.status for answer in (first, *again, *moved)]
+        async with fetcher(Politeness(delay=0, connections=1)) as client:
+            first = await client.get(Request(f"{site.url}a"))
+            second = [await client.get(Request(f"{site.url}a", etag=first.etag)) for _ in range(5)]
+            moved = [await client.get(Request(f"{site.url}old")) for _ in range(3)]
+            return [answer.status for answer in (first, *second, *moved)]
 
     assert anyio.run(ask) == [200, *[304] * 5, *[200] * 3]
     assert len(opened) == 1

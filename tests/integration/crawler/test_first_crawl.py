@@ -22,42 +22,42 @@ from roaming_crawler.config import ScopeConfig
 from roaming_crawler.scope import version_prefix
 
 
-def test_crawl_resolves_links_against_base_element(site: Any, crawled: Any) -> None:
+def test_crawl_resolves_links_against_base_element(site: Any, run_crawl: Any) -> None:
     site.put(
         "/docs/",
         '<html><head><title>Docs</title><base href="/docs/v2/"></head><body><main><h1>Docs</h1><p>Read on.</p>'
         '<p><a href="one.html">one</a> <a href="#top">top</a> <img src="a.png" alt="a"></p></main>',
     )
     site.page("/docs/v2/one.html", "One")
-    text = crawled(f"{site.url}docs/").text("")
+    text = run_crawl(f"{site.url}docs/").text("")
     assert f"[one]({site.url}docs/v2/one.md)" in text
     assert f"{site.url}docs/v2/a.png" in text
     assert "v2/#top" not in text
 
 
 @pytest.mark.parametrize("content", ["0; url=guide/", "0;URL='guide/'", "3,guide/", "0 url=/guide/"])
-def test_crawl_follows_meta_refresh(content: str, site: Any, crawled: Any) -> None:
+def test_crawl_follows_meta_refresh(content: str, site: Any, run_crawl: Any) -> None:
     site.put("/", f'<html><head><meta http-equiv="refresh" content="{content}"></head></html>')
     site.page("/guide/", "Guide")
-    done = crawled(site.url)
-    assert done.paths == ["guide/"]
-    assert done.skip_reason("/") == "a redirect"
+    output = run_crawl(site.url)
+    assert output.paths == ["guide/"]
+    assert output.skip_reason("/") == "a redirect"
 
 
-def test_crawl_skips_page_without_text(site: Any, crawled: Any) -> None:
+def test_crawl_skips_page_without_text(site: Any, run_crawl: Any) -> None:
     site.page("/", "Home", links=("a/", "b/"))
     site.put("/a/", "<html><head><title>A</title></head><body><script>location.replace('/x/')</script></body></html>")
     site.put("/b/", "<title>B</title><body><main><img src=map.png alt=Map></main><script>count()</script>")
-    done = crawled(site.url)
-    assert done.paths == ["", "b/"]
-    assert "JavaScript" in done.skip_reason("/a/")
+    output = run_crawl(site.url)
+    assert output.paths == ["", "b/"]
+    assert "JavaScript" in output.skip_reason("/a/")
 
 
-def test_crawl_refuses_login_form(site: Any, crawled: Any, reply: Any) -> None:
+def test_crawl_refuses_login_form(site: Any, run_crawl: Any, reply: Any) -> None:
     site.default = reply("", 302, headers={"Location": "/login"})
     site.put("/login", "<title>Sign in</title><form>Name <input> Password <input type=password></form>")
     with pytest.raises(RoamingError, match="asks for a password"):
-        crawled(f"{site.url}docs/")
+        run_crawl(f"{site.url}docs/")
 
 
 def _versions(site: Any, root: str) -> None:
@@ -71,22 +71,22 @@ def _versions(site: Any, root: str) -> None:
 
 
 @pytest.mark.parametrize("root", ["redirect", "stub"])
-def test_crawl_follows_root_to_one_version(root: str, site: Any, crawled: Any) -> None:
+def test_crawl_follows_root_to_one_version(root: str, site: Any, run_crawl: Any) -> None:
     _versions(site, root)
-    done = crawled(site.url)
-    assert done.manifest.site.url == f"{site.url}en/latest/"
-    assert done.paths == ["", "guide/"]
-    (note,) = done.result.notes
+    output = run_crawl(site.url)
+    assert output.manifest.site.url == f"{site.url}en/latest/"
+    assert output.paths == ["", "guide/"]
+    (note,) = output.result.notes
     assert note == (
         f"{site.url}: redirects to {site.url}en/latest/, so other versions are left out; to include them: --prefix /"
     )
-    assert crawled(site.url).result.same == 2  # again, of the same version
+    assert run_crawl(site.url).result.same == 2  # an update, of the same version
 
 
-def test_prefix_option_includes_all_versions(site: Any, crawled: Any, tmp_path: Path) -> None:
+def test_prefix_option_includes_all_versions(site: Any, run_crawl: Any, tmp_path: Path) -> None:
     _versions(site, "redirect")
-    done = crawled(site.url, tmp_path / "all", scope=ScopeConfig(prefix="/"))
-    assert done.paths == ["en/latest/", "en/latest/guide/", "en/stable/", "en/stable/guide/"]
+    output = run_crawl(site.url, tmp_path / "all", scope=ScopeConfig(prefix="/"))
+    assert output.paths == ["en/latest/", "en/latest/guide/", "en/stable/", "en/stable/guide/"]
 
 
 @pytest.mark.parametrize(
@@ -107,43 +107,43 @@ def test_version_prefix_recognizes_versions_and_languages(path: str, version: st
     assert version_prefix(path) == version
 
 
-def test_failed_first_crawl_leaves_folder_free(site: Any, crawled: Any, tmp_path: Path) -> None:
+def test_failed_first_crawl_leaves_folder_free(site: Any, run_crawl: Any, tmp_path: Path) -> None:
     site.page("/docs/", "Docs")
     with pytest.raises(RoamingError, match=r"/dosc/: no page to publish; not found; check the URL"):
-        crawled(f"{site.url}dosc/")
-    assert crawled(f"{site.url}docs/").paths == [""]
+        run_crawl(f"{site.url}dosc/")
+    assert run_crawl(f"{site.url}docs/").paths == [""]
     with pytest.raises(RoamingError, match="contains a crawl of"):
-        crawled(f"{site.url}dosc/")
+        run_crawl(f"{site.url}dosc/")
 
 
-def test_crawl_refuses_folder_with_other_files(site: Any, crawled: Any, tmp_path: Path) -> None:
+def test_crawl_refuses_folder_with_other_files(site: Any, run_crawl: Any, tmp_path: Path) -> None:
     site.page("/", "Home")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "index.md").write_text("My own words.")
     with pytest.raises(
         RoamingError, match="mine: contains files that no crawl has written; give a new or empty folder"
     ):
-        crawled(site.url, tmp_path / "mine")
+        run_crawl(site.url, tmp_path / "mine")
     assert [file.name for file in (tmp_path / "mine").iterdir()] == ["index.md"]
     assert not site.requests
     (tmp_path / "new" / ".git").mkdir(parents=True)
-    assert crawled(site.url, tmp_path / "new").paths == [""]
+    assert run_crawl(site.url, tmp_path / "new").paths == [""]
     shutil.rmtree(tmp_path / "new" / ".roaming")  # as in a copy of the published files
-    assert crawled(site.url, tmp_path / "new").result.same == 1
+    assert run_crawl(site.url, tmp_path / "new").result.same == 1
 
 
-def test_crawl_refuses_file_as_output(site: Any, crawled: Any, tmp_path: Path) -> None:
+def test_crawl_refuses_file_as_output(site: Any, run_crawl: Any, tmp_path: Path) -> None:
     (tmp_path / "out").write_text("")
     with pytest.raises(RoamingError, match="out: is a file; give a folder"):
-        crawled(site.url)
+        run_crawl(site.url)
 
 
-def test_crawl_reports_unmatched_include_pattern(site: Any, crawled: Any) -> None:
+def test_crawl_reports_unmatched_include_pattern(site: Any, run_crawl: Any) -> None:
     site.page("/", "Home", links=("guide/a/",))
     site.page("/guide/a/", "A")
-    done = crawled(site.url, scope=ScopeConfig(include=("guide", "giude/**")))
-    assert done.paths == ["", "guide/a/"]
-    assert done.result.notes == (f"--include giude/**: matches no page; paths are relative to {site.url}",)
+    output = run_crawl(site.url, scope=ScopeConfig(include=("guide", "giude/**")))
+    assert output.paths == ["", "guide/a/"]
+    assert output.result.notes == (f"--include giude/**: matches no page; paths are relative to {site.url}",)
 
 
 @pytest.mark.parametrize(
@@ -155,41 +155,41 @@ def test_crawl_reports_unmatched_include_pattern(site: Any, crawled: Any) -> Non
     ],
 )
 def test_error_without_pages_has_hint(
-    robots: str, status: int, message: str, site: Any, crawled: Any, reply: Any
+    robots: str, status: int, message: str, site: Any, run_crawl: Any, reply: Any
 ) -> None:
     site.put("/robots.txt", robots)
     site.default = reply("nothing", status)
     with pytest.raises(RoamingError) as error:
-        crawled(site.url)
+        run_crawl(site.url)
     assert str(error.value) == f"{site.url}: no page to publish; {message}"
 
 
-def test_error_for_url_with_password_does_not_show_it(crawled: Any) -> None:
+def test_error_for_url_with_password_does_not_show_it(run_crawl: Any) -> None:
     with pytest.raises(RoamingError, match="user name") as error:
-        crawled("https://tide:secret@docs.example/")
+        run_crawl("https://tide:secret@docs.example/")
     assert "secret" not in str(error.value)
 
 
-def test_redirecting_spelling_is_not_reported_as_skipped(site: Any, crawled: Any) -> None:
+def test_redirecting_spelling_is_not_reported_as_skipped(site: Any, run_crawl: Any) -> None:
     site.page("/", "Home", links=("guide", "guide/"))
     site.redirect("/guide", "/guide/")
     site.page("/guide/", "Guide")
-    done = crawled(site.url)
-    assert (done.paths, done.result.skipped) == (["", "guide/"], ())
+    output = run_crawl(site.url)
+    assert (output.paths, output.result.skipped) == (["", "guide/"], ())
 
 
-def test_crawl_ignores_wrong_canonical_urls(site: Any, crawled: Any, html: Any) -> None:
+def test_crawl_ignores_wrong_canonical_urls(site: Any, run_crawl: Any, html: Any) -> None:
     head = '<link rel="canonical" href="/">'
     site.put("/", html("Home", links=("a/", "b/"), head=head))
     for path in ("/a/", "/b/"):
         site.put(path, html(f"Page {path}", head=head))
-    assert crawled(site.url).paths == ["", "a/", "b/"]
+    assert run_crawl(site.url).paths == ["", "a/", "b/"]
 
 
-def test_crawl_reports_sitemap_of_another_host(site: Any, crawled: Any) -> None:
+def test_crawl_reports_sitemap_of_another_host(site: Any, run_crawl: Any) -> None:
     site.page("/", "Home")
     site.put("/sitemap.xml", "<urlset><url><loc>https://docs.example/guide/</loc></url></urlset>", kind="text/xml")
-    (note,) = crawled(site.url).result.notes
+    (note,) = run_crawl(site.url).result.notes
     assert note == (
         f"{site.url}sitemap.xml: lists nothing below {site.url}, but pages of https://docs.example; "
         "crawl that URL instead"
@@ -204,26 +204,26 @@ def test_crawl_reports_sitemap_of_another_host(site: Any, crawled: Any) -> None:
         ("./not-there", "./not-there: no such file or folder"),
     ],
 )
-def test_crawl_refuses_invalid_url(given: str, message: str, crawled: Any) -> None:
+def test_crawl_refuses_invalid_url(given: str, message: str, run_crawl: Any) -> None:
     with pytest.raises(RoamingError) as error:
-        crawled(given)
+        run_crawl(given)
     assert str(error.value).startswith(message)
 
 
 @pytest.mark.parametrize("given", ["docs", "docs/index.md", "mkdocs.yml"])
-def test_crawl_of_folder_without_site_has_hint(given: str, crawled: Any, tmp_path: Path) -> None:
+def test_crawl_of_folder_without_site_has_hint(given: str, run_crawl: Any, tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "index.md").write_text("# Home\n")
     (tmp_path / "mkdocs.yml").write_text("site_name: x\n")
     missing = "no page to publish; found no index.html, llms.txt or roaming/manifest.json there"
     folder = tmp_path if given == "mkdocs.yml" else tmp_path / "docs"
     with pytest.raises(RoamingError) as error:
-        crawled(str(tmp_path / given))
+        run_crawl(str(tmp_path / given))
     assert str(error.value) == f"{folder}: {missing}; build the site first, then name its folder"
     (folder / "site").mkdir()
     (folder / "site" / "index.html").write_text("<title>x</title>")
     with pytest.raises(RoamingError) as error:
-        crawled(str(tmp_path / given))
+        run_crawl(str(tmp_path / given))
     assert str(error.value) == f"{folder}: {missing}; name the folder of a site, such as {folder / 'site'}"
 
 
@@ -250,22 +250,22 @@ def test_interrupted_crawl_reports_how_to_resume(site: Any, tmp_path: Path, html
         f"roaming: {tmp_path / 'out'}: interrupted; the same command resumes the crawl\n",
     )
     before = len(site.requests)
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-    assert done.stdout.startswith(f"{tmp_path / 'out'}: 31 pages, ")
-    assert "/p19/" not in [asked.path for asked in site.requests[before:]]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert result.stdout.startswith(f"{tmp_path / 'out'}: 31 pages, ")
+    assert "/p19/" not in [request.path for request in site.requests[before:]]
 
 
-def test_untitled_pages_get_heading_or_path_as_title(site: Any, crawled: Any) -> None:
+def test_untitled_pages_get_heading_or_path_as_title(site: Any, run_crawl: Any) -> None:
     site.put("/", '<main><p>Read on.</p><a href="install-guide/">a</a> <a href="b.html">b</a></main>')
     site.put("/install-guide/", "<main><p>Put one gauge into the harbour.</p></main>")
     site.put("/b.html", '<main><h1>Tides <a href="#x">¶</a></h1><p>They come twice a day.</p></main>')
-    done = crawled(site.url)
-    assert {page.path: page.title for page in done.manifest.pages} == {
+    output = run_crawl(site.url)
+    assert {page.path: page.title for page in output.manifest.pages} == {
         "": "Home",
         "b.html": "Tides",
         "install-guide/": "Install guide",
     }
-    assert "[Install guide](" in (done.folder / "llms.txt").read_text("utf-8")
+    assert "[Install guide](" in (output.folder / "llms.txt").read_text("utf-8")
 
 
 def test_crawl_reports_folder_in_place_of_file(site: Any, tmp_path: Path) -> None:
@@ -273,9 +273,9 @@ def test_crawl_reports_folder_in_place_of_file(site: Any, tmp_path: Path) -> Non
     (tmp_path / "out" / ".roaming").mkdir(parents=True)
     (tmp_path / "out" / "index.md").mkdir()
     command = ["crawl", site.url, "-o", str(tmp_path / "out"), "--allow-private", "--delay", "0", "--workers", "0"]
-    done = CliRunner().invoke(main, command)
-    assert (done.exit_code, done.stderr.count("\n")) == (1, 1)
-    assert done.stderr.startswith(f"roaming: {tmp_path / 'out' / 'index.md'}: cannot be written to (")
+    result = CliRunner().invoke(main, command)
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert result.stderr.startswith(f"roaming: {tmp_path / 'out' / 'index.md'}: cannot be written to (")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no limit for the size of a file")
@@ -286,10 +286,10 @@ def test_full_disk_is_reported_and_crawl_resumes(site: Any, tmp_path: Path, html
     command = [sys.executable, "-m", "mkdocs_roaming", "crawl", site.url, "-o", str(tmp_path / "out")]
     command += ["--allow-private", "--delay", "0", "--workers", "0"]
     limited = ["bash", "-c", 'ulimit -f 40; exec "$@"', "bash", *command]
-    done = subprocess.run(limited, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stderr) == (
+    result = subprocess.run(limited, capture_output=True, text=True, timeout=60, check=False)
+    assert (result.returncode, result.stderr) == (
         1,
         "roaming: cannot write the output: File too large. Free disk space, or write to another place.\n",
     )
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-    assert done.stdout.startswith(f"{tmp_path / 'out'}: 10 pages, ")
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert result.stdout.startswith(f"{tmp_path / 'out'}: 10 pages, ")

@@ -45,14 +45,14 @@ def _pages(manifest: Manifest) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("name", sorted(folder.name for folder in SITES.iterdir()))
-def test_crawl_of_generated_site_matches_golden_file(name: str, site: Any, crawled: Any) -> None:
+def test_crawl_of_generated_site_matches_golden_file(name: str, site: Any, run_crawl: Any) -> None:
     site.folder(SITES / name / "pages", "/ebb/", url=URL)
-    done = crawled(f"{site.url}ebb/", **LINKS)
+    output = run_crawl(f"{site.url}ebb/", **LINKS)
     expected = yaml.safe_load((SITES / name / "expected.yml").read_text("utf-8"))
-    assert _pages(done.manifest) == expected["pages"]
-    assert (done.manifest.nav_source, _nav(done.manifest.nav)) == (expected["nav_source"], expected["nav"])
-    install = next(path for path in done.paths if path.startswith("guide/install"))
-    assert "\n```sh\napt install ebb\n```\n\n> [!" in done.text(install)
+    assert _pages(output.manifest) == expected["pages"]
+    assert (output.manifest.nav_source, _nav(output.manifest.nav)) == (expected["nav_source"], expected["nav"])
+    install = next(path for path in output.paths if path.startswith("guide/install"))
+    assert "\n```sh\napt install ebb\n```\n\n> [!" in output.text(install)
 
 
 @pytest.fixture(scope="module")
@@ -74,18 +74,18 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
         (folder / "mkdocs.yml").write_text(yaml.safe_dump(config), "utf-8")
         environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "DISABLE_MKDOCS_2_WARNING": "true"}
         command = [sys.executable, "-m", "mkdocs", "build", "-q", "-d", "site"]
-        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
+        result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+        assert result.returncode == 0, result.stderr
         return folder / "site"
 
     return build
 
 
 @pytest.mark.parametrize("theme", ["material", "readthedocs", "mkdocs"])
-def test_crawl_of_mkdocs_theme_finds_all_pages(theme: str, built: Any, site: Any, crawled: Any) -> None:
+def test_crawl_of_mkdocs_theme_finds_all_pages(theme: str, built: Any, site: Any, run_crawl: Any) -> None:
     site.folder(built(theme), "/ebb/", url=URL)
-    done = crawled(f"{site.url}ebb/", **LINKS)
-    assert _pages(done.manifest) == {
+    output = run_crawl(f"{site.url}ebb/", **LINKS)
+    assert _pages(output.manifest) == {
         "": ["# Ebb {#ebb}"],
         "guide/install/": [
             "# Install {#install}",
@@ -96,14 +96,14 @@ def test_crawl_of_mkdocs_theme_finds_all_pages(theme: str, built: Any, site: Any
         "reference/cli/": ["# Commands {#commands}", "## ebb read {#ebb-read}", "### Quiet {#quiet}"],
     }
     own = f"{site.url}ebb/"
-    assert done.text("guide/install/").partition("\n\n")[2] == (
+    assert output.text("guide/install/").partition("\n\n")[2] == (
         "# Install\n\nCopy one file to the gauge.\n\n## From a package\n\n```sh\napt install ebb\n```\n\n"
         "> [!WARNING]\n> A gauge of 2009 has no room for it.\n\n## From source\n\n"
         f"See [the command]({own}reference/cli/index.md#ebb-read).\n"
     )
 
 
-def test_crawl_of_javascript_site_uses_markdown_or_skips(site: Any, crawled: Any, tmp_path: Path) -> None:
+def test_crawl_of_javascript_site_uses_markdown_or_skips(site: Any, run_crawl: Any, tmp_path: Path) -> None:
     shell = (
         "<!doctype html><html lang=en><head><title>Ebb</title><meta name=description content='Reads gauges.'>"
         "<link rel=preload as=script href=/_next/a.js></head><body><div id=__next><div class=loading></div></div>"
@@ -112,11 +112,11 @@ def test_crawl_of_javascript_site_uses_markdown_or_skips(site: Any, crawled: Any
     site.page("/", "Home", links=("/install", "/use"))
     site.put("/install", shell)
     site.put("/use", shell)
-    done = crawled(site.url)
-    assert done.paths == [""]
-    assert "JavaScript shell" in done.skip_reason("/install")
+    output = run_crawl(site.url)
+    assert output.paths == [""]
+    assert "JavaScript shell" in output.skip_reason("/install")
     site.put("/llms.txt", "# Ebb\n\n> Reads gauges.\n\n- [Install](/install.md)\n- [Use](/use.md)\n", kind="text/plain")
     for name in ("install", "use"):
         site.put(f"/{name}.md", f"# {name.title()}\n\nWords of {name}.\n", kind="text/markdown")
-    again = crawled(site.url, tmp_path / "again")
-    assert again.paths == ["", "install", "use"]
+    second = run_crawl(site.url, tmp_path / "again")
+    assert second.paths == ["", "install", "use"]

@@ -71,7 +71,7 @@ LOOPBACK = (
 )
 
 
-@pytest.mark.parametrize("way", ["asked for", "redirected to"])
+@pytest.mark.parametrize("way", ["requested", "redirected to"])
 @pytest.mark.parametrize("host", LOOPBACK)
 def test_guard_blocks_local_server(host: str, way: str, site: Any) -> None:
     heard: list[object] = []
@@ -106,7 +106,7 @@ def test_guard_blocks_local_server(host: str, way: str, site: Any) -> None:
 
 
 class FirstConnectionBackend(httpcore2.AsyncNetworkBackend):
-    """Lets one backend have the first connection, and another one all others."""
+    """Uses one backend for the first connection, and another one for all others."""
 
     def __init__(self, rest: httpcore2.AsyncNetworkBackend, first: httpcore2.AsyncNetworkBackend) -> None:
         self._next = [rest, first]
@@ -149,17 +149,17 @@ def test_guard_checks_redirects(to: str, site: Any) -> None:
     assert site.paths() == ["/"]
 
 
-def test_crawl_requires_allow_private_for_local_host(site: Any, crawled: Any, tmp_path: Path) -> None:
+def test_crawl_requires_allow_private_for_local_host(site: Any, run_crawl: Any, tmp_path: Path) -> None:
     site.page("/", "Home")
     for where, host in ((site.url, "127.0.0.1"), (site.url.replace("127.0.0.1", "localhost"), "localhost: 127.0.0.1")):
         with pytest.raises(FetchError) as refused:
-            crawled(where, tmp_path / host[:9], allow_private=False)
+            run_crawl(where, tmp_path / host[:9], allow_private=False)
         message = "is not a public address; to crawl your own hosts, use --allow-private"
         assert str(refused.value) == f"{host} {message}"
     assert site.requests == []
 
 
-def test_crawl_requests_no_other_hosts(site: Any, crawled: Any) -> None:
+def test_crawl_requests_no_other_hosts(site: Any, run_crawl: Any) -> None:
     inside = socket.create_server(("127.0.0.1", 0))
     inside.settimeout(0.05)
     own = f"http://127.0.0.1:{inside.getsockname()[1]}/"
@@ -167,13 +167,13 @@ def test_crawl_requests_no_other_hosts(site: Any, crawled: Any) -> None:
     site.put("/a.md", f"# A\n\n[In]({own}), ![in]({own}a.png)\n", kind="text/markdown")
     site.page("/", "Home", links=(own, f"{own}b"))
     with inside:
-        assert "a" in crawled(site.url).paths
+        assert "a" in run_crawl(site.url).paths
         with pytest.raises(TimeoutError):
             inside.accept()
 
 
-def test_fetcher_ignores_proxies_in_environment(site: Any, crawled: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fetcher_ignores_proxies_in_environment(site: Any, run_crawl: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9/")
     site.page("/", "Home")
-    assert crawled(site.url).paths == [""]
+    assert run_crawl(site.url).paths == [""]

@@ -27,7 +27,7 @@ class Timeline:
     """An undisturbed crawl: its pages, and the seconds after the last of them."""
 
     pages: int
-    behind: float
+    seconds_after_last: float
 
 
 def _command(url: str, folder: Path) -> list[str]:
@@ -35,7 +35,7 @@ def _command(url: str, folder: Path) -> list[str]:
     return [sys.executable, "-m", "mkdocs_roaming", "crawl", url, "-o", str(folder), *options]
 
 
-def _undisturbed(url: str, folder: Path) -> Timeline:
+def _crawl_undisturbed(url: str, folder: Path) -> Timeline:
     pages, last = 0, time.monotonic()
     with subprocess.Popen(_command(url, folder), stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -48,30 +48,30 @@ def _undisturbed(url: str, folder: Path) -> Timeline:
 
 def _crawl_with_kills(url: str, folder: Path, timeline: Timeline, rng: random.Random) -> dict[str, int]:
     """Crawl, kill and resume a number of times, then crawl to the end."""
-    done = {"fetching": 0, "publishing": 0}
-    longest = timeline.behind
+    kills = {"fetching": 0, "publishing": 0}
+    max_delay = timeline.seconds_after_last
     for _ in range(10 * KILLS):
-        if sum(done.values()) == KILLS:
+        if sum(kills.values()) == KILLS:
             break
-        phase = rng.choice(sorted(phase for phase in done if done[phase] < KILLS * 0.6))
+        phase = rng.choice(sorted(phase for phase in kills if kills[phase] < KILLS * 0.6))
         process = subprocess.Popen(_command(url, folder), stdout=subprocess.PIPE, text=True)
         assert process.stdout is not None
-        left = rng.randrange(timeline.pages) if phase == "fetching" else timeline.pages
+        pages_left = rng.randrange(timeline.pages) if phase == "fetching" else timeline.pages
         for line in process.stdout:
-            left -= json.loads(line)["event"] == "page"
-            if left <= 0:
+            pages_left -= json.loads(line)["event"] == "page"
+            if pages_left <= 0:
                 break
-        time.sleep(rng.uniform(0, longest) if phase == "publishing" else 0)
-        over = process.poll() is not None  # it came to its end before: the next one asks for news
-        longest *= 0.8 if over else 1
+        time.sleep(rng.uniform(0, max_delay) if phase == "publishing" else 0)
+        finished = process.poll() is not None  # then the next crawl revalidates all pages
+        max_delay *= 0.8 if finished else 1
         process.kill()
         process.communicate()
-        done[phase] += not over
-    assert sum(done.values()) == KILLS
-    assert min(done.values()) >= KILLS * 0.4
+        kills[phase] += not finished
+    assert sum(kills.values()) == KILLS
+    assert min(kills.values()) >= KILLS * 0.4
     ended = subprocess.run(_command(url, folder), capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
-    return done
+    return kills
 
 
 _READER = """
@@ -104,7 +104,7 @@ while not stop.exists():
             seen["again"] += 1
             continue
         digest = slice_digest(text.encode())
-        if digest != place.section.digest:  # the manifest was replaced meanwhile, and the library looked again
+        if digest != place.section.digest:  # the manifest was replaced meanwhile, and the library read it again
             seen["newer"].append([place.id, digest])
         if not shown or slice_digest(shown[0].text.encode()) not in (digest, place.section.digest):
             seen["wrong"].append([place.id, text[:60]])
@@ -115,7 +115,7 @@ print(json.dumps(seen))
 
 
 class _Reader:
-    """A process that opens the folder again and again, and checks its texts."""
+    """A process that opens the folder repeatedly and checks its texts."""
 
     def __init__(self, folder: Path, stop: Path) -> None:
         self._stop = stop
@@ -170,31 +170,31 @@ def test_killed_crawls_publish_same_files_as_undisturbed_ones(
     seed: int, site: Any, tmp_path: Path, read_files: ReadFiles, html: Any, reply: Any
 ) -> None:
     rng = random.Random(seed)
-    whole, out = tmp_path / "whole", tmp_path / "out"
+    undisturbed, out = tmp_path / "whole", tmp_path / "out"
     _add_pages(site)
-    timeline = _undisturbed(site.url, whole)
+    timeline = _crawl_undisturbed(site.url, undisturbed)
     assert timeline.pages == PAGES + 1
     with _Reader(out, tmp_path / "stop") as reader:
         kills = [_crawl_with_kills(site.url, out, timeline, rng)]
         first = reader.read_result()
-    assert read_files(out) == read_files(whole)
+    assert read_files(out) == read_files(undisturbed)
 
     _change_pages(site, html, reply)
-    timeline = _undisturbed(site.url, whole)
+    timeline = _crawl_undisturbed(site.url, undisturbed)
     with _Reader(out, tmp_path / "stop") as reader:
         kills.append(_crawl_with_kills(site.url, out, timeline, rng))
         second = reader.read_result()
     print(f"killed {kills}; read {first['right']} + {second['right']}, again {first['again']} + {second['again']}")  # noqa: T201 -- with -s
-    assert read_files(out) == read_files(whole)
-    assert '"aliases":["' in (whole / "roaming" / "manifest.json").read_text("utf-8")
+    assert read_files(out) == read_files(undisturbed)
+    assert '"aliases":["' in (undisturbed / "roaming" / "manifest.json").read_text("utf-8")
     assert first["wrong"] == second["wrong"] == first["newer"] == []
-    places = open_library(whole).sections
+    places = open_library(undisturbed).sections
     assert all(place.section.digest == digest for id_, digest in second["newer"] if (place := places.get(id_)))
     assert all(places.get(id_) for id_, _ in second["newer"])
     assert second["right"] > 1000
-    assert len(second["digests"]) == 2  # what was there before, and what is there now: nothing in between
+    assert len(second["digests"]) == 2  # the old site and the new one, nothing in between
     assert {file.name for file in (out / ".roaming").iterdir()} == {
-        file.name for file in (whole / ".roaming").iterdir()
+        file.name for file in (undisturbed / ".roaming").iterdir()
     }
     assert not [*out.rglob(".roaming-*")]
     shutil.rmtree(out)

@@ -17,21 +17,21 @@ def silenced(manifest: Manifest, text: str, path: str) -> frozenset[str]:
     return parse_page_text(page, text).disabled_rules
 
 
-def test_lint_comment_in_html_is_kept(site: Any, crawled: Any) -> None:
+def test_lint_comment_in_html_is_kept(site: Any, run_crawl: Any) -> None:
     site.page("/", "Home", links=("/g/",))
     site.page("/g/", "Guide", f"Some words here. {SWITCH} <!-- another one -->")
-    done = crawled(site.url)
-    assert silenced(done.manifest, done.text("g/"), "g/") == {"no-opening"}
-    assert "another one" not in done.text("g/")
+    output = run_crawl(site.url)
+    assert silenced(output.manifest, output.text("g/"), "g/") == {"no-opening"}
+    assert "another one" not in output.text("g/")
 
 
-def test_lint_comment_in_markdown_is_kept(site: Any, crawled: Any) -> None:
+def test_lint_comment_in_markdown_is_kept(site: Any, run_crawl: Any) -> None:
     site.put("/llms.txt", "# S\n\n> S.\n\n- [G](g.md)\n- [H](h.md)\n", kind="text/plain")
     site.put("/g.md", f"# G\n\nWords. {SWITCH}\n", kind="text/markdown")
     site.put("/h.md", f"> All pages are in [llms.txt](/llms.txt). {SWITCH}\n\n# H\n\nWords.\n", kind="text/markdown")
-    done = crawled(site.url)
-    texts = {page.path: done.text(page.path) for page in done.manifest.pages}
-    assert {path: silenced(done.manifest, text, path) for path, text in texts.items()} == dict.fromkeys(
+    output = run_crawl(site.url)
+    texts = {page.path: output.text(page.path) for page in output.manifest.pages}
+    assert {path: silenced(output.manifest, text, path) for path, text in texts.items()} == dict.fromkeys(
         texts, frozenset({"no-opening"})
     )
     assert len(texts) == 2

@@ -23,7 +23,7 @@ INDEXES = sorted((GOLDEN / "llms").glob("*.txt"))
 FULLS = sorted((GOLDEN / "full").glob("*.txt"))
 
 
-def _fits(found: Any, file: Path) -> None:
+def _assert_matches(found: Any, file: Path) -> None:
     expected = file.with_suffix(".json")
     if os.environ.get("UPDATE_GOLDEN"):
         expected.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", "utf-8")
@@ -32,13 +32,13 @@ def _fits(found: Any, file: Path) -> None:
 
 @pytest.mark.parametrize("file", INDEXES, ids=lambda file: file.stem)
 def test_parse_llms_txt_matches_golden_file(file: Path) -> None:
-    _fits(asdict(parse_llms_txt(decode_text(file.read_bytes()), BASE)), file)
+    _assert_matches(asdict(parse_llms_txt(decode_text(file.read_bytes()), BASE)), file)
 
 
 @pytest.mark.parametrize("file", FULLS, ids=lambda file: file.stem)
 def test_split_llms_full_matches_golden_file(file: Path) -> None:
-    pieces = split_llms_full(decode_text(file.read_bytes()), "https://docs.example/llms-full.txt")
-    _fits({**asdict(pieces), "by_url": sorted(pieces.by_url())}, file)
+    full_text = split_llms_full(decode_text(file.read_bytes()), "https://docs.example/llms-full.txt")
+    _assert_matches({**asdict(full_text), "by_url": sorted(full_text.by_url())}, file)
 
 
 @given(st.text("#>-[]()` \n\r\tab:/.<>=\"'~|\\\ufeff", max_size=200))
@@ -63,7 +63,7 @@ def test_parsers_take_linear_time() -> None:
         assert time.process_time() - started < 15
 
 
-def test_nested_llms_txt_files_are_limited(site: Any, crawled: Any) -> None:
+def test_nested_llms_txt_files_are_limited(site: Any, run_crawl: Any) -> None:
     from roaming_crawler.config import DiscoveryConfig
 
     own = site.url
@@ -72,14 +72,14 @@ def test_nested_llms_txt_files_are_limited(site: Any, crawled: Any) -> None:
         further = f"- [next]({own}{at + 1}/llms.txt)\n- [first]({own}llms.txt)\n"
         site.put(f"/{at}/llms.txt", f"# L{at}\n\n{further}- [p]({own}p{at}.md)\n", kind="text/plain")
         site.put(f"/p{at}.md", f"# Page {at}\n\nWords of page {at}.\n", kind="text/markdown")
-    done = crawled(own, discovery=DiscoveryConfig(manifest=False, sitemap=False), links=False, anchors=False)
+    output = run_crawl(own, discovery=DiscoveryConfig(manifest=False, sitemap=False), links=False, anchors=False)
     lists = [path for path in site.paths() if path.endswith("llms.txt") and path != "/docs/llms.txt"]
     assert len(lists) == len(set(lists)) == 51
-    assert any("more than 50 other llms.txt" in note for note in done.result.notes)
-    assert sum(path.startswith("p") for path in done.paths) == 50
+    assert any("more than 50 other llms.txt" in note for note in output.result.notes)
+    assert sum(path.startswith("p") for path in output.paths) == 50
 
 
-def test_complete_llms_full_replaces_page_requests(site: Any, crawled: Any) -> None:
+def test_complete_llms_full_replaces_page_requests(site: Any, run_crawl: Any) -> None:
     own = site.url
     site.put("/llms.txt", f"# S\n\n> S.\n\n- [A]({own}a.md)\n- [B]({own}b.md)\n", kind="text/plain")
     texts = {name: f"# {name.upper()}\n\nThe text of {name}, as it is.\n" for name in ("a", "b")}
@@ -87,22 +87,22 @@ def test_complete_llms_full_replaces_page_requests(site: Any, crawled: Any) -> N
         site.put(f"/{name}.md", text, kind="text/markdown")
     both = "".join(f"Source: {own}{name}\n\n{text}\n" for name, text in texts.items())
     site.put("/llms-full.txt", both, kind="text/plain")
-    whole = crawled(own, links=False)
+    whole = run_crawl(own, links=False)
     assert not [path for path in site.paths() if path in ("/a.md", "/b.md")]
     assert whole.text("a").endswith(texts["a"])
     site.put("/llms-full.txt", both.partition(f"Source: {own}b")[0], kind="text/plain")
-    part = crawled(own, links=False)
+    part = run_crawl(own, links=False)
     assert {"/a.md", "/b.md"} <= set(site.paths())
     assert any("1 of the 2 that llms.txt lists" in note for note in part.result.notes)
     assert [page.digest for page in part.manifest.pages] == [page.digest for page in whole.manifest.pages]
 
 
-def test_links_to_other_hosts_are_reported(site: Any, crawled: Any) -> None:
+def test_links_to_other_hosts_are_reported(site: Any, run_crawl: Any) -> None:
     site.put("/llms.txt", f"# S\n\n- [A]({site.url}a.md)\n- [B](https://elsewhere.example/b.md)\n", kind="text/plain")
     site.put("/a.md", "# A\n\nWords.\n", kind="text/markdown")
-    done = crawled(site.url, links=False)
-    assert done.paths == ["a"]
-    assert any("https://elsewhere.example" in note for note in done.result.notes)
+    output = run_crawl(site.url, links=False)
+    assert output.paths == ["a"]
+    assert any("https://elsewhere.example" in note for note in output.result.notes)
 
 
 LIST = "# Kettle\n\n> Boils.\n\n- [Boil](/docs/boil.md): how to\n"
@@ -120,28 +120,28 @@ LIST = "# Kettle\n\n> Boils.\n\n- [Boil](/docs/boil.md): how to\n"
         ("/lists/for-models.txt", "lists/for-models.txt"),
     ],
 )
-def test_llms_txt_is_found_at_usual_urls(path: str, given: str, site: Any, crawled: Any) -> None:
+def test_llms_txt_is_found_at_usual_urls(path: str, given: str, site: Any, run_crawl: Any) -> None:
     from roaming_crawler.config import ScopeConfig
 
     site.put(path, LIST, kind="text/plain")
     site.put("/docs/boil.md", "# Boil\n\nPress the lever.\n", kind="text/markdown")
-    done = crawled(site.url + given, links=False, scope=ScopeConfig(same_host=given.endswith(".txt")))
-    assert [page.title for page in done.manifest.pages] == ["Boil"]
+    output = run_crawl(site.url + given, links=False, scope=ScopeConfig(same_host=given.endswith(".txt")))
+    assert [page.title for page in output.manifest.pages] == ["Boil"]
 
 
 @pytest.mark.parametrize("where", ["header", "head"])
-def test_declared_llms_txt_is_preferred(where: str, site: Any, crawled: Any, html: Any) -> None:
+def test_declared_llms_txt_is_preferred(where: str, site: Any, run_crawl: Any, html: Any) -> None:
     link = {"header": {"Link": '</x.css>; rel=preload, </ai/llms.txt>; rel="llms-txt"'}}.get(where, {})
     head = '<link rel=icon href=/i.png><link rel="describedby" href="/ai/llms.txt">' if where == "head" else ""
     site.put("/", html("Home", head=head), headers=link)
     site.put("/ai/llms.txt", LIST, kind="text/plain")
     site.put("/docs/boil.md", "# Boil\n\nPress the lever.\n", kind="text/markdown")
-    done = crawled(site.url, links=False)
-    assert "docs/boil" in done.paths
+    output = run_crawl(site.url, links=False)
+    assert "docs/boil" in output.paths
     assert "/llms.txt" not in site.paths()
 
 
-def test_listed_text_file_is_a_page(site: Any, crawled: Any) -> None:
+def test_listed_text_file_is_a_page(site: Any, run_crawl: Any) -> None:
     site.put(
         "/llms.txt",
         "# S\n\n> S.\n\n- [Boil](/boil)\n- [All calls](/api.txt)\n- [Guide](/guide.txt)\n",
@@ -151,41 +151,41 @@ def test_listed_text_file_is_a_page(site: Any, crawled: Any) -> None:
     site.put("/api.txt", "# Calls\n\n`kettle.boil()`\n", kind="text/plain")
     both = "".join(f"Source: {site.url}{name}\n\n# {name}\n\nWords.\n\n" for name in ("boil", "api.txt"))
     site.put("/guide.txt", both, kind="text/plain")
-    done = crawled(site.url)
-    assert done.paths == ["api.txt", "boil"]
-    assert "several pages" in done.skip_reason("/guide.txt")
-    assert "Press the lever." in done.text("boil")
+    output = run_crawl(site.url)
+    assert output.paths == ["api.txt", "boil"]
+    assert "several pages" in output.skip_reason("/guide.txt")
+    assert "Press the lever." in output.text("boil")
 
 
-def test_pages_missing_in_llms_full_are_fetched(site: Any, crawled: Any) -> None:
+def test_pages_missing_in_llms_full_are_fetched(site: Any, run_crawl: Any) -> None:
     own, names = site.url, [f"p{at}" for at in range(12)]
     listed = "".join(f"- [{name}]({own}{name}.md)\n" for name in ("first", *names))
     site.put("/llms.txt", f"# S\n\n> S.\n\n{listed}", kind="text/plain")
     site.put("/first.md", "# First\n\nIts own words.\n", kind="text/markdown")
     whole = "".join(f"# {name}\n\nSource: {own}{name}\n\nWords of {name}.\n\n" for name in names)
     site.put("/llms-full.txt", whole, kind="text/plain")
-    done = crawled(own, links=False)
-    assert done.paths == sorted(["first", *names])
+    output = run_crawl(own, links=False)
+    assert output.paths == sorted(["first", *names])
     assert [path for path in site.paths() if path.endswith(".md") and "roaming" not in path] == ["/first.md"]
 
 
-def test_llms_txt_with_whole_pages_is_split(site: Any, crawled: Any) -> None:
+def test_llms_txt_with_whole_pages_is_split(site: Any, run_crawl: Any) -> None:
     own = site.url
     site.put(
         "/llms.txt", "# S\n\n> S.\n\n- [A](/a.md)\n- [B](/b.md)\n- [All](/llms-everything.txt)\n", kind="text/plain"
     )
     both = "".join(f"Source: {own}{name}\n\n# {name.upper()}\n\nWords of {name}.\n\n" for name in ("a", "b"))
     site.put("/llms-everything.txt", both, kind="text/plain")
-    done = crawled(own, links=False)
-    assert done.paths == ["a", "b"]
+    output = run_crawl(own, links=False)
+    assert output.paths == ["a", "b"]
     assert not {"/a.md", "/b.md"} & set(site.paths())
 
 
-def test_abridged_llms_files_are_ignored(site: Any, crawled: Any) -> None:
+def test_abridged_llms_files_are_ignored(site: Any, run_crawl: Any) -> None:
     own = site.url
     site.put("/llms.txt", "# S\n\n> S.\n\n- [A](/a.md)\n- [Small](/llms-small.txt)\n", kind="text/plain")
     site.put("/llms-small.txt", f"Source: {own}a\n\n# A\n\nIn short.\n", kind="text/plain")
     site.put("/a.md", "# A\n\nAt length.\n", kind="text/markdown")
-    done = crawled(own, links=False)
-    assert "At length." in done.text("a")
+    output = run_crawl(own, links=False)
+    assert "At length." in output.text("a")
     assert "/llms-small.txt" not in site.paths()

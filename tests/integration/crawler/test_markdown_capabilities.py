@@ -18,64 +18,66 @@ def _pages(site: Any, html: Any, head: str = "", count: int = 8) -> list[str]:
 
 
 @pytest.mark.parametrize("rel", ["alternate", "alternate ", "ALTERNATE nofollow", "me alternate"])
-def test_markdown_is_found_by_link_element(rel: str, site: Any, crawled: Any, html: Any) -> None:
+def test_markdown_is_found_by_link_element(rel: str, site: Any, run_crawl: Any, html: Any) -> None:
     head = f'<link rel="{rel}" type="text/markdown; charset=utf-8" href="../raw/NAME.text">'
     for name in _pages(site, html, head):
         site.put(f"/raw/{name}.text", TEXT, kind="text/plain")
-    done = crawled(site.url)
-    assert {page.path: page.origin for page in done.manifest.pages if page.path} == {
+    output = run_crawl(site.url)
+    assert {page.path: page.origin for page in output.manifest.pages if page.path} == {
         f"p{at}/": "markdown" for at in range(8)
     }
-    section = next(page for page in done.manifest.pages if page.path == "p0/").sections[1]
-    assert (section.title, section.anchor) == ("More", "more-of-it")  # the anchor is the HTML's
+    section = next(page for page in output.manifest.pages if page.path == "p0/").sections[1]
+    assert (section.title, section.anchor) == ("More", "more-of-it")  # the anchor comes from the HTML
 
 
-def test_markdown_is_found_by_link_header(site: Any, crawled: Any, html: Any) -> None:
+def test_markdown_is_found_by_link_header(site: Any, run_crawl: Any, html: Any) -> None:
     site.page("/", "Home", links=("/g/",))
     header = '</style.css>; rel=preload, </x/g.md>; type="text/markdown"; rel="alternate describedby"'
     site.put("/g/", html("G"), headers={"Link": header})
     site.put("/x/g.md", TEXT, kind="text/markdown")
-    assert "As *Markdown*." in crawled(site.url).text("g/")
+    assert "As *Markdown*." in run_crawl(site.url).text("g/")
 
 
 @pytest.mark.parametrize("form", ["/{}/index.md", "/{}.md"])
-def test_markdown_url_form_is_learned(form: str, site: Any, crawled: Any, html: Any) -> None:
+def test_markdown_url_form_is_learned(form: str, site: Any, run_crawl: Any, html: Any) -> None:
     for name in _pages(site, html):
         site.put(form.format(name), TEXT, kind="text/markdown")
-    done = crawled(site.url)
-    assert sum(page.origin == "markdown" for page in done.manifest.pages) == 8
+    output = run_crawl(site.url)
+    assert sum(page.origin == "markdown" for page in output.manifest.pages) == 8
     other = "/{}.md" if "index" in form else "/{}/index.md"
     tried = [path for path in site.paths() if path in [other.format(f"p{at}") for at in range(8)]]
     assert len(tried) <= 3
 
 
-def test_markdown_is_found_by_content_negotiation(site: Any, crawled: Any, html: Any, reply: Any) -> None:
+def test_markdown_is_found_by_content_negotiation(site: Any, run_crawl: Any, html: Any, reply: Any) -> None:
     names = _pages(site, html)
     for name in names:
         page = html(name.upper())
         site.responses[f"/{name}/"] = lambda handler, page=page: (
             reply(TEXT, kind="text/markdown") if "text/markdown" in handler.headers["Accept"] else reply(page)
         )
-    done = crawled(site.url)
-    assert sum(page.origin == "markdown" for page in done.manifest.pages) == 8
+    output = run_crawl(site.url)
+    assert sum(page.origin == "markdown" for page in output.manifest.pages) == 8
 
 
-def test_host_without_markdown_gets_one_request_per_page(site: Any, crawled: Any, html: Any) -> None:
+def test_host_without_markdown_gets_one_request_per_page(site: Any, run_crawl: Any, html: Any) -> None:
     _pages(site, html, count=40)
-    done = crawled(site.url)
-    assert len(done.paths) == 41
-    assert done.result.markdown == 0
-    assert len(site.requests) < 41 + 24  # robots.txt, seven spellings of llms.txt, sitemaps, twins of the first pages
+    output = run_crawl(site.url)
+    assert len(output.paths) == 41
+    assert output.result.markdown == 0
+    assert (
+        len(site.requests) < 41 + 24
+    )  # robots.txt, seven spellings of llms.txt, sitemaps, Markdown of the first pages
 
 
-def test_pages_without_html_have_no_anchors(site: Any, crawled: Any) -> None:
+def test_pages_without_html_have_no_anchors(site: Any, run_crawl: Any) -> None:
     site.put("/llms.txt", "# S\n\n> S.\n\n- [G](g.md)\n- [H](h.md)\n", kind="text/plain")
     site.put("/g.md", TEXT, kind="text/markdown")
     site.put("/h.md", "Text alone.\n", kind="text/markdown")
-    done = crawled(site.url)
-    assert done.manifest.anchors is False
-    assert done.text("h").endswith("# H\n\nText alone.\n")
-    assert done.manifest.nav_source == "llms.txt"
+    output = run_crawl(site.url)
+    assert output.manifest.anchors is False
+    assert output.text("h").endswith("# H\n\nText alone.\n")
+    assert output.manifest.nav_source == "llms.txt"
 
 
 def test_crawl_accepts_custom_fetcher(tmp_path: Any, html: Any) -> None:
@@ -99,7 +101,7 @@ def test_crawl_accepts_custom_fetcher(tmp_path: Any, html: Any) -> None:
     assert requests[0].url == own + "robots.txt"
 
 
-def test_links_are_relative_to_canonical_url(site: Any, crawled: Any, html: Any) -> None:
+def test_links_are_relative_to_canonical_url(site: Any, run_crawl: Any, html: Any) -> None:
     head = f'<link rel=canonical href="{site.url}guide/install/"><link rel=alternate type=text/markdown href=index.md>'
     for path in ("/guide/install", "/guide/install/"):
         site.put(path, html("Install", head=head, links=("../next/",)))
@@ -107,13 +109,13 @@ def test_links_are_relative_to_canonical_url(site: Any, crawled: Any, html: Any)
     site.page("/", "Home", links=("/guide/install",))
     site.put("/guide/install/index.md", "# Install\n\nThis page.\n", kind="text/markdown")
     site.put("/guide/index.md", "# Guide\n\nAnother page.\n", kind="text/markdown")
-    done = crawled(site.url)
-    assert "This page." in done.text("guide/install/")
-    assert done.paths == ["", "guide/install/", "guide/next/"]
+    output = run_crawl(site.url)
+    assert "This page." in output.text("guide/install/")
+    assert output.paths == ["", "guide/install/", "guide/next/"]
 
 
 @pytest.mark.parametrize("given", ["{folder}", "{folder}/llms.txt", "file://{folder}/", "file://{folder}/llms.txt"])
-def test_crawl_of_folder_with_llms_txt(given: str, crawled: Any, tmp_path: Any) -> None:
+def test_crawl_of_folder_with_llms_txt(given: str, run_crawl: Any, tmp_path: Any) -> None:
     folder = tmp_path / "kettle docs"
     (folder / "guide").mkdir(parents=True)
     links = "- [Boil](guide/boil.md): how to\n- [Up](../outside.md)\n"
@@ -122,27 +124,27 @@ def test_crawl_of_folder_with_llms_txt(given: str, crawled: Any, tmp_path: Any) 
     (folder / "guide" / "lever.md").write_text("# Lever\n\nOf wood.\n", "utf-8")
     (tmp_path / "outside.md").write_text("# Outside\n\nNot for others.\n", "utf-8")
     where = str(folder).replace(" ", "%20") if given.startswith("file:") else str(folder)
-    done = crawled(given.format(folder=where), tmp_path / "out")
-    assert [page.title for page in done.manifest.pages] == ["Boil", "Lever"]
-    assert done.manifest.site.name == "Kettle"
+    output = run_crawl(given.format(folder=where), tmp_path / "out")
+    assert [page.title for page in output.manifest.pages] == ["Boil", "Lever"]
+    assert output.manifest.site.name == "Kettle"
 
 
 @pytest.mark.parametrize(
     "kind", ["text/plain", "application/octet-stream", "text/css", "", "text/markdown", "nonsense"]
 )
-def test_declared_content_type_is_ignored(kind: str, site: Any, crawled: Any, html: Any) -> None:
+def test_declared_content_type_is_ignored(kind: str, site: Any, run_crawl: Any, html: Any) -> None:
     site.put("/", html("Home", links=("/page/",)), kind=kind)
     site.put("/page/", html("Page", head="<link rel=alternate type=text/markdown href=/page.md>"), kind=kind)
     site.put("/page.md", "# Page\n\nIts *own* Markdown.\n", kind=kind)
-    done = crawled(site.url)
-    assert done.paths == ["", "page/"]
-    assert "Its *own* Markdown." in done.text("page/")
+    output = run_crawl(site.url)
+    assert output.paths == ["", "page/"]
+    assert "Its *own* Markdown." in output.text("page/")
 
 
-def test_folder_site_redirects_to_trailing_slash(crawled: Any, html: Any, tmp_path: Any) -> None:
+def test_folder_site_redirects_to_trailing_slash(run_crawl: Any, html: Any, tmp_path: Any) -> None:
     for path, links in (("", ("guide/install",)), ("guide/install/", ("../next/",)), ("guide/next/", ())):
         (tmp_path / "site" / path).mkdir(parents=True, exist_ok=True)
         (tmp_path / "site" / path / "index.html").write_text(html(path or "Home", links=links), "utf-8")
-    done = crawled(str(tmp_path / "site"), tmp_path / "out")
-    assert done.paths == ["", "guide/install/", "guide/next/"]
-    assert done.result.skipped == ()
+    output = run_crawl(str(tmp_path / "site"), tmp_path / "out")
+    assert output.paths == ["", "guide/install/", "guide/next/"]
+    assert output.result.skipped == ()

@@ -55,28 +55,28 @@ def test_load_headings_returns_none_for_damaged_data(data: bytes) -> None:
     assert load_headings(data) is None
 
 
-def test_unchanged_page_is_not_parsed_again(site: Any, crawled: Any) -> None:
+def test_unchanged_page_is_not_parsed_again(site: Any, run_crawl: Any) -> None:
     site.page("/", "Home", links=("/a/", "/b/"))
     site.page("/a/", "A")
     site.page("/b/", "B")
-    before = _readings(crawled(site.url).folder)
-    assert _readings(crawled(site.url).folder) == before
+    before = _readings(run_crawl(site.url).folder)
+    assert _readings(run_crawl(site.url).folder) == before
 
     site.page("/b/", "B", "Nothing is as it was. " * 20)
-    after = _readings(crawled(site.url).folder)
+    after = _readings(run_crawl(site.url).folder)
     assert len(after) == len(before)
     assert len(before.items() & after.items()) == len(before) - 1
 
 
-def test_damaged_cache_does_not_change_output(site: Any, crawled: Any, read_files: ReadFiles) -> None:
+def test_damaged_cache_does_not_change_output(site: Any, run_crawl: Any, read_files: ReadFiles) -> None:
     site.page("/", "Home", links=("/a/",))
     site.page("/a/", "A")
-    first = crawled(site.url)
+    first = run_crawl(site.url)
     published = read_files(first.folder)
     readings = sorted((first.folder / ".roaming" / "read").iterdir())
     readings[0].write_bytes(b'{"title": "Something else"}')
     readings[1].write_bytes(readings[1].read_bytes()[:40])
-    assert crawled(site.url).result.changed == ()
+    assert run_crawl(site.url).result.changed == ()
     assert read_files(first.folder) == published
 
 
@@ -94,15 +94,15 @@ def test_crawl_with_workers_writes_nothing_to_stderr(site: Any, tmp_path: Path) 
     site.page("/", "Home", links=tuple(f"/p{at}/" for at in range(8)))
     for at in range(8):
         site.page(f"/p{at}/", f"Page {at}")
-    for turn in range(2):  # what complained did so now and then
+    for turn in range(2):  # the warning did not appear each time
         command = ["crawl", site.url, "-o", str(tmp_path / str(turn)), "--allow-private", "--delay", "0"]
-        done = subprocess.run(
+        result = subprocess.run(
             [sys.executable, "-m", "mkdocs_roaming", *command, "--workers", "2"],
             capture_output=True,
             text=True,
             check=False,
         )
         lines = [
-            line for line in done.stderr.splitlines() if not line.startswith("Crawling: ")
-        ]  # slow machines print it
-    assert (done.returncode, lines) == (0, [])
+            line for line in result.stderr.splitlines() if not line.startswith("Crawling: ")
+        ]  # printed on slow machines
+    assert (result.returncode, lines) == (0, [])

@@ -27,65 +27,67 @@ def _url(sample: Path) -> str:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_crawl_reproduces_published_site(way: str, site: Any, sample: Path, crawled: Any) -> None:
+def test_crawl_reproduces_published_site(way: str, site: Any, sample: Path, run_crawl: Any) -> None:
     site.folder(sample, "/docs/", url=_url(sample))
-    done = crawled(site.url + "docs/", **WAYS[way])
+    output = run_crawl(site.url + "docs/", **WAYS[way])
     published = load_manifest((sample / MANIFEST_PATH).read_bytes())
-    unlisted = {"contribute/house-style/"}  # it asks to stay out of llms.txt, but the sitemap and the nav name it
-    assert set(done.paths) - unlisted == {page.path for page in published.pages}
+    unlisted = {"contribute/house-style/"}  # excluded from llms.txt, but listed in the sitemap and the nav
+    assert set(output.paths) - unlisted == {page.path for page in published.pages}
     for page in published.pages:
         want = (sample / page.markdown).read_text("utf-8").replace(_url(sample), site.url + "docs/")
-        assert done.text(page.path) == want
+        assert output.text(page.path) == want
     ids = {page.path: [section.id for section in page.sections] for page in published.pages}
     assert {
-        page.path: [section.id for section in page.sections] for page in done.manifest.pages if page.path in ids
+        page.path: [section.id for section in page.sections] for page in output.manifest.pages if page.path in ids
     } == ids
-    assert validate_site(open_library(done.folder)).faults == ()
+    assert validate_site(open_library(output.folder)).faults == ()
 
 
-def test_site_with_manifest_is_mirrored(site: Any, sample: Path, crawled: Any) -> None:
+def test_site_with_manifest_is_mirrored(site: Any, sample: Path, run_crawl: Any) -> None:
     site.folder(sample)
-    done = crawled(site.url)
+    output = run_crawl(site.url)
     published = load_manifest((sample / MANIFEST_PATH).read_bytes())
-    assert [(page.id, page.digest) for page in done.manifest.pages] == [
+    assert [(page.id, page.digest) for page in output.manifest.pages] == [
         (page.id, page.digest) for page in published.pages
     ]
-    assert (done.manifest.nav, done.manifest.nav_source) == (published.nav, published.nav_source)
-    assert [asked.path for asked in site.requests if asked.status == 200] == [
+    assert (output.manifest.nav, output.manifest.nav_source) == (published.nav, published.nav_source)
+    assert [request.path for request in site.requests if request.status == 200] == [
         "/",
         "/roaming/manifest.json",
         "/llms-full.txt",
     ]
 
 
-def test_mirror_drops_rules(site: Any, sample: Path, crawled: Any) -> None:
+def test_mirror_drops_rules(site: Any, sample: Path, run_crawl: Any) -> None:
     data = json.loads((sample / MANIFEST_PATH).read_text("utf-8"))
     assert data["rules"]
     site.folder(sample)
-    done = crawled(site.url)
-    assert done.manifest.rules == ()
-    assert any("rules are dropped" in note for note in done.result.notes)
+    output = run_crawl(site.url)
+    assert output.manifest.rules == ()
+    assert any("rules are dropped" in note for note in output.result.notes)
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_update_of_unchanged_site_writes_no_file(
-    way: str, site: Any, sample: Path, crawled: Any, read_files: Callable[[Path], dict[str, bytes]]
+    way: str, site: Any, sample: Path, run_crawl: Any, read_files: Callable[[Path], dict[str, bytes]]
 ) -> None:
     site.folder(sample, "/docs/", url=_url(sample))
-    first = crawled(site.url + "docs/", **WAYS[way])
+    first = run_crawl(site.url + "docs/", **WAYS[way])
     before = {name: (first.folder / name).stat().st_mtime_ns for name in read_files(first.folder)}
     site.requests.clear()
-    again = crawled(site.url + "docs/", **WAYS[way])
+    second = run_crawl(site.url + "docs/", **WAYS[way])
     assert site.requests
-    assert [asked.path for asked in site.requests if not asked.conditional] == []
-    assert {asked.status for asked in site.requests} == {304}
-    assert (again.result.written, again.result.same) == (0, len(again.manifest.pages))
-    assert {name: (again.folder / name).stat().st_mtime_ns for name in read_files(again.folder)} == before
+    assert [request.path for request in site.requests if not request.conditional] == []
+    assert {request.status for request in site.requests} == {304}
+    assert (second.result.written, second.result.same) == (0, len(second.manifest.pages))
+    assert {name: (second.folder / name).stat().st_mtime_ns for name in read_files(second.folder)} == before
 
 
-def test_crawl_of_built_folder_matches_site(sample: Path, crawled: Any) -> None:
+def test_crawl_of_built_folder_matches_site(sample: Path, run_crawl: Any) -> None:
     for given in (str(sample), (sample / "llms.txt").as_uri()):
-        done = crawled(given, sample.parent / re.sub(r"\W", "", given)[-12:], discovery=DiscoveryConfig(manifest=False))
+        output = run_crawl(
+            given, sample.parent / re.sub(r"\W", "", given)[-12:], discovery=DiscoveryConfig(manifest=False)
+        )
         published = load_manifest((sample / MANIFEST_PATH).read_bytes())
-        assert done.manifest.site.url == published.site.url
-        assert {page.path for page in published.pages} <= set(done.paths)
+        assert output.manifest.site.url == published.site.url
+        assert {page.path for page in published.pages} <= set(output.paths)

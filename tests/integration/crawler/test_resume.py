@@ -33,45 +33,45 @@ def _add_pages(site: Any, pages: int) -> None:
             site.put(f"/p{at}/index.md", f"# Page {at}\n\nAs *Markdown*, number {at}.\n", kind="text/markdown")
 
 
-def _crawl_with_kills(site: Any, folder: Path, seed: int, most: int) -> int:
+def _crawl_with_kills(site: Any, folder: Path, seed: int, max_requests: int) -> int:
     """Kill each crawl after a number of requests, until one finishes."""
     rng = random.Random(seed)
     for kills in range(200):
-        left = len(site.requests) + rng.uniform(1, most * 1.1**kills)
+        kill_at = len(site.requests) + rng.uniform(1, max_requests * 1.1**kills)
         command = _command(site.url, folder)
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        while process.poll() is None and len(site.requests) < left:
+        while process.poll() is None and len(site.requests) < kill_at:
             time.sleep(0.002)
         with suppress(subprocess.TimeoutExpired):
             process.wait(rng.uniform(0, 0.05))
-        over = process.poll() is not None
+        finished = process.poll() is not None
         process.kill()
         shown, _ = process.communicate()
-        if over:
+        if finished:
             assert process.returncode == 0, shown
             return kills
-    raise AssertionError("never came to its end")
+    raise AssertionError("no crawl finished")
 
 
 @pytest.mark.parametrize(
-    ("pages", "seed", "most"),
+    ("pages", "seed", "max_requests"),
     [(60, 1, 60), *(pytest.param(500, seed, 300, marks=pytest.mark.slow) for seed in range(4))],
 )
 def test_resumed_crawl_publishes_same_files(
-    pages: int, seed: int, most: int, site: Any, tmp_path: Path, read_files: ReadFiles
+    pages: int, seed: int, max_requests: int, site: Any, tmp_path: Path, read_files: ReadFiles
 ) -> None:
     _add_pages(site, pages)
-    whole = subprocess.run(_command(site.url, tmp_path / "whole"), capture_output=True, text=True, check=False)
-    assert whole.returncode == 0, whole.stderr
+    undisturbed = subprocess.run(_command(site.url, tmp_path / "whole"), capture_output=True, text=True, check=False)
+    assert undisturbed.returncode == 0, undisturbed.stderr
     undisturbed_requests = len(site.requests)
     site.requests.clear()
-    kills = _crawl_with_kills(site, tmp_path / "killed", seed, most)
+    kills = _crawl_with_kills(site, tmp_path / "killed", seed, max_requests)
     print(f"killed {kills} times, {len(site.requests)} requests where {undisturbed_requests} were needed")  # noqa: T201 -- with -s
     assert kills
     assert read_files(tmp_path / "killed") == read_files(tmp_path / "whole")
     assert len(read_files(tmp_path / "killed")) > pages
-    # What was there is not asked for again; one that was killed right after its end asks for news.
-    assert len([asked for asked in site.requests if not asked.conditional]) < undisturbed_requests + 30 * kills
+    # Stored responses are not requested again; a crawl that was killed right after its end revalidates.
+    assert len([request for request in site.requests if not request.conditional]) < undisturbed_requests + 30 * kills
     assert not list((tmp_path / "killed").rglob(".roaming-*"))
 
 
@@ -84,9 +84,9 @@ def test_published_files_stay_complete_during_crawl(site: Any, tmp_path: Path, h
     assert subprocess.run(_command(site.url, folder), capture_output=True, check=False).returncode == 0
     for at in range(30):
         site.page(f"/p{at}/", f"Page {at} is new", f"Now {at}. " * 20)
-    with _hold_response(site, "/p20/", reply(html("Page 20"))) as asked:
+    with _hold_response(site, "/p20/", reply(html("Page 20"))) as is_requested:
         process = subprocess.Popen(_command(site.url, folder), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        assert asked.wait(30)
+        assert is_requested.wait(30)
         assert validate_site(open_library(folder)).faults == ()
         process.kill()
         process.wait()
@@ -97,9 +97,9 @@ def test_published_files_stay_complete_during_crawl(site: Any, tmp_path: Path, h
 
 def test_second_crawl_of_folder_is_refused(site: Any, tmp_path: Path, html: Any, reply: Any) -> None:
     folder = tmp_path / "out"
-    with _hold_response(site, "/", reply(html("Home"))) as asked:
+    with _hold_response(site, "/", reply(html("Home"))) as is_requested:
         first = subprocess.Popen(_command(site.url, folder), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        assert asked.wait(30)
+        assert is_requested.wait(30)
         second = subprocess.run(_command(site.url, folder), capture_output=True, text=True, timeout=50, check=False)
         first.kill()
         first.wait()
@@ -110,27 +110,27 @@ def test_second_crawl_of_folder_is_refused(site: Any, tmp_path: Path, html: Any,
 
 
 @contextmanager
-def _hold_response(site: Any, path: str, answer: Any) -> Iterator[threading.Event]:
+def _hold_response(site: Any, path: str, reply_after: Any) -> Iterator[threading.Event]:
     """Hold the response at a path until the block ends."""
-    asked, over = threading.Event(), threading.Event()
+    is_requested, finished = threading.Event(), threading.Event()
 
-    def play(handler: Any) -> Any:
-        asked.set()
-        over.wait(60)
-        return answer
+    def respond(handler: Any) -> Any:
+        is_requested.set()
+        finished.wait(60)
+        return reply_after
 
-    site.responses[path] = play
+    site.responses[path] = respond
     try:
-        yield asked
+        yield is_requested
     finally:
-        over.set()
+        finished.set()
 
 
-def test_truncated_journal_is_read_up_to_last_line(site: Any, crawled: Any) -> None:
+def test_truncated_journal_is_read_up_to_last_line(site: Any, run_crawl: Any) -> None:
     site.page("/", "Home", links=("/a", "/b"))
     site.page("/a", "A")
     site.page("/b", "B")
-    first = crawled(site.url)
+    first = run_crawl(site.url)
     state = first.folder / ".roaming"
     from roaming_crawler.state import CrawlState
 
@@ -138,8 +138,8 @@ def test_truncated_journal_is_read_up_to_last_line(site: Any, crawled: Any) -> N
     store.start({"url": site.url}, resume=False)
     with (state / "journal.jsonl").open("ab") as journal:
         journal.write(b'{"key": "*/* http://127')
-    again = crawled(site.url, resume=True)
-    assert again.paths == ["", "a", "b"]
+    second = run_crawl(site.url, resume=True)
+    assert second.paths == ["", "a", "b"]
 
 
 def test_crawl_with_workers_and_bombs_uses_little_memory(site: Any, tmp_path: Path, bomb: Any) -> None:
@@ -147,14 +147,14 @@ def test_crawl_with_workers_and_bombs_uses_little_memory(site: Any, tmp_path: Pa
     site.page("/p5/", "Page 5", links=tuple(f"/bomb{at}" for at in range(6)))
     for at in range(6):
         site.put(f"/bomb{at}", bomb(400), headers={"Content-Encoding": "gzip"}, etag=False)
-    # A process of its own measures: ours is large by now, and a child begins with its parent's size.
+    # Measured by a separate process: a child starts with the size of its parent, and this process is large.
     measure = (
         "import resource, subprocess, sys; status = subprocess.run(sys.argv[1:]).returncode;"
         "print('peak', resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss); sys.exit(status)"
     )
     command = [sys.executable, "-c", measure, *_command(site.url, tmp_path / "out"), "--workers", "2"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "71 pages" in done.stdout
-    assert "6  more than 10 MB decompressed" in done.stdout
-    assert int(done.stdout.rpartition("peak")[2]) < 200 * 1024
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    assert "71 pages" in result.stdout
+    assert "6  more than 10 MB decompressed" in result.stdout
+    assert int(result.stdout.rpartition("peak")[2]) < 200 * 1024

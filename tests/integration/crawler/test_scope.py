@@ -28,7 +28,7 @@ def _published(folder: Path) -> list[str]:
     return sorted(page["path"] for page in data["pages"])
 
 
-def _site(site: Any) -> None:
+def _add_pages(site: Any) -> None:
     pages = ("guide/boil/", "guide/deep/descale/", "guide/draft/", "blog/", "blog/one/", "api.html")
     site.page("/docs/", "Home", links=(*(f"/docs/{path}" for path in pages), "/about/"))
     for path in pages:
@@ -54,7 +54,7 @@ def _site(site: Any) -> None:
         ("guide/boil", "guide/boil.html", True),
         ("guide/boil.md", "guide/boil/", True),
         ("guide/b??l", "guide/boil/", True),
-        ("guide/[b]oil", "guide/boil/", False),  # brackets mean themselves
+        ("guide/[b]oil", "guide/boil/", False),  # brackets are literal
         ("v1.2", "v1x2/", False),
         ("über", "über/", True),
     ],
@@ -78,10 +78,10 @@ def test_scope_patterns(pattern: str, path: str, matches: bool) -> None:
 def test_patterns_and_prefixes_select_pages(
     options: tuple[str, ...], paths: list[str], site: Any, tmp_path: Any
 ) -> None:
-    _site(site)
-    done = _run(f"{site.url}docs/", "-o", str(tmp_path / "out"), *options)
+    _add_pages(site)
+    result = _run(f"{site.url}docs/", "-o", str(tmp_path / "out"), *options)
     message = f"--include nothing/*: matches no page; paths are relative to {site.url}docs/\n"
-    assert (done.exit_code, done.stderr) == (0, message if "nothing/*" in options else "")
+    assert (result.exit_code, result.stderr) == (0, message if "nothing/*" in options else "")
     assert _published(tmp_path / "out") == paths
     if "--include" in options:
         assert "/docs/blog/" not in site.paths()
@@ -91,19 +91,19 @@ def test_excluded_links_are_not_reported(site: Any, tmp_path: Any) -> None:
     links = "- [A](/a.md)\n- [B](/b/b.md)\n- [C](/b/c.md)\n- [E](https://elsewhere.example/)\n"
     site.put("/llms.txt", f"# S\n\n> S.\n\n{links}", kind="text/plain")
     site.put("/a.md", "# A\n\nWords.\n", kind="text/markdown")
-    done = _run(site.url, "-o", str(tmp_path / "out"), "--exclude", "b")
+    result = _run(site.url, "-o", str(tmp_path / "out"), "--exclude", "b")
     message = f"1 of its links leads out of {site.url}, to https://elsewhere.example; crawl that URL to include them"
-    assert done.stderr == f"{site.url}llms.txt: {message}\n"
+    assert result.stderr == f"{site.url}llms.txt: {message}\n"
 
 
 def test_same_host_option_crawls_above_url(site: Any, tmp_path: Any) -> None:
-    _site(site)
+    _add_pages(site)
     assert _run(f"{site.url}docs/", "-o", str(tmp_path / "out"), "--same-host").exit_code == 0
     assert {"", "about/", "docs/", "docs/guide/boil/"} <= set(_published(tmp_path / "out"))
 
 
 def test_update_keeps_scope_of_folder(site: Any, tmp_path: Any) -> None:
-    _site(site)
+    _add_pages(site)
     out = str(tmp_path / "out")
     _run(f"{site.url}docs/", "-o", out, "--same-host")
     before = _published(tmp_path / "out")
@@ -122,8 +122,8 @@ def test_prefix_on_other_host_is_refused() -> None:
 
 
 def test_conflicting_options_are_refused(tmp_path: Any) -> None:
-    done = _run("https://docs.example/", "-o", str(tmp_path), "--same-host", "--prefix", "/docs/")
-    assert (done.exit_code, "--same-host cannot be combined" in done.stderr) == (1, True)
+    result = _run("https://docs.example/", "-o", str(tmp_path), "--same-host", "--prefix", "/docs/")
+    assert (result.exit_code, "--same-host cannot be combined" in result.stderr) == (1, True)
 
 
 def test_patterns_apply_to_mirrored_site(site: Any, sample: Path, tmp_path: Any) -> None:
@@ -138,9 +138,9 @@ def test_patterns_apply_to_mirrored_site(site: Any, sample: Path, tmp_path: Any)
 def test_user_agent_option_is_used_for_requests_and_robots(site: Any, tmp_path: Any) -> None:
     site.put("/robots.txt", "User-agent: teapot\nDisallow: /secret\n\nUser-agent: *\nDisallow: /\n")
     site.page("/", "Home", links=("/secret",))
-    done = _run(site.url, "-o", str(tmp_path / "out"), "--user-agent", "Teapot/2 (+https://tea.example)")
-    assert "robots.txt forbids" in done.stdout
-    assert {asked.headers["User-Agent"] for asked in site.requests} == {"Teapot/2 (+https://tea.example)"}
+    result = _run(site.url, "-o", str(tmp_path / "out"), "--user-agent", "Teapot/2 (+https://tea.example)")
+    assert "robots.txt forbids" in result.stdout
+    assert {request.headers["User-Agent"] for request in site.requests} == {"Teapot/2 (+https://tea.example)"}
     assert "/secret" not in site.paths()
     assert _run(site.url, "-o", str(tmp_path / "out"), "--user-agent", "a\r\nX: y").exit_code == 1
 
@@ -155,8 +155,8 @@ def test_user_agent_option_is_used_for_requests_and_robots(site: Any, tmp_path: 
         ("https://docs.example/%7ea/%2fb", "https://docs.example/~a/%2Fb"),
         ("https://docs.example/ü", "https://docs.example/%C3%BC"),
         ("https://docs.example/a/./b/../c", "https://docs.example/a/c"),
-        ("https://docs.example/A", "https://docs.example/A"),  # the case is the site's
-        ("https://docs.example/a/", "https://docs.example/a/"),  # and so is the slash
+        ("https://docs.example/A", "https://docs.example/A"),  # case is kept
+        ("https://docs.example/a/", "https://docs.example/a/"),  # the trailing slash is kept
     ],
 )
 def test_canonical_url_normalizes_spelling(one: str, other: str) -> None:
@@ -173,7 +173,7 @@ def test_canonical_url_returns_none_for_invalid_url(url: str) -> None:
         scope_from_url(url)
 
 
-def test_case_and_slash_distinguish_pages(site: Any, crawled: Any, html: Any) -> None:
+def test_case_and_slash_distinguish_pages(site: Any, run_crawl: Any, html: Any) -> None:
     site.page("/", "Home", links=("/Page", "/page", "/moved", "/moved/", "/alias", "/away"))
     site.page("/Page", "Large")
     site.page("/page", "Small", "Other words.")
@@ -181,7 +181,7 @@ def test_case_and_slash_distinguish_pages(site: Any, crawled: Any, html: Any) ->
     site.page("/moved/", "Moved")
     site.put("/alias", html("Alias", head='<link rel=canonical href="/real">'))
     site.put("/away", html("Away", head='<link rel=canonical href="https://elsewhere.example/away">'))
-    pages = crawled(site.url).manifest.pages
+    pages = run_crawl(site.url).manifest.pages
     assert sorted((page.url or page.path).removeprefix(site.url) for page in pages) == [
         *("", "Page", "away", "moved/", "page", "real")
     ]
@@ -202,7 +202,7 @@ def test_progress_bar_is_throttled(capsys: Any) -> None:
 
 
 def test_progress_without_terminal_prints_lines(site: Any, tmp_path: Any, capsys: Any) -> None:
-    _site(site)
+    _add_pages(site)
     assert _run(site.url, "-o", str(tmp_path / "out")).stderr == ""
     progress = CrawlProgress(bar=False, last_shown=0.0)
     progress.on_event("found", {"pages": 7})
@@ -211,10 +211,10 @@ def test_progress_without_terminal_prints_lines(site: Any, tmp_path: Any, capsys
 
 
 def test_json_option_prints_events(site: Any, tmp_path: Any) -> None:
-    _site(site)
+    _add_pages(site)
     site.redirect("/docs/guide/draft/", "https://elsewhere.example/")
-    done = _run(f"{site.url}docs/", "-o", str(tmp_path / "out"), "--json")
-    events = [json.loads(line) for line in done.stdout.splitlines()]
+    result = _run(f"{site.url}docs/", "-o", str(tmp_path / "out"), "--json")
+    events = [json.loads(line) for line in result.stdout.splitlines()]
     assert [events[0]["event"], events[1]["event"], events[-1]["event"]] == ["start", "found", "done"]
     assert sum(event["event"] == "page" for event in events) == events[-1]["pages"] == 6
     assert [url for url, _ in events[-1]["skipped"]] == [f"{site.url}docs/guide/draft/"]
@@ -222,7 +222,7 @@ def test_json_option_prints_events(site: Any, tmp_path: Any) -> None:
 
 
 def test_result_table_counts_pages_and_reasons(site: Any, tmp_path: Any) -> None:
-    _site(site)
+    _add_pages(site)
     _run(f"{site.url}docs/", "-o", str(tmp_path / "out"))
     site.page("/docs/guide/boil/", "Boil", "Press the other lever.")
     site.put("/docs/guide/draft/", "", status=404)
@@ -230,7 +230,13 @@ def test_result_table_counts_pages_and_reasons(site: Any, tmp_path: Any) -> None
     site.page("/docs/blog/one/", "One", links=("/docs/new/",))
     lines = _run(f"{site.url}docs/", "-o", str(tmp_path / "out")).stdout.splitlines()
     table = dict(line.split()[:2] for line in lines[1:-1] if line.startswith("  ") and not line.startswith("    "))
-    assert table == {"new": "1", "changed": "3", "same": "3", "gone": "1", "skipped": "1"}  # the home page's link, too
+    assert table == {
+        "new": "1",
+        "changed": "3",
+        "same": "3",
+        "gone": "1",
+        "skipped": "1",
+    }  # also the link on the home page
     assert f"       1  not found: {site.url}docs/guide/draft/" in lines
 
 

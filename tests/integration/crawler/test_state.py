@@ -98,22 +98,22 @@ def test_scope_of_page_is_its_folder(given_: str, scope: str) -> None:
     assert not scope_from_url(given_).contains("https://docs.example.evil/")
 
 
-def test_pages_with_unsafe_names_are_published(site: Any, crawled: Any) -> None:
+def test_pages_with_unsafe_names_are_published(site: Any, run_crawl: Any) -> None:
     names = ("a" * 300, "Guide/", "guide/", "guide", "roaming/sections/x", "con", "sp%20ace", "%E2%82%AC", "llms-full")
     unsafe_text = ("x%2f..%2f..%2fetc", "..%2f..%2fup", "nul%00byte", "%2e%2e/%2e%2e/out")
     site.page("/", "Home", links=tuple("/" + name for name in (*names, *unsafe_text)))
     for at, name in enumerate((*names, *unsafe_text)):
         site.page("/" + name, f"Page {at}")
-    done = crawled(site.url)
-    addresses = {page.url or site.url + page.path for page in done.manifest.pages}
-    assert len(done.paths) == len(names) + 1, (addresses, done.result.skipped)
-    for file in done.folder.rglob("*"):
-        assert file.resolve().is_relative_to(done.folder.resolve())
-    assert not any(path in asked for asked in site.paths() for path in ("%00", ".."))
-    assert {page.id for page in done.manifest.pages if page.path in ("", "guide/")}
+    output = run_crawl(site.url)
+    addresses = {page.url or site.url + page.path for page in output.manifest.pages}
+    assert len(output.paths) == len(names) + 1, (addresses, output.result.skipped)
+    for file in output.folder.rglob("*"):
+        assert file.resolve().is_relative_to(output.folder.resolve())
+    assert not any(path in requested for requested in site.paths() for path in ("%00", ".."))
+    assert {page.id for page in output.manifest.pages if page.path in ("", "guide/")}
 
 
-def test_crawl_refuses_symbolic_links_in_folder(site: Any, crawled: Any, tmp_path: Path) -> None:
+def test_crawl_refuses_symbolic_links_in_folder(site: Any, run_crawl: Any, tmp_path: Path) -> None:
     site.page("/", "Home", links=("/guide/",))
     site.page("/guide/", "Guide")
     outside = tmp_path / "outside"
@@ -123,5 +123,5 @@ def test_crawl_refuses_symbolic_links_in_folder(site: Any, crawled: Any, tmp_pat
         folder.mkdir()
         (folder / name).symlink_to(outside)
         with pytest.raises(Exception, match="is a symbolic link"):
-            crawled(site.url, folder)
+            run_crawl(site.url, folder)
     assert list(outside.iterdir()) == []

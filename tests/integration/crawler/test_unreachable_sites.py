@@ -23,7 +23,7 @@ Crawl = Callable[..., Result]
 
 
 @pytest.fixture
-def whole(site: Any) -> Any:
+def seven_pages(site: Any) -> Any:
     """A site of seven pages."""
     site.page("/", "Home", links=tuple(NAMES))
     for name in NAMES:
@@ -59,13 +59,13 @@ def _forbid(site: Any, reply: Any) -> None:
     site.default = reply("no", 403)
 
 
-def _as_pages(site: Any, built: Path, html: Any) -> None:
+def _add_html_pages(site: Any, built: Path, html: Any) -> None:
     site.page("/", "Home", links=tuple(NAMES))
     for name in NAMES:
         site.page(name, name)
 
 
-def _as_one_text(site: Any, built: Path, html: Any) -> None:
+def _add_llms_full(site: Any, built: Path, html: Any) -> None:
     own = site.url.rstrip("/")
     listed = "".join(f"- [Page {name}]({own}{name}): about {name}\n" for name in NAMES)
     texts = "".join(f"# Page {name}\n\nSource: {own}{name}\n\nWhat {name} says of tides.\n\n" for name in NAMES)
@@ -73,74 +73,78 @@ def _as_one_text(site: Any, built: Path, html: Any) -> None:
     site.put("/llms-full.txt", texts, kind="text/plain")
 
 
-def _as_mirror(site: Any, built: Path, html: Any) -> None:
+def _add_mirror(site: Any, built: Path, html: Any) -> None:
     for name in ("/", *NAMES):
         (built / name.strip("/")).mkdir(parents=True, exist_ok=True)
         (built / name.strip("/") / "index.html").write_text(html(name))
-    done = CliRunner().invoke(main, ["index", str(built), "--url", site.url])
-    assert done.exit_code == 0, done.output
+    result = CliRunner().invoke(main, ["index", str(built), "--url", site.url])
+    assert result.exit_code == 0, result.output
     site.folder(built)
 
 
-@pytest.mark.parametrize("built", [_as_pages, _as_one_text, _as_mirror])
+@pytest.mark.parametrize("built", [_add_html_pages, _add_llms_full, _add_mirror])
 def test_unreachable_site_fails(
     built: Any, site: Any, crawl: Crawl, record: Callable[[], SiteRecord], reply: Any, html: Any, tmp_path: Path
 ) -> None:
     built(site, tmp_path / "built", html)
     assert crawl().exit_code == 0
-    crawled = record().entry.crawled
+    run_crawl = record().entry.crawled
     _forbid(site, reply)
-    done = crawl("--refresh")
-    assert "failed  demo" in done.stderr
-    assert "none of its pages could be fetched; " in done.stderr
-    assert "status 403" in done.stderr
-    assert "robots.txt" not in done.stderr
+    result = crawl("--refresh")
+    assert "failed  demo" in result.stderr
+    assert "none of its pages could be fetched; " in result.stderr
+    assert "status 403" in result.stderr
+    assert "robots.txt" not in result.stderr
     assert (record().state, record().tries) == ("failed", 1)
-    assert record().entry.crawled == crawled
+    assert record().entry.crawled == run_crawl
 
 
 def test_unreachable_site_with_limit_fails(
-    whole: Any, crawl: Crawl, record: Callable[[], SiteRecord], reply: Any
+    seven_pages: Any, crawl: Crawl, record: Callable[[], SiteRecord], reply: Any
 ) -> None:
     crawl()
-    _forbid(whole, reply)
+    _forbid(seven_pages, reply)
 
     def slow(handler: Any) -> Any:
         time.sleep(0.4)
         return reply("no", 403)
 
-    whole.default = slow
+    seven_pages.default = slow
     crawl("--refresh", "--max-seconds", "0.3")
-    assert "/" in whole.paths()
+    assert "/" in seven_pages.paths()
     assert record().state == "failed"
 
 
-def test_site_with_markdown_but_no_html_is_current(whole: Any, crawl: Crawl, record: Callable[[], SiteRecord]) -> None:
+def test_site_with_markdown_but_no_html_is_current(
+    seven_pages: Any, crawl: Crawl, record: Callable[[], SiteRecord]
+) -> None:
     listed = "".join(f"- [Page {name}]({name}index.md): about {name}\n" for name in ("/", *NAMES))
-    whole.put("/llms.txt", f"# Demo\n\n> A demo.\n\n## Pages\n\n{listed}", kind="text/plain")
+    seven_pages.put("/llms.txt", f"# Demo\n\n> A demo.\n\n## Pages\n\n{listed}", kind="text/plain")
     for edition in ("First", "Second"):
         for name in ("/", *NAMES):
-            whole.put(f"{name}index.md", f"# Page {name}\n\n{edition} edition, as Markdown.\n", kind="text/markdown")
+            seven_pages.put(
+                f"{name}index.md", f"# Page {name}\n\n{edition} edition, as Markdown.\n", kind="text/markdown"
+            )
         started = time.time()
-        done = crawl("--refresh")
+        result = crawl("--refresh")
         for name in ("/", *NAMES):
-            whole.put(name, "no", status=403)
-    assert "changed demo: 7 pages" in done.stderr
+            seven_pages.put(name, "no", status=403)
+    assert "changed demo: 7 pages" in result.stderr
     assert (record().state, record().changed) == ("done", 7)
     assert record().entry.crawled >= started
 
 
 def test_removed_page_counts_as_response(
-    whole: Any, crawl: Crawl, record: Callable[[], SiteRecord], reply: Any
+    seven_pages: Any, crawl: Crawl, record: Callable[[], SiteRecord], reply: Any
 ) -> None:
     crawl()
-    _forbid(whole, reply)
-    whole.put("/p3/", status=404)
-    done = crawl("--refresh")
-    assert (record().state, record().gone) == ("done", 1), done.output
+    _forbid(seven_pages, reply)
+    seven_pages.put("/p3/", status=404)
+    result = crawl("--refresh")
+    assert (record().state, record().gone) == ("done", 1), result.output
 
 
-def _fail_six(site: Any) -> None:
+def _forbid_six_pages(site: Any) -> None:
     for name in NAMES:
         site.put(name, "no", status=403)
 
@@ -153,38 +157,40 @@ def _expire(store: Path) -> None:
     write_record(bucket, replace(found, next_try=time.time() - 1))
 
 
-def test_stale_pages_are_reported(whole: Any, crawl: Crawl, record: Callable[[], SiteRecord], tmp_path: Path) -> None:
+def test_stale_pages_are_reported(
+    seven_pages: Any, crawl: Crawl, record: Callable[[], SiteRecord], tmp_path: Path
+) -> None:
     crawl()
     assert record().kept == 0
-    crawled = record().entry.crawled
-    _fail_six(whole)
-    done = crawl("--refresh")
-    why = f"6 pages kept from before ({whole.url}p0/: status 403)"
-    assert re.search(rf"same    demo: 7 pages, [\d.]+ s; {re.escape(why)}\n", done.stderr)
-    assert "0 pages new, 0 changed, 0 gone, 6 kept from before; " in done.stdout
+    run_crawl = record().entry.crawled
+    _forbid_six_pages(seven_pages)
+    result = crawl("--refresh")
+    reason = f"6 pages kept from before ({seven_pages.url}p0/: status 403)"
+    assert re.search(rf"same    demo: 7 pages, [\d.]+ s; {re.escape(reason)}\n", result.stderr)
+    assert "0 pages new, 0 changed, 0 gone, 6 kept from before; " in result.stdout
     assert (record().state, record().kept) == ("done", 6)
-    assert record().entry.crawled == crawled
+    assert record().entry.crawled == run_crawl
     reports = [json.loads(file.read_text()) for file in (tmp_path / "store" / ".fleet" / "runs").iterdir()]
     assert sorted(report["pages_kept"] for report in reports) == [0, 6]
     listed = CliRunner().invoke(main, ["sites", str(tmp_path / "store")]).stdout
-    assert f"\n  tried just now: {why}; tried again after 20" in listed
+    assert f"\n  tried just now: {reason}; tried again after 20" in listed
 
 
 def test_pause_grows_with_permanently_failing_page(
-    whole: Any, crawl: Crawl, record: Callable[[], SiteRecord], tmp_path: Path
+    seven_pages: Any, crawl: Crawl, record: Callable[[], SiteRecord], tmp_path: Path
 ) -> None:
     crawl()
-    whole.put("/p4/", "no", status=403)
+    seven_pages.put("/p4/", "no", status=403)
     pauses = []
     for _ in range(3):
         crawl("--refresh-older-than", "0s")
         pauses.append(round((record().next_try - record().at) / 3600))
-        whole.requests.clear()
+        seven_pages.requests.clear()
         assert "1 wait for their next try" in crawl("--refresh-older-than", "0s").stderr
-        assert not whole.requests
+        assert not seven_pages.requests
         _expire(tmp_path / "store")
     assert pauses == [1, 4, 16]
-    whole.page("/p4/", "/p4/", "First edition.")
+    seven_pages.page("/p4/", "/p4/", "First edition.")
     started = time.time()
     assert "1 of 1 sites to crawl" in crawl().stderr
     assert (record().kept, record().tries, record().next_try, record().error) == (0, 0, 0.0, "")
@@ -193,32 +199,32 @@ def test_pause_grows_with_permanently_failing_page(
 
 
 def test_pause_grows_from_partial_to_full_failure(
-    whole: Any, crawl: Crawl, record: Callable[[], SiteRecord], reply: Any
+    seven_pages: Any, crawl: Crawl, record: Callable[[], SiteRecord], reply: Any
 ) -> None:
     crawl()
-    _fail_six(whole)
+    _forbid_six_pages(seven_pages)
     crawl("--refresh")
-    _forbid(whole, reply)
+    _forbid(seven_pages, reply)
     crawl("--refresh")
     assert (record().state, record().tries) == ("failed", 2)
 
 
 def test_site_stopped_by_limit_is_continued_without_pause(
-    whole: Any, crawl: Crawl, record: Callable[[], SiteRecord], reply: Any
+    seven_pages: Any, crawl: Crawl, record: Callable[[], SiteRecord], reply: Any
 ) -> None:
     crawl()
-    crawled = record().entry.crawled
+    run_crawl = record().entry.crawled
 
     def slow(handler: Any) -> Any:
         time.sleep(0.6)
         return reply("no", 403)
 
-    whole.responses["/p0/"] = slow
-    done = crawl("--refresh", "--max-seconds", "0.5", "--connections", "1")
-    assert "; stopped after 0.5 seconds (--max-seconds); " in done.stderr
+    seven_pages.responses["/p0/"] = slow
+    result = crawl("--refresh", "--max-seconds", "0.5", "--connections", "1")
+    assert "; stopped after 0.5 seconds (--max-seconds); " in result.stderr
     assert record().kept
-    assert record().entry.crawled == crawled
-    whole.page("/p0/", "/p0/", "First edition.")
+    assert record().entry.crawled == run_crawl
+    seven_pages.page("/p0/", "/p0/", "First edition.")
     assert "1 of 1 sites to crawl" in crawl().stderr
     assert record().kept == 0
 

@@ -27,25 +27,25 @@ def _file_identities(folder: Path) -> dict[str, tuple[int, int]]:
 
 
 @pytest.mark.parametrize("pages", [100, pytest.param(500, marks=pytest.mark.slow)])
-def test_second_crawl_revalidates_pages_and_writes_only_changed_files(pages: int, site: Any, crawled: Any) -> None:
+def test_second_crawl_revalidates_pages_and_writes_only_changed_files(pages: int, site: Any, run_crawl: Any) -> None:
     _play(site, pages)
-    first = crawled(site.url)
+    first = run_crawl(site.url)
     assert len(first.paths) == pages + 1
     stood = _file_identities(first.folder)
     site.requests.clear()
 
-    again = crawled(site.url)
-    assert [asked.path for asked in site.requests if not asked.conditional] == []
-    assert {asked.status for asked in site.requests} == {304}
-    assert len(site.requests) <= pages + 1 + 3  # three were asked for their Markdown, too
-    assert again.result.written == 0
-    assert (again.result.same, again.result.changed) == (pages + 1, ())
+    second = run_crawl(site.url)
+    assert [request.path for request in site.requests if not request.conditional] == []
+    assert {request.status for request in site.requests} == {304}
+    assert len(site.requests) <= pages + 1 + 3  # three also for their Markdown
+    assert second.result.written == 0
+    assert (second.result.same, second.result.changed) == (pages + 1, ())
     assert _file_identities(first.folder) == stood
 
     site.page("/p7/", "Page 7", "Nothing is as it was. " * 20, ("/p0/",))
     site.requests.clear()
-    changed = crawled(site.url)
-    assert [asked.path for asked in site.requests if asked.status == 200] == ["/p7/"]
+    changed = run_crawl(site.url)
+    assert [request.path for request in site.requests if request.status == 200] == ["/p7/"]
     assert changed.result.changed == ("p7/",)
     page = next(page for page in changed.manifest.pages if page.path == "p7/")
     own = {"p7/index.md", "p7.md", *(f"roaming/sections/{section.id}.md" for section in page.sections)}

@@ -56,7 +56,7 @@ TOPICS = [
 
 @dataclass
 class Sites:
-    """A server of many sites, one below each path of each host. URLs in `down` answer 403, those in `moved` redirect."""
+    """A server of many sites, one below each path of each host. URLs in `forbidden` answer 403."""
 
     port: int
     hosts: int
@@ -112,7 +112,7 @@ class _Handler(BaseHTTPRequestHandler):
         time.sleep(sites.delay)
         body = sites.body(host, self.path)
         data = (body or "nothing here").encode()
-        failing = any(f"{host}{self.path}".startswith(one) for one in sites.forbidden)
+        failing = any(f"{host}{self.path}".startswith(url) for url in sites.forbidden)
         with sites.lock:
             sites.open[host] -= 1
         to = sites.redirects.get(f"{host}{self.path}")
@@ -169,7 +169,7 @@ def roaming() -> Callable[..., Result]:
     """Run a command in this process."""
 
     def run(*arguments: object) -> Result:
-        return CliRunner().invoke(main, [str(one) for one in arguments])
+        return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
     return run
 

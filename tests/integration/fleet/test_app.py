@@ -41,11 +41,11 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextmanager
 def _served(store: Path, policy: RequestPolicy) -> Iterator[httpx2.Client]:
-    listening = bind_socket("127.0.0.1", 0)
-    url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+    listener = bind_socket("127.0.0.1", 0)
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     app = create_store_app(Collection(store), policy)
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="on", timeout_graceful_shutdown=1))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     try:
         with httpx2.Client(base_url=url, timeout=30) as client:
@@ -53,7 +53,7 @@ def _served(store: Path, policy: RequestPolicy) -> Iterator[httpx2.Client]:
     finally:
         server.should_exit = True
         thread.join()
-        listening.close()
+        listener.close()
 
 
 @pytest.fixture(scope="module")
@@ -134,9 +134,9 @@ def test_parts_of_long_page_fit_cap(http: httpx2.Client) -> None:
     ],
 )
 def test_unknown_ids_return_problems(http: httpx2.Client, path: str, status: int, message: str) -> None:
-    answer = http.get(path)
-    assert answer.status_code == status
-    assert message in answer.json()["detail"]
+    response = http.get(path)
+    assert response.status_code == status
+    assert message in response.json()["detail"]
 
 
 def test_etag_returns_304(http: httpx2.Client) -> None:
@@ -150,8 +150,8 @@ def test_store_app_checks_host_and_origin(store: Path) -> None:
         assert http.get("/v1/sites", headers={"Host": "evil.example"}).status_code == 421
         assert http.get("/v1/sites", headers={"Origin": "https://evil.example"}).status_code == 403
         assert [http.get("/v1/sites").status_code for _ in range(8)].count(429) >= 3
-        counted = http.get("/healthz")
-        assert counted.json()["sites"] == len(SITES)
+        health = http.get("/healthz")
+        assert health.json()["sites"] == len(SITES)
 
 
 def test_metrics_count_operations(http: httpx2.Client) -> None:
@@ -168,9 +168,6 @@ async def test_mcp_over_http_offers_tools(http: httpx2.Client, anyio_backend: st
         assert "[trains:" in found.content[0].text
 
 
-# As it is described
-
-
 @pytest.mark.parametrize(
     ("path", "name"),
     [
@@ -185,23 +182,23 @@ async def test_mcp_over_http_offers_tools(http: httpx2.Client, anyio_backend: st
 def test_responses_match_openapi_schemas(http: httpx2.Client, path: str, name: str) -> None:
     reply = http.get("/openapi.json").json()
     assert {(method.upper(), at) for at, methods in reply["paths"].items() for method in methods} == {
-        (one.method, one.path) for one in STORE_OPERATIONS
+        (operation.method, operation.path) for operation in STORE_OPERATIONS
     }
     pumps = http.get("/v1/search", params={"q": "pumps"}).json()["hits"][0]["id"]
-    given_ = http.get(path.format(pumps=pumps)).json()
+    data = http.get(path.format(pumps=pumps)).json()
     schema = json.dumps({**reply["components"]["schemas"][name], "$defs": reply["components"]["schemas"]})
-    jsonschema.validate(given_, json.loads(schema.replace("#/components/schemas/", "#/$defs/")))
-    assert set(given_) <= set(reply["components"]["schemas"][name]["properties"])
+    jsonschema.validate(data, json.loads(schema.replace("#/components/schemas/", "#/$defs/")))
+    assert set(data) <= set(reply["components"]["schemas"][name]["properties"])
 
 
 @pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
-@pytest.mark.parametrize("name", [one.name for one in STORE_OPERATIONS if one.parameters])
+@pytest.mark.parametrize("name", [operation.name for operation in STORE_OPERATIONS if operation.parameters])
 def test_schemathesis_finds_no_violations(http: httpx2.Client, name: str, mode: GenerationMode) -> None:
     if name == "read_outline" and mode is GenerationMode.NEGATIVE:
-        return  # any text is right there
+        return  # every text is valid there
     schema = schemathesis.openapi.from_url(f"{http.base_url}/openapi.json")
     operation = schema.find_operation_by_label(
-        next(f"{one.method} {one.path}" for one in STORE_OPERATIONS if one.name == name)
+        next(f"{each.method} {each.path}" for each in STORE_OPERATIONS if each.name == name)
     )
     assert operation is not None
 
@@ -214,12 +211,12 @@ def test_schemathesis_finds_no_violations(http: httpx2.Client, name: str, mode: 
         suppress_health_check=list(HealthCheck),
     )
     @given(case=operation.as_strategy(mode))
-    def ask(case: Case) -> None:
-        answer = case.call()
-        case.validate_response(answer)
-        assert answer.status_code < 500
+    def check(case: Case) -> None:
+        response = case.call()
+        case.validate_response(response)
+        assert response.status_code < 500
 
-    ask()
+    check()
 
 
 @pytest.mark.parametrize(
@@ -228,16 +225,16 @@ def test_schemathesis_finds_no_violations(http: httpx2.Client, name: str, mode: 
     ids=lambda option: option[0],
 )
 def test_serve_refuses_single_site_options_for_store(store: Path, option: list[str]) -> None:
-    given_ = [one.format(store / LONG_NAME) for one in option]
-    done: Any = CliRunner().invoke(main, ["serve", str(store), *given_, "--port", "0"])
-    assert done.exit_code == 1
-    assert done.stderr.startswith(f"roaming: {option[0]}: applies to a single site; serve {store}/SITE")
+    arguments = [argument.format(store / LONG_NAME) for argument in option]
+    result: Any = CliRunner().invoke(main, ["serve", str(store), *arguments, "--port", "0"])
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"roaming: {option[0]}: applies to a single site; serve {store}/SITE")
 
 
 def test_check_config_of_store_omits_answers(store: Path) -> None:
-    done = CliRunner().invoke(main, ["serve", str(store), "--check-config"], env={"ROAMING_SECONDS": "9"})
-    assert done.exit_code == 0
-    assert f"store = {store}\n" in done.stdout
-    assert "[limits] requests_a_minute = " in done.stdout
+    result = CliRunner().invoke(main, ["serve", str(store), "--check-config"], env={"ROAMING_SECONDS": "9"})
+    assert result.exit_code == 0
+    assert f"store = {store}\n" in result.stdout
+    assert "[limits] requests_a_minute = " in result.stdout
     for word in ("model", "[budget]", "answers", "question", "KEY", "turn"):
-        assert word not in done.stdout
+        assert word not in result.stdout

@@ -16,28 +16,28 @@ from certificates import self_signed
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from fleet_servers.raw_server import Answer, Answering, Raw, ranged, serving, whole
+from fleet_servers.raw_server import RawResponse, RawServer, Responder, http_response, range_response, serving
 
 from roaming_fleet.buckets.base import BucketError
 from roaming_fleet.buckets.objects import ObjectBucket
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "stores"
 PATH = "guide/expired.md"
-"""A page that is called so is no sign of expired credentials."""
+"""The name of the page must not be taken for expired credentials."""
 
 SECRET = "c2VjcmV0LWtleQ=="
 
 
 @pytest.fixture
-def store(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str, Raw], ObjectBucket]:
-    """Open a bucket whose store is a played server."""
+def store(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str, RawServer], ObjectBucket]:
+    """Open a bucket whose store is a server of this test."""
 
-    def opened(scheme: str, raw: Raw, **more: float) -> ObjectBucket:
+    def open_store(scheme: str, raw: RawServer, **more: float) -> ObjectBucket:
         for name, value in _environ(scheme, raw.port, tmp_path).items():
             monkeypatch.setenv(name, value)
         return ObjectBucket.from_url(f"{scheme}://shelf/docs", **{"patience": 0.05, "silence": 1, **more})
 
-    return opened
+    return open_store
 
 
 def _environ(scheme: str, port: int, folder: Path) -> dict[str, str]:
@@ -54,7 +54,7 @@ def _environ(scheme: str, port: int, folder: Path) -> dict[str, str]:
     return {"GOOGLE_SERVICE_ACCOUNT": str(account)}
 
 
-def _doings(bucket: ObjectBucket) -> Iterator[tuple[str, Callable[[], object]]]:
+def _operations(bucket: ObjectBucket) -> Iterator[tuple[str, Callable[[], object]]]:
     yield "get", lambda: bucket.get(PATH)
     yield "put", lambda: bucket.put(PATH, b"data")
     yield "create", lambda: bucket.create(PATH, b"data")
@@ -68,33 +68,33 @@ def test_error_response_matches_golden_message(file: Path, store: Callable[..., 
     _, status, kind = re.split(r"HTTP/1\.1 |\nContent-Type: ", head)
     line = file.with_suffix(".txt").read_text("utf-8").strip()
     scheme = file.stem.partition("-")[0]
-    with serving(lambda first, headers: whole(status, body.encode(), Content_Type=kind)) as raw:
+    with serving(lambda first, headers: http_response(status, body.encode(), Content_Type=kind)) as raw:
         bucket = store(scheme, raw)
-        for name, do in _doings(bucket):
+        for name, operation in _operations(bucket):
             if name == "create" and "cannot access" in line:
-                continue  # tries for longer: below
+                continue  # retried for longer; tested below
             with pytest.raises(BucketError) as raised:
-                do()
+                operation()
             message = line.format(where=f"{scheme}://shelf/docs", bucket=f"{scheme}://shelf", path=PATH)
             assert (name, str(raised.value)) == (name, message)
             assert raised.value.lasting == ("cannot access" not in line)
     assert "SECRET" not in line
 
 
-def _truncate(answer: Answer, kept: int, options: Answer) -> Answer:
-    """Return a part of a response's body, and end like another one."""
+def _truncate(answer: RawResponse, blob: int, ending: RawResponse) -> RawResponse:
+    """Return a response with a truncated body that ends the connection like `ending`."""
     head, _, body = answer.data.partition(b"\r\n\r\n")
-    return replace(options, data=head + b"\r\n\r\n" + body[:kept])
+    return replace(ending, data=head + b"\r\n\r\n" + body[:blob])
 
 
 def test_truncated_response_is_retried(store: Callable[..., ObjectBucket]) -> None:
     data = bytes(range(256)) * 4000
-    for way in (Answer(b""), Answer(b"", reset=True), Answer(b"", silent=5)):
-        ways = iter([way])
+    for ending in (RawResponse(b""), RawResponse(b"", reset=True), RawResponse(b"", silent=5)):
+        endings = iter([ending])
 
-        def answer(first: str, headers: Mapping[str, str], ways: Iterator[Answer] = ways) -> Answer:
-            good, way = ranged(data, headers), next(ways, None)
-            return good if way is None else _truncate(good, 500_000, way)
+        def answer(first: str, headers: Mapping[str, str], endings: Iterator[RawResponse] = endings) -> RawResponse:
+            good, ending = range_response(data, headers), next(endings, None)
+            return good if ending is None else _truncate(good, 500_000, ending)
 
         with serving(answer) as raw:
             assert store("s3", raw, patience=10, silence=0.3).get("big") == data
@@ -102,24 +102,24 @@ def test_truncated_response_is_retried(store: Callable[..., ObjectBucket]) -> No
 
 
 def test_permanently_truncated_response_is_reported(store: Callable[..., ObjectBucket]) -> None:
-    for way, why in (
-        (Answer(b"half"), "truncated response"),
-        (Answer(b"half", reset=True), "truncated response"),
-        (Answer(b"half", silent=5), "no response in time"),
-        (Answer(b"", silent=5), "no response in time"),
-        (Answer(b""), "truncated response"),
-        (Answer(b"SSH-2.0-OpenSSH\r\n"), "not a response of a store"),
+    for ending, reason in (
+        (RawResponse(b"half"), "truncated response"),
+        (RawResponse(b"half", reset=True), "truncated response"),
+        (RawResponse(b"half", silent=5), "no response in time"),
+        (RawResponse(b"", silent=5), "no response in time"),
+        (RawResponse(b""), "truncated response"),
+        (RawResponse(b"SSH-2.0-OpenSSH\r\n"), "not a response of a store"),
     ):
 
-        def answer(first: str, headers: Mapping[str, str], way: Answer = way) -> Answer:
-            return _truncate(ranged(b"x" * 4000, headers), 100, way) if way.data == b"half" else way
+        def answer(first: str, headers: Mapping[str, str], ending: RawResponse = ending) -> RawResponse:
+            return _truncate(range_response(b"x" * 4000, headers), 100, ending) if ending.data == b"half" else ending
 
         with serving(answer) as raw, pytest.raises(BucketError) as raised:
             store("s3", raw, silence=0.3).get(PATH)
-        assert str(raised.value).startswith(f"s3://shelf/docs: cannot access {PATH} ({why}); ")
+        assert str(raised.value).startswith(f"s3://shelf/docs: cannot access {PATH} ({reason}); ")
 
 
-def _page(names: Sequence[str], *, more: bool) -> Answer:
+def _page(names: Sequence[str], *, more: bool) -> RawResponse:
     keys = "".join(
         f"<Contents><Key>docs/{name}</Key><LastModified>2026-11-21T12:00:00.000Z</LastModified><ETag>1</ETag>"
         "<Size>1</Size></Contents>"
@@ -127,31 +127,34 @@ def _page(names: Sequence[str], *, more: bool) -> Answer:
     )
     token = f"<NextContinuationToken>{names[-1]}</NextContinuationToken>" if more else ""
     head = f"<Name>shelf</Name><IsTruncated>{str(more).lower()}</IsTruncated>{token}"
-    return whole("200 OK", f"<ListBucketResult>{head}{keys}</ListBucketResult>".encode())
+    return http_response("200 OK", f"<ListBucketResult>{head}{keys}</ListBucketResult>".encode())
 
 
 def test_truncated_listing_is_continued(store: Callable[..., ObjectBucket]) -> None:
     names = [f"{at:03}" for at in range(130)]
-    breaking = iter([True])
+    truncate_once = iter([True])
 
-    def answer(first: str, headers: Mapping[str, str]) -> Answer:
+    def answer(first: str, headers: Mapping[str, str]) -> RawResponse:
         query = parse_qs(urlsplit(first.split()[1]).query)
         after = query.get("continuation-token", query.get("start-after", [""]))[0].removeprefix("docs/")
-        left = [name for name in names if name > after]
-        page = _page(left[:60], more=len(left) > 60)
-        return _truncate(page, 500, Answer(b"")) if after == names[59] and next(breaking, False) else page
+        remaining = [name for name in names if name > after]
+        page = _page(remaining[:60], more=len(remaining) > 60)
+        return _truncate(page, 500, RawResponse(b"")) if after == names[59] and next(truncate_once, False) else page
 
     with serving(answer) as raw:
-        assert [kept.path for kept in store("s3", raw).list("")] == names
+        assert [blob.path for blob in store("s3", raw).list("")] == names
         assert f"start-after=docs%2F{names[49]}" in raw.requests[2]
 
 
 def test_failed_listing_is_not_partial(store: Callable[..., ObjectBucket]) -> None:
-    for second, message in (
-        (whole("403 Forbidden", b"<Error><Code>AccessDenied</Code></Error>"), r"permission denied \(AccessDenied\)"),
-        (whole("200 OK", b"<ListBucketResult><Na"), "not a response of a store"),
+    for second_page, message in (
+        (
+            http_response("403 Forbidden", b"<Error><Code>AccessDenied</Code></Error>"),
+            r"permission denied \(AccessDenied\)",
+        ),
+        (http_response("200 OK", b"<ListBucketResult><Na"), "not a response of a store"),
     ):
-        answers = {True: _page("ab", more=True), False: second}
+        answers = {True: _page("ab", more=True), False: second_page}
         with serving(lambda first, headers, answers=answers: answers["token" not in first]) as raw:
             bucket = store("s3", raw)
             with pytest.raises(BucketError, match=message):
@@ -159,7 +162,7 @@ def test_failed_listing_is_not_partial(store: Callable[..., ObjectBucket]) -> No
 
 
 def test_wrong_endpoint_is_reported(store: Callable[..., ObjectBucket], monkeypatch: pytest.MonkeyPatch) -> None:
-    with serving(lambda first, headers: whole("200 OK")) as raw:
+    with serving(lambda first, headers: http_response("200 OK")) as raw:
         pass
     for scheme in ("s3", "gs", "az"):
         message = rf"^{scheme}://shelf/docs: cannot access {PATH} \(connection refused\)"
@@ -175,29 +178,20 @@ def test_wrong_endpoint_is_reported(store: Callable[..., ObjectBucket], monkeypa
     assert str(raised.value) == message
 
 
-def _lose_first_response(lost: Answer, then: Answer, there: bytes) -> Answering:
+def _lose_first_response(lost: RawResponse, then: RawResponse, stored: bytes) -> Responder:
     """Lose the response to the first write, and refuse the next ones."""
-    puts = iter([lost])
-    return lambda first, headers: ranged(there, headers) if first.startswith("GET") else next(puts, then)
+    writes = iter([lost])
+    return lambda first, headers: range_response(stored, headers) if first.startswith("GET") else next(writes, then)
 
 
 @pytest.mark.parametrize("scheme", ["s3", "gs", "az"])
 def test_create_with_lost_response_compares_contents(scheme: str, store: Callable[..., ObjectBucket]) -> None:
     refused = {"s3": "412 Precondition Failed", "gs": "412 Precondition Failed", "az": "409 Conflict"}[scheme]
-    for there, ours in ((b"mine", True), (b"another's", False)):
-        for lost in (whole("503 Slow Down"), Answer(b"", reset=True)):
-            puts = iter([lost])
-
-            def answer(
-                first: str, headers: Mapping[str, str], puts: Iterator[Answer] = puts, there: bytes = there
-            ) -> Answer:
-                if first.startswith("GET"):
-                    return ranged(there, headers)
-                return next(puts, whole(refused))
-
-            with serving(answer) as raw:
-                assert store(scheme, raw, patience=5).create("one", b"mine") == ours
-    with serving(lambda first, headers: whole(refused)) as raw:
+    for stored, is_created in ((b"mine", True), (b"another's", False)):
+        for lost in (http_response("503 Slow Down"), RawResponse(b"", reset=True)):
+            with serving(_lose_first_response(lost, http_response(refused), stored)) as raw:
+                assert store(scheme, raw, patience=5).create("one", b"mine") == is_created
+    with serving(lambda first, headers: http_response(refused)) as raw:
         assert not store(scheme, raw).create("one", b"mine")
         assert not any(first.startswith("GET") for first in raw.requests)
 
@@ -206,7 +200,7 @@ def test_private_certificate_needs_ssl_cert_file(
     store: Callable[..., ObjectBucket], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     certificate = self_signed(tmp_path / "own.pem")
-    with serving(lambda first, headers: ranged(b"data", headers), certificate) as raw:
+    with serving(lambda first, headers: range_response(b"data", headers), certificate) as raw:
         store("s3", raw)
         monkeypatch.setenv("AWS_ENDPOINT_URL", f"https://127.0.0.1:{raw.port}")
         with pytest.raises(BucketError, match="its certificate is not accepted"):
@@ -216,12 +210,12 @@ def test_private_certificate_needs_ssl_cert_file(
 
 
 def test_silent_store_times_out(store: Callable[..., ObjectBucket]) -> None:
-    with serving(lambda first, headers: Answer(b"", silent=30)) as raw:
+    with serving(lambda first, headers: RawResponse(b"", silent=30)) as raw:
         bucket = store("s3", raw, patience=0.5, silence=0.2)
-        for name, do in _doings(bucket):
+        for name, operation in _operations(bucket):
             started = time.monotonic()
             with pytest.raises(BucketError, match="no response in time"):
-                do()
+                operation()
             assert (name, time.monotonic() - started < 15) == (name, True)
 
 
@@ -238,9 +232,9 @@ def test_google_service_account_is_used(monkeypatch: pytest.MonkeyPatch, tmp_pat
     file.write_text(json.dumps(account))
     tokens: list[str] = []
 
-    def answer(first: str, headers: Mapping[str, str]) -> Answer:
+    def answer(first: str, headers: Mapping[str, str]) -> RawResponse:
         tokens.append(headers["authorization"].removeprefix("Bearer "))
-        return ranged(b"data", headers)
+        return range_response(b"data", headers)
 
     with serving(answer) as raw:
         monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(file))

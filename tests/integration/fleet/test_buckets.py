@@ -98,10 +98,10 @@ def many(sites: Any, tmp_path: Path, roaming: Any, fast_options: tuple[str, ...]
 
     def run(where: object, *more: object) -> dict[str, Any]:
         scratch = ("--scratch", tmp_path / "scratch")
-        done = roaming("crawl", "--many", listing, "-o", where, *fast_options, *scratch, "--json", *more)
-        last = json.loads(done.stdout.splitlines()[-1])
+        result = roaming("crawl", "--many", listing, "-o", where, *fast_options, *scratch, "--json", *more)
+        last = json.loads(result.stdout.splitlines()[-1])
         assert last["event"] == "done"
-        return {**last, "said": done.stderr, "code": done.exit_code}
+        return {**last, "said": result.stderr, "code": result.exit_code}
 
     return run
 
@@ -143,8 +143,8 @@ def test_expired_credentials_stop_run(many: Any, s3: Any, tmp_path: Path, publis
     assert report["code"] == 1
     assert "s3://shelf/docs: the credentials have expired; renew them and try again" in report["said"]
     s3.set_faults()
-    done = many(s3.where)
-    assert done["new"] + done["same"] + done["changed"] + done["fresh"] == 4
+    result = many(s3.where)
+    assert result["new"] + result["same"] + result["changed"] + result["fresh"] == 4
     assert _read_published(s3.where) == published(tmp_path / "folder")
     bucket = open_bucket(s3.where)
     files = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]

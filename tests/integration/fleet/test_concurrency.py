@@ -65,34 +65,34 @@ def make_outdated(store: Path, site: str) -> None:
 
 
 def test_concurrent_requests_open_site_once(store: Path) -> None:
-    counted = SlowSearch()
-    collection = Collection(store, search=counted)
+    search = SlowSearch()
+    collection = Collection(store, search=search)
     with ThreadPoolExecutor(8) as pool:
         opened = list(pool.map(collection.open, ["boats", "trains"] * 8))
-    assert len(counted.made) == 2
+    assert len(search.made) == 2
     assert len({id(one) for one in opened}) == 2
 
 
 def test_readers_use_old_copy_while_new_one_opens(store: Path) -> None:
     now = [0.0]
-    going, enough = threading.Event(), threading.Event()
+    is_opening, may_finish = threading.Event(), threading.Event()
 
     def slow(library: Library) -> Search:
         if now[0]:
-            going.set()
-            assert enough.wait(20)
+            is_opening.set()
+            assert may_finish.wait(20)
         return Search(library)
 
     collection = Collection(store, search=slow, clock=lambda: now[0])
     before = collection.open("boats")
     make_outdated(store, "boats")
     now[0] += 61
-    with ThreadPoolExecutor(1) as other:
-        newer = other.submit(collection.open, "boats")
-        assert going.wait(20)
+    with ThreadPoolExecutor(1) as pool:
+        opening = pool.submit(collection.open, "boats")
+        assert is_opening.wait(20)
         assert collection.open("boats") is before
-        enough.set()
-        assert newer.result() is not before
+        may_finish.set()
+        assert opening.result() is not before
 
 
 def test_concurrent_use_respects_limit_of_open_sites(store: Path) -> None:
@@ -101,7 +101,7 @@ def test_concurrent_use_respects_limit_of_open_sites(store: Path) -> None:
     bucket = FolderBucket(store)
     trains = read_record(bucket, "trains")
     assert trains
-    wrong: list[str] = []
+    unknown_sites: list[str] = []
 
     def read(at: int) -> None:
         navigator = StoreNavigator(collection)
@@ -115,28 +115,28 @@ def test_concurrent_use_respects_limit_of_open_sites(store: Path) -> None:
         ):
             message = render(result)
             if "no site" in message and site != "trains":
-                wrong.append(message)
+                unknown_sites.append(message)
 
     with ThreadPoolExecutor(8) as pool:
-        for turn in range(4):
-            working = [pool.submit(read, at) for at in range(24)]
-            if turn % 2:
+        for number in range(4):
+            reads = [pool.submit(read, at) for at in range(24)]
+            if number % 2:
                 write_record(bucket, trains)
             else:
                 bucket.delete([f"{RECORDS_DIR}/trains.json"])
             rebuild_catalog(bucket)
             now[0] += 31
-            for one in working:
-                one.result()
-    assert not wrong
+            for future in reads:
+                future.result()
+    assert not unknown_sites
     assert len(collection._open) <= 2
 
 
 def test_unreadable_store_serves_last_known_state(store: Path) -> None:
     now = [0.0]
     navigator = StoreNavigator(Collection(store, clock=lambda: now[0]))
-    asked = ("how long does a refund take", "trains: refund")
-    before = [render(navigator.read_outline()), *(render(navigator.search_sections(words)) for words in asked)]
+    payload = ("how long does a refund take", "trains: refund")
+    before = [render(navigator.read_outline()), *(render(navigator.search_sections(words)) for words in payload)]
     assert "9 days" in before[1]
     for file in (store / RECORDS_DIR).iterdir():
         make_unreadable(file)
@@ -147,8 +147,8 @@ def test_unreadable_store_serves_last_known_state(store: Path) -> None:
         bucket.get(".fleet/catalogue/head.json").replace(b'"generation": "', b'"generation": "0'),
     )
     now[0] += 61
-    again = navigator.fork(navigator.cap)
-    assert [render(again.read_outline()), render(again.search_sections(asked[1]))] == [before[0], before[2]]
+    second = navigator.fork(navigator.cap)
+    assert [render(second.read_outline()), render(second.search_sections(payload[1]))] == [before[0], before[2]]
 
 
 def test_crawl_date_matches_text(store: Path) -> None:
@@ -178,12 +178,12 @@ def test_unreadable_catalog_keeps_previous_list(store: Path) -> None:
     rebuild_catalog(FolderBucket(store))
     now[0] += 61
     file = store / f".fleet/catalogue/sites-{Collection(store).generation}.jsonl"
-    saved = file.read_bytes()
+    content = file.read_bytes()
     make_unreadable(file)
     assert collection.records() is before
     file.unlink()
-    file.write_bytes(saved)
-    assert collection.records() is before  # it is not asked for again and again
+    file.write_bytes(content)
+    assert collection.records() is before  # it is not read again before the interval has passed
     now[0] += 61
     assert collection.records() is not before
     make_unreadable(file)
@@ -227,7 +227,7 @@ def test_unreadable_site_does_not_affect_others(store: Path) -> None:
 
 def test_health_reports_unreachable_store(store: Path) -> None:
     head = store / ".fleet/catalogue/head.json"
-    saved = head.read_bytes()
+    content = head.read_bytes()
 
     def has_status(http: TestClient, status: str) -> bool:
         until = time.monotonic() + 20
@@ -244,7 +244,7 @@ def test_health_reports_unreachable_store(store: Path) -> None:
         make_unreadable(head)
         assert has_status(http, "stale")
         head.unlink()
-        head.write_bytes(saved)
+        head.write_bytes(content)
         assert has_status(http, "ok")
 
 
@@ -308,16 +308,16 @@ def test_uncrawled_site_is_reported_without_traceback(store: Path) -> None:
             "/v1/search?q=gone:+what",
             "/v1/sites?q=gone:+what",
         ):
-            answer = http.get(path)
-            assert (answer.status_code, answer.json()["code"]) == (404, "not_crawled")
-            assert answer.json()["detail"] == "gone could not be crawled yet; tried again after 2099-01-01 00:00 UTC."
+            response = http.get(path)
+            assert (response.status_code, response.json()["code"]) == (404, "not_crawled")
+            assert response.json()["detail"] == "gone could not be crawled yet; tried again after 2099-01-01 00:00 UTC."
         assert http.get("/healthz").json()["sites"] == len(SITES)
         assert http.get("/v1/outline").json()["outline"].startswith(f"{len(SITES)} sites.")
     assert StoreNavigator(collection).name == f"{len(SITES)} sites"
     for command in (["ask", "gone: what is this?"], ["search", "gone: what"], ["outline", "gone"]):
-        done = CliRunner().invoke(main, [command[0], str(store), command[1]])
-        assert done.exit_code == 1
-        assert re.fullmatch(r"roaming: .+: gone could not be crawled yet: .+; tried again after 20.+\n", done.stderr)
+        result = CliRunner().invoke(main, [command[0], str(store), command[1]])
+        assert result.exit_code == 1
+        assert re.fullmatch(r"roaming: .+: gone could not be crawled yet: .+; tried again after 20.+\n", result.stderr)
 
 
 @pytest.mark.parametrize("manifest", [b"{", b"[]", b'{"version": 1}', b"<html>"])
@@ -328,8 +328,8 @@ def test_damaged_manifest_returns_503(store: Path, manifest: bytes, caplog: pyte
     ) as http:
         for path in ("/v1/sections/trains:00000000", "/v1/outline?id=trains", "/v1/outline?id=trains:00000000"):
             caplog.clear()
-            answer = http.get(path)
-            assert (answer.status_code, answer.json()["detail"]) == (503, f"{PUBLIC_MESSAGE}.")
+            response = http.get(path)
+            assert (response.status_code, response.json()["detail"]) == (503, f"{PUBLIC_MESSAGE}.")
             assert str(store / "trains") in caplog.text
         assert http.get("/v1/search?q=colour+of+the+hull").json()["hits"][0]["site"] == "boats"
 
@@ -395,10 +395,10 @@ def test_http_errors_do_not_show_files(
 
 def call_tool(http: TestClient, tool: str, arguments: dict[str, Any]) -> str:
     """Call a tool by MCP over HTTP, and return its text."""
-    asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
-    accepted = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"}
-    reply = http.post("/mcp", json=asked, headers=accepted).raise_for_status().json()
-    return "".join(one["text"] for one in reply["result"]["content"] if one["type"] == "text")
+    payload = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
+    headers = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"}
+    response = http.post("/mcp", json=payload, headers=headers).raise_for_status().json()
+    return "".join(part["text"] for part in response["result"]["content"] if part["type"] == "text")
 
 
 def test_just_dropped_site_is_unknown_to_agents(store: Path) -> None:
@@ -407,9 +407,9 @@ def test_just_dropped_site_is_unknown_to_agents(store: Path) -> None:
     FolderBucket(store).delete([f"{RECORDS_DIR}/boats.json"])
     with TestClient(create_store_app(collection, RequestPolicy(hosts=("testserver",)))) as http:
         for path in ("/v1/outline?id=boats", "/v1/outline?id=boats:00000000"):
-            answer = http.get(path)
-            assert answer.status_code == 404
-            assert answer.json()["detail"].startswith("boats: there is no site 'boats'; ")
+            response = http.get(path)
+            assert response.status_code == 404
+            assert response.json()["detail"].startswith("boats: there is no site 'boats'; ")
         assert http.get("/v1/search?q=boats:+hull").status_code == 404
         assert http.get("/v1/sites?q=boats:+hull").status_code == 404
         assert http.get("/v1/sections/boats:00000000").status_code == 404

@@ -44,10 +44,10 @@ def test_killed_worker_loses_nothing(
     listing = sites.listing(tmp_path / "sites.txt", count)
     one = subprocess.run(_command(listing, tmp_path / "one", fast_options, "--json"), capture_output=True, check=True)
     assert json.loads(one.stdout.splitlines()[-1])["new"] == count
-    asked = sites.requests.copy()
+    requests = sites.requests.copy()
     sites.requests.clear()
     sites.max_open.clear()
-    done: Counter[str] = Counter()
+    result: Counter[str] = Counter()
     memory = []
     with cluster(tmp_path, 2) as dask:
         command = _command(listing, tmp_path / "many", fast_options, "--json", "--engine", f"dask={dask.address}")
@@ -56,18 +56,18 @@ def test_killed_worker_loses_nothing(
             for line in process.stdout:
                 event = json.loads(line)
                 if event["event"] == "site":
-                    done[event["key"]] += 1
+                    result[event["key"]] += 1
                     memory.append(dask.memory())
-                    if len(done) == count // 3:
+                    if len(result) == count // 3:
                         dask.workers[0].kill()
         assert process.returncode == 0
-    assert set(done.values()) == {1}
-    assert (event["new"], event["failed"], len(done)) == (count, 0, count)
+    assert set(result.values()) == {1}
+    assert (event["new"], event["failed"], len(result)) == (count, 0, count)
     assert published(tmp_path / "many") == published(tmp_path / "one")
     assert max(sites.max_open.values()) == 1
-    again = sites.requests - asked
-    assert len({path.split("/")[0] for path in again}) <= 2, again  # hosts that the killed worker was at
-    assert all(count <= asked[path] for path, count in again.items()), again  # nothing a third time
+    repeated = sites.requests - requests
+    assert len({path.split("/")[0] for path in repeated}) <= 2, repeated  # hosts that the killed worker was crawling
+    assert all(count <= requests[path] for path, count in repeated.items()), repeated  # at most twice
     early, late = memory[count // 4], max(memory)
     print(f"scheduler: {memory[0]:.0f} MB, {early:.0f} MB after {count // 4} sites, at most {late:.0f} MB")  # noqa: T201 -- with -s
     assert late - early < 20
@@ -81,8 +81,8 @@ def test_local_dask_workers(sites: Any, tmp_path: Path, fast_options: tuple[str,
     first = subprocess.run(command, capture_output=True, check=True)
     assert json.loads(first.stdout.splitlines()[-1])["new"] == 8
     assert published(tmp_path / "many") == published(tmp_path / "one")
-    again = subprocess.run(command, capture_output=True, check=True)
-    assert json.loads(again.stdout.splitlines()[-1])["fresh"] == 8
+    second = subprocess.run(command, capture_output=True, check=True)
+    assert json.loads(second.stdout.splitlines()[-1])["fresh"] == 8
 
 
 @pytest.mark.slow
@@ -104,8 +104,8 @@ def test_lost_scheduler_stops_run(sites: Any, tmp_path: Path, fast_options: tupl
     assert 0 < len(listed) < 12
     assert [report["stopped"] for report in _reports(store)] == [message.removeprefix("roaming: ")]
     sites.delay = 0
-    done = roaming("crawl", "--many", listing, "-o", store, *fast_options, "--json")
-    last = json.loads(done.stdout.splitlines()[-1])
+    result = roaming("crawl", "--many", listing, "-o", store, *fast_options, "--json")
+    last = json.loads(result.stdout.splitlines()[-1])
     assert (last["new"] + last["fresh"], last["failed"]) == (12, 0)
     assert last["fresh"] >= len(listed)
 
@@ -119,12 +119,12 @@ def test_scheduler_without_workers_is_reported(workers: int, sites: Any, tmp_pat
     store = tmp_path / "store"
     with cluster(tmp_path, workers) as dask:
 
-        def tell(name: str, data: dict[str, Any]) -> None:
+        def kill_worker(name: str, data: dict[str, Any]) -> None:
             if name == "site":
                 dask.workers[0].kill()
 
         engine = dask_engine(dask.address, 2, patience=3)
-        report = crawl_many(listed, str(store), options, engine, scratch=tmp_path, on_event=tell)
+        report = crawl_many(listed, str(store), options, engine, scratch=tmp_path, on_event=kill_worker)
     assert report.stopped == (
         f"--engine dask: no worker at {dask.address} for 3 s; start one, dask worker {dask.address}, "
         "and repeat the command"
@@ -152,6 +152,6 @@ def _reports(store: Path) -> list[dict[str, Any]]:
 )
 def test_invalid_engine_is_refused(engine: str, message: str, sites: Any, tmp_path: Path, roaming: Any) -> None:
     listing = sites.listing(tmp_path / "sites.txt", 2)
-    done = roaming("crawl", "--many", listing, "-o", tmp_path / "store", "--engine", engine)
-    assert (done.exit_code, message in done.stderr) == (1, True), done.stderr
+    result = roaming("crawl", "--many", listing, "-o", tmp_path / "store", "--engine", engine)
+    assert (result.exit_code, message in result.stderr) == (1, True), result.stderr
     assert not sites.requests

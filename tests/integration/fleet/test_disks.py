@@ -40,8 +40,8 @@ def test_store_works_without_hard_links(
 ) -> None:
     command = ("crawl", "--many", sites.listing(tmp_path / "sites.txt", 2), "-o", tmp_path / "store", *fast_options)
     for line in ("  new          2\n", "  fresh        2\n"):
-        done = roaming(*command)
-        assert (done.exit_code, line in done.stdout) == (0, True), done.output
+        result = roaming(*command)
+        assert (result.exit_code, line in result.stdout) == (0, True), result.output
     assert (tmp_path / "store/.fleet/store.json").read_bytes() == b'{"version": 1}'
     assert not list((tmp_path / "store").rglob(".roaming-*"))
 
@@ -72,8 +72,8 @@ def test_disk_without_locks_is_reported(
         (("--many", listing, "-o", tmp_path / "store"), tmp_path / "store/.fleet/locks/_catalogue"),
         ((sites.url(0), "-o", tmp_path / "one"), tmp_path / "one/.roaming/lock"),
     ):
-        done = roaming("crawl", *more, *fast_options)
-        assert done.stderr == (
+        result = roaming("crawl", *more, *fast_options)
+        assert result.stderr == (
             f"roaming: {lock}: this disk cannot lock files (Operation not supported); give a folder on another disk\n"
         )
     assert not sites.requests
@@ -84,6 +84,6 @@ def test_scratch_folder_without_locks_is_reported(
     sites: Any, tmp_path: Path, roaming: Any, s3: Any, fast_options: Any
 ) -> None:
     listing = sites.listing(tmp_path / "sites.txt", 1)
-    done = roaming("crawl", "--many", listing, "-o", s3.where, *fast_options, "--scratch", tmp_path / "scratch")
-    assert f"{tmp_path}/scratch/" in done.stderr
-    assert "/lock: this disk cannot lock files (Operation not supported); give a folder on another" in done.stderr
+    result = roaming("crawl", "--many", listing, "-o", s3.where, *fast_options, "--scratch", tmp_path / "scratch")
+    assert f"{tmp_path}/scratch/" in result.stderr
+    assert "/lock: this disk cannot lock files (Operation not supported); give a folder on another" in result.stderr

@@ -19,7 +19,7 @@ from roaming_fleet.store import STORE_MARKER
 from roaming_fleet.sync import download_site
 
 KEY = "site-000"
-BAD_MOMENT = {"127.0.1.1/a/p1/", "127.0.1.1/a/p3/", "127.0.1.1/a/p4/"}
+FORBIDDEN_PAGES = {"127.0.1.1/a/p1/", "127.0.1.1/a/p3/", "127.0.1.1/a/p4/"}
 
 
 class _KilledError(BaseException):
@@ -60,22 +60,22 @@ def crawl(s3: Any, sites: Any) -> Callable[[str, Path], set[str]]:
 @pytest.mark.parametrize("files", [0, 1])
 def test_partial_download_loses_no_page(crawl: Any, s3: Any, sites: Any, tmp_path: Path, files: int) -> None:
     bucket, scratch = open_bucket(s3.where), tmp_path / "here"
-    there = crawl("one", tmp_path / "there")
+    published = crawl("one", tmp_path / "there")
     with suppress(_KilledError), staging_folder(scratch, s3.where, KEY) as folder:
         download_site(_FailingBucket(bucket, files), KEY, folder, read_record(bucket, KEY))
         raise AssertionError
-    sites.forbidden = BAD_MOMENT
-    assert crawl("two", scratch) == there
-    assert len(there) == 6
+    sites.forbidden = FORBIDDEN_PAGES
+    assert crawl("two", scratch) == published
+    assert len(published) == 6
 
 
 @pytest.mark.parametrize("scratch", ["here", "elsewhere"])
 def test_partial_upload_loses_no_page(crawl: Any, s3: Any, sites: Any, tmp_path: Path, scratch: str) -> None:
-    there = crawl("one", tmp_path / "here")
+    published = crawl("one", tmp_path / "here")
     sites.edition["127.0.1.1/a"] = 1
-    s3.set_faults(unheard="/known.tar.gz")
-    assert crawl("two", tmp_path / "here") == there
+    s3.set_faults(lost_response="/known.tar.gz")
+    assert crawl("two", tmp_path / "here") == published
     s3.set_faults()
-    sites.forbidden = BAD_MOMENT
-    assert crawl("three", tmp_path / scratch) == there
+    sites.forbidden = FORBIDDEN_PAGES
+    assert crawl("three", tmp_path / scratch) == published
     assert len(list(open_bucket(s3.where).list(f".fleet/state/{KEY}"))) == 2

@@ -24,8 +24,8 @@ Roaming = Callable[..., Result]
 
 
 def _crawl(roaming: Roaming, sites: Any, fast_options: tuple[str, ...], store: object, listing: Path) -> None:
-    done = roaming("crawl", "--many", sites.listing(listing, 3), "-o", store, *fast_options)
-    assert done.exit_code == 0, done.stderr
+    result = roaming("crawl", "--many", sites.listing(listing, 3), "-o", store, *fast_options)
+    assert result.exit_code == 0, result.stderr
 
 
 def _paths(store: str, key: str) -> list[str]:
@@ -67,8 +67,8 @@ def test_drop_with_unknown_site_removes_nothing(
     store = tmp_path / "store"
     _crawl(roaming, sites, fast_options, store, tmp_path / "sites.txt")
     before = sorted(path for path in store.rglob("*") if "locks" not in path.parts)
-    done = roaming("sites", store, "--drop", "site-000", "--drop", key)
-    assert (done.exit_code, "no site" in done.stderr) == (1, True)
+    result = roaming("sites", store, "--drop", "site-000", "--drop", key)
+    assert (result.exit_code, "no site" in result.stderr) == (1, True)
     assert sorted(path for path in store.rglob("*") if "locks" not in path.parts) == before
     assert roaming("sites", tmp_path, "--drop", "store").exit_code == 1
 
@@ -99,15 +99,15 @@ def test_moved_site_is_dropped_and_crawled_at_new_url(
     one: Callable[..., Result], roaming: Roaming, sites: Any, s3: Any, more: tuple[str, ...]
 ) -> None:
     one(0)
-    s3.set_faults(unheard="/known.tar.gz")
+    s3.set_faults(lost_response="/known.tar.gz")
     assert one(0, "--refresh").exit_code == 3
     s3.set_faults()
     sites.forbidden.add("127.0.1.1/a")
     output = one(1)
     assert "drop it first" in output.stderr
     assert roaming("sites", s3.where, "--drop", "docs").exit_code == 0
-    done = one(1, *more)
-    assert done.exit_code == 0, done.stdout
+    result = one(1, *more)
+    assert result.exit_code == 0, result.stdout
     assert load_manifest(open_bucket(s3.where).get(f"docs/{MANIFEST_PATH}")).site.url == sites.url(1)
 
 
@@ -115,8 +115,8 @@ def test_dropped_site_is_complete_after_new_crawl(
     one: Callable[..., Result], roaming: Roaming, sites: Any, s3: Any
 ) -> None:
     one(0)
-    s3.set_faults(unheard="/known.tar.gz")
-    assert one(0, "--refresh").exit_code == 3  # leaves on this machine what was uploaded
+    s3.set_faults(lost_response="/known.tar.gz")
+    assert one(0, "--refresh").exit_code == 3  # the uploaded files stay in the scratch folder
     s3.set_faults()
     roaming("sites", s3.where, "--drop", "docs")
     assert "3 pages new" in one(0).stdout

@@ -22,12 +22,12 @@ def test_file_limit_is_raised_or_reported(hard: int, sites: Any, tmp_path: Path,
     listing = sites.listing(tmp_path / "sites.txt", 40)
     command = [sys.executable, "-m", "mkdocs_roaming", "crawl", "--many", str(listing), "-o", str(tmp_path / "store")]
     command += [*fast_options, "--at-once", "30", "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, preexec_fn=few)
+    result = subprocess.run(command, capture_output=True, text=True, preexec_fn=few)
     if hard == 150:
-        assert done.returncode == 1
-        assert done.stderr == (
+        assert result.returncode == 1
+        assert result.stderr == (
             "roaming: --at-once: this process may open 150 files (`ulimit -n`); give --at-once 6, or raise the limit\n"
         )
         assert not sites.requests
     else:
-        assert json.loads(done.stdout.splitlines()[-1])["new"] == 40
+        assert json.loads(result.stdout.splitlines()[-1])["new"] == 40

@@ -28,7 +28,7 @@ LEASE = 1.5
 KEY = "site-000"
 
 
-def _check(bucket: Bucket) -> None:
+def _check_consistency(bucket: Bucket) -> None:
     """Check that every page matches the manifest, and the record."""
     manifest = load_manifest(bucket.get(f"{KEY}/{MANIFEST_PATH}"))
     for page in manifest.pages:
@@ -40,7 +40,7 @@ def _check(bucket: Bucket) -> None:
     assert record.entry.digest == manifest.digest
 
 
-def _edition(bucket: Bucket) -> set[int]:
+def _read_editions(bucket: Bucket) -> set[int]:
     """Return the editions of the site's pages."""
     pages = load_manifest(bucket.get(f"{KEY}/{MANIFEST_PATH}")).pages
     texts = [bucket.get(f"{KEY}/{page.markdown}").decode() for page in pages]
@@ -75,7 +75,7 @@ def test_suspended_process_leaves_consistent_site(
 ) -> None:
     bucket = open_bucket(s3.where)
     crawl("zero")
-    before = {kept.path: kept.tag for kept in bucket.list(KEY)}
+    before = {blob.path: blob.tag for blob in bucket.list(KEY)}
     sites.edition["127.0.1.1/a"] = 1
     s3.set_faults(delay=0.02)
     command = [
@@ -90,15 +90,15 @@ def test_suspended_process_leaves_consistent_site(
     ]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), *sys.path])}
     with subprocess.Popen([*command, str(LEASE)], stdout=subprocess.PIPE, env=env, text=True) as other:
-        while sum(1 for kept in bucket.list(KEY) if before.get(kept.path) != kept.tag) < files:
+        while sum(1 for blob in bucket.list(KEY) if before.get(blob.path) != blob.tag) < files:
             assert other.poll() is None
         other.send_signal(signal.SIGSTOP)
         sites.edition["127.0.1.1/a"] = 2
-        ours: list[SiteRecord] = []
-        thread = threading.Thread(target=lambda: ours.append(crawl("two")))
+        records: list[SiteRecord] = []
+        thread = threading.Thread(target=lambda: records.append(crawl("two")))
         thread.start()
         if not late:
-            while max(kept.path for kept in bucket.list(f"{LOCKS_DIR}/{KEY}")) < f"{LOCKS_DIR}/{KEY}/00000003":
+            while max(blob.path for blob in bucket.list(f"{LOCKS_DIR}/{KEY}")) < f"{LOCKS_DIR}/{KEY}/00000003":
                 time.sleep(0.02)
             time.sleep(0.3)
         else:
@@ -106,25 +106,25 @@ def test_suspended_process_leaves_consistent_site(
         other.send_signal(signal.SIGCONT)
         thread.join()
         message, _ = other.communicate()
-    assert ours[0].result == "changed"
+    assert records[0].result == "changed"
     assert message in ("same", "changed")
-    _check(bucket)
-    assert _edition(bucket) == {2}
+    _check_consistency(bucket)
+    assert _read_editions(bucket) == {2}
     s3.set_faults()
     assert crawl("three").result == "same"
-    _check(bucket)
+    _check_consistency(bucket)
 
 
 def test_next_crawl_repairs_changed_files(s3: Any, sites: Any, crawl: Any) -> None:
     bucket = open_bucket(s3.where)
     crawl("zero")
-    right = {kept.path: bucket.get(kept.path) for kept in bucket.list(KEY)}
-    page, gone = f"{KEY}/p1.md", f"{KEY}/p2.md"
-    bucket.put(page, right[page].replace(b"edition 0", b"edition 7"))
-    bucket.delete([gone])
+    expected = {blob.path: bucket.get(blob.path) for blob in bucket.list(KEY)}
+    page, removed = f"{KEY}/p1.md", f"{KEY}/p2.md"
+    bucket.put(page, expected[page].replace(b"edition 0", b"edition 7"))
+    bucket.delete([removed])
     bucket.put(f"{KEY}/stray.md", b"of another time")
     assert crawl("one", "elsewhere").result == "same"
-    assert {kept.path: bucket.get(kept.path) for kept in bucket.list(KEY)} == right
+    assert {blob.path: bucket.get(blob.path) for blob in bucket.list(KEY)} == expected
 
 
 def test_lost_lease_raises_error(s3: Any) -> None:
@@ -135,18 +135,18 @@ def test_lost_lease_raises_error(s3: Any) -> None:
         first.check()
         assert s3.set_faults()["requests"] == 0
         clock[0] = 2000.0
-        first.check()  # nobody came meanwhile
+        first.check()  # expired, but no other process holds it
         with hold_lease(bucket, "site", seconds=1000, patience=0.1, wall=lambda: clock[0]) as second:
-            for checked in (first.check, first.confirm, first.check):
+            for check in (first.check, first.confirm, first.check):
                 with pytest.raises(LeaseLostError, match="took the lease over because this one was suspended"):
-                    checked()
+                    check()
             second.confirm()
     with hold_lease(bucket, "site", seconds=1000, patience=0.1, wall=lambda: clock[0]):
         pass
 
 
 class _SuspendedBucket:
-    """A bucket that suspends the process after a listing."""
+    """A bucket that calls a function between a listing and the next creation."""
 
     def __init__(self, bucket: Bucket, meanwhile: Callable[[], None]) -> None:
         self._bucket, self._meanwhile = bucket, meanwhile
@@ -176,4 +176,4 @@ def test_lease_with_old_number_is_not_acquired(s3: Any) -> None:
     with pytest.raises(LeaseHeldError), hold_lease(_SuspendedBucket(bucket, meanwhile), "site", patience=0.3):
         pass
     held[0].__exit__(None, None, None)
-    assert [json.loads(bucket.get(kept.path))["until"] for kept in bucket.list(f"{LOCKS_DIR}/site")] == [0.0]
+    assert [json.loads(bucket.get(blob.path))["until"] for blob in bucket.list(f"{LOCKS_DIR}/site")] == [0.0]

@@ -1,4 +1,4 @@
-"""S3, GCS and Azure, played by moto, a fake and Azurite."""
+"""S3, GCS and Azure, as moto, a fake and Azurite."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def test_all_commands_work_on_object_store(
     listing = sites.listing(tmp_path / "sites.txt", 4)
     crawl = ("crawl", "--many", listing, *fast_options, "--scratch", tmp_path / "scratch")
     for where in (tmp_path / "folder", store.where):
-        done = roaming(*crawl, "-o", where, "--json")
-        assert json.loads(done.stdout.splitlines()[-1])["new"] == 4, done.stderr
+        result = roaming(*crawl, "-o", where, "--json")
+        assert json.loads(result.stdout.splitlines()[-1])["new"] == 4, result.stderr
     site = f"{store.where}/site-001"
     assert roaming("outline", site).stdout == roaming("outline", tmp_path / "folder" / "site-001").stdout
     assert len(json.loads(roaming("sites", store.where, "--json").stdout)) == 4
@@ -40,11 +40,11 @@ def test_all_commands_work_on_object_store(
     sites.pages = 2
     sites.edition["127.0.1.1/b"] = 1
     for where in (tmp_path / "folder", store.where):
-        done = roaming(*crawl, "-o", where, "--refresh-older-than", "0s", "--json")
-        assert json.loads(done.stdout.splitlines()[-1])["pages_gone"] == 4, done.stderr
+        result = roaming(*crawl, "-o", where, "--refresh-older-than", "0s", "--json")
+        assert json.loads(result.stdout.splitlines()[-1])["pages_gone"] == 4, result.stderr
     bucket = open_bucket(store.where)
-    held = {kept.path: bucket.get(kept.path) for kept in bucket.list("") if not kept.path.startswith(".fleet/")}
-    assert held == published(tmp_path / "folder")
+    uploaded = {blob.path: bucket.get(blob.path) for blob in bucket.list("") if not blob.path.startswith(".fleet/")}
+    assert uploaded == published(tmp_path / "folder")
 
 
 def test_missing_bucket_and_wrong_key_are_reported(
@@ -59,13 +59,13 @@ def test_missing_bucket_and_wrong_key_are_reported(
     with pytest.raises(BucketError, match="there is no bucket"):
         open_bucket(nowhere).delete(["a", "b"])
     if scheme == "s3":
-        return  # moto believes every key
+        return  # moto accepts every key
     wrong = base64.b64encode(b"a secret that is wrong").decode()
     monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_KEY" if scheme == "az" else "GOOGLE_BEARER_TOKEN", wrong)
     for command in (("sites", store.where), ("crawl", "--many", listing, "-o", store.where, *fast_options)):
-        said = roaming(*command).stderr
-        assert said.startswith(f"roaming: {store.where}: the credentials are not accepted (")
-        assert (said.count("\n"), wrong in said) == (1, False)
+        stderr = roaming(*command).stderr
+        assert stderr.startswith(f"roaming: {store.where}: the credentials are not accepted (")
+        assert (stderr.count("\n"), wrong in stderr) == (1, False)
 
 
 @pytest.mark.slow
@@ -74,12 +74,12 @@ def test_many_and_large_objects(store: Any) -> None:
     names = [f"many/{at:04}" for at in range(2300)]
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda name: bucket.put(name, b""), names))
-    assert sorted(kept.path for kept in bucket.list("many")) == names
+    assert sorted(blob.path for blob in bucket.list("many")) == names
     bucket.delete([*names[:2200], "many/never"])
-    assert sorted(kept.path for kept in bucket.list("many")) == names[2200:]
-    large = bytes(range(256)) * 4096 * 100
-    bucket.put("large", large)
-    assert bucket.get("large") == large
+    assert sorted(blob.path for blob in bucket.list("many")) == names[2200:]
+    seven_pages = bytes(range(256)) * 4096 * 100
+    bucket.put("large", seven_pages)
+    assert bucket.get("large") == seven_pages
     bucket.put("empty", b"")
     assert bucket.get("empty") == b""
 
@@ -92,12 +92,12 @@ def test_names_are_literal(store: Any) -> None:
         bucket = open_bucket(f"{root}/{prefix}/")
         assert list(bucket.list("")) == []
         bucket.put("a b/%41.md", b"1")
-        assert [kept.path for kept in open_bucket(f"{root}/{prefix}").list("a b/")] == ["a b/%41.md"]
+        assert [blob.path for blob in open_bucket(f"{root}/{prefix}").list("a b/")] == ["a b/%41.md"]
         assert bucket.get("a b/%41.md") == b"1"
         assert bucket.where == f"{root}/{prefix}"
-    assert [kept.path for kept in beside.list("")] == ["x"]
+    assert [blob.path for blob in beside.list("")] == ["x"]
     whole = open_bucket(root + "/")
-    assert "my docs/x" in {kept.path for kept in whole.list("")}
+    assert "my docs/x" in {blob.path for blob in whole.list("")}
     for path in ("../x", "a//b", "a/./b", "a\nb"):
         with pytest.raises(BucketError, match="invalid path") as raised:
             beside.get(path)
@@ -132,7 +132,7 @@ def test_azure_sas_works_until_expiry(az: Any, monkeypatch: pytest.MonkeyPatch) 
     bucket = open_bucket(az.where)
     assert bucket.create("a", b"1")
     assert not bucket.create("a", b"2")
-    assert [kept.path for kept in bucket.list("")] == ["a"]
+    assert [blob.path for blob in bucket.list("")] == ["a"]
     bucket.delete(["a", "never"])
     for until, may, message in (
         ("2026-01-01T00:00:00Z", "racwdl", "the credentials have expired; renew them and try again"),
@@ -220,7 +220,7 @@ def test_foreign_keys_are_skipped_or_reported(s3: Any) -> None:
     client = boto3.client("s3", endpoint_url=s3.environ["AWS_ENDPOINT_URL"])
     for key in ("docs/", "docs/a/", "/docs/y", "docs-more/z"):
         client.put_object(Bucket="shelf", Key=key, Body=b"")
-    assert [kept.path for kept in bucket.list("a")] == ["a/x"]
+    assert [blob.path for blob in bucket.list("a")] == ["a/x"]
     for key in ("docs/a//b", "docs/a/../b"):
         client.put_object(Bucket="shelf", Key=key, Body=b"")
         with pytest.raises(BucketError, match=r"contains the key .*, an invalid path; rename or remove it") as raised:

@@ -29,7 +29,7 @@ class Output:
     memory: list[float] = field(default_factory=list)
     report: dict[str, Any] = field(default_factory=dict)
     code: int = 0
-    said: str = ""
+    stderr: str = ""
     seconds: float = 0.0
 
 
@@ -37,7 +37,7 @@ def _crawl(
     command: list[str], dask: Cluster, environ: Mapping[str, str], at: Mapping[int, Callable[[], object]]
 ) -> Output:
     """Crawl, and call a function after a number of sites."""
-    started, found = time.monotonic(), Output()
+    started, output = time.monotonic(), Output()
     with subprocess.Popen(
         [*command, "--engine", f"dask={dask.address}"],
         stdout=subprocess.PIPE,
@@ -50,14 +50,14 @@ def _crawl(
         for line in process.stdout:
             event = json.loads(line)
             if event["event"] == "site":
-                found.done.append(event["key"])
-                found.memory.append(dask.memory())
-                at.get(len(found.done), int)()
+                output.done.append(event["key"])
+                output.memory.append(dask.memory())
+                at.get(len(output.done), int)()
             elif event["event"] == "done":
-                found.report = event
-        found.said = process.stderr.read()
-    found.code, found.seconds = process.returncode, time.monotonic() - started
-    return found
+                output.report = event
+        output.stderr = process.stderr.read()
+    output.code, output.seconds = process.returncode, time.monotonic() - started
+    return output
 
 
 @pytest.mark.slow
@@ -68,8 +68,8 @@ def test_run_with_all_faults_loses_nothing(
     command = [sys.executable, "-m", "mkdocs_roaming", "crawl", "--many", str(listing), *fast_options, "--json"]
     subprocess.run([*command, "-o", str(tmp_path / "folder")], capture_output=True, check=True)
     command += ["-o", s3.where, "--scratch", str(tmp_path / "scratch")]
-    faults = {"every": 20, "delay": 0.01}
-    s3.set_faults(**faults)
+    fault_settings = {"every": 20, "delay": 0.01}
+    s3.set_faults(**fault_settings)
     tmp_path.joinpath("first").mkdir()
     with cluster(tmp_path / "first", 2, s3.environ) as dask:
         first = _crawl(
@@ -78,12 +78,12 @@ def test_run_with_all_faults_loses_nothing(
             _environ(s3.environ),
             {
                 COUNT // 4: dask.workers[0].kill,
-                COUNT // 2: lambda: s3.set_faults(**faults, after=0, stale=s3.environ["AWS_SESSION_TOKEN"]),
+                COUNT // 2: lambda: s3.set_faults(**fault_settings, after=0, stale=s3.environ["AWS_SESSION_TOKEN"]),
             },
         )
     message = f"{s3.where}: the credentials have expired; renew them and try again"
     assert (first.code, first.report["stopped"]) == (1, message)
-    assert [line for line in first.said.splitlines() if line.strip()] == [f"roaming: {message}"]
+    assert [line for line in first.stderr.splitlines() if line.strip()] == [f"roaming: {message}"]
     assert len(first.done) < COUNT
 
     renewed = {**s3.environ, "AWS_SESSION_TOKEN": "renewed-token-of-the-shelf"}
@@ -91,22 +91,22 @@ def test_run_with_all_faults_loses_nothing(
     with cluster(tmp_path / "second", 2, renewed) as dask:
         second = _crawl(command, dask, _environ(renewed), {})
     failed = s3.set_faults()
-    assert (second.code, second.said) == (0, "")
+    assert (second.code, second.stderr) == (0, "")
     report = second.report
     assert (report["failed"], report["new"] + report["fresh"]) == (0, COUNT), report["failures"]
 
     monkeypatch.setenv("AWS_SESSION_TOKEN", renewed["AWS_SESSION_TOKEN"])
     bucket = open_bucket(s3.where)
-    held = {kept.path: bucket.get(kept.path) for kept in bucket.list("") if not kept.path.startswith(".fleet/")}
-    assert held == published(tmp_path / "folder")
-    keys = {path.partition("/")[0] for path in held}
+    uploaded = {blob.path: bucket.get(blob.path) for blob in bucket.list("") if not blob.path.startswith(".fleet/")}
+    assert uploaded == published(tmp_path / "folder")
+    keys = {path.partition("/")[0] for path in uploaded}
     assert len(keys) == COUNT
     assert all((record := read_record(bucket, key)) and (record.state, record.tries) == ("done", 0) for key in keys)
-    ended = {path: count for path, count in s3.written().items() if "/.fleet/sites/" in path}
-    assert set(ended.values()) == {1}
-    assert len(ended) == COUNT
-    _flat(first.memory)
-    _flat(second.memory)
+    writes = {path: count for path, count in s3.written().items() if "/.fleet/sites/" in path}
+    assert set(writes.values()) == {1}
+    assert len(writes) == COUNT
+    _assert_flat(first.memory)
+    _assert_flat(second.memory)
     print(  # noqa: T201 -- with -s
         f"first {len(first.done)} sites, {first.seconds:.0f} s; second {len(second.done)}, {second.seconds:.0f} s; "
         f"{failed['requests']} requests since, {failed['failed']} failed"
@@ -117,7 +117,7 @@ def _environ(renewed: Mapping[str, str]) -> dict[str, str]:
     return {**os.environ, **renewed}
 
 
-def _flat(memory: list[float]) -> None:
+def _assert_flat(memory: list[float]) -> None:
     early, late = memory[len(memory) // 4], max(memory)
     print(f"scheduler: {memory[0]:.0f} MB, {early:.0f} MB after a quarter of {len(memory)}, at most {late:.0f} MB")  # noqa: T201 -- with -s
     assert late - early < 20

@@ -31,9 +31,9 @@ from roaming_fleet.store import STORE_MARKER
 Roaming = Callable[..., Result]
 
 
-def _report(done: Result) -> dict[str, Any]:
-    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    assert lines, done.output
+def _report(result: Result) -> dict[str, Any]:
+    lines = [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
+    assert lines, result.output
     assert lines[-1]["event"] == "done"
     return dict(lines[-1])
 
@@ -55,12 +55,12 @@ def test_run_crawls_each_site_once(crawl: Any, sites: Any, roaming: Roaming, tmp
     assert (first["new"], first["failed"], first["pages_new"]) == (6, 0, 18)
     assert max(sites.max_open.values()) == 1
     sites.requests.clear()
-    again = crawl()
-    assert (again["fresh"], again["requests"], dict(sites.requests)) == (6, 0, {})
+    second = crawl()
+    assert (second["fresh"], second["requests"], dict(sites.requests)) == (6, 0, {})
     listed = roaming("sites", tmp_path / "store", "--json")
     assert [site["key"] for site in json.loads(listed.stdout)] == [f"site-{at:03}" for at in range(6)]
     kept = {path.name for path in (tmp_path / "store" / ".fleet" / "runs").rglob("*") if path.is_file()}
-    assert kept == {f"{report['run']}.json" for report in (first, again)}
+    assert kept == {f"{report['run']}.json" for report in (first, second)}
 
 
 def test_changed_configuration_crawls_again(crawl: Any) -> None:
@@ -97,8 +97,8 @@ def test_site_command_on_store_has_hint(crawl: Any, roaming: Roaming, tmp_path: 
     for command in ("outline", "validate"):
         assert "name one of them" in roaming(command, store).stderr
     assert "no site nobody" in roaming("expand", store, "nobody:07f3277d").stderr
-    taken = roaming("crawl", "--many", tmp_path / "sites.txt", "-o", store / "site-000")
-    assert "contains a published site" in taken.stderr
+    refused = roaming("crawl", "--many", tmp_path / "sites.txt", "-o", store / "site-000")
+    assert "contains a published site" in refused.stderr
 
 
 def test_refresh_older_than_crawls_old_sites(crawl: Any, sites: Any, tmp_path: Path) -> None:
@@ -174,11 +174,11 @@ def test_conflicting_names_are_refused(
     store = tmp_path / "store"
     (tmp_path / "other.txt").write_text(f"{sites.url(at)} {name}\n")
     command = ("crawl", "--many", tmp_path / "other.txt", "-o", store, *fast_options)
-    done = roaming(*command)
-    assert done.exit_code == 1
+    result = roaming(*command)
+    assert result.exit_code == 1
     message = message.replace("{old}", sites.url(0)).replace("{new}", sites.url(at))
     message = message.replace("{drop}", f"roaming sites {store} --drop")
-    assert done.stderr == f"roaming: {store}: {message}\n"
+    assert result.stderr == f"roaming: {store}: {message}\n"
     assert not sites.requests
     assert roaming(*message.partition("roaming ")[2].split()).exit_code == 0
     assert _report(roaming(*command, "--json"))["new"] == 1
@@ -196,10 +196,10 @@ def test_report_of_killed_run_is_written_by_next_run(crawl: Any, sites: Any, tmp
     first = json.loads((runs / f"{last}.json").read_text())
     (runs / f"{last}.json").unlink()
     crawl()
-    again = json.loads((runs / f"{last}.json").read_text())
+    second = json.loads((runs / f"{last}.json").read_text())
     same = ("sites", "new", "changed", "same", "failed", "pages_new", "pages_changed", "changes", "failures")
-    assert {name: again[name] for name in same} == {name: first[name] for name in same}
-    assert again["stopped"] == "killed before it wrote a report; this one was made from the records of its sites"
+    assert {name: second[name] for name in same} == {name: first[name] for name in same}
+    assert second["stopped"] == "killed before it wrote a report; this one was made from the records of its sites"
 
 
 def test_site_stopped_by_limit_is_continued(
@@ -209,11 +209,11 @@ def test_site_stopped_by_limit_is_continued(
     command = ("crawl", "--many", sites.listing(tmp_path / "sites.txt", 1), "-o", tmp_path / "store", *fast_options)
     first = roaming(*command, "--max-seconds", "0.4")
     assert "stopped after 0.4 seconds (--max-seconds)" in first.stderr
-    begun = sites.requests.total()
+    requests_before = sites.requests.total()
     sites.delay = 0
     assert "1 of 1 sites to crawl" in roaming(*command, "--max-seconds", "0.4").stderr
     assert max(sites.requests.values()) == 2  # once for Markdown, once for HTML
-    assert sites.requests.total() > begun
+    assert sites.requests.total() > requests_before
     assert "0 of 1 sites to crawl" in roaming(*command, "--max-seconds", "0.4").stderr
     assert "stopped at 2 pages (--max-pages)" in roaming(*command, "--max-pages", "2").stderr
     assert "0 of 1 sites to crawl" in roaming(*command, "--max-pages", "2").stderr
@@ -230,11 +230,11 @@ def test_concurrent_runs_share_sites(sites: Any, tmp_path: Path, fast_options: t
     assert [report["new"] + report["fresh"] for report in reports] == [5, 8]
     assert sum(report["new"] for report in reports) == 8
     assert not any(report["failed"] + report["busy"] + report["same"] for report in reports)
-    asked = sites.requests.copy()
+    requests = sites.requests.copy()
     sites.requests.clear()
     alone = ["crawl", "--many", str(tmp_path / "8.txt"), "-o", str(tmp_path / "alone"), *fast_options]
     subprocess.run([sys.executable, "-m", "mkdocs_roaming", *alone], capture_output=True, check=True)
-    assert asked == sites.requests
+    assert requests == sites.requests
     assert max(sites.max_open.values()) == 1
     assert len(list((tmp_path / "store" / ".fleet" / "runs").iterdir())) == 2
 
@@ -249,22 +249,22 @@ def test_pause_is_at_most_one_week(tries: int) -> None:
 
 def test_older_version_keeps_results_of_newer() -> None:
     config = config_digest(CrawlConfig())
-    versions, _, asked = config.partition("-")
+    versions, _, options = config.partition("-")
     converter, reader = map(int, versions.split("."))
     entry = CatalogEntry("", "", "", "en", 1, 1, "", crawled=50.0)
-    for made, found in (
+    for digest, found in (
         (config, "fresh"),
-        (f"{converter + 1}.{reader}-{asked}", "fresh"),
-        (f"{converter}.{reader + 1}-{asked}", "fresh"),
-        (f"{converter}.{reader - 1}-{asked}", "due"),
-        (f"{converter - 1}.{reader + 1}-{asked}", "due"),
+        (f"{converter + 1}.{reader}-{options}", "fresh"),
+        (f"{converter}.{reader + 1}-{options}", "fresh"),
+        (f"{converter}.{reader - 1}-{options}", "due"),
+        (f"{converter - 1}.{reader + 1}-{options}", "due"),
         (config_digest(CrawlConfig(links=False)), "due"),
         (config_digest(CrawlConfig(limits=CrawlLimits(pages=7))), "due"),
         (config_digest(CrawlConfig(politeness=Politeness(delay=7), workers=0, refresh=True)), "fresh"),
         ("another shape", "due"),
     ):
-        record = SiteRecord("key", "url", "done", made, "run", 50.0, entry=entry)
-        assert site_status(record, config, 60.0, None, refresh=False) == found, made
+        record = SiteRecord("key", "url", "done", digest, "run", 50.0, entry=entry)
+        assert site_status(record, config, 60.0, None, refresh=False) == found, digest
 
 
 def test_config_digest_ignores_default_values() -> None:
@@ -319,16 +319,16 @@ def test_leased_site_is_reported_as_busy(sites: Any, tmp_path: Path) -> None:
     assert [(record.key, record.result) for record in records] == [("one", "busy"), ("two", "new")]
     assert "in use by another process" in records[0].error
     assert read_record(bucket, "one") is None
-    again = [run_job(site, plan) for site in (one, two)]
-    assert [record.result for record in again] == ["new", "new"]  # the second result is from the earlier run
-    taken = run_job(SiteSpec(sites.url(3), "one"), plan)  # a list that differs, at the same time
-    assert (taken.result, "give" in taken.error) == ("busy", True)
+    second = [run_job(site, plan) for site in (one, two)]
+    assert [record.result for record in second] == ["new", "new"]  # the second result is from the earlier run
+    refused = run_job(SiteSpec(sites.url(3), "one"), plan)  # another list of a concurrent run
+    assert (refused.result, "give" in refused.error) == ("busy", True)
     kept = read_record(bucket, "one")
     assert kept
     assert kept.url == one.url
-    asked = sites.requests.total()
+    requests = sites.requests.total()
     assert run_job(two, plan).at == records[1].at
-    assert sites.requests.total() == asked
+    assert sites.requests.total() == requests
 
 
 def test_failed_store_is_not_accessed_again(sites: Any, tmp_path: Path) -> None:

@@ -28,12 +28,12 @@ def command(sites: Any, tmp_path: Path, fast_options: tuple[str, ...]) -> list[s
 
 
 def _run_and_stop(
-    command: list[str], sites: Any, options: signal.Signals, *, everybody: bool = False, nohup: bool = False
+    command: list[str], sites: Any, signum: signal.Signals, *, whole_group: bool = False, nohup: bool = False
 ) -> tuple[float, str]:
     """Start the command and stop it; return the duration and the output."""
     sites.requests.clear()
 
-    def hang_up() -> None:  # a process inherits whether that is ignored: these tests may run under nohup themselves
+    def set_hangup_handler() -> None:  # whether the signal is ignored is inherited, and the tests may run under nohup
         signal.signal(signal.SIGHUP, signal.SIG_IGN if nohup else signal.SIG_DFL)
 
     with subprocess.Popen(
@@ -42,20 +42,20 @@ def _run_and_stop(
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
-        preexec_fn=hang_up,
+        preexec_fn=set_hangup_handler,
     ) as process:
         while sites.requests.total() < 20:
             assert process.poll() is None
             time.sleep(0.02)
         started = time.monotonic()
-        if everybody:
-            os.killpg(process.pid, options)
+        if whole_group:
+            os.killpg(process.pid, signum)
         else:
-            process.send_signal(options)
+            process.send_signal(signum)
         message, _ = process.communicate(timeout=60)
-        took = time.monotonic() - started
+        seconds = time.monotonic() - started
     assert not _find_remaining(process.pid)
-    return took, message
+    return seconds, message
 
 
 def _find_remaining(session: int) -> list[str]:
@@ -84,23 +84,23 @@ def _check_resume(command: list[str], sites: Any, tmp_path: Path, published: Pub
     reports = [json.loads(file.read_text("utf-8")) for file in (tmp_path / "store/.fleet/runs").glob("*.json")]
     assert [report["stopped"] for report in reports] == ["interrupted; to continue, give the same command"]
     sites.delay = 0
-    done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=True)
-    last = json.loads(done.stdout.splitlines()[-1])
+    result = subprocess.run([*command, "--json"], capture_output=True, text=True, check=True)
+    last = json.loads(result.stdout.splitlines()[-1])
     assert (last["new"] + last["fresh"], last["failed"]) == (8, 0)
-    alone = [str(tmp_path / "alone") if part == str(tmp_path / "store") else part for part in command]
-    subprocess.run(alone, capture_output=True, check=True)
+    undisturbed = [str(tmp_path / "alone") if part == str(tmp_path / "store") else part for part in command]
+    subprocess.run(undisturbed, capture_output=True, check=True)
     assert published(tmp_path / "store") == published(tmp_path / "alone")
 
 
 @pytest.mark.parametrize(
-    "options",
-    [signal.SIGTERM, *(pytest.param(each, marks=pytest.mark.slow) for each in (signal.SIGINT, signal.SIGHUP))],
+    "signum",
+    [signal.SIGTERM, *(pytest.param(signum, marks=pytest.mark.slow) for signum in (signal.SIGINT, signal.SIGHUP))],
 )
 def test_signal_stops_run_in_threads(
-    options: signal.Signals, command: list[str], sites: Any, tmp_path: Path, published: Published
+    signum: signal.Signals, command: list[str], sites: Any, tmp_path: Path, published: Published
 ) -> None:
-    took, message = _run_and_stop(command, sites, options)
-    assert took < 20
+    seconds, message = _run_and_stop(command, sites, signum)
+    assert seconds < 20
     assert message.splitlines()[-1] == "roaming: interrupted; to continue, give the same command"
     assert "Traceback" not in message
     _check_resume(command, sites, tmp_path, published)
@@ -114,33 +114,33 @@ def test_nohup_ignores_closed_terminal(command: list[str], sites: Any) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("options", "everybody"), [(signal.SIGTERM, False), (signal.SIGINT, True), (signal.SIGTERM, True)]
+    ("signum", "whole_group"), [(signal.SIGTERM, False), (signal.SIGINT, True), (signal.SIGTERM, True)]
 )
 def test_signal_stops_run_in_dask_processes(
-    options: signal.Signals, everybody: bool, command: list[str], sites: Any, tmp_path: Path, published: Published
+    signum: signal.Signals, whole_group: bool, command: list[str], sites: Any, tmp_path: Path, published: Published
 ) -> None:
-    took, message = _run_and_stop([*command, "--engine", "dask"], sites, options, everybody=everybody)
-    assert took < 40
+    seconds, message = _run_and_stop([*command, "--engine", "dask"], sites, signum, everybody=whole_group)
+    assert seconds < 40
     assert message.splitlines()[-1] == "roaming: interrupted; to continue, give the same command"
     assert "Traceback" not in message
     _check_resume(command, sites, tmp_path, published)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGKILL])
 def test_remote_workers_stop_after_client_is_killed(
-    options: signal.Signals, command: list[str], sites: Any, tmp_path: Path
+    signum: signal.Signals, command: list[str], sites: Any, tmp_path: Path
 ) -> None:
     sites.pages = 200
     with cluster(tmp_path, 2) as dask:
-        own = [*command, "--engine", f"dask={dask.address}"]
-        took, _ = _run_and_stop(own, sites, options)
-        assert took < 40
+        dask_command = [*command, "--engine", f"dask={dask.address}"]
+        seconds, _ = _run_and_stop(dask_command, sites, signum)
+        assert seconds < 40
         time.sleep(3)
-        asked = sites.requests.total()
+        requests = sites.requests.total()
         time.sleep(2)
-        assert sites.requests.total() == asked
+        assert sites.requests.total() == requests
         sites.pages, sites.delay = 4, 0
-        done = subprocess.run([*own, "--json"], capture_output=True, text=True, check=True)
-    last = json.loads(done.stdout.splitlines()[-1])
+        result = subprocess.run([*dask_command, "--json"], capture_output=True, text=True, check=True)
+    last = json.loads(result.stdout.splitlines()[-1])
     assert (last["new"], last["failed"]) == (8, 0)

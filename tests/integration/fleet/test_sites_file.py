@@ -113,6 +113,6 @@ def test_group_by_host_uses_homes() -> None:
     ],
 )
 def test_crawl_reports_same_errors_as_sites_file(given: str, message: str, tmp_path: Path, roaming: Any) -> None:
-    done = roaming("crawl", given, "-o", tmp_path / "site")
-    assert (done.exit_code, done.stderr.count("\n")) == (1, 1)
-    assert done.stderr.startswith(f"roaming: {message}")
+    result = roaming("crawl", given, "-o", tmp_path / "site")
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert result.stderr.startswith(f"roaming: {message}")

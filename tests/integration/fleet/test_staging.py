@@ -93,16 +93,16 @@ def test_full_disk_stops_run(
     listing = sites.listing(tmp_path / "sites.txt", 3)
     command = [sys.executable, "-m", "mkdocs_roaming", "crawl", "--many", str(listing), "-o", store, *fast_options]
     command += ["--scratch", str(tmp_path / "scratch")]
-    full = subprocess.run(command, capture_output=True, text=True, preexec_fn=_no_room)
+    full = subprocess.run(command, capture_output=True, text=True, preexec_fn=_limit_file_size)
     assert full.returncode == 1
     assert "cannot be written to (File too large); fix that, and repeat the command" in full.stderr
     assert "failed" not in full.stderr
     assert "Traceback" not in full.stderr
-    done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert json.loads(done.stdout.splitlines()[-1])["new"] == 3
+    result = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert json.loads(result.stdout.splitlines()[-1])["new"] == 3
     assert [path for path in (tmp_path / "scratch").rglob("*") if path.is_file()] == []
 
 
-def _no_room() -> None:
+def _limit_file_size() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (3_000, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))

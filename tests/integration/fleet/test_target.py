@@ -31,13 +31,13 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(*command: object) -> Result:
-    return CliRunner().invoke(main, [str(one) for one in command])
+    return CliRunner().invoke(main, [str(argument) for argument in command])
 
 
 def test_ids_in_trail_can_be_expanded(store: Path) -> None:
-    done = run("ask", store, "How long does a refund take?", "--whole-site-tokens", "0")
-    assert done.exit_code == 0
-    shown = re.findall(r"^Opened .+ \[(.+?)\]", done.stderr, re.M)
+    result = run("ask", store, "How long does a refund take?", "--whole-site-tokens", "0")
+    assert result.exit_code == 0
+    shown = re.findall(r"^Opened .+ \[(.+?)\]", result.stderr, re.M)
     assert shown
     opened = run("expand", store, *shown)
     assert opened.exit_code == 0
@@ -70,12 +70,12 @@ def nested_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 )
 def test_commands_accept_ids_as_agents_write_them(nested_store: Path, spelling: str) -> None:
     pumps = json.loads(run("search", nested_store, "ships: pumps", "--json").stdout)[0]["id"]
-    asked = spelling.format(id=pumps.partition(":")[2])
-    opened = run("expand", nested_store, asked)
+    address = spelling.format(id=pumps.partition(":")[2])
+    opened = run("expand", nested_store, address)
     assert f"[{pumps}]" in opened.stdout, opened.output
-    drawn = run("outline", nested_store, asked)
-    assert f"[{pumps}] Pumps" in drawn.stdout, drawn.output
-    assert "Ships" not in drawn.stdout.partition("\n")[2]
+    outline = run("outline", nested_store, address)
+    assert f"[{pumps}] Pumps" in outline.stdout, outline.output
+    assert "Ships" not in outline.stdout.partition("\n")[2]
 
 
 def test_url_resolves_to_deepest_site(nested_store: Path) -> None:
@@ -86,10 +86,10 @@ def test_url_resolves_to_deepest_site(nested_store: Path) -> None:
 
 def test_path_resolves_to_page_of_site(store: Path) -> None:
     assert "9 days" in run("expand", store, "trains:tickets/#refunds").stdout
-    drawn = run("outline", store, "trains:tickets/").stdout
-    assert "] Refunds" in drawn
-    assert "] Brakes" not in drawn
-    assert run("outline", store / "trains", "tickets/").stdout == drawn.partition("\n")[2].replace("[trains:", "[")
+    outline = run("outline", store, "trains:tickets/").stdout
+    assert "] Refunds" in outline
+    assert "] Brakes" not in outline
+    assert run("outline", store / "trains", "tickets/").stdout == outline.partition("\n")[2].replace("[trains:", "[")
 
 
 def test_results_contain_age_of_site(nested_store: Path) -> None:
@@ -130,24 +130,24 @@ def test_results_contain_age_of_site(nested_store: Path) -> None:
     ],
 )
 def test_unknown_address_has_hint(nested_store: Path, command: list[str], message: str) -> None:
-    done = run(command[0], nested_store, *command[1:])
-    assert done.exit_code == 1
-    assert done.stderr.startswith(f"roaming: {nested_store}: {message.format(nested_store)}")
+    result = run(command[0], nested_store, *command[1:])
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"roaming: {nested_store}: {message.format(nested_store)}")
 
 
 def ids_in(data: Any) -> list[str]:
     if isinstance(data, dict):
         own = [value for name, value in data.items() if name in ("id", "section") and value]
         return own + [id_ for value in data.values() for id_ in ids_in(value)]
-    return [id_ for one in data for id_ in ids_in(one)] if isinstance(data, list) else []
+    return [id_ for item in data for id_ in ids_in(item)] if isinstance(data, list) else []
 
 
 @pytest.mark.parametrize("question", ["How long does a refund take?", "trains: zebras of refunds and doors?"])
 def test_ids_in_json_are_namespaced(store: Path, question: str) -> None:
     result = json.loads(run("ask", store, question, "--json", "--whole-site-tokens", "0").stdout)
-    named = ids_in(result)
-    assert len(named) > 1
-    assert all(re.fullmatch(NAMESPACED_ID, id_) for id_ in named), named
+    ids = ids_in(result)
+    assert len(ids) > 1
+    assert all(re.fullmatch(NAMESPACED_ID, id_) for id_ in ids), ids
     assert result["site"] == "trains"
 
 
@@ -189,9 +189,9 @@ def test_page_is_passed_to_its_site_only(nested_store: Path, tmp_path: Path, pag
 
 
 def test_page_of_no_site_is_ignored_with_warning(nested_store: Path) -> None:
-    done = run("ask", nested_store, "What moves a boat?", "--page", "https://b.example/")
-    assert done.exit_code == 0
-    assert "no site in it has the address https://b.example/" in done.stderr
+    result = run("ask", nested_store, "What moves a boat?", "--page", "https://b.example/")
+    assert result.exit_code == 0
+    assert "no site in it has the address https://b.example/" in result.stderr
     assert "Warning" not in run("ask", nested_store, "What moves a boat?", "--page", "#oars").stderr
 
 
@@ -206,42 +206,42 @@ def test_page_of_no_site_is_ignored_with_warning(nested_store: Path) -> None:
     ],
 )
 def test_invalid_question_is_refused(store: Path, question: str, message: str, more: list[str]) -> None:
-    done = run("ask", store, question, *more)
-    assert (done.exit_code, done.stdout, done.stderr) == (1, "", f"roaming: {message}\n")
+    result = run("ask", store, question, *more)
+    assert (result.exit_code, result.stdout, result.stderr) == (1, "", f"roaming: {message}\n")
 
 
 def test_empty_store_has_hint(tmp_path: Path) -> None:
     add_site(tmp_path, "ships", "# Ships\n\nAll.\n", "Ships", "https://a.example/")
     assert run("sites", tmp_path, "--drop", "ships").exit_code == 0
-    done = run("ask", tmp_path, "how?")
+    result = run("ask", tmp_path, "how?")
     hint = f"crawl some: `roaming crawl --many FILE -o {tmp_path}`"
-    assert (done.exit_code, done.stderr) == (1, f"roaming: {tmp_path}: no sites in it; {hint}\n")
+    assert (result.exit_code, result.stderr) == (1, f"roaming: {tmp_path}: no sites in it; {hint}\n")
     record = SiteRecord(
         "gone", "https://gone.example/", "failed", "1", "run", 0, "failed", error="cannot be had", tries=1
     )
     write_record(FolderBucket(tmp_path), record)
     rebuild_catalog(FolderBucket(tmp_path))
-    done = run("ask", tmp_path, "how?")
+    result = run("ask", tmp_path, "how?")
     hint = f"`roaming sites {tmp_path}` shows why"
-    assert (done.exit_code, done.stderr) == (
+    assert (result.exit_code, result.stderr) == (
         1,
         f"roaming: {tmp_path}: none of its sites could be crawled yet; {hint}\n",
     )
     assert "gone could not be crawled yet: cannot be had" in run("ask", tmp_path, "gone: how?").stderr
 
 
-@pytest.mark.parametrize(("cost", "asked"), [(0.3, [1.0, 0.7, 0.4]), (0.6, [1.0, 0.4]), (1.5, [1.0])])
-def test_sites_share_one_budget(store: Path, cost: float, asked: list[float]) -> None:
-    money: list[float] = []
+@pytest.mark.parametrize(("cost", "expected"), [(0.3, [1.0, 0.7, 0.4]), (0.6, [1.0, 0.4]), (1.5, [1.0])])
+def test_sites_share_one_budget(store: Path, cost: float, expected: list[float]) -> None:
+    budgets: list[float] = []
 
-    def answer_not_found(asking: Candidate, budget: Budget) -> Any:
+    def answer_not_found(candidate: Candidate, budget: Budget) -> Any:
         assert budget.cost is not None
-        money.append(round(budget.cost, 6))
+        budgets.append(round(budget.cost, 6))
         return SimpleNamespace(answer=Answer("", "not_found", "a model", cost=cost))
 
     libraries = [Candidate(open_library(store / site), "why?", None) for site in ("apps", "boats", "trains")]
     _ask_until_answered(libraries, answer_not_found, Budget(cost=1.0, prices=Prices()))
-    assert money == asked
+    assert budgets == expected
 
 
 @pytest.mark.parametrize(
@@ -257,9 +257,9 @@ def test_sites_share_one_budget(store: Path, cost: float, asked: list[float]) ->
     ],
 )
 def test_single_site_command_refuses_store(store: Path, command: list[str]) -> None:
-    done = run(command[0], store, *command[1:])
-    assert done.exit_code == 1, done.output
-    assert re.fullmatch(r"roaming: .+ contains many sites; name one of them: .+/SITE .+\n", done.stderr)
+    result = run(command[0], store, *command[1:])
+    assert result.exit_code == 1, result.output
+    assert re.fullmatch(r"roaming: .+ contains many sites; name one of them: .+/SITE .+\n", result.stderr)
 
 
 @pytest.mark.parametrize(
@@ -270,7 +270,7 @@ def test_unreachable_store_is_reported(monkeypatch: pytest.MonkeyPatch, command:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "somebody")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     started = time.monotonic()
-    done = run(command[0], "s3://shelf/docs", *command[1:])
-    assert done.exit_code == 1
-    assert re.fullmatch(r"roaming: s3://shelf/docs: .+ check that the store is up.+\n", done.stderr)
+    result = run(command[0], "s3://shelf/docs", *command[1:])
+    assert result.exit_code == 1
+    assert re.fullmatch(r"roaming: s3://shelf/docs: .+ check that the store is up.+\n", result.stderr)
     assert time.monotonic() - started < 40

@@ -37,8 +37,8 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     return Collection(root)
 
 
-def opened(collection: Collection, asked: Any) -> list[str]:
-    result = call_tool_stateless(StoreNavigator(collection), "expand_sections", {"ids": asked})
+def opened(collection: Collection, address: Any) -> list[str]:
+    result = call_tool_stateless(StoreNavigator(collection), "expand_sections", {"ids": address})
     assert isinstance(result, ExpandResult), result
     return [section.id for section in result.sections]
 
@@ -51,13 +51,13 @@ def ids(collection: Collection, site: str) -> list[str]:
     "spelling",
     ["{}", "[{}]", "`{}`", '"{}"', "{}+", " {} ", "[{}] Pumps of Ships", "ships: {id}", "ships/{id}", "ships / {id}"],
 )
-@pytest.mark.parametrize("loud", [False, True])
-def test_expand_accepts_ids_in_any_spelling(collection: Collection, spelling: str, loud: bool) -> None:
+@pytest.mark.parametrize("upper", [False, True])
+def test_expand_accepts_ids_in_any_spelling(collection: Collection, spelling: str, upper: bool) -> None:
     id_ = ids(collection, "ships")[1]
-    asked = spelling.format(id_, id=id_.partition(":")[2])
-    asked = asked.upper() if loud else asked
-    assert opened(collection, [asked]) == [id_]
-    assert opened(collection, asked) == [id_]
+    address = spelling.format(id_, id=id_.partition(":")[2])
+    address = address.upper() if upper else address
+    assert opened(collection, [address]) == [id_]
+    assert opened(collection, address) == [id_]
 
 
 @pytest.mark.parametrize(
@@ -129,8 +129,8 @@ NAMES = some.sampled_from(["read_outline", "expand_sections", "search_sections",
     | JSON,
 )
 def test_tools_accept_any_arguments(collection: Collection, name: str, arguments: Any) -> None:
-    for passed in (arguments, json.dumps(arguments)):
-        result = call_tool_stateless(StoreNavigator(collection).fork(MAX_EXPANSION_CHARS - 3_000), name, passed)
+    for form in (arguments, json.dumps(arguments)):
+        result = call_tool_stateless(StoreNavigator(collection).fork(MAX_EXPANSION_CHARS - 3_000), name, form)
         assert isinstance(result, (OutlineResult, ExpandResult, SearchResults, ToolError))
         assert len(render(result)) <= MAX_EXPANSION_CHARS
 

@@ -98,24 +98,24 @@ def test_site_with_words_in_one_section_ranks_first(store: Path) -> None:
     assert collection.rank("mount static files")[0].key == "screens"
     assert collection.choose("mount static files")[0].key == "apps"
     assert collection.find("mount static files")[0].site.key == "apps"
-    asked = CliRunner().invoke(main, ["ask", str(store), "How do I mount static files?"])
-    assert "Asking apps" in asked.stderr
+    address = CliRunner().invoke(main, ["ask", str(store), "How do I mount static files?"])
+    assert "Asking apps" in address.stderr
 
 
 def test_expand_opens_sections_of_several_sites(navigator: StoreNavigator) -> None:
     pumps, doors = (
         _ids(_text(navigator.read_outline(site)))[title] for site, title in (("boats", "Pumps"), ("trains", "Doors"))
     )
-    for asked in ([pumps, doors], f"{pumps}, {doors}", f"{pumps} {doors}", [pumps.upper(), f" [{doors}] "]):
-        opened = navigator.fork(MAX_EXPANSION_CHARS).call("expand_sections", {"ids": asked})
-        assert isinstance(opened, ExpandResult), asked
+    for address in ([pumps, doors], f"{pumps}, {doors}", f"{pumps} {doors}", [pumps.upper(), f" [{doors}] "]):
+        opened = navigator.fork(MAX_EXPANSION_CHARS).call("expand_sections", {"ids": address})
+        assert isinstance(opened, ExpandResult), address
         assert [section.id for section in opened.sections] == [pumps, doors]
     url = navigator.expand_sections([pumps]).sections[0].url
     assert navigator.fork(MAX_EXPANSION_CHARS).expand_sections([url]).sections[0].id == pumps
 
 
 @pytest.mark.parametrize(
-    ("asked", "message"),
+    ("address", "message"),
     [
         ("07f3277d", "of which site? Ids look like apps:07f3277d"),
         ("train:07f3277d", "there is no site 'train'; nearest: trains;"),
@@ -124,8 +124,8 @@ def test_expand_opens_sections_of_several_sites(navigator: StoreNavigator) -> No
         ("https://elsewhere.example/", "no site here has this address"),
     ],
 )
-def test_expand_of_unknown_id_has_hint(navigator: StoreNavigator, asked: str, message: str) -> None:
-    opened = navigator.expand_sections([asked])
+def test_expand_of_unknown_id_has_hint(navigator: StoreNavigator, address: str, message: str) -> None:
+    opened = navigator.expand_sections([address])
     assert isinstance(opened, ExpandResult)
     assert not opened.sections
     assert message in _text(opened)
@@ -192,10 +192,10 @@ def test_tools_notice_new_crawl(changing_store: Path) -> None:
     bucket.delete([f"{RECORDS_DIR}/trains.json"])
     rebuild_catalog(bucket)
     now[0] += 61
-    again = navigator.fork(MAX_EXPANSION_CHARS)
-    assert "Green" in _text(again.search_sections("boats: colour of the hull"))
-    assert "4 sites" in _text(again.read_outline())
-    assert "there is no site 'trains'" in _text(again.read_outline("trains"))
+    second = navigator.fork(MAX_EXPANSION_CHARS)
+    assert "Green" in _text(second.search_sections("boats: colour of the hull"))
+    assert "4 sites" in _text(second.read_outline())
+    assert "there is no site 'trains'" in _text(second.read_outline("trains"))
 
 
 def test_site_being_uploaded_uses_old_copy(changing_store: Path) -> None:
@@ -211,12 +211,9 @@ def test_site_being_uploaded_uses_old_copy(changing_store: Path) -> None:
     now[0] += 61
     assert collection.open("boats").library is before
     manifest.with_suffix(".away").rename(manifest)
-    assert collection.open("boats").library is before  # it is not tried again and again
+    assert collection.open("boats").library is before  # it is not opened again before the interval has passed
     now[0] += 61
     assert collection.open("boats").library is not before
-
-
-# By the protocol
 
 
 @pytest.fixture

@@ -32,8 +32,8 @@ def crawl(roaming: Any, sites: Any, s3: Any, fast_options: tuple[str, ...], tmp_
 
     def run(*more: str) -> Result:
         where = ("-o", s3.where, "--scratch", tmp_path / "scratch")
-        done: Result = roaming("crawl", "--many", listing, *where, *fast_options, *more)
-        return done
+        result: Result = roaming("crawl", "--many", listing, *where, *fast_options, *more)
+        return result
 
     return run
 
@@ -41,7 +41,7 @@ def crawl(roaming: Any, sites: Any, s3: Any, fast_options: tuple[str, ...], tmp_
 def test_next_run_completes_failed_upload(crawl: Crawling, roaming: Any, sites: Any, s3: Any) -> None:
     crawl()
     sites.edition["127.0.1.1/a"] = 1
-    s3.set_faults(unheard="/roaming/manifest.json")
+    s3.set_faults(lost_response="/roaming/manifest.json")
     failed = crawl("--refresh-older-than", "0s")
     assert failed.exit_code == 3
     assert "cannot access site-000/roaming/manifest.json (RequestTimeout)" in failed.stdout
@@ -77,7 +77,7 @@ def test_store_failure_does_not_extend_pause(crawl: Crawling, sites: Any, s3: An
     sites.forbidden.add("127.0.1.1")
     assert json.loads(crawl("--refresh", "--json").stdout.splitlines()[-1])["failures"][0]["tries"] == 1
     sites.forbidden.clear()
-    s3.set_faults(unheard="/known.tar.gz")
+    s3.set_faults(lost_response="/known.tar.gz")
     sites.edition["127.0.1.1/a"] = 1
     report = json.loads(crawl("--refresh", "--json").stdout.splitlines()[-1])
     assert report["failures"][0]["tries"] == 1
@@ -96,10 +96,10 @@ class _ManifestFailsBucket:
         return getattr(self._bucket, name)
 
     def put(self, path: str, data: bytes) -> None:
-        deaf = path.endswith(MANIFEST_PATH)
-        if not deaf or self._late:
+        is_manifest = path.endswith(MANIFEST_PATH)
+        if not is_manifest or self._late:
             self._bucket.put(path, data)
-        if deaf:
+        if is_manifest:
             raise BucketError(f"{self.where}: {path} cannot be had (no connection)")
 
 

@@ -33,24 +33,28 @@ def allows(text: str, path: str) -> bool:
         ("User-agent: *\r\nDisallow: /a\r\n", "a", False),
         ("# a word\nUser-agent: * # all\nDisallow: /a # this\n", "a", False),
         ("<html><body>Not found</body></html>", "a", True),
-        (f"User-agent: {AGENT}\nDisallow: /a\n\nUser-agent: {AGENT}\nDisallow: /b\n", "b", False),  # groups add up
-        ("User-agent: mkdocs-roaming extra words\nDisallow: /a\n", "a", False),  # the name ends where the token does
+        (
+            f"User-agent: {AGENT}\nDisallow: /a\n\nUser-agent: {AGENT}\nDisallow: /b\n",
+            "b",
+            False,
+        ),  # groups of one name are merged
+        ("User-agent: mkdocs-roaming extra words\nDisallow: /a\n", "a", False),  # a version after the name is ignored
         ("User-agent: MkDocs-Roaming/2.0 # ours\nDisallow: /a\n", "a", False),
-        ("User-agent: mkdocs\nDisallow: /a\n", "a", True),  # a part of our name is somebody else's
+        ("User-agent: mkdocs\nDisallow: /a\n", "a", True),  # a prefix of the name does not match
         ("User-agent: mkdocs\nAllow: /\n\nUser-agent: *\nDisallow: /\n", "a", False),
         ("User-agent: mkdocs-roaming-too\nDisallow: /a\n", "a", True),
         ("useragent: mkdocs-roaming\ndisallow: /a\n", "a", False),
-        ("User-agent: *\n\n\nDisallow: /a\n", "a", False),  # empty lines end nothing
+        ("User-agent: *\n\n\nDisallow: /a\n", "a", False),  # empty lines do not end a group
         ("User-agent: one\nSitemap: https://x/s.xml\nUser-agent: mkdocs-roaming\nDisallow: /a\n", "a", False),
-        ("Disallow: /a\nUser-agent: *\n", "a", True),  # a rule before any name is nobody's
+        ("Disallow: /a\nUser-agent: *\n", "a", True),  # a rule before the first group is ignored
         # one path in two spellings, RFC 9309, 2.2.2
         ("User-agent: *\nDisallow: /ü\n", "%C3%BC", False),
         ("User-agent: *\nDisallow: /%c3%bc\n", "%C3%BC", False),
         ("User-agent: *\nDisallow: /%62%61%7A\n", "baz", False),
         ("User-agent: *\nDisallow: /~joe\n", "%7Ejoe", False),
-        ("User-agent: *\nDisallow: /a/b\n", "a%2Fb", True),  # an escaped slash is another letter
+        ("User-agent: *\nDisallow: /a/b\n", "a%2Fb", True),  # an escaped slash is not a separator
         ("User-agent: *\nDisallow: /a%2fb\n", "a%2Fb", False),
-        ("User-agent: *\nDisallow: /a%2A\n", "a*", False),  # and an escaped star no wildcard
+        ("User-agent: *\nDisallow: /a%2A\n", "a*", False),  # an escaped star is not a wildcard
         ("User-agent: *\nDisallow: /a%2A\n", "axx", True),
         ("User-agent: *\nDisallow: /a%24\n", "a$", False),
     ],
@@ -67,10 +71,10 @@ def test_robots_depend_on_response_status(status: int, allowed: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "kept"), [("5", 5.0), ("0.5", 0.5), ("3600", 30.0), ("-3", 0.0), ("soon", 0.0), ("", 0.0)]
+    ("value", "delay"), [("5", 5.0), ("0.5", 0.5), ("3600", 30.0), ("-3", 0.0), ("soon", 0.0), ("", 0.0)]
 )
-def test_robots_crawl_delay_is_parsed_and_capped(asked: str, kept: float) -> None:
-    assert parse_robots(200, f"User-agent: *\nCrawl-delay: {asked}\n".encode()).delay == kept
+def test_robots_crawl_delay_is_parsed_and_capped(value: str, delay: float) -> None:
+    assert parse_robots(200, f"User-agent: *\nCrawl-delay: {value}\n".encode()).delay == delay
 
 
 def test_robots_are_read_up_to_size_limit() -> None:
@@ -81,13 +85,13 @@ def test_robots_are_read_up_to_size_limit() -> None:
 @pytest.mark.parametrize(
     ("text", "path", "rfc"),
     [
-        # a line that is not known: the reference goes on with the group, protego ends it
+        # an unknown line: by the RFC the group continues, Protego ends it
         ("User-agent: mkdocs-roaming\nNoindex: /x\nUser-agent: other\nDisallow: /a\n", "a", False),
         ("User-agent: *\nCrawl-delay: 1\nUser-agent: other\nDisallow: /a\n", "a", False),
-        # escapes of what has a meaning: to the RFC `%3F` and `%24` are letters of the path, in both
+        # escapes of special characters: by the RFC `%3F` and `%24` are literal characters of the path
         ("User-agent: *\nDisallow: /a%3Fb\n", "a?b", True),
         ("User-agent: *\nDisallow: /a$\n", "a%24", True),
-        # and in a query, what may be escaped is the same escaped or not
+        # in a query, escaped and plain characters are the same by the RFC
         ("User-agent: *\nDisallow: /a?b=https://c\n", "a?b=https%3A%2F%2Fc", False),
     ],
 )
