@@ -19,6 +19,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from mkdocs_roaming.answer.budget import run_in_thread
 from mkdocs_roaming.library.tools import MAX_HITS, ToolError
@@ -27,7 +28,7 @@ from mkdocs_roaming.serve.deployments import Deployment
 from mkdocs_roaming.serve.log import public_message
 from mkdocs_roaming.serve.mcp import McpEndpoint
 from mkdocs_roaming.serve.metrics import MEDIA_TYPE, Metrics
-from mkdocs_roaming.serve.middleware import ASGIApp, RequestGuard, RequestPolicy
+from mkdocs_roaming.serve.middleware import RequestGuard, RequestPolicy
 from mkdocs_roaming.serve.openapi import describe_operations
 from mkdocs_roaming.serve.requests import ProblemError, get_client, validate_question
 from mkdocs_roaming.serve.routes import EXCEPTION_HANDLERS, respond_negotiated, respond_with_etag

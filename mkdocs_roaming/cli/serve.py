@@ -6,7 +6,7 @@ import logging
 import os
 import re
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import asdict, replace
 from functools import partial
 from importlib.util import find_spec
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from mkdocs_roaming.library.search import Search
     from mkdocs_roaming.library.targets import Store
     from mkdocs_roaming.serve.app import AppConfig
-    from mkdocs_roaming.serve.middleware import ASGIApp
 
 _OPEN_SITES = 16
 """Number of sites of a store whose search index stays in memory."""
@@ -86,7 +85,7 @@ def serve(lib: str, host: str, port: int, check_config: bool, **given: Any) -> N
     target = open_target(
         lib, search=answers.search_factory, open_sites=_OPEN_SITES, refresh_seconds=config.poll_seconds
     )
-    app: ASGIApp
+    app: Callable[..., Awaitable[None]]
     if target.store is None:
         app = create_app(replace(config, on_change=freeze_objects))
     else:

@@ -12,13 +12,13 @@ import signal
 import socket
 import sys
 from contextlib import suppress
-from types import FrameType
 
 import uvicorn
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.serve.middleware import DRAIN_SECONDS, HEADER_SECONDS, ASGIApp
+from mkdocs_roaming.serve.middleware import DRAIN_SECONDS, HEADER_SECONDS
 from mkdocs_roaming.serve.requests import ProblemError, encode_problem
 
 
@@ -29,7 +29,7 @@ def run_server(
     listener = bind_socket(host, port)
     config = uvicorn.Config(
         app,
-        http=_create_protocol(header_seconds),
+        http=type("HeaderTimeoutProtocol", (_HeaderTimeoutProtocol,), {"header_seconds": header_seconds}),
         lifespan="on",
         log_config=None,
         access_log=False,
@@ -44,7 +44,7 @@ def run_server(
     previous_interval = sys.getswitchinterval()
     sys.setswitchinterval(_SWITCH_SECONDS)
     # After its shutdown uvicorn raises the signal again; the process should exit with 0.
-    previous_handler = signal.signal(signal.SIGTERM, _exit)
+    previous_handler = signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
     try:
         with suppress(KeyboardInterrupt):
             server.run(sockets=[listener])
@@ -72,8 +72,6 @@ def bind_socket(host: str, port: int) -> socket.socket:
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise UsageError(f"cannot bind to {host}:{port}: {reason}. Choose another port with --port.") from None
-    except OverflowError:
-        raise UsageError(f"{port} is not a valid port; choose one up to 65535") from None
     return listener
 
 
@@ -86,14 +84,6 @@ def freeze_objects() -> None:
     gc.unfreeze()
     gc.collect()
     gc.freeze()
-
-
-def _exit(number: int, frame: FrameType | None) -> None:
-    sys.exit(0)
-
-
-def _create_protocol(header_seconds: float) -> type[asyncio.Protocol]:
-    return type("HeaderTimeoutProtocol", (_HeaderTimeoutProtocol,), {"header_seconds": header_seconds})
 
 
 class _HeaderTimeoutProtocol(H11Protocol):

@@ -26,7 +26,6 @@ money_a_day = 2.0
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -42,6 +41,7 @@ import anyio
 import msgspec
 from starlette.applications import Starlette
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from mkdocs_roaming.answer.events import summarize
 from mkdocs_roaming.config import Settings, decode_table, table_keys
@@ -49,11 +49,11 @@ from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.serve.cache import MAX_CACHED_ANSWERS, AnswerCache
 from mkdocs_roaming.serve.conversation_token import TOKEN_SECONDS, TokenSigner
 from mkdocs_roaming.serve.deployments import INCOMPLETE_SECONDS, POLL_SECONDS, LocalizedSite, SiteWatcher
-from mkdocs_roaming.serve.log import Journal, JsonLinesFile, public_message
+from mkdocs_roaming.serve.log import Journal, public_message
 from mkdocs_roaming.serve.mcp import McpEndpoint
 from mkdocs_roaming.serve.metrics import Metrics
-from mkdocs_roaming.serve.middleware import DRAIN_SECONDS, ASGIApp, RequestGuard, RequestPolicy
-from mkdocs_roaming.serve.openapi import OPERATIONS, describe_operations
+from mkdocs_roaming.serve.middleware import DRAIN_SECONDS, RequestGuard, RequestPolicy
+from mkdocs_roaming.serve.openapi import OPERATIONS
 from mkdocs_roaming.serve.quotas import Amount, AnswerQuota, Count, CounterStore, QuotaLimiter
 from mkdocs_roaming.serve.routes import EXCEPTION_HANDLERS, PING_SECONDS, Routes
 from mkdocs_roaming.serve.service import AnswerConfig, AnswerRecord, AnswerService
@@ -207,17 +207,16 @@ def create_app(config: AppConfig) -> ASGIApp:
     )
     site = LocalizedSite(create_watcher(config.target), create_watcher)
     limiter = QuotaLimiter(config.quota, CounterStore(config.counters_url), secret=config.key)
-    _check_cost(config, limiter)
+    if config.answers.model.name != "offline":
+        limiter.check_cost(config.answers.budget.cost)
     metrics = Metrics(OPERATIONS)
     metrics.watch_site(site.main, limiter)
-    journal = Journal(
-        questions=JsonLinesFile(config.question_log) if config.question_log else None,
-        feedback=JsonLinesFile(config.feedback_log) if config.feedback_log else None,
-    )
+    journal = Journal(config.question_log, config.feedback_log)
 
     def record(record: AnswerRecord) -> None:
         metrics.count_answer(record)
-        _log_question(record, journal)
+        answer = replace(summarize(record.events), model=record.model, cost=record.cost)
+        journal.log_question(record.question, answer, turn=record.turn, seconds=record.seconds, cached=record.cached)
 
     service = AnswerService(
         site,
@@ -227,16 +226,7 @@ def create_app(config: AppConfig) -> ASGIApp:
         on_record=record,
         on_cost=metrics.count_cost,
     )
-    description = json.dumps(describe_operations(OPERATIONS)).encode()
-    routes = Routes(
-        service,
-        metrics,
-        journal,
-        limiter,
-        description=description,
-        widget=config.widget,
-        ping_seconds=config.ping_seconds,
-    )
+    routes = Routes(service, metrics, journal, limiter, widget=config.widget, ping_seconds=config.ping_seconds)
     tools = _create_mcp_endpoint(site)
 
     @asynccontextmanager
@@ -255,19 +245,6 @@ def create_app(config: AppConfig) -> ASGIApp:
     if config.site is not None:
         app.router.default = StaticSite(config.site)
     return RequestGuard(app, config.policy, metrics)
-
-
-def _check_cost(config: AppConfig, limiter: QuotaLimiter) -> None:
-    """Refuse money per day without a maximum cost per answer, which is reserved before the answer starts."""
-    max_cost = config.answers.budget.cost
-    limiter.check_cost(max_cost or 0.0)
-    if config.quota.money_a_day and max_cost is None and config.answers.model.name != "offline":
-        raise UsageError("money_a_day needs the maximum cost of an answer; set [prices] and [budget] cost")
-
-
-def _log_question(record: AnswerRecord, journal: Journal) -> None:
-    answer = replace(summarize(record.events), model=record.model, cost=record.cost)
-    journal.log_question(record.question, answer, turn=record.turn, seconds=record.seconds, cached=record.cached)
 
 
 def _create_mcp_endpoint(site: LocalizedSite) -> McpEndpoint | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import ExitStack, aclosing
 from dataclasses import dataclass, replace
@@ -19,13 +19,12 @@ from http import HTTPStatus
 from ipaddress import ip_address
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from threading import Lock, Semaphore
-from typing import Any, TypeVar
+from threading import Semaphore
 from urllib.parse import parse_qsl
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 import anyio
-from anyio.from_thread import BlockingPortal, start_blocking_portal
+from anyio.from_thread import start_blocking_portal
 
 from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
@@ -103,7 +102,8 @@ class DevServerEndpoint:
         self._site = LocalizedSite(create_watcher(folder), create_watcher)
         self._service = AnswerService(self._site, config, TokenSigner(os.urandom(32)))
         self._hosts = AllowedHosts(LOOPBACK)
-        self._loop = _EventLoopThread()
+        self._portal_context = start_blocking_portal(name="roaming")  # a daemon thread, never stopped
+        self._portal = self._portal_context.__enter__()
         self._check_lock = anyio.Lock()
         self._places = Semaphore(MAX_CONCURRENT_ANSWERS)
 
@@ -138,7 +138,7 @@ class DevServerEndpoint:
         if method == "POST":
             return self._ask(environ, body)
         query = dict(parse_qsl(environ.get("QUERY_STRING", ""), keep_blank_values=True))
-        deployment = self._loop.run(self._update, query.get("lang", ""))
+        deployment = self._portal.call(self._update, query.get("lang", ""))
         if operation == _HEALTH:
             payload = build_health(self._site, self._service.config.model.name)
         elif operation == _OUTLINE:
@@ -180,11 +180,14 @@ class DevServerEndpoint:
             raise ProblemError(429, "busy", detail, retry_after=_RETRY_SECONDS)
         with ExitStack() as place:
             place.callback(self._places.release)
-            answer = self._loop.run(self._open, question, offline)
+            answer = self._portal.call(self._open, question, offline)
             if media_type == JSON:
-                return self._respond_with_document(answer)
+                completed = self._portal.call(answer.complete)
+                if completed["state"] == "error":
+                    raise ProblemError(502, "failed", FAILED_MESSAGE)
+                return _respond(encode_json(completed), JSON)
             chunks: SimpleQueue[bytes | None] = SimpleQueue()
-            task = self._loop.start(_put_parts, answer, chunks)
+            task = self._portal.start_task_soon(_put_parts, answer, chunks)
             place_until_done = place.pop_all()
         task.add_done_callback(lambda done: place_until_done.close())
         return _Response(200, list(SSE_HEADERS.items()), _Stream(chunks, task, self._ping_seconds))
@@ -192,12 +195,6 @@ class DevServerEndpoint:
     async def _open(self, question: Question, offline: bool) -> AnswerRequest:
         await self._update()
         return self._service.open(question, offline=offline)
-
-    def _respond_with_document(self, answer: AnswerRequest) -> _Response:
-        completed = self._loop.run(answer.complete)
-        if completed["state"] == "error":
-            raise ProblemError(502, "failed", FAILED_MESSAGE)
-        return _respond(encode_json(completed), JSON)
 
 
 async def _put_parts(answer: AnswerRequest, chunks: SimpleQueue[bytes | None]) -> None:
@@ -236,26 +233,6 @@ class _Stream:
         self._task.cancel()
 
 
-class _EventLoopThread:
-    """An event loop in a daemon thread, started when it is first needed and never stopped."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._context = start_blocking_portal(name="roaming")
-        self._portal: BlockingPortal | None = None
-
-    def start(self, function: Callable[..., Awaitable[_T]], *arguments: Any) -> Future[_T]:
-        """Start an asynchronous function. Cancelling the future cancels it."""
-        with self._lock:
-            if self._portal is None:
-                self._portal = self._context.__enter__()
-        return self._portal.start_task_soon(function, *arguments)
-
-    def run(self, function: Callable[..., Awaitable[_T]], *arguments: Any) -> _T:
-        """Run an asynchronous function and return its result."""
-        return self.start(function, *arguments).result()
-
-
 # Requests and responses
 
 
@@ -266,9 +243,7 @@ def _read_body(environ: WSGIEnvironment) -> bytes:
         raise ProblemError(400, "size", "The Content-Length is not a number.")
     if (size := int(length)) <= MAX_BODY_BYTES:
         return bytes(environ["wsgi.input"].read(size)) if size else b""
-    for _ in range(min(size, _MAX_DISCARDED_BYTES) // MAX_BODY_BYTES):
-        if not environ["wsgi.input"].read(MAX_BODY_BYTES):
-            break
+    environ["wsgi.input"].read(min(size, _MAX_DISCARDED_BYTES))
     raise ProblemError(413, "size", f"The maximum size of a body is {MAX_BODY_BYTES} bytes.")
 
 
@@ -304,7 +279,6 @@ def _respond_with_problem(problem: ProblemError, *headers: tuple[str, str]) -> _
 
 
 _log = logging.getLogger("mkdocs_roaming.serve")
-_T = TypeVar("_T")
 _HEALTH, _OUTLINE, _SEARCH, _SECTIONS, _ASK = "healthz", "v1/outline", "v1/search", "v1/sections/", "v1/ask"
 _METHODS = {_HEALTH: "GET", _OUTLINE: "GET", _SEARCH: "GET", _ASK: "POST"}
 _MAX_DISCARDED_BYTES = 8 * 2**20

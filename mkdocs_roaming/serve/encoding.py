@@ -11,7 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
+
+from msgspec import structs
 
 from mkdocs_roaming.answer.events import (
     Answer,
@@ -100,7 +102,6 @@ def encode_section(section: Reference) -> schemas.Source:
 
 def encode_status(result: Finished | Answer, context: AnswerContext, *, sections: int) -> schemas.Status:
     """Return the outcome of an answer: its state, the text read for it, its cost."""
-    usage = result.usage
     status: schemas.Status = {
         "state": result.state,
         "code": status_code(result),
@@ -108,12 +109,7 @@ def encode_status(result: Finished | Answer, context: AnswerContext, *, sections
         "rounds": result.rounds,
         "sections": sections,
         "tokens_read": result.tokens_read,
-        "usage": {
-            "input": usage.input,
-            "cache_read": usage.cache_read,
-            "cache_write": usage.cache_write,
-            "output": usage.output,
-        },
+        "usage": cast("schemas.Usage", structs.asdict(result.usage)),
         "cost": result.cost,
         "currency": result.currency,
         "cached": context.cached,

@@ -1,6 +1,6 @@
 """The logs of questions and of feedback: JSON lines, written only if a file is configured for them.
 
-    journal = Journal(questions=JsonLinesFile(Path("questions.jsonl")), feedback=JsonLinesFile(Path("feedback.jsonl")))
+    journal = Journal(Path("questions.jsonl"), Path("feedback.jsonl"))
     journal.log_question(question, summarize(events), turn=turn, seconds=1.2, cached=False)
     journal.log_feedback(parse_feedback(body))
 
@@ -36,13 +36,12 @@ class Journal:
     """Writes questions and feedback to their files, if there are any."""
 
     def __init__(
-        self,
-        *,
-        questions: JsonLinesFile | None = None,
-        feedback: JsonLinesFile | None = None,
-        clock: Callable[[], float] = time.time,
+        self, questions: Path | None = None, feedback: Path | None = None, *, clock: Callable[[], float] = time.time
     ) -> None:
-        self._questions, self._feedback, self._clock = questions, feedback, clock
+        """Open the files. Raise UsageError if that fails."""
+        self._questions = JsonLinesFile(questions) if questions else None
+        self._feedback = JsonLinesFile(feedback) if feedback else None
+        self._clock = clock
 
     @property
     def logs_feedback(self) -> bool:

@@ -36,11 +36,7 @@ class Metrics:
             "roaming_refused_total", "Requests refused before they reached an operation, by code.", "code", "status"
         )
         self._answers = self._counter(
-            "roaming_answers_total",
-            "Answers sent, by model, final state and whether shared.",
-            "model",
-            "state",
-            "cached",
+            "roaming_answers_total", "Answers sent, by final state and whether shared.", "model", "state", "cached"
         )
         self._abandoned = self._counter(
             "roaming_answers_left_total", "Answers whose client disconnected before the end.", "model"

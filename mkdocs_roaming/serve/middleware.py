@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
 from math import inf
-from typing import Any
 
 import anyio
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mkdocs_roaming.serve.metrics import Metrics
 from mkdocs_roaming.serve.quotas import Amount, Count, CounterStore, Window
@@ -24,7 +23,6 @@ from mkdocs_roaming.serve.requests import (
     AllowedHosts,
     Header,
     ProblemError,
-    Send,
     format_origin,
     get_header_values,
     parse_host,
@@ -33,11 +31,6 @@ from mkdocs_roaming.serve.requests import (
     resolve_scheme,
     send_problem,
 )
-
-Message = MutableMapping[str, Any]
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-ASGIApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 HEALTH_PATH = "/healthz"
 """Never refused: load balancers check it by any name and at any rate."""

@@ -16,7 +16,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from importlib.util import find_spec
@@ -71,11 +71,15 @@ class QuotaLimiter:
         """Number of answers in progress in this process."""
         return self._in_progress.total()
 
-    def check_cost(self, max_cost: float) -> None:
-        """Raise UsageError if an answer with this maximum cost exceeds the money of a day."""
+    def check_cost(self, max_cost: float | None) -> None:
+        """Raise UsageError if an answer with this maximum cost (None: unlimited) may exceed the money of a day."""
         for name in ("money_a_day", "money_a_day_each"):
             money = getattr(self.quota, name)
-            if money is not None and max_cost > money:
+            if money is None:
+                continue
+            if max_cost is None:
+                raise UsageError(f"{name} needs the maximum cost of an answer; set [prices] and [budget] cost")
+            if max_cost > money:
                 raise UsageError(
                     f"{name} is {money:g}, but one answer may cost {max_cost:g}; raise it or lower [budget] cost"
                 )
@@ -91,13 +95,28 @@ class QuotaLimiter:
         Raises:
             ProblemError: 429 if a quota is exhausted, 503 if money cannot be counted.
         """
-        key = self.hash_client(client)
-        self._take_place(key)
+        key, now, amount = self.hash_client(client), self.counters.clock(), ceil(max_cost * _MICRO)
+        purses = self._list_purses(key, now) if amount else {}
         try:
-            return await self._count(key, max_cost, spends_money=spends_money or max_cost > 0)
-        except BaseException:
-            self._free_place(key)
-            raise
+            async with AsyncExitStack() as undo:
+                self._take_place(key)
+                undo.callback(self._free_place, key)
+                try:
+                    await self._count(key, now, undo)
+                except CounterStorageError:
+                    if spends_money or amount:
+                        raise  # a free answer needs only a place
+                for purse, limit in purses.items():
+                    total = await self.counters.add(purse, amount, _PURSE_SECONDS)
+                    undo.push_async_callback(self.counters.subtract, purse, amount, _PURSE_SECONDS)
+                    if total > limit * _MICRO:
+                        detail = "Today's budget for answers is spent."
+                        raise ProblemError(429, "money", detail, retry_after=DAY_SECONDS - now % DAY_SECONDS)
+                undo.pop_all()
+        except CounterStorageError:
+            detail = "Nothing can be spent while it cannot be counted; try again soon."
+            raise ProblemError(503, "counters", detail, retry_after=30) from None
+        return Reservation(self.counters, list(purses), amount, lambda: self._free_place(key))
 
     def hash_client(self, client: str) -> str:
         """Return the name that a client is counted under."""
@@ -107,54 +126,23 @@ class QuotaLimiter:
         """Return the money spent and reserved today. Raise CounterStorageError if it is unknown."""
         return await self.counters.get(_purse("all", self.counters.clock())) / _MICRO
 
-    async def _count(self, key: str, max_cost: float, *, spends_money: bool) -> Reservation:
-        quota = self.quota
-        windows = [
-            (Window("answers", quota.answers_a_minute_each), key),
-            (Window("answers-day", quota.answers_a_day_each, DAY_SECONDS), key),
-            (Window("answers", quota.answers_a_minute), "all"),
-        ]
-        now = self.counters.clock()
-        try:
-            full = await self.counters.hit(windows)
-        except CounterStorageError:
-            if spends_money:
-                raise _counters_unavailable() from None
-            full, windows = None, []  # a free answer needs only a place
+    async def _count(self, key: str, now: float, undo: AsyncExitStack) -> None:
+        """Count an answer for its client and in total. Raise ProblemError if there are too many."""
+        windows = (
+            (Window("answers", self.quota.answers_a_minute_each), key),
+            (Window("answers-day", self.quota.answers_a_day_each, DAY_SECONDS), key),
+            (Window("answers", self.quota.answers_a_minute), "all"),
+        )
+        full = await self.counters.hit(windows)
         if full is not None:
             window, seconds = full
             raise ProblemError(429, "rate", _RATE_DETAILS[window.name], retry_after=seconds)
-        try:
-            purses = await self._reserve_money(key, max_cost) if quota.money_a_day is not None and max_cost > 0 else []
-        except (ProblemError, anyio.get_cancelled_exc_class()):
-            with anyio.CancelScope(shield=True):
-                await self.counters.undo_hit(windows, now)
-            raise
-        return Reservation(self.counters, purses, ceil(max_cost * _MICRO), lambda: self._free_place(key))
+        undo.push_async_callback(self.counters.undo_hit, windows, now)
 
-    async def _reserve_money(self, key: str, max_cost: float) -> list[str]:
-        """Reserve money in the purses of the day: in all of them or in none."""
-        now = self.counters.clock()
-        amount = ceil(max_cost * _MICRO)
-        reserved: list[str] = []
-        try:
-            for owner, limit in ((key, self.quota.money_a_day_each), ("all", self.quota.money_a_day)):
-                if limit is None:
-                    continue
-                purse = _purse(owner, now)
-                total = await self.counters.add(purse, amount, _PURSE_SECONDS)
-                reserved.append(purse)
-                if total > limit * _MICRO:
-                    detail = "Today's budget for answers is spent."
-                    raise ProblemError(429, "money", detail, retry_after=DAY_SECONDS - now % DAY_SECONDS)
-        except BaseException as error:
-            with anyio.CancelScope(shield=True):
-                for purse in reserved:
-                    await self.counters.subtract(purse, amount, _PURSE_SECONDS)
-            if isinstance(error, CounterStorageError):
-                raise _counters_unavailable() from None
-            raise
-        return reserved
+    def _list_purses(self, key: str, now: float) -> dict[str, float]:
+        """Return the purses of the day with their limits: the client's and the common one."""
+        limits = {key: self.quota.money_a_day_each, "all": self.quota.money_a_day}
+        return {_purse(owner, now): limit for owner, limit in limits.items() if limit is not None}
 
     def _take_place(self, key: str) -> None:
         detail = ""
@@ -198,11 +186,6 @@ class Reservation:
 
 def _purse(owner: str, now: float) -> str:
     return f"roaming/money/{owner}/{time.strftime('%Y-%m-%d', time.gmtime(now))}"
-
-
-def _counters_unavailable() -> ProblemError:
-    detail = "Nothing can be spent while it cannot be counted; try again soon."
-    return ProblemError(503, "counters", detail, retry_after=30)
 
 
 _MICRO = 1_000_000
@@ -299,7 +282,7 @@ class CounterStore:
 
     async def subtract(self, key: str, amount: int, seconds: int) -> None:
         """Subtract from a counter, without effect if the storage is unavailable (the reply may have been lost)."""
-        with suppress(CounterStorageError):
+        with anyio.CancelScope(shield=True), suppress(CounterStorageError):
             await self.add(key, -amount, seconds)
 
     async def get(self, key: str) -> int:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from importlib.resources.abc import Traversable
 from typing import Any
 
 import anyio
+from anyio.abc import TaskGroup
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,6 +18,7 @@ from starlette.types import Receive, Scope, Send
 
 from mkdocs_roaming.answer.budget import run_in_thread
 from mkdocs_roaming.errors import LibraryError
+from mkdocs_roaming.serve import schemas
 from mkdocs_roaming.serve.content import (
     CONTENT_TYPES,
     Payload,
@@ -38,6 +41,7 @@ from mkdocs_roaming.serve.encoding import (
 )
 from mkdocs_roaming.serve.log import Journal, public_message
 from mkdocs_roaming.serve.metrics import MEDIA_TYPE, Metrics
+from mkdocs_roaming.serve.openapi import OPERATIONS, describe_operations
 from mkdocs_roaming.serve.quotas import QuotaLimiter, Reservation
 from mkdocs_roaming.serve.requests import (
     ProblemError,
@@ -67,12 +71,12 @@ class Routes:
         journal: Journal,
         limiter: QuotaLimiter,
         *,
-        description: bytes,
         widget: Traversable,
         ping_seconds: float = PING_SECONDS,
     ) -> None:
         self._service, self._metrics, self._journal, self._limiter = service, metrics, journal, limiter
-        self._description, self._widget, self._ping_seconds = description, widget, ping_seconds
+        self._widget, self._ping_seconds = widget, ping_seconds
+        self._description = encode_json(describe_operations(OPERATIONS))
         self._queue = WorkQueue()
 
     # Answers
@@ -202,26 +206,20 @@ class AnswerStream:
         headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in SSE_HEADERS.items()]
         is_pinging = False
         parts = self._answer.parts()
-        try:
-            async with anyio.create_task_group() as group:
-                group.start_soon(_cancel_on_disconnect, receive, group.cancel_scope)
-                try:
-                    await send({"type": "http.response.start", "status": 200, "headers": headers})
-                    async for part in parts:
-                        await send_body(encode_sse(part))
-                        if not is_pinging:  # the first part is immediate and need not wait for this task
-                            is_pinging = True
-                            group.start_soon(ping)
-                    await _settle(self._answer, self._reservation)  # before the client can ask again
-                    await send_body(SSE_DONE)
-                    await send_body(b"", more=False)
-                finally:
-                    with anyio.move_on_after(_CLOSE_SECONDS, shield=True):
-                        await parts.aclose()
-                group.cancel_scope.cancel()
-        finally:
-            self._answer.close()
-            await _settle(self._answer, self._reservation)
+        async with _until_disconnect(self._answer, self._reservation, receive) as group:
+            try:
+                await send({"type": "http.response.start", "status": 200, "headers": headers})
+                async for part in parts:
+                    await send_body(encode_sse(part))
+                    if not is_pinging:  # the first part is immediate and need not wait for this task
+                        is_pinging = True
+                        group.start_soon(ping)
+                await _settle(self._answer, self._reservation)  # before the client can ask again
+                await send_body(SSE_DONE)
+                await send_body(b"", more=False)
+            finally:
+                with anyio.move_on_after(_CLOSE_SECONDS, shield=True):
+                    await parts.aclose()
 
 
 class AnswerDocument:
@@ -232,24 +230,33 @@ class AnswerDocument:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the document. If the client disconnects, the answer is cancelled."""
-        completed = None
-        try:
-            async with anyio.create_task_group() as group:
-                group.start_soon(_cancel_on_disconnect, receive, group.cancel_scope)
-                completed = await self._answer.complete()
-                group.cancel_scope.cancel()
-        finally:
-            self._answer.close()
-            await _settle(self._answer, self._reservation)
-        if completed is None:
-            return
+        async with _until_disconnect(self._answer, self._reservation, receive):
+            completed = await self._answer.complete()
+            await _settle(self._answer, self._reservation)  # before the client can ask again
+            await self._respond(completed)(scope, receive, send)
+
+    def _respond(self, completed: schemas.Answer) -> Response:
         if completed["state"] == "error":
-            raise ProblemError(502, "failed", FAILED_MESSAGE)
+            return _respond_with_problem(ProblemError(502, "failed", FAILED_MESSAGE))
         is_markdown = self._media_type == MARKDOWN
         body = encode_text(answer_to_markdown(completed)) if is_markdown else encode_json(completed)
         headers = {"cache-control": "no-store", "x-robots-tag": "noindex"}
-        response = Response(body, media_type=CONTENT_TYPES[self._media_type], headers=headers)
-        await response(scope, receive, send)
+        return Response(body, media_type=CONTENT_TYPES[self._media_type], headers=headers)
+
+
+@asynccontextmanager
+async def _until_disconnect(
+    answer: AnswerRequest, reservation: Reservation | None, receive: Receive
+) -> AsyncIterator[TaskGroup]:
+    """Cancel the block if the client disconnects. At its end, close the answer and settle its cost."""
+    try:
+        async with anyio.create_task_group() as group:
+            group.start_soon(_cancel_on_disconnect, receive, group.cancel_scope)
+            yield group
+            group.cancel_scope.cancel()
+    finally:
+        answer.close()
+        await _settle(answer, reservation)
 
 
 async def _settle(answer: AnswerRequest, reservation: Reservation | None) -> None:

@@ -147,7 +147,7 @@ class AnswerRequest:
     async def parts(self) -> AsyncGenerator[StreamPart, None]:
         """Yield the parts of the answer as they are produced."""
         answer = self._join_or_start()
-        encoder = PartEncoder(AnswerContext(self._find_section, self._sign_turn, self.cached, self._memory.dropped))
+        encoder = PartEncoder(self._context())
         try:
             yield encoder.start()
             async with aclosing(answer.read()) as events:
@@ -163,8 +163,7 @@ class AnswerRequest:
         async with aclosing(self.parts()) as parts:
             async for _ in parts:
                 pass
-        context = AnswerContext(self._find_section, self._sign_turn, self.cached, self._memory.dropped)
-        return encode_answer(summarize(self._events), context, digest=self.deployment.digest)
+        return encode_answer(summarize(self._events), self._context(), digest=self.deployment.digest)
 
     async def cost(self) -> float | None:
         """Return the cost of the answer, None if it is unknown. Wait for its end if other clients still read it."""
@@ -236,6 +235,9 @@ class AnswerRequest:
         return settle_cost(events, self._config.budget, max_cost=self.max_cost, unbilled=self._model.unbilled)
 
     # What the encoder asks for
+
+    def _context(self) -> AnswerContext:
+        return AnswerContext(self._find_section, self._sign_turn, self.cached, self._memory.dropped)
 
     def _find_section(self, address: str) -> Reference | None:
         index = self.deployment.library.sections

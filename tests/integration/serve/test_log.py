@@ -196,7 +196,7 @@ def test_journal_without_files_writes_nothing(tmp_path: Path) -> None:
 
 def test_log_question_writes_sections_without_answer_text(tmp_path: Path) -> None:
     file = tmp_path / "questions.jsonl"
-    journal = Journal(questions=JsonLinesFile(file), clock=lambda: 1_800_000_000.0)
+    journal = Journal(file, clock=lambda: 1_800_000_000.0)
     log_question(journal, Question("How often is the oil changed? me@boat.example", "/pumps/"))
     assert lines_of(file) == [
         {
@@ -219,7 +219,7 @@ def test_log_question_writes_sections_without_answer_text(tmp_path: Path) -> Non
 
 
 def test_log_question_writes_nearest_sections_without_answer(tmp_path: Path) -> None:
-    journal = Journal(questions=JsonLinesFile(tmp_path / "q"))
+    journal = Journal(tmp_path / "q")
     log_question(
         journal, Question("Rust?"), Answer("", "not_found", "offline", not_found=NotFound((), ANSWER.citations))
     )
@@ -228,7 +228,7 @@ def test_log_question_writes_nearest_sections_without_answer(tmp_path: Path) -> 
 
 
 def test_log_feedback_has_turn_hash_of_question(tmp_path: Path) -> None:
-    journal = Journal(questions=JsonLinesFile(tmp_path / "q"), feedback=JsonLinesFile(tmp_path / "f"))
+    journal = Journal(tmp_path / "q", tmp_path / "f")
     turn = "eyJxIjoiSG93IG9mdGVuPyJ9.c2lnbmVk"
     log_question(journal, Question("How often?"), turn=turn)
     journal.log_feedback(Feedback(turn, False, "key sk-abcdefgh12345678 did not help"))
@@ -244,7 +244,7 @@ def test_record_is_always_one_line(comment: str, page: str) -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "log"
-        journal = Journal(questions=JsonLinesFile(file), feedback=JsonLinesFile(file))
+        journal = Journal(file, file)
         log_question(journal, Question(comment, page))
         journal.log_feedback(Feedback("t", True, comment + '\n{"helpful":true}\r\n\u2028\u2029\x85\x0b\x0c\x1c'))
         data = file.read_bytes()
