@@ -25,7 +25,7 @@ from mkdocs_roaming.serve.requests import ProblemError, encode_problem
 def run_server(
     app: ASGIApp, host: str, port: int, *, drain_seconds: int = DRAIN_SECONDS, header_seconds: float = HEADER_SECONDS
 ) -> None:
-    """Serve until SIGINT or SIGTERM. Raise UsageError if the address is not available."""
+    """Serve until SIGINT or SIGTERM, as the last task of the process. Raise UsageError if the address is taken."""
     listener = bind_socket(host, port)
     config = uvicorn.Config(
         app,
@@ -41,16 +41,11 @@ def run_server(
     )
     _log.info("listening on http://%s:%d", f"[{host}]" if ":" in host else host, listener.getsockname()[1])
     server = uvicorn.Server(config)
-    previous_interval = sys.getswitchinterval()
     sys.setswitchinterval(_SWITCH_SECONDS)
     # After its shutdown uvicorn raises the signal again; the process should exit with 0.
-    previous_handler = signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
-    try:
-        with suppress(KeyboardInterrupt):
-            server.run(sockets=[listener])
-    finally:
-        signal.signal(signal.SIGTERM, previous_handler)
-        sys.setswitchinterval(previous_interval)
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
+    with suppress(KeyboardInterrupt):
+        server.run(sockets=[listener])
     if not server.started:
         sys.exit(1)
 

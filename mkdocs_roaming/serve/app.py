@@ -240,7 +240,12 @@ def create_app(config: AppConfig) -> ASGIApp:
             yield
             group.cancel_scope.cancel()
 
-    app = Starlette(routes=_create_routes(routes, tools), lifespan=lifespan, exception_handlers=EXCEPTION_HANDLERS)
+    listed = [
+        Route(operation.path, getattr(routes, operation.name), methods=[operation.method]) for operation in OPERATIONS
+    ]
+    if tools is not None:
+        listed.append(Route("/mcp", tools))
+    app = Starlette(routes=listed, lifespan=lifespan, exception_handlers=EXCEPTION_HANDLERS)
     app.router.redirect_slashes = False
     if config.site is not None:
         app.router.default = StaticSite(config.site)
@@ -257,13 +262,3 @@ def _create_mcp_endpoint(site: LocalizedSite) -> McpEndpoint | None:
 
     format_error = partial(public_message, at="/mcp")
     return McpEndpoint(lambda: site.now().navigator(format_error), is_local=is_local)
-
-
-def _create_routes(routes: Routes, tools: McpEndpoint | None) -> list[Route]:
-    created = [
-        Route(operation.path, getattr(routes, operation.name), methods=[operation.method], name=operation.name)
-        for operation in OPERATIONS
-    ]
-    if tools is not None:
-        created.append(Route("/mcp", tools))
-    return created

@@ -181,19 +181,17 @@ def choose_media_type(accept: str, offered: Sequence[str]) -> str:
 
     Of equal weights, the more specific one wins, then the one that is offered first.
     """
-    ranges = [_parse_range(text) for text in accept.split(",") if text.strip()]
+    ranges = dict(_parse_range(text) for text in accept.split(",") if text.strip())
     best = max(offered, key=lambda media_type: _weight(media_type, ranges))  # the first of equal ones
     return best if _weight(best, ranges)[0] > 0 else offered[0]
 
 
-def _weight(media_type: str, ranges: Sequence[tuple[str, float]]) -> tuple[float, int]:
+def _weight(media_type: str, ranges: Mapping[str, float]) -> tuple[float, int]:
     """Return the weight of a media type, and how specific the range is."""
-    specificity = {media_type: 2, media_type.partition("/")[0] + "/*": 1, "*/*": 0}
-    matches = [(specificity[name], weight) for name, weight in ranges if name in specificity]
-    if not matches:
-        return 0.0, -1
-    specific, weight = max(matches)
-    return weight, specific
+    for specificity, name in ((2, media_type), (1, media_type.partition("/")[0] + "/*"), (0, "*/*")):
+        if name in ranges:
+            return ranges[name], specificity
+    return 0.0, -1
 
 
 def _parse_range(text: str) -> tuple[str, float]:

@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import ExitStack, aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
 from ipaddress import ip_address
@@ -79,9 +79,7 @@ def load_answer_config(model: str | None, folder: Path, environ: Mapping[str, st
     file = folder / FILE
     settings = load_settings(file) if file.is_file() else Settings()
     search_factory = settings.search_factory(environ, _log.warning)
-    if model is None:
-        return replace(OFFLINE_CONFIG, small_site_tokens=settings.whole_site_tokens, search_factory=search_factory)
-    selected, budget = settings.create_model(model, None, environ)
+    selected, budget = settings.create_model(model, None, environ) if model else (ExtractiveModel(), Budget())
     return AnswerConfig(selected, budget, settings.whole_site_tokens, search_factory)
 
 
@@ -190,7 +188,7 @@ class DevServerEndpoint:
             task = self._portal.start_task_soon(_put_parts, answer, chunks)
             place_until_done = place.pop_all()
         task.add_done_callback(lambda done: place_until_done.close())
-        return _Response(200, list(SSE_HEADERS.items()), _Stream(chunks, task, self._ping_seconds))
+        return _Response(200, list(SSE_HEADERS.items()), _read_chunks(chunks, task, self._ping_seconds))
 
     async def _open(self, question: Question, offline: bool) -> AnswerRequest:
         await self._update()
@@ -211,26 +209,19 @@ async def _put_parts(answer: AnswerRequest, chunks: SimpleQueue[bytes | None]) -
         chunks.put(None)
 
 
-class _Stream:
-    """The chunks of an answer as they are produced. Closing it cancels the answer."""
-
-    def __init__(self, chunks: SimpleQueue[bytes | None], task: Future[None], ping_seconds: float) -> None:
-        self._chunks, self._task, self._ping_seconds = chunks, task, ping_seconds
-
-    def __iter__(self) -> Iterator[bytes]:
-        return self
-
-    def __next__(self) -> bytes:
-        try:
-            chunk = self._chunks.get(timeout=self._ping_seconds)
-        except Empty:
-            return SSE_PING
-        if chunk is None:
-            raise StopIteration
-        return chunk
-
-    def close(self) -> None:
-        self._task.cancel()
+def _read_chunks(chunks: SimpleQueue[bytes | None], task: Future[None], ping_seconds: float) -> Iterator[bytes]:
+    """Yield the chunks of an answer as they are produced. Closing the generator cancels the answer."""
+    try:
+        while True:
+            try:
+                chunk = chunks.get(timeout=ping_seconds)
+            except Empty:
+                chunk = SSE_PING
+            if chunk is None:
+                return
+            yield chunk
+    finally:
+        task.cancel()
 
 
 # Requests and responses

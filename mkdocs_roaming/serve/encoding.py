@@ -13,26 +13,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from msgspec import structs
+import msgspec
 
-from mkdocs_roaming.answer.events import (
-    Answer,
-    Event,
-    Finished,
-    OutlineRead,
-    Reference,
-    RoundStarted,
-    SectionAlreadyOpen,
-    SectionCited,
-    SectionMissing,
-    SectionOpened,
-    SectionsFound,
-    SiteRead,
-    SupportChecked,
-    TextReleased,
-    ToolCalled,
-    ToolCallRejected,
-)
+from mkdocs_roaming.answer import events
+from mkdocs_roaming.answer.events import Answer, Event, Finished, Reference
+from mkdocs_roaming.answer.support.check import Support
 from mkdocs_roaming.library.tools import parse_tool_name
 from mkdocs_roaming.serve import schemas
 from mkdocs_roaming.serve.schemas import encode_json
@@ -80,7 +65,7 @@ def encode_answer(answer: Answer, context: AnswerContext, *, digest: str) -> sch
         "answer": answer.text,
         "sources": [encode_section(section) for section in answer.citations],
         "trail": [encode_section(section) for section in answer.trail],
-        "support": encode_support(SupportChecked(answer.support, answer.support_skipped)) if answer.text else None,
+        "support": encode_support(answer.support) if answer.text else None,
         "status": encode_status(answer, context, sections=len(answer.trail)),
         "digest": digest,
     }
@@ -109,7 +94,7 @@ def encode_status(result: Finished | Answer, context: AnswerContext, *, sections
         "rounds": result.rounds,
         "sections": sections,
         "tokens_read": result.tokens_read,
-        "usage": cast("schemas.Usage", structs.asdict(result.usage)),
+        "usage": cast("schemas.Usage", msgspec.structs.asdict(result.usage)),
         "cost": result.cost,
         "currency": result.currency,
         "cached": context.cached,
@@ -132,23 +117,11 @@ def status_code(result: Finished | Answer) -> str:
     return f"budget_{result.spent}" if result.state == "budget" and result.spent else result.state
 
 
-def encode_support(checked: SupportChecked) -> schemas.Support:
+def encode_support(support: Support | None) -> schemas.Support:
     """Return the support check. Offsets are UTF-16 units in the text without its `[^id]` markers."""
-    if checked.support is None:
+    if support is None:
         return {"skipped": True}
-    return {
-        "score": checked.support.score,
-        "sentences": [
-            {
-                "start": sentence.start,
-                "end": sentence.end,
-                "section": sentence.section,
-                "score": sentence.score,
-                "marks": [{"kind": mark.kind, "start": mark.start, "end": mark.end} for mark in sentence.marks],
-            }
-            for sentence in checked.support.sentences
-        ],
-    }
+    return {"score": support.score, "sentences": msgspec.to_builtins(support.sentences)}
 
 
 # Stream
@@ -188,37 +161,37 @@ class PartEncoder:
     def encode(self, event: Event) -> Iterator[StreamPart]:
         """Yield the parts for the next event."""
         match event:
-            case OutlineRead() | SiteRead():
-                data = {"digest": event.digest, "sections": event.sections, "whole": isinstance(event, SiteRead)}
+            case events.OutlineRead() | events.SiteRead():
+                data = {"digest": event.digest, "sections": event.sections, "whole": isinstance(event, events.SiteRead)}
                 yield {"type": "data-outline", "data": data}
-            case RoundStarted():
+            case events.RoundStarted():
                 yield from self._end_step()
                 self._model_called = True
                 yield from self._begin_step()
-            case ToolCalled():
+            case events.ToolCalled():
                 yield from self._begin_call(event)
-            case SectionOpened():
+            case events.SectionOpened():
                 yield self._open_section(event)
-            case SectionAlreadyOpen():
+            case events.SectionAlreadyOpen():
                 self._mark_opened(event.section)
-            case SectionMissing():
+            case events.SectionMissing():
                 self._call.has_result = True
                 self._call.missing.append(event.id)
                 nearest = [encode_section(section) for section in event.nearest]
                 yield self._section_part(Reference(event.id, event.id, (), ""), "missing", nearest=nearest)
-            case SectionsFound():
+            case events.SectionsFound():
                 self._call.found += [section.id for section in event.sections]
-            case ToolCallRejected():
+            case events.ToolCallRejected():
                 self._call.has_result = True
-            case TextReleased():
+            case events.TextReleased():
                 yield from self._add_text(event.text)
-            case SectionCited():
+            case events.SectionCited():
                 self._cited[event.section.id] = event.section
                 yield self._section_part(event.section, "cited")
-            case SupportChecked():
+            case events.SupportChecked():
                 yield from self._end_step()
                 yield from self._source_parts()
-                yield {"type": "data-support", "data": encode_support(event)}
+                yield {"type": "data-support", "data": encode_support(event.support)}
             case Finished():
                 yield from self._finish(event)
 
@@ -251,7 +224,7 @@ class PartEncoder:
 
     # Tool calls
 
-    def _begin_call(self, event: ToolCalled) -> Iterator[StreamPart]:
+    def _begin_call(self, event: events.ToolCalled) -> Iterator[StreamPart]:
         """Begin a tool call. Sections that the loop opens before the first model call are sent without a call."""
         yield from self._end_call()
         name = parse_tool_name(event.name) or ""
@@ -275,7 +248,7 @@ class PartEncoder:
             if section.id not in self._read:
                 yield self._section_part(section, "open")
 
-    def _open_section(self, event: SectionOpened) -> StreamPart:
+    def _open_section(self, event: events.SectionOpened) -> StreamPart:
         self._mark_opened(event.section)
         self._trail.add(event.section.id)
         details: StreamPart = {"inside": len(event.inside)} if event.inside else {}
@@ -325,7 +298,7 @@ class PartEncoder:
         yield {"type": "finish", **({"messageMetadata": {"turn": turn}} if turn else {})}
 
 
-def _encode_arguments(name: str, event: ToolCalled) -> StreamPart:
+def _encode_arguments(name: str, event: events.ToolCalled) -> StreamPart:
     if name == _EXPAND:
         return {"ids": list(event.ids)}
     if name == _SEARCH:

@@ -44,7 +44,7 @@ from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
 from mkdocs_roaming.serve.content import WorkQueue
 from mkdocs_roaming.serve.log import public_message, strip_passwords
 from mkdocs_roaming.serve.requests import ProblemError, Send, get_client, send_problem
-from mkdocs_roaming.serve.schemas import encode_text
+from mkdocs_roaming.serve.schemas import encode_text, replace_invalid
 from mkdocs_roaming.text.markdown import truncate_at_word
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class McpEndpoint:
         """
         if find_spec("mcp_types") is None:  # an mcp before version 2 is installed
             raise UsageError(_MCP_MISSING)
-        self._create_manager = partial(_create_manager, navigator, instructions, is_local)
+        self._make_server = partial(make_server, navigator, instructions=instructions, is_local=is_local)
         self._manager: StreamableHTTPSessionManager | None = None
         self._group: TaskGroup | None = None
         self._start_lock = anyio.Lock()
@@ -111,32 +111,28 @@ class McpEndpoint:
         """Return the session manager. It starts with the first request, because its import is slow."""
         async with self._start_lock:
             if self._manager is None:
-                if self._group is None:
-                    raise RuntimeError("McpEndpoint.run() was not entered")
+                assert self._group is not None  # the application's lifespan has entered run()
                 self._manager = await self._group.start(self._run_manager)
             return self._manager
+
+    def _create_manager(self) -> StreamableHTTPSessionManager:
+        server = self._make_server()
+        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+        from mcp.server.transport_security import TransportSecuritySettings
+
+        return StreamableHTTPSessionManager(
+            server,
+            stateless=True,
+            json_response=True,
+            max_request_body_size=MAX_BODY_BYTES,
+            security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+        )
 
     async def _run_manager(self, *, task_status: TaskStatus[StreamableHTTPSessionManager]) -> None:
         manager = await run_in_thread(self._create_manager)
         async with manager.run():
             task_status.started(manager)
             await anyio.sleep_forever()
-
-
-def _create_manager(
-    navigator: Callable[[], Toolset], instructions: str, is_local: Callable[[], bool]
-) -> StreamableHTTPSessionManager:
-    server = make_server(navigator, instructions=instructions, is_local=is_local)
-    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-    from mcp.server.transport_security import TransportSecuritySettings
-
-    return StreamableHTTPSessionManager(
-        server,
-        stateless=True,
-        json_response=True,
-        max_request_body_size=MAX_BODY_BYTES,
-        security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
-    )
 
 
 def make_server(
@@ -225,9 +221,9 @@ def _call_tool(
     except (RoamingError, ProblemError) as error:
         result = ToolError(truncate_at_word(" ".join(strip_passwords(format_error(error)).split()), 500))
     if isinstance(result, ToolError):
-        return CallToolResult(content=[TextContent(text=_replace_invalid(render(result)))], is_error=True)
+        return CallToolResult(content=[TextContent(text=replace_invalid(render(result)))], is_error=True)
     marker = hashlib.blake2b(encode_text(tools.digest), key=_MARKER_KEY, digest_size=8).hexdigest()
-    content: list[ContentBlock] = [TextContent(text=_replace_invalid(_frame(result, marker)))]
+    content: list[ContentBlock] = [TextContent(text=replace_invalid(_frame(result, marker)))]
     if with_links and isinstance(result, ExpandResult):
         content += _link_sections(result)
     is_empty = isinstance(result, ExpandResult) and not result.sections
@@ -259,9 +255,9 @@ def _link_sections(result: ExpandResult) -> Iterable[ContentBlock]:
     for section in result.sections:
         if section.url.startswith(("http://", "https://")):
             yield ResourceLink(
-                uri=_replace_invalid(section.url),
+                uri=replace_invalid(section.url),
                 name=section.id,
-                title=_replace_invalid(" › ".join(section.breadcrumb)),
+                title=replace_invalid(" › ".join(section.breadcrumb)),
                 mime_type="text/html",
                 annotations=Annotations(audience=["user"]),
             )
@@ -290,13 +286,9 @@ def _describe(navigator: Callable[[], Toolset]) -> tuple[str, str]:
     """Return the name of the site, and the sentence about it for the descriptions of the tools."""
     try:
         tools = navigator()
-        return truncate_at_word(_replace_invalid(" ".join(tools.name.split())), 80), _replace_invalid(tools.about)
+        return truncate_at_word(replace_invalid(" ".join(tools.name.split())), 80), replace_invalid(tools.about)
     except (RoamingError, ProblemError):
         return "", ""  # the tools are listed nevertheless; a call reports the error
-
-
-def _replace_invalid(text: str) -> str:
-    return encode_text(text).decode("utf-8")
 
 
 _MCP_MISSING = "MCP needs the package mcp: pip install 'mkdocs-roaming[mcp]'"

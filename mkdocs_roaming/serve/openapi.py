@@ -60,6 +60,8 @@ def _text(description: str) -> Any:
 
 LANGUAGE = Parameter("lang", schemas.Language)
 _REQUEST_ERRORS = (400, 403, 421, 429)  # of the middleware
+_FILE_ERRORS = (400, 404, 421)
+_SCRIPT = {"text/javascript": str}
 
 OPERATIONS = (
     Operation(
@@ -139,22 +141,15 @@ OPERATIONS = (
     Operation("health", "GET", "/healthz", "Check whether questions can be answered.", {JSON: schemas.Health}, (503,)),
     Operation("metrics", "GET", "/metrics", "Metrics for Prometheus.", {"text/plain": str}, _REQUEST_ERRORS),
     Operation("openapi", "GET", "/openapi.json", "This description.", {JSON: Any}, (400, 421)),
-    Operation("widget", "GET", "/roaming-ask.js", "The widget.", {"text/javascript": str}, (400, 404, 421)),
-    Operation(
-        "widget_finder",
-        "GET",
-        "/roaming-find.js",
-        "The search of the widget.",
-        {"text/javascript": str},
-        (400, 404, 421),
-    ),
+    Operation("widget", "GET", "/roaming-ask.js", "The widget.", _SCRIPT, _FILE_ERRORS),
+    Operation("widget_finder", "GET", "/roaming-find.js", "The search of the widget.", _SCRIPT, _FILE_ERRORS),
     Operation(
         "widget_strings",
         "GET",
         "/ask.{language}.json",
         "The translations of the widget.",
         {JSON: Any},
-        (400, 404, 421),
+        _FILE_ERRORS,
         (Parameter("language", _text("A language tag."), required=True),),
     ),
 )

@@ -217,7 +217,7 @@ def parse_question(body: bytes) -> Question:
 
 def validate_question(text: str) -> str:
     """Return a question without surrounding whitespace. Raise ProblemError if it is empty or too long."""
-    text = _replace_invalid(text).strip()
+    text = schemas.replace_invalid(text).replace("\0", "").strip()
     if not text:
         raise ProblemError(422, "no_question", "The question is empty.")
     if len(text) > schemas.MAX_QUESTION_CHARS:
@@ -233,7 +233,7 @@ def validate_page(text: str | None) -> str:
     if len(text) > schemas.MAX_PAGE_CHARS:
         detail = f"`page` is a path or a URL of at most {schemas.MAX_PAGE_CHARS} characters."
         raise ProblemError(422, "bad_page", detail)
-    return _replace_invalid(text).strip()
+    return schemas.replace_invalid(text).replace("\0", "").strip()
 
 
 def validate_language(text: str | None) -> str:
@@ -280,11 +280,6 @@ def _parse_turn(message: Mapping[str, Any]) -> str | None:
     metadata = message.get("metadata")
     turn = metadata.get("turn") if message.get("role") == "assistant" and isinstance(metadata, dict) else None
     return turn if isinstance(turn, str) and len(turn) <= schemas.MAX_TURN_CHARS else None
-
-
-def _replace_invalid(text: str) -> str:
-    """Return text that can be encoded: JSON may contain unpaired surrogates."""
-    return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "")
 
 
 # Feedback

@@ -302,27 +302,22 @@ def _respond_with_file(request: Request, file: Traversable, content_type: str) -
 # Errors
 
 
-async def _handle_problem(request: Request, error: Exception) -> Response:
-    assert isinstance(error, ProblemError)
-    return _respond_with_problem(error)
-
-
-async def _handle_http_exception(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    phrase = status_phrase(error.status_code)
-    code = re.sub(r"\W+", "_", phrase.lower())
-    detail = _STATUS_DETAILS.get(error.status_code, f"{phrase}.")
-    return _respond_with_problem(ProblemError(error.status_code, code, detail), error.headers or {})
-
-
-async def _handle_library_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, LibraryError)
-    detail = f"{public_message(error, request.url.path)}."
-    return _respond_with_problem(ProblemError(503, "unreadable", detail, retry_after=_UNREADABLE_RETRY_SECONDS))
-
-
-async def _handle_error(request: Request, error: Exception) -> Response:
-    return _respond_with_problem(ProblemError(500, "failed", "Something went wrong here."))
+async def handle_error(request: Request, error: Exception) -> Response:
+    """Return the problem response for an exception."""
+    match error:
+        case ProblemError():
+            return _respond_with_problem(error)
+        case HTTPException():
+            phrase = status_phrase(error.status_code)
+            code = re.sub(r"\W+", "_", phrase.lower())
+            detail = _STATUS_DETAILS.get(error.status_code, f"{phrase}.")
+            return _respond_with_problem(ProblemError(error.status_code, code, detail), error.headers or {})
+        case LibraryError():
+            detail = f"{public_message(error, request.url.path)}."
+            problem = ProblemError(503, "unreadable", detail, retry_after=_UNREADABLE_RETRY_SECONDS)
+            return _respond_with_problem(problem)
+        case _:
+            return _respond_with_problem(ProblemError(500, "failed", "Something went wrong here."))
 
 
 def _respond_with_problem(problem: ProblemError, headers: Mapping[str, str] = {}) -> Response:
@@ -332,12 +327,9 @@ def _respond_with_problem(problem: ProblemError, headers: Mapping[str, str] = {}
     return response
 
 
-EXCEPTION_HANDLERS: Mapping[Any, Callable[[Request, Exception], Awaitable[Response]]] = {
-    ProblemError: _handle_problem,
-    HTTPException: _handle_http_exception,
-    LibraryError: _handle_library_error,
-    Exception: _handle_error,
-}
+EXCEPTION_HANDLERS: Mapping[Any, Callable[[Request, Exception], Awaitable[Response]]] = dict.fromkeys(
+    (ProblemError, HTTPException, LibraryError, Exception), handle_error
+)
 """Handlers that turn exceptions into problem responses."""
 
 _STATUS_DETAILS = {

@@ -255,6 +255,11 @@ def encode_text(text: str) -> bytes:
     return text.encode("utf-8", "replace")
 
 
+def replace_invalid(text: str) -> str:
+    """Return text with question marks instead of unpaired surrogates."""
+    return encode_text(text).decode("utf-8")
+
+
 def encode_json(data: object) -> bytes:
     """Return compact JSON."""
     return encode_text(_JSON_ENCODER.encode(data))

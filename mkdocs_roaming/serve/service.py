@@ -228,11 +228,22 @@ class AnswerRequest:
         end, config = events[-1] if events else None, self._config
         if isinstance(end, Finished) and end.error:
             _log.warning("an answer failed: %s", strip_passwords(end.error))
-        seconds = self._service.clock() - self._started
-        self._service.on_cost(measure_cost(events, config.model.name, config.budget, seconds))
+        usage, prices = _total_usage(events), config.budget.prices
+        cost, currency = (prices.cost(usage), prices.currency) if prices else (None, "")
+        seconds, completed = self._service.clock() - self._started, isinstance(end, Finished)
+        self._service.on_cost(AnswerCost(config.model.name, usage, cost, currency, seconds, completed))
 
     def _cost_of(self, events: Sequence[Event]) -> float | None:
-        return settle_cost(events, self._config.budget, max_cost=self.max_cost, unbilled=self._model.unbilled)
+        """Return the cost for the quota, None if it is unknown. An unbilled last reply was rejected and costs nothing.
+
+        A cost that already exceeds the maximum is returned even if more may follow.
+        """
+        prices, unbilled = self._config.budget.prices, self._model.unbilled
+        cost = prices.cost(_total_usage(events)) if prices else None
+        if unbilled and prices:
+            cost = cost or 0.0
+        known = _is_usage_complete(events, unbilled=unbilled)
+        return cost if known or (cost or 0.0) > self.max_cost else None
 
     # What the encoder asks for
 
@@ -280,33 +291,6 @@ class _TrackedModel:
 
 
 # Cost
-
-
-def measure_cost(events: Sequence[Event], model: str, budget: Budget, seconds: float) -> AnswerCost:
-    """Return the resources that an answer took, as far as the provider reported them."""
-    usage, prices = _total_usage(events), budget.prices
-    return AnswerCost(
-        model,
-        usage,
-        prices.cost(usage) if prices else None,
-        prices.currency if prices else "",
-        seconds,
-        completed=bool(events) and isinstance(events[-1], Finished),
-    )
-
-
-def settle_cost(events: Sequence[Event], budget: Budget, *, max_cost: float, unbilled: bool) -> float | None:
-    """Return the cost of an answer for its quota, None if it is unknown.
-
-    A cost that already exceeds `max_cost` is returned even if more may follow. `unbilled` says that the last reply was
-    rejected and costs nothing.
-    """
-    prices = budget.prices
-    cost = None if prices is None else prices.cost(_total_usage(events))
-    if unbilled and prices is not None:
-        cost = cost or 0.0
-    known = _is_usage_complete(events, unbilled=unbilled)
-    return cost if known or (cost or 0.0) > max_cost else None
 
 
 def _total_usage(events: Sequence[Event]) -> Usage:
