@@ -269,6 +269,14 @@ async def test_client_cannot_spend_money_of_all() -> None:
     await limiter.reserve("b", max_cost=0.1)
 
 
+async def test_client_limit_applies_without_common_limit() -> None:
+    limiter = make_limiter(money_a_day_each=0.1)
+    await (await limiter.reserve("a", max_cost=0.1)).settle(0.1)
+    with raises_problem(429, "money"):
+        await limiter.reserve("a", max_cost=0.1)
+    await limiter.reserve("b", max_cost=0.1)
+
+
 async def test_budget_exceeded_does_not_count_against_rate() -> None:
     limiter = make_limiter(money_a_day=0.1, answers_a_minute_each=3)
     await (await limiter.reserve("b", max_cost=0.1)).settle(0.1)
