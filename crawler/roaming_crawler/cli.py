@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from mkdocs_roaming.cli.common import CONFIG, NOTHING_FOUND, SEARCH_OPTION, embeddings_options, warn
+from mkdocs_roaming.cli.common import CONFIG, NOTHING_FOUND, SEARCH_OPTION, embeddings_options, sanitize, warn
 from mkdocs_roaming.errors import RoamingError, UsageError
 from mkdocs_roaming.plugins import load_entry_point
 
@@ -243,7 +243,6 @@ class CrawlProgress:
             click.echo("\r" + " " * self.width + "\r", err=True, nl=False)
 
     def _show(self) -> None:
-        from mkdocs_roaming.cli.output import sanitize
 
         done = self.pages + self.skipped
         skipped = f", {self.skipped} skipped" if self.skipped else ""
@@ -258,7 +257,6 @@ class CrawlProgress:
 
 
 def _print_result(result: CrawlResult, folder: Path) -> None:
-    from mkdocs_roaming.cli.output import sanitize
 
     for note in result.notes:
         click.echo(sanitize(note), err=True)

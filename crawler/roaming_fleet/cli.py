@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mkdocs_roaming.cli.common import AS_JSON, FREE_TEXT, NOTHING_FOUND, print_json
+from mkdocs_roaming.cli.common import AS_JSON, FREE_TEXT, NOTHING_FOUND, one_line, print_json
 from mkdocs_roaming.errors import LibraryError, UsageError
 
 if TYPE_CHECKING:
@@ -108,7 +108,6 @@ def _parse_age(text: str | None) -> float | None:
 
 
 def _print_event(name: str, data: dict[str, Any]) -> None:
-    from mkdocs_roaming.cli.output import one_line
 
     if name == "start":
         waiting = f", {data['waiting']} wait for their next try" if data["waiting"] else ""
@@ -121,7 +120,6 @@ def _print_event(name: str, data: dict[str, Any]) -> None:
 
 
 def _print_report(report: RunReport, store: str) -> None:
-    from mkdocs_roaming.cli.output import one_line
 
     click.echo(f"{store}: {report.sites} sites")
     for name in ("new", "changed", "same", "failed", "fresh", "waiting", "busy"):
@@ -190,7 +188,7 @@ def _drop(store: str, keys: tuple[str, ...], *, as_json: bool) -> None:
 
 
 def _print_record(record: SiteRecord) -> None:
-    from mkdocs_roaming.cli.output import format_age, one_line
+    from mkdocs_roaming.cli.output import format_age
 
     entry = record.entry
     if entry is not None:
@@ -208,7 +206,6 @@ def _print_record(record: SiteRecord) -> None:
 
 
 def _format_kept(count: int, error: str) -> str:
-    from mkdocs_roaming.cli.output import one_line
 
     reason = f" ({one_line(error)})" if error else ""
     return f"{count} {'page' if count == 1 else 'pages'} kept from before{reason}"

@@ -82,7 +82,9 @@ def chat(lib: str, page: str | None, trust_rules: bool, **given: Any) -> None:
     options = ResolvedOptions.from_options(given)
     options.create_model()  # report an unusable model before opening the library
     library = open_lib(lib, trust_rules=trust_rules)
-    _enable_completion([section.id for section in library.sections])
+    if sys.stdin.isatty():
+        with suppress(ImportError):  # line editing and history
+            import readline  # noqa: F401  # it changes `input`
     search = options.settings.search_factory(os.environ, warn)(library)
     Chat(library, options.create_model, search, options.whole_site, page).run()
 
@@ -161,9 +163,9 @@ class Chat:
                 print_error(str(error))
 
     def _run_command(self, name: str, words: list[str]) -> None:
-        if name not in _COMMANDS:
+        if name not in COMMANDS:
             raise UsageError(f"no command /{name}; /help lists the commands. Start a question about it with a space.")
-        _COMMANDS[name](self, words)
+        COMMANDS[name](self, words)
 
     def _ask(self, question: str) -> None:
         model, budget = self.create_model(self._model_name)
@@ -245,7 +247,7 @@ class Chat:
         click.echo(HELP)
 
 
-_COMMANDS: dict[str, Callable[[Chat, list[str]], None]] = {
+COMMANDS: dict[str, Callable[[Chat, list[str]], None]] = {
     "cost": Chat._show_cost,
     "help": Chat._show_help,
     "model": Chat._change_model,
@@ -253,7 +255,6 @@ _COMMANDS: dict[str, Callable[[Chat, list[str]], None]] = {
     "save": Chat._save,
     "sources": Chat._list_sources,
 }
-COMMANDS = sorted(f"/{name}" for name in (*_COMMANDS, "quit"))
 
 
 def to_markdown(traces: Sequence[Trace]) -> str:
@@ -275,21 +276,3 @@ def to_markdown(traces: Sequence[Trace]) -> str:
 def _format_footnote(section: Reference) -> str:
     title = one_line(" › ".join(section.breadcrumb)).replace("[", "\\[").replace("]", "\\]")
     return f"[^{section.id}]: [{title}](<{one_line(section.url)}>)"
-
-
-def _enable_completion(ids: list[str]) -> None:
-    """Enable history, and completion of commands and ids with Tab, if the terminal supports it."""
-    if not sys.stdin.isatty():
-        return
-    with suppress(ImportError):
-        import readline
-
-        def complete(text: str, state: int) -> str | None:
-            words = COMMANDS if readline.get_begidx() == 0 else ids
-            matches = [word for word in words if word.startswith(text)]
-            return matches[state] if state < len(matches) else None
-
-        readline.set_completer_delims(" ")
-        readline.set_completer(complete)
-        libedit = "libedit" in (readline.__doc__ or "")
-        readline.parse_and_bind("bind ^I rl_complete" if libedit else "tab: complete")

@@ -27,9 +27,7 @@ from mkdocs_roaming.answer.loop import REOPEN_CALL_ID
 from mkdocs_roaming.answer.models.base import NO_USAGE, Usage
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.answer.support.check import Mark, Support, describe_mark
-from mkdocs_roaming.cli.common import one_line as one_line
-from mkdocs_roaming.cli.common import print_error
-from mkdocs_roaming.cli.common import sanitize as sanitize
+from mkdocs_roaming.cli.common import one_line, print_error, sanitize
 from mkdocs_roaming.library.rules import RULES_CALL_ID
 from mkdocs_roaming.library.targets import SiteInfo, TargetHit
 from mkdocs_roaming.text.markdown import truncate_at_word

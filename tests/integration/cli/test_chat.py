@@ -161,7 +161,7 @@ def test_chat_continues_after_failed_answer(library: Library) -> None:
 def test_chat_help_lists_every_command(library: Library) -> None:
     assert talk(library, ["/help"]).out == HELP
     named = {line.split()[0] for line in HELP.splitlines() if line.startswith("/")}
-    assert named == set(COMMANDS)
+    assert named == {f"/{name}" for name in COMMANDS} | {"/quit"}
 
 
 def test_chat_model_command_changes_model(library: Library) -> None:

@@ -131,7 +131,8 @@ def test_ask_guide_names_all_options_settings_and_chat_commands() -> None:
     text = (ROOT / "docs/guides/ask.md").read_text("utf-8")
     wanted = [option for one in COMMANDS_BY_NAME["ask"].params for option in one.opts if option.startswith("--")]
     wanted += [f"[{table}]" for table in TABLES] + [f"{key} = " for kind in TABLES.values() for key in table_keys(kind)]
-    assert [one for one in [*wanted, *COMMANDS] if one not in text] == []
+    wanted += [f"/{name}" for name in (*COMMANDS, "quit")]
+    assert [one for one in wanted if one not in text] == []
 
 
 def test_python_example_of_ask_guide_runs(sample: Path, tmp_path: Path) -> None:
