@@ -7,7 +7,6 @@ so a larger budget only adds lines. The ranked map within a budget follows aider
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -233,7 +232,7 @@ class _Renderer:
 
     def __init__(self, root: _Line, budget: int) -> None:
         self._root, self._budget = root, budget
-        self._shown: dict[int, list[int]] = {}  # per line, the sorted ranks of its shown children
+        self._shown: dict[int, set[int]] = {}  # per line, the ranks of its shown children
         for line in reversed(list(_iter_tree(root))):
             line.cost = 0 if line is root else estimate_tokens(_render_line(line, line.level - 1))
             line.weight = line.cost + sum(child.weight for child in line.children)
@@ -242,7 +241,7 @@ class _Renderer:
     def render(self, blocks: Iterator[list[_Line]]) -> str:
         max_weight = _UNLIMITED
         if estimate_tokens(_LEGEND) + self._root.weight <= self._budget:
-            self._shown = {id(line): list(range(len(line.children))) for line in _iter_tree(self._root)}
+            self._shown = {id(line): set(range(len(line.children))) for line in _iter_tree(self._root)}
         else:
             self._open_blocks(blocks, self._budget - self._budget // 10)
             max_weight = self._find_marker_weight()
@@ -262,17 +261,13 @@ class _Renderer:
         parents = {id(line.parent): line.parent for line in block if line.parent and self._is_shown(line.parent)}
         self._cost -= sum(self._marker_cost(line, _UNLIMITED) for line in parents.values())
         for line in block:
-            insort(self._shown.setdefault(id(line.parent), []), line.rank)
+            self._shown.setdefault(id(line.parent), set()).add(line.rank)
         touched = parents | {id(line): line for line in block}
         self._cost += sum(line.cost for line in block)
         self._cost += sum(self._marker_cost(line, _UNLIMITED) for line in touched.values())
 
     def _is_shown(self, line: _Line) -> bool:
-        if line is self._root:
-            return True
-        ranks = self._shown.get(id(line.parent), [])
-        index = bisect_left(ranks, line.rank)
-        return index < len(ranks) and ranks[index] == line.rank
+        return line is self._root or line.rank in self._shown.get(id(line.parent), ())
 
     def _find_marker_weight(self) -> float:
         """Return the smallest maximum weight of a marker with which all markers fit."""
@@ -293,10 +288,10 @@ class _Renderer:
 
         If none is shown, one marker with rank -1 is part of the line itself, unless it would represent too many lines.
         """
-        ranks = self._shown.get(id(line))
+        ranks = sorted(self._shown.get(id(line), ()))
         if line.children and not ranks and line.kind != "root" and line.weight - line.cost <= max_weight:
             return {-1: [f" +{line.inside} inside"]}
-        edges = [-1, *(ranks or ()), len(line.children)]
+        edges = [-1, *ranks, len(line.children)]
         return {
             before + 1: self._make_run_markers(line, before + 1, end, max_weight)
             for before, end in pairwise(edges)
@@ -313,8 +308,7 @@ class _Renderer:
         markers = self._make_markers(line, max_weight)
         if line.kind != "root":
             yield _render_line(line, line.level - 1, "".join(markers.get(-1, ())))
-        ranks = self._shown.get(id(line), [])
-        for rank in sorted({*markers, *ranks} - {-1}):
+        for rank in sorted({*markers, *self._shown.get(id(line), ())} - {-1}):
             if rank in markers:
                 yield from markers[rank]
             else:
