@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing
@@ -78,6 +79,7 @@ T = TypeVar("T")
 REOPEN_CALL_ID = "kept"
 """Id of the call that opens the sections of earlier answers again."""
 
+_MAX_CALL_ID_CHARS = 60
 _MAX_REOPENED = 8  # the maximum of one call
 _MAX_PREFETCHED_PAGES = 16
 _PARALLEL_REQUESTS = 6
@@ -364,14 +366,14 @@ def _end_reply(run: _Run, reply: ModelReply) -> list[ToolCall]:
 
 
 def _with_unique_id(call: ToolCall, used: set[str]) -> ToolCall:
-    """Return the call with an id that no other call of this answer has: results are matched by it."""
-    name = call.id if isinstance(call.id, str) and call.id else "call"
+    """Return the call with an id that no other call of this answer has, in characters that every provider accepts."""
+    name = re.sub(r"[^a-zA-Z0-9_-]", "_", str(call.id or "call"))[:_MAX_CALL_ID_CHARS]
     id_, number = name, 1
     while id_ in used:
         number += 1
-        id_ = f"{name}~{number}"
+        id_ = f"{name}_{number}"
     used.add(id_)
-    return call if call.id == id_ else replace_struct(call, id=id_)
+    return replace_struct(call, id=id_)
 
 
 # The tool calls

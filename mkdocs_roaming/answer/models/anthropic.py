@@ -35,7 +35,6 @@ from mkdocs_roaming.answer.models.base import (
 )
 from mkdocs_roaming.answer.models.provider import (
     MAX_ARGUMENT_CHARS,
-    CallIds,
     ProviderModel,
     arguments_as_object,
     error_for_connection,
@@ -244,7 +243,6 @@ def encode_request(request: Request) -> EncodedRequest:
 
 def _encode_turns(request: Request, prefix_digest: str) -> list[Block]:
     messages: list[Block] = []
-    ids = CallIds()
 
     def add(role: str, content: Iterable[Block]) -> None:
         if messages and messages[-1]["role"] == role:
@@ -257,26 +255,26 @@ def _encode_turns(request: Request, prefix_digest: str) -> list[Block]:
             case UserTurn():
                 add("user", [_text_block(prompts.format_question(turn))])
             case ToolTurn():
-                add("user", [_encode_tool_result(result, ids) for result in turn.results])
+                add("user", [_encode_tool_result(result) for result in turn.results])
             case AssistantTurn():
                 state = turn.provider_state if isinstance(turn.provider_state, ClaudeState) else None
                 if state and state.note:
                     add("user", [_text_block(state.note)])
                 unchanged = state is not None and state.digest == _digest(prefix_digest, messages)
-                add("assistant", _encode_reply(turn, state, ids, unchanged=unchanged))
+                add("assistant", _encode_reply(turn, state, unchanged=unchanged))
     if request.note:
         add("user", [_text_block(request.note)])
     return messages
 
 
-def _encode_reply(turn: AssistantTurn, state: ClaudeState | None, ids: CallIds, *, unchanged: bool) -> list[Block]:
+def _encode_reply(turn: AssistantTurn, state: ClaudeState | None, *, unchanged: bool) -> list[Block]:
     """Return the blocks of an earlier reply; `unchanged` if the conversation before it was not edited since."""
     if state is None or len(_tool_use_blocks(state.blocks)) != len(turn.calls):
         blocks = [_text_block(turn.text)] if turn.text.strip() else []
         blocks += [
             {
                 "type": "tool_use",
-                "id": ids.get(call),
+                "id": call.id,
                 "name": _tool_name(call.name),
                 "input": arguments_as_object(call.arguments),
             }
@@ -288,7 +286,7 @@ def _encode_reply(turn: AssistantTurn, state: ClaudeState | None, ids: CallIds, 
         # Citations refer to search results by number, and some of these are gone.
         blocks = [_without_citations(block) for block in blocks if "thinking" not in block["type"]]
     for call, block in zip(turn.calls, _tool_use_blocks(blocks), strict=True):
-        block["id"], block["name"] = ids.get(call), _tool_name(call.name)
+        block["id"], block["name"] = call.id, _tool_name(call.name)
     return blocks or [_text_block(prompts.NO_ANSWER)]
 
 
@@ -313,10 +311,10 @@ def _encode_tool(tool: Tool) -> Block:
     return {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters)}
 
 
-def _encode_tool_result(tool_result: ToolResult, ids: CallIds) -> Block:
+def _encode_tool_result(tool_result: ToolResult) -> Block:
     """Return a tool result; each open section is a search result of its own, so that it is cited by its own id."""
     result = tool_result.result
-    block: Block = {"type": "tool_result", "tool_use_id": ids.get(tool_result.call)}
+    block: Block = {"type": "tool_result", "tool_use_id": tool_result.call.id}
     content: list[Block] = []
     if isinstance(result, ExpandResult):
         sections = (section for expansion in result.sections for section in split_expansion(expansion))

@@ -56,7 +56,8 @@ class AssistantTurn:
 
     Attributes:
         text: The text with its `[^id]` citations.
-        calls: The tools that the model called.
+        calls: The tools that the model called. Their ids are unique in the conversation, and consist of ASCII letters,
+            digits, `-` and `_`.
         provider_state: The `provider_state` of the reply's `Stop`, unchanged.
     """
 

@@ -28,7 +28,6 @@ from mkdocs_roaming.answer.models.base import (
 )
 from mkdocs_roaming.answer.models.provider import (
     MAX_ARGUMENT_CHARS,
-    CallIds,
     ProviderModel,
     arguments_as_object,
     error_for_connection,
@@ -265,7 +264,6 @@ def _encode_turns(request: Request) -> list[Message]:
     """Return the messages. A note is appended to the previous message: not every server accepts one of its own."""
     system = "\n\n".join(text for text in (request.rules, request.outline) if text.strip())
     messages: list[Message] = [{"role": "system", "content": system}] if system else []
-    ids = CallIds()
 
     def add_note(text: str) -> None:
         if text and messages[-1]["role"] in ("user", "tool"):
@@ -281,22 +279,22 @@ def _encode_turns(request: Request) -> list[Message]:
                 messages.append({"role": "user", "content": prompts.format_question(turn)})
             case AssistantTurn():
                 add_note(turn.provider_state.note if isinstance(turn.provider_state, ChatState) else "")
-                messages.append(_encode_reply(turn, ids))
+                messages.append(_encode_reply(turn))
             case ToolTurn():
                 messages += [
-                    {"role": "tool", "tool_call_id": ids.get(result.call), "content": render_result(result.result)}
+                    {"role": "tool", "tool_call_id": result.call.id, "content": render_result(result.result)}
                     for result in turn.results
                 ]
     add_note(request.note)
     return messages
 
 
-def _encode_reply(turn: AssistantTurn, ids: CallIds) -> Message:
+def _encode_reply(turn: AssistantTurn) -> Message:
     if not turn.calls:
         return {"role": "assistant", "content": turn.text if turn.text.strip() else prompts.NO_ANSWER}
     calls = [
         {
-            "id": ids.get(call),
+            "id": call.id,
             "type": "function",
             "function": {
                 "name": str(call.name),

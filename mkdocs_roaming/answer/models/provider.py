@@ -1,18 +1,17 @@
-"""Models that call a provider's API: retries, errors with a fix, tool call ids and arguments."""
+"""Models that call a provider's API: retries, errors with a fix, and tool call arguments."""
 
 from __future__ import annotations
 
 import json
 import logging
 import random
-import re
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing
 from typing import Any, ClassVar
 
 from mkdocs_roaming._http import ApiConfig
-from mkdocs_roaming.answer.models.base import OpenSection, Part, Request, ToolCall, Usage
+from mkdocs_roaming.answer.models.base import OpenSection, Part, Request, Usage
 from mkdocs_roaming.errors import ModelError
 from mkdocs_roaming.manifest.expand import Expansion
 
@@ -22,27 +21,6 @@ MAX_ARGUMENT_CHARS = 65_536
 _MAX_ECHOED_CHARS = 500
 _MAX_HEADING_CHARS = 120
 _log = logging.getLogger(__name__)
-
-
-class CallIds:
-    """Tool call ids of one request: unique and in plain characters, and the same for the same turns."""
-
-    def __init__(self) -> None:
-        """Start without ids."""
-        self._assigned: dict[str, str] = {}
-        self._used: set[str] = set()
-
-    def get(self, call: ToolCall) -> str:
-        """Return the id of a call for the provider."""
-        if call.id not in self._assigned:
-            plain = re.sub(r"[^a-zA-Z0-9_-]", "_", str(call.id))[:60] or "call"
-            unique, number = plain, 1
-            while unique in self._used:
-                number += 1
-                unique = f"{plain}_{number}"
-            self._used.add(unique)
-            self._assigned[call.id] = unique
-        return self._assigned[call.id]
 
 
 def parse_arguments(text: str) -> object:

@@ -531,18 +531,21 @@ def test_malformed_calls_are_accepted(ask: Ask, ids: dict[str, str], name: str, 
     assert select(ToolCallRejected, events) or select(SectionMissing, events)
 
 
-def test_call_ids_are_made_unique(ask: Ask, ids: dict[str, str]) -> None:
+def test_call_ids_are_made_unique_and_plain(ask: Ask, ids: dict[str, str]) -> None:
     calls = [
         expand_call(ids["Server"], call=""),
         expand_call(ids["Logs"], call=""),
         expand_call(ids["Boiling"], call="call"),
     ]
     calls.append(ToolCall(7, "search_sections", {"query": "port"}))
+    calls.append(ToolCall("func.1:ö" + "x" * 90, "search_sections", {"query": "port"}))
+    calls.append(ToolCall("func_1__" + "x" * 90, "search_sections", {"query": "port"}))
     model = ScriptedModel([calls, [expand_call(ids["Install"], call="call")], []])
     events = ask(model)
     named = [event.call for event in select(ToolCalled, events)]
-    assert named == ["call", "call~2", "call~3", "call~4", "call~5"]
-    assert [event.call for event in select(SectionOpened, events)] == ["call", "call~2", "call~3", "call~5"]
+    long = "func_1__" + "x" * 52
+    assert named == ["call", "call_2", "call_3", "7", long, f"{long}_2", "call_4"]
+    assert [event.call for event in select(SectionOpened, events)] == ["call", "call_2", "call_3", "call_4"]
 
 
 def test_calls_beyond_maximum_are_rejected(ask: Ask, ids: dict[str, str]) -> None:

@@ -147,7 +147,7 @@ def test_unusual_turns_are_sent_as_valid_blocks(api: MessagesApi, claude: Make) 
     from mkdocs_roaming.answer.models.base import ToolResult, ToolTurn
     from mkdocs_roaming.library.tools import ToolError
 
-    calls = (ToolCall("1", "rm -rf /", "not json"), ToolCall("1!", "", ["x"]), ToolCall("1?", "ö", '{"a": 1}'))
+    calls = (ToolCall("1", "rm -rf /", "not json"), ToolCall("2", "", ["x"]), ToolCall("3", "ö", '{"a": 1}'))
     results = ToolTurn(tuple(ToolResult(call, ToolError("No.")) for call in calls))
     turns = (
         UserTurn("One?"),
