@@ -1,4 +1,4 @@
-"""`roaming eval`: how well a site is found by questions, and sets of them to begin with."""
+"""`roaming eval`: evaluate a site with a set of questions, or generate such a set."""
 
 from __future__ import annotations
 
@@ -50,19 +50,19 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.command("eval")
 @LIBRARY
 @click.argument("questions", type=_FILE, required=False)
-@click.option("--compare", metavar="MODES", help="Several side by side: search, offline, claude, openai:NAME.")
+@click.option("--compare", metavar="MODES", help="Systems, separated by commas: search, offline, claude, openai:NAME.")
 @model_options
-@click.option("--only", multiple=True, metavar="WORDS", help="Questions that hold these words; may be repeated.")
+@click.option("--only", multiple=True, metavar="WORDS", help="Ask only questions with these words. Repeatable.")
 @click.option("--limit", type=click.IntRange(min=1), help="Maximum number of questions.")
-@click.option("--baseline", type=_FILE, help="Exit with 4 where something can no longer be found that could be then.")
-@click.option("--write-baseline", type=_FILE, help="Keep what can be found, for --baseline.")
-@click.option("--max-cost", type=click.FloatRange(min=0, min_open=True), help="The most money, for all questions.")
-@click.option("--parallel", type=click.IntRange(1, 16), default=1, show_default=True, help="Questions at once.")
-@click.option("--keep", type=_FILE, help="Keep each outcome here as it comes; what is there is not asked again.")
-@click.option("--html", type=_FILE, help="Write a page with plots and every question's trail.")
+@click.option("--baseline", type=_FILE, help="Exit with 4 if a result is worse than in this file.")
+@click.option("--write-baseline", type=_FILE, help="Write the results to this file, for --baseline.")
+@click.option("--max-cost", type=click.FloatRange(min=0, min_open=True), help="Maximum cost of all questions.")
+@click.option("--parallel", type=click.IntRange(1, 16), default=1, show_default=True, help="Concurrent questions.")
+@click.option("--keep", type=_FILE, help="Store results in this file, and reuse those it contains.")
+@click.option("--html", type=_FILE, help="Write an HTML page with the result of every question.")
 @click.option("--generate", type=click.IntRange(min=1), metavar="N", help="Generate N questions with a model instead.")
 @click.option("-o", "--output", type=_FILE, help="File for the generated questions.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Selects the sections that questions are about.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Selects the sections to generate questions for.")
 @TRUST_RULES
 @AS_JSON
 def evaluate(lib: str, questions: Path | None, generate: int | None, trust_rules: bool, **given: Any) -> None:

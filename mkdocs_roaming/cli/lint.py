@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from mkdocs_roaming.cli.common import AS_JSON, FAULTS_FOUND, LIBRARY, open_lib, print_json, sanitize, warn
+from mkdocs_roaming.cli.common import AS_JSON, CONFIG, FAULTS_FOUND, LIBRARY, open_lib, print_json, sanitize, warn
 from mkdocs_roaming.config import load_settings
 from mkdocs_roaming.errors import LibraryError, UsageError
 from mkdocs_roaming.evals.html_report import render_findings
@@ -34,16 +34,16 @@ from mkdocs_roaming.publish.files import write_text_file
     help="Output format. github: annotations of a workflow.",
 )
 @click.option("--strict", is_flag=True, help="Exit with 4 if there are errors or warnings.")
-@click.option("--disable", multiple=True, metavar="RULE", help="Disable a rule. May be repeated.")
-@click.option("--enable", multiple=True, metavar="RULE", help="Enable a rule that is off by default. May be repeated.")
+@click.option("--disable", multiple=True, metavar="RULE", help="Disable a rule. Repeatable.")
+@click.option("--enable", multiple=True, metavar="RULE", help="Enable a rule that is off by default. Repeatable.")
 @click.option(
     "--docs",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Folder of the Markdown sources; findings then have their lines.",
+    help="Folder of the Markdown sources, to report their lines.",
 )
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write the findings as an HTML page.")
-@click.option("--config", type=click.Path(path_type=Path), help="Settings; else roaming.toml in the working folder.")
+@CONFIG
 @AS_JSON
 def lint(
     lib: str,

@@ -190,7 +190,7 @@ def test_stream_left_early_stops_model(site: Path) -> None:
     events = mkdocs_roaming.stream(site, "How many pumps has the harbour?", model=EndlessModel())
     next(events)
     next(events)
-    events.close()  # type: ignore[attr-defined]
+    events.close()  # type: ignore[attr-defined]  # the iterator is a generator
     assert EndlessModel.is_closed
 
 
