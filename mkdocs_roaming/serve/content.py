@@ -139,15 +139,20 @@ class WorkQueue:
 
     Local work, which only computes, runs one call at a time, and the clients take turns. Remote work, which waits for a
     disk or a server, is limited in total and for each client.
+
+    Args:
+        max_remote: Maximum number of remote calls at a time.
+        max_remote_each: The same for one client; many readers may share an address.
     """
 
-    def __init__(self) -> None:
-        self._remote_limiter = anyio.CapacityLimiter(_MAX_REMOTE_CALLS)
+    def __init__(self, *, max_remote: int = 40, max_remote_each: int = 40) -> None:
+        self._remote_limiter = anyio.CapacityLimiter(max_remote)
+        self._max_remote_each = max_remote_each
         self._turns: WeakValueDictionary[str, anyio.Semaphore] = WeakValueDictionary()
 
     async def run(self, client: str, work: Callable[[], _T], *, is_local: bool) -> _T:
         """Run work for a client and return its result."""
-        limiter, max_each = (compute_limiter(), 1) if is_local else (self._remote_limiter, _MAX_REMOTE_CALLS_EACH)
+        limiter, max_each = (compute_limiter(), 1) if is_local else (self._remote_limiter, self._max_remote_each)
         turn = self._turns.setdefault(f"{client} {is_local}", anyio.Semaphore(max_each, fast_acquire=True))
         async with turn:
             return await run_in_thread(work, limiter)
@@ -203,5 +208,4 @@ def _parse_range(text: str) -> tuple[str, float]:
         return name, 0.0
 
 
-_MAX_REMOTE_CALLS, _MAX_REMOTE_CALLS_EACH = 8, 3
 _MAX_DIGITS = 20  # Python refuses to parse thousands of digits

@@ -146,7 +146,7 @@ def make_server(
         from mcp.server import CacheHint, Server
     except ImportError:
         raise UsageError(_MCP_MISSING) from None
-    queue = WorkQueue()
+    queue = WorkQueue(max_remote=8, max_remote_each=3)
 
     async def list_tools(context: ServerRequestContext[Any], params: PaginatedRequestParams | None) -> ListToolsResult:
         return _list_tools(*await queue.run(_client_of(context), lambda: _describe(navigator), is_local=is_local()))
