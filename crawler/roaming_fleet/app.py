@@ -96,7 +96,7 @@ class _Routes:
     collection: Collection
     recorded: Metrics
     description: bytes = field(init=False)
-    queue: WorkQueue = field(default_factory=WorkQueue)
+    queue: WorkQueue = field(default_factory=partial(WorkQueue, max_remote_each=1))
 
     def __post_init__(self) -> None:
         self.description = json.dumps(describe_operations(STORE_OPERATIONS)).encode()
