@@ -119,7 +119,7 @@ def test_nohup_ignores_closed_terminal(command: list[str], sites: Any) -> None:
 def test_signal_stops_run_in_dask_processes(
     signum: signal.Signals, whole_group: bool, command: list[str], sites: Any, tmp_path: Path, published: Published
 ) -> None:
-    seconds, message = _run_and_stop([*command, "--engine", "dask"], sites, signum, everybody=whole_group)
+    seconds, message = _run_and_stop([*command, "--engine", "dask"], sites, signum, whole_group=whole_group)
     assert seconds < 40
     assert message.splitlines()[-1] == "roaming: interrupted; to continue, give the same command"
     assert "Traceback" not in message
