@@ -20,7 +20,6 @@ __all__ = ["FAULTS_FOUND", "NOTHING_FOUND", "main"]
 COMMANDS = {
     "ask": ("ask:ask", "Ask a question."),
     "chat": ("chat:chat", "Ask questions in a conversation."),
-    "diff": ("diff:diff", "Compare pages, sections and ids of two versions of a site."),
     "eval": ("evaluate:evaluate", "Measure answers and search with a set of questions."),
     "expand": ("navigate:expand", "Print sections."),
     "explain": ("explain:explain", "Show the retrieval for a question without calling a model."),
