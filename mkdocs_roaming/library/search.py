@@ -143,7 +143,7 @@ class Search:
     def rank(self, words: Sequence[Word]) -> list[tuple[SectionRef, float]]:
         """Return all sections that contain one of the words, with their scores, best first."""
         scores, sections = self._scores(words), self._get_index().sections
-        best_first = sorted(scores, key=lambda row: (-scores[row], row))
+        best_first = sorted(sorted(scores), key=scores.__getitem__, reverse=True)  # equal scores in page order
         return [(sections[row], scores[row]) for row in best_first]
 
     def words_only(self, query: str) -> bool:
