@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mkdocs_roaming.library.library import Library, Section
     from mkdocs_roaming.library.targets import open_library
     from mkdocs_roaming.library.tools import SearchResult
+    from mkdocs_roaming.manifest.lookup import Scope
     from mkdocs_roaming.manifest.models import Page
     from mkdocs_roaming.publish.writer import PublishReport
 
@@ -48,6 +49,7 @@ __all__ = [
     "PublishReport",
     "Reference",
     "RoamingError",
+    "Scope",
     "SearchResult",
     "Section",
     "UsageError",
@@ -67,6 +69,7 @@ _MODULES = {
     "library.library": ("Library", "Section"),
     "library.targets": ("open_library",),
     "library.tools": ("SearchResult",),
+    "manifest.lookup": ("Scope",),
     "manifest.models": ("Page",),
     "publish.writer": ("PublishReport",),
 }

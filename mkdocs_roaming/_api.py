@@ -16,6 +16,7 @@ from mkdocs_roaming.library.targets import open_library
 if TYPE_CHECKING:
     from mkdocs_roaming.answer.events import Answer, Event
     from mkdocs_roaming.answer.models.base import Model
+    from mkdocs_roaming.manifest.lookup import Scope
     from mkdocs_roaming.manifest.models import Page
     from mkdocs_roaming.publish.writer import PublishReport
 
@@ -26,6 +27,7 @@ def ask(
     *,
     model: Model | str | None = None,
     page: str | None = None,
+    scope: Scope | None = None,
     rounds: int = 4,
     seconds: float = 45.0,
 ) -> Answer:
@@ -46,6 +48,7 @@ def ask(
             and no server), or one of a plugin. By default the one in ROAMING_MODEL, Claude if ANTHROPIC_API_KEY is set,
             or `offline`.
         page: The page that the reader is on: its path or URL.
+        scope: The visible part of the site; the whole site by default.
         rounds: Maximum number of model calls.
         seconds: Time limit.
 
@@ -53,14 +56,14 @@ def ask(
         The answer. `state` is `answered` or tells why it is not: errors of the model do not raise an exception.
 
     Raises:
-        UsageError: The question is empty or too long, or there is no such model.
+        UsageError: The question is empty or too long, there is no such model, or no page is in the scope.
         LibraryError: The site cannot be opened.
     """
     from anyio.from_thread import start_blocking_portal
 
     from mkdocs_roaming.answer.events import collect_answer
 
-    events = astream(library, question, model=model, page=page, rounds=rounds, seconds=seconds)
+    events = astream(library, question, model=model, page=page, scope=scope, rounds=rounds, seconds=seconds)
     with start_blocking_portal() as portal:  # works in a notebook, where an event loop is running
         return portal.call(collect_answer, events)
 
@@ -71,6 +74,7 @@ def stream(
     *,
     model: Model | str | None = None,
     page: str | None = None,
+    scope: Scope | None = None,
     rounds: int = 4,
     seconds: float = 45.0,
 ) -> Iterator[Event]:
@@ -92,16 +96,17 @@ def stream(
         question: The question.
         model: A model or its name; see `ask`.
         page: The page that the reader is on: its path or URL.
+        scope: The visible part of the site; the whole site by default.
         rounds: Maximum number of model calls.
         seconds: Time limit.
 
     Raises:
-        UsageError: The question is empty or too long, or there is no such model.
+        UsageError: The question is empty or too long, there is no such model, or no page is in the scope.
         LibraryError: The site cannot be opened.
     """
     from anyio.from_thread import start_blocking_portal
 
-    events = astream(library, question, model=model, page=page, rounds=rounds, seconds=seconds)
+    events = astream(library, question, model=model, page=page, scope=scope, rounds=rounds, seconds=seconds)
     queue: SimpleQueue[Event | None] = SimpleQueue()
 
     async def run() -> None:
@@ -127,6 +132,7 @@ async def astream(
     *,
     model: Model | str | None = None,
     page: str | None = None,
+    scope: Scope | None = None,
     rounds: int = 4,
     seconds: float = 45.0,
 ) -> AsyncGenerator[Event, None]:
@@ -145,11 +151,12 @@ async def astream(
         question: The question.
         model: A model or its name; see `ask`.
         page: The page that the reader is on: its path or URL.
+        scope: The visible part of the site; the whole site by default.
         rounds: Maximum number of model calls.
         seconds: Time limit.
 
     Raises:
-        UsageError: The question is empty or too long, or there is no such model.
+        UsageError: The question is empty or too long, there is no such model, or no page is in the scope.
         LibraryError: The site cannot be opened.
     """
     from mkdocs_roaming.answer.budget import Budget
@@ -164,6 +171,8 @@ async def astream(
         model = create_model(model, environ=os.environ)
     if not isinstance(library, Library):
         library = open_library(library)
+    if scope:
+        library = library.restrict(scope)
     async with aclosing(answer(question, Navigator(library), model, page=page, budget=budget)) as events:
         async for event in events:
             yield event

@@ -30,7 +30,7 @@ from mkdocs_roaming.serve.mcp import McpEndpoint
 from mkdocs_roaming.serve.metrics import MEDIA_TYPE, Metrics
 from mkdocs_roaming.serve.middleware import RequestGuard, RequestPolicy
 from mkdocs_roaming.serve.openapi import describe_operations
-from mkdocs_roaming.serve.requests import ProblemError, get_client, validate_question
+from mkdocs_roaming.serve.requests import ProblemError, get_client, parse_scope, validate_question
 from mkdocs_roaming.serve.routes import EXCEPTION_HANDLERS, respond_negotiated, respond_with_etag
 from mkdocs_roaming.serve.schemas import JSON, encode_json
 from mkdocs_roaming.text.tokenizer import estimate_tokens
@@ -142,6 +142,9 @@ class _Routes:
 
     async def _compute(self, request: Request, make: Callable[[], Payload]) -> Payload:
         """Compute a response in a thread."""
+        if parse_scope(request.query_params.multi_items()):
+            detail = "`tag`, `path` and `version` apply to a single site: `roaming serve STORE/SITE` takes them."
+            raise ProblemError(422, "one_site", detail)
         try:
             return await self.queue.run(get_client(request.scope), make, is_local=not self.collection.is_remote)
         except SiteNotFoundError as error:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 from msgspec import Meta
 
 from mkdocs_roaming.serve import schemas
-from mkdocs_roaming.serve.openapi import LANGUAGE, OPERATIONS, Operation, Parameter, count_up_to
+from mkdocs_roaming.serve.openapi import LANGUAGE, OPERATIONS, SCOPE, Operation, Parameter, count_up_to
 from mkdocs_roaming.serve.schemas import JSON, MARKDOWN
 
 MAX_SITES = 1_000
@@ -78,9 +78,9 @@ class Health(TypedDict):
 
 
 def _adapt(name: str) -> Operation:
-    """Return an operation of one site for a store: sites have one language each, and may be gone."""
+    """Return an operation of one site for a store: sites have one language each and no scope, and may be gone."""
     operation = next(operation for operation in OPERATIONS if operation.name == name)
-    parameters = tuple(parameter for parameter in operation.parameters if parameter is not LANGUAGE)
+    parameters = tuple(parameter for parameter in operation.parameters if parameter not in (LANGUAGE, *SCOPE))
     errors = tuple(sorted({*operation.errors, 404})) if parameters else operation.errors
     return replace(operation, parameters=parameters, errors=errors)
 

@@ -22,6 +22,7 @@ from mkdocs_roaming.cli.common import (
     model_options,
     one_line,
     print_json,
+    scope_options,
     site_as_json,
     warn,
 )
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from mkdocs_roaming.answer.budget import Budget
     from mkdocs_roaming.answer.trace import Trace
     from mkdocs_roaming.library.targets import Candidate, SiteInfo
+    from mkdocs_roaming.manifest.lookup import Scope
 
 
 @click.command(context_settings=FREE_TEXT)
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 @model_options
 @click.option("--page", help="Path or URL of the page that the reader is on.")
 @click.option("--trace", type=click.Path(dir_okay=False, path_type=Path), help="Record the answer in this file.")
+@scope_options
 @TRUST_RULES
 @AS_JSON
 def ask(
@@ -45,6 +48,7 @@ def ask(
     question: str,
     page: str | None,
     trace: Path | None,
+    scope: Scope,
     trust_rules: bool,
     as_json: bool,
     **given: Any,
@@ -78,7 +82,7 @@ def ask(
         )
         return run_recording(recording, quiet=as_json, site=site.key if site else "")
 
-    candidates = open_target(lib, trust_rules=trust_rules).candidates(question, page, warn=warn)
+    candidates = open_target(lib, trust_rules=trust_rules, scope=scope).candidates(question, page, warn=warn)
     site, recorded = _ask_until_answered(candidates, ask_site, budget)
     if recorded is None and not as_json:
         click.echo(f"roaming: {lib}: no site matches the question; name one: `roaming ask {lib} 'SITE: …'`", err=True)

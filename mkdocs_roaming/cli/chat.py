@@ -29,6 +29,7 @@ from mkdocs_roaming.cli.common import (
     open_lib,
     print_error,
     sanitize,
+    scope_options,
     warn,
 )
 from mkdocs_roaming.cli.output import (
@@ -46,6 +47,7 @@ from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.manifest.expand import expand_section, render_expansion
+from mkdocs_roaming.manifest.lookup import Scope
 from mkdocs_roaming.publish.files import check_writable, write_text_file
 
 PROMPT = "? "
@@ -70,8 +72,9 @@ _MAX_EXCHANGES = 6
 @LIBRARY
 @model_options
 @click.option("--page", help="Path or URL of the page that the reader is on.")
+@scope_options
 @TRUST_RULES
-def chat(lib: str, page: str | None, trust_rules: bool, **given: Any) -> None:
+def chat(lib: str, page: str | None, scope: Scope, trust_rules: bool, **given: Any) -> None:
     """Ask questions in a conversation.
 
     Follow-up questions may refer to earlier questions, answers and opened sections. /help lists the commands. Lines
@@ -81,7 +84,7 @@ def chat(lib: str, page: str | None, trust_rules: bool, **given: Any) -> None:
         sys.stdin.reconfigure(errors="replace")  # input in another encoding
     options = ResolvedOptions.from_options(given)
     options.create_model()  # report an unusable model before opening the library
-    library = open_lib(lib, trust_rules=trust_rules)
+    library = open_lib(lib, trust_rules=trust_rules, scope=scope)
     if sys.stdin.isatty():
         with suppress(ImportError):  # line editing and history
             import readline  # noqa: F401  # it changes `input`

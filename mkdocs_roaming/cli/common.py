@@ -11,9 +11,9 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mkdocs_roaming.library.navigator import Navigator
     from mkdocs_roaming.library.search import Search
     from mkdocs_roaming.library.targets import SiteInfo
-    from mkdocs_roaming.manifest.lookup import SectionRef
+    from mkdocs_roaming.manifest.lookup import Scope, SectionRef
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -155,6 +155,32 @@ def model_options(command: F) -> F:
     return command
 
 
+def scope_options(command: F) -> F:
+    """Add the options for the visible part of a site to a command, which gets them as `scope`."""
+
+    @wraps(command)
+    def with_scope(*args: Any, tags: tuple[str, ...], paths: tuple[str, ...], version: str | None, **given: Any) -> Any:
+        from mkdocs_roaming.manifest.lookup import Scope
+
+        return command(*args, scope=Scope(tags, paths, version), **given)
+
+    options = (
+        click.option("--tag", "tags", multiple=True, help="Only pages with this tag. Repeatable: one of the tags."),
+        click.option(
+            "--path",
+            "paths",
+            multiple=True,
+            metavar="PATTERN",
+            help="Only pages with this path, such as guide/**. Repeatable: one of the paths.",
+        ),
+        click.option("--version", help="Version that the site must have."),
+    )
+    decorated: Any = with_scope
+    for option in reversed(options):
+        decorated = option(decorated)
+    return cast(F, decorated)
+
+
 @dataclass(frozen=True, slots=True)
 class ResolvedOptions:
     """The options of `model_options`, combined with environment and configuration file."""
@@ -197,13 +223,11 @@ class ResolvedOptions:
         return model, replace(budget, rounds=self.rounds or budget.rounds, seconds=self.seconds or budget.seconds)
 
 
-def open_lib(lib: str, *, trust_rules: bool = False) -> Library:
-    """Open the single site that LIB names."""
-    from mkdocs_roaming.library.targets import open_library
+def open_lib(lib: str, *, trust_rules: bool = False, scope: Scope | None = None) -> Library:
+    """Open the single site that LIB names, or the part of it in a scope."""
+    from mkdocs_roaming.library.targets import SiteTarget
 
-    library = open_library(lib)
-    library.trusted = library.trusted or trust_rules
-    return library
+    return SiteTarget(lib, trust_rules=trust_rules, scope=scope).library
 
 
 def find_section(library: Library, address: str) -> SectionRef:

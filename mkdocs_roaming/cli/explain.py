@@ -31,13 +31,14 @@ from mkdocs_roaming.cli.common import (
     open_lib,
     print_json,
     sanitize,
+    scope_options,
     warn,
 )
 from mkdocs_roaming.config import load_settings
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.rules import FiredRule, NearMiss, PhraseMatch, RulesResult, apply_rules, rules_share
 from mkdocs_roaming.library.tools import TOOLS, SearchResults, render
-from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
+from mkdocs_roaming.manifest.lookup import Scope, SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import PageEntry
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
@@ -59,6 +60,7 @@ _WHY = {
 @click.option(
     "--limit", type=click.IntRange(min=1, max=10), default=3, show_default=True, help="Number of search results."
 )
+@scope_options
 @WHOLE_SITE_TOKENS
 @CONFIG
 @TRUST_RULES
@@ -68,6 +70,7 @@ def explain(
     question: str,
     page: str | None,
     limit: int,
+    scope: Scope,
     whole_site_tokens: int | None,
     config: Path | None,
     trust_rules: bool,
@@ -79,7 +82,7 @@ def explain(
     the size of the first prompt.
     """
     options = ResolvedOptions(load_settings(config), whole_site_tokens=whole_site_tokens)
-    navigator = options.navigator(open_lib(lib, trust_rules=trust_rules))
+    navigator = options.navigator(open_lib(lib, trust_rules=trust_rules, scope=scope))
     explanation = explain_question(
         navigator, question, page, hits=limit, budget=options.settings.budget, whole_site_tokens=options.whole_site
     )

@@ -18,12 +18,14 @@ from mkdocs_roaming.cli.common import (
     find_section,
     print_json,
     sanitize,
+    scope_options,
     search_factory,
     site_as_json,
 )
 
 if TYPE_CHECKING:
     from mkdocs_roaming.library.targets import TargetHit
+    from mkdocs_roaming.manifest.lookup import Scope
 
 
 @click.command()
@@ -32,8 +34,9 @@ if TYPE_CHECKING:
 @click.option(
     "--budget", type=click.IntRange(min=200), default=8000, show_default=True, help="Maximum size in estimated tokens."
 )
+@scope_options
 @AS_JSON
-def outline(lib: str, branch: str | None, budget: int, as_json: bool) -> None:
+def outline(lib: str, branch: str | None, budget: int, scope: Scope, as_json: bool) -> None:
     """Print the collapsed outline, or one branch of it.
 
     BRANCH is the id of a nav group, page or section, `<id>+` as shown in the outline, or the path or URL of a page or
@@ -44,7 +47,7 @@ def outline(lib: str, branch: str | None, budget: int, as_json: bool) -> None:
     from mkdocs_roaming.manifest.outline import render_outline
     from mkdocs_roaming.text.tokenizer import estimate_tokens
 
-    resolved = open_target(lib).resolve_branch(branch)
+    resolved = open_target(lib, scope=scope).resolve_branch(branch)
     library = resolved.library
     text = render_outline(library.sections, budget=budget, branch=resolved.address or None)
     if as_json:
@@ -58,8 +61,9 @@ def outline(lib: str, branch: str | None, budget: int, as_json: bool) -> None:
 @LIBRARY
 @click.argument("addresses", nargs=-1, required=True, metavar="SECTION...")
 @click.option("--part", type=click.IntRange(min=1), default=1, help="Number of the part of a long section.")
+@scope_options
 @AS_JSON
-def expand(lib: str, addresses: tuple[str, ...], part: int, as_json: bool) -> None:
+def expand(lib: str, addresses: tuple[str, ...], part: int, scope: Scope, as_json: bool) -> None:
     """Print sections.
 
     SECTION is an id, `<page path>#<anchor>`, `<source>.md#<anchor>`, or a URL on the site. For a store it is a URL, or
@@ -69,7 +73,7 @@ def expand(lib: str, addresses: tuple[str, ...], part: int, as_json: bool) -> No
     from mkdocs_roaming.library.targets import open_target
     from mkdocs_roaming.manifest.expand import expand_section, render_expansion
 
-    resolved = open_target(lib).resolve(addresses)
+    resolved = open_target(lib, scope=scope).resolve(addresses)
     sections = [find_section(one.library, one.address) for one in resolved]
     opened = [
         (one.site, expand_section(one.library.sections, section, one.library.text, part=part))
@@ -92,9 +96,10 @@ def expand(lib: str, addresses: tuple[str, ...], part: int, as_json: bool) -> No
     show_default=True,
     help="Maximum number of results.",
 )
+@scope_options
 @CONFIG
 @AS_JSON
-def search(lib: str, query: str, limit: int, config: Path | None, as_json: bool) -> None:
+def search(lib: str, query: str, limit: int, scope: Scope, config: Path | None, as_json: bool) -> None:
     """Search the sections of a site.
 
     No model is called, except for the embedding of the query if the configuration has [embeddings].
@@ -102,7 +107,7 @@ def search(lib: str, query: str, limit: int, config: Path | None, as_json: bool)
     from mkdocs_roaming.cli.output import print_hits
     from mkdocs_roaming.library.targets import open_target
 
-    hits = open_target(lib, search=search_factory(config)).search(query, limit)
+    hits = open_target(lib, search=search_factory(config), scope=scope).search(query, limit)
     if as_json:
         print_json([_hit_as_json(found) for found in hits])
     elif hits:

@@ -17,7 +17,15 @@ from urllib.parse import urlsplit
 import click
 from click.core import ParameterSource
 
-from mkdocs_roaming.cli.common import CONFIG, LIBRARY, TRUST_RULES, ResolvedOptions, model_options, search_factory
+from mkdocs_roaming.cli.common import (
+    CONFIG,
+    LIBRARY,
+    TRUST_RULES,
+    ResolvedOptions,
+    model_options,
+    scope_options,
+    search_factory,
+)
 from mkdocs_roaming.errors import UsageError
 
 if TYPE_CHECKING:
@@ -25,6 +33,7 @@ if TYPE_CHECKING:
     from mkdocs_roaming.library.library import Library
     from mkdocs_roaming.library.search import Search
     from mkdocs_roaming.library.targets import Store
+    from mkdocs_roaming.manifest.lookup import Scope
     from mkdocs_roaming.serve.app import AppConfig
 
 _OPEN_SITES = 16
@@ -202,8 +211,9 @@ def _log_to_standard_error() -> None:
 
 @click.command()
 @LIBRARY
+@scope_options
 @CONFIG
-def mcp(lib: str, config: Path | None) -> None:
+def mcp(lib: str, scope: Scope, config: Path | None) -> None:
     """Serve a site or a store to an agent over MCP.
 
     The server uses standard input and output. The agent starts it and gets three tools: read_outline,
@@ -215,8 +225,8 @@ def mcp(lib: str, config: Path | None) -> None:
     from mkdocs_roaming.library.targets import open_target
 
     create_search = search_factory(config)
-    store = open_target(lib, search=create_search, open_sites=_OPEN_AGENT_SITES).store
-    serve = partial(_serve_site, lib, create_search) if store is None else partial(_serve_store, store)
+    store = open_target(lib, search=create_search, open_sites=_OPEN_AGENT_SITES, scope=scope).store
+    serve = partial(_serve_site, lib, create_search, scope) if store is None else partial(_serve_store, store)
     # A thread is blocked reading standard input, and Python would wait for it at exit: let Ctrl-C end the process.
     previous = signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
@@ -225,7 +235,7 @@ def mcp(lib: str, config: Path | None) -> None:
         signal.signal(signal.SIGINT, previous)
 
 
-async def _serve_site(lib: str, create_search: Callable[[Library], Search]) -> None:
+async def _serve_site(lib: str, create_search: Callable[[Library], Search], scope: Scope) -> None:
     import anyio
 
     from mkdocs_roaming.errors import LibraryError
@@ -233,9 +243,10 @@ async def _serve_site(lib: str, create_search: Callable[[Library], Search]) -> N
     from mkdocs_roaming.serve.mcp import make_server, serve_stdio
 
     deployments = SiteWatcher(lib, search_factory=create_search)
-    server = make_server(lambda: deployments.now().navigator())
+    server = make_server(lambda: deployments.now().restrict(scope).navigator())
     if not await deployments.check(log_problem=False):
         raise LibraryError(deployments.problem)
+    deployments.now().library.restrict(scope)  # report an empty scope before the agent asks
     async with anyio.create_task_group() as group:
         group.start_soon(deployments.run)
         await serve_stdio(server)

@@ -18,7 +18,7 @@ from mkdocs_roaming.errors import LibraryError, RoamingError
 from mkdocs_roaming.library.index import SiteTexts
 from mkdocs_roaming.library.search import SNIPPET_CHARS, RankedSection, Search, Weights, strip_markdown
 from mkdocs_roaming.manifest.io import VECTORS_PATH
-from mkdocs_roaming.manifest.lookup import SectionRef
+from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.sections import file_digest
 from mkdocs_roaming.text.markdown import truncate_at_word
 from mkdocs_roaming.text.tokenizer import Word
@@ -42,7 +42,7 @@ class HybridSearch(Search):
 
     def __init__(self, library: SiteTexts, queries: QueryEmbedder, *, weights: Weights | None = None) -> None:
         super().__init__(library, weights=weights)
-        self.vectors = VectorIndex(library, queries)
+        self.vectors = VectorIndex(library.whole, queries)
 
     def words_only(self, query: str) -> bool:
         """Return whether a query was searched by words because its vector could not be computed."""
@@ -58,7 +58,8 @@ class HybridSearch(Search):
 
         Only words are used if there is no vector, or if the query names a section: similar ones are not wanted then.
         """
-        nearest = self.vectors.nearest(query) if self._resolve_address(query) is None else None
+        visible = self.library.sections
+        nearest = self.vectors.nearest(query, visible) if self._resolve_address(query) is None else None
         if nearest is None:
             yield from super()._rank_query(query, words)
             return
@@ -139,8 +140,13 @@ class VectorIndex:
         """Return whether the vector of a query is in the cache and can be compared."""
         return not self._problem and self.queries.cached(query) is not None
 
-    def nearest(self, query: str) -> list[NearSection] | None:
-        """Return the sections nearest to a query, nearest first, or None if only words can be used."""
+    def nearest(self, query: str, visible: SectionIndex | None = None) -> list[NearSection] | None:
+        """Return the sections nearest to a query, nearest first, or None if only words can be used.
+
+        Args:
+            query: The query.
+            visible: The sections that may be found; all by default.
+        """
         loaded = self.load()
         vector = self.queries.embed(query) if loaded and query.strip() else None
         if loaded is None or vector is None:
@@ -151,7 +157,7 @@ class VectorIndex:
                 f"{loaded.columns.dimensions}; use the model of the build, or build the site again"
             )
             return None
-        return loaded.nearest(vector)[:_MAX_NEAR]
+        return [near for near in loaded.nearest(vector) if visible is None or visible.get(near.section.id)][:_MAX_NEAR]
 
     def load(self) -> _LoadedVectors | None:
         """Read the vectors unless that was done or has failed a short time ago."""

@@ -232,6 +232,10 @@ class SiteTexts(Protocol):
     sections: SectionIndex
 
     @property
+    def whole(self) -> SiteTexts:
+        """The whole site, if this is the part of it in a scope."""
+
+    @property
     def where(self) -> str:
         """The folder or address, for messages."""
 

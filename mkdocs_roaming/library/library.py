@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
@@ -22,7 +23,7 @@ from mkdocs_roaming.library.search import Search, to_search_result
 from mkdocs_roaming.library.tools import SearchResult
 from mkdocs_roaming.manifest.expand import expand_section
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
-from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
+from mkdocs_roaming.manifest.lookup import Scope, SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import Manifest, PageEntry, SectionEntry
 from mkdocs_roaming.manifest.outline import OUTLINE_BUDGET, render_outline
 from mkdocs_roaming.manifest.sections import file_digest, slice_digest
@@ -36,6 +37,8 @@ _MAX_SINGLE_REQUESTS = 4
 """Up to this number, pages are fetched one by one instead of as llms-full.txt."""
 _PARALLEL_REQUESTS = 6
 _RECHECK_SECONDS = 60.0
+_MAX_SCOPES = 16
+"""Number of restricted libraries that stay in memory with their outlines: clients choose scopes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +114,64 @@ class Library:
         self._search: Search | None = None
         self._memoized: dict[Hashable, object] = {}
         self._update: tuple[float, SectionIndex | None] = (float("-inf"), None)
+        self._restricted: OrderedDict[Scope, Library] = OrderedDict()
+        self._whole: Library | None = None
 
     @property
     def where(self) -> str:
         """The folder or address that the library was opened from."""
         return self._reader.where
+
+    @property
+    def whole(self) -> Library:
+        """The library of the whole site, if this one is restricted to a scope."""
+        return self._whole or self
+
+    def restrict(self, scope: Scope) -> Library:
+        """Return a library of the pages in a scope alone: others are neither listed nor found, opened or cited.
+
+        It shares files, page cache and search index with this library.
+
+        Example:
+            ```python
+            guide = library.restrict(mkdocs_roaming.Scope(paths=("guide/**",)))
+            print(guide.outline())
+            ```
+
+        Args:
+            scope: The visible part of the site.
+
+        Raises:
+            UsageError: No page is in the scope, or the site has another version.
+        """
+        scope = scope.normalize()
+        if not scope:
+            return self
+        with self._lock:
+            if scope in self._restricted:
+                self._restricted.move_to_end(scope)
+                return self._restricted[scope]
+        restricted = self._copy(scope)
+        with self._lock:
+            self._restricted[scope] = restricted
+            while len(self._restricted) > _MAX_SCOPES:
+                self._restricted.popitem(last=False)
+        return restricted
+
+    def _get_search(self) -> Search:
+        if self._whole is not None:
+            return self._whole._get_search().restrict(self)
+        with self._lock:
+            self._search = self._search or Search(self)
+            return self._search
+
+    def _copy(self, scope: Scope) -> Library:
+        restricted = copy(self)
+        restricted.manifest = scope.restrict(self.manifest)
+        restricted.sections = SectionIndex(restricted.manifest)
+        restricted._whole = self.whole
+        restricted._memoized, restricted._restricted = {}, OrderedDict()
+        return restricted
 
     def search(self, query: str, *, limit: int = 10) -> list[SearchResult]:
         """Return the sections that match a query best, best first.
@@ -129,9 +185,7 @@ class Library:
             query: A question, words, or the id or address of a section.
             limit: Maximum number of results.
         """
-        with self._lock:
-            self._search = self._search or Search(self)
-        return [to_search_result(self.sections, hit) for hit in self._search.find(query, limit=limit)]
+        return [to_search_result(self.sections, hit) for hit in self._get_search().find(query, limit=limit)]
 
     def outline(self, branch: str | None = None, *, tokens: int = OUTLINE_BUDGET) -> str:
         """Return the outline of the site, or of one branch of it, within a token budget.

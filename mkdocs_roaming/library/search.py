@@ -6,9 +6,11 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, islice
+from typing import Self
 
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.index import Index, PostingMatches, SiteTexts, asks_about_changes, merge_matches
@@ -94,10 +96,11 @@ class Weights:
 class Search:
     """Search by words; `HybridSearch` adds vectors.
 
-    The index is built on first use. Several threads may use it.
+    The index is built on first use, for the whole site also if the library is restricted to a scope: then the sections
+    found are filtered. Several threads may use it.
 
     Args:
-        library: The site.
+        library: The site, or a part of it.
         weights: The parameters of the ranking.
         excluded_links: Links whose words are not indexed, by their lower-case words and the id of the target section:
             those that a benchmark uses as queries.
@@ -112,7 +115,14 @@ class Search:
         self._language = library.manifest.site.language
         self._lock = threading.Lock()
         self._index: Index | None = None
+        self._indexed: Search | None = None
         self._find_word = lru_cache(_WORD_CACHE_SIZE)(self._find_word_uncached)
+
+    def restrict(self, library: SiteTexts) -> Self:
+        """Return a search of a restricted library of the same site, which shares this search's index."""
+        restricted = copy(self)
+        restricted.library, restricted._indexed = library, self._indexed or self
+        return restricted
 
     def find(self, query: str, *, limit: int = 10) -> list[Hit]:
         """Return the best sections for a query, best first.
@@ -143,6 +153,9 @@ class Search:
     def rank(self, words: Sequence[Word]) -> list[tuple[SectionRef, float]]:
         """Return all sections that contain one of the words, with their scores, best first."""
         scores, sections = self._scores(words), self._get_index().sections
+        if self.library is not self.library.whole:
+            visible = self.library.sections
+            scores = {row: score for row, score in scores.items() if visible.get(sections[row].id)}
         best_first = sorted(sorted(scores), key=scores.__getitem__, reverse=True)  # equal scores in page order
         return [(sections[row], scores[row]) for row in best_first]
 
@@ -194,11 +207,13 @@ class Search:
         return scores
 
     def _get_index(self) -> Index:
+        if self._indexed is not None:
+            return self._indexed._get_index()
         with self._lock:
             if self._index is None:
                 own = self.weights
                 fields = (own.title, own.above, own.nav, own.keywords, own.below, own.links, own.body)
-                self._index = Index(self.library, fields, self._excluded_links)
+                self._index = Index(self.library.whole, fields, self._excluded_links)
             return self._index
 
     def _find_word_uncached(self, word: Word) -> PostingMatches:

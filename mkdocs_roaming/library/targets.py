@@ -15,7 +15,7 @@ from typing import Any, Protocol, cast
 from urllib.parse import urlsplit, urlunsplit
 
 from mkdocs_roaming._http import HttpResponse
-from mkdocs_roaming.errors import LibraryError, ManifestNotFoundError
+from mkdocs_roaming.errors import LibraryError, ManifestNotFoundError, UsageError
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.readers import (
     MAX_MANIFEST_BYTES,
@@ -30,6 +30,7 @@ from mkdocs_roaming.library.readers import (
 from mkdocs_roaming.library.search import Hit, Search
 from mkdocs_roaming.library.tools import Toolset
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
+from mkdocs_roaming.manifest.lookup import Scope
 from mkdocs_roaming.plugins import load_entry_points
 
 SearchFactory = Callable[[Library], Search]
@@ -351,16 +352,17 @@ class SiteTarget:
         search: SearchFactory = Search,
         trust_rules: bool = False,
         opener: Callable[[str], Library] = open_library,
+        scope: Scope | None = None,
     ) -> None:
         self.where = where
-        self._search, self._trust_rules, self._opener = search, trust_rules, opener
+        self._search, self._trust_rules, self._opener, self._scope = search, trust_rules, opener, scope
 
     @cached_property
     def library(self) -> Library:
         """The site's library."""
         library = self._opener(self.where)
         library.trusted = library.trusted or self._trust_rules
-        return library
+        return library.restrict(self._scope) if self._scope else library
 
     def open_site(self) -> Library:
         """Return the library."""
@@ -391,6 +393,7 @@ def open_target(
     trust_rules: bool = False,
     open_sites: int = 5,
     refresh_seconds: float = 60.0,
+    scope: Scope | None = None,
 ) -> LibraryTarget:
     """Return what a LIB argument names.
 
@@ -400,8 +403,10 @@ def open_target(
         trust_rules: Follow the rules of a site that is not the user's own.
         open_sites: Number of sites of a store that stay open.
         refresh_seconds: Time after which a store is read again.
+        scope: The visible part of the site.
 
     Raises:
+        UsageError: A store of many sites has no scope.
         LibraryError: No plugin knows the scheme of the address, or a store cannot be read.
     """
     if not _is_site(where):
@@ -409,8 +414,16 @@ def open_target(
             where, search=search, trust_rules=trust_rules, open_sites=open_sites, refresh_seconds=refresh_seconds
         )
         if target is not None:
-            return target
-    return SiteTarget(where, search=search, trust_rules=trust_rules)
+            return _restrict(target, search, scope) if scope else target
+    return SiteTarget(where, search=search, trust_rules=trust_rules, scope=scope)
+
+
+def _restrict(target: LibraryTarget, search: SearchFactory, scope: Scope) -> LibraryTarget:
+    """Return the part of a single site in a scope."""
+    where = target.where
+    if target.store is not None:
+        raise UsageError(f"{where}: --tag, --path and --version apply to a single site; name one: {where}/SITE")
+    return SiteTarget(where, search=search, opener=lambda _: target.open_site(), scope=scope)
 
 
 def branch_id(library: Library, branch: str) -> str:

@@ -1,14 +1,142 @@
-"""Look up sections by id, alias or address, and their parents, children, neighbours and breadcrumbs."""
+"""Look up sections by id, alias or address, and their relatives; restrict a manifest to the pages of a scope."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from typing import Annotated
 from urllib.parse import unquote
 
+from msgspec import Meta, Struct
+from msgspec.structs import replace
+
+from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry, SectionEntry, path_to_url, url_to_path
 from mkdocs_roaming.manifest.sections import github_slug
-from mkdocs_roaming.text.markdown import to_single_line
+from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word
+
+MAX_SCOPE_ITEMS = 16
+MAX_SCOPE_CHARS = 200
+_MAX_NAMED = 5
+_MAX_COMPARED = 2_000
+
+_ScopeText = Annotated[str, Meta(min_length=1, max_length=MAX_SCOPE_CHARS)]
+
+
+class Scope(Struct, frozen=True, forbid_unknown_fields=True):
+    """The visible part of a site: the pages that match `tags` and `paths`. Without either, all of them.
+
+    Example:
+        ```python
+        guide = mkdocs_roaming.Scope(paths=("guide/**",))
+        answer = mkdocs_roaming.ask("site", "How do I drain the harbour?", scope=guide)
+        ```
+
+    Attributes:
+        tags: Tags in any case; a page needs one of them.
+        paths: Patterns of the path of a page (`guide/pumps/`) or of its source file (`guide/pumps.md`); a page needs
+            one of them. `*` stands for any text within a folder, `**` for any number of folders. A pattern of a folder
+            covers all that is below it.
+        version: The version that the site must have.
+    """
+
+    tags: Annotated[
+        tuple[_ScopeText, ...], Meta(max_length=MAX_SCOPE_ITEMS, description="tags; a page needs one of them")
+    ] = ()
+    paths: Annotated[
+        tuple[_ScopeText, ...],
+        Meta(max_length=MAX_SCOPE_ITEMS, description="patterns such as `guide/**`; a page's path needs one of them"),
+    ] = ()
+    version: Annotated[_ScopeText | None, Meta(description="the version that the site must have")] = None
+
+    def __bool__(self) -> bool:
+        """Return whether anything is required."""
+        return bool(self.tags or self.paths or self.version)
+
+    def normalize(self) -> Scope:
+        """Return an equivalent scope that is equal for the same tags and paths in another order."""
+        tags, paths = {tag.casefold() for tag in self.tags}, {path.strip("/") for path in self.paths}
+        return Scope(tuple(sorted(tags)), tuple(sorted(paths)), self.version)
+
+    def restrict(self, manifest: Manifest) -> Manifest:
+        """Return a manifest of the visible pages alone. Its digest is that of the site.
+
+        Raises:
+            UsageError: No page is visible, or the site has another version; the message names what there is.
+        """
+        self._check_version(manifest)
+        pages = tuple(page for page in manifest.pages if self._has_tag(page) and self._has_path(page))
+        if not pages:
+            raise UsageError(self._explain_empty(manifest))
+        nav = tuple(_filter_nav(manifest.nav, {page.path for page in pages}))
+        return replace(manifest, pages=pages, nav=nav)
+
+    def _has_tag(self, page: PageEntry) -> bool:
+        return not self.tags or not {tag.casefold() for tag in self.tags}.isdisjoint(map(str.casefold, page.tags))
+
+    def _has_path(self, page: PageEntry) -> bool:
+        names = (page.path, page.source or page.path)
+        return not self.paths or any(_matches_path(pattern, name) for pattern in self.paths for name in names)
+
+    def _check_version(self, manifest: Manifest) -> None:
+        site = manifest.site
+        if self.version in (None, site.version):
+            return
+        found = next((other.manifest for other in site.alternates if other.version == self.version), None)
+        others = [other.version for other in site.alternates if other.version]
+        hint = f"open {found}" if found else _list_names("other versions", self.version or "", others)
+        own = f"version {site.version}" if site.version else "not versioned"
+        raise UsageError(f"the site is {own}, not version {self.version}" + (f"; {hint}" if hint else ""))
+
+    def _explain_empty(self, manifest: Manifest) -> str:
+        """Return which part of the scope matches no page, with the nearest that do."""
+        tags = dict.fromkeys(tag for page in manifest.pages for tag in page.tags)
+        folders = [page.path.split("/")[0] + "/" for page in manifest.pages if "/" in page.path]
+        paths = dict.fromkeys([*folders, *(page.path for page in manifest.pages if page.path)])
+        if not any(map(self._has_tag, manifest.pages)):
+            message, hint = f"no page has the tag {', '.join(self.tags)}", _list_names("tags", self.tags[0], tags)
+        elif not any(map(self._has_path, manifest.pages)):
+            message = f"no page matches the path {', '.join(self.paths)}"
+            hint = _list_names("paths", self.paths[0].rstrip("*/") + "/", paths)
+        else:
+            both = f"the tag {', '.join(self.tags)} and the path {', '.join(self.paths)}"
+            return f"no page has both {both}"
+        return f"{message}; {hint or 'pages of this site have none'}"
+
+
+def _matches_path(pattern: str, path: str) -> bool:
+    """Return whether a pattern matches a path or a folder above it; the time is linear in the length of both."""
+    names = path.strip("/").split("/")
+    ends = {0}  # the numbers of names that the pattern may have matched so far
+    for part in pattern.strip("/").split("/"):
+        if part == "**":
+            ends = set(range(min(ends, default=len(names) + 1), len(names) + 1))
+        else:
+            ends = {end + 1 for end in ends if end < len(names) and fnmatchcase(names[end], part)}
+    return bool(ends)
+
+
+def _list_names(label: str, wanted: str, names: Iterable[str]) -> str:
+    """Return the names that are most similar to a wanted one, otherwise the first names; empty without names."""
+    by_key = {name.casefold(): name for name in names}
+    near = get_close_matches(wanted.casefold(), list(by_key)[:_MAX_COMPARED], _MAX_NAMED, 0.5)
+    shown = [truncate_at_word(by_key[key], 60) for key in (near or list(by_key)[:_MAX_NAMED])]
+    return f"{'nearest ' if near else ''}{label}: {', '.join(shown)}" if shown else ""
+
+
+def _filter_nav(entries: Iterable[NavEntry], paths: set[str]) -> Iterator[NavEntry]:
+    """Yield the entries of pages with these paths and the groups of such pages.
+
+    Entries below a page that is not visible move up to its level.
+    """
+    for entry in entries:
+        children = tuple(_filter_nav(entry.children, paths))
+        if entry.page in paths or (children and entry.page is None):
+            yield replace(entry, children=children)
+        else:
+            yield from children
 
 
 @dataclass(frozen=True, slots=True)

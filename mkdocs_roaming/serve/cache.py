@@ -20,11 +20,13 @@ from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.events import Event, Finished, SectionsFound
 from mkdocs_roaming.answer.models.base import NO_USAGE
 from mkdocs_roaming.library.tools import TOOLS
+from mkdocs_roaming.manifest.lookup import Scope
 from mkdocs_roaming.manifest.models import Manifest
 
 MAX_CACHED_ANSWERS = 1_000
 CACHEABLE_STATES = frozenset({"answered", "partial", "not_found"})
 """States of answers that are cached. The others may turn out better on the next attempt."""
+_WHOLE_SITE = Scope()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,7 @@ class CacheKey:
     language: str
     model: str
     config_digest: str
+    scope: Scope = _WHOLE_SITE
 
 
 class SharedAnswer:

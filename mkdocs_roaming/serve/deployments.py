@@ -11,7 +11,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -19,7 +19,7 @@ import anyio
 
 from mkdocs_roaming._http import FETCH_TIMEOUT, HttpClient
 from mkdocs_roaming.answer.budget import run_in_thread
-from mkdocs_roaming.errors import LibraryError, RoamingError
+from mkdocs_roaming.errors import LibraryError, RoamingError, UsageError
 from mkdocs_roaming.library.hybrid import HybridSearch
 from mkdocs_roaming.library.library import PAGE_CACHE_BYTES, Library
 from mkdocs_roaming.library.navigator import Navigator
@@ -27,7 +27,7 @@ from mkdocs_roaming.library.readers import MAX_MANIFEST_BYTES, read_file
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import SearchFactory, open_library
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
-from mkdocs_roaming.manifest.lookup import SectionRef
+from mkdocs_roaming.manifest.lookup import Scope, SectionRef
 from mkdocs_roaming.serve.log import strip_passwords
 from mkdocs_roaming.serve.requests import ProblemError
 
@@ -57,6 +57,14 @@ class Deployment:
     def digest(self) -> str:
         """The digest of the site."""
         return self.library.manifest.digest
+
+    def restrict(self, scope: Scope) -> Deployment:
+        """Return the part of the deployment in a scope. Raise ProblemError if no page is in it."""
+        try:
+            library = self.library.restrict(scope)
+        except UsageError as error:
+            raise ProblemError(422, "bad_scope", f"`scope`: {error}.") from None
+        return self if library is self.library else replace(self, library=library, search=self.search.restrict(library))
 
     def navigator(self, format_error: Callable[[LibraryError], str] = str) -> Navigator:
         """Return a navigator for one conversation; `format_error` makes the message for an unreadable section."""

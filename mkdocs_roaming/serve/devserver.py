@@ -52,6 +52,7 @@ from mkdocs_roaming.serve.requests import (
     format_origin,
     parse_host,
     parse_question,
+    parse_scope,
     validate_language,
 )
 from mkdocs_roaming.serve.schemas import EVENTS, JSON, MARKDOWN, encode_json
@@ -135,8 +136,9 @@ class DevServerEndpoint:
             return _respond_with_problem(problem, ("Allow", method))
         if method == "POST":
             return self._ask(environ, body)
-        query = dict(parse_qsl(environ.get("QUERY_STRING", ""), keep_blank_values=True))
-        deployment = self._portal.call(self._update, query.get("lang", ""))
+        values = parse_qsl(environ.get("QUERY_STRING", ""), keep_blank_values=True)
+        query = dict(values)
+        deployment = self._portal.call(self._update, query.get("lang", "")).restrict(parse_scope(values))
         if operation == _HEALTH:
             payload = build_health(self._site, self._service.config.model.name)
         elif operation == _OUTLINE:

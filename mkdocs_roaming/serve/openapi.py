@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, get_type_hints
 
 import msgspec
 from msgspec import Meta
 
 from mkdocs_roaming._version import __version__
 from mkdocs_roaming.library.tools import MAX_HITS
+from mkdocs_roaming.manifest.lookup import Scope
 from mkdocs_roaming.serve import schemas
 from mkdocs_roaming.serve.content import DEFAULT_HITS, MAX_PARTS
 from mkdocs_roaming.serve.schemas import EVENTS, JSON, MARKDOWN, PROBLEM
@@ -58,7 +59,13 @@ def _text(description: str) -> Any:
     return Annotated[str, Meta(description=description)]
 
 
+_SCOPE_TYPES = get_type_hints(Scope, include_extras=True)
 LANGUAGE = Parameter("lang", schemas.Language)
+SCOPE = (
+    Parameter("tag", _SCOPE_TYPES["tags"]),
+    Parameter("path", _SCOPE_TYPES["paths"]),
+    Parameter("version", _SCOPE_TYPES["version"]),
+)
 _REQUEST_ERRORS = (400, 403, 421, 429)  # of the middleware
 _FILE_ERRORS = (400, 404, 421)
 _SCRIPT = {"text/javascript": str}
@@ -87,6 +94,7 @@ OPERATIONS = (
             Parameter("q", schemas.QuestionText, required=True),
             Parameter("page", schemas.Page),
             LANGUAGE,
+            *SCOPE,
         ),
     ),
     Operation(
@@ -99,6 +107,7 @@ OPERATIONS = (
         (
             Parameter("id", _text("The id of a group, page or section, or `<id>+` (default: the whole outline).")),
             LANGUAGE,
+            *SCOPE,
         ),
     ),
     Operation(
@@ -112,6 +121,7 @@ OPERATIONS = (
             Parameter("id", _text("The section's id, or a former one."), required=True),
             Parameter("part", count_up_to(MAX_PARTS, "The part of a long section (default: 1).")),
             LANGUAGE,
+            *SCOPE,
         ),
     ),
     Operation(
@@ -125,6 +135,7 @@ OPERATIONS = (
             Parameter("q", schemas.Query, required=True),
             Parameter("limit", count_up_to(MAX_HITS, f"Maximum number of results (default: {DEFAULT_HITS}).")),
             LANGUAGE,
+            *SCOPE,
         ),
     ),
     Operation(

@@ -22,7 +22,7 @@ import msgspec
 
 from mkdocs_roaming._types import prepare
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
+from mkdocs_roaming.manifest.lookup import Scope, SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import canonicalize_path
 from mkdocs_roaming.serve import schemas
 
@@ -180,20 +180,24 @@ def format_origin(scheme: str, name: str, port: str) -> str:
 
 # Questions
 
+_WHOLE_SITE = Scope()
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question with the client's page, the reader's language, and signed turns, the oldest first."""
+    """A question with the client's page, the reader's language, signed turns (the oldest first), and the scope."""
 
     text: str
     page: str = ""
     language: str = ""
     turns: tuple[str, ...] = ()
+    scope: Scope = _WHOLE_SITE
 
 
 class _AskBody(msgspec.Struct):
     question: str | None = None
     page: schemas.Page | None = None
+    scope: Scope = _WHOLE_SITE
     lang: str | None = None
     turns: schemas.Turns | None = None
     messages: list[dict[str, Any]] | None = None
@@ -212,7 +216,22 @@ def parse_question(body: bytes) -> Question:
         turns = signed if turns is None else turns
     if text is None:
         raise ProblemError(422, "no_question", "`question` is missing.")
-    return Question(validate_question(text), validate_page(data.page), validate_language(data.lang), tuple(turns or ()))
+    page, language = validate_page(data.page), validate_language(data.lang)
+    return Question(validate_question(text), page, language, tuple(turns or ()), data.scope.normalize())
+
+
+def parse_scope(query: Iterable[tuple[str, str]]) -> Scope:
+    """Return the scope of a query string, with the parameters `tag`, `path` and `version`.
+
+    Raises:
+        ProblemError: Too many or too long values.
+    """
+    values = {name: [value for key, value in query if key == name] for name in ("tag", "path", "version")}
+    given = {"tags": values["tag"], "paths": values["path"], "version": next(iter(values["version"]), None)}
+    try:
+        return msgspec.convert(given, prepare(Scope)).normalize()
+    except msgspec.ValidationError as error:
+        raise ProblemError(422, "bad_scope", f"{error}.") from None
 
 
 def validate_question(text: str) -> str:

@@ -50,6 +50,7 @@ from mkdocs_roaming.serve.requests import (
     get_client,
     parse_feedback,
     parse_question,
+    parse_scope,
     validate_language,
     validate_page,
     validate_question,
@@ -83,7 +84,11 @@ class Routes:
 
     async def ask(self, request: Request) -> AnswerStream | AnswerDocument:
         """Answer a question with the configured model."""
-        answer = self._service.open(parse_question(await _read_json(request)))
+        question = parse_question(await _read_json(request))
+        if question.scope:  # restricting a large site takes longer than the event loop may wait
+            site, scope = self._service.site.now(question.language), question.scope
+            await self._queue.run(get_client(request.scope), lambda: site.restrict(scope), is_local=True)
+        answer = self._service.open(question)
         media_type = choose_media_type(request.headers.get("accept", ""), (EVENTS, JSON))
         reservation = await self._reserve(request, answer)
         if media_type == EVENTS:
@@ -94,7 +99,8 @@ class Routes:
         """Answer a question without a provider's model, as Markdown. A mere link must not cost money."""
         query = request.query_params
         text, page = validate_question(query.get("q", "")), validate_page(query.get("page"))
-        answer = self._service.open(Question(text, page, validate_language(query.get("lang"))), offline=True)
+        language, scope = validate_language(query.get("lang")), parse_scope(query.multi_items())
+        answer = self._service.open(Question(text, page, language, scope=scope), offline=True)
         return AnswerDocument(answer, await self._reserve(request, answer), MARKDOWN)
 
     async def _reserve(self, request: Request, answer: AnswerRequest) -> Reservation | None:
@@ -108,31 +114,31 @@ class Routes:
 
     async def read_outline(self, request: Request) -> Response:
         """Return the outline or a branch of it."""
-        deployment, id_ = self._deployment(request), request.query_params.get("id")
-        return respond_negotiated(
-            request, await self._build(request, deployment, lambda: build_outline(deployment, id_))
-        )
+        id_ = request.query_params.get("id")
+        return respond_negotiated(request, await self._build(request, lambda site: build_outline(site, id_)))
 
     async def read_section(self, request: Request) -> Response:
         """Return a section with its text."""
-        deployment, id_, part = self._deployment(request), request.path_params["id"], request.query_params.get("part")
-        if deployment.in_memory:
-            return respond_negotiated(request, build_section(deployment, id_, part))
-        payload = await self._build(request, deployment, lambda: build_section(deployment, id_, part))
+        id_, part = request.path_params["id"], request.query_params.get("part")
+        payload = await self._build(request, lambda site: build_section(site, id_, part), is_fast=True)
         return respond_negotiated(request, payload)
 
     async def search_sections(self, request: Request) -> Response:
         """Return search results."""
-        deployment, query = self._deployment(request), request.query_params
-        text, limit = query.get("q", ""), query.get("limit")
-        payload = await self._build(request, deployment, lambda: build_hits(deployment, text, limit))
+        text, limit = request.query_params.get("q", ""), request.query_params.get("limit")
+        payload = await self._build(request, lambda site: build_hits(site, text, limit))
         return respond_with_etag(request, encode_json(payload.data), JSON)
 
-    async def _build(self, request: Request, deployment: Deployment, build: Callable[[], Payload]) -> Payload:
-        return await self._queue.run(get_client(request.scope), build, is_local=deployment.library.is_local)
-
-    def _deployment(self, request: Request) -> Deployment:
-        return self._service.site.now(validate_language(request.query_params.get("lang")))
+    async def _build(
+        self, request: Request, build: Callable[[Deployment], Payload], *, is_fast: bool = False
+    ) -> Payload:
+        """Build a response from the site in the reader's language, within the scope of the query string."""
+        query = request.query_params
+        site, scope = self._service.site.now(validate_language(query.get("lang"))), parse_scope(query.multi_items())
+        if is_fast and site.in_memory and not scope:
+            return build(site)
+        is_local = site.library.is_local
+        return await self._queue.run(get_client(request.scope), lambda: build(site.restrict(scope)), is_local=is_local)
 
     # Other operations
 

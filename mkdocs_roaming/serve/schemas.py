@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 from msgspec import Meta, Struct
 
 from mkdocs_roaming.answer.events import AnswerState
+from mkdocs_roaming.manifest.lookup import Scope
 
 JSON, MARKDOWN, EVENTS = "application/json", "text/markdown", "text/event-stream"
 PROBLEM = "application/problem+json"
@@ -47,6 +48,7 @@ class Question(TypedDict):
 
     question: QuestionText
     page: NotRequired[Page]
+    scope: NotRequired[Scope]
     lang: NotRequired[Language]
     turns: NotRequired[Turns]
 
@@ -67,6 +69,7 @@ class Chat(TypedDict):
 
     messages: list[ChatMessage]
     page: NotRequired[Page]
+    scope: NotRequired[Scope]
     lang: NotRequired[Language]
     turns: NotRequired[Turns]
 

@@ -101,10 +101,10 @@ class AnswerService:
         """Open a request. The caller must close it, even if it reads nothing: other clients may wait for the answer.
 
         Raises:
-            ProblemError: The site cannot be read yet.
+            ProblemError: The site cannot be read yet, or no page is in the scope.
         """
         config = self.offline_config if offline else self.config
-        return AnswerRequest(self, question, config, self.site.now(question.language))
+        return AnswerRequest(self, question, config, self.site.now(question.language).restrict(question.scope))
 
 
 class AnswerRequest:
@@ -199,7 +199,10 @@ class AnswerRequest:
         parts = (library.manifest, config.budget, config.small_site_tokens)
         digest = library.memoize(("config digest", *parts[1:]), lambda: hash_config(*parts))
         text = " ".join(self.question.text.split())
-        return CacheKey(self.deployment.digest, text, self._page_id, self.question.language, config.model.name, digest)
+        question, model = self.question, config.model.name
+        return CacheKey(
+            self.deployment.digest, text, self._page_id, question.language, model, digest, question.scope.normalize()
+        )
 
     def _join_or_start(self) -> SharedAnswer:
         """Join an equal answer, or start one. Nothing is awaited, so of simultaneous requests only the first starts."""

@@ -26,7 +26,7 @@ UNDOCUMENTED = [  # a union, a text, and the subclasses of RoamingError
     for name in mkdocs_roaming.__all__
     if name in ("Event", "__version__") or (name.endswith("Error") and name != "RoamingError")
 ]
-METHODS = ["Library.search", "Library.outline", "Library.expand"]
+METHODS = ["Library.restrict", "Library.search", "Library.outline", "Library.expand"]
 PRELUDE = 'import mkdocs_roaming\n\nlibrary = mkdocs_roaming.open_library("site")\n'
 
 
@@ -161,6 +161,15 @@ def test_ask_opens_folder_and_cites_section(site: Path) -> None:
     answer = mkdocs_roaming.ask(str(site), "How many pumps has the harbour?", model="offline")
     assert answer.state == "answered"
     assert [source.url for source in answer.citations] == ["https://docs.example/"]
+
+
+def test_ask_in_scope_cites_only_pages_in_scope(site: Path) -> None:
+    question = "How many pumps has the harbour?"
+    for path, found in (("/", True), ("drain", False)):
+        answer = mkdocs_roaming.ask(site, question, model="offline", scope=mkdocs_roaming.Scope(paths=(path,)))
+        assert ("https://docs.example/" in [source.url for source in answer.citations]) == found
+    with pytest.raises(mkdocs_roaming.UsageError, match="no page matches the path nowhere"):
+        mkdocs_roaming.ask(str(site), question, model="offline", scope=mkdocs_roaming.Scope(paths=("nowhere",)))
 
 
 def test_stream_yields_events_until_finished(site: Path) -> None:

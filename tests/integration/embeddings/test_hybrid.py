@@ -16,10 +16,12 @@ from embeddings_api import SYNONYMS, EmbeddingsApi, ToyEmbedder
 from mkdocs_roaming.embeddings.client import EmbeddingsClient, QueryEmbedder
 from mkdocs_roaming.embeddings.store import EmbeddingsOptions, QuantizedVector, encode_vectors
 from mkdocs_roaming.library.hybrid import HybridSearch, fuse_scores
+from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.tools import SearchResults
+from mkdocs_roaming.manifest.lookup import Scope
 
 Serve = Callable[..., EmbeddingsApi]
 
@@ -99,6 +101,20 @@ def test_equal_scores_keep_site_order(build: Any, configured: EmbeddingsOptions,
     searched = SearchedSite(build.site, api.url)
     found = [hit.section.page.path for hit in searched.search.find("car")]
     assert found == [f"p{at}/" for at in range(6)]
+
+
+def test_restricted_search_finds_only_sections_in_scope(site: Path, api: EmbeddingsApi) -> None:
+    searched = SearchedSite(site, api.url)
+    library = searched.words.library
+    assert isinstance(library, Library)
+    everything = searched.search.find("car")
+    other = everything[0].section.page.path
+    money = library.restrict(Scope(paths=("money",)))
+    for search in (searched.search.restrict(money), HybridSearch(money, searched.queries)):
+        found = search.find("car", limit=99)
+        assert {hit.section.page.path for hit in found} <= {"money/"}
+        assert other == "money/" or len(found) < len(everything)
+    assert searched.search.restrict(money).vectors is searched.search.vectors
 
 
 def test_query_that_names_a_section_requests_no_vector(site: Path, api: EmbeddingsApi) -> None:

@@ -1,0 +1,105 @@
+"""The options `--tag`, `--path` and `--version`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner, Result
+
+from mkdocs_roaming.cli import main
+from mkdocs_roaming.manifest.models import Alternate, Site
+
+if TYPE_CHECKING:
+    from conftest import MadeSite
+
+PAGES = (
+    ("guide/pumps/", "# Pumps\n\n## Pressure\n\nA bilge pump works at 4.7 bar.\n"),
+    ("guide/lamps/", "# Lamps\n\n## Colours\n\nA red lamp means port side.\n"),
+    ("old/pumps/", "# Old pumps\n\n## Old pressure\n\nA bilge pump worked at 2.9 bar.\n"),
+)
+
+
+@pytest.fixture
+def site(make_site: Callable[..., MadeSite], tmp_path: Path) -> Path:
+    others = (Alternate("https://boat.example/1/roaming/manifest.json", version="1"),)
+    about = Site("Boat", "https://docs.example/p/", version="2", alternates=others)
+    return make_site(PAGES, site=about, tags={"old/pumps/": ("archive",)}).publish(tmp_path / "site")
+
+
+def roaming(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+GUIDE = ("--path", "guide/**")
+
+
+def test_commands_show_only_pages_in_scope(site: Path) -> None:
+    outline = roaming("outline", site, *GUIDE).stdout
+    assert ("Pressure" in outline, "Old" in outline) == (True, False)
+    assert "Old" not in roaming("search", site, "old bilge pump", *GUIDE).stdout
+    assert "4.7 bar" in roaming("ask", site, "At which pressure does a bilge pump work?", *GUIDE).stdout
+    assert "2.9 bar" in roaming("ask", site, "At which pressure does a bilge pump work?", "--tag", "Archive").stdout
+    assert roaming("expand", site, "guide/pumps/", *GUIDE).exit_code == 0
+    result = roaming("expand", site, "old/pumps/", *GUIDE)
+    assert (result.exit_code, "no section 'old/pumps/'" in result.stderr) == (1, True)
+    explained = json.loads(roaming("explain", site, "old pump", "--tag", "archive", "--version", "2", "--json").stdout)
+    assert explained["outline"]["sections"] == 2
+
+
+def test_chat_opens_only_sections_in_scope(site: Path) -> None:
+    lines = "/open guide/pumps/\n/open old/pumps/\n"
+    result = CliRunner().invoke(main, ["chat", str(site), *GUIDE], input=lines)
+    assert "4.7 bar" in result.output
+    assert "no section 'old/pumps/'" in result.output
+    assert "2.9 bar" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--path", "gide"), "no page matches the path gide; nearest paths: guide/"),
+        (("--tag", "archiv"), "no page has the tag archiv; nearest tags: archive"),
+        (("--version", "1"), "version 2, not version 1; open https://boat.example/1/roaming/manifest.json"),
+    ],
+)
+@pytest.mark.parametrize("command", [["outline"], ["search", "x"], ["ask", "x"], ["explain", "x"], ["chat"]])
+def test_scope_without_pages_is_an_error(
+    site: Path, command: list[str], options: tuple[str, str], message: str
+) -> None:
+    result = roaming(command[0], site, *command[1:], *options)
+    assert result.exit_code == 1
+    assert message in result.stderr
+
+
+def test_mcp_reports_scope_without_pages(site: Path) -> None:
+    command = [sys.executable, "-m", "mkdocs_roaming", "mcp", str(site), "--path", "gide"]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith("roaming: no page matches the path gide; nearest paths: guide/")
+
+
+def test_mcp_serves_pages_in_scope(site: Path) -> None:
+    call = {"name": "search_sections", "arguments": {"query": "bilge pump bar"}}
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    messages = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call},
+    ]
+    command = [sys.executable, "-m", "mkdocs_roaming", "mcp", str(site), *GUIDE]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.writelines(json.dumps(message) + "\n" for message in messages)
+        process.stdin.flush()
+        replies = [json.loads(process.stdout.readline()) for _ in range(2)]
+        process.stdin.close()
+    text = replies[-1]["result"]["content"][0]["text"]
+    assert "Pressure" in text
+    assert "Old" not in text

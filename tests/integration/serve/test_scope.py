@@ -1,0 +1,103 @@
+"""Scopes of questions and reading requests over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mkdocs_roaming.answer.models.base import Text, ToolCall
+from mkdocs_roaming.answer.models.scripted import ScriptedModel
+from mkdocs_roaming.library.targets import open_library
+
+Start = Callable[..., Any]
+PORT = "Which port is the default?"
+TROUBLE = {"paths": ["trouble/**"]}
+
+
+@pytest.fixture
+def ids(folder: Path) -> dict[str, str]:
+    return {section.section.title: section.id for section in open_library(folder).sections}
+
+
+def test_answer_sees_and_cites_only_sections_in_scope(start: Start, folder: Path, ids: dict[str, str]) -> None:
+    server, trouble = ids["Server"], ids["Troubleshooting"]
+    calls = [ToolCall("a", "expand_sections", {"ids": [server, trouble]})]
+    model = ScriptedModel([calls, [Text(f"Port 8642 [^{server}].\n\nSee there [^{trouble}].")]])
+    answer = start(folder, model).http.post(
+        "/v1/ask", json={"question": PORT, "scope": TROUBLE}, headers={"Accept": "application/json"}
+    )
+    assert [source["id"] for source in answer.json()["sources"]] == [trouble]
+    assert "8642" not in str(model.requests[0])
+    assert server not in model.requests[0].outline
+    assert server not in {section["id"] for section in answer.json()["trail"]}
+
+
+def test_cache_distinguishes_scopes(start: Start, folder: Path) -> None:
+    endpoint = start(folder)
+    assert not endpoint.status(PORT)["cached"]
+    assert not endpoint.status(PORT, scope=TROUBLE)["cached"]
+    assert endpoint.status(PORT, scope={"paths": ["/trouble/**"], "tags": []})["cached"]
+    assert endpoint.status(PORT, scope={})["cached"]
+
+
+def test_follow_up_reopens_only_sections_in_scope(start: Start, folder: Path, ids: dict[str, str]) -> None:
+    opens = [ToolCall("a", "expand_sections", {"ids": [ids["Server"], ids["Troubleshooting"]]})]
+    text = [Text(f"Port 8642 [^{ids['Server']}].")]
+    model = ScriptedModel([opens, text, text])
+    endpoint = start(folder, model)
+    turn = next(part for part in endpoint.ask(PORT) if part["type"] == "finish")["messageMetadata"]["turn"]
+    endpoint.ask("And then?", turns=[turn], scope=TROUBLE)
+    reopened = model.requests[2].turns
+    assert ids["Server"] not in str(reopened)
+    assert ids["Troubleshooting"] in str(reopened)
+
+
+@pytest.mark.parametrize(
+    "scope",
+    [
+        "trouble",
+        {"paths": "trouble"},
+        {"paths": ["x" * 201]},
+        {"paths": [""]},
+        {"tags": ["x"] * 17},
+        {"version": 2},
+        {"pages": ["trouble"]},
+        {"paths": ["nowhere"]},
+        {"tags": ["nowhere"]},
+        {"version": "9"},
+    ],
+)
+def test_invalid_or_empty_scope_is_refused(start: Start, folder: Path, scope: Any) -> None:
+    response = start(folder).http.post("/v1/ask", json={"question": PORT, "scope": scope})
+    assert (response.status_code, response.json()["code"]) == (422, "bad_scope")
+    assert str(folder) not in response.text
+
+
+def test_scope_without_pages_names_existing_paths(start: Start, folder: Path) -> None:
+    detail = start(folder).http.get("/v1/search", params={"q": "port", "path": "troubel"}).json()["detail"]
+    assert detail == "`scope`: no page matches the path troubel; nearest paths: trouble/."
+
+
+def test_reading_operations_accept_scope(start: Start, folder: Path, ids: dict[str, str]) -> None:
+    http = start(folder).http
+    scope = [("path", "trouble/**"), ("path", "install")]
+    outline = http.get("/v1/outline", params=scope).json()["outline"]
+    assert (ids["Troubleshooting"] in outline, ids["Settings"] in outline) == (True, False)
+    hits = http.get("/v1/search", params=[("q", "port settings server"), *scope]).json()["hits"]
+    assert not {hit["id"] for hit in hits} & {ids["Settings"], ids["Server"]}
+    assert http.get(f"/v1/sections/{ids['Server']}").status_code == 200
+    assert http.get(f"/v1/sections/{ids['Server']}", params=scope).status_code == 404
+    section = http.get(f"/v1/sections/{ids['Troubleshooting']}", params=scope).json()
+    assert section["before"]["id"] == ids["Install"]
+    assert "8642" not in http.get("/ask", params=[("q", PORT), *scope]).text
+
+
+def test_openapi_describes_scope(start: Start, folder: Path) -> None:
+    description = start(folder).http.get("/openapi.json").json()
+    schema = description["components"]["schemas"]["Scope"]["properties"]["paths"]
+    assert (schema["maxItems"], schema["items"]["maxLength"]) == (16, 200)
+    names = [one["name"] for one in description["paths"]["/v1/search"]["get"]["parameters"]]
+    assert names[-3:] == ["tag", "path", "version"]

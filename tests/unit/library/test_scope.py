@@ -1,0 +1,235 @@
+"""Libraries restricted to a scope: nothing outside of it is listed, found, opened or named."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from mkdocs_roaming import Scope
+from mkdocs_roaming.answer.loop import read_small_site
+from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.navigator import Navigator
+from mkdocs_roaming.library.rules import apply_rules
+from mkdocs_roaming.library.search import Search
+from mkdocs_roaming.library.tools import ExpandResult, SearchResults, ToolError, render
+from mkdocs_roaming.manifest.models import Alternate, NavItem, RuleCondition, RuleEntry, Site
+
+PAGES = [
+    ("", "# Home\n\nStart here, with the [pumps](https://docs.example/p/guide/pumps/).\n"),
+    ("guide/", "# Guide\n\nAll of it.\n"),
+    ("guide/pumps/", "# Pumps\n\nWater moves.\n\n## Bilge pump\n\nSits below.\n\n### Valve\n\nTurn it.\n"),
+    ("guide/tides/", "# Tides\n\nWater comes and goes.\n\n## Ebb\n\nWater falls.\n\n## Flood\n\nWater rises.\n"),
+    ("changes/", "# Changes\n\nBy release.\n\n## 1.2.3\n\nThe `drain_window` of water.\n"),
+]
+NAV = [
+    NavItem("Home", path=""),
+    NavItem("Guide", path="guide/", children=(NavItem("Pumps", path="guide/pumps/"),)),
+    NavItem("More", children=(NavItem("Tides", path="guide/tides/"), NavItem("Changes", path="changes/"))),
+]
+TAGS = {"changes/": ("News", "other"), "guide/pumps/": ("hardware",)}
+
+
+@pytest.fixture
+def library(make_site: Callable) -> Library:
+    return make_site(PAGES, NAV, tags=TAGS).library()
+
+
+def paths(library: Library) -> list[str]:
+    return [page.path for page in library.manifest.pages]
+
+
+# Selection
+
+
+@pytest.mark.parametrize(
+    ("pattern", "selected"),
+    [
+        ("guide/**", ["guide/", "guide/pumps/", "guide/tides/"]),
+        ("guide", ["guide/", "guide/pumps/", "guide/tides/"]),
+        ("/guide/", ["guide/", "guide/pumps/", "guide/tides/"]),
+        ("guide/*", ["guide/pumps/", "guide/tides/"]),
+        ("guide/p*", ["guide/pumps/"]),
+        ("**/tides", ["guide/tides/"]),
+        ("**/tides.md", ["guide/tides/"]),
+        ("guide/pumps.md", ["guide/pumps/"]),
+        ("*/pumps", ["guide/pumps/"]),
+        ("chang?s", ["changes/"]),
+        ("/", [""]),
+        ("index.md", [""]),
+        ("**", ["", "guide/", "guide/pumps/", "guide/tides/", "changes/"]),
+    ],
+)
+def test_restrict_selects_pages_by_pattern(library: Library, pattern: str, selected: list[str]) -> None:
+    assert paths(library.restrict(Scope(paths=(pattern,)))) == selected
+
+
+def test_restrict_selects_pages_with_one_of_the_tags_in_any_case(library: Library) -> None:
+    assert paths(library.restrict(Scope(tags=("NEWS",)))) == ["changes/"]
+    assert paths(library.restrict(Scope(tags=("news", "Hardware")))) == ["guide/pumps/", "changes/"]
+
+
+def test_restrict_requires_tag_and_path(library: Library) -> None:
+    assert paths(library.restrict(Scope(("hardware", "news"), ("guide",)))) == ["guide/pumps/"]
+    with pytest.raises(UsageError, match="no page has both the tag news and the path guide"):
+        library.restrict(Scope(("news",), ("guide",)))
+
+
+@pytest.mark.parametrize(
+    ("scope", "message"),
+    [
+        (Scope(paths=("guid/**",)), r"no page matches the path guid/\*\*; nearest paths: guide/"),
+        (Scope(tags=("hardwear",)), "no page has the tag hardwear; nearest tags: hardware"),
+        (Scope(tags=("zzz",)), "no page has the tag zzz; tags: hardware, News, other"),
+    ],
+)
+def test_restrict_without_page_names_existing_tags_and_paths(library: Library, scope: Scope, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        library.restrict(scope)
+
+
+def test_restrict_to_tag_of_site_without_tags_says_so(make_site: Callable) -> None:
+    with pytest.raises(UsageError, match="no page has the tag a; pages of this site have none"):
+        make_site([("a/", "# A\n")]).library().restrict(Scope(tags=("a",)))
+
+
+@pytest.mark.parametrize(
+    ("version", "message"),
+    [
+        ("1.0", r"the site is version 2\.0, not version 1\.0; open https://docs\.example/1/manifest\.json"),
+        ("1.1", r"not version 1\.1; nearest other versions: 1\.0"),
+        ("next", r"not version next; other versions: 1\.0"),
+    ],
+)
+def test_restrict_to_other_version_names_its_manifest(make_site: Callable, version: str, message: str) -> None:
+    others = (Alternate("https://docs.example/1/manifest.json", version="1.0"),)
+    site = Site("Docs", "https://docs.example/p/", version="2.0", alternates=others)
+    library = make_site([("a/", "# A\n\nText.\n")], site=site).library()
+    assert paths(library.restrict(Scope(version="2.0"))) == ["a/"]
+    with pytest.raises(UsageError, match=message):
+        library.restrict(Scope(version=version))
+
+
+def test_restrict_to_version_of_site_without_versions_fails(library: Library) -> None:
+    with pytest.raises(UsageError, match=r"the site is not versioned, not version 2$"):
+        library.restrict(Scope(version="2"))
+
+
+def test_restrict_returns_same_library_for_equal_scopes_and_whole_site(library: Library) -> None:
+    guide = library.restrict(Scope(("a", "hardware"), ("guide/**", "changes")))
+    assert library.restrict(Scope(("hardware", "A"), ("changes/", "/guide/**"))) is guide
+    assert library.restrict(Scope()) is library
+    assert guide.whole is library.whole is library
+
+
+def test_restrict_keeps_few_scopes(library: Library) -> None:
+    first = library.restrict(Scope(paths=("guide",)))
+    for number in range(20):
+        library.restrict(Scope(paths=("guide", f"x{number}")))
+    assert library.restrict(Scope(paths=("guide",))) is not first
+
+
+def test_pattern_with_many_wildcards_is_matched_quickly(make_site: Callable) -> None:
+    path = "/".join(["a" * 20] * 40) + "/"
+    library = make_site([(path, "# A\n")]).library()
+    with pytest.raises(UsageError):
+        library.restrict(Scope(paths=("**/*a*a*a*a*b/" * 14, "*a" * 99 + "b")))
+
+
+# Visibility
+
+
+def test_restricted_library_knows_no_other_section(library: Library) -> None:
+    guide = library.restrict(Scope(paths=("guide/**",)))
+    outside = library.sections.resolve("changes/")
+    assert outside is not None
+    assert "Changes" not in guide.outline()
+    assert [result.breadcrumb[-1] for result in guide.search("drain_window 1.2.3")] == []
+    assert {result.id for result in guide.search("water")} <= {section.id for section in guide.sections}
+    for address in (outside.id, "changes/", "https://docs.example/p/changes/#123"):
+        with pytest.raises(UsageError, match="no section"):
+            guide.expand(address)
+
+
+def test_page_above_visible_pages_is_not_in_outline(library: Library) -> None:
+    assert "All of it" not in library.restrict(Scope(paths=("**/pumps",))).outline()
+
+
+def test_neighbours_are_in_scope(library: Library) -> None:
+    ends = library.restrict(Scope(paths=("guide/pumps", "changes")))
+    pumps, changes = (ends.sections.resolve(path) for path in ("guide/pumps/", "changes/"))
+    assert pumps is not None
+    assert ends.sections.neighbours(pumps) == (None, changes)
+
+
+def test_rules_open_only_sections_in_scope(make_site: Callable) -> None:
+    made = make_site(PAGES, NAV)
+    ids = tuple(page.id for page in made.manifest.pages)
+    library = made.library()
+    library.trusted = True
+    library.manifest = replace(library.manifest, rules=(RuleEntry(RuleCondition(always=True), ids),))
+    result = apply_rules(Navigator(library.restrict(Scope(paths=("changes",)))), "", None, 30_000)
+    assert result.opens == ids[-1:]
+    assert {dropped.why for dropped in result.dropped} == {"absent"}
+
+
+def test_small_scope_is_read_whole(library: Library) -> None:
+    site = read_small_site(Navigator(library.restrict(Scope(tags=("news",)))), 8_000)
+    assert site is not None
+    assert "drain_window" in site.text
+    assert "Bilge" not in site.text
+
+
+def test_search_of_restricted_library_shares_index_and_scores(library: Library) -> None:
+    search, guide = Search(library), library.restrict(Scope(paths=("guide/tides",)))
+    shared = search.restrict(guide)
+    everywhere = {hit.section.id: hit.score for hit in search.find("water falls", limit=99)}
+    found = {hit.section.id: hit.score for hit in shared.find("water falls", limit=99)}
+    assert found
+    assert found.items() <= everywhere.items()
+    assert shared._get_index() is search._get_index()
+    assert {hit.section.id for hit in Search(guide).find("water falls", limit=99)} == found.keys()
+
+
+_ID = re.compile(r"\[([0-9a-f]{8})\+?\]")
+
+
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_no_tool_result_names_a_section_out_of_scope(shape, data: st.DataObject) -> None:
+    library = shape.library()
+    pages = library.manifest.pages
+    chosen = data.draw(st.lists(st.sampled_from(pages), min_size=1, max_size=3))
+    scope = Scope(paths=tuple(re.sub(r"[\[\]*?]", "?", page.path or "/") for page in chosen))
+    restricted = library.restrict(scope)
+    navigator = Navigator(restricted, cap=4_000)
+    visible = {section.id for section in restricted.sections}
+    hidden = {section.id for section in library.sections} - visible
+    word = data.draw(st.sampled_from([section.section.title for section in library.sections])) or "the"
+    ids = data.draw(st.lists(st.sampled_from([section.id for section in library.sections]), min_size=1, max_size=4))
+    results = [
+        navigator.read_outline(),
+        *(navigator.read_outline(id_) for id_ in ids),
+        navigator.search_sections(word, 10),
+        navigator.expand_sections(ids),
+        navigator.expand_sections([f"{word}?"]),
+    ]
+    texts = [*map(render, results), navigator.hints(word, ids[0]), navigator.outline()]
+    for text in texts:
+        named = set(_ID.findall(text)) & hidden
+        assert named <= set(ids)  # the message about an unknown id repeats the id
+    assert set(navigator.opened) <= visible
+    for result in results:
+        match result:
+            case SearchResults():
+                assert {hit.id for hit in result.hits} <= visible
+            case ExpandResult():
+                assert {shown.id for section in result.sections for shown in section.shown} <= visible
+                assert {near.id for missing in result.missing for near in missing.nearest} <= visible
+            case ToolError():
+                assert not hidden & set(_ID.findall(result.message))
