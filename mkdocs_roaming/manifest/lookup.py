@@ -25,7 +25,7 @@ _MAX_COMPARED = 2_000
 _ScopeText = Annotated[str, Meta(min_length=1, max_length=MAX_SCOPE_CHARS)]
 
 
-class Scope(Struct, frozen=True, forbid_unknown_fields=True):
+class Scope(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The visible part of a site: the pages that match `tags` and `paths`. Without either, all of them.
 
     Example:
@@ -114,7 +114,8 @@ def _matches_path(pattern: str, path: str) -> bool:
         if part == "**":
             ends = set(range(min(ends, default=len(names) + 1), len(names) + 1))
         else:
-            ends = {end + 1 for end in ends if end < len(names) and fnmatchcase(names[end], part)}
+            glob = part.replace("[", "[[]")  # only * and ? are special
+            ends = {end + 1 for end in ends if end < len(names) and fnmatchcase(names[end], glob)}
     return bool(ends)
 
 

@@ -16,6 +16,7 @@ from msgspec import Meta
 
 from mkdocs_roaming.errors import PublishError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
+from mkdocs_roaming.manifest.lookup import Scope
 from mkdocs_roaming.manifest.sections import Section
 from mkdocs_roaming.publish.files import resolve_inside, write_atomically
 from mkdocs_roaming.publish.llms_txt import find_content_start, relative_url
@@ -44,6 +45,8 @@ class WidgetOptions:
     page_context: bool = True
     """Whether a question is sent with the path of the page."""
     feedback: bool = False
+    scope: Scope | None = None
+    """The part of the site that is asked and searched."""
     strings: dict[str, str] | None = None
     """Texts of the widget that replace the translated ones."""
 
@@ -101,6 +104,7 @@ _EXPECTED = {
     "allow_links": "a list of URLs such as https://example.org/",
     "page_context": "true or false",
     "feedback": "true or false",
+    "scope": "a mapping with lists `tags` and `paths`, such as `paths: [guide/**]`",
     "strings": "a mapping of names to texts, such as `title: Ask us`",
 }
 
@@ -185,6 +189,7 @@ def _format_attributes(options: WidgetOptions) -> str:
         "allow-links": " ".join(options.allow_links),
         "page-context": "" if options.page_context else "off",
         "feedback": "on" if options.feedback else "",
+        "scope": msgspec.json.encode(options.scope).decode() if options.scope else "",
         "strings": json.dumps(options.strings, ensure_ascii=False) if options.strings else "",
     }
     text = "".join(f' {name}="{escape(value)}"' for name, value in attributes.items() if value)

@@ -69,7 +69,7 @@ const TRANSLATED = ["de", "es", "fr", "ja", "zh"];
 
 const fill = (text, values) => {
   const forms = `${text}`.split("|");
-  return forms[values.n === 1 ? 0 : forms.length - 1].replace(/\{(\w+)\}/g, (all, name) => values[name] ?? all);
+  return forms.at(values.n === 1 ? 0 : -1).replace(/\{(\w+)\}/g, (all, name) => values[name] ?? all);
 };
 const joined = (...questions) => questions.filter(Boolean).join("\n");
 
@@ -193,14 +193,13 @@ const HEADING = /^ {0,3}#{1,6}( |$)/;
 const RULE = /^ {0,3}([-*_])( *\1){2,} *$/;
 const DELIMITER = /^[ |]*:?-+:?(?: *\| *:?-+:?)*[ |]*$/;
 const begins = (line) => [FENCE, ITEM, QUOTE, HEADING, RULE].some((pattern) => pattern.test(line));
-const isOrdered = (item) => /\d/.test(item[2]);
 
 /** Split lines into top-level blocks with their kind and first line. */
 function cut(lines) {
   const blocks = [];
   let at = 0;
   const upTo = (ends) => {
-    for (at++; at < lines.length && !ends(lines[at]); ) at++;
+    while (++at < lines.length && !ends(lines[at]));
   };
   while (at < lines.length) {
     const from = at;
@@ -229,7 +228,7 @@ function cut(lines) {
         const blank = !next.trim();
         if (blank) next = lines[at + 1] ?? "";
         const item = ITEM.exec(next);
-        if (item && !item[1]) return isOrdered(item) !== isOrdered(first);
+        if (item && !item[1]) return item[2] > "0" !== first[2] > "0"; // a bullet or a number
         return !next.trim() || (!/^ {2}/.test(next) && (blank || begins(next)));
       });
     } else if (line.includes("|") && DELIMITER.test(lines[at + 1] ?? "")) {
@@ -404,10 +403,10 @@ export async function* events(stream) {
 /** Return why an endpoint refused a question. */
 async function refusal(response) {
   const { status } = response;
-  const problem = (await response.json().catch(() => {})) ?? {};
+  const problem = await response.json().catch(() => {});
   if (status === 429) {
-    const seconds = Math.min(+response.headers.get("retry-after") || +problem.retry_after || 30, 86_400);
-    return { code: problem.code === "money" ? "money" : "rate", seconds };
+    const seconds = Math.min(+response.headers.get("retry-after") || +problem?.retry_after || 30, 86_400);
+    return { code: problem?.code === "money" ? "money" : "rate", seconds };
   }
   if ([400, 413, 422].includes(status)) return { code: "invalid" };
   return { code: status === 404 || status >= 500 ? "down" : "error" };
@@ -781,7 +780,8 @@ export class RoamingAsk extends HTMLElement {
     this._emit("ask", { question });
     let problem;
     try {
-      const response = await this.request({ question, page, lang: this.#language, turns }, signal);
+      const scope = JSON.parse(this.getAttribute("scope"));
+      const response = await this.request({ question, page, lang: this.#language, turns, scope }, signal);
       if (!response.ok) problem = await refusal(response);
       else for await (const data of events(response.body)) this.#part(turn, JSON.parse(data), true);
     } catch {

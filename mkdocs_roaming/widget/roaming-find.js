@@ -203,6 +203,20 @@ export const query = (text, language) => {
   return words(text, language).filter(first);
 };
 
+// --------------------------------------------------------------------------------------------------------------- Scope
+
+/** Return whether a page is in a scope, as `Scope` of the Python package decides. */
+export function inScope({ path, source = path, tags = [] }, { tags: wanted = [], paths = [] }) {
+  const trim = (text) => text.replace(/^\/+|\/+$/g, "");
+  const has = (tag) => tags.some((own) => fold(own) === fold(tag));
+  const part = (text) => text.replace(/[.+^$(){}|[\]\\]/g, "\\$&").replace(/\*/g, "[^/]*").replace(/\?/g, "[^/]");
+  const matches = (glob) => {
+    const pattern = trim(glob).split("/").map((text) => (text === "**" ? "(?:[^/]*/)*" : `${part(text)}/`));
+    return [path, source].some((name) => new RegExp(`^${pattern.join("")}`).test(`${trim(name)}/`));
+  };
+  return (!wanted.length || wanted.some(has)) && (!paths.length || paths.some(matches));
+}
+
 // -------------------------------------------------------------------------------------------------------------- Finder
 
 const MOST = 10_000;
@@ -371,6 +385,8 @@ export class View {
     if (this.#library?.address !== address) {
       const manifest = await (await this.host.fetch(address)).json();
       if (manifest.version > 1) throw new Error(`a manifest of version ${manifest.version}`);
+      const scope = JSON.parse(this.host.getAttribute("scope")) ?? {};
+      manifest.pages = manifest.pages.filter((page) => inScope(page, scope));
       this.#library = { address, manifest, finder: new Finder(manifest) };
       this.host._emit("outline", { sections: this.#library.finder.sections.length, digest: manifest.digest });
     }

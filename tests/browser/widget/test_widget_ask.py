@@ -41,6 +41,14 @@ def test_answer_shows_citations_sources_and_trail(page: Page, stage: Stage, widg
     assert (sent["path"], sent["question"], sent["page"], sent["turns"]) == ("/v1/ask", QUESTION, "settings/", [])
 
 
+def test_scope_is_sent_with_question(page: Page, stage: Stage, widget: Widget) -> None:
+    stage.plays(*2 * [recorded("answered")])
+    for attribute, scope in (("", None), (""" scope='{"paths": ["guide/**"]}'""", {"paths": ["guide/**"]})):
+        page.goto(stage.page(f'endpoint="/"{attribute}'))
+        widget.open().ask(QUESTION)
+        assert stage.asked[-1]["scope"] == scope
+
+
 def test_stream_in_single_bytes_gives_same_answer(page: Page, stage: Stage, widget: Widget) -> None:
     body = answer("Ein 🫖 heißt „Kessel“ [^2ebf9271].", **{"2ebf9271": stage.url}).replace(b"\n", b"\r\n")
     stage.plays(Reply(body, piece=1), Reply(body, piece=7))

@@ -8,9 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 
+from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.io import dump_manifest
+from mkdocs_roaming.manifest.lookup import Scope
+from mkdocs_roaming.manifest.models import Manifest, PageEntry, SectionEntry, SiteEntry
 from mkdocs_roaming.text.languages import load_words
 
 from .conftest import TESTS, Stage, Widget
@@ -82,6 +86,43 @@ def test_inflections_find_sections_in_all_languages(page: Page, stage: Stage, ma
         VECTORS["find"],
     )
     assert wrong == []
+
+
+def test_scope_selects_same_pages_as_python(page: Page, stage: Stage) -> None:
+    paths = ["", "guide/", "guide/pumps/", "guide/a.b/", "guides/x.html", "a/guide/pumps/", "v1/api/", "v10/[api]/"]
+    patterns = ["guide", "/guide/**", "guide/*", "**/pumps", "v?/api", "guide/a?b", "guide/a.b", "/", "*", "**", "[v]1"]
+    patterns += ["v10/[api]", "*/*.md", "guide/pumps.md", "g**e", "**/guide/**/pumps", "guides/x.html", "nowhere"]
+    pages = [{"path": path, "source": (path.rstrip("/") or "index") + ".md", "tags": ["ABC", "ß"]} for path in paths]
+    scopes = [*({"paths": [pattern]} for pattern in patterns), {"tags": ["abc"]}, {"tags": ["SS"]}, {"tags": ["x"]}, {}]
+    page.goto(stage.page(""))
+    found = page.evaluate(
+        """async ([pages, scopes]) => {
+            const { inScope } = await import("/roaming/roaming-find.js");
+            return scopes.map((scope) => pages.filter((page) => inScope(page, scope)).map((page) => page.path));
+        }""",
+        [pages, scopes],
+    )
+    section = SectionEntry("00000000", 1, "A", 0, 1, "00000000")
+    fields = {"id": "00000000", "title": "A", "markdown": "a.md", "digest": "", "bytes": 1, "sections": (section,)}
+    entries = tuple(PageEntry(**fields, **{**each, "tags": tuple(each["tags"])}) for each in pages)
+    manifest = Manifest(SiteEntry("Site", "https://docs.example/"), entries)
+    for given, selected in zip(scopes, found, strict=True):
+        try:
+            expected = [entry.path for entry in msgspec.convert(given, Scope).restrict(manifest).pages]
+        except UsageError:
+            expected = []
+        assert selected == expected, given
+
+
+def test_finder_lists_only_sections_in_scope(page: Page, stage: Stage, widget: Widget) -> None:
+    page.goto(stage.page("""scope='{"paths": ["trouble/**"]}'"""))
+    widget.open()
+    widget.input.fill("port whistle")
+    widget.hits.nth(1).wait_for()
+    assert sorted(hit.split("\n")[1] for hit in widget.hits.all_inner_texts()) == [
+        "It does not whistle",
+        "The port is taken",
+    ]
 
 
 def test_results_appear_while_typing_and_open_in_place(page: Page, stage: Stage, widget: Widget) -> None:

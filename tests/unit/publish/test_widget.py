@@ -123,6 +123,7 @@ def test_parse_widget_options_prefers_own_endpoint() -> None:
         ({"shortcut": "Ctrl+K"}, "widget: shortcut is 'Ctrl+K'; set it to one letter"),
         ({"allow_links": "https://a.example"}, "widget: allow_links is 'https://a.example'; set it to a list of URLs"),
         ({"allow_links": ["javascript:x"]}, "widget: allow_links is ['javascript:x']; set it to a list of URLs"),
+        ({"scope": {"paths": "guide"}}, "widget: scope is {'paths': 'guide'}; set it to a mapping with lists"),
         ({"strings": {"title": 3}}, "widget: strings is {'title': 3}; set it to a mapping"),
     ],
 )
@@ -137,12 +138,22 @@ def test_parse_widget_options_reports_invalid_value_in_one_line(config: object, 
 
 
 def test_add_widget_escapes_attributes_and_can_be_repeated() -> None:
-    options = WidgetOptions("https://ask.example/?a&b", open=True, strings={"title": 'Say "hi" <now>'})
+    options = parse_widget_options(
+        {
+            "endpoint": "https://ask.example/?a&b",
+            "open": True,
+            "scope": {"paths": ["guide/**"]},
+            "strings": {"title": 'Say "hi" <now>'},
+        }
+    )
+    assert options is not None
     html = add_widget(PAGE, options, "guide/a b/", "https://docs.example/", ['What is "x"?'])
     assert '<body><template data-roaming data-roaming-page data-pagefind-ignore data-manifest="../../roaming/' in html
     assert 'data-path="guide/a b/" data-suggestions="[&quot;What is \\&quot;x\\&quot;?&quot;]"></template>' in html
     assert '<script type="module" src="../../roaming/roaming-ask.js" data-roaming></script>' in html
-    assert 'endpoint="https://ask.example/?a&amp;b" strings="{&quot;title&quot;: &quot;Say \\&quot;hi\\&quot;' in html
+    assert 'scope="{&quot;paths&quot;:[&quot;guide/**&quot;]}"' in html
+    assert 'endpoint="https://ask.example/?a&amp;b" scope=' in html
+    assert 'strings="{&quot;title&quot;: &quot;Say \\&quot;hi\\&quot;' in html
     assert html.endswith(" open></roaming-ask></body></html>")
     assert add_widget(html, options, "guide/a b/", "https://docs.example/", ['What is "x"?']) == html
     assert remove_widget(html) == PAGE
