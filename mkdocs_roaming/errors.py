@@ -58,13 +58,21 @@ class ModelError(RoamingError):
         retryable: Whether the same request may succeed in a moment.
         retry_after: The pause in seconds that the provider asks for, if any.
         unbilled: Whether the request was refused before any token was read or written.
+        cause: `key`, `credit`, `rate`, `overload`, `timeout`, `connection`, `format`, or `model` for any other cause.
     """
 
     def __init__(
-        self, message: str, *, retryable: bool = False, retry_after: float | None = None, unbilled: bool = False
+        self,
+        message: str,
+        *,
+        retryable: bool = False,
+        retry_after: float | None = None,
+        unbilled: bool = False,
+        cause: str = "model",
     ) -> None:
-        """Set the message and what is known about a retry."""
+        """Set the message, the cause and what is known about a retry."""
         super().__init__(message)
+        self.cause = cause
         self.retryable = retryable
         self.retry_after = retry_after
         self.unbilled = unbilled

@@ -18,7 +18,7 @@ import anyio.to_thread
 from anyio.lowlevel import RunVar
 
 from mkdocs_roaming.answer.models.base import NO_USAGE, Usage
-from mkdocs_roaming.errors import RoamingError, UsageError
+from mkdocs_roaming.errors import LibraryError, ModelError, RoamingError, UsageError
 
 T = TypeVar("T")
 
@@ -143,9 +143,26 @@ class Deadline:
 class StopAnswer(Exception):  # noqa: N818 -- control flow like StopIteration, not an error
     """The answer stops here: a budget is spent, the model refuses, or something failed."""
 
-    def __init__(self, state: Literal["budget", "refused", "error"], *, spent: str = "", error: str = "") -> None:
-        """Stop with a state, the limit that is spent, and the error."""
+    def __init__(
+        self,
+        state: Literal["budget", "refused", "error"],
+        *,
+        spent: str = "",
+        error: str = "",
+        cause: str = "",
+        retry_after: float | None = None,
+    ) -> None:
+        """Stop with a state, the limit that is spent, the error, its cause, and the pause before another attempt."""
         self.state, self.spent, self.error = state, spent, error
+        self.cause, self.retry_after = cause, retry_after
+
+    @property
+    def message(self) -> str:
+        """The reason for the reader. It contains no details of the configuration; `error` is for the operator."""
+        if self.state == "refused":
+            return "The model declined to answer this."
+        text = _SPENT.get(self.spent) if self.state == "budget" else _CAUSES.get(self.cause)
+        return (text or _CAUSES["model"]).format(pause=format_pause(self.retry_after))
 
     @classmethod
     def from_error(cls, error: Exception, source: str) -> StopAnswer:
@@ -155,7 +172,41 @@ class StopAnswer(Exception):  # noqa: N818 -- control flow like StopIteration, n
         if not isinstance(error, RoamingError):
             details = f": {message[:_MAX_FOREIGN_ERROR_CHARS]}" if message else ""
             message = f"{source} failed: {type(error).__name__}{details}"
-        return cls("error", error=message[:_MAX_ERROR_CHARS] or type(error).__name__)
+        text = message[:_MAX_ERROR_CHARS] or type(error).__name__
+        if isinstance(error, ModelError):
+            return cls("error", error=text, cause=error.cause, retry_after=error.retry_after)
+        return cls("error", error=text, cause="site" if isinstance(error, LibraryError) or source == SITE else "model")
+
+
+SITE = "reading the site"
+"""The source of errors that are not the model's."""
+
+_CAUSES = {
+    "key": "The model's provider does not accept the API key of this service. Its operator has to check the key.",
+    "credit": "The account of this service at the model's provider has no credit left. Its operator has to add credit.",
+    "rate": "The model's provider receives too many requests from this service. Try again {pause}.",
+    "overload": "The model's provider is overloaded. Try again {pause}.",
+    "timeout": "The model's provider did not answer in time. Try again {pause}.",
+    "connection": "The connection to the model's provider failed. Try again {pause}.",
+    "format": "The model's provider sent a malformed reply. The operator of this service has to check its address.",
+    "site": "The documentation could not be read. Try again {pause}.",
+    "model": "The answer could not be finished. Please ask again in a moment.",
+}
+_SPENT = {
+    "rounds": "The model found no answer within the permitted number of rounds.",
+    "output": "The model's reply reached its maximum length.",
+    "seconds": "The model did not answer within the time limit.",
+    "cost": "The budget of this answer is spent.",
+}
+
+
+def format_pause(seconds: float | None) -> str:
+    """Return when to try again, in words."""
+    if seconds is None or seconds < 1:
+        return "in a minute"
+    if seconds < 120:
+        return f"in {seconds:.0f} seconds"
+    return f"in {seconds / 60:.0f} minutes"
 
 
 async def stop_on_error(operation: Awaitable[T], source: str) -> T:

@@ -1,8 +1,9 @@
 """Checks the citations of a model's text while it arrives, and releases it to the reader paragraph by paragraph.
 
-A paragraph is released once it or the next paragraph cites an opened section; others are withheld. Text that belongs
-together is one paragraph: a lead-in with its list, table or code; code with the citation below it; a heading with the
-text below it; and a list with blank lines between its items.
+A paragraph is released once it or the next paragraph cites an opened section, or if it cites `[^none]`: it says that
+the documentation does not answer. Others are withheld. Text that belongs together is one paragraph: a lead-in with its
+list, table or code; code with the citation below it; a heading with the text below it; and a list with blank lines
+between its items. Inline reasoning, and links to addresses that no opened section contains, are removed.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from mkdocs_roaming.answer.conversation import Conversation
+from mkdocs_roaming.answer.conversation import Conversation, ReasoningFilter
 from mkdocs_roaming.answer.events import CitationDropped, Event, SectionCited, TextReleased, TextWithheld
+from mkdocs_roaming.answer.links import find_code_addresses, remove_links
 from mkdocs_roaming.answer.models.base import NO_SOURCE
 
 _WORD = re.compile(r"\w")
@@ -33,6 +35,12 @@ _CONTINUATION = re.compile(r"```|~~~|\[\^")
 _LIST_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])\s")
 _HEADING = re.compile(r"\A\s{0,3}#{1,6}\s[^\n]*\Z")
 _LOOKAHEAD_CHARS = 5
+_CITATION_GROUP = re.compile(r"(?:[ \t]*\[\^[^\]\n]{1,200}\])+")
+_NEGATION = re.compile(r"\b(?:no|not|nothing|never|neither|nor|none|cannot|without|\w+n['’]t)\b", re.IGNORECASE)
+_DOCUMENTATION = re.compile(
+    r"\b(?:docs?|documentation|pages?|sections?|guides?|manual|reference|mention\w*|describe\w*|cover\w*|document\w*)\b",
+    re.IGNORECASE,
+)
 
 
 class AnswerText:
@@ -43,6 +51,8 @@ class AnswerText:
         withheld: The paragraphs without a valid citation, known at the end.
         dropped: The removed citations, as the model wrote them.
         gap: Whether the model cited `[^none]`: the documentation does not answer the whole question.
+        has_statement: Whether a released citation supports a statement, and not only that something is not documented.
+        removed_links: Number of links and images that were removed.
     """
 
     def __init__(self, conversation: Conversation) -> None:
@@ -51,7 +61,10 @@ class AnswerText:
         self.withheld: list[str] = []
         self.dropped: list[str] = []
         self.gap = False
+        self.has_statement = False
+        self.removed_links = 0
         self._conversation = conversation
+        self._reasoning = ReasoningFilter()
         self._cited: set[str] = set()
         self._buffer = ""  # may end within a paragraph
         self._uncited = ""  # the last paragraph, if it has no citation
@@ -67,28 +80,49 @@ class AnswerText:
         """Whether the documentation does not answer the whole question, or a paragraph was withheld."""
         return self.gap or bool(self.withheld)
 
+    @property
+    def foreign_addresses(self) -> list[tuple[int, int]]:
+        """The spans of addresses in the code of the text that neither the site nor an opened section contains."""
+        text, known = self.text, self._conversation.knows_address
+        return [(start, end) for start, end in find_code_addresses(text) if not known(text[start:end], is_code=True)]
+
     def feed(self, text: str) -> Iterator[Event]:
         """Add text of the model; yield the events of the paragraphs that it completes."""
+        text = self._reasoning.feed(text)
+        if self._reasoning.hides_earlier_text:
+            self._forget()
         self._buffer = _LINE_END.sub("\n", self._buffer + text)
         yield from self._process_buffer(is_end=False)
 
     def cite(self, id_: str) -> None:
         """Add a native citation for the text so far."""
+        if self._reasoning.is_inside:
+            return
         body = self._buffer.rstrip()
         gap = self._buffer[len(body) :]
         after_block = _FENCE_END.search(body) or body.rpartition("\n")[2].lstrip().startswith("|")
         self._buffer = body + ("\n\n" if after_block else "") + f"[^{id_}]" + gap
 
-    def end(self) -> Iterator[Event]:
-        """End the answer; yield the events of the rest, the withheld paragraphs last."""
-        self._buffer = self._buffer.replace("\r", "\n")
+    def end(self, *, is_refusal: bool = False) -> Iterator[Event]:
+        """End the answer; yield the events of the rest, the withheld paragraphs last.
+
+        Args:
+            is_refusal: Whether the text is a refusal: without any citation, its first paragraph is released.
+        """
+        self._buffer = (self._buffer + self._reasoning.end()).replace("\r", "\n")
         yield from self._process_buffer(is_end=True)
         self._hold_back()
+        if is_refusal and not self.released and self._held_back:
+            yield from self._release(self._held_back.pop(0), [])
         self.withheld = self._held_back
         yield from (TextWithheld(len(text)) for text in self.withheld)
 
     def discard(self) -> None:
         """Discard the text that is not released: the model called tools, so this was not the answer."""
+        self._forget()
+        self._reasoning = ReasoningFilter()
+
+    def _forget(self) -> None:
         self._buffer = self._uncited = ""
         self._held_back, self.gap = [], False
 
@@ -100,24 +134,32 @@ class AnswerText:
             yield from self._process_paragraph(paragraph)
 
     def _process_paragraph(self, paragraph: str) -> Iterator[Event]:
+        had_gap, self.gap = self.gap, False
+        has_statement = _has_statement(paragraph)
         text, cited, dropped = self._clean(paragraph)
+        is_gap, self.gap = self.gap, self.gap or had_gap
         self.dropped += dropped
         yield from map(CitationDropped, dropped)
         if not _WORD.search(_CITATION.sub("", text)):
-            if not (cited and self._uncited):
+            if not ((cited or is_gap) and self._uncited):
                 return  # only citations
-            text, self._uncited = f"{self._uncited} {text}", ""
+            text, self._uncited = f"{self._uncited} {text}".rstrip(), ""
         if not cited:
             self._hold_back()
-            self._uncited = text
+            if is_gap:
+                yield from self._release(text, [])
+            else:
+                self._uncited = text
             return
         yield from self._release("\n\n".join(filter(None, [self._uncited, text])), cited)
         self._uncited = ""
+        self.has_statement = self.has_statement or has_statement
 
     def _release(self, text: str, cited: list[str]) -> Iterator[Event]:
         yield TextReleased(f"\n\n{text}" if self.released else text)
         self.released.append(text)
-        self._conversation.mark_cited(cited)
+        if cited:
+            self._conversation.mark_cited(cited)
         for id_ in cited:
             if id_ not in self._cited:
                 self._cited.add(id_)
@@ -161,11 +203,30 @@ class AnswerText:
             dropped.append(match["id"])
             return ""
 
-        # Clients find citations without parsing code: invalid ones are removed there, too, until none is left.
+        # Clients find citations without parsing code: invalid ones are removed there, too. What is removed may leave
+        # another citation or link, so this is repeated until nothing changes.
         text, before = _MARKS.sub(replace_mark, paragraph), ""
         while text != before:
-            text, before = _ANY_CITATION.sub(drop_invalid, text), text
+            before = text
+            text, removed = remove_links(_ANY_CITATION.sub(drop_invalid, text), self._conversation.knows_address)
+            self.removed_links += removed
         return _REPEATED_CITATION.sub(r"\1", text).strip("\n").rstrip(), cited, dropped
+
+
+def _has_statement(paragraph: str) -> bool:
+    """Return whether a citation of a paragraph supports a statement.
+
+    It does not if `[^none]` stands next to it, or if the cited words say that something is not documented.
+    """
+    start = 0
+    text = _MARKS.sub(lambda match: match[0] if match["code"] is None else "", paragraph)
+    for group in _CITATION_GROUP.finditer(text):
+        statement = text[start : group.start()]
+        start = group.end()
+        states_gap = _NEGATION.search(statement) and _DOCUMENTATION.search(statement)
+        if f"[^{NO_SOURCE}]" not in group[0].lower() and not states_gap:
+            return True
+    return f"[^{NO_SOURCE}]" not in text.lower()
 
 
 def _split_paragraphs(text: str, *, is_end: bool) -> list[str]:

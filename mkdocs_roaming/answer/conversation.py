@@ -6,6 +6,7 @@ import json
 import logging
 import re
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import anyio
@@ -23,6 +24,7 @@ from mkdocs_roaming.answer.events import (
     ToolCalled,
     ToolCallRejected,
 )
+from mkdocs_roaming.answer.links import find_addresses, is_on_site, normalize_address
 from mkdocs_roaming.answer.models.base import (
     AssistantTurn,
     Citation,
@@ -38,7 +40,7 @@ from mkdocs_roaming.answer.models.base import (
     Usage,
     UserTurn,
 )
-from mkdocs_roaming.errors import ModelError, UsageError
+from mkdocs_roaming.errors import LibraryError, ModelError, UsageError
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.tools import ExpandResult, SearchResults, ToolError, ToolOutput
 from mkdocs_roaming.manifest.expand import Expansion, ListedSection
@@ -55,6 +57,12 @@ _MAX_SHOWN_QUERY_CHARS = 400
 _MAX_CHARS_PER_TOKEN = 8  # twice the usual: the model itself keeps the exact limit
 _CLOSE_SECONDS = 1.0
 _CITATION = re.compile(r"\[\^([0-9a-f]{8})\]")
+_REASONING_TAG = re.compile(r"<(?P<closes>/?)\s*think(?:ing)?(?:\s[^<>]*)?>", re.IGNORECASE)
+_PARTIAL_TAG = re.compile(
+    r"<(?:/?\s*(?:t(?:h(?:i(?:n(?:k(?:i(?:n(?:g(?:\s[^<>]*)?)?)?|\s[^<>]*)?)?)?)?)?)?)?\Z", re.IGNORECASE
+)
+_UNFINISHED_TAG = re.compile(r"</?\s*think", re.IGNORECASE)
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _log = logging.getLogger(__name__)
 
 
@@ -124,6 +132,7 @@ class Conversation:
     looked_at: dict[str, None] = field(default_factory=dict)
     _last_used: dict[str, tuple[int, int]] = field(default_factory=dict)  # when an open section was opened or cited
     _time: int = 0
+    _addresses: dict[str, set[str]] = field(default_factory=dict)  # in the text of opened sections
 
     def add_history(self, history: Iterable[Exchange]) -> None:
         """Add earlier questions and answers."""
@@ -146,6 +155,22 @@ class Conversation:
         """Return the id of the opened section with this id or alias, or None."""
         section = self.navigator.sections.get(name.lower())
         return section.id if section is not None and section.id in self.navigator.opened else None
+
+    def knows_address(self, address: str, *, is_code: bool = False) -> bool:
+        """Return whether an address is on the site or in an opened section; in code, also one of a question."""
+        library = self.navigator.library
+        if is_on_site(address, library.manifest.site.url):
+            return True
+        for id_ in self.navigator.opened:
+            section = self.navigator.sections.get(id_)
+            if section is not None and id_ not in self._addresses:
+                with suppress(LibraryError):
+                    self._addresses[id_] = find_addresses(library.text(section))
+        normal = normalize_address(address)
+        if any(normal in self._addresses.get(id_, ()) for id_ in self.navigator.opened):
+            return True
+        asked = (turn.question for turn in self.turns if isinstance(turn, UserTurn))
+        return is_code and any(normal in find_addresses(question) for question in asked)
 
     def mark_cited(self, ids: Iterable[str]) -> None:
         """Record that sections were cited now: they are closed last."""
@@ -256,6 +281,64 @@ def _drop_sections(turn: Turn, dropped: set[str], list_section: Callable[[str], 
     return ToolTurn(tuple(results))
 
 
+class ReasoningFilter:
+    """Removes inline reasoning, `<think>…</think>`, from text that arrives in pieces.
+
+    Tags in code are text. Reasoning that is not closed ends with the reply. The templates of some models contain the
+    opening tag, so that the reply begins with reasoning and only the closing tag is seen.
+
+    Attributes:
+        is_inside: Whether the text is in reasoning now.
+        hides_earlier_text: Whether the last piece closed reasoning that was never opened: all text before is reasoning.
+    """
+
+    def __init__(self) -> None:
+        """Start before the first piece."""
+        self.is_inside = self.hides_earlier_text = False
+        self._line = ""  # what was returned of the current line
+        self._fence = ""
+        self._pending = ""  # may be the start of a tag
+
+    def feed(self, piece: str) -> str:
+        """Add a piece; return the text that is known not to be reasoning."""
+        self.hides_earlier_text = False
+        text, visible = self._pending + piece, ""
+        self._pending = ""
+        while text:
+            tag = _REASONING_TAG.search(text)
+            start = _PARTIAL_TAG.search(text)
+            before = text[: tag.start() if tag else start.start() if start else len(text)]
+            if not self.is_inside:
+                visible += before
+                self._follow_code(before)
+            if tag is None:
+                self._pending = text[len(before) :]
+                break
+            text = text[tag.end() :]
+            if self._fence or self._line.endswith("`"):
+                visible += tag[0]
+                self._follow_code(tag[0])
+            elif tag["closes"] and not self.is_inside:
+                self.hides_earlier_text, visible = True, ""
+            else:
+                self.is_inside = not tag["closes"]
+        return visible
+
+    def end(self) -> str:
+        """End the text; return the rest."""
+        pending, self._pending = self._pending, ""
+        return "" if self.is_inside or _UNFINISHED_TAG.match(pending) else pending
+
+    def _follow_code(self, text: str) -> None:
+        *lines, self._line = (self._line + text).split("\n")
+        for line in lines:
+            mark = _FENCE.match(line)
+            if mark and not self._fence:
+                self._fence = mark[1]
+            elif mark and mark[1].startswith(self._fence) and not line[mark.end() :].strip():
+                self._fence = ""
+
+
 class ModelReply:
     """The reply of a model to one request.
 
@@ -274,8 +357,10 @@ class ModelReply:
 
     @property
     def text(self) -> str:
-        """The text so far, with native citations as `[^id]`."""
-        return "".join(self._text)
+        """The text so far, with native citations as `[^id]` and without inline reasoning."""
+        reasoning = ReasoningFilter()
+        text = reasoning.feed("".join(self._text))
+        return text + reasoning.end()
 
     @property
     def is_endless(self) -> bool:

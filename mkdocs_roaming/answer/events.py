@@ -17,7 +17,11 @@ from mkdocs_roaming.answer.models.base import NO_USAGE, Usage
 from mkdocs_roaming.answer.support.check import Support
 
 AnswerState = Literal["answered", "partial", "not_found", "refused", "budget", "error"]
-"""How an answer ended. It is `partial` if the documentation answers a part, or if uncited text was withheld."""
+"""How an answer ended.
+
+It is `partial` if the documentation answers a part, if uncited text was withheld, or if support is low; `not_found` if
+no citation supports a statement.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +186,8 @@ class TextReleased(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     """A part of the answer.
 
     Attributes:
-        text: Whole paragraphs with `[^id]` citations; all released texts joined are the answer.
+        text: Whole paragraphs with `[^id]` citations; all released texts joined are the answer. Without an answer, a
+            sentence that says why, and the closest passages if the model failed.
     """
 
     text: str
@@ -242,7 +247,7 @@ class SupportChecked(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
 
 @dataclass(frozen=True, slots=True)
 class NotFound:
-    """What to show instead of an answer: the sections that were opened, and the nearest search results."""
+    """Sections to offer instead of an answer: the opened ones, and search results with a rare word of the question."""
 
     looked_at: tuple[Reference, ...] = ()
     nearest: tuple[Reference, ...] = ()
@@ -260,8 +265,13 @@ class Finished(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
         dropped_citations: Number of removed citations.
         withheld: Number of withheld paragraphs.
         spent: The limit that ended the answer: `rounds`, `output`, `seconds` or `cost`.
-        error: What failed, in one line.
-        not_found: Set if no text was released and nothing failed.
+        error: What failed, in one line, for the operator.
+        cause: What failed: `key`, `credit`, `rate`, `overload`, `timeout`, `connection`, `format`, `site` or `model`.
+        message: Why there is no complete answer, for the reader, if the state is `budget` or `error`.
+        retry_after: The pause in seconds that the provider asks for, if any.
+        foreign_addresses: Number of addresses that neither the site nor an opened section contains: those in code, and
+            those of removed links and images.
+        not_found: Sections to offer if the state is `not_found` or `refused`, or if there are no closest passages.
         cost: The cost; None without prices or counted tokens.
         currency: Currency of the cost.
     """
@@ -275,6 +285,10 @@ class Finished(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     withheld: int = 0
     spent: str = ""
     error: str = ""
+    cause: str = ""
+    message: str = ""
+    retry_after: float | None = None
+    foreign_addresses: int = 0
     not_found: NotFound | None = None
     cost: float | None = None
     currency: str = ""
@@ -326,8 +340,13 @@ class Answer:
         dropped_citations: Number of removed citations.
         withheld: Number of withheld paragraphs.
         spent: The limit that ended the answer: `rounds`, `output`, `seconds` or `cost`.
-        error: What failed, in one line.
-        not_found: What to show if there is no text and nothing failed.
+        error: What failed, in one line, for the operator.
+        cause: What failed: `key`, `credit`, `rate`, `overload`, `timeout`, `connection`, `format`, `site` or `model`.
+        message: Why there is no complete answer, for the reader, if the state is `budget` or `error`.
+        retry_after: The pause in seconds that the provider asks for, if any.
+        foreign_addresses: Number of addresses that neither the site nor an opened section contains: those in code, and
+            those of removed links and images.
+        not_found: Sections to offer if the state is `not_found` or `refused`, or if there are no closest passages.
         cost: The cost; None without prices or counted tokens.
         currency: Currency of the cost.
         whole_site: Whether the model read the whole site.
@@ -347,6 +366,10 @@ class Answer:
     withheld: int = 0
     spent: str = ""
     error: str = ""
+    cause: str = ""
+    message: str = ""
+    retry_after: float | None = None
+    foreign_addresses: int = 0
     not_found: NotFound | None = None
     cost: float | None = None
     currency: str = ""

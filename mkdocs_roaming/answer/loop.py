@@ -23,6 +23,7 @@ from msgspec.structs import replace as replace_struct
 
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import (
+    SITE,
     SMALL_SITE_TOKENS,
     Budget,
     Deadline,
@@ -48,9 +49,13 @@ from mkdocs_roaming.answer.events import (
     OutlineRead,
     Reference,
     RoundStarted,
+    SectionCited,
+    SectionOpened,
     SiteRead,
     SupportChecked,
+    TextReleased,
     TokensUsed,
+    summarize,
 )
 from mkdocs_roaming.answer.models.base import (
     NO_USAGE,
@@ -70,7 +75,7 @@ from mkdocs_roaming.answer.support.check import Support, check_support
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.rules import RULES_CALL_ID, apply_rules, rules_share
-from mkdocs_roaming.library.tools import TOOLS, SearchResults, ToolError, ToolOutput
+from mkdocs_roaming.library.tools import TOOLS, ToolError, ToolOutput
 from mkdocs_roaming.manifest.models import PageEntry
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
@@ -80,10 +85,12 @@ REOPEN_CALL_ID = "kept"
 """Id of the call that opens the sections of earlier answers again."""
 
 _MAX_CALL_ID_CHARS = 60
+_MAX_NEAREST = 5
 _MAX_REOPENED = 8  # the maximum of one call
 _MAX_PREFETCHED_PAGES = 16
 _PARALLEL_REQUESTS = 6
 _NEAREST_SECONDS = 1.0
+_REPLACEMENT_SECONDS = 5.0
 _log = logging.getLogger(__name__)
 
 
@@ -137,7 +144,7 @@ async def answer(
             if not calls:
                 for event in run.text.end():
                     yield event
-                run.state = "not_found" if not run.text.text else "partial" if run.text.is_partial else "answered"
+                run.state = _judge_text(run.text)
                 break
 
             # The tool calls, in order.
@@ -156,13 +163,16 @@ async def answer(
             if budget.spent_share(run.usage) >= 1:
                 raise StopAnswer("budget", spent="cost")
     except StopAnswer as stop:
-        if stop.state == "budget":  # paragraphs that are already cited still reach the reader
-            for event in run.text.end():
+        if stop.state != "error":  # paragraphs that are already cited still reach the reader
+            for event in run.text.end(is_refusal=stop.state == "refused"):
                 yield event
-        run.state, run.spent, run.error = stop.state, stop.spent, stop.error
+        run.state, run.stop = stop.state, stop
 
     if run.text.text:
         yield await _check_answer(run)
+    else:
+        for event in await _find_replacement(run, page, history, whole_site_tokens):
+            yield event
     yield await _finish(run)
 
 
@@ -186,8 +196,8 @@ class _Run:
         call_ids: The ids of all tool calls so far.
         usage: All tokens so far.
         state: How the answer ended; None until then.
-        spent: The limit that ended it.
-        error: The error that ended it.
+        stop: Why it ended early.
+        has_passages: Whether the reader has the closest passages instead of an answer.
     """
 
     question: str
@@ -205,8 +215,8 @@ class _Run:
     call_ids: set[str] = field(default_factory=set)
     usage: Usage = NO_USAGE
     state: AnswerState | None = None
-    spent: str = ""
-    error: str = ""
+    stop: StopAnswer | None = None
+    has_passages: bool = False
 
     def __post_init__(self) -> None:
         self.conversation = Conversation(self.navigator)
@@ -216,7 +226,7 @@ class _Run:
     async def read(self, work: Callable[[], T]) -> T:
         """Run a function that reads the site in a thread."""
         limiter = compute_limiter() if self.navigator.library.is_local else None
-        return await stop_on_error(self.deadline.run_in_thread(work, limiter), "reading the site")
+        return await stop_on_error(self.deadline.run_in_thread(work, limiter), SITE)
 
 
 # Before the first round
@@ -396,7 +406,7 @@ async def _prefetch_pages(run: _Run, calls: Sequence[ToolCall]) -> None:
             for page in pages:
                 group.start_soon(fetch, page, limiter)
 
-    await stop_on_error(run.deadline.run(fetch_all), "reading the site")
+    await stop_on_error(run.deadline.run(fetch_all), SITE)
 
 
 async def _call_tool(run: _Run, call: ToolCall, calls_before: int, open_before: int) -> ToolResult:
@@ -421,6 +431,48 @@ async def _call_tool(run: _Run, call: ToolCall, calls_before: int, open_before: 
 # After the last round
 
 
+def _judge_text(text: AnswerText) -> AnswerState:
+    """Return the state of a complete answer: citations that only show that something is missing answer nothing."""
+    if not text.has_statement:
+        return "not_found"
+    return "partial" if text.is_partial or text.foreign_addresses else "answered"
+
+
+async def _find_replacement(
+    run: _Run, page: str | None, history: Sequence[Exchange], whole_site_tokens: int
+) -> list[Event]:
+    """Return the events of a text that replaces an answer: the reason, and the closest passages if the model failed."""
+    from mkdocs_roaming.answer.models.extractive import ExtractiveModel
+
+    reason = run.stop.message if run.stop else prompts.NO_ANSWER
+    found: list[Event] = []
+    is_failure = run.stop is not None and run.stop.state != "refused" and run.stop.cause != "site"
+    if is_failure and run.model.name != ExtractiveModel.name:
+        opened = set(run.conversation.looked_at)
+        budget = Budget(seconds=_REPLACEMENT_SECONDS)
+        passages = answer(
+            run.question,
+            run.navigator,
+            ExtractiveModel(),
+            page=page,
+            history=history,
+            budget=budget,
+            whole_site_tokens=whole_site_tokens,
+        )
+        async with aclosing(passages) as events:
+            found = [event async for event in events]
+        run.has_passages = bool(summarize(found).citations)
+        found = [
+            event
+            for event in found
+            if isinstance(event, (TextReleased, SectionCited))
+            or (isinstance(event, SectionOpened) and event.section.id not in opened)
+        ]
+    if not run.has_passages:
+        return [TextReleased(reason)]
+    return [TextReleased(f"{reason} {prompts.CLOSEST_PASSAGES}\n\n"), *found]
+
+
 async def _check_answer(run: _Run) -> SupportChecked:
     """Compare the answer with all sections that were opened for it."""
 
@@ -439,7 +491,10 @@ async def _check_answer(run: _Run) -> SupportChecked:
 async def _finish(run: _Run) -> Finished:
     assert run.state is not None
     prices = run.budget.prices
-    has_answer = run.text.text or run.state == "error"
+    stop = run.stop
+    foreign = run.text.removed_links + len(run.text.foreign_addresses)
+    has_answer = run.state in ("answered", "partial", "error") or run.has_passages
+    has_answer = has_answer or (run.state == "budget" and bool(run.text.text))
     return Finished(
         state=run.state,
         model=run.model.name,
@@ -448,8 +503,12 @@ async def _finish(run: _Run) -> Finished:
         tokens_read=run.conversation.tokens_read,
         dropped_citations=len(run.text.dropped),
         withheld=len(run.text.withheld),
-        spent=run.spent,
-        error=run.error,
+        spent=stop.spent if stop else "",
+        error=stop.error if stop else "",
+        cause=stop.cause if stop else "",
+        message=stop.message if stop and stop.state != "refused" else "",
+        retry_after=stop.retry_after if stop else None,
+        foreign_addresses=foreign,
         not_found=None if has_answer else await _describe_not_found(run),
         cost=prices.cost(run.usage) if prices else None,
         currency=prices.currency if prices else "",
@@ -457,14 +516,17 @@ async def _finish(run: _Run) -> Finished:
 
 
 async def _describe_not_found(run: _Run) -> NotFound:
-    """Return the opened sections and the nearest ones; searching may take a moment even if the time is over."""
+    """Return the opened sections, and the nearest ones that share a rare word with the question.
+
+    Searching may take a moment even if the time is over.
+    """
     make_reference = run.conversation.make_reference
     nearest: tuple[Reference, ...] = ()
     with anyio.move_on_after(_NEAREST_SECONDS):
         try:
-            found = await run_in_thread(lambda: run.navigator.search_sections(run.question))
+            found = await run_in_thread(lambda: run.navigator.search.find_specific(run.question, limit=_MAX_NEAREST))
         except Exception:
             _log.debug("cannot find the nearest sections", exc_info=True)
         else:
-            nearest = tuple(make_reference(hit.id) for hit in found.hits) if isinstance(found, SearchResults) else ()
+            nearest = tuple(make_reference(hit.section.id) for hit in found)
     return NotFound(tuple(map(make_reference, run.conversation.looked_at)), nearest)

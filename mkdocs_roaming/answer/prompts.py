@@ -72,7 +72,10 @@ TOO_MANY_CALLS = "At most {limit} calls in one turn; this one was not made."
 NO_ROOM = "No room for more text in this turn; this call was not made. Ask again for what matters most."
 
 NO_ANSWER = "The docs do not seem to answer this."
-"""Shown to the reader; in a conversation it also takes the place of an answer without text."""
+"""Shown to the reader if the model writes no sentence of its own."""
+
+CLOSEST_PASSAGES = "Closest passages in the documentation:"
+"""Shown to the reader before passages that replace an answer."""
 
 _SECTION_TAG = re.compile(r"<(\s*/?\s*section\s+[0-9a-f]{8}\s*>)", re.IGNORECASE)
 

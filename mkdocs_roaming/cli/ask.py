@@ -95,7 +95,7 @@ def ask(
         print_answer(result)
     if result.state == "error":
         sys.exit(1)
-    if not result.text or result.state in ("not_found", "refused"):
+    if result.state in ("not_found", "refused") or (result.state == "budget" and not result.citations):
         sys.exit(NOTHING_FOUND)
 
 

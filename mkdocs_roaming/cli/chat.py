@@ -14,11 +14,10 @@ from typing import Any
 
 import click
 
-from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.conversation import Exchange
 from mkdocs_roaming.answer.events import Answer, Reference
-from mkdocs_roaming.answer.models.base import NO_SOURCE, NO_USAGE, Model
+from mkdocs_roaming.answer.models.base import NO_USAGE, Model
 from mkdocs_roaming.answer.trace import Recording, Trace, write_trace
 from mkdocs_roaming.cli.common import (
     LIBRARY,
@@ -34,7 +33,6 @@ from mkdocs_roaming.cli.common import (
 )
 from mkdocs_roaming.cli.output import (
     format_money,
-    no_answer_line,
     print_answer,
     print_line,
     run_recording,
@@ -189,10 +187,8 @@ class Chat:
             self._remember(question, trace.answer)
 
     def _remember(self, question: str, answer: Answer) -> None:
-        """Add an answer to what follow-up questions refer to; without text it adds only its opened sections."""
-        text = answer.text or (f"{prompts.NO_ANSWER} [^{NO_SOURCE}]" if answer.state == "not_found" else "")
-        if text:
-            self._history = [*self._history, Exchange(question, text)][-_MAX_EXCHANGES:]
+        """Add an answer to what follow-up questions refer to."""
+        self._history = [*self._history, Exchange(question, answer.text)][-_MAX_EXCHANGES:]
         self._opened |= dict.fromkeys(section.id for section in answer.trail)
 
     def _change_model(self, words: list[str]) -> None:
@@ -269,7 +265,7 @@ def to_markdown(traces: Sequence[Trace]) -> str:
         answer = trace.answer
         cited |= {section.id: section for section in answer.citations}
         parts.append(f"## {one_line(trace.question)}")
-        parts.append(sanitize(answer.text).strip() or one_line(answer.error) or no_answer_line(answer))
+        parts.append(sanitize(answer.text).strip() or one_line(answer.error))
         parts.append(f"*{one_line(status_line(answer))}*")
     if cited:
         parts.append("\n".join(map(_format_footnote, cited.values())))

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.events import (
     Answer,
     Event,
@@ -122,8 +121,6 @@ def answer_lines(answer: Answer) -> Iterator[str]:
         yield from _unsupported_lines(answer.support)
     elif answer.support_skipped:
         yield f"\nNot compared with its sources: {sanitize(answer.support_skipped)}."
-    if not answer.text and answer.state != "error":
-        yield no_answer_line(answer)
     if answer.not_found is not None:
         searched = answer.not_found.looked_at
         sections = searched or answer.not_found.nearest
@@ -133,19 +130,10 @@ def answer_lines(answer: Answer) -> Iterator[str]:
                 yield f"  {breadcrumb_line(section)}\n      {one_line(section.url)}"
     if answer.state == "partial":
         yield "\nThe documentation answers only a part of this."
-    if answer.state == "refused" and answer.text:
+    if answer.state == "refused" and answer.citations:
         yield "\nThe model stopped here and refused to continue."
-    if answer.state == "budget" and answer.text:
+    if answer.state == "budget" and not answer.text.startswith(answer.message):
         yield f"\nStopped: the budget of {answer.spent} is spent. The answer may be incomplete."
-
-
-def no_answer_line(answer: Answer) -> str:
-    """Return the line for an answer without text."""
-    if answer.state == "refused":
-        return "The model refused to answer."
-    if answer.state == "budget":
-        return f"Stopped before there was an answer: the budget of {answer.spent} is spent."
-    return prompts.NO_ANSWER
 
 
 def source_lines(sections: Sequence[Reference]) -> Iterator[str]:

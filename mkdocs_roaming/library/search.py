@@ -32,6 +32,9 @@ SNIPPET_CHARS = 200
 """Maximum length of a snippet."""
 
 _MAX_QUERY_WORDS = 48
+_RARE_SHARE = 0.02
+_MIN_RARE_SECTIONS = 3
+_MAX_SPECIFIC = 40
 _MAX_SYNONYM_SHARE = 2.0  # at 1 one of 51 questions is lost; at 5, which never applies, link texts gain less
 _WORD_CACHE_SIZE = 256
 _ADDRESS = re.compile(r"[/#]|\.md$")
@@ -140,6 +143,20 @@ class Search:
             Hit(section, score, self._make_snippet(section, window, words))
             for section, score, window in islice(ranked, max(limit, 0))
         ]
+
+    def find_specific(self, query: str, *, limit: int = 10) -> list[Hit]:
+        """Return the best sections that contain a rare word of the query: one that few sections contain."""
+        index = self._get_index()
+        most = max(_MIN_RARE_SECTIONS, len(index.sections) * _RARE_SHARE)
+        rows: set[int] = set()
+        for word in parse_query(query, self._language):
+            found = index.postings.find([run for run in word.runs if run], prefix=word.prefix).rows
+            is_filler = word.stop or word.text.lower() in load_words("en", "search.filler_words")
+            if not is_filler and len(found) <= most:
+                rows.update(found)
+        ids = {index.sections[row].id for row in rows}
+        hits = self.find(query, limit=_MAX_SPECIFIC) if ids else []
+        return [hit for hit in hits if hit.section.id in ids][:limit]
 
     def pages(self, query: str, *, limit: int = 10) -> list[PageEntry]:
         """Return the pages with the best sections, best first."""

@@ -162,6 +162,8 @@ class AnswerCache:
         end = answer.events[-1] if answer.events else None
         if not isinstance(end, Finished) or end.state not in CACHEABLE_STATES:
             return
+        if end.foreign_addresses:
+            return  # the model may be hostile: no other reader gets this
         if any(isinstance(event, SectionsFound) and event.words_only for event in answer.events):
             return  # the embeddings were not available
         self._finished[key] = tuple(answer.events)

@@ -50,6 +50,7 @@ from mkdocs_roaming.serve.requests import (
     Question,
     encode_problem,
     format_origin,
+    make_failure,
     parse_host,
     parse_question,
     parse_scope,
@@ -184,7 +185,7 @@ class DevServerEndpoint:
             if media_type == JSON:
                 completed = self._portal.call(answer.complete)
                 if completed["state"] == "error":
-                    raise ProblemError(502, "failed", FAILED_MESSAGE)
+                    raise make_failure(completed)
                 return _respond(encode_json(completed), JSON)
             chunks: SimpleQueue[bytes | None] = SimpleQueue()
             task = self._portal.start_task_soon(_put_parts, answer, chunks)

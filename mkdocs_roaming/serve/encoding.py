@@ -33,7 +33,7 @@ SSE_HEADERS = {
 SSE_DONE = b"data: [DONE]\n\n"
 SSE_PING = b": ping\n\n"
 FAILED_MESSAGE = "The answer could not be finished. Please ask again in a moment."
-"""The only error message that clients see; the cause is logged."""
+"""The error message if nothing else is known; details are logged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def encode_answer(answer: Answer, context: AnswerContext, *, digest: str) -> sch
         "answer": answer.text,
         "sources": [encode_section(section) for section in answer.citations],
         "trail": [encode_section(section) for section in answer.trail],
-        "support": encode_support(answer.support) if answer.text else None,
+        "support": encode_support(answer.support) if answer.support or answer.support_skipped else None,
         "status": encode_status(answer, context, sections=len(answer.trail)),
         "digest": digest,
     }
@@ -104,6 +104,14 @@ def encode_status(result: Finished | Answer, context: AnswerContext, *, sections
         status["withheld"] = result.withheld
     if context.dropped_turns:
         status["turns_dropped"] = context.dropped_turns
+    if result.message:
+        status["message"] = result.message
+    if result.cause:
+        status["cause"] = result.cause
+    if result.retry_after is not None:
+        status["retry_after"] = result.retry_after
+    if result.foreign_addresses:
+        status["foreign_addresses"] = result.foreign_addresses
     if result.not_found is not None:
         status["looked_at"] = [encode_section(section) for section in result.not_found.looked_at]
         status["nearest"] = [encode_section(section) for section in result.not_found.nearest]
@@ -293,7 +301,7 @@ class PartEncoder:
         yield from self._source_parts()
         yield {"type": "data-status", "data": encode_status(end, self._context, sections=len(self._trail))}
         if end.state == "error":
-            yield {"type": "error", "errorText": FAILED_MESSAGE}
+            yield {"type": "error", "errorText": end.message or FAILED_MESSAGE}
         turn = self._context.sign_turn()
         yield {"type": "finish", **({"messageMetadata": {"turn": turn}} if turn else {})}
 
@@ -310,20 +318,18 @@ def _encode_arguments(name: str, event: events.ToolCalled) -> StreamPart:
 
 
 def answer_to_markdown(answer: schemas.Answer) -> str:
-    """Return an answer with its sources as footnotes, or the nearest sections if there is no answer."""
+    """Return an answer with its sources as footnotes, and the sections to offer if there is no answer."""
     status = answer["status"]
     blocks = [answer["answer"].strip()] if answer["answer"] else []
     if answer["sources"]:
         blocks.append("\n".join(f"[^{source['id']}]: {_markdown_link(source)}" for source in answer["sources"]))
-    if not answer["answer"]:
-        blocks.append(_NO_ANSWER.get(answer["state"], "The docs do not seem to answer this."))
-        looked_at = status.get("looked_at")
-        if sections := looked_at or status.get("nearest"):
-            links = [f"- {_markdown_link(section)}" for section in sections[:_MAX_NEAREST]]
-            blocks.append("\n".join(["Looked at:" if looked_at else "Nearest:", "", *links]))
-    elif answer["state"] == "partial":
+    looked_at = status.get("looked_at")
+    if sections := looked_at or status.get("nearest"):
+        links = [f"- {_markdown_link(section)}" for section in sections[:_MAX_NEAREST]]
+        blocks.append("\n".join(["Looked at:" if looked_at else "Nearest:", "", *links]))
+    if answer["state"] == "partial":
         blocks.append("The docs answer only a part of this.")
-    elif answer["state"] == "budget":
+    elif answer["state"] == "budget" and not answer["answer"].startswith(status.get("message", "")):
         blocks.append("The answer was cut short and may be incomplete.")
     opened = f"{status['sections']} section{'' if status['sections'] == 1 else 's'} opened"
     blocks.append(f"*{answer['state']} · {status['model']} · {opened}*")
@@ -336,11 +342,6 @@ def _markdown_link(source: schemas.Source) -> str:
 
 
 _EXPAND, _SEARCH = "expand_sections", "search_sections"
-_NO_ANSWER = {
-    "budget": "Stopped before there was an answer: the budget is spent.",
-    "error": "The question could not be answered just now.",
-    "refused": "The model does not answer this.",
-}
 _MAX_NEAREST = 5
 _SPECIAL = re.compile(r"[\\\[\]`*_<>]")
 _NOT_IN_LINK = re.compile(r"[<>\s]")

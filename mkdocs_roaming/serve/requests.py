@@ -38,10 +38,22 @@ CLIENT_KEY = "roaming.client"
 
 
 class ProblemError(Exception):
-    """A refused request: the status, a code for programs, a sentence for people, and seconds until a retry."""
+    """A refused request: the status, a code for programs, a sentence for people, and seconds until a retry.
 
-    def __init__(self, status: int, code: str, detail: str, *, retry_after: float | None = None) -> None:
+    `answer` is what the reader gets although the model failed.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        detail: str,
+        *,
+        retry_after: float | None = None,
+        answer: schemas.Answer | None = None,
+    ) -> None:
         super().__init__(detail)
+        self.answer = answer
         self.status = status
         self.code = code
         self.detail = detail
@@ -58,11 +70,20 @@ def encode_problem(error: ProblemError) -> tuple[list[Header], bytes]:
         "code": error.code,
     }
     headers: list[Header] = [(b"content-type", schemas.PROBLEM.encode()), (b"cache-control", b"no-store")]
+    if error.answer is not None:
+        problem["answer"], problem["sources"] = error.answer["answer"], error.answer["sources"]
     if error.retry_after is not None:
         problem["retry_after"] = error.retry_after
         headers.append((b"retry-after", str(error.retry_after).encode()))
     body = schemas.encode_text(json.dumps(problem, ensure_ascii=False))
     return [*headers, (b"content-length", str(len(body)).encode())], body
+
+
+def make_failure(answer: schemas.Answer) -> ProblemError:
+    """Return the problem for an answer that failed, with the closest passages."""
+    status = answer["status"]
+    detail = status.get("message") or "The answer could not be finished. Please ask again in a moment."
+    return ProblemError(502, "failed", detail, retry_after=status.get("retry_after"), answer=answer)
 
 
 async def send_problem(send: Send, error: ProblemError, headers: Iterable[Header] = ()) -> None:

@@ -32,7 +32,6 @@ from mkdocs_roaming.serve.content import (
 )
 from mkdocs_roaming.serve.deployments import Deployment
 from mkdocs_roaming.serve.encoding import (
-    FAILED_MESSAGE,
     SSE_DONE,
     SSE_HEADERS,
     SSE_PING,
@@ -48,6 +47,7 @@ from mkdocs_roaming.serve.requests import (
     Question,
     encode_problem,
     get_client,
+    make_failure,
     parse_feedback,
     parse_question,
     parse_scope,
@@ -243,7 +243,7 @@ class AnswerDocument:
 
     def _respond(self, completed: schemas.Answer) -> Response:
         if completed["state"] == "error":
-            return _respond_with_problem(ProblemError(502, "failed", FAILED_MESSAGE))
+            return _respond_with_problem(make_failure(completed))
         is_markdown = self._media_type == MARKDOWN
         body = encode_text(answer_to_markdown(completed)) if is_markdown else encode_json(completed)
         headers = {"cache-control": "no-store", "x-robots-tag": "noindex"}

@@ -122,6 +122,20 @@ class Status(TypedDict):
     dropped_citations: NotRequired[int]
     withheld: NotRequired[int]
     turns_dropped: NotRequired[int]
+    message: NotRequired[Annotated[str, Meta(description="Why there is no complete answer, for the reader.")]]
+    cause: NotRequired[
+        Annotated[
+            str,
+            Meta(
+                description="What failed: `key`, `credit`, `rate`, `overload`, `timeout`, `connection`, `format`, "
+                "`site` or `model`."
+            ),
+        ]
+    ]
+    retry_after: NotRequired[Annotated[float, Meta(description="Seconds until the provider accepts a request.")]]
+    foreign_addresses: NotRequired[
+        Annotated[int, Meta(description="Addresses in code or removed links that no opened section contains.")]
+    ]
     looked_at: NotRequired[list[Source]]
     nearest: NotRequired[list[Source]]
 
@@ -156,7 +170,10 @@ class Answer(TypedDict):
     """A complete answer."""
 
     state: AnswerState
-    answer: Annotated[str, Meta(description="Markdown; `[^id]` cites a section.")]
+    answer: Annotated[
+        str,
+        Meta(description="Markdown; `[^id]` cites a section. Without an answer, a sentence that says so."),
+    ]
     sources: list[Source]
     trail: Annotated[list[Source], Meta(description="The opened sections, in order.")]
     support: Support | None
@@ -243,6 +260,8 @@ class Problem(TypedDict):
     detail: str
     code: str
     retry_after: NotRequired[int]
+    answer: NotRequired[Annotated[str, Meta(description="The closest passages, if a model failed.")]]
+    sources: NotRequired[list[Source]]
 
 
 # Encoding

@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
 
-from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget
 from mkdocs_roaming.answer.events import Event, Finished, Reference, RoundStarted, TokensUsed, summarize
 from mkdocs_roaming.answer.loop import answer
@@ -264,7 +263,7 @@ class AnswerRequest:
         """Return the signed turn, or an empty string if a follow-up question cannot refer to this answer."""
         if self._turn is None:
             result = summarize(self._events)
-            text = result.text or (prompts.NO_ANSWER if result.state == "not_found" else "")
+            text = result.text
             trail, cited = ([section.id for section in sections] for sections in (result.trail, result.citations))
             turn = make_turn(self.question.text, text, trail, cited, self.deployment.digest)
             self._turn = self._service.signer.sign(turn) if text and result.state in _REMEMBERED_STATES else ""

@@ -11,6 +11,7 @@ from contextlib import aclosing
 from typing import Any, ClassVar
 
 from mkdocs_roaming._http import ApiConfig
+from mkdocs_roaming.answer.budget import format_pause
 from mkdocs_roaming.answer.models.base import OpenSection, Part, Request, Usage
 from mkdocs_roaming.errors import ModelError
 from mkdocs_roaming.manifest.expand import Expansion
@@ -68,6 +69,16 @@ _NO_CREDIT = ("insufficient_quota", "credit balance", "billing")
 _TOO_MANY_REQUESTS = "too many requests"
 _OVERLOADED = "the provider is overloaded"
 _FAILED = "the provider failed"
+_WRONG_KEY = "the key is not accepted"
+_NO_ACCESS = "the key has no access to this model"
+_SPENT_CREDIT = "the account has no credit left"
+_CAUSES = {
+    _WRONG_KEY: "key",
+    _NO_ACCESS: "key",
+    _SPENT_CREDIT: "credit",
+    _TOO_MANY_REQUESTS: "rate",
+    _OVERLOADED: "overload",
+}
 _NOT_CONNECTED = {"ConnectError", "ConnectTimeout", "InvalidURL", "PoolTimeout", "UnsupportedProtocol"}
 
 
@@ -88,7 +99,8 @@ def error_for_status(
     retryable = problem in (_TOO_MANY_REQUESTS, _OVERLOADED) or problem.startswith(_FAILED) or status in (408, 409)
     text = f"{service.model}: {problem}{f' ({details})' if details else ''}; {fix}"
     unbilled = (400 <= status < 500 and status != 408) or status in (503, 529)
-    return ModelError(text, retryable=retryable, retry_after=retry_after, unbilled=unbilled)
+    cause = "timeout" if status in (408, 504) else _CAUSES.get(problem, "model")
+    return ModelError(text, retryable=retryable, retry_after=retry_after, unbilled=unbilled, cause=cause)
 
 
 def error_for_connection(service: ApiConfig, error: Exception) -> ModelError:
@@ -96,18 +108,20 @@ def error_for_connection(service: ApiConfig, error: Exception) -> ModelError:
     reason = type(error).__name__
     fix = f"start the server or check the network and {service.base_name}"
     text = f"{service.model}: cannot reach {service.address} ({reason}); {fix}"
-    return ModelError(text, retryable=True, unbilled=reason in _NOT_CONNECTED)
+    cause = "timeout" if reason in ("ReadTimeout", "WriteTimeout", "APITimeoutError") else "connection"
+    return ModelError(text, retryable=True, unbilled=reason in _NOT_CONNECTED, cause=cause)
 
 
 def error_for_interruption(service: ApiConfig) -> ModelError:
     """Return the error for a reply that ends before it is complete."""
-    return ModelError(f"{service.model}: the connection was lost during the reply; ask again", retryable=True)
+    text = f"{service.model}: the connection was lost during the reply; ask again"
+    return ModelError(text, retryable=True, cause="connection")
 
 
 def error_for_format(service: ApiConfig, api: str) -> ModelError:
     """Return the error for a response that does not follow the wire format of an API."""
     problem = f"{service.address} sent a response that is not from {api}"
-    return ModelError(f"{service.model}: {problem}; check that {service.base_name} is right")
+    return ModelError(f"{service.model}: {problem}; check that {service.base_name} is right", cause="format")
 
 
 class ProviderModel(ABC):
@@ -175,20 +189,20 @@ def _explain_status(
     """Return the problem and its fix."""
     kinds = set(kind.split())
     if status == 401 or kinds & _INVALID_KEY:
-        return "the key is not accepted", f"check {service.key_name}"
+        return _WRONG_KEY, f"check {service.key_name}"
     if status == 402 or any(word in f"{kind} {message}" for word in _NO_CREDIT):
-        return "the account has no credit left", "add credit to the provider's account"
+        return _SPENT_CREDIT, "add credit to the provider's account"
     if status == 403 or "permission_error" in kinds:
-        return "the key has no access to this model", f"choose another model, or check {service.key_name}"
+        return _NO_ACCESS, f"choose another model, or check {service.key_name}"
     if status == 404 or "not_found_error" in kinds:
         problem = f"{service.address} does not know this model or address"
         return problem, f"choose another model, or check {service.base_name}"
     if status == 413 or "request_too_large" in kinds:
         return "the request is too large", "lower open_chars in [budget]"
     if status == 429 or "rate_limit_error" in kinds:
-        return _TOO_MANY_REQUESTS, f"try again {_format_pause(retry_after)}"
+        return _TOO_MANY_REQUESTS, f"try again {format_pause(retry_after)}"
     if status in (503, 529) or kinds & _OVERLOAD_ERRORS:
-        return _OVERLOADED, f"try again {_format_pause(retry_after)}"
+        return _OVERLOADED, f"try again {format_pause(retry_after)}"
     if status >= 500 or status < 300:
         return f"{_FAILED} ({kind or status})", "try again later"
     if status < 400:
@@ -196,11 +210,3 @@ def _explain_status(
     if "does not support tools" in message or ("tool" in message and "not supported" in message):
         return "this model cannot call tools", "choose one that can"
     return f"the request was refused ({status})", "try another model, and report this"
-
-
-def _format_pause(seconds: float | None) -> str:
-    if seconds is None or seconds < 1:
-        return "in a minute"
-    if seconds < 120:
-        return f"in {seconds:.0f} seconds"
-    return f"in {seconds / 60:.0f} minutes"

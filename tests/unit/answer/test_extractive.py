@@ -37,7 +37,7 @@ def test_offline_answers_documented_questions_and_declines_others(
         assert case["contains"] in result.text
         assert ids[case["section"]] in [section.id for section in result.citations]
     else:
-        assert (result.state, result.text, result.withheld) == ("not_found", "", 1)
+        assert (result.state, result.text, result.withheld) == ("not_found", prompts.NO_ANSWER, 0)
     assert result.dropped_citations == 0
     assert result.model == "offline"
 

@@ -9,6 +9,7 @@ import pytest
 import yaml
 from msgspec.structs import replace
 
+from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.conversation import Exchange
 from mkdocs_roaming.answer.events import (
     CitationDropped,
@@ -116,7 +117,7 @@ def test_offline_model_answers_from_small_site(ask: Ask, ids: dict[str, str], ca
         assert case["contains"] in result.text
         assert ids[case["section"]] in [section.id for section in result.citations]
     else:
-        assert (result.state, result.text) == ("not_found", "")
+        assert (result.state, result.text) == ("not_found", prompts.NO_ANSWER)
 
 
 def test_rules_match_reading_mode(ask: Ask) -> None:

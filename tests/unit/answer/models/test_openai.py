@@ -202,7 +202,7 @@ def test_text_is_read_in_any_shape(api: MessagesApi, openai: Make, delta: dict[s
 def test_calls_written_as_text_end_as_not_found(ask: Ask, api: MessagesApi, openai: Make) -> None:
     api.brain = Script([Say('<tool_call>{"name": "expand_sections", "arguments": {"ids": ["2ebf9271"]}}</tool_call>')])
     result = summarize(ask(openai()))
-    assert (result.state, result.text, result.withheld) == ("not_found", "", 1)
+    assert (result.state, result.text, result.withheld) == ("not_found", prompts.NO_ANSWER, 1)
 
 
 def test_reasoning_is_ignored(ask: Ask, api: MessagesApi, openai: Make, ids: dict[str, str]) -> None:

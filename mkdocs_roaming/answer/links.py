@@ -1,0 +1,203 @@
+"""Addresses in a model's text: links and images that lead away from the site are removed before the text is released.
+
+A model may be wrong or follow instructions from a page. An image alone would report its readers to another server, so
+only addresses of the site and of opened sections stay. Text of removed links stays; code is never changed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from html import unescape
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urljoin, urlsplit
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+IsKnown = Callable[[str], bool]
+
+_CODE = (
+    r"(?P<code>^[ >]*(?P<fence>`{3,}(?![^\n]*`)|~{3,})[\s\S]*?(?:^[ >]*(?P=fence)[`~]*[ \t]*$|\Z)"
+    r"|(?P<tick>`+)(?!`)(?:(?!\n[ \t]*\n)[\s\S])*?(?<!`)(?P=tick)(?!`))"
+)
+_TARGET = (
+    r"\(\s*(?:<(?P<{0}_1>[^<>\n]*)>|(?P<{0}_2>(?:\\.|[^\s()\\]|\((?:\\.|[^\s()\\])*\))*))(?:\s[^()]*|\s[^\n]*?)?\)"
+)
+_TEXT = r"(?:\\.|[^\[\]\\]|\[(?:\\.|[^\[\]\\])*\](?:\([^()\s]*\))?)*"
+_BARE = r"(?:[a-z][a-z0-9+.-]{1,31}:/{0,2}(?=[^\s/\[\]])|//(?=[\w-]+\.)|www\.)[^\s<>`\"|\[\]]+"
+_LINKS = re.compile(
+    rf"{_CODE}"
+    rf"|(?P<image>!\[{_TEXT}\](?:{_TARGET.format('image')}|\[[^\[\]\n]*\]))"
+    rf"|\[(?P<link>{_TEXT})\]{_TARGET.format('link')}"
+    r"|(?P<definition>^[ >]*\[(?!\^)[^\[\]\n]+\]:\s*(?:<(?P<defined_1>[^<>\n]*)>|(?P<defined_2>\S+))"
+    r"(?:[ \t]*\n?[ \t]*(?:\"[^\"\n]*\"|'[^'\n]*'|\([^()\n]*\)))?[ \t]*\n?)"
+    r"|<(?P<auto>[a-z][a-z0-9+.-]{1,31}:[^\s<>]*|[^\s<>@/]+@[^\s<>]+)>"
+    r"|(?P<html><(?P<raw>script|style|iframe|object|svg|template)\b[\s\S]*?(?:</(?P=raw)\s*>|\Z)|<!--[\s\S]*?(?:-->|\Z)"
+    r"|<[!?/]?[a-z][a-z0-9-]*(?:[\s/][^>]*)?(?:>|\Z))"
+    rf"|(?P<bare>(?<![\w/]){_BARE})",
+    re.MULTILINE | re.IGNORECASE,
+)
+_HARMLESS_TAG = re.compile(
+    r"</?(?!(?:base|embed|form|frame|img|link|meta|input|audio|video)\b)[a-z][a-z0-9-]*\s*/?>", re.IGNORECASE
+)
+_SIGN_OF_LINK = re.compile(
+    r"\]\s*[(\[:]|!\[|<[!?/a-z]|:/|//|www\.|(?:javascript|data|vbscript|mailto):|&[#a-z]", re.IGNORECASE
+)
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]{1,31}://[^\s<>`\"'|)\]}\\;,]+", re.IGNORECASE)
+_DOWNLOAD = re.compile(r"\b(?:curl|wget|iwr|irm|invoke-webrequest|invoke-restmethod|fetch)\b[^\n]*", re.IGNORECASE)
+_HOST = re.compile(r"(?<![\w@/.:-])(?:[\w-]+\.)+[a-z]{2,}(?::\d+)?/[^\s<>`\"'|)\]}\\;,]*", re.IGNORECASE)
+_LOCAL_HOST = re.compile(r"(?:localhost|127(?:\.\d+){3}|\[?::1\]?|0\.0\.0\.0)$", re.IGNORECASE)
+_PLACEHOLDER_HOST = re.compile(r"(?:\$?\{\w+|\$\w+|[A-Z_]{3,})\}?(?::\S*)?$")
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+_INVISIBLE = re.compile(r"[\x00-\x20\x7f-\xa0\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]+")
+_TRAILING = ".,;:!?*_~'\""
+_MARKUP = re.compile(r"(\[\^[0-9a-f]{8}\])|[\[\]<>]")
+
+
+def remove_links(markdown: str, is_known: IsKnown) -> tuple[str, int]:
+    """Remove links, images, definitions and raw HTML whose addresses are not known.
+
+    Args:
+        markdown: One or more paragraphs of Markdown.
+        is_known: Returns whether the text may lead to an address.
+
+    Returns:
+        The Markdown, and the number of removed addresses.
+    """
+    if not _SIGN_OF_LINK.search(markdown):
+        return markdown, 0
+    removed = 0
+
+    def replace(match: re.Match[str]) -> str:
+        nonlocal removed
+        kept = _replace_link(match, is_known)
+        removed += kept != match[0]
+        if kept == match[0] and match["link"]:  # a link may contain an image
+            return f"[{_LINKS.sub(replace, match['link'])}{kept[1 + len(match['link']) :]}"
+        return kept
+
+    before, text = "", markdown
+    while text != before:  # what remains may form another link
+        before, text = text, _LINKS.sub(replace, text)
+    if any(not is_known(address) for address in _rendered_addresses(text)):
+        # The regular expressions and CommonMark disagree about what is code or a link: no markup at all is left.
+        removed += 1
+        text = _ADDRESS.sub("", _MARKUP.sub(lambda mark: mark[1] or f"\\{mark[0]}", text))
+    return (text, removed) if removed else (markdown, 0)
+
+
+def find_code_addresses(markdown: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans of addresses in code, also those without a scheme that a command downloads from."""
+    for code in re.finditer(_CODE, markdown, re.MULTILINE):
+        found = [match.span() for match in _ADDRESS.finditer(code[0])]
+        for command in _DOWNLOAD.finditer(code[0]):
+            start = command.start()
+            found += [(start + match.start(), start + match.end()) for match in _HOST.finditer(command[0])]
+        for start, end in sorted(found):
+            address = code[0][start:end].rstrip(_TRAILING)
+            if not _is_local(address):
+                yield code.start() + start, code.start() + start + len(address)
+
+
+def find_addresses(text: str) -> set[str]:
+    """Return all addresses of a text, normalized, to compare others with them."""
+    found = (match[0] for match in re.finditer(rf"{_BARE}|[^\s<>@/()\[\]]+@[\w.-]+", text, re.IGNORECASE))
+    hosts = (match[0] for match in _HOST.finditer(text))
+    linked = (match[1] for match in re.finditer(r"\]\(\s*<?([^\s()<>]+)", text))
+    return {normalize_address(address) for source in (found, hosts, linked) for address in source}
+
+
+def normalize_address(address: str) -> str:
+    """Return an address in the form in which addresses are compared: without fragment and escapes."""
+    address = _INVISIBLE.sub("", unquote(unescape(re.sub(r"\\(?=[!-/:-@\[-`{-~])", "", address))))
+    address = address.partition("#")[0].rstrip(_TRAILING)
+    while address.endswith(")") and address.count(")") > address.count("("):
+        address = address[:-1].rstrip(_TRAILING)
+    address = re.sub(r"^(?:(?:https?:)?//|mailto:)", "", address.replace("\\", "/"), flags=re.IGNORECASE).rstrip("/")
+    host, slash, path = address.partition("/")
+    return f"{host.lower()}{slash}{path}"
+
+
+def is_on_site(address: str, site_url: str) -> bool:
+    """Return whether an address is on a site, below its URL; relative addresses are if they lead there."""
+    address = _INVISIBLE.sub("", unescape(address)).replace("\\", "/")
+    if address.startswith("#"):
+        return True
+    if address.lower().startswith(("mailto:", "www.")):
+        return False
+    try:
+        site, target = urlsplit(site_url), urlsplit(urljoin(site_url, address))
+    except ValueError:
+        return False
+    if not site.netloc:
+        return not (_SCHEME.match(address) or address.startswith("//"))
+    if "@" in target.netloc or target.scheme not in ("http", "https") or "/.." in unquote(target.path):
+        return False
+    return target.netloc.lower() == site.netloc.lower() and f"{target.path}/".startswith(f"{site.path.rstrip('/')}/")
+
+
+def _replace_link(match: re.Match[str], is_known: IsKnown) -> str:
+    if match["code"] is not None:
+        return match[0]
+    if match["image"] is not None:
+        address = match["image_1"] or match["image_2"]
+        return match[0] if address and is_known(address) else ""
+    if match["link"] is not None:
+        return match[0] if is_known(match["link_1"] or match["link_2"] or "") else match["link"]
+    if match["definition"] is not None:
+        return match[0] if is_known(match["defined_1"] or match["defined_2"]) else ""
+    if match["auto"] is not None:
+        address = match["auto"] if ":" in match["auto"] else f"mailto:{match['auto']}"
+        return match[0] if is_known(address) else ""
+    if match["html"] is not None:
+        return match[0] if _HARMLESS_TAG.fullmatch(match["html"]) else ""
+    address = match["bare"].rstrip(_TRAILING)
+    if is_known(address) or not _is_linked(address):
+        return match[0]
+    return match["bare"][len(address) :]
+
+
+def _is_linked(address: str) -> bool:
+    """Return whether renderers turn a bare address into a link, or a reader would."""
+    return "//" in address or address.lower().startswith(("www.", "javascript:", "data:", "vbscript:", "mailto:"))
+
+
+def _is_local(address: str) -> bool:
+    host = re.sub(r"^[a-z][a-z0-9+.-]*://", "", address, flags=re.IGNORECASE).partition("/")[0].rpartition("@")[2]
+    return not host or bool(_PLACEHOLDER_HOST.match(host)) or bool(_LOCAL_HOST.match(re.sub(r":\d*$", "", host)))
+
+
+# What a renderer makes of the text
+
+
+@cache
+def _load_parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # takes 0.1 s to import, and most answers contain no link
+
+    parser = MarkdownIt("commonmark").enable("table")
+    parser.validateLink = lambda url: True  # type: ignore[method-assign]  # other renderers accept any
+    return parser
+
+
+def _rendered_addresses(markdown: str) -> Iterator[str]:
+    """Yield the addresses of links and images as CommonMark finds them; raw HTML with attributes is one, too."""
+    environment: dict[str, dict[str, dict[str, str]]] = {}
+    tokens = _load_parser().parse(markdown, environment)
+    yield from _token_addresses(tokens)
+    for definition in environment.get("references", {}).values():
+        yield definition["href"]
+
+
+def _token_addresses(tokens: list[Token]) -> Iterator[str]:
+    for token in tokens:
+        yield from (str(token.attrs[name]) for name in ("href", "src") if name in token.attrs)
+        if token.type in ("html_inline", "html_block"):
+            tags = re.findall(r"<[!?/]?[a-z][^>]*>?", token.content, re.IGNORECASE)
+            yield from (tag for tag in tags if not _HARMLESS_TAG.fullmatch(tag))
+        elif token.type == "text":
+            bare = re.findall(rf"(?<![\w/]){_BARE}", token.content, re.IGNORECASE)
+            yield from (address for address in bare if _is_linked(address))
+        yield from _token_addresses(token.children or [])
