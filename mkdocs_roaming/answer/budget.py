@@ -156,13 +156,18 @@ class StopAnswer(Exception):  # noqa: N818 -- control flow like StopIteration, n
         self.state, self.spent, self.error = state, spent, error
         self.cause, self.retry_after = cause, retry_after
 
-    @property
-    def message(self) -> str:
-        """The reason for the reader. It contains no details of the configuration; `error` is for the operator."""
+    def explain(self, *, has_text: bool) -> str:
+        """Return the reason for the reader; `error` is for the operator.
+
+        Args:
+            has_text: Whether the reader has a part of the answer.
+        """
         if self.state == "refused":
-            return "The model declined to answer this."
-        text = _SPENT.get(self.spent) if self.state == "budget" else _CAUSES.get(self.cause)
-        return (text or _CAUSES["model"]).format(pause=format_pause(self.retry_after))
+            return "The model refused to answer."
+        if self.state == "budget":
+            text = _CUT_SHORT if has_text else _NO_ANSWER_WITHIN_BUDGET
+            return text.format(spent=self.spent)
+        return _CAUSES.get(self.cause, _CAUSES["model"]).format(pause=format_pause(self.retry_after))
 
     @classmethod
     def from_error(cls, error: Exception, source: str) -> StopAnswer:
@@ -192,12 +197,8 @@ _CAUSES = {
     "site": "The documentation could not be read. Try again {pause}.",
     "model": "The answer could not be finished. Please ask again in a moment.",
 }
-_SPENT = {
-    "rounds": "The model found no answer within the permitted number of rounds.",
-    "output": "The model's reply reached its maximum length.",
-    "seconds": "The model did not answer within the time limit.",
-    "cost": "The budget of this answer is spent.",
-}
+_NO_ANSWER_WITHIN_BUDGET = "Stopped before there was an answer: the budget of {spent} is spent."
+_CUT_SHORT = "Stopped: the budget of {spent} is spent. The answer may be incomplete."
 
 
 def format_pause(seconds: float | None) -> str:

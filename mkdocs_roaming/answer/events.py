@@ -13,7 +13,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import structs
 
-from mkdocs_roaming.answer.models.base import NO_USAGE, Usage
+from mkdocs_roaming.answer.models.base import NO_SOURCE, NO_USAGE, Usage
 from mkdocs_roaming.answer.support.check import Support
 
 AnswerState = Literal["answered", "partial", "not_found", "refused", "budget", "error"]
@@ -271,7 +271,7 @@ class Finished(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
         retry_after: The pause in seconds that the provider asks for, if any.
         foreign_addresses: Number of addresses that neither the site nor an opened section contains: those in code, and
             those of removed links and images.
-        not_found: Sections to offer if the state is `not_found` or `refused`, or if there are no closest passages.
+        not_found: Sections to offer if there is no answer and nothing failed.
         cost: The cost; None without prices or counted tokens.
         currency: Currency of the cost.
     """
@@ -346,7 +346,7 @@ class Answer:
         retry_after: The pause in seconds that the provider asks for, if any.
         foreign_addresses: Number of addresses that neither the site nor an opened section contains: those in code, and
             those of removed links and images.
-        not_found: Sections to offer if the state is `not_found` or `refused`, or if there are no closest passages.
+        not_found: Sections to offer if there is no answer and nothing failed.
         cost: The cost; None without prices or counted tokens.
         currency: Currency of the cost.
         whole_site: Whether the model read the whole site.
@@ -376,6 +376,13 @@ class Answer:
     whole_site: bool = False
     support: Support | None = None
     support_skipped: str = ""
+
+    @property
+    def memory(self) -> str:
+        """The text that follow-up questions may refer to; empty if the model wrote none."""
+        if self.state == "error" or (self.message and self.text.startswith(self.message)):
+            return ""
+        return f"{self.text} [^{NO_SOURCE}]" if self.state == "not_found" else self.text
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as JSON data."""

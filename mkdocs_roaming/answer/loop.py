@@ -444,7 +444,7 @@ async def _find_replacement(
     """Return the events of a text that replaces an answer: the reason, and the closest passages if the model failed."""
     from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 
-    reason = run.stop.message if run.stop else prompts.NO_ANSWER
+    reason = run.stop.explain(has_text=False) if run.stop else prompts.NO_ANSWER
     found: list[Event] = []
     is_failure = run.stop is not None and run.stop.state != "refused" and run.stop.cause != "site"
     if is_failure and run.model.name != ExtractiveModel.name:
@@ -493,8 +493,7 @@ async def _finish(run: _Run) -> Finished:
     prices = run.budget.prices
     stop = run.stop
     foreign = run.text.removed_links + len(run.text.foreign_addresses)
-    has_answer = run.state in ("answered", "partial", "error") or run.has_passages
-    has_answer = has_answer or (run.state == "budget" and bool(run.text.text))
+    has_answer = run.state in ("answered", "partial", "error") or (run.state == "budget" and bool(run.text.text))
     return Finished(
         state=run.state,
         model=run.model.name,
@@ -506,7 +505,7 @@ async def _finish(run: _Run) -> Finished:
         spent=stop.spent if stop else "",
         error=stop.error if stop else "",
         cause=stop.cause if stop else "",
-        message=stop.message if stop and stop.state != "refused" else "",
+        message=stop.explain(has_text=bool(run.text.text)) if stop and stop.state != "refused" else "",
         retry_after=stop.retry_after if stop else None,
         foreign_addresses=foreign,
         not_found=None if has_answer else await _describe_not_found(run),

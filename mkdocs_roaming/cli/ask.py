@@ -95,7 +95,7 @@ def ask(
         print_answer(result)
     if result.state == "error":
         sys.exit(1)
-    if result.state in ("not_found", "refused") or (result.state == "budget" and not result.citations):
+    if not result.memory or result.state in ("not_found", "refused"):
         sys.exit(NOTHING_FOUND)
 
 

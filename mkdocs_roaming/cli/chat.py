@@ -188,7 +188,8 @@ class Chat:
 
     def _remember(self, question: str, answer: Answer) -> None:
         """Add an answer to what follow-up questions refer to."""
-        self._history = [*self._history, Exchange(question, answer.text)][-_MAX_EXCHANGES:]
+        if answer.memory:
+            self._history = [*self._history, Exchange(question, answer.memory)][-_MAX_EXCHANGES:]
         self._opened |= dict.fromkeys(section.id for section in answer.trail)
 
     def _change_model(self, words: list[str]) -> None:

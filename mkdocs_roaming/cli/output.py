@@ -124,7 +124,7 @@ def answer_lines(answer: Answer) -> Iterator[str]:
     if answer.not_found is not None:
         searched = answer.not_found.looked_at
         sections = searched or answer.not_found.nearest
-        if sections:
+        if sections and not answer.citations:
             yield "\nLooked at" if searched else "\nNearest"
             for section in sections[:5]:
                 yield f"  {breadcrumb_line(section)}\n      {one_line(section.url)}"
@@ -133,7 +133,7 @@ def answer_lines(answer: Answer) -> Iterator[str]:
     if answer.state == "refused" and answer.citations:
         yield "\nThe model stopped here and refused to continue."
     if answer.state == "budget" and not answer.text.startswith(answer.message):
-        yield f"\nStopped: the budget of {answer.spent} is spent. The answer may be incomplete."
+        yield f"\n{answer.message}"
 
 
 def source_lines(sections: Sequence[Reference]) -> Iterator[str]:

@@ -324,13 +324,14 @@ def answer_to_markdown(answer: schemas.Answer) -> str:
     if answer["sources"]:
         blocks.append("\n".join(f"[^{source['id']}]: {_markdown_link(source)}" for source in answer["sources"]))
     looked_at = status.get("looked_at")
-    if sections := looked_at or status.get("nearest"):
+    sections = looked_at or status.get("nearest")
+    if sections and not answer["sources"]:
         links = [f"- {_markdown_link(section)}" for section in sections[:_MAX_NEAREST]]
         blocks.append("\n".join(["Looked at:" if looked_at else "Nearest:", "", *links]))
     if answer["state"] == "partial":
         blocks.append("The docs answer only a part of this.")
     elif answer["state"] == "budget" and not answer["answer"].startswith(status.get("message", "")):
-        blocks.append("The answer was cut short and may be incomplete.")
+        blocks.append(status.get("message", ""))
     opened = f"{status['sections']} section{'' if status['sections'] == 1 else 's'} opened"
     blocks.append(f"*{answer['state']} · {status['model']} · {opened}*")
     return "\n\n".join(blocks) + "\n"

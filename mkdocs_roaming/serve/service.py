@@ -263,10 +263,10 @@ class AnswerRequest:
         """Return the signed turn, or an empty string if a follow-up question cannot refer to this answer."""
         if self._turn is None:
             result = summarize(self._events)
-            text = result.text
+            text = result.memory
             trail, cited = ([section.id for section in sections] for sections in (result.trail, result.citations))
             turn = make_turn(self.question.text, text, trail, cited, self.deployment.digest)
-            self._turn = self._service.signer.sign(turn) if text and result.state in _REMEMBERED_STATES else ""
+            self._turn = self._service.signer.sign(turn) if text else ""
         return self._turn
 
 
@@ -314,4 +314,3 @@ def _is_usage_complete(events: Sequence[Event], *, unbilled: bool) -> bool:
 
 
 _log = logging.getLogger("mkdocs_roaming.serve")
-_REMEMBERED_STATES = frozenset({"answered", "partial", "not_found", "budget"})

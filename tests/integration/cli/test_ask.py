@@ -109,7 +109,8 @@ def test_ask_stops_when_cost_budget_is_spent(lamp: Path, power: str) -> None:
 @pytest.mark.parametrize(
     ("reply", "message", "code"),
     [
-        ([{"text": "I can't"}, {"stop": "refusal"}], "The model refused to answer.", NOTHING_FOUND),
+        ([{"text": "I can't"}, {"stop": "refusal"}], "I can't", NOTHING_FOUND),
+        ([{"stop": "refusal"}], "The model refused to answer.", NOTHING_FOUND),
         (
             [{"text": "It takes 3.7 watts [^ID].\n\nMore to"}, {"stop": "refusal"}],
             "refused to continue",

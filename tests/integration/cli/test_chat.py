@@ -14,7 +14,6 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
 import pytest
 from click.testing import CliRunner
@@ -136,14 +135,21 @@ def test_chat_follow_up_after_not_found_contains_earlier_question(library: Libra
     first, said, second = result.models[None].requests[1].turns
     assert isinstance(first, UserTurn)
     assert isinstance(said, AssistantTurn)
-    assert (first.question, said.text) == ("Who made it?", "The docs do not seem to answer this. [^none]")
+    assert (first.question, said.text) == ("Who made it?", "No. [^none]")
     assert isinstance(second, UserTurn)
 
 
-@pytest.mark.parametrize("reason", ["refusal", "length"])
-def test_chat_follow_up_omits_refused_or_empty_answer(library: Library, reason: Literal["refusal", "length"]) -> None:
-    result = talk(library, ["Who made it?", "And when?"], [Text("I"), Stop(reason)], [Text("No [^none].")])
+def test_chat_follow_up_omits_question_without_answer(library: Library) -> None:
+    result = talk(library, ["Who made it?", "And when?"], [Text("I"), Stop("length")], [Text("No [^none].")])
     assert [type(turn) for turn in result.models[None].requests[1].turns] == [UserTurn]
+
+
+def test_chat_follow_up_contains_refusal_in_the_words_of_the_model(library: Library) -> None:
+    result = talk(library, ["Who made it?", "And when?"], [Text("I cannot."), Stop("refusal")], [Text("No [^none].")])
+    assert "I cannot." in result.out
+    said = result.models[None].requests[1].turns[1]
+    assert isinstance(said, AssistantTurn)
+    assert said.text == "I cannot."
 
 
 def test_chat_remembers_last_six_turns(library: Library) -> None:

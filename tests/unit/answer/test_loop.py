@@ -150,7 +150,7 @@ def test_refusal_ends_as_refused(ask: Ask) -> None:
     result = summarize(ask(ScriptedModel([[Text("I can't\n\ndo that."), Stop("refusal")]])))
     assert (result.state, result.text) == ("refused", "I can't")
     assert result.not_found is not None
-    assert summarize(ask(ScriptedModel([[Stop("refusal")]]))).text == "The model declined to answer this."
+    assert summarize(ask(ScriptedModel([[Stop("refusal")]]))).text == "The model refused to answer."
 
 
 @pytest.mark.parametrize(
@@ -296,7 +296,7 @@ def test_last_round_offers_no_tools(ask: Ask, ids: dict[str, str]) -> None:
     assert (finished.state, finished.spent, finished.rounds) == ("budget", "rounds", 4)
     assert [bool(request.tools) for request in model.requests] == [True, True, True, False]
     assert [request.note for request in model.requests] == ["", "", prompts.LAST_ROUND_WITH_TOOLS, prompts.LAST_ROUND]
-    assert finished.not_found is None
+    assert finished.not_found is not None
     assert summarize(events).text.startswith(f"{finished.message} {prompts.CLOSEST_PASSAGES}")
     assert len(summarize(events).trail) >= 3
 
