@@ -144,9 +144,10 @@ class Conversation:
         self.turns.append(ToolTurn(tuple(results)))
         self._time += 1
         for result in results:
-            if isinstance(result.result, ExpandResult):
+            if isinstance(result.result, ExpandResult | SearchResults):
                 for expansion in result.result.sections:
-                    self.looked_at[expansion.id] = None
+                    if isinstance(result.result, ExpandResult):
+                        self.looked_at[expansion.id] = None
                     self.tokens_read += estimate_tokens(expansion.text)
                     for shown in expansion.shown:
                         self._last_used[shown.id] = (self._time, -len(self._last_used))
@@ -229,16 +230,7 @@ class Conversation:
         """Yield the events of a tool result."""
         match result:
             case ExpandResult():
-                for expansion in result.sections:
-                    inside = dict.fromkeys(shown.id for shown in expansion.shown if shown.id != expansion.id)
-                    yield SectionOpened(
-                        call,
-                        self.make_reference(expansion.id),
-                        tuple(map(self.make_reference, inside)),
-                        expansion.part,
-                        expansion.parts,
-                        estimate_tokens(expansion.text),
-                    )
+                yield from self._describe_opened(call, result.sections)
                 for listed in result.already_open:
                     yield SectionAlreadyOpen(call, self.make_reference(listed.id))
                 for missing in result.missing:
@@ -247,10 +239,23 @@ class Conversation:
             case SearchResults():
                 found = tuple(self.make_reference(hit.id) for hit in result.hits)
                 yield SectionsFound(call, result.query, found, result.words_only)
+                yield from self._describe_opened(call, result.sections)
             case ToolError():
                 yield ToolCallRejected(call, result.message)
             case _:
                 pass
+
+    def _describe_opened(self, call: str, expansions: Iterable[Expansion]) -> Iterator[Event]:
+        for expansion in expansions:
+            inside = dict.fromkeys(shown.id for shown in expansion.shown if shown.id != expansion.id)
+            yield SectionOpened(
+                call,
+                self.make_reference(expansion.id),
+                tuple(map(self.make_reference, inside)),
+                expansion.part,
+                expansion.parts,
+                estimate_tokens(expansion.text),
+            )
 
     def _list_section(self, id_: str) -> ListedSection:
         reference = self.make_reference(id_)
@@ -274,7 +279,7 @@ def _drop_sections(turn: Turn, dropped: set[str], list_section: Callable[[str], 
 
     results: list[ToolResult] = []
     for tool_result in turn.results:
-        if isinstance(tool_result.result, ExpandResult):
+        if isinstance(tool_result.result, ExpandResult | SearchResults):
             output = replace(tool_result.result, sections=tuple(map(drop, tool_result.result.sections)))
             tool_result = replace(tool_result, result=output)
         results.append(tool_result)

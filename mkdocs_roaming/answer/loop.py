@@ -73,10 +73,11 @@ from mkdocs_roaming.answer.models.base import (
 )
 from mkdocs_roaming.answer.support.check import Support, check_support
 from mkdocs_roaming.errors import LibraryError
-from mkdocs_roaming.library.navigator import Navigator
+from mkdocs_roaming.library.navigator import PREFETCH_CALL_ID, PREFETCH_TOKENS, Navigator
 from mkdocs_roaming.library.rules import RULES_CALL_ID, apply_rules, rules_share
 from mkdocs_roaming.library.tools import TOOLS, ToolError, ToolOutput
 from mkdocs_roaming.manifest.models import PageEntry
+from mkdocs_roaming.text.markdown import truncate_at_word
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 T = TypeVar("T")
@@ -91,6 +92,8 @@ _MAX_PREFETCHED_PAGES = 16
 _PARALLEL_REQUESTS = 6
 _NEAREST_SECONDS = 1.0
 _REPLACEMENT_SECONDS = 5.0
+_PREFETCH_CHARS_PER_TOKEN = 8  # at most half of the room for open sections
+_MAX_SHOWN_QUERY = 200
 _log = logging.getLogger(__name__)
 
 
@@ -104,6 +107,7 @@ async def answer(
     history: Sequence[Exchange] = (),
     budget: Budget | None = None,
     whole_site_tokens: int = SMALL_SITE_TOKENS,
+    prefetch_tokens: int = PREFETCH_TOKENS,
     clock: Callable[[], float] = time.monotonic,
 ) -> AsyncGenerator[Event, None]:
     """Answer a question; yield what happens, `Finished` last.
@@ -120,13 +124,14 @@ async def answer(
         history: Earlier questions and answers.
         budget: Limits of the answer.
         whole_site_tokens: A site with fewer estimated tokens is read whole, without an outline and tools.
+        prefetch_tokens: Maximum size of the sections that search opens before the first call; with 0 none is opened.
         clock: Returns the time in seconds.
     """
     budget = budget or Budget()
     run = _Run(question, navigator, model, budget, Deadline(budget.seconds, clock))
     try:
         # The whole text of a small site, or an outline and the first sections.
-        for event in await _prepare(run, page, opened, history, whole_site_tokens):
+        for event in await _prepare(run, page, opened, history, whole_site_tokens, prefetch_tokens):
             yield event
         while run.state is None:
             run.round += 1
@@ -233,7 +238,12 @@ class _Run:
 
 
 async def _prepare(
-    run: _Run, page: str | None, opened: Sequence[str], history: Sequence[Exchange], whole_site_tokens: int
+    run: _Run,
+    page: str | None,
+    opened: Sequence[str],
+    history: Sequence[Exchange],
+    whole_site_tokens: int,
+    prefetch_tokens: int,
 ) -> list[Event]:
     navigator, conversation = run.navigator, run.conversation
     manifest = navigator.library.manifest
@@ -242,20 +252,19 @@ async def _prepare(
     if site is not None:
         run.rules, run.outline, run.site = prompts.build_rules(manifest.site, whole_site=True), site.text, site.sections
         run.max_rounds = 1
-        conversation.turns.append(UserTurn(run.question, format_page_context(navigator, page)))
+        conversation.turns.append(UserTurn(run.question, format_page_context(navigator, page, with_outline=False)))
         conversation.tokens_read += site.tokens
         navigator.mark_opened(section.id for section in site.sections)
         return [SiteRead(manifest.digest, len(site.sections), site.tokens)]
 
-    run.rules = prompts.build_rules(manifest.site)
+    run.rules = prompts.build_rules(manifest.site, rounds=run.max_rounds)
     run.outline = prompts.format_outline(manifest.site, await run.read(navigator.outline))
-    known_page = page if page and navigator.sections.resolve(page) else None
-    hints = await run.read(lambda: navigator.hints(run.question, known_page))
-    conversation.turns.append(UserTurn(run.question, format_page_context(navigator, page, hints)))
+    conversation.turns.append(UserTurn(run.question, format_page_context(navigator, page)))
     events: list[Event] = [OutlineRead(manifest.digest, len(navigator.sections), estimate_tokens(run.outline))]
     if ids := conversation.choose_reopened(opened or navigator.opened, history, _MAX_REOPENED):
         events += await _reopen_sections(run, ids, history)
-    return events + await _open_pinned_sections(run, page)
+    events += await _open_pinned_sections(run, page)
+    return events + await _prefetch_sections(run, history, prefetch_tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,10 +300,13 @@ def read_small_site(navigator: Navigator, max_tokens: int) -> SmallSite | None:
     return site if site.tokens < max_tokens else None
 
 
-def format_page_context(navigator: Navigator, page: str | None, hints: str = "") -> str:
-    """Return the text before a question: outlines of pages that may matter, and the reader's page if it exists."""
+def format_page_context(navigator: Navigator, page: str | None, *, with_outline: bool = True) -> str:
+    """Return the text before a question: the reader's page, if it exists, and its outline."""
     section = navigator.sections.resolve(page) if page else None
-    return prompts.format_context(hints, navigator.sections.breadcrumb(section) if section else ())
+    if page is None or section is None:
+        return ""
+    outline = navigator.page_outline(page) if with_outline else ""
+    return prompts.format_context(outline, navigator.sections.breadcrumb(section))
 
 
 async def _reopen_sections(run: _Run, ids: list[str], history: Sequence[Exchange]) -> list[Event]:
@@ -313,14 +325,30 @@ async def _open_pinned_sections(run: _Run, page: str | None) -> list[Event]:
     return await _open_sections(run, RULES_CALL_ID, list(rules.opens), rules.words) if rules.opens else []
 
 
+async def _prefetch_sections(run: _Run, history: Sequence[Exchange], max_tokens: int) -> list[Event]:
+    """Open the sections that search ranks first; a follow-up is searched with the question before it."""
+    room = (run.budget.open_chars - run.navigator.open_chars()) // _PREFETCH_CHARS_PER_TOKEN
+    max_tokens = min(max_tokens, room)
+    if max_tokens <= 0:
+        return []
+    earlier = history[-1].question if history else ""
+    call = ToolCall(PREFETCH_CALL_ID, "search_sections", {"query": truncate_at_word(run.question, _MAX_SHOWN_QUERY)})
+    return await _record_call(run, call, lambda: run.navigator.prefetch(run.question, earlier, max_tokens=max_tokens))
+
+
 async def _open_sections(run: _Run, call_id: str, ids: list[str], words: str = "") -> list[Event]:
-    """Open sections before the first round, recorded as a call of the model."""
+    """Open sections before the first round."""
     call = ToolCall(call_id, "expand_sections", {"ids": ids, "query": words} if words else {"ids": ids})
-    run.call_ids.add(call_id)
+    return await _record_call(run, call, lambda: run.navigator.call(call.name, call.arguments))
+
+
+async def _record_call(run: _Run, call: ToolCall, work: Callable[[], ToolOutput]) -> list[Event]:
+    """Do the work before the first round, and record it as a call of the model."""
+    run.call_ids.add(call.id)
     run.conversation.turns.append(AssistantTurn("", (call,)))
-    result = await run.read(lambda: run.navigator.call(call.name, call.arguments))
+    result = await run.read(work)
     run.conversation.add_results([ToolResult(call, result)])
-    return [describe_call(call), *run.conversation.describe_result(call_id, result)]
+    return [describe_call(call), *run.conversation.describe_result(call.id, result)]
 
 
 # The model's reply
@@ -423,6 +451,9 @@ async def _call_tool(run: _Run, call: ToolCall, calls_before: int, open_before: 
         result = ToolError(prompts.TOO_MANY_CALLS.format(limit=MAX_CALLS_PER_REPLY))
     elif run.navigator.open_chars() - open_before >= run.budget.open_chars:
         result = ToolError(prompts.NO_ROOM)
+    elif run.round == run.max_rounds - 1 and (query := describe_call(call).query):
+        # No round is left to open what is found.
+        result = await run.read(lambda: run.navigator.prefetch(query))
     else:
         result = await run.read(lambda: run.navigator.call(call.name, call.arguments))
     return ToolResult(call, result)
@@ -448,7 +479,7 @@ async def _find_replacement(
     found: list[Event] = []
     is_failure = run.stop is not None and run.stop.state != "refused" and run.stop.cause != "site"
     if is_failure and run.model.name != ExtractiveModel.name:
-        opened = set(run.conversation.looked_at)
+        opened = set(run.navigator.opened)
         budget = Budget(seconds=_REPLACEMENT_SECONDS)
         passages = answer(
             run.question,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import click
@@ -37,9 +37,8 @@ from mkdocs_roaming.cli.common import (
 from mkdocs_roaming.config import load_settings
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.rules import FiredRule, NearMiss, PhraseMatch, RulesResult, apply_rules, rules_share
-from mkdocs_roaming.library.tools import TOOLS, SearchResults, render
-from mkdocs_roaming.manifest.lookup import Scope, SectionIndex, SectionRef
-from mkdocs_roaming.manifest.models import PageEntry
+from mkdocs_roaming.library.tools import TOOLS, render
+from mkdocs_roaming.manifest.lookup import Scope
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 _OUTLINE_LINE = re.compile(r"^\s*\[([0-9a-f]{8})\] ", re.MULTILINE)
@@ -110,9 +109,13 @@ def _format(explanation: Explanation) -> Iterator[str]:
         yield f"The site has ~{size} tokens, fewer than {limit}: a model reads it whole"
         yield "  Rules, search and outlines are shown as for a larger site."
     else:
-        yield "Outlines of pages with the question"
-        for page in explanation.hints:
-            yield f"  [{page.id}] {' › '.join(page.breadcrumb)}: {page.shown} of {page.sections} sections"
+        yield f"Opened by search: {len(explanation.prefetched) or 'nothing'}"
+        for section in explanation.prefetched:
+            yield f"  {_labelled(section)} ~{section.tokens} tokens"
+        if explanation.listed:
+            yield f"Listed by search: {len(explanation.listed)}"
+            for section in explanation.listed:
+                yield f"  {_labelled(section)}"
         outline = explanation.outline
         closed = outline.sections - outline.shown
         shown = f"{outline.shown} of {outline.sections} sections shown, {closed} closed"
@@ -124,7 +127,7 @@ def _format(explanation: Explanation) -> Iterator[str]:
     else:
         yield (
             f"  instructions ~{prompt.instructions}, tools ~{prompt.tools}, outline ~{prompt.outline}, "
-            f"question and page outlines ~{prompt.question}, rules ~{prompt.rules}"
+            f"question ~{prompt.question}, rules ~{prompt.rules}, search ~{prompt.search}"
         )
         yield f"  The site has ~{size} tokens, not fewer than {limit}, so it is not read whole."
 
@@ -197,25 +200,6 @@ class ExplainedHit:
 
 
 @dataclass(frozen=True, slots=True)
-class ExplainedPage:
-    """A page whose outline is sent with the question.
-
-    Attributes:
-        id: Id of the page.
-        title: Title of the page.
-        breadcrumb: Titles from the top level to the page.
-        shown: Number of its sections in the outline.
-        sections: Number of all its sections.
-    """
-
-    id: str
-    title: str
-    breadcrumb: tuple[str, ...]
-    shown: int
-    sections: int
-
-
-@dataclass(frozen=True, slots=True)
 class ExplainedOutline:
     """The outline: numbers of its sections and of all sections, and its estimated size."""
 
@@ -233,6 +217,7 @@ class PromptTokens:
     outline: int
     question: int
     rules: int
+    search: int
     total: int
 
 
@@ -240,8 +225,8 @@ class PromptTokens:
 class Explanation:
     """What happens with a question before the first request.
 
-    A small site is read whole, in one round without tools. Then rules open nothing and no outline is sent; `firing`,
-    `hints` and `outline` show what would happen on a larger site.
+    A small site is read whole, in one round without tools. Then neither rules nor search open anything and no outline
+    is sent; `firing`, `prefetched`, `listed` and `outline` show what would happen on a larger site.
 
     Attributes:
         question: The question.
@@ -252,7 +237,8 @@ class Explanation:
         firing: The rules that match, and the sections that they open.
         sections: All sections that `firing` names, by id.
         hits: Search results.
-        hints: Pages whose outlines are sent with the question.
+        prefetched: Sections that search opens; `tokens` is the size of the text shown.
+        listed: Further search results that are listed with the question.
         outline: The outline of the site.
         prompt: Size of the first request.
     """
@@ -265,7 +251,8 @@ class Explanation:
     firing: RulesResult
     sections: dict[str, Reference]
     hits: tuple[ExplainedHit, ...]
-    hints: tuple[ExplainedPage, ...]
+    prefetched: tuple[Reference, ...]
+    listed: tuple[Reference, ...]
     outline: ExplainedOutline
     prompt: PromptTokens
 
@@ -293,17 +280,17 @@ def explain_question(
         UsageError: The question is empty or too long.
     """
     check_question(question)
+    budget = budget or Budget()
     make_reference = Conversation(navigator).make_reference
     index, manifest = navigator.sections, navigator.library.manifest
     section = index.resolve(page) if page else None
     site = read_small_site(navigator, whole_site_tokens)
     outline = navigator.outline()
-    hints = navigator.hints(question, page if section else None)
-    rules = apply_rules(navigator, question, page, rules_share((budget or Budget()).open_chars))
+    rules = apply_rules(navigator, question, page, rules_share(budget.open_chars))
     opened = render(navigator.expand_sections(rules.opens)) if rules.opens else ""
-    found = navigator.search_sections(question, hits)
-    results = found.hits if isinstance(found, SearchResults) else ()
-    context = format_page_context(navigator, page, "" if site else hints)
+    found = navigator.prefetch(question)
+    prefetched = {one.id: replace(make_reference(one.id), tokens=estimate_tokens(one.text)) for one in found.sections}
+    context = format_page_context(navigator, page, with_outline=site is None)
     tools = "" if site else json.dumps([[tool.name, tool.description, tool.parameters] for tool in TOOLS])
     named = dict.fromkeys([*rules.opens, *(id_ for rule in rules.fired for id_ in rule.opens)])
     named |= dict.fromkeys(dropped.id for dropped in rules.dropped)
@@ -315,29 +302,21 @@ def explain_question(
         whole_site_tokens=whole_site_tokens,
         firing=rules,
         sections={id_: make_reference(id_) for id_ in named},
-        hits=tuple(ExplainedHit(make_reference(hit.id), hit.score, hit.snippet) for hit in results),
-        hints=_count_pages(index, hints),
+        hits=tuple(
+            ExplainedHit(make_reference(hit.section.id), round(hit.score, 4), hit.snippet)
+            for hit in navigator.search.find(question, limit=hits)
+        ),
+        prefetched=tuple(prefetched.values()),
+        listed=tuple(make_reference(hit.id) for hit in found.hits if hit.id not in prefetched),
         outline=_count_outline(navigator, outline),
         prompt=_measure_prompt(
-            prompts.build_rules(manifest.site, whole_site=site is not None),
+            prompts.build_rules(manifest.site, rounds=budget.rounds, whole_site=site is not None),
             tools,
             site.text if site else prompts.format_outline(manifest.site, outline),
             prompts.format_question(UserTurn(question, context)),
             "" if site else opened,
+            "" if site else render(found),
         ),
-    )
-
-
-def _count_pages(index: SectionIndex, hints: str) -> tuple[ExplainedPage, ...]:
-    shown: dict[str, int] = {}
-    pages: dict[str, PageEntry] = {}
-    for id_ in _OUTLINE_LINE.findall(hints):
-        if section := index.get(id_):
-            pages[section.page.id] = section.page
-            shown[section.page.id] = shown.get(section.page.id, 0) + 1
-    return tuple(
-        ExplainedPage(id_, page.title, index.breadcrumb(SectionRef(page, 0)), shown[id_], len(page.sections))
-        for id_, page in pages.items()
     )
 
 
@@ -348,5 +327,5 @@ def _count_outline(navigator: Navigator, outline: str) -> ExplainedOutline:
 
 
 def _measure_prompt(*texts: str) -> PromptTokens:
-    instructions, tools, outline, question, rules = tokens = [estimate_tokens(text) for text in texts]
-    return PromptTokens(instructions, tools, outline, question, rules, sum(tokens))
+    instructions, tools, outline, question, rules, search = tokens = [estimate_tokens(text) for text in texts]
+    return PromptTokens(instructions, tools, outline, question, rules, search, sum(tokens))

@@ -27,6 +27,7 @@ from mkdocs_roaming.answer.models.base import NO_USAGE, Usage
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.answer.support.check import Mark, Support, describe_mark
 from mkdocs_roaming.cli.common import one_line, print_error, sanitize
+from mkdocs_roaming.library.navigator import PREFETCH_CALL_ID
 from mkdocs_roaming.library.rules import RULES_CALL_ID
 from mkdocs_roaming.library.targets import SiteInfo, TargetHit
 from mkdocs_roaming.text.markdown import truncate_at_word
@@ -34,7 +35,11 @@ from mkdocs_roaming.text.markdown import truncate_at_word
 if TYPE_CHECKING:
     from mkdocs_roaming.answer.trace import Recording, Trace
 
-_OPEN_LABELS = {REOPEN_CALL_ID: "Still open", RULES_CALL_ID: "Opened by a rule"}
+_OPEN_LABELS = {
+    REOPEN_CALL_ID: "Still open",
+    RULES_CALL_ID: "Opened by a rule",
+    PREFETCH_CALL_ID: "Opened by search",
+}
 _CITATION = re.compile(r"\[\^([0-9a-f]{8})\]")
 
 

@@ -5,11 +5,21 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 
 from mkdocs_roaming.errors import LibraryError, UsageError
 from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.library.search import Search, to_search_result
+from mkdocs_roaming.library.search import (
+    HEADING,
+    MAX_QUERY_CHARS,
+    Hit,
+    Search,
+    find_best_part,
+    parse_query,
+    strip_markdown,
+    to_search_result,
+)
 from mkdocs_roaming.library.tools import (
     MAX_IDS,
     ExpandResult,
@@ -29,11 +39,23 @@ from mkdocs_roaming.manifest.expand import (
     ListedSection,
     expand_section,
     list_section,
+    make_text_expansion,
     render_expansion,
 )
 from mkdocs_roaming.manifest.lookup import SectionRef, iter_nav
-from mkdocs_roaming.manifest.outline import OUTLINE_BUDGET, render_outline, render_page_outlines
+from mkdocs_roaming.manifest.models import PageEntry
+from mkdocs_roaming.manifest.outline import OUTLINE_BUDGET, render_outline, render_page_outline
 from mkdocs_roaming.text.markdown import truncate_at_word
+from mkdocs_roaming.text.tokenizer import estimate_tokens
+
+PREFETCH_CALL_ID = "prefetch"
+"""The id of the tool call that opens the sections that search ranks first."""
+
+PREFETCH_TOKENS = 1_800
+"""Default size of the sections that search opens before the first call of a model, in estimated tokens."""
+
+PROMPT_OUTLINE_BUDGET = 5_000
+"""Size of the outline in a model's prompt, in estimated tokens. Every request of an answer contains it."""
 
 MIN_CAP = 2_000
 """Minimum number of characters of a tool's result."""
@@ -42,8 +64,19 @@ _MIN_SECTION_CHARS = 1_200
 _SEPARATOR_CHARS = 8
 _FRAME_CHARS = 64
 _MAX_NEAREST = 3
-_MAX_HINT_PAGES = 10
+_MAX_WHOLE_TOKENS = 150  # a search opens shorter sections
+_MAX_RANKED = 40
+_MAX_PREFETCHED = 8
+_MAX_REFERENCE = 3
+_MAX_LINES = 12
+_PART_TOKENS = 600
+_MIN_BODY_CHARS = 60
+_COMPARED_CHARS = 300
+_LONG_REFERENCE = 40
 _MAX_ADDRESS_CHARS = 2_000
+_IDENTIFIER = re.compile(r"[a-z][A-Z]|\w_\w|(?<!\S)--?\w|\w\.[a-z]\w|\w\(|`")
+_IDENTIFIER_TITLE = re.compile(r"^`[^`]+`|[a-z][A-Z]|\w_\w|\w\(|^--|\w\.\w+$")
+_REFERENCE_NAME = re.compile(r"\b(?:api|cli|commands?|reference)\b", re.IGNORECASE)
 _ID = re.compile(r"(?<![0-9A-Za-z])[0-9a-fA-F]{8}(?![0-9A-Za-z])")
 
 
@@ -82,6 +115,7 @@ class Navigator:
         self._open_chars: dict[str, int] = {}  # by section id
         self._fully_open: set[str] = set()  # ids of sections whose whole own text is open
         self._shown_parts: dict[tuple[str, int], frozenset[str]] = {}  # the ids that an opened part contains
+        self._reference_pages: dict[str, bool] = {}
         self._part_sizes: dict[str, int] = {}  # the cap that a section's parts were made for
 
     @property
@@ -114,15 +148,54 @@ class Navigator:
 
     def outline(self) -> str:
         """Return the outline for the prompt."""
-        return self._render_outline(OUTLINE_BUDGET)
+        return self._render_outline(PROMPT_OUTLINE_BUDGET)
 
-    def hints(self, question: str, page: str | None = None) -> str:
-        """Return the inner outlines of the reader's page and of the pages that match a question best."""
-        pages = self.search.pages(question, limit=_MAX_HINT_PAGES)
-        section = self.sections.resolve(page) or self.sections.resolve(page.partition("#")[0]) if page else None
-        if section is not None:
-            pages = [section.page, *(other for other in pages if other is not section.page)]
-        return render_page_outlines(pages)
+    def page_outline(self, page: str) -> str:
+        """Return the inner outline of the page at an address; empty if there is no such page."""
+        section = self.sections.resolve(page) or self.sections.resolve(page.partition("#")[0])
+        return render_page_outline(section.page) if section else ""
+
+    def prefetch(self, question: str, earlier: str = "", *, max_tokens: int = PREFETCH_TOKENS) -> SearchResults:
+        """Open the sections that search ranks first for a question, and list the next hits.
+
+        Opened are own texts without subsections; of a long section the part that matches best. Left out are sections
+        that only introduce their subsections, repeated texts, and most of generated reference pages unless the question
+        contains an identifier.
+
+        Args:
+            question: The question.
+            earlier: The question before it, which a follow-up may refer to.
+            max_tokens: Maximum size of the opened texts, in estimated tokens.
+        """
+        query = f"{question}\n{earlier}" if earlier else question
+        hits = self.search.find(query, limit=_MAX_RANKED)
+        max_reference = _MAX_RANKED if _IDENTIFIER.search(question) else _MAX_REFERENCE
+        with self._lock:
+            opened: list[Expansion] = []
+            texts: set[str] = set()
+            reference = 0
+            for hit in hits if max_tokens else []:
+                section = hit.section
+                text = self._read_body(section)
+                beginning = strip_markdown(text)[:_COMPARED_CHARS]
+                is_container = len(beginning) < _MIN_BODY_CHARS and self.sections.children(section)
+                is_reference = self._is_reference(section.page)
+                if not beginning or is_container or beginning in texts or section.id in self._fully_open:
+                    continue
+                if is_reference and reference >= max_reference:
+                    continue
+                expansion = self._open_text(section, query, min(_PART_TOKENS, max_tokens))
+                tokens = estimate_tokens(render_expansion(expansion))
+                if tokens > max_tokens:
+                    continue
+                max_tokens -= tokens
+                reference += is_reference
+                texts.add(beginning)
+                opened.append(expansion)
+                self._remember_texts(expansion)
+                if len(opened) >= _MAX_PREFETCHED:
+                    break
+        return self._make_results(query, hits, opened, _MAX_LINES)
 
     def call(self, name: str, arguments: object) -> ToolOutput:
         """Call a tool by its name with a model's arguments."""
@@ -172,9 +245,19 @@ class Navigator:
         return ExpandResult(tuple(expansions), tuple(unknown), tuple(already_open), tuple(skipped))
 
     def search_sections(self, query: str, limit: int = 5) -> SearchResults | ToolError:
-        """Search the full text."""
-        results = [to_search_result(self.sections, hit) for hit in self.search.find(query, limit=limit)]
-        return limit_results(query, results, self.cap, words_only=self.search.words_only(query))
+        """Search the full text; short sections are opened."""
+        hits = self.search.find(query, limit=limit)
+        cap = self.cap // 2  # the other half is for the lines
+        opened: list[Expansion] = []
+        with self._lock:
+            for section in (hit.section for hit in hits):
+                if section.section.tokens <= _MAX_WHOLE_TOKENS and section.id not in self._fully_open:
+                    expansion = self._open_text(section, query, _MAX_WHOLE_TOKENS)
+                    cap -= len(render_expansion(expansion)) + _SEPARATOR_CHARS
+                    if expansion.shown and cap >= 0:
+                        opened.append(expansion)
+                        self._remember_texts(expansion)
+        return self._make_results(query, hits, opened, limit)
 
     def drop(self, ids: Iterable[str]) -> None:
         """Forget that sections are open: they may be opened again, and may still be cited."""
@@ -272,15 +355,69 @@ class Navigator:
 
         return read
 
+    def _open_text(self, section: SectionRef, query: str, max_tokens: int) -> Expansion:
+        """Return a section's own text, or the part of a long one that matches a query best."""
+        try:
+            text = self._reader(section)(section)
+        except LibraryError:
+            text = ""
+        if (size := estimate_tokens(text)) > max_tokens:
+            language = self.library.manifest.site.language
+            max_chars = len(text) * max_tokens // size
+            start, end = find_best_part(text, parse_query(query, language), language, max_chars)
+            text = text[start:end]
+        return make_text_expansion(self.sections, section, text, is_part=size > max_tokens)
+
+    def _read_body(self, section: SectionRef) -> str:
+        """Return a section's own text without its heading; empty if it cannot be read."""
+        try:
+            return HEADING.sub("", self.library.text(section), count=1)
+        except LibraryError:
+            return ""
+
+    def _is_reference(self, page: PageEntry) -> bool:
+        """Return whether a page looks like generated reference: many sections, named by identifiers."""
+        if page.path not in self._reference_pages:
+            names = [page.path, *self.sections.breadcrumb(SectionRef(page, 0))]
+            titles = [section.title for section in page.sections[1:]]
+            share = sum(bool(_IDENTIFIER_TITLE.search(title)) for title in titles) / (len(titles) or 1)
+            is_named = any(map(_REFERENCE_NAME.search, names))
+            self._reference_pages[page.path] = is_named and (share >= 0.5 or len(titles) >= _LONG_REFERENCE)
+        return self._reference_pages[page.path]
+
+    def _make_results(
+        self, query: str, hits: Sequence[Hit], opened: Sequence[Expansion], max_lines: int
+    ) -> SearchResults:
+        """Return the opened sections, the hits that were open before, and as many of the others as fit."""
+        ids = {expansion.id for expansion in opened}
+        before = [hit.section for hit in hits if hit.section.id in self._fully_open and hit.section.id not in ids]
+        known = ids | {section.id for section in before}
+        found = SearchResults(
+            query[:MAX_QUERY_CHARS],
+            (),
+            self.search.words_only(query),
+            tuple(opened),
+            tuple(list_section(self.sections, section) for section in before),
+            self.search.find_unknown_words(query),
+        )
+        results = [to_search_result(self.sections, hit) for hit in hits]
+        others = [result for result in results if result.id not in known][:max_lines]
+        room = self.cap - len(render(found))
+        known |= {result.id for result in limit_results("", others, room).hits}
+        return replace(found, hits=tuple(result for result in results if result.id in known))
+
     def _remember(self, section: SectionRef, expansion: Expansion, size: int) -> None:
         self._part_sizes[section.id] = size
+        self._remember_texts(expansion)
+        self._shown_parts[section.id, expansion.part] = frozenset(shown.id for shown in expansion.shown)
+
+    def _remember_texts(self, expansion: Expansion) -> None:
         for shown in expansion.shown:
             self._trail[shown.id] = None
             self._open_chars[shown.id] = self._open_chars.get(shown.id, 0) + len(shown.text)
             other = self.sections.get(shown.id)
             if other is not None and shown.text == self._reader(other)(other):
                 self._fully_open.add(shown.id)
-        self._shown_parts[section.id, expansion.part] = frozenset(shown.id for shown in expansion.shown)
 
 
 def _shorten_id(id_: str) -> str:

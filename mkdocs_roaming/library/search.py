@@ -36,12 +36,15 @@ _RARE_SHARE = 0.02
 _MIN_RARE_SECTIONS = 3
 _MAX_SPECIFIC = 40
 _MAX_SYNONYM_SHARE = 2.0  # at 1 one of 51 questions is lost; at 5, which never applies, link texts gain less
+_MAX_UNKNOWN = 8
+_MAX_UNKNOWN_CHARS = 40
 _WORD_CACHE_SIZE = 256
 _ADDRESS = re.compile(r"[/#]|\.md$")
 _SEARCHED_CHARS = 200_000
 _MAX_LEAD = 60
 """Maximum number of characters before the first match."""
-_HEADING = re.compile(r"\A\s*#{1,6}[ \t][^\n]*")  # results show the title already
+HEADING = re.compile(r"\A\s*#{1,6}[ \t][^\n]*")  # results show the title already
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _CHUNK = re.compile(r"\S{1,40}")  # scripts without spaces have no words to split at
 _INLINE_MARKUP = re.compile(r"^[ \t>]*`{3,}.*$|`+|\*\*", re.MULTILINE)
 _MARKUP = re.compile(
@@ -179,6 +182,16 @@ class Search:
     def words_only(self, query: str) -> bool:
         """Return whether the query was searched by words although vectors are configured."""
         return False
+
+    def find_unknown_words(self, query: str) -> tuple[str, ...]:
+        """Return the words of a query that no section contains, at most eight, shortened."""
+        postings = self._get_index().postings
+        unknown = (
+            truncate_at_word(word.text, _MAX_UNKNOWN_CHARS)
+            for word in parse_query(query, self._language)
+            if not postings.find([run for run in word.runs if run], prefix=word.prefix).rows
+        )
+        return tuple(islice(dict.fromkeys(unknown), _MAX_UNKNOWN))
 
     def load(self) -> None:
         """Read the data that searches need."""
@@ -320,7 +333,7 @@ def snippet(markdown: str, words: Iterable[Word], language: str = "en", *, max_c
         max_chars: Maximum length of the snippet.
     """
     terms = {term for word in words for run in word.runs for term in run}
-    text = strip_markdown(_HEADING.sub("", markdown[:_SEARCHED_CHARS], count=1))
+    text = strip_markdown(HEADING.sub("", markdown[:_SEARCHED_CHARS], count=1))
     if len(text) <= max_chars:
         return text
     matches = [
@@ -340,6 +353,44 @@ def snippet(markdown: str, words: Iterable[Word], language: str = "en", *, max_c
         if len(distinct) + count / 100 > best_score:
             best_score, best_start = len(distinct) + count / 100, start
     return _cut(text, best_start, max_chars)
+
+
+def find_best_part(markdown: str, words: Iterable[Word], language: str, max_chars: int) -> tuple[int, int]:
+    """Return start and end of the part of a section's text with the most words of a query; of equal ones the first.
+
+    A part consists of whole blocks: paragraphs, lists, tables or fenced code. A block that is longer is cut at a line.
+    """
+    terms = {term for word in words for run in word.runs for term in run}
+    ends = _find_block_ends(markdown)
+    starts = [0, *ends[:-1]]
+    found = [terms.intersection(extract_terms(markdown[a:b], language)) for a, b in zip(starts, ends, strict=True)]
+    best, best_part = -1, (0, 0)
+    for first, start in enumerate(starts):
+        last, distinct = first, found[first]
+        while last + 1 < len(ends) and ends[last + 1] - start <= max_chars:
+            last += 1
+            distinct = distinct | found[last]
+        if len(distinct) > best:
+            best, best_part = len(distinct), (start, ends[last])
+    start, end = best_part
+    if end - start > max_chars:
+        end = max(markdown.rfind("\n", start, start + max_chars) + 1, 0) or start + max_chars
+    return start, end
+
+
+def _find_block_ends(markdown: str) -> list[int]:
+    """Return where the blocks of Markdown end; blank lines inside a fence separate none."""
+    ends: list[int] = []
+    fence, at, blank = "", 0, False
+    for line in markdown.splitlines(keepends=True):
+        mark = _FENCE.match(line)
+        if not fence and blank and line.strip():
+            ends.append(at)
+        if mark and (not fence or (mark[1].startswith(fence) and not line.strip(" `~\n"))):
+            fence = "" if fence else mark[1]
+        at += len(line)
+        blank = not line.strip()
+    return [*ends, at]
 
 
 def strip_markdown(markdown: str) -> str:

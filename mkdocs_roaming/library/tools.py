@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol, Self
 
 from mkdocs_roaming.errors import RoamingError
-from mkdocs_roaming.manifest.expand import Expansion, ListedSection, render_expansion
+from mkdocs_roaming.manifest.expand import Expansion, ListedSection, render_expansion, render_listed
 from mkdocs_roaming.text.markdown import truncate_at_word
 
 MAX_IDS = 8
@@ -79,7 +79,8 @@ TOOLS = (
     ),
     Tool(
         "search_sections",
-        "Search the full text. Gives ids, breadcrumbs and matching snippets, no texts: expand_sections opens them.",
+        "Search the full text. Opens short sections; of the others it shows id, place and a matching passage, and "
+        "expand_sections opens them. Says which words the documentation does not contain.",
         {
             "type": "object",
             "properties": {
@@ -163,11 +164,23 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True)
 class SearchResults:
-    """The results of a query, best first. `words_only` is True if its embedding was not available."""
+    """The results of a query.
+
+    Attributes:
+        query: The query.
+        hits: The sections that were found, best first.
+        words_only: Whether the embedding of the query was not available.
+        sections: The hits that were opened with the search: short ones whole, of a long one the best part.
+        already_open: The hits that were open before.
+        unknown_words: The words of the query that the site does not contain.
+    """
 
     query: str
     hits: tuple[SearchResult, ...]
     words_only: bool = False
+    sections: tuple[Expansion, ...] = ()
+    already_open: tuple[ListedSection, ...] = ()
+    unknown_words: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,12 +218,35 @@ def limit_results(query: str, results: Iterable[SearchResult], cap: int, *, word
 
 
 def _render_hits(results: SearchResults) -> str:
+    """Return the opened sections, then a line for each other hit; hits with the same title are grouped."""
+    blocks = [render_expansion(expansion) for expansion in results.sections if expansion.shown]
+    # Models that get the texts in another way are only told what of them remains closed.
+    closed = {one.id: one for expansion in results.sections if not expansion.shown for one in expansion.listed}
+    known = {one.id for one in results.sections} | {one.id for one in results.already_open}
+    by_title: dict[str, list[SearchResult]] = {}
+    for hit in results.hits:
+        if hit.id not in known:
+            by_title.setdefault(hit.title.casefold(), []).append(hit)
+    notes = [_render_hit(first) + "".join(map(_render_namesake, others)) for first, *others in by_title.values()]
+    if notes and results.sections:
+        notes.insert(0, "Also found, not opened:\n\n")
+    if closed:
+        blocks.append("Of these, expand_sections opens more:\n\n" + "".join(map(render_listed, closed.values())))
+    if results.already_open:
+        notes.append(f"Open already: {', '.join(f'[{one.id}] {one.title}' for one in results.already_open)}\n")
     if not results.hits:
-        return "Nothing found. Try other words, or read_outline.\n"
-    return "\n".join(
-        f"[{hit.id}] {' › '.join(hit.breadcrumb)}\n" + (f"{hit.snippet}\n" if hit.snippet else "")
-        for hit in results.hits
-    )
+        notes.append("Nothing found. Try other words, or read_outline.\n")
+    if results.unknown_words:
+        notes.append(f"Words that the documentation does not contain: {', '.join(results.unknown_words)}\n")
+    return "\n---\n\n".join([*blocks, "".join(notes)] if notes else blocks)
+
+
+def _render_hit(hit: SearchResult) -> str:
+    return f"[{hit.id}] {' › '.join(hit.breadcrumb)}{f' — {hit.snippet}' if hit.snippet else ''}\n"
+
+
+def _render_namesake(hit: SearchResult) -> str:
+    return f"  also [{hit.id}] {' › '.join(hit.breadcrumb)}\n"
 
 
 def _render_sections(result: ExpandResult) -> str:

@@ -109,6 +109,23 @@ def expand_section(
     return replace(frame, shown=shown, listed=listed, part=number, parts=len(parts))
 
 
+def make_text_expansion(sections: SectionIndex, ref: SectionRef, text: str, *, is_part: bool) -> Expansion:
+    """Return the expansion of a section's own text, or of a part of it; what remains closed is listed as one entry."""
+    rest = list_section(sections, ref)
+    return Expansion(
+        id=ref.id,
+        title=rest.title,
+        breadcrumb=_shorten_breadcrumb(sections, ref),
+        url=_format_url(sections, ref),
+        shown=(ShownSection(ref.id, text),) if text else (),
+        listed=(rest,) if is_part or rest.inside else (),
+        part=1,
+        parts=1,
+        before=None,
+        after=None,
+    )
+
+
 def render_expansion(expansion: Expansion) -> str:
     """Return the expansion as Markdown: breadcrumb, text, closed subsections, neighbours."""
     head = f"{' › '.join(expansion.breadcrumb)}\n[{expansion.id}] {expansion.url}"
@@ -118,7 +135,7 @@ def render_expansion(expansion: Expansion) -> str:
     if not pieces[-1].endswith("\n"):
         pieces.append("\n")
     if expansion.listed:
-        pieces.append("\nNot opened here:\n\n" + "".join(map(_render_listed, expansion.listed)))
+        pieces.append("\nNot opened here:\n\n" + "".join(map(render_listed, expansion.listed)))
     neighbours = [
         f"{name}: [{other.id}] {other.title}"
         for name, other in (("Before", expansion.before), ("After", expansion.after))
@@ -164,7 +181,7 @@ def _select_sections(
     while pending:
         other = pending.pop()
         entry = list_section(sections, other)
-        cost = _size(other) + _listed_size(sections, other) - len(_render_listed(entry))
+        cost = _size(other) + _listed_size(sections, other) - len(render_listed(entry))
         if cost <= remaining:
             shown.append(ShownSection(other.id, read(other)))
             remaining -= cost
@@ -179,7 +196,7 @@ def _size(ref: SectionRef) -> int:
 
 
 def _listed_size(sections: SectionIndex, ref: SectionRef) -> int:
-    return sum(len(_render_listed(list_section(sections, child))) for child in sections.children(ref))
+    return sum(len(render_listed(list_section(sections, child))) for child in sections.children(ref))
 
 
 def _split_parts(
@@ -200,7 +217,7 @@ def _split_parts(
             parts[-1][0].append(ShownSection(section.id, text))
             remaining -= len(text)
     for entry in listed:
-        size = len(_render_listed(entry))
+        size = len(render_listed(entry))
         if size > remaining:
             parts.append(([], []))
             remaining = room
@@ -218,7 +235,8 @@ def _find_cut(text: str, limit: int) -> int:
     return limit
 
 
-def _render_listed(entry: ListedSection) -> str:
+def render_listed(entry: ListedSection) -> str:
+    """Return the line of a section in a list."""
     inside = f", +{entry.inside} inside" if entry.inside else ""
     return f"- [{entry.id}] {entry.title} (~{entry.tokens} tokens{inside})\n"
 

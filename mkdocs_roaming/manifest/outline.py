@@ -28,7 +28,7 @@ _LEGEND = (
     "“[id+] 30 more: Title …” replaces 30 lines: read_outline(id+).\n"
 )
 _PAGE_BLOCK_SIZES = (MAX_BLOCK_LINES, 30, 24, 18, 14, 10, 7, 5, 3, 2, 1)
-_PAGE_OUTLINES_BUDGET = 2500
+_PAGE_OUTLINE_BUDGET = 1000
 _UNLIMITED = float("inf")  # weight of a marker that may represent any number of lines
 _CALL_BUDGET = 6000  # tokens of one call of `read_outline`
 _MARKER_SHARE = 0.6  # maximum share of a call's budget that a marker represents: further markers take room too
@@ -60,22 +60,9 @@ def render_outline(sections: SectionIndex, *, budget: int = OUTLINE_BUDGET, bran
     return _Renderer(root, budget).render(blocks if branch.endswith("+") else _iter_blocks(root))
 
 
-def render_page_outlines(pages: Sequence[PageEntry], *, budget: int = _PAGE_OUTLINES_BUDGET) -> str:
-    """Return the inner outlines of pages, best page first.
-
-    If they exceed the budget, every page gets fewer lines before any page gets none.
-    """
-    for size in _PAGE_BLOCK_SIZES:
-        text = "".join(_render_page(page, size) for page in pages)
-        if estimate_tokens(text) <= budget:
-            return text
-    text = ""
-    for page in pages:
-        block = _render_page(page, 1)
-        if estimate_tokens(text + block) > budget:
-            break
-        text += block
-    return text
+def render_page_outline(page: PageEntry, *, budget: int = _PAGE_OUTLINE_BUDGET) -> str:
+    """Return the inner outline of a page, with as many lines as fit into the budget."""
+    return next((text for size in _PAGE_BLOCK_SIZES if estimate_tokens(text := _render_page(page, size)) <= budget), "")
 
 
 def _render_page(page: PageEntry, limit: int) -> str:

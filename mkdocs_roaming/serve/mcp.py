@@ -29,9 +29,11 @@ from mkdocs_roaming._version import __version__
 from mkdocs_roaming.answer.budget import run_in_thread
 from mkdocs_roaming.errors import LibraryError, RoamingError, UsageError
 from mkdocs_roaming.library.tools import (
+    MAX_HITS,
     MAX_IDS,
     TOOLS,
     ExpandResult,
+    SearchResults,
     ToolError,
     ToolOutput,
     Toolset,
@@ -224,7 +226,7 @@ def _call_tool(
         return CallToolResult(content=[TextContent(text=replace_invalid(render(result)))], is_error=True)
     marker = hashlib.blake2b(encode_text(tools.digest), key=_MARKER_KEY, digest_size=8).hexdigest()
     content: list[ContentBlock] = [TextContent(text=replace_invalid(_frame(result, marker)))]
-    if with_links and isinstance(result, ExpandResult):
+    if with_links and isinstance(result, ExpandResult | SearchResults):
         content += _link_sections(result)
     is_empty = isinstance(result, ExpandResult) and not result.sections
     return CallToolResult(content=content, is_error=is_empty)
@@ -241,14 +243,16 @@ def _frame(result: ToolOutput, marker: str) -> str:
     So no text can end its frame, or pretend to be another section.
     """
     framed: list[ToolOutput] = [result]
-    if isinstance(result, ExpandResult) and result.sections:
-        notes = replace(result, sections=())
+    if isinstance(result, ExpandResult | SearchResults) and result.sections:
         framed = [ExpandResult((section,)) for section in result.sections]
-        framed += [notes] if notes != ExpandResult(()) else []
+        if isinstance(result, SearchResults):
+            framed.append(replace(result, sections=tuple(replace(one, shown=(), listed=()) for one in result.sections)))
+        elif (notes := replace(result, sections=())) != ExpandResult(()):
+            framed.append(notes)
     return "".join(f"<docs {marker}>\n{render(output)}</docs {marker}>\n" for output in framed)
 
 
-def _link_sections(result: ExpandResult) -> Iterable[ContentBlock]:
+def _link_sections(result: ExpandResult | SearchResults) -> Iterable[ContentBlock]:
     """Yield links to the opened sections, for clients that show users what was read."""
     from mcp_types import Annotations, ResourceLink
 
@@ -298,6 +302,6 @@ _TITLES = {
     "search_sections": "Search",
 }
 _LINKS_SINCE = "2025-06-18"
-_FRAME_CHARS = 64 * (MAX_IDS + 1)  # two lines around each section, and around the notes
+_FRAME_CHARS = 64 * (max(MAX_IDS, MAX_HITS) + 1)  # two lines around each section, and around the notes
 _OVERHEAD_CHARS = _FRAME_CHARS + 2_036  # and the ids that did not fit
 _MARKER_KEY = secrets.token_bytes(16)  # a site chooses its digest itself

@@ -10,7 +10,7 @@ from typing import Any
 from messages_api.anthropic_checks import blocks, faults
 from messages_api.cache import before
 from messages_api.parts import Broken, Call, Cite, Cut, End, Part, Raw, Say, Status, Think, View, Wait
-from messages_api.reading import QUESTION, sections
+from messages_api.reading import QUESTION, RECORDED, sections
 
 __all__ = ["CONTENT_TYPE", "error", "faults", "frames", "view"]
 
@@ -41,7 +41,9 @@ def view(body: Mapping[str, Any]) -> View:
                     if one["type"] == "search_result":
                         opened[one["source"]] = "".join(text["text"] for text in one["content"])
                 results.append("\n".join(_text(one) for one in inner))
-        rounds += message["role"] == "assistant" and any(b["type"] == "tool_use" for b in blocks(message))
+        rounds += message["role"] == "assistant" and any(
+            block["type"] == "tool_use" and block["id"] not in RECORDED for block in blocks(message)
+        )
     none = (body.get("tool_choice") or {}).get("type") == "none"
     tools = () if none else tuple(tool["name"] for tool in body.get("tools") or ())
     return View(said, question.strip(), around, tuple(results), opened, rounds, tools)

@@ -10,7 +10,7 @@ from typing import Any
 
 from messages_api.chat_checks import faults
 from messages_api.parts import Broken, Call, Cite, Cut, End, Part, Raw, Say, Status, Think, View, Wait
-from messages_api.reading import QUESTION, sections
+from messages_api.reading import QUESTION, RECORDED, sections
 
 __all__ = ["CONTENT_TYPE", "Dialect", "error", "faults", "frames", "view"]
 
@@ -57,7 +57,7 @@ def view(body: Mapping[str, Any]) -> View:
         elif message["role"] == "tool":
             results.append(content)
             opened |= sections(content)
-        rounds += bool(message.get("tool_calls"))
+        rounds += any(call["id"] not in RECORDED for call in message.get("tool_calls") or ())
     none = body.get("tool_choice") == "none"
     tools = () if none else tuple(tool["function"]["name"] for tool in body.get("tools") or ())
     return View(system, question.strip(), around, tuple(results), opened, rounds, tools)

@@ -101,7 +101,7 @@ class View:
     opened: Mapping[str, str]
     """The text of sections, by id."""
     rounds: int
-    """Number of tool calls since the question."""
+    """Number of replies with tool calls since the question."""
     tools: tuple[str, ...]
     """The tools that may be called."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 QUESTION = "Question: "
+RECORDED = ("kept", "rules", "prefetch")
+"""The ids of calls that were made before the first request."""
 LINE = re.compile(r"^\s*\[([0-9a-f]{8})\] (.+)$", re.MULTILINE)
 """A line of an outline or of a search result."""
 SECTION = re.compile(r"^<section ([0-9a-f]{8})>\n(.*?)^</section \1>$", re.MULTILINE | re.DOTALL)

@@ -46,7 +46,7 @@ from mkdocs_roaming.answer.models.provider import (
     split_expansion,
 )
 from mkdocs_roaming.errors import ModelError, UsageError
-from mkdocs_roaming.library.tools import TOOLS, ExpandResult, Tool, ToolError, render
+from mkdocs_roaming.library.tools import TOOLS, ExpandResult, SearchResults, Tool, ToolError, render
 
 Block = dict[str, Any]
 
@@ -316,7 +316,7 @@ def _encode_tool_result(tool_result: ToolResult) -> Block:
     result = tool_result.result
     block: Block = {"type": "tool_result", "tool_use_id": tool_result.call.id}
     content: list[Block] = []
-    if isinstance(result, ExpandResult):
+    if isinstance(result, ExpandResult | SearchResults):
         sections = (section for expansion in result.sections for section in split_expansion(expansion))
         content += map(_encode_section, sections)
         result = replace(result, sections=tuple(replace(expansion, shown=()) for expansion in result.sections))

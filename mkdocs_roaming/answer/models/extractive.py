@@ -32,6 +32,7 @@ from mkdocs_roaming.answer.models.passages import (
     weigh_words,
 )
 from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.library.navigator import PREFETCH_CALL_ID
 from mkdocs_roaming.library.rules import RULES_CALL_ID
 from mkdocs_roaming.library.tools import ExpandResult, SearchResults
 from mkdocs_roaming.manifest.expand import Expansion
@@ -158,6 +159,7 @@ def _read_conversation(request: Request) -> _Conversation:
         elif isinstance(turn, ToolTurn):
             for result in turn.results:
                 _read_result(seen, result.result)
+                seen.searched |= result.call.id != PREFETCH_CALL_ID and isinstance(result.result, SearchResults)
                 if result.call.id == RULES_CALL_ID and isinstance(result.result, ExpandResult):
                     seen.pinned, seen.pinned_by = _rank_pinned(result.result), _query_argument(result.call)
             seen.rounds += 1
@@ -170,11 +172,10 @@ def _read_conversation(request: Request) -> _Conversation:
 
 def _read_result(seen: _Conversation, result: object) -> None:
     if isinstance(result, SearchResults):
-        seen.searched = True
         for rank, hit in enumerate(result.hits):
             seen.search_scores[hit.id] = seen.search_scores.get(hit.id, 0.0) + 1 / (_FUSION_CONSTANT + rank)
             seen.mentions[hit.id] = f"{seen.mentions.get(hit.id, '')} {' '.join(hit.breadcrumb)} {hit.snippet}"
-    elif isinstance(result, ExpandResult):
+    if isinstance(result, ExpandResult | SearchResults):
         for expansion in result.sections:
             for source in _read_sources(expansion):
                 earlier = seen.opened.get(source.id)

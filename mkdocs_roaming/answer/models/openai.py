@@ -39,7 +39,7 @@ from mkdocs_roaming.answer.models.provider import (
     split_expansion,
 )
 from mkdocs_roaming.errors import ModelError, UsageError
-from mkdocs_roaming.library.tools import ExpandResult, Tool, ToolOutput, render
+from mkdocs_roaming.library.tools import ExpandResult, SearchResults, Tool, ToolOutput, render
 from mkdocs_roaming.manifest.expand import Expansion, ShownSection
 
 Message = dict[str, Any]
@@ -251,6 +251,10 @@ def render_result(result: ToolOutput) -> str:
     """Return a tool result as text in which each section is enclosed in lines with its id."""
     if isinstance(result, ExpandResult):
         result = replace(result, sections=tuple(map(_enclose_sections, result.sections)))
+    if isinstance(result, SearchResults) and result.sections:
+        sections = (section for expansion in result.sections for section in split_expansion(expansion))
+        texts = "".join(f"{prompts.format_section(section)}\n" for section in sections)
+        return texts + render(replace(result, sections=tuple(replace(one, shown=()) for one in result.sections)))
     return render(result)
 
 

@@ -47,10 +47,11 @@ def ids(library: Library) -> dict[str, str]:
 
 @pytest.fixture
 def ask(library: Library, search: Search) -> Ask:
-    """Return a function that answers a question without reading the small site whole."""
+    """Return a function that answers a question; the model must open what it needs."""
 
     def ask(model: Model, question: str = "Which port is the default?", **given: Any) -> list[Event]:
         given.setdefault("whole_site_tokens", 0)
+        given.setdefault("prefetch_tokens", 0)
         navigator = given.pop("navigator", None) or Navigator(library, search=search)
 
         async def listen() -> list[Event]:

@@ -109,12 +109,7 @@ class Slow(MemoryReader):
 def test_sections_of_one_reply_are_fetched_in_parallel(ask: Ask, library: Library) -> None:
     pages = list({section.page.path: section for section in library.sections}.values())[:3]
     reader = Slow(library, together=3)
-
-    class Unhinted(Navigator):
-        def hints(self, question: str, page: str | None = None) -> str:
-            return ""
-
-    navigator = Unhinted(Library(library.manifest, reader))
+    navigator = Navigator(Library(library.manifest, reader))
     calls = [
         ToolCall("one", "expand_sections", {"ids": [pages[2].id]}),
         ToolCall("two", "expand_sections", {"ids": [pages[0].id, pages[1].id]}),

@@ -211,7 +211,7 @@ def test_released_text_survives_error(ask: Ask, ids: dict[str, str]) -> None:
 def test_unreadable_library_ends_as_error(ask: Ask, library: Library) -> None:
 
     class Lost(Navigator):
-        def hints(self, question: str, page: str | None = None) -> str:
+        def outline(self) -> str:
             raise LibraryError("https://kettle.example/: does not answer; try again later")
 
     result = summarize(ask(ScriptedModel([]), navigator=Lost(library)))
@@ -384,7 +384,7 @@ def test_little_time_is_in_note(ask: Ask, ids: dict[str, str]) -> None:
 def test_hanging_library_meets_deadline(ask: Ask, library: Library) -> None:
 
     class Stuck(Navigator):
-        def hints(self, question: str, page: str | None = None) -> str:
+        def outline(self) -> str:
             time.sleep(0.3)
             return ""
 
@@ -472,7 +472,8 @@ def test_several_calls_open_several_sections(ask: Ask, ids: dict[str, str]) -> N
         ("a", (ids["Server"], ids["Logs"]), ""),
         ("s", (), "whistle"),
     ]
-    assert [event.section.title for event in select(SectionOpened, events)] == ["Server", "Logs"]
+    opened = [event.section.title for event in select(SectionOpened, events)]
+    assert opened == ["Server", "Logs", "It does not whistle", "Troubleshooting"]
     (found,) = select(SectionsFound, events)
     assert found.sections[0].title == "It does not whistle"
     turn, results = model.requests[1].turns[-2:]
@@ -489,11 +490,11 @@ def test_page_opens_with_subsections(ask: Ask, ids: dict[str, str]) -> None:
     assert [section.title for section in summarize(events).citations] == ["Boiling"]
 
 
-def test_citation_of_found_section_is_dropped(ask: Ask, ids: dict[str, str]) -> None:
-    text = f"Clean the vent [^{ids['It does not whistle']}]."
+def test_short_section_that_search_finds_may_be_cited(ask: Ask, ids: dict[str, str]) -> None:
+    text = f"Clean the vent [^{ids['It does not whistle']}]. Or not [^{ids['Steps']}]."
     events = ask(ScriptedModel([[ToolCall("s", "search_sections", {"query": "whistle"})], [Text(text)]]))
-    assert [event.id for event in select(CitationDropped, events)] == [ids["It does not whistle"]]
-    assert (get_finished(events).state, get_finished(events).dropped_citations) == ("not_found", 1)
+    assert [event.section.id for event in select(SectionCited, events)] == [ids["It does not whistle"]]
+    assert [event.id for event in select(CitationDropped, events)] == [ids["Steps"]]
 
 
 def test_unknown_and_repeated_ids_are_reported(ask: Ask, ids: dict[str, str]) -> None:
@@ -548,7 +549,8 @@ def test_call_ids_are_made_unique_and_plain(ask: Ask, ids: dict[str, str]) -> No
     named = [event.call for event in select(ToolCalled, events)]
     long = "func_1__" + "x" * 52
     assert named == ["call", "call_2", "call_3", "7", long, f"{long}_2", "call_4"]
-    assert [event.call for event in select(SectionOpened, events)] == ["call", "call_2", "call_3", "call_4"]
+    opened = [event.call for event in select(SectionOpened, events) if not event.call.startswith(("7", "func"))]
+    assert opened == ["call", "call_2", "call_3", "call_4"]
 
 
 def test_calls_beyond_maximum_are_rejected(ask: Ask, ids: dict[str, str]) -> None:
@@ -598,14 +600,14 @@ def test_rules_and_outline_are_equal_for_all_questions(ask: Ask) -> None:
     assert "[" in one.outline
 
 
-def test_question_has_hints_and_reader_page(ask: Ask) -> None:
+def test_question_has_outline_of_reader_page(ask: Ask) -> None:
     model = ScriptedModel([[]])
     ask(model, "How hot does it boil?", page="install/")
     (turn,) = model.requests[0].turns
     assert isinstance(turn, UserTurn)
     assert turn.question == "How hot does it boil?"
-    assert "Boiling" in turn.context
-    assert turn.context.endswith("The reader is on this page: Install")
+    assert turn.context.startswith("The reader is on this page: Install\nIts outline:\n\n[")
+    assert "Steps" in turn.context
     assert prompts.format_question(turn) == f"{turn.context}\n\nQuestion: How hot does it boil?"
 
 

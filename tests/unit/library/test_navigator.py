@@ -299,11 +299,10 @@ def test_outline_does_not_depend_on_conversation(library: Library) -> None:
     assert navigator.outline() == before == Navigator(library).outline()
 
 
-def test_hints_contain_readers_page_then_best_pages(library: Library) -> None:
-    """Each page is listed once."""
-    hints = Navigator(library).hints("how do I turn the valve", page="https://docs.example/p/changes/#123")
-    assert re.findall(r"^\[\w+\] (\w+)", hints, re.MULTILINE) == ["Changes", "Pumps"]
-    assert Navigator(library).hints("xyzzy") == ""
+def test_page_outline_resolves_address_with_unknown_anchor(library: Library) -> None:
+    outline = Navigator(library).page_outline("https://docs.example/p/changes/#123")
+    assert re.findall(r"^\[\w+\] (\w+)", outline, re.MULTILINE) == ["Changes"]
+    assert Navigator(library).page_outline("xyzzy/") == ""
 
 
 def test_tool_parameters_are_valid_json_schema(library: Library) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.lookup import SectionIndex
 from mkdocs_roaming.manifest.models import NavItem
-from mkdocs_roaming.manifest.outline import OUTLINE_BUDGET, render_outline, render_page_outlines
+from mkdocs_roaming.manifest.outline import OUTLINE_BUDGET, render_outline, render_page_outline
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 BUDGETS = [200, 201, 300, 700, 1700, 4000, 12000, 200000]  # any next one is tried below
@@ -123,13 +123,12 @@ def test_branch_accepts_an_alias(make_site: Callable) -> None:
 
 
 @pytest.mark.parametrize("budget", [60, 200, 700, 2500])
-def test_page_outlines_share_the_budget(budget: int) -> None:
-    pages = make_index(10, 60).manifest.pages
-    text = render_page_outlines(pages, budget=budget)
+def test_page_outline_fits_its_budget(budget: int) -> None:
+    page = make_index(10, 60).manifest.pages[0]
+    text = render_page_outline(page, budget=budget)
     assert estimate_tokens(text) <= budget
-    if budget >= 700:
-        assert all(f"[{page.id}]" in text for page in pages)
-    assert render_page_outlines(pages[:1], budget=OUTLINE_BUDGET).count("\n") == 40
+    assert f"[{page.id}]" in text
+    assert render_page_outline(page, budget=OUTLINE_BUDGET).count("\n") == 40
 
 
 _sites: dict[tuple[int, int], SectionIndex] = {}
