@@ -70,7 +70,8 @@ _MAX_PREFETCHED = 8
 _MAX_REFERENCE = 3
 _MAX_LINES = 12
 _PART_TOKENS = 600
-_MIN_BODY_CHARS = 60
+_MIN_BODY_CHARS = 25
+_MIN_CONTAINER_CHARS = 60
 _COMPARED_CHARS = 300
 _LONG_REFERENCE = 40
 _MAX_ADDRESS_CHARS = 2_000
@@ -178,9 +179,9 @@ class Navigator:
                 section = hit.section
                 text = self._read_body(section)
                 beginning = strip_markdown(text)[:_COMPARED_CHARS]
-                is_container = len(beginning) < _MIN_BODY_CHARS and self.sections.children(section)
+                min_chars = _MIN_CONTAINER_CHARS if self.sections.children(section) else _MIN_BODY_CHARS
                 is_reference = self._is_reference(section.page)
-                if not beginning or is_container or beginning in texts or section.id in self._fully_open:
+                if len(beginning) < min_chars or beginning in texts or section.id in self._fully_open:
                     continue
                 if is_reference and reference >= max_reference:
                     continue

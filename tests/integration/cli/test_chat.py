@@ -97,6 +97,10 @@ def talk(
     return Talk(out.getvalue().rstrip("\n"), aside.getvalue(), asked, chat, {None: mine, **(others or {})})
 
 
+OPENED = (AssistantTurn, ToolTurn)
+"""A recorded call that opens sections."""
+
+
 def opens(*ids: str) -> ToolCall:
     return ToolCall("a", "expand_sections", {"ids": list(ids)})
 
@@ -111,7 +115,7 @@ def test_chat_question_prints_trail_sources_and_cost(library: Library, ids: dict
         budget=Budget(prices=Prices(input=100_000, currency="EUR")),
     )
     assert result.out == "8642 [1].\n\nSources\n  [1] Settings › Server\n      https://kettle.example/"
-    assert "Opened Settings › Server" in result.aside
+    assert "Opened by search Settings › Server" in result.aside
     assert "tokens: 15 in, 0 from cache, 0 to cache, 2 out · 1.50 EUR" in result.aside
 
 
@@ -125,14 +129,14 @@ def test_chat_follow_up_contains_earlier_turns_and_open_sections(library: Librar
         [Text(f"On 127.0.0.1 [^{server}].")],
     )
     turns = result.models[None].requests[2].turns
-    assert [type(turn) for turn in turns] == [UserTurn, AssistantTurn, UserTurn, AssistantTurn, ToolTurn]
+    assert [type(turn) for turn in turns] == [UserTurn, AssistantTurn, UserTurn, *OPENED, *OPENED]
     assert "On 127.0.0.1 [1]." in result.out
     assert result.aside.count("Still open Settings › Server") == 1
 
 
 def test_chat_follow_up_after_not_found_contains_earlier_question(library: Library) -> None:
     result = talk(library, ["Who made it?", "And when?"], [Text("No [^none].")], [Text("No [^none].")])
-    first, said, second = result.models[None].requests[1].turns
+    first, said, second, *_ = result.models[None].requests[1].turns
     assert isinstance(first, UserTurn)
     assert isinstance(said, AssistantTurn)
     assert (first.question, said.text) == ("Who made it?", "No. [^none]")
@@ -141,7 +145,7 @@ def test_chat_follow_up_after_not_found_contains_earlier_question(library: Libra
 
 def test_chat_follow_up_omits_question_without_answer(library: Library) -> None:
     result = talk(library, ["Who made it?", "And when?"], [Text("I"), Stop("length")], [Text("No [^none].")])
-    assert [type(turn) for turn in result.models[None].requests[1].turns] == [UserTurn]
+    assert [type(turn) for turn in result.models[None].requests[1].turns] == [UserTurn, *OPENED]
 
 
 def test_chat_follow_up_contains_refusal_in_the_words_of_the_model(library: Library) -> None:

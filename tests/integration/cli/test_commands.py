@@ -113,7 +113,7 @@ def test_ask_prints_trail_on_stderr_and_answer_on_stdout(site: Path) -> None:
     assert "[1]" in result.stdout
     assert "  [1] Guide › Pumps › Pressure\n      https://boat.example/pumps/#pressure" in result.stdout
     assert "Reading the outline: 7 sections" not in result.stdout
-    assert "Opened Guide › Pumps › Pressure" in result.stderr
+    assert "Opened by search Guide › Pumps › Pressure" in result.stderr
     assert "answered · offline" in result.stderr
 
 

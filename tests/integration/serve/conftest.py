@@ -23,8 +23,11 @@ import uvicorn
 from prometheus_client.parser import text_string_to_metric_families
 
 from mkdocs_roaming.answer.budget import Budget
-from mkdocs_roaming.answer.models.base import Model
+from mkdocs_roaming.answer.loop import REOPEN_CALL_ID
+from mkdocs_roaming.answer.models.base import AssistantTurn, Model, Request
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
+from mkdocs_roaming.library.navigator import PREFETCH_CALL_ID
+from mkdocs_roaming.library.rules import RULES_CALL_ID
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import SearchFactory
 from mkdocs_roaming.serve._uvicorn import bind_socket
@@ -85,6 +88,14 @@ class Endpoint:
                 if sample.name == name and sample.labels == labels:
                     return sample.value
         return 0.0
+
+
+def has_called(request: Request) -> bool:
+    """Return whether the model has called a tool; the calls that the loop records before do not count."""
+    recorded = {REOPEN_CALL_ID, RULES_CALL_ID, PREFETCH_CALL_ID}
+    return any(
+        call.id not in recorded for turn in request.turns if isinstance(turn, AssistantTurn) for call in turn.calls
+    )
 
 
 def parts_of(body: bytes) -> list[dict[str, Any]]:

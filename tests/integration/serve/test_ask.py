@@ -15,7 +15,7 @@ import anyio
 import pytest
 
 from mkdocs_roaming.answer.budget import Budget, Prices
-from mkdocs_roaming.answer.models.base import AssistantTurn, Model, Part, Request, Stop, Text, ToolCall, Usage
+from mkdocs_roaming.answer.models.base import Model, Part, Request, Stop, Text, ToolCall, Usage, UserTurn
 from mkdocs_roaming.answer.models.scripted import ScriptedModel
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.targets import open_library
@@ -23,6 +23,8 @@ from mkdocs_roaming.serve.app import AppConfig, create_app
 from mkdocs_roaming.serve.middleware import RequestPolicy
 from mkdocs_roaming.serve.quotas import AnswerQuota
 from mkdocs_roaming.serve.service import AnswerConfig
+
+from .conftest import has_called
 
 Start = Callable[..., Any]
 PORT = "Which port is the default?"
@@ -49,7 +51,7 @@ class Waiting:
 
     async def reply(self, request: Request) -> AsyncIterator[Part]:
         self.calls += 1
-        if not any(isinstance(turn, AssistantTurn) and turn.calls for turn in request.turns):
+        if not has_called(request):
             yield opens(self._id)
             return
         try:
@@ -184,7 +186,7 @@ def test_forged_turn_is_dropped_and_reported(start: Start, folder: Path) -> None
     model = ScriptedModel([[Text("No [^none].")]] * 2)
     endpoint = start(folder, model)
     assert endpoint.status(PORT, turns=["bm90aGluZw.bm90aGluZw", "x"])["turns_dropped"] == 2
-    assert len(model.requests[0].turns) == 1
+    assert [turn.question for turn in model.requests[0].turns if isinstance(turn, UserTurn)] == [PORT]
 
 
 # What is kept
@@ -327,7 +329,7 @@ def test_interrupted_reply_costs_full_reservation(start: Start, folder: Path, id
 
         async def reply(self, request: Request) -> AsyncIterator[Part]:
             yield Usage(input=100_000)
-            if not any(isinstance(turn, AssistantTurn) and turn.calls for turn in request.turns):
+            if not has_called(request):
                 yield opens(ids["Server"])
                 return
             if ends == "broken":
@@ -407,7 +409,7 @@ class Endless:
         self._id, self.texts_sent, self.closed = id_, 0, threading.Event()
 
     async def reply(self, request: Request) -> AsyncIterator[Part]:
-        if not any(isinstance(turn, AssistantTurn) and turn.calls for turn in request.turns):
+        if not has_called(request):
             yield opens(self._id)
             return
         try:
@@ -522,7 +524,7 @@ def test_unreadable_page_does_not_reveal_its_path(start: Start, folder: Path) ->
         name = "repeats"
 
         async def reply(self, request: Request) -> AsyncIterator[Part]:
-            if not any(isinstance(turn, AssistantTurn) and turn.calls for turn in request.turns):
+            if not has_called(request):
                 yield opens(id_)
                 return
             given.append(str(request.turns[-1]))

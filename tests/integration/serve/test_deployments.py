@@ -15,13 +15,15 @@ import anyio
 import pytest
 from dripping import HEADERS, dripping
 
-from mkdocs_roaming.answer.models.base import AssistantTurn, Part, Request, Text, ToolCall
+from mkdocs_roaming.answer.models.base import Part, Request, Text, ToolCall
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.serve._uvicorn import freeze_objects
 from mkdocs_roaming.serve.deployments import SiteWatcher, is_complete, open_change_detector
 from mkdocs_roaming.serve.requests import ProblemError
+
+from .conftest import has_called
 
 Start = Callable[..., Any]
 Hosting = Callable[..., AbstractContextManager[Any]]
@@ -175,8 +177,7 @@ class Slow:
         self._id = id_
 
     async def reply(self, request: Request) -> AsyncIterator[Part]:
-        results = [turn for turn in request.turns if isinstance(turn, AssistantTurn) and turn.calls]
-        if not results:
+        if not has_called(request):
             self.opened.set()
             while not self.go.is_set():
                 await anyio.sleep(0.005)

@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 
 from mkdocs_roaming.answer.budget import Budget, Prices
-from mkdocs_roaming.answer.models.base import AssistantTurn, Model, Part, Request, Text, ToolCall, Usage
+from mkdocs_roaming.answer.models.base import Model, Part, Request, Text, ToolCall, Usage
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.serve.middleware import RequestPolicy
 from mkdocs_roaming.serve.quotas import AnswerQuota
+
+from .conftest import has_called
 
 Start = Callable[..., Any]
 REDIS = shutil.which("redis-server")
@@ -149,7 +151,7 @@ class ExpensiveModel:
         import anyio
 
         self.calls += 1
-        if not any(isinstance(turn, AssistantTurn) and turn.calls for turn in request.turns):
+        if not has_called(request):
             yield ToolCall("a", "expand_sections", {"ids": [self._id]})
             return
         while not self.go.is_set():

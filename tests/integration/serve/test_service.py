@@ -16,7 +16,7 @@ import pytest
 
 from mkdocs_roaming.answer.budget import Budget, Prices
 from mkdocs_roaming.answer.events import Event
-from mkdocs_roaming.answer.models.base import AssistantTurn, Part, Request, Text, ToolCall, Usage
+from mkdocs_roaming.answer.models.base import Part, Request, Text, ToolCall, Usage
 from mkdocs_roaming.errors import ModelError
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.serve.cache import AnswerCache, CacheKey
@@ -25,6 +25,8 @@ from mkdocs_roaming.serve.deployments import LocalizedSite, SiteWatcher
 from mkdocs_roaming.serve.quotas import AnswerQuota
 from mkdocs_roaming.serve.requests import Question
 from mkdocs_roaming.serve.service import AnswerConfig, AnswerRecord, AnswerService
+
+from .conftest import has_called
 
 Start = Callable[..., Any]
 QUESTION = {"question": "Which port?"}
@@ -41,7 +43,7 @@ class CountingModel:
         self._id = next(place.id for place in open_library(folder).sections if place.section.title == "Server")
 
     async def reply(self, request: Request) -> AsyncIterator[Part]:
-        if not any(isinstance(turn, AssistantTurn) and turn.calls for turn in request.turns):
+        if not has_called(request):
             self.calls += 1
             yield Usage(input=100_000)
             yield ToolCall("a", "expand_sections", {"ids": [self._id]})

@@ -199,6 +199,7 @@ def test_explain_question_matches_loop(ruled: Ruled, ids: dict[str, str]) -> Non
             explanation.prompt.outline,
             explanation.prompt.question,
             explanation.prompt.rules,
+            explanation.prompt.search,
         )
     )
     assert isinstance(events[-1], Finished)
