@@ -16,7 +16,6 @@ from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.index import Index, PostingMatches, SiteTexts, asks_about_changes, merge_matches
 from mkdocs_roaming.library.tools import SearchResult
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
-from mkdocs_roaming.manifest.models import PageEntry
 from mkdocs_roaming.text import tokenizer
 from mkdocs_roaming.text.languages import load_words
 from mkdocs_roaming.text.markdown import truncate_at_word
@@ -161,15 +160,6 @@ class Search:
         hits = self.find(query, limit=_MAX_SPECIFIC) if ids else []
         return [hit for hit in hits if hit.section.id in ids][:limit]
 
-    def pages(self, query: str, *, limit: int = 10) -> list[PageEntry]:
-        """Return the pages with the best sections, best first."""
-        pages: dict[str, PageEntry] = {}
-        for section, _, _ in self._rank_query(query, parse_query(query, self._language)):
-            if len(pages) >= limit:
-                break
-            pages.setdefault(section.page.path, section.page)
-        return list(pages.values())
-
     def rank(self, words: Sequence[Word]) -> list[tuple[SectionRef, float]]:
         """Return all sections that contain one of the words, with their scores, best first."""
         scores, sections = self._scores(words), self._get_index().sections
@@ -184,12 +174,18 @@ class Search:
         return False
 
     def find_unknown_words(self, query: str) -> tuple[str, ...]:
-        """Return the words of a query that no section contains, at most eight, shortened."""
-        postings = self._get_index().postings
+        """Return the words of a query that no visible section contains, at most eight, shortened."""
+        index = self._get_index()
+        is_whole, visible = self.library is self.library.whole, self.library.sections
+
+        def occurs(word: Word) -> bool:
+            rows = index.postings.find([run for run in word.runs if run], prefix=word.prefix).rows
+            return bool(rows) if is_whole else any(visible.get(index.sections[row].id) for row in rows)
+
         unknown = (
             truncate_at_word(word.text, _MAX_UNKNOWN_CHARS)
             for word in parse_query(query, self._language)
-            if not postings.find([run for run in word.runs if run], prefix=word.prefix).rows
+            if not occurs(word)
         )
         return tuple(islice(dict.fromkeys(unknown), _MAX_UNKNOWN))
 

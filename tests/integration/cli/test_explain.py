@@ -60,7 +60,7 @@ def test_explain_prints_matching_and_nearly_matching_rules(site: Path) -> None:
         "  3. A rule without a name nearly fires: has “pump”; lacks “spare part”\n"
     )
     assert "Search: 3 best\n  1. [" in text
-    assert "\nOpened by search: 2\n  [" in text
+    assert "\nOpened by search: 1\n  [" in text
     assert "\nOutline: 6 of 6 sections shown, 0 closed, ~" in text
     assert "\nPrompt: ~" in text
 

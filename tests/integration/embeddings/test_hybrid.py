@@ -54,7 +54,6 @@ def test_find_returns_section_with_synonyms_of_the_query(site: Path, api: Embedd
     assert "Fleet" not in [hit.section.section.title for hit in Search(searched.words.library).find("car?")]
     (best, *_) = searched.search.find("car?")
     assert (best.section.section.title, best.snippet) == ("Fleet", "Each automobile is washed on Fridays.")
-    assert [page.path for page in searched.search.pages("car?", limit=1)] == ["fleet/"]
     assert searched.warnings == []
 
 
@@ -132,7 +131,6 @@ def test_vector_of_a_query_is_requested_once(site: Path, api: EmbeddingsApi) -> 
     before = len(api.requests)
     for query in ("a car", " a  car ", "", "a car"):
         searched.search.find(query)
-        searched.search.pages(query)
     assert len(api.requests) == before + 1
 
 

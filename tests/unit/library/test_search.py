@@ -162,10 +162,6 @@ def test_find_with_limit_0_returns_no_hits(library: Library) -> None:
     assert titles(library, "gauge", limit=0) == []
 
 
-def test_pages_are_ranked_by_best_section(library: Library) -> None:
-    assert [page.path for page in Search(library).pages("timeout of a gauge", limit=5)] == ["server/", "gauges/"]
-
-
 def test_find_matches_words_of_links_to_section(make_site: Callable) -> None:
     """The section itself does not contain the word."""
     library = make_site(
