@@ -12,7 +12,7 @@ _prepared: set[Any] = set()
 
 
 def prepare(kind: type[T]) -> type[T]:
-    """Return a type that several threads may decode into.
+    """Return a type that several threads may decode into, or describe as a JSON Schema.
 
     msgspec collects the fields of a class when the class is first decoded, in a cache that other threads see while it
     is incomplete: with msgspec 0.22 the process crashes with a segmentation fault.

@@ -256,7 +256,7 @@ def _to_bytes(value: Any, *, canonical: bool = False) -> bytes:
 @cache
 def render_schema() -> str:
     """Return the JSON Schema that is published next to the manifest."""
-    _, definitions = msgspec.json.schema_components([Manifest], ref_template="#/$defs/{name}")
+    _, definitions = msgspec.json.schema_components([prepare(Manifest)], ref_template="#/$defs/{name}")
     manifest = definitions.pop("Manifest")
     manifest["properties"] = {
         "version": {"const": MANIFEST_VERSION, "description": "version of the format; readers refuse a higher one"},

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, NamedTuple, get_type_hints
 import msgspec
 from msgspec import Meta
 
+from mkdocs_roaming._types import prepare
 from mkdocs_roaming._version import __version__
 from mkdocs_roaming.library.tools import MAX_HITS
 from mkdocs_roaming.manifest.lookup import Scope
@@ -172,7 +173,7 @@ def describe_operations(operations: Iterable[Operation]) -> Json:
     paths: dict[str, Json] = {}
 
     def describe_type(type_: Any) -> Json:
-        (schema,), found = msgspec.json.schema_components([type_], ref_template="#/components/schemas/{name}")
+        (schema,), found = msgspec.json.schema_components([prepare(type_)], ref_template="#/components/schemas/{name}")
         components.update(found)
         return schema
 

@@ -88,7 +88,8 @@ def _check_resume(command: list[str], sites: Any, tmp_path: Path, published: Pub
     last = json.loads(result.stdout.splitlines()[-1])
     assert (last["new"] + last["fresh"], last["failed"]) == (8, 0)
     undisturbed = [str(tmp_path / "alone") if part == str(tmp_path / "store") else part for part in command]
-    subprocess.run(undisturbed, capture_output=True, check=True)
+    result = subprocess.run(undisturbed, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
     assert published(tmp_path / "store") == published(tmp_path / "alone")
 
 
