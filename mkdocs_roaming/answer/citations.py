@@ -36,9 +36,11 @@ _LIST_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])\s")
 _HEADING = re.compile(r"\A\s{0,3}#{1,6}\s[^\n]*\Z")
 _LOOKAHEAD_CHARS = 5
 _CITATION_GROUP = re.compile(r"(?:[ \t]*\[\^[^\]\n]{1,200}\])+")
-_NEGATION = re.compile(r"\b(?:no|not|nothing|never|neither|nor|none|cannot|without|\w+n['’]t)\b", re.IGNORECASE)
-_DOCUMENTATION = re.compile(
-    r"\b(?:docs?|documentation|pages?|sections?|guides?|manual|reference|mention\w*|describe\w*|cover\w*|document\w*)\b",
+_GAP = re.compile(
+    r"\b(?:not|n['’]t|never|nor (?:does it|do they)) (?:\w+ )?(?:say|state|mention|describe"
+    r"|document|explain|discuss)(?:s|d|ed)?\b"
+    r"|\bnot (?:said|described|documented|covered)\b|\bundocumented\b|\bno (?:mention|information)\b"
+    r"|\bnothing\b[^.]{0,40}\babout\b",
     re.IGNORECASE,
 )
 
@@ -83,8 +85,13 @@ class AnswerText:
     @property
     def foreign_addresses(self) -> list[tuple[int, int]]:
         """The spans of addresses in the code of the text that neither the site nor an opened section contains."""
-        text, known = self.text, self._conversation.knows_address
-        return [(start, end) for start, end in find_code_addresses(text) if not known(text[start:end], is_code=True)]
+        text = self.text
+
+        def is_known(address: str) -> bool:
+            address = address if "://" in address else f"//{address}"
+            return self._conversation.knows_address(address, is_code=True)
+
+        return [(start, end) for start, end in find_code_addresses(text) if not is_known(text[start:end])]
 
     def feed(self, text: str) -> Iterator[Event]:
         """Add text of the model; yield the events of the paragraphs that it completes."""
@@ -218,15 +225,14 @@ def _has_statement(paragraph: str) -> bool:
 
     It does not if `[^none]` stands next to it, or if the cited words say that something is not documented.
     """
-    start = 0
+    start, is_marked = 0, False
     text = _MARKS.sub(lambda match: match[0] if match["code"] is None else "", paragraph)
     for group in _CITATION_GROUP.finditer(text):
         statement = text[start : group.start()]
-        start = group.end()
-        states_gap = _NEGATION.search(statement) and _DOCUMENTATION.search(statement)
-        if f"[^{NO_SOURCE}]" not in group[0].lower() and not states_gap:
+        start, is_marked = group.end(), True
+        if f"[^{NO_SOURCE}]" not in group[0].lower() and not _GAP.search(statement):
             return True
-    return f"[^{NO_SOURCE}]" not in text.lower()
+    return not is_marked
 
 
 def _split_paragraphs(text: str, *, is_end: bool) -> list[str]:

@@ -13,6 +13,7 @@ const ENGLISH = {
   unsupported: "not in the sections that were read",
   legend: "Dotted: {n} × not in the sections that were read",
 };
+const SENTENCES = ["The docs do not seem to answer this.", "The model refused to answer."];
 const CITATION = /\[\^([0-9a-f]{8})\]/g;
 
 /** Add them to a turn. `host` is the <roaming-ask> element, `helpers` has helpers of its module. */
@@ -21,6 +22,11 @@ export function done(turn, { sources, message, seconds }, host, helpers) {
   const { question, text, support, answer, actions, state, status } = turn;
   if (seconds) return countDown(turn, message, seconds, host, words, helpers);
   if (!text) return;
+  if (["not_found", "refused"].includes(status?.state)) {
+    // The model's own sentence says what the message says; the server's sentence is only in English.
+    if (SENTENCES.includes(text)) answer.replaceChildren();
+    else Object.assign(state, { textContent: "", className: "muted" });
+  }
   if (!state.textContent) state.textContent = spent(status, words, helpers);
   const address = () => new URL(`?ask=${encodeURIComponent(question)}`, location.href).href;
   const wanted = turn.turn && (host.getAttribute("feedback") ?? "off") !== "off";

@@ -119,6 +119,7 @@ BEHAVIOURS = {
     "server error": lambda view: [_status(500, "api_error", "Internal server error")],
     "overloaded": lambda view: [_status(529, "overloaded_error", "Overloaded")],
     "not json": lambda view: [Status(502, body=b"<html>\n<h1>Bad gateway</h1></html>")],
+    "wrong key": lambda view: [_status(401, "authentication_error", "invalid x-api-key: test-key")],
     "echoes the key": lambda view: [_status(403, "permission_error", "the key test-key may not")],
     "no credit": lambda view: [_status(402, "billing_error", "credit balance is too low")],
     "drip": _drip,

@@ -130,7 +130,8 @@ def test_all_results_are_shown_and_announced(page: Page, stage: Stage, widget: W
     stage.plays(recorded(state))
     page.goto(stage.page())
     turn = widget.open().ask(QUESTION)
-    assert ENDS[state] in turn.inner_text()
+    shown = "The docs do not say whether it runs there." if state == "not_found" else ENDS[state]
+    assert turn.inner_text().count(shown) == 1
     polite = state in ("partial", "not_found")
     assert (widget.status if polite else widget.alert).inner_text() == ENDS[state]
     assert widget.input.input_value() == (QUESTION if state == "error" else "")
