@@ -7,7 +7,9 @@ import shutil
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +17,19 @@ import pytest
 import uvicorn
 
 from mkdocs_roaming.answer.budget import Budget
+from mkdocs_roaming.answer.models.base import Model, Part, Request, Stop, Text
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
+from mkdocs_roaming.errors import ModelError
 from mkdocs_roaming.serve._uvicorn import bind_socket
 from mkdocs_roaming.serve.app import AppConfig, create_app
+from mkdocs_roaming.serve.quotas import AnswerQuota
 from mkdocs_roaming.serve.service import AnswerConfig
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 STREAMS = sorted((GOLDEN / "wire").glob("*.sse"))
 READER = Path(__file__).with_name("read.mjs")
+
+QUOTA = AnswerQuota(answers_a_minute=100, answers_a_minute_each=100)
 
 pytestmark = pytest.mark.slow
 
@@ -30,11 +37,20 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with the installed package `ai`."""
+    return install(tmp_path_factory.mktemp("ai"), "ai")
+
+
+@pytest.fixture(scope="module", params=[("ai@6", "@ai-sdk/react@3"), ("ai@7", "@ai-sdk/react@4")], ids=["6", "7"])
+def react_package(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a version of `ai`, and with React."""
+    return install(tmp_path_factory.mktemp("react"), *request.param, "react@19", "react-dom@19")
+
+
+def install(folder: Path, *packages: str) -> Path:
     if shutil.which("npm") is None or shutil.which("npx") is None:
         pytest.skip("no npm here: the `ai` package's reader cannot be run")
-    folder = tmp_path_factory.mktemp("ai")
     (folder / "package.json").write_text("{}")
-    command = ["npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--silent", "ai"]
+    command = ["npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--silent", *packages]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=240)
     if done.returncode != 0:
         pytest.skip("npm cannot install the `ai` package here")
@@ -52,7 +68,43 @@ def read(package: Path, *inputs: object) -> list[dict[str, Any]]:
 @pytest.fixture(scope="module")
 def endpoint() -> Iterator[str]:
     """Return an endpoint that answers offline."""
-    serving = AppConfig(str(GOLDEN / "answer/kettle.md"), AnswerConfig(ExtractiveModel(), Budget(), 0))
+    with serving_model(ExtractiveModel()) as address:
+        yield address
+
+
+class EveryEnd:
+    """A model whose replies end as the question says."""
+
+    name = "every-end"
+
+    async def reply(self, request: Request) -> AsyncIterator[Part]:
+        """Stream the reply that the question names."""
+        for part in ENDS[request.question][0]:
+            if isinstance(part, Exception):
+                raise part
+            yield part
+
+
+ENDS: dict[str, tuple[list[Any], str, str]] = {
+    "How hot? In its own words": ([Text("The docs do not describe that [^none].")], "not_found", "not describe that"),
+    "How hot? Without words": ([], "not_found", "The docs do not seem to answer this."),
+    "How hot? A refusal": ([Text("I will not say."), Stop("refusal")], "refused", "I will not say."),
+    "How hot? A silent refusal": ([Stop("refusal")], "refused", "The model refused to answer."),
+    "How hot? Too long": ([Text("Water boils"), Stop("length")], "budget", "Closest passages in the documentation:"),
+    "How hot? An overload": (
+        [ModelError("overloaded", cause="overload")],
+        "error",
+        "Closest passages in the documentation:",
+    ),
+    "How hot? A crash": ([Text("Water"), ValueError("a detail")], "error", "Closest passages in the documentation:"),
+}
+"""Questions with the reply, the state and a part of the text that is shown."""
+
+
+@contextmanager
+def serving_model(model: Model) -> Iterator[str]:
+    """Serve answers by a model; return the address of the endpoint."""
+    serving = AppConfig(str(GOLDEN / "answer/kettle.md"), AnswerConfig(model, Budget(), 0), quota=QUOTA)
     listening = bind_socket("127.0.0.1", 0)
     server = uvicorn.Server(uvicorn.Config(create_app(serving), log_config=None, lifespan="on"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
@@ -91,6 +143,20 @@ def test_ai_package_reads_every_golden_stream(package: Path) -> None:
         assert len(tools) == sum(part["type"] == "tool-input-available" for part in parts)
         assert all(part["state"] == "output-available" and part["providerExecuted"] for part in tools)
         assert message.get("metadata") == parts[-1].get("messageMetadata")
+
+
+def test_use_chat_shows_text_for_every_end_state(react_package: Path) -> None:
+    script = Path(__file__).with_name("chat.mjs")
+    with serving_model(EveryEnd()) as address:
+        command = ["npx", "-y", "-p", "node@22", "node", str(script), str(react_package), address, *ENDS]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
+    assert done.returncode == 0, done.stderr
+    results = [json.loads(line) for line in done.stdout.splitlines()]
+    for result, (question, (_, state, text)) in zip(results, ENDS.items(), strict=True):
+        assert text in unescape(result["html"]), question
+        assert (result["states"], result["status"]) == ([state], "error" if state == "error" else "ready")
+        assert bool(result["error"]) == (state == "error")
+        assert "a detail" not in json.dumps(result)
 
 
 def test_ai_package_transport_works_with_endpoint(package: Path, endpoint: str) -> None:
