@@ -1,4 +1,4 @@
-"""Traces: recording of an answer with everything that led to it, as a JSON file.
+"""Traces: recording of an answer with everything that led to it, as a JSON file; and of a first request, for its cost.
 
 A trace contains no times, so equal answers have equal traces.
 """
@@ -17,13 +17,16 @@ import msgspec
 from msgspec.structs import replace as replace_struct
 
 from mkdocs_roaming._version import __version__
-from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget, StopAnswer
+from mkdocs_roaming.answer import prompts
+from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget, CostEstimate, StopAnswer
 from mkdocs_roaming.answer.conversation import Exchange, check_question
 from mkdocs_roaming.answer.events import Answer, Event, summarize
 from mkdocs_roaming.answer.loop import answer
-from mkdocs_roaming.answer.models.base import Model, Part, Request, Stop, ToolCall
+from mkdocs_roaming.answer.models.base import Model, Part, Request, Stop, ToolCall, ToolTurn, UserTurn
 from mkdocs_roaming.library.navigator import Navigator
+from mkdocs_roaming.library.tools import render
 from mkdocs_roaming.publish.files import write_text_file
+from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 FORMAT = "roaming-trace"
 VERSION = 2
@@ -214,3 +217,62 @@ def _limit_depth(value: Any, depth: int = 0) -> Any:
     if isinstance(value, dict):
         return {str(name): _limit_depth(item, depth + 1) for name, item in value.items()}
     return [_limit_depth(item, depth + 1) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+# The first request
+
+
+async def estimate_cost(
+    question: str,
+    navigator: Navigator,
+    budget: Budget,
+    *,
+    page: str | None = None,
+    whole_site_tokens: int = SMALL_SITE_TOKENS,
+) -> CostEstimate:
+    """Return the estimated cost of a question, from its first request. No model is called.
+
+    Args:
+        question: The question.
+        navigator: Opens and searches the site. Nothing is opened in it.
+        budget: Limits and prices of the answer.
+        page: The reader's page: an id, a path or a URL.
+        whole_site_tokens: A site with fewer estimated tokens is read whole.
+    """
+    model = _RequestRecorder()
+    own = navigator.fork(navigator.cap)
+    async with aclosing(
+        answer(question, own, model, page=page, budget=budget, whole_site_tokens=whole_site_tokens)
+    ) as events:
+        async for _ in events:
+            pass
+    if (request := model.request) is None:
+        return CostEstimate.from_sizes(0, 0, budget, whole_site=False)  # the site cannot be read
+    tools = json.dumps([[tool.name, tool.description, tool.parameters] for tool in request.tools])
+    fixed = sum(map(estimate_tokens, (request.rules, request.outline, tools if request.tools else "")))
+    return CostEstimate.from_sizes(fixed, _measure_turns(request), budget, whole_site=bool(request.site))
+
+
+def _measure_turns(request: Request) -> int:
+    """Return the estimated tokens of the conversation in a request."""
+    texts: list[str] = [request.note]
+    for turn in request.turns:
+        match turn:
+            case UserTurn():
+                texts.append(prompts.format_question(turn))
+            case ToolTurn():
+                texts += [render(result.result) for result in turn.results]
+            case _:
+                texts += [turn.text, *(json.dumps(to_json(call.arguments)) for call in turn.calls)]
+    return sum(map(estimate_tokens, texts))
+
+
+class _RequestRecorder:
+    """A model that records its first request and declines to answer."""
+
+    name = "recorder"
+    request: Request | None = None
+
+    async def reply(self, request: Request) -> AsyncIterator[Part]:
+        self.request = request
+        yield Stop("refusal")

@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from mkdocs_roaming.answer.budget import Budget
+from mkdocs_roaming.answer.budget import Budget, format_money
 from mkdocs_roaming.answer.conversation import Exchange
 from mkdocs_roaming.answer.events import Answer, Reference
 from mkdocs_roaming.answer.models.base import NO_USAGE, Model
@@ -32,7 +32,6 @@ from mkdocs_roaming.cli.common import (
     warn,
 )
 from mkdocs_roaming.cli.output import (
-    format_money,
     print_answer,
     print_line,
     run_recording,

@@ -9,16 +9,19 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 
+import anyio
 import click
 
 from mkdocs_roaming.answer import prompts
-from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget
+from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget, CostEstimate
 from mkdocs_roaming.answer.conversation import Conversation, check_question
 from mkdocs_roaming.answer.events import Reference
 from mkdocs_roaming.answer.loop import format_page_context, read_small_site
 from mkdocs_roaming.answer.models.base import UserTurn
+from mkdocs_roaming.answer.trace import estimate_cost
 from mkdocs_roaming.cli.common import (
     AS_JSON,
     CONFIG,
@@ -130,6 +133,8 @@ def _format(explanation: Explanation) -> Iterator[str]:
             f"question ~{prompt.question}, rules ~{prompt.rules}, search ~{prompt.search}"
         )
         yield f"  The site has ~{size} tokens, not fewer than {limit}, so it is not read whole."
+    yield f"Cost with a model: {explanation.cost.summary}"
+    yield f"  {explanation.cost.details}"
 
 
 def _format_rules(explanation: Explanation) -> Iterator[str]:
@@ -241,6 +246,7 @@ class Explanation:
         listed: Further search results that are listed with the question.
         outline: The outline of the site.
         prompt: Size of the first request.
+        cost: Estimated size and cost of the answer.
     """
 
     question: str
@@ -255,6 +261,7 @@ class Explanation:
     listed: tuple[Reference, ...]
     outline: ExplainedOutline
     prompt: PromptTokens
+    cost: CostEstimate
 
 
 def explain_question(
@@ -281,6 +288,8 @@ def explain_question(
     """
     check_question(question)
     budget = budget or Budget()
+    estimate = partial(estimate_cost, question, navigator, budget, page=page, whole_site_tokens=whole_site_tokens)
+    cost = anyio.run(estimate)  # before anything is opened in the navigator
     make_reference = Conversation(navigator).make_reference
     index, manifest = navigator.sections, navigator.library.manifest
     section = index.resolve(page) if page else None
@@ -317,6 +326,7 @@ def explain_question(
             "" if site else opened,
             "" if site else render(found),
         ),
+        cost=cost,
     )
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mkdocs_roaming.answer.budget import format_money
 from mkdocs_roaming.answer.events import (
     Answer,
     Event,
@@ -166,14 +167,6 @@ def usage_line(usage: Usage, cost: float | None, currency: str) -> str:
         return "no tokens counted"
     line = f"tokens: {usage.input} in, {usage.cache_read} from cache, {usage.cache_write} to cache, {usage.output} out"
     return line if cost is None else f"{line} · {format_money(cost)} {sanitize(currency)}"
-
-
-def format_money(amount: float) -> str:
-    """Return an amount with two significant digits, at least two decimals."""
-    if amount >= 1 or not amount:
-        return f"{amount:.2f}"
-    exponent = min(int(f"{amount:e}".partition("e")[2]), -1)
-    return f"{amount:.{1 - exponent}f}"
 
 
 def print_hits(hits: Sequence[TargetHit]) -> None:

@@ -129,6 +129,12 @@ class Search:
         restricted.library, restricted._indexed = library, self._indexed or self
         return restricted
 
+    def by_words(self) -> Search:
+        """Return a search by words alone, which shares this search's index."""
+        search = Search(self.library, weights=self.weights)
+        search._indexed = self._indexed or self
+        return search
+
     def find(self, query: str, *, limit: int = 10) -> list[Hit]:
         """Return the best sections for a query, best first.
 

@@ -26,6 +26,7 @@ money_a_day = 2.0
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -44,8 +45,10 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from mkdocs_roaming.answer.events import summarize
+from mkdocs_roaming.answer.trace import estimate_cost
 from mkdocs_roaming.config import Settings, decode_table, table_keys
 from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.serve.cache import MAX_CACHED_ANSWERS, AnswerCache
 from mkdocs_roaming.serve.conversation_token import TOKEN_SECONDS, TokenSigner
 from mkdocs_roaming.serve.deployments import INCOMPLETE_SECONDS, POLL_SECONDS, LocalizedSite, SiteWatcher
@@ -61,6 +64,7 @@ from mkdocs_roaming.serve.static import StaticSite
 
 KEY_VARIABLE, COUNTERS_VARIABLE = "ROAMING_KEY", "ROAMING_COUNTERS"
 MIN_KEY_CHARS = 16
+_log = logging.getLogger("mkdocs_roaming.serve")
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +210,7 @@ def create_app(config: AppConfig) -> ASGIApp:
         on_change=config.on_change,
     )
     site = LocalizedSite(create_watcher(config.target), create_watcher)
+    site.main.on_change = lambda: _log_cost(site.main, config)
     limiter = QuotaLimiter(config.quota, CounterStore(config.counters_url), secret=config.key)
     if config.answers.model.name != "offline":
         limiter.check_cost(config.answers.budget.cost)
@@ -250,6 +255,20 @@ def create_app(config: AppConfig) -> ASGIApp:
     if config.site is not None:
         app.router.default = StaticSite(config.site)
     return RequestGuard(app, config.policy, metrics)
+
+
+def _log_cost(site: SiteWatcher, config: AppConfig) -> None:
+    """Log the estimated cost of a question about the first deployment, measured with a title in the middle of it."""
+    config.on_change()
+    answers, deployment = config.answers, site.current
+    if answers.model.name == "offline" or deployment is None or site.changes:
+        return
+    sections = list(deployment.library.sections)
+    navigator = Navigator(deployment.library, search=deployment.search.by_words())  # sends no request for embeddings
+    question = sections[len(sections) // 2].section.title or "?"
+    limit = answers.small_site_tokens
+    cost = anyio.run(partial(estimate_cost, question, navigator, answers.budget, whole_site_tokens=limit))
+    _log.info("a question costs %s with %s: %s", cost.summary, answers.model.name, cost.details)
 
 
 def _create_mcp_endpoint(site: LocalizedSite) -> McpEndpoint | None:

@@ -78,6 +78,7 @@ class SiteWatcher:
         current: The deployment to answer from; None until the site could be opened.
         problem: What is wrong with the site now, in one line; empty if nothing is.
         checks, failures, changes: Numbers of checks, of failed checks, and of new deployments.
+        on_change: Called in a thread whenever the deployment changed.
     """
 
     def __init__(
@@ -91,14 +92,14 @@ class SiteWatcher:
         on_change: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Create a watcher; `on_change` is called in a thread whenever the deployment changed."""
+        """Create a watcher."""
         self.target = target
         self.current: Deployment | None = None
         self.problem = ""
         self.checks = self.failures = self.changes = 0
         self.poll_seconds = poll_seconds
         self._incomplete_seconds, self._trust_rules, self._clock = incomplete_seconds, trust_rules, clock
-        self._search_factory, self._on_change = search_factory, on_change
+        self._search_factory, self.on_change = search_factory, on_change
         self._detector: ChangeDetector | None = None
         self._published = ""  # digest of the manifest that was read last
         self._incomplete: tuple[str, float] | None = None  # digest of an incomplete deployment, and when it was found
@@ -134,7 +135,7 @@ class SiteWatcher:
             return False
         if found is not None:
             self._use(found)
-            await run_in_thread(self._on_change)
+            await run_in_thread(self.on_change)
         elif self.current is not None and self._published != self.current.digest:
             self._set_problem(f"{self.target}: a new deployment is not complete yet")
         elif self.problem and self.current is not None and self.current.is_complete:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -65,6 +66,20 @@ def test_explain_prints_matching_and_nearly_matching_rules(site: Path) -> None:
     assert "\nPrompt: ~" in text
 
 
+def test_explain_prints_cost_of_question(site: Path, tmp_path: Path) -> None:
+    text = explain(site, "Which lamp?").stdout
+    assert re.search(r"\nCost with a model: about [\d,]+–[\d,]+ input tokens\n  1 to 4 requests with ~", text)
+    assert text.endswith("; set [prices] in roaming.toml to see the cost\n")
+    config = tmp_path / "roaming.toml"
+    config.write_text("[prices]\ninput = 1.0\ncache_read = 0.1\noutput = 5.0\n[budget]\nrounds = 2\n")
+    priced = explain(site, "Which lamp?", "--config", config).stdout
+    assert re.search(r"\nCost with a model: about 0\.\d+–0\.\d+ USD\n  1 to 2 requests with ~", priced)
+    data = json.loads(explain(site, "Which lamp?", "--config", config, "--json").stdout)
+    assert data["cost"]["cost"][0] < data["cost"]["cost"][1]
+    prompt = data["prompt"]
+    assert data["cost"]["fixed"] == prompt["instructions"] + prompt["tools"] + prompt["outline"]
+
+
 def test_explain_page_activates_page_rules(site: Path) -> None:
     there = explain(site, "Which lamp?", "--page", "/lamps/").stdout
     assert there.startswith("Page: Lamps\nRules: 2 fire\n  2. lamps fires by “lamp”, the page /lamps/\n")
@@ -87,7 +102,7 @@ def test_explain_json_contains_all_parts(site: Path) -> None:
 def test_explain_reports_small_site_as_read_whole(site: Path) -> None:
     text = CliRunner().invoke(main, ["explain", str(site), "The pump sinks"]).stdout
     assert "fewer than 8000: a model reads it whole" in text
-    assert ", site ~" in text.splitlines()[-1]
+    assert ", site ~" in text.splitlines()[-3]
 
 
 def test_explain_uses_configuration_file(site: Path, tmp_path: Path) -> None:

@@ -166,6 +166,23 @@ def test_signal_exits_at_once_while_site_hangs() -> None:
                 running.kill()
 
 
+def test_start_logs_cost_of_question(folder: Path, tmp_path: Path) -> None:
+    replies, file = tmp_path / "replies.json", tmp_path / "roaming.toml"
+    replies.write_text("[]")
+    file.write_text("[prices]\ninput = 1.0\noutput = 5.0\n[budget]\nwhole_site_tokens = 0\n")
+    command = [sys.executable, "-m", "mkdocs_roaming", "serve", str(folder), "--port", "0"]
+    for model, logged in ((f"scripted:{replies}", True), ("offline", False)):
+        options = ["--model", model, "--config", str(file)]
+        with subprocess.Popen([*command, *options], stderr=subprocess.PIPE, text=True) as running:
+            assert running.stderr is not None
+            lines = [running.stderr.readline() for _ in range(3 if logged else 2)]
+            running.send_signal(signal.SIGTERM)
+            lines += running.stderr.readlines()
+        costs = [line for line in lines if "a question costs about 0.0" in line]
+        assert len(costs) == logged
+        assert all("USD with scripted: 1 to 4 requests with ~" in line for line in costs)
+
+
 def test_check_config_prints_settings_without_secrets(folder: Path, tmp_path: Path) -> None:
     file = tmp_path / "roaming.toml"
     file.write_text(

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
+import anyio
 import pytest
 
 from mkdocs_roaming.answer import prompts
-from mkdocs_roaming.answer.budget import Budget, Prices
+from mkdocs_roaming.answer.budget import Budget, CostEstimate, Prices
 from mkdocs_roaming.answer.events import Event, Finished, summarize
 from mkdocs_roaming.answer.models.base import Text, ToolCall, Usage
 from mkdocs_roaming.answer.models.scripted import ScriptedModel
+from mkdocs_roaming.answer.trace import estimate_cost
 from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.navigator import Navigator
+from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 Ask = Callable[..., list[Event]]
 PRICES = Prices(input=2.0, cache_read=0.5, cache_write=3.0, output=10.0, currency="EUR")
@@ -69,3 +75,49 @@ def test_budget_with_cost_needs_prices() -> None:
 def test_prices_reject_invalid_numbers(price: float) -> None:
     with pytest.raises(UsageError, match="a price for a million tokens must be 0 or more"):
         Prices(input=price)
+
+
+# Cost before spending
+
+
+def test_estimate_ranges_from_one_cached_request_to_all_requests() -> None:
+    prices = Prices(input=1.0, cache_read=0.1, cache_write=1.25, output=5.0)
+    budget = Budget(rounds=3, open_chars=40_000, output_tokens=500, prices=prices)
+    estimate = CostEstimate.from_sizes(8_000, 2_000, budget, whole_site=False)
+    sizes = (10_000, 14_500, 19_000)  # 8,000 tokens of further sections and two replies
+    assert (estimate.opened, estimate.requests, estimate.input) == (8_000, 3, (10_000, sum(sizes)))
+    lowest = (8_000 * 0.1 + 2_000 * 1.25 + 150 * 5.0) / 1e6
+    highest = (19_000 * 1.25 + (10_000 + 14_500) * 0.1 + 3 * 500 * 5.0) / 1e6
+    assert estimate.cost == pytest.approx((lowest, highest))
+    assert estimate.summary == "about 0.0040–0.034 USD"
+    assert estimate.details == (
+        "1 to 3 requests with ~8,000 tokens of instructions, tools and outline, read from the cache at 0.1 per million; "
+        "~2,000 of the question and the first sections; up to 8,000 of further sections; replies of up to 500"
+    )
+
+
+def test_estimate_of_small_site_is_one_request() -> None:
+    estimate = CostEstimate.from_sizes(5_000, 10, Budget(prices=Prices(input=2.0, output=10.0)), whole_site=True)
+    assert (estimate.requests, estimate.opened, estimate.input) == (1, 0, (5_010, 5_010))
+    assert estimate.cost == pytest.approx((0.01002 + 0.0015, 0.01002 + 0.007))  # without cache prices: that of input
+    assert estimate.details.startswith("1 request with ~5,000 tokens of instructions and site; ~10 of the question;")
+
+
+def test_estimate_without_prices_has_tokens_and_hint() -> None:
+    estimate = CostEstimate.from_sizes(8_000, 2_000, Budget(), whole_site=False)
+    assert estimate.cost is None
+    assert estimate.summary == f"about 10,000–{estimate.input[1]:,} input tokens"
+    assert estimate.details.endswith("; set [prices] in roaming.toml to see the cost")
+
+
+@pytest.mark.parametrize("whole_site_tokens", [0, 10**6])
+def test_estimate_measures_request_of_answer(ask: Ask, library: Library, whole_site_tokens: int) -> None:
+    model, navigator = ScriptedModel([[Text("No [^none].")]]), Navigator(library)
+    question, limit = "Which port is the default?", whole_site_tokens
+    estimate = anyio.run(partial(estimate_cost, question, navigator, Budget(), whole_site_tokens=limit))
+    assert (estimate.whole_site, navigator.opened) == (bool(limit), ())
+    ask(model, question, whole_site_tokens=limit)
+    (request,) = model.requests
+    sizes = [estimate_tokens(text) for text in (request.rules, request.outline)]
+    assert estimate.fixed == sum(sizes) if limit else estimate.fixed > sum(sizes) + 300  # and the tools
+    assert estimate.question >= estimate_tokens(question)

@@ -218,8 +218,9 @@ def test_no_tool_result_names_a_section_out_of_scope(shape, data: st.DataObject)
         navigator.search_sections(word, 10),
         navigator.expand_sections(ids),
         navigator.expand_sections([f"{word}?"]),
+        Navigator(restricted).prefetch(word, word),
     ]
-    texts = [*map(render, results), navigator.hints(word, ids[0]), navigator.outline()]
+    texts = [*map(render, results), *map(navigator.page_outline, ids), navigator.outline()]
     for text in texts:
         named = set(_ID.findall(text)) & hidden
         assert named <= set(ids)  # the message about an unknown id repeats the id
@@ -228,6 +229,7 @@ def test_no_tool_result_names_a_section_out_of_scope(shape, data: st.DataObject)
         match result:
             case SearchResults():
                 assert {hit.id for hit in result.hits} <= visible
+                assert {section.id for section in result.sections} <= visible
             case ExpandResult():
                 assert {shown.id for section in result.sections for shown in section.shown} <= visible
                 assert {near.id for missing in result.missing for near in missing.nearest} <= visible
