@@ -1,197 +1,173 @@
-"""Measure how many falsified sentences the support check marks, and how many true ones.
+"""Measure the support check on labelled answers.
 
-    python benchmarks/support.py SITE_DIR [SITE_DIR …] [--half tune|report|all] [--misses 5]
+    python benchmarks/support.py --labelled FILE.jsonl [FILE.jsonl …] [--sites DIR] [--show]
 
-Sentences of a published site are falsified: a number or name is replaced, or a sentence taken from a section that is
-not open. Others are changed without changing their meaning: verbatim, shortened, reordered, in another case. Each is
-checked against its own section and others, and the marked sentences are counted by kind. A falsified number or name
-counts as caught only if it is marked itself.
+Each line of a file is a question with the opened sections and several variants of an answer:
 
-The benchmark shares no rules with the support check. `--half` selects sentences by a checksum.
+    {"id", "turn", "question", "opened": [{"id", "title", "text"}],
+     "variants": [{"kind", "answer", "faults": [{"text", "why"}]}]}
+
+A variant is `faithful`, or of a kind of fault: `wrong_value`, `invented_name`, `reversed`, `overreach`, `misattributed`,
+`mixed`. A fault's text is an exact, unique part of the answer that no opened section supports. A mark is right if it
+overlaps a fault, a fault is found if a mark overlaps it. `text` may be missing: it is then read from the published
+site `DIR/<site>`, where `<site>` is the file's name without its ending.
+
+The last line of the output is a JSON object with shares from 0 to 1 over all files.
 """
 
 from __future__ import annotations
 
 import argparse
-import random
-import re
-from collections.abc import Callable, Sequence
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from time import perf_counter
-from zlib import crc32
+from pathlib import Path
+from typing import Any
 
-from mutations import Variant, make_variants
-
-from mkdocs_roaming.answer.support.check import Mark, check_support
+from mkdocs_roaming.answer.support.check import Mark, check_support, slice_utf16
+from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.targets import open_library
-from mkdocs_roaming.text.tokenizer import extract_terms
-
-OPENED_CHARACTERS = 12_000
-"""Total length of the opened sections."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """Sentences of one kind and the number of marked ones."""
+    """Counts over labelled answers; the counters are by kind of variant."""
 
-    falsified: bool
-    count: int = 0
-    marked: int = 0
+    answers: Counter[str] = field(default_factory=Counter)
+    marked: Counter[str] = field(default_factory=Counter)
+    """Faithful answers with any mark, and faulty ones with a right mark."""
+    faults: Counter[str] = field(default_factory=Counter)
+    found: Counter[str] = field(default_factory=Counter)
+    marks: int = 0
+    right_marks: int = 0
+    chars: int = 0
+    marked_chars: int = 0
     failures: list[str] = field(default_factory=list)
-    """Falsified sentences that were not caught, or true ones that were marked."""
 
-    @property
-    def share(self) -> float:
-        return 100 * self.marked / self.count if self.count else 0.0
+    def add(self, other: Tally) -> None:
+        for name in ("answers", "marked", "faults", "found"):
+            getattr(self, name).update(getattr(other, name))
+        for name in ("marks", "right_marks", "chars", "marked_chars"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+    def shares(self) -> dict[str, Any]:
+        faulty = [kind for kind in self.answers if kind != "faithful"]
+        not_reversed = [kind for kind in faulty if kind != "reversed"]
+        return {
+            "faithful_clean": 1 - _share(self.marked["faithful"], self.answers["faithful"]),
+            "precision": _share(self.right_marks, self.marks),
+            "faults_found": _share(self.found.total(), self.faults.total()),
+            "faulty_marked": _share(
+                sum(self.marked[kind] for kind in faulty), sum(self.answers[kind] for kind in faulty)
+            ),
+            "faulty_marked_without_reversed": _share(
+                sum(self.marked[kind] for kind in not_reversed), sum(self.answers[kind] for kind in not_reversed)
+            ),
+            "marked_share": _share(self.marked_chars, self.chars),
+            "found_by_kind": {kind: _share(self.found[kind], self.faults[kind]) for kind in sorted(+self.faults)},
+        }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "sites", nargs="*", default=["sample_site/site"], help="Folders of published sites (default: sample_site/site)."
-    )
-    parser.add_argument(
-        "--half", choices=("tune", "report", "all"), default="all", help="Sentences to use (default: all)."
-    )
-    parser.add_argument("--sections", type=int, default=250, help="Maximum number of sections per site (default: 250).")
-    parser.add_argument("--misses", type=int, default=0, help="Number of failures to print for each kind (default: 0).")
+    parser.add_argument("--labelled", nargs="+", type=Path, required=True, metavar="FILE", help="labelled answers")
+    parser.add_argument("--sites", type=Path, help="folder with the published sites of files without section texts")
+    parser.add_argument("--show", action="store_true", help="print wrong marks and missed faults")
     options = parser.parse_args()
-    for site in options.sites:
-        library = open_library(site)
-        texts = {section.id: library.text(section) for section in library.sections}
-        timing = measure_time(texts)
-        tallies = measure_site(texts, half=options.half, max_sections=options.sections)
-        print(f"\n{site}: {len(texts)} sections, {options.half} sentences")
-        print_tables(tallies, options.misses)
-        print(f"\n{timing}")
+    total = Tally()
+    for path in options.labelled:
+        site = open_library(options.sites / path.stem) if options.sites else None
+        rows = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
+        tally = measure(rows, site)
+        total.add(tally)
+        print_table(path.name, tally)
+        if options.show:
+            print(*tally.failures, sep="\n")
+    if len(options.labelled) > 1:
+        print_table("all files", total)
+    print(json.dumps({name: _round(value) for name, value in total.shares().items()}))
 
 
-def measure_site(texts: dict[str, str], *, half: str = "all", max_sections: int = 250) -> dict[str, Tally]:
-    """Return the tallies of each kind for the sections of a site, given as texts by id."""
-    ids = sorted(id_ for id_ in texts if len(texts[id_]) > 80)
-    rng = random.Random(20_261_121)
-    tallies: dict[str, Tally] = {}
-    for id_ in sorted(rng.sample(ids, min(max_sections, len(ids)))):
-        opened = open_sections(id_, ids, texts, rng)
-        elsewhere = rng.choice(ids)
-        variants = [
-            variant
-            for sentence in split_sentences(texts[id_])
-            if half == "all" or (crc32(sentence.encode()) % 2 == 0) == (half == "tune")
-            for variant in make_variants(sentence, opened, rng)
-        ]
-        if elsewhere not in opened:
-            known = " ".join(" ".join(opened.values()).split())
-            variants += [
-                Variant("sentence from elsewhere", other, falsified=True)
-                for other in split_sentences(texts[elsewhere])
-                if " ".join(other.split()) not in known
-            ][:4]
-        check_variants(variants, opened, tallies)
-    return tallies
+def measure(rows: Sequence[Mapping[str, Any]], site: Library | None = None) -> Tally:
+    """Check all variants of all questions. A later turn is checked with the question of the first one, as in a chat."""
+    tally = Tally()
+    first_questions = {row["id"]: row["question"] for row in rows if row.get("turn", 1) == 1}
+    for row in rows:
+        asked = [row["question"]] if row.get("turn", 1) == 1 else [first_questions.get(row["id"], ""), row["question"]]
+        sections = {section["id"]: f"{section['title']}\n\n{_read(section, site)}" for section in row["opened"]}
+        for variant in row["variants"]:
+            _check_variant(row["id"], variant, sections, "\n".join(asked), tally)
+    return tally
 
 
-def check_variants(variants: Sequence[Variant], opened: dict[str, str], tallies: dict[str, Tally]) -> None:
-    """Check the sentences against the opened sections, as paragraphs of one answer, and count the marks."""
-    answer = "\n\n".join(variant.text for variant in variants)
-    marks = check_support(answer, opened).unsupported
-    offset = 0
-    for variant in variants:
-        start, end = offset, offset + utf16_length(variant.text)
-        offset = end + 2
-        own_marks = [mark for mark in marks if start <= mark.start < end]
-        tally = tallies.setdefault(variant.kind, Tally(variant.falsified))
-        tally.count += 1
-        marked = any(is_expected_mark(mark, variant, start) for mark in own_marks)
-        tally.marked += marked
-        if marked != variant.falsified:
-            found = ", ".join(f"{mark.kind} ({mark.start - start}–{mark.end - start})" for mark in own_marks)
-            tally.failures.append(" ".join(variant.text.split()) + (f"  ← {found}" if found else ""))
+def _check_variant(
+    id_: str, variant: Mapping[str, Any], sections: Mapping[str, str], question: str, tally: Tally
+) -> None:
+    kind, answer = variant["kind"], variant["answer"]
+    marks = check_support(answer, sections, question=question).marks
+    faults = [_find_fault(answer, fault["text"]) for fault in variant["faults"]]
+    right = [mark for mark in marks if any(_overlaps(mark, *span) for span in faults)]
+    found = [any(_overlaps(mark, *span) for mark in marks) for span in faults]
+    tally.answers[kind] += 1
+    tally.marked[kind] += bool(marks) if kind == "faithful" else bool(right)
+    tally.faults[kind] += len(faults)
+    tally.found[kind] += sum(found)
+    tally.marks += len(marks)
+    tally.right_marks += len(right)
+    tally.chars += _utf16_length(answer)
+    tally.marked_chars += sum(mark.end - mark.start for mark in marks)
+    for mark in marks:
+        if mark not in right:
+            tally.failures.append(f"wrong mark  {id_} {kind}: {slice_utf16(answer, mark.start, mark.end)!r}")
+    for fault, is_found in zip(variant["faults"], found, strict=True):
+        if not is_found:
+            tally.failures.append(f"missed      {id_} {kind}: {fault['text']!r} ({fault['why']})")
 
 
-def is_expected_mark(mark: Mark, variant: Variant, start: int) -> bool:
-    """Return whether a mark denotes the falsified part of a sentence."""
-    if variant.at is None:
-        return True
-    first, last = (start + utf16_length(variant.text[:at]) for at in variant.at)
-    return mark.kind not in ("word", "sentence") and mark.start < last and mark.end > first
+def _read(section: Mapping[str, str], site: Library | None) -> str:
+    if "text" in section:
+        return section["text"]
+    entry = site.sections.get(section["id"]) if site else None
+    if site is None or entry is None:
+        raise SystemExit(f"section {section['id']} has no text; name the folder of published sites with --sites")
+    return site.text(entry)
 
 
-def utf16_length(text: str) -> int:
+def _find_fault(answer: str, text: str) -> tuple[int, int]:
+    start = _utf16_length(answer[: answer.index(text)])
+    return start, start + _utf16_length(text)
+
+
+def _overlaps(mark: Mark, start: int, end: int) -> bool:
+    return mark.start < end and mark.end > start
+
+
+def _utf16_length(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def open_sections(id_: str, ids: Sequence[str], texts: dict[str, str], rng: random.Random) -> dict[str, str]:
-    """Return a section with others: its neighbours, then random ones."""
-    at = ids.index(id_)
-    opened = {id_: texts[id_]}
-    for other in [*ids[at + 1 : at + 3], *rng.sample(ids, min(len(ids), 60))]:
-        if sum(map(len, opened.values())) > OPENED_CHARACTERS:
-            break
-        opened.setdefault(other, texts[other])
-    return opened
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else 1.0
 
 
-def split_sentences(text: str) -> list[str]:
-    """Return the sentences of paragraphs and list items with six words or more, without code and tables."""
-    sentences: list[str] = []
-    prose = re.sub(r"(?ms)^[ \t>]*(`{3,}|~{3,}).*?^[ \t>]*\1[`~]*", "", text)
-    for block in re.split(r"\n[ \t]*\n|\n(?=[ \t]*[-*] )", prose):
-        body = re.sub(r"^[ \t]*[-*] +", "", block.strip("\n"))
-        if re.match(r"[ \t]*(#|\||>|!\[|<|\d+[.)]|    |\[\^|`{3}|~{3}|:)", body) or "\n#" in body or "$$" in body:
-            continue
-        sentences += filter(is_prose, re.split(r"(?<=[a-z`)][.!?]) +(?=[A-Z])", " ".join(body.split())))
-    return sentences
+def _round(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: round(share, 4) for key, share in value.items()}
+    return round(value, 4)
 
 
-def is_prose(sentence: str) -> bool:
-    return (
-        len(sentence.split()) >= 6 and sentence[0].isalpha() and sentence.count("`") % 2 == 0 and "http" not in sentence
-    )
-
-
-GROUPS = {
-    "all numbers and names": ("number", "name"),
-    "quoted or shortened": ("verbatim", "clause", "adjective", "parenthesis"),
-    "rewritten": ("case", "punctuation", "contracted", "list"),
-}
-
-
-def print_tables(tallies: dict[str, Tally], misses: int) -> None:
-    for falsified, title in ((True, "caught"), (False, "false marks")):
-        print(f"\n| {'falsified' if falsified else 'not falsified'} | sentences | {title} |\n| --- | --: | --: |")
-        selected = {kind: tally for kind, tally in sorted(tallies.items()) if tally.falsified == falsified}
-        for kind, tally in selected.items():
-            print(f"| {kind} | {tally.count} | {tally.share:.1f} % |")
-        for name, prefixes in GROUPS.items():
-            chosen = [tally for kind, tally in selected.items() if kind.startswith(prefixes)]
-            if chosen:
-                total = Tally(falsified, sum(tally.count for tally in chosen), sum(tally.marked for tally in chosen))
-                print(f"| **{name}** | {total.count} | {total.share:.1f} % |")
-    for kind, tally in tallies.items():
-        if misses and tally.failures:
-            print(f"\n{kind}: {len(tally.failures)} failures")
-            print(*(f"  {text[:260]}" for text in tally.failures[:misses]), sep="\n")
-
-
-def measure_time(texts: dict[str, str]) -> str:
-    """Compare the check of 5,000 characters against 60,000 opened ones with the first tokenization of these."""
-    opened, size = dict[str, str](), 0
-    for id_, text in sorted(texts.items()):
-        opened[id_] = text[: 60_000 - size]
-        size += len(opened[id_])
-        if size >= 60_000:
-            break
-    answer = "\n\n".join(sentence for text in opened.values() for sentence in split_sentences(text))[:5_000]
-    tokenizing = measure_seconds(lambda: [extract_terms(text) for text in opened.values()])
-    checking = measure_seconds(lambda: check_support(answer, opened))
-    return f"{len(answer)} characters against {size}: {checking / tokenizing:.1f} times their tokenization ({checking:.2f} s)"
-
-
-def measure_seconds(work: Callable[[], object]) -> float:
-    started = perf_counter()
-    work()
-    return perf_counter() - started
+def print_table(name: str, tally: Tally) -> None:
+    shares = tally.shares()
+    print(f"\n{name}: {tally.answers.total()} answers, {tally.faults.total()} faults, {tally.marks} marks")
+    clean = tally.answers["faithful"] - tally.marked["faithful"]
+    print(f"faithful answers without a mark: {clean} of {tally.answers['faithful']}")
+    print(f"right marks: {tally.right_marks} of {tally.marks} ({shares['precision']:.2f})")
+    print(f"marked characters: {shares['marked_share']:.1%}")
+    print("\n| kind | answers | marked | faults | found |\n| --- | --: | --: | --: | --: |")
+    for kind in sorted(tally.answers):
+        counts = (tally.answers[kind], tally.marked[kind], tally.faults[kind], tally.found[kind])
+        print(f"| {kind} | {' | '.join(map(str, counts))} |")
 
 
 if __name__ == "__main__":

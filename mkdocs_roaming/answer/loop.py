@@ -13,7 +13,7 @@ import logging
 import re
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TypeVar
@@ -71,7 +71,7 @@ from mkdocs_roaming.answer.models.base import (
     Usage,
     UserTurn,
 )
-from mkdocs_roaming.answer.support.check import Support, check_support
+from mkdocs_roaming.answer.support.check import LOW_SUPPORT, Support, check_support, find_statements, read_claims
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.navigator import PREFETCH_CALL_ID, PREFETCH_TOKENS, Navigator
 from mkdocs_roaming.library.rules import RULES_CALL_ID, apply_rules, rules_share
@@ -174,7 +174,9 @@ async def answer(
         run.state, run.stop = stop.state, stop
 
     if run.text.text:
-        yield await _check_answer(run)
+        async with aclosing(_check_answer(run)) as checks:
+            async for event in checks:
+                yield event
     else:
         for event in await _find_replacement(run, page, history, whole_site_tokens):
             yield event
@@ -504,19 +506,74 @@ async def _find_replacement(
     return [TextReleased(f"{reason} {prompts.CLOSEST_PASSAGES}\n\n"), *found]
 
 
-async def _check_answer(run: _Run) -> SupportChecked:
+async def _check_answer(run: _Run) -> AsyncGenerator[Event, None]:
     """Compare the answer with all sections that were opened for it."""
+    text, library, index = run.text.text, run.navigator.library, run.navigator.sections
 
-    def check() -> Support:
-        library, sections = run.navigator.library, run.navigator.sections
-        opened = filter(None, map(sections.get, run.navigator.opened))
-        texts = {section.id: library.text(section) for section in opened}
-        return check_support(run.text.text, texts, language=library.manifest.site.language)
+    def read() -> list[OpenSection]:
+        opened = filter(None, map(index.get, run.navigator.opened))
+        return [OpenSection(section.id, index.breadcrumb(section), library.text(section)) for section in opened]
+
+    def check(claims: Sequence[tuple[int, int]] | None) -> Support:
+        site = library.manifest.site
+        texts = {one.id: f"{' › '.join((site.name, *one.breadcrumb))}\n\n{one.text}" for one in sections}
+        asked = "\n".join(turn.question for turn in run.conversation.turns if isinstance(turn, UserTurn))
+        return check_support(text, texts, question=asked, language=site.language, claims=claims)
 
     try:
-        return SupportChecked(await run.read(check))
+        sections = await run.read(read)
+        support = await run.read(lambda: check(None))
     except StopAnswer as stop:
-        return SupportChecked(None, stop.error or "no time was left")
+        yield SupportChecked(None, stop.error or "no time was left")
+        return
+    has_room = run.budget.spent_share(run.usage) < 1 and run.deadline.used_share < 1
+    if run.budget.support == "model" and run.state in ("answered", "partial") and has_room:
+        judgement = _Judgement(run, text, sections)
+        async with aclosing(judgement.events()) as events:
+            async for event in events:
+                yield event
+        if judgement.claims is not None:
+            with suppress(StopAnswer):
+                support = await run.read(lambda: check(judgement.claims))
+    if run.state == "answered" and support.score < LOW_SUPPORT:
+        run.state = "partial"
+    yield SupportChecked(support)
+
+
+@dataclass(slots=True)
+class _Judgement:
+    """One more call to the model, which names the statements that the opened sections do not support.
+
+    Attributes:
+        claims: Start and end of these statements; None if the call fails or its reply has another form.
+    """
+
+    run: _Run
+    text: str
+    sections: Sequence[OpenSection]
+    claims: list[tuple[int, int]] | None = None
+
+    async def events(self) -> AsyncGenerator[Event, None]:
+        """Send the request; yield its events. A failed call is no failure of the answer."""
+        run = self.run
+        statements = find_statements(self.text)
+        run.round += 1
+        yield RoundStarted(run.round, max(run.round, run.max_rounds))
+        turn = prompts.build_support_turn(self.sections, (self.text[start:end] for start, end in statements))
+        tokens, language = run.budget.output_tokens, run.navigator.library.manifest.site.language
+        request = Request(prompts.SUPPORT_RULES, "", (turn,), output_tokens=tokens, language=language)
+        reply = ModelReply(run.model, request, run.deadline)
+        try:
+            async with aclosing(reply.stream()) as parts:
+                async for part in parts:
+                    if isinstance(part, Usage):
+                        run.usage += part
+                        yield TokensUsed(part)
+        except StopAnswer as stop:
+            _log.warning("the support check by the model failed: %s", stop.error or stop.state)
+            return
+        if reply.stop.reason == "end":
+            self.claims = read_claims(reply.text, self.text, statements)
 
 
 async def _finish(run: _Run) -> Finished:

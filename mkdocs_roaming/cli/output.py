@@ -26,7 +26,7 @@ from mkdocs_roaming.answer.events import (
 from mkdocs_roaming.answer.loop import REOPEN_CALL_ID
 from mkdocs_roaming.answer.models.base import NO_USAGE, Usage
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
-from mkdocs_roaming.answer.support.check import Mark, Support, describe_mark
+from mkdocs_roaming.answer.support.check import Mark, slice_utf16
 from mkdocs_roaming.cli.common import one_line, print_error, sanitize
 from mkdocs_roaming.library.navigator import PREFETCH_CALL_ID
 from mkdocs_roaming.library.rules import RULES_CALL_ID
@@ -97,7 +97,7 @@ def print_answer(answer: Answer) -> None:
     """Print an answer with numbered sources on standard output, and its status on standard error."""
     lines = answer_lines(answer)
     if answer.text:
-        print_markdown(next(lines))
+        print_markdown(next(lines), _marked_texts(answer))
     for line in lines:
         click.echo(line)
     if answer.error:
@@ -105,26 +105,46 @@ def print_answer(answer: Answer) -> None:
     print_line(f"\n{status_line(answer)}")
 
 
-def print_markdown(text: str) -> None:
-    """Print Markdown: rendered on a terminal, as it is elsewhere."""
+def print_markdown(text: str, underlined: Sequence[str] = ()) -> None:
+    """Print Markdown: rendered on a terminal, as it is elsewhere.
+
+    Args:
+        text: The Markdown.
+        underlined: Parts of it to underline on a terminal, in their order.
+    """
     if not sys.stdout.isatty():
         click.echo(text)
         return
     from rich.console import Console
     from rich.markdown import Markdown
+    from rich.text import Text
 
-    Console().print(Markdown(click.unstyle(text)))
+    console, markdown = Console(), Markdown(click.unstyle(text))
+    if not underlined:
+        console.print(markdown)
+        return
+    with console.capture() as capture:
+        console.print(markdown)
+    rendered = Text.from_ansi(capture.get())
+    position = 0
+    for part in underlined:
+        words = r"\s+".join(map(re.escape, part.replace("`", "").split()))
+        if words and (match := re.compile(rf"(?<!\w){words}(?!\w)").search(rendered.plain, position)):
+            rendered.stylize("underline", *match.span())
+            position = match.end()
+    console.print(rendered, end="")
 
 
 def answer_lines(answer: Answer) -> Iterator[str]:
-    """Yield the parts of an answer on standard output: text, sources, unsupported statements, notes."""
+    """Yield the parts of an answer on standard output: text, sources, unsupported parts, notes."""
     if answer.text:
         yield _numbered_text(answer)
     if answer.citations:
         yield "\nSources"
         yield from source_lines(answer.citations)
-    if answer.support is not None:
-        yield from _unsupported_lines(answer.support)
+    if answer.support is not None and answer.support.marks:
+        yield "\nCheck these: the opened sections do not contain them"
+        yield from _mark_lines(answer)
     elif answer.support_skipped:
         yield f"\nNot compared with its sources: {sanitize(answer.support_skipped)}."
     if answer.not_found is not None:
@@ -202,57 +222,26 @@ def breadcrumb_line(section: Reference) -> str:
 
 
 def _numbered_text(answer: Answer) -> str:
-    """Return the text with numbered citations and with marks on unsupported text."""
+    """Return the text with numbered citations."""
     numbers = {section.id: f"[{number}]" for number, section in enumerate(answer.citations, 1)}
-    if answer.support is None:
-        return _CITATION.sub(lambda found: numbers.get(found[1], found[0]), sanitize(answer.text)).strip()
-    notes: list[tuple[int, str]] = []
-    removed = 0
-    for found in _CITATION.finditer(answer.text):
-        notes.append((_utf16_length(answer.text[: found.start()]) - removed, numbers.get(found[1], found[0])))
-        removed += len(found[0])
-    return _mark_text(answer.support, notes)
+    return _CITATION.sub(lambda found: numbers.get(found[1], found[0]), sanitize(answer.text)).strip()
 
 
-def _mark_text(support: Support, notes: Sequence[tuple[int, str]]) -> str:
-    """Return the text with numbered marks such as `⟦8001⟧1`, and with notes at UTF-16 offsets, never inside a mark."""
-    text = support.text.encode("utf-16-le", "surrogatepass")
-    marks = _numbered_marks(support)
-    inserts: list[tuple[int, int, str]] = []  # offset, order at the same offset, text
+def _marked_texts(answer: Answer) -> list[str]:
+    marks = answer.support.marks if answer.support else ()
+    return [_without_citations(answer, mark) for mark in marks]
+
+
+def _mark_lines(answer: Answer) -> Iterator[str]:
+    """Yield a numbered line for each mark, with the nearest passage and its section."""
+    marks = answer.support.marks if answer.support else ()
     for number, mark in enumerate(marks, 1):
-        inserts.append((mark.start, 2, click.style("⟦", fg="red", underline=True, reset=False)))
-        inserts.append((mark.end, 0, click.style(f"⟧{number}")))
-    for offset, note in notes:
-        inserts.append((max([offset, *(mark.end for mark in marks if mark.start < offset)]), 1, note))
-    output, copied = "", 0
-    for offset, _, inserted in sorted(inserts, key=lambda insert: insert[:2]):
-        output += _slice_utf16(text, copied, offset) + inserted
-        copied = offset
-    return (output + _slice_utf16(text, copied, len(text) // 2)).strip()
+        yield f"  {number}. {one_line(_without_citations(answer, mark))}"
+        if mark.passage:
+            cited = [place for place, section in enumerate(answer.citations, 1) if section.id == mark.section]
+            source = f"[{cited[0]}] " if cited else ""
+            yield f"     nearest: {source}{one_line(truncate_at_word(mark.passage, 100))}"
 
 
-def _unsupported_lines(support: Support) -> Iterator[str]:
-    text = support.text.encode("utf-16-le", "surrogatepass")
-    lines = [
-        f"  {number}  {' '.join(_slice_utf16(text, mark.start, mark.end).split())}: {sanitize(describe_mark(mark))}"
-        for number, mark in enumerate(_numbered_marks(support), 1)
-    ]
-    for sentence in support.sentences:
-        if sentence.section is None:
-            part = " ".join(_slice_utf16(text, sentence.start, sentence.end).split())
-            lines.append(f"  -  {truncate_at_word(part, 60)}: no section says this")
-    if lines:
-        yield "\nNot supported"
-        yield from lines
-
-
-def _numbered_marks(support: Support) -> list[Mark]:
-    return [mark for mark in support.unsupported if mark.kind != "sentence"]
-
-
-def _utf16_length(text: str) -> int:
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2
-
-
-def _slice_utf16(text: bytes, start: int, end: int) -> str:
-    return sanitize(text[2 * start : 2 * end].decode("utf-16-le", "replace"))
+def _without_citations(answer: Answer, mark: Mark) -> str:
+    return _CITATION.sub("", sanitize(slice_utf16(answer.text, mark.start, mark.end)))

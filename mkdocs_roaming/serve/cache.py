@@ -17,8 +17,9 @@ import msgspec
 
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import Budget
-from mkdocs_roaming.answer.events import Event, Finished, SectionsFound
+from mkdocs_roaming.answer.events import Event, Finished, SectionsFound, SupportChecked
 from mkdocs_roaming.answer.models.base import NO_USAGE
+from mkdocs_roaming.answer.support.check import GOOD_SUPPORT
 from mkdocs_roaming.library.tools import TOOLS
 from mkdocs_roaming.manifest.lookup import Scope
 from mkdocs_roaming.manifest.models import Manifest
@@ -166,9 +167,18 @@ class AnswerCache:
             return  # the model may be hostile: no other reader gets this
         if any(isinstance(event, SectionsFound) and event.words_only for event in answer.events):
             return  # the embeddings were not available
+        if not all(map(_is_well_supported, answer.events)):
+            return  # only its reader gets an answer that may be wrong
         self._finished[key] = tuple(answer.events)
         while len(self._finished) > self._max_answers:
             self._finished.popitem(last=False)
+
+
+def _is_well_supported(event: Event) -> bool:
+    """Return False for the result of a support check that failed or found too little support."""
+    if not isinstance(event, SupportChecked):
+        return True
+    return event.support is not None and event.support.score >= GOOD_SUPPORT
 
 
 def without_cost(event: Event) -> Event:

@@ -126,10 +126,10 @@ def status_code(result: Finished | Answer) -> str:
 
 
 def encode_support(support: Support | None) -> schemas.Support:
-    """Return the support check. Offsets are UTF-16 units in the text without its `[^id]` markers."""
+    """Return the support check. Offsets are UTF-16 units in the answer's Markdown."""
     if support is None:
         return {"skipped": True}
-    return {"score": support.score, "sentences": msgspec.to_builtins(support.sentences)}
+    return {"score": support.score, "marks": msgspec.to_builtins(support.marks)}
 
 
 # Stream

@@ -141,28 +141,20 @@ class Status(TypedDict):
 
 
 class Mark(TypedDict):
-    """A text range that the opened sections do not support."""
+    """A part of an answer that the opened sections do not support, and the nearest statement in them."""
 
-    kind: str
-    start: int
-    end: int
-
-
-class Sentence(TypedDict):
-    """A sentence of an answer, and the section that supports it."""
-
-    start: Annotated[int, Meta(description="Offset in UTF-16 units, in the answer without its `[^id]` markers.")]
+    kind: Literal["name", "number", "claim"]
+    start: Annotated[int, Meta(description="Offset in UTF-16 units, in the answer's Markdown.")]
     end: int
     section: SectionId | None
-    score: float
-    marks: list[Mark]
+    passage: str
 
 
 class Support(TypedDict, total=False):
     """The support check of an answer."""
 
-    score: float
-    sentences: list[Sentence]
+    score: Annotated[float, Meta(description="The share of the answer in sentences without a mark.")]
+    marks: list[Mark]
     skipped: bool
 
 

@@ -15,6 +15,7 @@ const ENGLISH = {
 };
 const SENTENCES = ["The docs do not seem to answer this.", "The model refused to answer."];
 const CITATION = /\[\^([0-9a-f]{8})\]/g;
+let legends = 0; // each has an id, which its marks name
 
 /** Add them to a turn. `host` is the <roaming-ask> element, `helpers` has helpers of its module. */
 export function done(turn, { sources, message, seconds }, host, helpers) {
@@ -35,8 +36,8 @@ export function done(turn, { sources, message, seconds }, host, helpers) {
     copier(words.link, address, host, helpers),
     ...(wanted ? opinions(turn, host, words, helpers) : []),
   );
-  const marks = support?.sentences.flatMap((sentence) => sentence.marks) ?? [];
-  if (marks.length) mark(answer, text.replace(CITATION, ""), marks, words, helpers);
+  const marks = support?.marks ?? [];
+  if (marks.length) mark(answer, text.replace(CITATION, (all) => " ".repeat(all.length)), marks, words, helpers);
 }
 
 /** Return the model, the tokens and the cost of an answer. */
@@ -101,8 +102,9 @@ function opinions({ question, turn }, host, words, { el, post }) {
   return buttons;
 }
 
-/** Underline unsupported words. Their offsets are those of the answer's Markdown without citations. */
+/** Underline unsupported words. Their offsets are those of the answer's Markdown. The text stays as it is, so that it can be copied. */
 function mark(answer, source, marks, words, { el, fill }) {
+  const id = `marks-${++legends}`;
   const walker = document.createTreeWalker(answer, NodeFilter.SHOW_TEXT);
   let at = 0;
   // The rendered text is the source without its markup, so each UTF-16 code unit is searched from the position of the
@@ -118,11 +120,12 @@ function mark(answer, source, marks, words, { el, fill }) {
     if (!marked) continue;
     const inside = (place) => place >= marked.start && place < marked.end;
     const text = node.splitText(places.findIndex(inside));
-    const rest = text.splitText(places.filter(inside).length);
+    text.splitText(places.filter(inside).length);
     at = places[places.findLastIndex(inside)] + 1;
-    const label = words.unsupported;
-    text.replaceWith(el("mark", { title: label }, text.data, el("span", { class: "sr" }, ` (${label})`)));
-    walker.currentNode = rest.previousSibling.lastChild.firstChild;
+    const title = [words.unsupported, marked.passage && `“${marked.passage}”`].filter(Boolean).join(": ");
+    const underlined = el("mark", { title, "aria-describedby": id }, text.data);
+    text.replaceWith(underlined);
+    walker.currentNode = underlined.firstChild;
   }
-  answer.append(el("p", { class: "muted" }, fill(words.legend, { n: marks.length })));
+  answer.append(el("p", { class: "muted", id }, fill(words.legend, { n: marks.length })));
 }

@@ -18,7 +18,7 @@ from typing import Literal
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from mkdocs_roaming.answer.support.text import find_sentences
+from mkdocs_roaming.answer.support.evidence import find_sentences
 from mkdocs_roaming.text.synonyms import correct_spelling, find_synonyms, is_common_word
 from mkdocs_roaming.text.tokenizer import Word, extract_terms, occurs_in, parse_query, parse_word
 

@@ -1,81 +1,86 @@
-"""Checks, sentence by sentence, whether the opened sections support an answer. No model is involved.
+"""Checks whether the opened sections support an answer. No model is involved.
 
-Each sentence gets the section that contains most of its words (`matching`), and marks for the numbers, names,
-quotations and words that no section contains.
+A mark is for a reader who wants to know what to verify first, so the check marks only what it can defend: names and
+numbers that neither the opened sections nor the questions contain, numbers and defaults that the sections state
+differently, and clauses about something else. It cannot see that a sentence reverses a statement.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
-from typing import Literal, cast
+from typing import Literal
 
-from mkdocs_roaming.answer.support.matching import (
-    Credit,
-    NearStatement,
-    StatementIndex,
-    credit_section,
-    score_piece,
-    split_words,
-    word_and_trigram_set,
-    word_keys,
+from mkdocs_roaming.answer.support.evidence import (
+    Evidence,
+    Segment,
+    find_code_spans,
+    find_numbers,
+    find_words,
+    mask_code,
+    normalize_text,
+    split_segments,
 )
-from mkdocs_roaming.answer.support.text import Segment, Token, find_code_spans, split_segments, tokenize
-from mkdocs_roaming.text.languages import fold
-from mkdocs_roaming.text.synonyms import is_common_word
-from mkdocs_roaming.text.tokenizer import is_stop_word, parse_word
+from mkdocs_roaming.answer.support.names import ADDRESS_OR_OPTION, NAME_IN_ENGLISH, NameReader
+from mkdocs_roaming.text.languages import base_language, load_words
+from mkdocs_roaming.text.synonyms import find_synonyms, is_common_word
+from mkdocs_roaming.text.tokenizer import is_stop_word, parse_word, stem
 
-MarkKind = Literal["number", "version", "flag", "path", "identifier", "url", "quote", "code", "word", "sentence"]
-"""The kind of a literal, a `word` that no section contains, or an unsupported `sentence`."""
+MarkKind = Literal["name", "number", "claim"]
 
-_CITATION = re.compile(r"\[\^[0-9a-f]{8}\]")
-_WORD_OF_LETTERS = re.compile(r"[^\W\d_]{3,}")
-_QUOTATION = re.compile(r"\"[^\"\n]{2,300}\"|“[^”\n]{2,300}”|„[^“”\n]{2,300}[“”]|«[^»\n]{2,300}»|「[^」\n]{2,300}」")
-_CODE_COMMENT = re.compile(r"(?:^|(?<=\s))(?:#|//|--\s|;)\s?.*$")
+MAX_MARK_CHARS = 120
 
-_MIN_CONTENT_WORDS = 3  # shorter sentences are always supported
+LOW_SUPPORT = 0.6
+"""An answer with a lower score counts as partial."""
 
-# Shares of a sentence's words in a statement or a section
-_PREFERRED_COVERAGE = 0.5
-_STATED_COVERAGE = 0.45
-_SECTION_COVERAGE = 0.8
+GOOD_SUPPORT = 0.9
+"""Only an answer with at least this score is cached and shared with other readers."""
+
+_CITATION = re.compile(r"\[\^(?:[0-9a-f]{8}|none)\]")
+_GAP_CITATION = re.compile(r"\[\^none\]")
+_STATEMENT_END = re.compile(r"[.!?]?\s{0,3}\[\^(?:[0-9a-f]{8}|none)\]|[;\n]|[.!?]\s")
+_CLAUSE_END = re.compile(
+    r"[,;:]\s+|\s[–—-]\s|\s\(|\)\s?|\.\s+|(?<=\w)\s+(?=(?:and|but|so|because|which|unless|or|while|if|where)\s)"
+)
+_LEAD_IN = re.compile(r"[:：]\s*$")
+_NEGATED = re.compile(r"\b(?:do|does|did)(?: not|n't)\b|\b(?:not|never|no|nothing|neither|nor|cannot)\b", re.IGNORECASE)
+_DOCUMENTATION = re.compile(r"\b(?:docs?|documentation|example|faq|guide|pages?|sections?)\b", re.IGNORECASE)
+_READER = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
+_DEFAULT = re.compile(r"\bdefaults?\b", re.IGNORECASE)
+_END_OF_NAME = re.compile(r"[^\W\d][_-]?")
+_MEASURE_IN_WORDS = re.compile(
+    r"\b([A-Za-z]+) (?:(?:millisecond|second|minute|hour|day|week|month|year|byte|character)s?|times|percent)\b"
+)
+_JUDGEMENT = re.compile(r"^[ \t]*([0-9]{1,4})[ \t]*[:.)](.*)$", re.MULTILINE)
+_NO_JUDGEMENT = re.compile(r"\bnone\b", re.IGNORECASE)
+_NAME = re.compile(r"\S*(?:[/_@]|\w\.\w)\S*")
+_PUNCTUATION = " .,;:!?()–—-"
+_MIN_LANGUAGE_SHARE = 0.12  # of English text, a fifth to a half are function words
+_SAME_STATEMENT_SHARE = 0.7
+_MIN_UNKNOWN_WORDS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A part of an answer that no opened section supports.
+    """A part of an answer that the opened sections do not support.
 
     Attributes:
-        kind: What is not supported.
-        start: Offset of the first character, in UTF-16 code units of the answer without citations.
+        kind: A `name` (identifier, option, command, path, address, value), a `number`, or a whole `claim`.
+        start: Offset of the first character, in UTF-16 code units of the answer.
         end: Offset behind the last character.
+        section: Id of the section with the nearest statement; None if nothing is near.
+        passage: The nearest statement.
     """
 
     kind: MarkKind
     start: int
     end: int
-
-
-@dataclass(frozen=True, slots=True)
-class Sentence:
-    """A sentence, heading, row or line of code of an answer.
-
-    Attributes:
-        start: Offset of the first character, in UTF-16 code units of the answer without citations.
-        end: Offset behind the last character.
-        section: Id of the section that supports it best; None if none does.
-        score: How well the section supports it, from 0 to 1.
-        marks: The parts that are not supported.
-    """
-
-    start: int
-    end: int
-    section: str | None
-    score: float
-    marks: tuple[Mark, ...] = ()
+    section: str | None = None
+    passage: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,195 +88,261 @@ class Support:
     """Result of the support check.
 
     Attributes:
-        text: The answer without citations, to which all offsets refer.
-        sentences: Its sentences.
-        score: Mean score of the sentences, weighted by length; 1 without sentences.
+        score: The share of the answer's characters in sentences without a mark, from 0 to 1.
+        marks: What is not supported, in the order of the text. Their offsets refer to the answer's Markdown with its
+            citations.
     """
 
-    text: str
-    sentences: tuple[Sentence, ...]
     score: float
-
-    @property
-    def unsupported(self) -> tuple[Mark, ...]:
-        """All marks, in the order of the text."""
-        return tuple(mark for sentence in self.sentences for mark in sentence.marks)
+    marks: tuple[Mark, ...] = ()
 
 
-def check_support(answer: str, sections: Mapping[str, str], *, language: str = "en") -> Support:
+def check_support(
+    answer: str,
+    sections: Mapping[str, str],
+    *,
+    question: str = "",
+    language: str = "en",
+    claims: Sequence[tuple[int, int]] | None = None,
+) -> Support:
     """Compare an answer with the sections that were opened for it.
 
     Args:
-        answer: The answer with its `[^id]` citations.
-        sections: The text of each section, by id.
+        answer: The answer as Markdown, with `[^id]` citations.
+        sections: Each section by id: its breadcrumb, a blank line, its text.
+        question: The reader's questions: their words need no source.
         language: Language of the site.
+        claims: Start and end of the claims that a model found unsupported; None to compare words.
     """
-    text = strip_citations(answer)
-    checker = _Checker(text, sections, language)
-    sentences = tuple(map(checker.check, split_segments(text)))
-    length = sum(sentence.end - sentence.start for sentence in sentences)
-    total = sum(sentence.score * (sentence.end - sentence.start) for sentence in sentences)
-    return Support(text, sentences, round(total / length if length else 1.0, 4))
+    text = _blank_citations(answer)
+    segments = split_segments(text)
+    prose = (text[segment.start : segment.end] for segment in segments if segment.kind != "code")
+    evidence = Evidence(sections, question, language, answer)
+    reads_prose = base_language(language) == "en" and _is_english(" ".join(map(mask_code, prose)))
+    checker = _Checker(evidence, NameReader(evidence), reads_prose=reads_prose)
+    gaps = list(_find_gaps(answer))
+    found: list[_Found] = [("claim", start, end) for start, end in claims or ()]
+    for segment in segments:
+        for kind, start, end in checker.check(segment.kind, text[segment.start : segment.end]):
+            if kind != "claim" or claims is None:
+                found.append((kind, segment.start + start, segment.start + end))
+    marks = [(kind, start, min(end, start + MAX_MARK_CHARS)) for kind, start, end in _merge(found)]
+    return _make_support(answer, [mark for mark in marks if not _is_inside(mark[1], gaps)], segments, evidence)
 
 
-def strip_citations(answer: str) -> str:
-    """Return an answer without its `[^id]` citations."""
-    return _CITATION.sub("", answer)
-
-
-def describe_mark(mark: Mark) -> str:
-    """Return the explanation of a mark."""
-    return "no section says this" if mark.kind == "sentence" else "not in the sections"
-
-
-class _Checker:
-    """Checks the sentences of one answer. Offsets within a sentence are character offsets."""
-
-    def __init__(self, text: str, sections: Mapping[str, str], language: str) -> None:
-        self._text, self._ids, self._language = text, list(sections), language
-        self._index = StatementIndex(list(sections.values()), language)
-        self._section_words = [
-            word_and_trigram_set([fold(word) for word in split_words(body)]) for body in sections.values()
-        ]
-        self._astral = [position for position, character in enumerate(text) if ord(character) > 0xFFFF]
-
-    def check(self, segment: Segment) -> Sentence:
-        """Check one sentence."""
-        text = self._text[segment.start : segment.end]
-        is_code = segment.kind == "code"
-        tokens = tokenize(text, self._language, code=is_code)
-        near = self._index.find_nearest(tokens)
-        credit = self._credit(text, near)
-        if is_code:
-            marks = find_unsupported_code(text, tokens, self._index)
-        else:
-            marks = find_unsupported_literals(text, tokens, self._index)
-            if not self._is_supported(tokens, near, credit.section):
-                marks = [Mark("sentence", 0, len(text)), *marks]
-                credit = Credit(None, credit.score, 0)
-            else:
-                marks += self._find_unknown_words(tokens)
-        start = segment.start
-        return Sentence(
-            self._to_utf16(start),
-            self._to_utf16(segment.end),
-            None if credit.section is None else self._ids[credit.section],
-            round(credit.score, 4),
-            tuple(
-                Mark(mark.kind, self._to_utf16(start + mark.start), self._to_utf16(start + mark.end))
-                for mark in _remove_overlaps(marks)
-            ),
-        )
-
-    def _credit(self, text: str, near: NearStatement | None) -> Credit:
-        """Find the section that supports most of a sentence, preferably the one with the nearest statement."""
-        edges = [0, *(edge for start, end, _ in find_code_spans(text) for edge in (start, end)), len(text)]
-        pieces = [
-            score_piece([fold(word) for word in split_words(text[start:end])], self._section_words, self._is_stop_word)
-            for start, end in pairwise(edges)
-            if start < end
-        ]
-        prefer = near.section if near and near.coverage >= _PREFERRED_COVERAGE else None
-        return credit_section(pieces, prefer=prefer)
-
-    def _is_stop_word(self, word: str) -> bool:
-        return is_stop_word(word, self._language) or not word.strip()
-
-    def _is_supported(self, tokens: Sequence[Token], near: NearStatement | None, section: int | None) -> bool:
-        """Return whether a statement or a section is about what the sentence says."""
-        words = word_keys(tokens)
-        if len(words) < _MIN_CONTENT_WORDS:
-            return True
-        if section is None or near is None:
-            return False
-        return near.coverage >= _STATED_COVERAGE or self._index.section_coverage(words, section) >= _SECTION_COVERAGE
-
-    def _find_unknown_words(self, tokens: Sequence[Token]) -> Iterator[Mark]:
-        """Mark words that no section contains, except common words."""
-        for position, token in enumerate(tokens):
-            if token.kind != "word" or token.is_code or token.is_stop_word or _is_unit(tokens, position):
-                continue
-            if not _WORD_OF_LETTERS.fullmatch(token.text):
-                continue
-            is_common = any(is_common_word(parse_word(text)) for text in (token.text, token.key))
-            if not is_common and not self._index.has_word(token):
-                yield Mark("word", token.start, token.end)
-
-    def _to_utf16(self, offset: int) -> int:
-        return offset + bisect_left(self._astral, offset)
-
-
-def _remove_overlaps(marks: Iterable[Mark]) -> Iterator[Mark]:
-    """Yield marks in order; of overlapping ones the first, except that a sentence may contain other marks."""
-    edge = 0
-    for mark in sorted(marks, key=lambda mark: (mark.start, mark.kind != "sentence", mark.kind == "word", -mark.end)):
-        if mark.kind == "sentence":
-            yield mark
-        elif mark.start >= edge:
-            yield mark
-            edge = mark.end
-
-
-# Literals
-
-
-def find_unsupported_literals(text: str, tokens: Sequence[Token], index: StatementIndex) -> list[Mark]:
-    """Return marks for the numbers, names, code and quotations of a sentence that the sections do not contain."""
-    missing = {position for position in range(len(tokens)) if not _is_known(tokens, position, index)}
-    missing -= {position for position in missing if position - 1 in missing and _is_unit(tokens, position)}
-    marks = [_mark_literal(tokens[position]) for position in sorted(missing)]
-    return [*marks, *_find_unsupported_quotes(text, marks, index)]
-
-
-def find_unsupported_code(line: str, tokens: Sequence[Token], index: StatementIndex) -> list[Mark]:
-    """Return marks for a line of code that the sections do not contain: its unknown literals, or the whole line."""
-    code = _CODE_COMMENT.sub("", line).rstrip() if not _CODE_COMMENT.match(line) else ""
-    if not code or index.has_line(line) or index.has_line(code):
-        return []
-    marks = [
-        _mark_literal(token)
-        for position, token in enumerate(tokens)
-        if token.end <= len(code) and not _is_known(tokens, position, index)
+def find_statements(answer: str) -> list[tuple[int, int]]:
+    """Return start and end of each sentence and table row of an answer, without lead-ins and gaps."""
+    text, gaps = _blank_citations(answer), list(_find_gaps(answer))
+    return [
+        (segment.start, segment.end)
+        for segment in split_segments(text)
+        if segment.kind in ("sentence", "row")
+        and not _LEAD_IN.search(text[segment.start : segment.end])
+        and not _is_inside(segment.start, gaps)
     ]
-    return marks or ([Mark("code", 0, len(code))] if re.search(r"\w", code) else [])
 
 
-def _mark_literal(token: Token) -> Mark:
-    kind = token.kind if token.kind != "word" else "identifier" if token.is_code else "number"  # a number's unit
-    return Mark(cast(MarkKind, kind), token.start, token.end)
+def read_claims(reply: str, answer: str, statements: Sequence[tuple[int, int]]) -> list[tuple[int, int]] | None:
+    """Return start and end of the claims that a model's reply names, in order; None if the reply has another form.
+
+    Each line of the reply is the number of a statement and words from it, such as `2: the port is 9000`. If the
+    statement does not contain the words, the claim is the whole statement.
+    """
+    lines = list(_JUDGEMENT.finditer(reply))
+    if not lines:
+        return [] if _NO_JUDGEMENT.search(reply) else None
+    claims: set[tuple[int, int]] = set()
+    for line in lines:
+        number, words = int(line[1]), line[2].strip(" \t\"'“”")
+        if not 0 < number <= len(statements):
+            return None
+        start, end = statements[number - 1]
+        place = answer.find(words, start, end) if words else -1
+        claims.add((start, end) if place < 0 else (place, place + len(words)))
+    return sorted(claims)
 
 
-def _is_known(tokens: Sequence[Token], position: int, index: StatementIndex) -> bool:
-    """Return whether a token is in the sections, or no literal; a unit must follow the same number."""
-    token = tokens[position]
-    if _is_unit(tokens, position):
-        number = tokens[position - 1].text
-        return any(index.has_name(f"{number}{gap}{token.text}") for gap in ("", " ", "\u00a0"))
-    if not token.family:
-        return True
-    if token.family == "number":
-        return index.has_number(token)
-    if token.kind == "url":
-        return index.has_name(token.key)
-    plain = token.text.replace("\\", "").removesuffix("()")
-    return index.has_name(plain) or (token.text != plain and index.has_name(token.text))
+def slice_utf16(text: str, start: int, end: int) -> str:
+    """Return a part of a text whose offsets are UTF-16 code units."""
+    return text.encode("utf-16-le", "surrogatepass")[2 * start : 2 * end].decode("utf-16-le", "replace")
 
 
-def _is_unit(tokens: Sequence[Token], position: int) -> bool:
-    """Return whether a token is the unit of the number before it, such as `s` in `30s`."""
-    before, token = tokens[position - 1] if position else None, tokens[position]
-    return bool(before and before.family == "number" and before.end == token.start and token.text.isalpha())
+# One segment
+
+_Found = tuple[MarkKind, int, int]
 
 
-def _find_unsupported_quotes(text: str, marks: Sequence[Mark], index: StatementIndex) -> Iterator[Mark]:
-    """Mark inline code and quotations that the sections do not contain word for word."""
-    for start, end, ticks in find_code_spans(text):
-        inner = text[start + ticks : end - ticks].strip()
-        is_known = index.has_line(inner) or index.has_name(inner) or not re.search(r"\w", inner)
-        if not is_known and not any(start <= mark.start < end for mark in marks):
-            yield Mark("code", start, end)
-    for match in _QUOTATION.finditer(text):
-        inner = match[0][1:-1].strip(" .,;:!?")
-        is_known = not re.search(r"\w", inner) or index.has_phrase(inner)
-        if not is_known and not any(match.start() <= mark.start < match.end() for mark in marks):
-            yield Mark("quote", match.start(), match.end())
+@dataclass(frozen=True, slots=True)
+class _Checker:
+    """Checks segments, in their order. Offsets are those of the segment.
+
+    Attributes:
+        evidence: What is known.
+        names: Finds unknown names.
+        reads_prose: Whether answer and sections are English, so that their prose can be compared.
+    """
+
+    evidence: Evidence
+    names: NameReader
+    reads_prose: bool
+
+    def check(self, kind: str, body: str) -> Iterator[_Found]:
+        """Yield what is not supported."""
+        if kind == "code":
+            yield from (("name", start, end) for start, end in self.names.read_code_line(body))
+            return
+        self.names.end_code_block()
+        prose = mask_code(body)
+        for start, end, ticks in find_code_spans(body):
+            for first, last in self.names.read_code_span(body[start + ticks : end - ticks]):
+                yield "name", start + ticks + first, start + ticks + last
+        yield from (("number", start, end) for start, end in self._find_unknown_numbers(prose))
+        shape = NAME_IN_ENGLISH if self.reads_prose else ADDRESS_OR_OPTION
+        yield from (("name", start, end) for start, end in self.names.read_prose(prose, shape=shape))
+        if not self.reads_prose or _LEAD_IN.search(body):
+            return
+        for start, end in _split_clauses(prose):
+            if self._is_foreign(prose[start:end], is_sentence=end - start == len(prose.strip())):
+                yield "claim", start, start + len(prose[start:end].rstrip(_PUNCTUATION))
+            for first, last in self._find_other_numbers(prose[start:end]):
+                yield "number", start + first, start + last
+            for first, last in self._find_other_defaults(body[start:end], prose[start:end]):
+                yield "number", start + first, start + last
+
+    def _find_unknown_numbers(self, prose: str) -> Iterator[tuple[int, int]]:
+        known = self.evidence.numbers | self.evidence.chosen_numbers
+        for number, start, end in find_numbers(prose):
+            is_in_name = _END_OF_NAME.match(prose, start - 1, start) or _END_OF_NAME.fullmatch(prose, start - 2, start)
+            is_known = number in known or (not self.reads_prose and number.replace(".", "") in known)
+            if not is_known and not is_in_name:
+                yield start, end
+        for match in _MEASURE_IN_WORDS.finditer(prose):
+            if self.evidence.words_of_numbers.get(match[1].lower(), "1") not in known | {"1"}:
+                yield match.span()
+
+    def _is_foreign(self, clause: str, *, is_sentence: bool) -> bool:
+        """Return whether half of a clause's words, and three or more, are not in the evidence in any form.
+
+        Of a clause that is no sentence by itself, one of these words must not be an ordinary one.
+        """
+        if _DOCUMENTATION.search(clause) or _READER.search(clause):
+            return False
+        words = {
+            word
+            for word in find_words(normalize_text(clause))
+            if "'" not in word and len(word) > 2 and not is_stop_word(word)
+        }
+        unknown = {word for word in words if not self._is_related(word)}
+        is_specific = any(stem(word) not in _ordinary_stems() for word in unknown)
+        return len(unknown) >= max(_MIN_UNKNOWN_WORDS, len(words) / 2) and (is_sentence or is_specific)
+
+    def _is_related(self, word: str) -> bool:
+        """Return whether the evidence contains a word, a word with the same beginning, or a synonym."""
+        parsed, evidence = parse_word(word), self.evidence
+        if evidence.has_word(word) or is_common_word(parsed) or evidence.has_prefix(word):
+            return True
+        return any(evidence.has_word(synonym.text) for synonym in find_synonyms(parsed, "en"))
+
+    def _find_other_numbers(self, clause: str) -> Iterator[tuple[int, int]]:
+        """Yield the only number of a clause if the sections have another one in the same statement."""
+        numbers, words = list(find_numbers(clause)), self.evidence.content_words(clause)
+        if len(numbers) != 1 or len(words) < _MIN_UNKNOWN_WORDS or numbers[0][0] not in self.evidence.numbers:
+            return
+        number, start, end = numbers[0]
+        similar = self.evidence.find_similar(words)
+        if not similar or similar[0][0] < _SAME_STATEMENT_SHARE:
+            return
+        has_other = any(other.count(".") == number.count(".") for other in similar[0][1].numbers)
+        if has_other and not any(number in statement.numbers for _, statement in similar):
+            yield start, end
+
+    def _find_other_defaults(self, clause: str, prose: str) -> Iterator[tuple[int, int]]:
+        """Yield the values that a clause calls a default if the evidence never has them near that word."""
+        if not _DEFAULT.search(prose):
+            return
+        values = [(clause[start + n : end - n], start, end) for start, end, n in find_code_spans(clause)]
+        values += [(clause[start:end], start, end) for _, start, end in find_numbers(prose)]
+        for value, start, end in values:
+            name = normalize_text(value).strip('" ')
+            if not name or self.evidence.is_asked(name) or not self.evidence.contains(name):
+                continue
+            if not self.evidence.contains_near_default(name):
+                yield start, end
+
+
+@cache
+def _ordinary_stems() -> frozenset[str]:
+    return frozenset(map(stem, load_words("en", "support.ordinary_words")))
+
+
+def _split_clauses(text: str) -> Iterator[tuple[int, int]]:
+    edges = [0, *(match.end() for match in _CLAUSE_END.finditer(text)), len(text)]
+    for start, end in pairwise(edges):
+        if text[start:end].strip():
+            yield start, start + len(text[start:end].rstrip())
+
+
+def _merge(found: Iterable[_Found]) -> Iterator[_Found]:
+    """Yield marks in order; of overlapping ones the first."""
+    edge = 0
+    for kind, start, end in sorted(found, key=lambda mark: (mark[1], -mark[2])):
+        if start >= edge and end > start:
+            yield kind, start, end
+            edge = end
+
+
+# The whole answer
+
+
+def _blank_citations(answer: str) -> str:
+    """Return an answer of the same length without citations."""
+    return _CITATION.sub(lambda match: " " * len(match[0]), answer)
+
+
+def _is_english(prose: str) -> bool:
+    words = [word.lower() for word in find_words(_NAME.sub(" ", prose))]
+    function_words = load_words("en", "support.function_words")
+    return sum(word in function_words for word in words) >= _MIN_LANGUAGE_SHARE * len(words)
+
+
+def _find_gaps(answer: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans of statements about what the documentation does not contain.
+
+    Such a statement is followed by `[^none]`, or negates something about the documentation.
+    """
+    start, prose = 0, mask_code(answer)
+    for end in [*(match.end() for match in _STATEMENT_END.finditer(prose)), len(prose)]:
+        statement = prose[start:end]
+        if _GAP_CITATION.search(statement) or (_NEGATED.search(statement) and _DOCUMENTATION.search(statement)):
+            yield start, end
+        start = end
+
+
+def _is_inside(position: int, spans: Sequence[tuple[int, int]]) -> bool:
+    following = bisect_left(spans, (position + 1,))
+    return following > 0 and position < spans[following - 1][1]
+
+
+def _make_support(answer: str, found: Sequence[_Found], segments: Sequence[Segment], evidence: Evidence) -> Support:
+    """Return the result for marks in the order of the text, whose offsets are characters of the answer."""
+    to_utf16 = _make_converter(answer)
+    marks: list[Mark] = []
+    total = unsupported = position = 0
+    for segment in segments:
+        total += segment.end - segment.start
+        own: list[_Found] = []
+        while position < len(found) and found[position][1] < segment.end:
+            own.append(found[position])
+            position += 1
+        if own:
+            unsupported += segment.end - segment.start
+            nearest = evidence.find_nearest(answer[segment.start : segment.end])
+            source = (nearest.section, nearest.text) if nearest else (None, "")
+            marks += (Mark(kind, to_utf16(start), to_utf16(end), *source) for kind, start, end in own)
+    return Support(round(1 - unsupported / total, 4) if total else 1.0, tuple(marks))
+
+
+def _make_converter(text: str) -> Callable[[int], int]:
+    """Return the function that converts offsets of characters to UTF-16 code units."""
+    astral = [position for position, character in enumerate(text) if ord(character) > 0xFFFF]
+    return lambda offset: offset + bisect_left(astral, offset)

@@ -270,20 +270,30 @@ def test_mode_endpoint_reports_failure_without_search(page: Page, stage: Stage, 
 
 
 def test_unsupported_words_are_marked(page: Page, stage: Stage, widget: Widget) -> None:
-    text = "It **listens** on `8642` [^2ebf9271], and has *wings*."
-    bare = text.replace("[^2ebf9271]", "")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    code = "kettle run --turbo --wings"
+    text = f"It **listens** on `8642` [^2ebf9271], has *wings* and is fast [^2ebf9271].\n\n```sh\n{code}\n```\n\n[^2ebf9271]"
+    words = ("8642", "wings", "fast", "--turbo", "--wings")
     spans = [
-        {"kind": "word", "start": bare.index(word), "end": bare.index(word) + len(word)} for word in ("8642", "wings")
+        {"kind": "name", "start": text.index(word), "end": text.index(word) + len(word), "passage": "It has a lid."}
+        for word in words
     ]
-    support = {"type": "data-support", "data": {"sentences": [{"start": 0, "end": 50, "marks": spans}]}}
+    support = {"type": "data-support", "data": {"score": 0.2, "marks": spans}}
     body = answer(text, **{"2ebf9271": stage.url})
     at = body.index(b'data: {"type": "data-status"')
     stage.plays(body[:at] + f"data: {json.dumps(support)}\n\n".encode() + body[at:])
     page.goto(stage.page())
     turn = widget.open().ask(QUESTION)
-    label = " (not in the sections that were read)"
-    assert turn.locator("mark").all_text_contents() == ["8642" + label, "wings" + label]
-    assert "Dotted: 2 ×" in turn.inner_text()
+    marks = turn.locator("mark")
+    marks.nth(4).wait_for()
+    assert marks.all_text_contents() == list(words)
+    assert marks.first.get_attribute("title") == "not in the sections that were read: “It has a lid.”"
+    legend = turn.locator(f"#{marks.first.get_attribute('aria-describedby')}")
+    assert legend.inner_text() == "Dotted: 5 × not in the sections that were read"
+    assert turn.locator("pre code").text_content() == code
+    turn.get_by_role("button", name="Copy", exact=True).click()
+    widget.panel.get_by_role("button", name="Copied").wait_for()
+    assert page.evaluate("navigator.clipboard.readText()").startswith(text.replace("[^2ebf9271]", "[1]"))
 
 
 def test_follow_up_sends_turns_and_reset_deletes_them(page: Page, stage: Stage, widget: Widget) -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.cli.common import NOTHING_FOUND
+from mkdocs_roaming.cli.output import print_markdown
 from mkdocs_roaming.library.targets import open_library
 
 LAMP = """\
@@ -135,19 +139,57 @@ def test_ask_prints_reason_of_each_final_state(
     assert result.exit_code == code
 
 
+CHECK_THESE = """
+Check these: the opened sections do not contain them
+  1. 9.9
+     nearest: [1] The lamp takes 3.7 watts.
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ("It takes 9.9 watts [^ID].", "It takes ⟦9.9⟧1 watts [1]."),
-        ("🚢 It takes [^ID] 9.9 watts.[^ID]", "🚢 It takes [1] ⟦9.9⟧1 watts.[1]"),
+        ("It takes 9.9 watts [^ID].", "It takes 9.9 watts [1]."),
+        ("🚢 It takes [^ID] 9.9 watts.[^ID]", "🚢 It takes [1] 9.9 watts.[1]"),
         ("It takes 3.7 watts [^ID].", "It takes 3.7 watts [1]."),
     ],
 )
-def test_ask_marks_unsupported_text(lamp: Path, power: str, text: str, shown: str) -> None:
+def test_ask_lists_unsupported_text_below_unchanged_answer(lamp: Path, power: str, text: str, shown: str) -> None:
     model = script(lamp.parent, [{"text": text.replace("ID", power)}])
     result = roaming("ask", lamp, "Watts?", "--model", model)
     assert result.stdout.startswith(f"{shown}\n\nSources\n")
-    assert ("Not supported\n  1  9.9: not in the sections" in result.stdout) == ("9.9" in text)
+    assert (CHECK_THESE in result.stdout) == ("Check these" in result.stdout) == ("9.9" in text)
+
+
+def test_terminal_underlines_marks_and_changes_no_character(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    def show(*underlined: str) -> str:
+        monkeypatch.setattr("sys.stdout", terminal := Terminal())
+        print_markdown("Run `lamp --wide`, in 2099 or 99 days.\n\n```sh\nlamp --turbo\n```\n", underlined)
+        monkeypatch.undo()
+        return terminal.getvalue()
+
+    monkeypatch.setenv("TERM", "xterm-256color")
+    plain, marked = show(), show("--wide", "99", "--turbo")
+    assert click.unstyle(marked) == click.unstyle(plain)
+    underlined = re.findall(r"\x1b\[(?:\d+;)*4(?:;\d+)*m([^\x1b]+)", marked)
+    assert underlined == ["--wide", "99", "--turbo"]
+    assert "or \x1b[4m99" in marked
+
+
+def test_ask_support_model_checks_with_one_more_call(lamp: Path, power: str) -> None:
+    usage = {"input": 1000, "cache_read": 0, "cache_write": 0, "output": 40}
+    replies = [
+        [{"text": f"The lamp takes 3.7 watts at night [^{power}]."}],
+        [{"text": "1: at night"}, {"usage": usage}],
+    ]
+    result = roaming("ask", lamp, "Watts?", "--model", script(lamp.parent, *replies), "--support", "model", "--json")
+    answer = json.loads(result.stdout)
+    assert [mark["kind"] for mark in answer["support"]["marks"]] == ["claim"]
+    assert (answer["rounds"], answer["usage"]["input"]) == (2, 1000)
 
 
 @pytest.mark.parametrize(

