@@ -51,6 +51,7 @@ _NEGATED = re.compile(r"\b(?:do|does|did)(?: not|n't)\b|\b(?:not|never|no|nothin
 _DOCUMENTATION = re.compile(r"\b(?:docs?|documentation|example|faq|guide|pages?|sections?)\b", re.IGNORECASE)
 _READER = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 _DEFAULT = re.compile(r"\bdefaults?\b", re.IGNORECASE)
+_LINK_TARGET = re.compile(r"(?<=\])\([^()\s]{1,500}\)")  # not shown to readers; foreign ones are removed before
 _END_OF_NAME = re.compile(r"[^\W\d][_-]?")
 _MEASURE_IN_WORDS = re.compile(
     r"\b([A-Za-z]+) (?:(?:millisecond|second|minute|hour|day|week|month|year|byte|character)s?|times|percent)\b"
@@ -192,7 +193,7 @@ class _Checker:
             yield from (("name", start, end) for start, end in self.names.read_code_line(body))
             return
         self.names.end_code_block()
-        prose = mask_code(body)
+        prose = _LINK_TARGET.sub(lambda match: " " * len(match[0]), mask_code(body))
         for start, end, ticks in find_code_spans(body):
             for first, last in self.names.read_code_span(body[start + ticks : end - ticks]):
                 yield "name", start + ticks + first, start + ticks + last
