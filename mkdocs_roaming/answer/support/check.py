@@ -124,7 +124,7 @@ def check_support(
     gaps = list(_find_gaps(answer))
     found: list[_Found] = [("claim", start, end) for start, end in claims or ()]
     for segment in segments:
-        for kind, start, end in checker.check(segment.kind, text[segment.start : segment.end]):
+        for kind, start, end in checker.check(segment, text[segment.start : segment.end]):
             if kind != "claim" or claims is None:
                 found.append((kind, segment.start + start, segment.start + end))
     marks = [(kind, start, min(end, start + MAX_MARK_CHARS)) for kind, start, end in _merge(found)]
@@ -187,10 +187,11 @@ class _Checker:
     names: NameReader
     reads_prose: bool
 
-    def check(self, kind: str, body: str) -> Iterator[_Found]:
+    def check(self, segment: Segment, body: str) -> Iterator[_Found]:
         """Yield what is not supported."""
-        if kind == "code":
-            yield from (("name", start, end) for start, end in self.names.read_code_line(body))
+        if segment.kind == "code":
+            spans = self.names.read_program_line(body) if segment.is_program else self.names.read_code_line(body)
+            yield from (("name", start, end) for start, end in spans)
             return
         self.names.end_code_block()
         prose = _LINK_TARGET.sub(lambda match: " " * len(match[0]), mask_code(body))

@@ -13,7 +13,7 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 from unicodedata import normalize
 
@@ -30,6 +30,11 @@ _LETTER = re.compile(r"[^\W\d_]")
 _LINE = re.compile(r"[^\n]+\n?|\n")
 _QUOTE_PREFIX = re.compile(r"[ \t]*(?:>[ \t]?)+|[ \t]*")
 _FENCE = re.compile(r"(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}|~{3,})")
+_FENCE_LANGUAGE = re.compile(r"^\{?\s*\.?|[\s{},].*$", re.DOTALL)
+_NOT_PROGRAMS = frozenset({
+    "", "bash", "cfg", "conf", "console", "dockerfile", "dotenv", "env", "http", "ini", "json", "json5", "jsonc",
+    "powershell", "properties", "ps1", "sh", "shell", "text", "toml", "txt", "xml", "yaml", "yml", "zsh",
+})  # read in columns  # fmt: skip
 _HEADING = re.compile(r"#{1,6}(?:[ \t]+|$)")
 _LIST_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 _LABEL = re.compile(r"\[!\w+\]|(?:\[\^[^\]\s]{1,40}\]|:)(?::[ \t]+|[ \t]{3})")
@@ -45,11 +50,20 @@ _SENTENCE_END = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A sentence, a heading, a table row or a line of code; `start` and `end` are character offsets."""
+    """A sentence, a heading, a table row or a line of code; `start` and `end` are character offsets.
+
+    `language` is the language of a code block.
+    """
 
     kind: Literal["sentence", "heading", "row", "code"]
     start: int
     end: int
+    language: str = ""
+
+    @property
+    def is_program(self) -> bool:
+        """Whether it is a line of a programming language, in which a writer names things freely."""
+        return self.kind == "code" and self.language not in _NOT_PROGRAMS
 
 
 def split_segments(text: str) -> list[Segment]:
@@ -114,10 +128,10 @@ def _limit_length(text: str, segment: Segment) -> Iterator[Segment]:
     while segment.end - start > _MAX_SEGMENT_CHARS:
         space = text.rfind(" ", start + _MAX_SEGMENT_CHARS // 2, start + _MAX_SEGMENT_CHARS)
         stop = space if space > 0 else start + _MAX_SEGMENT_CHARS
-        yield Segment(segment.kind, start, stop)
+        yield replace(segment, start=start, end=stop)
         start = stop + (space > 0)
     if start < segment.end:
-        yield Segment(segment.kind, start, segment.end)
+        yield replace(segment, start=start)
 
 
 class _SegmentReader:
@@ -129,7 +143,7 @@ class _SegmentReader:
         self._paragraph_end = 0
 
     def read(self) -> Iterator[Segment]:
-        fence = ""
+        fence = language = ""
         for line in _LINE.finditer(self._text):
             prefix = _QUOTE_PREFIX.match(line[0])
             indent = prefix.end() if prefix else 0
@@ -139,12 +153,13 @@ class _SegmentReader:
                 if closing and closing[1].startswith(fence) and not body[closing.end(1) :].strip():
                     fence = ""
                 elif body:
-                    yield Segment("code", start + len(body) - len(body.lstrip()), end)
+                    yield Segment("code", start + len(body) - len(body.lstrip()), end, language)
                 continue
             opening = _FENCE.match(body)
             if opening and not (opening[1][0] == "`" and "`" in body[opening.end(1) :]):
                 yield from self._end_paragraph()
                 fence = opening[1]
+                language = _FENCE_LANGUAGE.sub("", body[opening.end(1) :].strip()).lower()
             else:
                 yield from self._read_line(body, start, end)
         yield from self._end_paragraph()
@@ -222,6 +237,8 @@ def _load_number_words(language: str) -> dict[str, str]:
 
 OPTION_WITH_VALUE = re.compile(r"(?<![\w-])(--[a-zA-Z][\w-]*)[ =]([a-zA-Z][\w.-]*)(?=\s|$)")
 
+_IMPORT = re.compile(r"\s*(?:from|import|use|using|require)\b")
+_OWN_NAME = re.compile(r"(?<![.\w])[A-Za-z_]\w*(?!\w|=[^=])")
 _OPTION_WITH_NUMBER = re.compile(r"(?<![\w-])--?[a-zA-Z][\w-]*[ =]([0-9]+(?:\.[0-9]+)*)(?![\w.])")
 _BOLD_WORD = re.compile(r"\*\*(\w+)\*\*")
 _PLAIN_NAME = re.compile(r"\w+")
@@ -269,8 +286,9 @@ class Evidence:
         keys: The words before `=` or `:` in code.
         option_values: The values of each option in code.
         followers: The words that follow a word in code.
-        example_numbers: The numbers in the answer's code.
+        example_numbers: The numbers in the answer's code blocks.
         chosen_numbers: The numbers that the answer's code gives to an option: its writer chooses them.
+        own_names: The names that programs in the answer choose.
     """
 
     def __init__(self, sections: Mapping[str, str], question: str, language: str, answer: str = "") -> None:
@@ -285,8 +303,10 @@ class Evidence:
         self._read_code(_LINE_OF_CODE.join(normalize_text(line) for text in sections.values() for line in _code(text)))
         self._read_statements(sections)
         examples = "\n".join(_code(answer))
-        self.example_numbers = {number for number, _, _ in find_numbers(examples)}
+        blocks = (answer[line.start : line.end] for line in split_segments(answer) if line.kind == "code")
+        self.example_numbers = {number for line in blocks for number, _, _ in find_numbers(line)}
         self.chosen_numbers = set(_OPTION_WITH_NUMBER.findall(examples))
+        self.own_names = set(_find_own_names(answer))
 
     def contains(self, name: str) -> bool:
         """Return whether a name occurs, not only as a part of a longer one."""
@@ -417,6 +437,14 @@ def _find_text_near_default(text: str) -> str:
         windows += ["" if start == edge else _LINE_OF_CODE, text[start:end]]
         edge = end
     return "".join(windows)
+
+
+def _find_own_names(text: str) -> Iterator[str]:
+    """Yield the names that the programs of a text choose: all but attributes, keyword arguments and imports."""
+    for segment in split_segments(text):
+        line = text[segment.start : segment.end]
+        if segment.is_program and not _IMPORT.match(line):
+            yield from (normalize_text(name[0]) for name in _OWN_NAME.finditer(line))
 
 
 def _code(text: str) -> Iterator[str]:

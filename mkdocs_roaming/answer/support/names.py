@@ -39,7 +39,7 @@ _PLACEHOLDER = re.compile(
 )
 # Words of shells and programming languages: not names of what a site documents.
 _SYNTAX = frozenset({
-    "-e", "-eq", "-f", "-ge", "-gt", "-le", "-lt", "-n", "-ne", "-z", "and", "as", "async", "await", "bash",
+    "-e", "-eq", "-f", "-ge", "-gt", "-le", "-lt", "-n", "-ne", "-z", "and", "as", "async", "await", "bash", "ci",
     "cat", "cd", "class", "com", "const", "def", "do", "done", "echo", "elif", "else", "env", "esac", "export",
     "false", "fi", "for", "from", "function", "http", "https", "if", "import", "in", "let", "ls", "mkdir",
     "new", "no", "none", "not", "null", "or", "org", "print", "return", "run", "self", "set", "sh", "source",
@@ -50,10 +50,16 @@ _PROMPT = re.compile(r"\s*(?:(?:\$|>|#)\s+|(?:RUN|sudo)\s+)*")
 _QUOTED_PROSE = re.compile(r"([\"'])(?=[^\"']*\s)[^\"'=<>/_{]*\1")
 _QUOTED_PATH = re.compile(r"([\"'])/[\w./-]*\1")
 _PLAIN = re.compile(r"[^\W\d_]+(?:\.[^\W\d_]+)*[.,:;]?")
+_DOTTED = re.compile(r"\w+(?:\.\w+)+")
 _AMOUNT = re.compile(r"-?[\d._]+[A-Za-z%]{0,2}")
 _COMMAND_WORD = re.compile(r"[a-z][a-z0-9-]*")
 _KEY = re.compile(r"\s*(?:- )?([\w.-]+)\s*(?:=(?!=)|:(?=\s|$))\s*(.*)$")
 _QUOTED_WORD = re.compile(r"([\"'])([a-z]+)\1\s*,?\s*")
+_STRING = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
+# A file that an example works on, not a file that the documented program defines.
+_CONTENT_FILE = re.compile(
+    r"(?![~%$.]|/(?:etc|usr|var)/)[\w./-]*\w\.(?:css|csv|html?|jpe?g|js|md|pdf|png|py|svg|ts|txt)"
+)
 _COMPARED = re.compile(r"[=!]=\s*([\"'])([a-z]+)\1")
 _BEFORE_PLACEHOLDER = re.compile(r"(?<=\w)(?:==|@|:)<")
 _ARGUMENT = re.compile(r"(?<=[(,])\s*([a-z]+)=(?!=)")
@@ -87,8 +93,11 @@ class NameReader:
         if value and value[2] not in evidence.code_words and not evidence.is_asked(value[2]):
             yield 0, len(text)
             return
+        chosen = evidence.chosen_numbers | evidence.example_numbers
         for match in _NAME.finditer(text):
-            is_unknown_digit = match[0].isdecimal() and match[0] not in evidence.numbers | evidence.chosen_numbers
+            if match[0] in chosen:
+                continue
+            is_unknown_digit = match[0].isdecimal() and match[0] not in evidence.numbers
             if is_unknown_digit or not self._is_known(match[0]):
                 yield match.span()
         for match in _BEFORE_PLACEHOLDER.finditer(text):
@@ -96,6 +105,24 @@ class NameReader:
                 yield match.span()
         yield from self._find_unknown_subcommand(text)
         yield from self._find_unknown_option_value(text)
+
+    def read_program_line(self, line: str) -> Iterator[Span]:
+        """Yield the spans of unknown names in a line of a program, whose writer chooses strings and many names."""
+        code = _STRING.sub(_blank_free_string, _COMMENT.sub("", line).rstrip())
+        if not code or normalize_text(code).strip() in self._evidence.text:
+            return
+        for match in _NAME.finditer(code):
+            is_free = _PLAIN.fullmatch(match[0]) or _AMOUNT.fullmatch(match[0])
+            if not is_free and not self._is_known(match[0]):
+                yield match.span()
+        for match in _ARGUMENT.finditer(code):
+            if match[1] not in self._evidence.code_words | self._evidence.own_names and not _PLACEHOLDER.fullmatch(
+                match[1]
+            ):
+                yield match.span(1)
+        for match in _COMPARED.finditer(line):
+            if not self._is_expected_value(match[2]) and not self._evidence.has_word(match[2]):
+                yield match.span(2)
 
     def read_code_line(self, line: str) -> Iterator[Span]:
         """Yield the spans of unknown names in a line of a code block."""
@@ -198,7 +225,14 @@ class NameReader:
             return True
         if evidence.contains(name) or (name == "pyproject.toml" and "[tool." in evidence.text):
             return True
+        is_variable = name.isupper()
         name = normalize_text(name)
+        prefix, _, suffix = name.partition("_")
+        is_prefixed = is_variable and (evidence.is_asked(prefix) or f"{prefix}_" in evidence.own_names)
+        if is_prefixed and evidence.contains(suffix):  # an environment variable with the reader's own prefix
+            return True
+        if name in evidence.own_names or _CONTENT_FILE.fullmatch(name):
+            return True
         if len(name) > _MAX_NAME_CHARS:
             return False
         if _AMOUNT.fullmatch(name):
@@ -214,6 +248,10 @@ class NameReader:
             return True
         if name.isalpha():
             return evidence.has_word(name)
+        parts = name.split(".") if _DOTTED.fullmatch(name) else []
+        is_own = bool(parts) and parts[0] in evidence.own_names
+        if is_own and all(part in evidence.own_names or evidence.contains(part) for part in parts):
+            return True
         if _PLAIN.fullmatch(name):
             first = name.partition(".")[0]
             has_other_ending = _PLACEHOLDER.fullmatch(first) and f" {first}." in evidence.code
@@ -252,7 +290,9 @@ class NameReader:
         parts = [part for part in re.split(r"[^a-z0-9]+", name) if part]
         examples = {part for number in evidence.example_numbers for part in number.split(".")}
         free = [
-            bool(evidence.is_asked(part) or _PLACEHOLDER.fullmatch(part)) or part.removeprefix("py") in examples
+            part in evidence.own_names
+            or bool(evidence.is_asked(part) or _PLACEHOLDER.fullmatch(part))
+            or part.removeprefix("py") in examples
             for part in parts
         ]
         for position, pair in enumerate(pairwise(parts)):
@@ -262,6 +302,12 @@ class NameReader:
             is_free or len(part) < 2 or part in evidence.numbers or part in _SYNTAX or part in evidence.parts
             for part, is_free in zip(parts, free, strict=True)
         )
+
+
+def _blank_free_string(match: re.Match[str]) -> str:
+    """Blank a string of a program, unless it is an address or an option."""
+    is_address = "://" in match[0] or match[0][1:2] == "-"
+    return match[0] if is_address else _blank(match)
 
 
 def _blank(match: re.Match[str]) -> str:
