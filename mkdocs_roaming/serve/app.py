@@ -263,9 +263,9 @@ def _log_cost(site: SiteWatcher, config: AppConfig) -> None:
     answers, deployment = config.answers, site.current
     if answers.model.name == "offline" or deployment is None or site.changes:
         return
-    sections = list(deployment.library.sections)
+    titles = [section.section.title for section in deployment.library.sections] or [""]
     navigator = Navigator(deployment.library, search=deployment.search.by_words())  # sends no request for embeddings
-    question = sections[len(sections) // 2].section.title or "?"
+    question = titles[len(titles) // 2] or "?"
     limit = answers.small_site_tokens
     cost = anyio.run(partial(estimate_cost, question, navigator, answers.budget, whole_site_tokens=limit))
     _log.info("a question costs %s with %s: %s", cost.summary, answers.model.name, cost.details)

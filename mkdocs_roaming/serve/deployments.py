@@ -63,7 +63,7 @@ class Deployment:
         try:
             library = self.library.restrict(scope)
         except UsageError as error:
-            raise ProblemError(422, "bad_scope", f"`scope`: {error}.") from None
+            raise ProblemError(404, "empty_scope", f"`scope`: {error}.") from None
         return self if library is self.library else replace(self, library=library, search=self.search.restrict(library))
 
     def navigator(self, format_error: Callable[[LibraryError], str] = str) -> Navigator:

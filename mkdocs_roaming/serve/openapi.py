@@ -78,7 +78,7 @@ OPERATIONS = (
         "/v1/ask",
         "Ask a question. The answer is streamed while it is produced.",
         {EVENTS: Any, JSON: schemas.Answer},
-        (*_REQUEST_ERRORS, 408, 413, 415, 422, 502, 503),
+        (*_REQUEST_ERRORS, 404, 408, 413, 415, 422, 502, 503),
         body=(schemas.Question, schemas.Chat),
         description="Server-sent events in the AI SDK's UI message stream v1, or one object with "
         "`Accept: application/json`. After the first byte, a failure is reported by an `error` part and by the code "
@@ -90,7 +90,7 @@ OPERATIONS = (
         "/ask",
         "Ask a question and get Markdown. No provider's model is called and no money is spent.",
         {MARKDOWN: str},
-        (*_REQUEST_ERRORS, 422, 502, 503),
+        (*_REQUEST_ERRORS, 404, 422, 502, 503),
         (
             Parameter("q", schemas.QuestionText, required=True),
             Parameter("page", schemas.Page),
@@ -131,7 +131,7 @@ OPERATIONS = (
         "/v1/search",
         "Search the full text. No model is called.",
         {JSON: schemas.Hits},
-        (*_REQUEST_ERRORS, 422, 503),
+        (*_REQUEST_ERRORS, 404, 422, 503),
         (
             Parameter("q", schemas.Query, required=True),
             Parameter("limit", count_up_to(MAX_HITS, f"Maximum number of results (default: {DEFAULT_HITS}).")),

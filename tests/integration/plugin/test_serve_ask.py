@@ -99,7 +99,7 @@ def test_reading_endpoints_match_roaming_serve(mkdocs: Project, tmp_path: Path, 
             client.get("v1/search", params={"q": "kettle quiet", "path": path}) for path in ("guide/**", "nowhere")
         )
         assert hits[0]["id"] in {hit["id"] for hit in inside.json()["hits"]}
-        assert outside.json()["code"] == "bad_scope"
+        assert outside.json()["code"] == "empty_scope"
 
         assert client.get("v1/sections/00000000").json()["code"] == "no_section"
         assert client.get("v1/search").status_code == 422

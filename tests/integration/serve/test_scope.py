@@ -65,14 +65,17 @@ def test_follow_up_reopens_only_sections_in_scope(start: Start, folder: Path, id
         {"tags": ["x"] * 17},
         {"version": 2},
         {"pages": ["trouble"]},
-        {"paths": ["nowhere"]},
-        {"tags": ["nowhere"]},
-        {"version": "9"},
     ],
 )
-def test_invalid_or_empty_scope_is_refused(start: Start, folder: Path, scope: Any) -> None:
+def test_invalid_scope_is_refused(start: Start, folder: Path, scope: Any) -> None:
     response = start(folder).http.post("/v1/ask", json={"question": PORT, "scope": scope})
     assert (response.status_code, response.json()["code"]) == (422, "bad_scope")
+
+
+@pytest.mark.parametrize("scope", [{"paths": ["nowhere"]}, {"tags": ["nowhere"]}, {"version": "9"}])
+def test_scope_without_pages_is_not_found(start: Start, folder: Path, scope: Any) -> None:
+    response = start(folder).http.post("/v1/ask", json={"question": PORT, "scope": scope})
+    assert (response.status_code, response.json()["code"]) == (404, "empty_scope")
     assert str(folder) not in response.text
 
 
