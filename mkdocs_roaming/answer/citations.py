@@ -35,6 +35,7 @@ _CONTINUATION = re.compile(r"```|~~~|\[\^")
 _LIST_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])\s")
 _HEADING = re.compile(r"\A\s{0,3}#{1,6}\s[^\n]*\Z")
 _LOOKAHEAD_CHARS = 5
+_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|\n")
 _CITATION_GROUP = re.compile(r"(?:[ \t]*\[\^[^\]\n]{1,200}\])+")
 _GAP = re.compile(
     r"\b(?:not|n['’]t|never|nor (?:does it|do they)) (?:\w+ )?(?:say|state|mention|describe"
@@ -71,6 +72,7 @@ class AnswerText:
         self._buffer = ""  # may end within a paragraph
         self._uncited = ""  # the last paragraph, if it has no citation
         self._held_back: list[str] = []
+        self._gaps: list[str] = []
 
     @property
     def text(self) -> str:
@@ -81,6 +83,13 @@ class AnswerText:
     def is_partial(self) -> bool:
         """Whether the documentation does not answer the whole question, or a paragraph was withheld."""
         return self.gap or bool(self.withheld)
+
+    @property
+    def gaps(self) -> list[tuple[int, int]]:
+        """The spans of the statements in the text that cited `[^none]`."""
+        text = self.text
+        found = ((text.find(gap), len(gap)) for gap in self._gaps)
+        return [(start, start + length) for start, length in found if start >= 0]
 
     @property
     def foreign_addresses(self) -> list[tuple[int, int]]:
@@ -145,6 +154,7 @@ class AnswerText:
         has_statement = _has_statement(paragraph)
         text, cited, dropped = self._clean(paragraph)
         is_gap, self.gap = self.gap, self.gap or had_gap
+        self._gaps += _find_gaps(paragraph)
         self.dropped += dropped
         yield from map(CitationDropped, dropped)
         if not _WORD.search(_CITATION.sub("", text)):
@@ -233,6 +243,16 @@ def _has_statement(paragraph: str) -> bool:
         if f"[^{NO_SOURCE}]" not in group[0].lower() and not _GAP.search(statement):
             return True
     return not is_marked
+
+
+def _find_gaps(paragraph: str) -> Iterator[str]:
+    """Yield the sentences of a paragraph that end with `[^none]`."""
+    start = 0
+    for group in _CITATION_GROUP.finditer(paragraph):
+        statement = paragraph[start : group.start()].strip()
+        start = group.end()
+        if f"[^{NO_SOURCE}]" in group[0].lower() and statement:
+            yield _SENTENCE_END.split(statement)[-1]
 
 
 def _split_paragraphs(text: str, *, is_end: bool) -> list[str]:

@@ -71,7 +71,14 @@ from mkdocs_roaming.answer.models.base import (
     Usage,
     UserTurn,
 )
-from mkdocs_roaming.answer.support.check import LOW_SUPPORT, Support, check_support, find_statements, read_claims
+from mkdocs_roaming.answer.support.check import (
+    LOW_SUPPORT,
+    Support,
+    check_support,
+    find_statements,
+    mark_addresses,
+    read_claims,
+)
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.navigator import PREFETCH_CALL_ID, PREFETCH_TOKENS, Navigator
 from mkdocs_roaming.library.rules import RULES_CALL_ID, apply_rules, rules_share
@@ -518,13 +525,22 @@ async def _check_answer(run: _Run) -> AsyncGenerator[Event, None]:
         site = library.manifest.site
         texts = {one.id: f"{' › '.join((site.name, *one.breadcrumb))}\n\n{one.text}" for one in sections}
         asked = "\n".join(turn.question for turn in run.conversation.turns if isinstance(turn, UserTurn))
-        return check_support(text, texts, question=asked, language=site.language, claims=claims)
+        return check_support(
+            text,
+            texts,
+            question=asked,
+            language=site.language,
+            claims=claims,
+            gaps=run.text.gaps,
+            foreign=run.text.foreign_addresses,
+        )
 
     try:
         sections = await run.read(read)
         support = await run.read(lambda: check(None))
     except StopAnswer as stop:
-        yield SupportChecked(None, stop.error or "no time was left")
+        foreign = run.text.foreign_addresses  # marked in any case
+        yield SupportChecked(mark_addresses(text, foreign) if foreign else None, stop.error or "no time was left")
         return
     has_room = run.budget.spent_share(run.usage) < 1 and run.deadline.used_share < 1
     if run.budget.support == "model" and run.state in ("answered", "partial") and has_room:

@@ -105,6 +105,8 @@ def check_support(
     question: str = "",
     language: str = "en",
     claims: Sequence[tuple[int, int]] | None = None,
+    gaps: Sequence[tuple[int, int]] = (),
+    foreign: Sequence[tuple[int, int]] = (),
 ) -> Support:
     """Compare an answer with the sections that were opened for it.
 
@@ -114,6 +116,8 @@ def check_support(
         question: The reader's questions: their words need no source.
         language: Language of the site.
         claims: Start and end of the claims that a model found unsupported; None to compare words.
+        gaps: Start and end of statements that the model marked with `[^none]`; others are found by their words.
+        foreign: Start and end of addresses that are marked in any case.
     """
     text = _blank_citations(answer)
     segments = split_segments(text)
@@ -121,14 +125,22 @@ def check_support(
     evidence = Evidence(sections, question, language, answer)
     reads_prose = base_language(language) == "en" and _is_english(" ".join(map(mask_code, prose)))
     checker = _Checker(evidence, NameReader(evidence), reads_prose=reads_prose)
-    gaps = list(_find_gaps(answer))
+    gaps = sorted((*_find_gaps(answer), *gaps))
     found: list[_Found] = [("claim", start, end) for start, end in claims or ()]
     for segment in segments:
         for kind, start, end in checker.check(segment, text[segment.start : segment.end]):
             if kind != "claim" or claims is None:
                 found.append((kind, segment.start + start, segment.start + end))
+    found = [mark for mark in found if not _is_inside(mark[1], gaps)]
+    found += (("name", start, end) for start, end in foreign)
     marks = [(kind, start, min(end, start + MAX_MARK_CHARS)) for kind, start, end in _merge(found)]
-    return _make_support(answer, [mark for mark in marks if not _is_inside(mark[1], gaps)], segments, evidence)
+    return _make_support(answer, marks, segments, evidence)
+
+
+def mark_addresses(answer: str, addresses: Sequence[tuple[int, int]]) -> Support:
+    """Return the result for an answer that cannot be checked: marks on addresses that no opened section contains."""
+    to_utf16 = _make_converter(answer)
+    return Support(0.0, tuple(Mark("name", to_utf16(start), to_utf16(end)) for start, end in addresses))
 
 
 def find_statements(answer: str) -> list[tuple[int, int]]:

