@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from mkdocs_roaming.answer.conversation import Conversation, ReasoningFilter
 from mkdocs_roaming.answer.events import CitationDropped, Event, SectionCited, TextReleased, TextWithheld
-from mkdocs_roaming.answer.links import find_code_addresses, remove_links
+from mkdocs_roaming.answer.links import find_code_addresses, remove_links, resolve_ids
 from mkdocs_roaming.answer.models.base import NO_SOURCE
 
 _WORD = re.compile(r"\w")
@@ -222,7 +222,7 @@ class AnswerText:
 
         # Clients find citations without parsing code: invalid ones are removed there, too. What is removed may leave
         # another citation or link, so this is repeated until nothing changes.
-        text, before = _MARKS.sub(replace_mark, paragraph), ""
+        text, before = resolve_ids(_MARKS.sub(replace_mark, paragraph), self._conversation.find_url), ""
         while text != before:
             before = text
             text, removed = remove_links(_ANY_CITATION.sub(drop_invalid, text), self._conversation.knows_address)

@@ -157,6 +157,11 @@ class Conversation:
         section = self.navigator.sections.get(name.lower())
         return section.id if section is not None and section.id in self.navigator.opened else None
 
+    def find_url(self, id_: str) -> str | None:
+        """Return the URL of the section with an id or alias, or None."""
+        section = self.navigator.sections.get(id_)
+        return self.navigator.sections.url(section) if section else None
+
     def knows_address(self, address: str, *, is_code: bool = False) -> bool:
         """Return whether an address is on the site or in an opened section; in code, also one of a question."""
         library = self.navigator.library

@@ -46,6 +46,7 @@ _HARMLESS_TAG = re.compile(
 _SIGN_OF_LINK = re.compile(
     r"\]\s*[(\[:]|!\[|<[!?/a-z]|:/|//|www\.|(?:javascript|data|vbscript|mailto):|&[#a-z]", re.IGNORECASE
 )
+_LINK_TO_ID = re.compile(r"\]\([0-9a-f]{8}\)")
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]{1,31}://[^\s<>`\"'|)\]}\\;,]+", re.IGNORECASE)
 _DOWNLOAD = re.compile(r"\b(?:curl|wget|iwr|irm|invoke-webrequest|invoke-restmethod|fetch)\b[^\n]*", re.IGNORECASE)
 _HOST = re.compile(r"(?<![\w@/.:-])(?:[\w-]+\.)+[a-z]{2,}(?::\d+)?/[^\s<>`\"'|)\]}\\;,]*", re.IGNORECASE)
@@ -87,6 +88,18 @@ def remove_links(markdown: str, is_known: IsKnown) -> tuple[str, int]:
         removed += 1
         text = _ADDRESS.sub("", _MARKUP.sub(lambda mark: mark[1] or f"\\{mark[0]}", text))
     return (text, removed) if removed else (markdown, 0)
+
+
+def resolve_ids(markdown: str, find_url: Callable[[str], str | None]) -> str:
+    """Replace ids of sections as addresses of links by their URLs; code is unchanged."""
+    if not _LINK_TO_ID.search(markdown):
+        return markdown
+
+    def replace(match: re.Match[str]) -> str:
+        url = find_url(match["id"]) if match["id"] else None
+        return f"]({url})" if url else match[0]
+
+    return re.sub(rf"{_CODE}|\]\((?P<id>[0-9a-f]{{8}})\)", replace, markdown, flags=re.MULTILINE)
 
 
 def find_code_addresses(markdown: str) -> Iterator[tuple[int, int]]:

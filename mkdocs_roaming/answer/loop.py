@@ -255,6 +255,7 @@ async def _prepare(
     prefetch_tokens: int,
 ) -> list[Event]:
     navigator, conversation = run.navigator, run.conversation
+    navigator.link_ids = True
     manifest = navigator.library.manifest
     conversation.add_history(history)
     site = await run.read(lambda: read_small_site(navigator, whole_site_tokens))

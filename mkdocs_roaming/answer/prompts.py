@@ -68,6 +68,9 @@ READING_OUTLINE = "\n".join(
         # Each turn sends everything again.
         "- Otherwise open what is missing with `expand_sections`, all of it at once: several ids in one call, "
         "several calls in one turn.",
+        # Links lead to what a section only mentions. Their URLs are replaced: they are long, and tools need ids.
+        "- In the text of sections, `[words](07f3277d)` is a link to the section with that id. You may open it, "
+        "and you may link like this in your answer.",
         # Search compares words; the outline makes up for other words.
         "- If neither outline nor lines name anything that fits, search with `search_sections`, with words "
         "that the documentation itself would use. `read_outline` shows what a line like `+12 inside` hides.",

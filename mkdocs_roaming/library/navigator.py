@@ -41,6 +41,7 @@ from mkdocs_roaming.manifest.expand import (
     list_section,
     make_text_expansion,
     render_expansion,
+    split_source_code,
 )
 from mkdocs_roaming.manifest.lookup import SectionRef, iter_nav
 from mkdocs_roaming.manifest.models import PageEntry
@@ -61,6 +62,8 @@ MIN_CAP = 2_000
 """Minimum number of characters of a tool's result."""
 
 _MIN_SECTION_CHARS = 1_200
+_MAX_SHARE = 0.48  # of a result for one section
+_OPEN_PART = "[This part is open already.]\n\n"
 _SEPARATOR_CHARS = 8
 _FRAME_CHARS = 64
 _MAX_NEAREST = 3
@@ -78,6 +81,13 @@ _MAX_ADDRESS_CHARS = 2_000
 _IDENTIFIER = re.compile(r"[a-z][A-Z]|\w_\w|(?<!\S)--?\w|\w\.[a-z]\w|\w\(|`")
 _IDENTIFIER_TITLE = re.compile(r"^`[^`]+`|[a-z][A-Z]|\w_\w|\w\(|^--|\w\.\w+$")
 _REFERENCE_NAME = re.compile(r"\b(?:api|cli|commands?|reference)\b", re.IGNORECASE)
+_LINK = re.compile(
+    r"^[ >]*(?P<fence>`{3,}|~{3,})[\s\S]*?(?:^[ >]*(?P=fence)[`~]*[ \t]*$|\Z)"
+    r"|(?P<tick>`+)(?!`)[^\n]*?(?<!`)(?P=tick)(?!`)"
+    r"|\]\((?P<url>https?://[^()\s]+)(?:\s+\"[^\"\n]*\")?\)",
+    re.MULTILINE,
+)
+"""Code, or the address of a link."""
 _ID = re.compile(r"(?<![0-9A-Za-z])[0-9a-fA-F]{8}(?![0-9A-Za-z])")
 
 
@@ -91,6 +101,9 @@ class Navigator:
         search: Its search; `Search(library)` by default.
         cap: Maximum number of characters of a rendered result.
         format_error: Returns the message for a section that cannot be read.
+
+    Attributes:
+        link_ids: Whether links to sections lead to their ids instead of their URLs, as `[words](07f3277d)`.
 
     Raises:
         UsageError: `cap` is too small.
@@ -110,6 +123,7 @@ class Navigator:
         self.search = search or Search(library)
         self.sections = library.sections
         self.cap = cap
+        self.link_ids = False
         self._format_error = format_error
         self._lock = threading.RLock()
         self._trail: dict[str, None] = {}
@@ -117,7 +131,8 @@ class Navigator:
         self._fully_open: set[str] = set()  # ids of sections whose whole own text is open
         self._shown_parts: dict[tuple[str, int], frozenset[str]] = {}  # the ids that an opened part contains
         self._reference_pages: dict[str, bool] = {}
-        self._part_sizes: dict[str, int] = {}  # the cap that a section's parts were made for
+        self._first_parts: dict[str, tuple[int, frozenset[str]]] = {}  # their cap, and what was open before
+        self._open_spans: dict[str, tuple[int, int]] = {}  # the part of a long section that a search has opened
 
     @property
     def name(self) -> str:
@@ -181,7 +196,7 @@ class Navigator:
                 beginning = strip_markdown(text)[:_COMPARED_CHARS]
                 min_chars = _MIN_CONTAINER_CHARS if self.sections.children(section) else _MIN_BODY_CHARS
                 is_reference = self._is_reference(section.page)
-                if len(beginning) < min_chars or beginning in texts or section.id in self._fully_open:
+                if len(beginning) < min_chars or beginning in texts or section.id in self._open_chars:
                     continue
                 if is_reference and reference >= max_reference:
                     continue
@@ -193,7 +208,7 @@ class Navigator:
                 reference += is_reference
                 texts.add(beginning)
                 opened.append(expansion)
-                self._remember_texts(expansion)
+                self._remember_part(section, expansion)
                 if len(opened) >= _MAX_PREFETCHED:
                     break
         return self._make_results(query, hits, opened, _MAX_LINES)
@@ -227,23 +242,27 @@ class Navigator:
         skipped = [_shorten_id(id_) for id_ in wanted[limit:]]
         with self._lock:
             sections, unknown, already_open = self._classify(wanted[:limit], part)
-            expansions: list[Expansion] = []
             notes = ExpandResult((), tuple(unknown), tuple(already_open), tuple(skipped))
             room = self.cap - len(render(notes)) - _FRAME_CHARS
-            for at, section in enumerate(sections):
+            expansions: dict[str, Expansion] = {}
+            # Small sections leave room for large ones, and a subsection is shown with the section that contains it.
+            for at, section in enumerate(sorted(sections, key=lambda one: self._expansion_order(one, sections))):
+                if at and self._is_open(section, part):
+                    already_open.append(list_section(self.sections, section))
+                    continue
                 size = self._section_size(section, part, room, len(sections) - at)
                 if size is None:
                     skipped.append(section.id)
                     continue
                 try:
-                    expansion = expand_section(self.sections, section, self._reader(section), cap=size, part=part)
+                    expansion = self._expand(section, part, size)
                 except LibraryError as error:
                     unknown.append(UnknownSection(section.id, why=truncate_at_word(self._format_error(error), 200)))
                     continue
                 room -= len(render_expansion(expansion)) + _SEPARATOR_CHARS
-                self._remember(section, expansion, size)
-                expansions.append(expansion)
-        return ExpandResult(tuple(expansions), tuple(unknown), tuple(already_open), tuple(skipped))
+                expansions[section.id] = expansion
+        found = tuple(expansions[section.id] for section in sections if section.id in expansions)
+        return ExpandResult(found, tuple(unknown), tuple(already_open), tuple(skipped))
 
     def search_sections(self, query: str, limit: int = 5) -> SearchResults | ToolError:
         """Search the full text; short sections are opened."""
@@ -252,12 +271,12 @@ class Navigator:
         opened: list[Expansion] = []
         with self._lock:
             for section in (hit.section for hit in hits):
-                if section.section.tokens <= _MAX_WHOLE_TOKENS and section.id not in self._fully_open:
+                if section.section.tokens <= _MAX_WHOLE_TOKENS and section.id not in self._open_chars:
                     expansion = self._open_text(section, query, _MAX_WHOLE_TOKENS)
                     cap -= len(render_expansion(expansion)) + _SEPARATOR_CHARS
                     if expansion.shown and cap >= 0:
                         opened.append(expansion)
-                        self._remember_texts(expansion)
+                        self._remember_part(section, expansion)
         return self._make_results(query, hits, opened, limit)
 
     def drop(self, ids: Iterable[str]) -> None:
@@ -266,6 +285,7 @@ class Navigator:
             dropped = {section.id for id_ in ids if (section := self.sections.get(id_))}
             for id_ in dropped:
                 self._open_chars.pop(id_, None)
+                self._open_spans.pop(id_, None)
             self._fully_open -= dropped
             self._shown_parts = {
                 key: shown for key, shown in self._shown_parts.items() if key[0] not in dropped and not shown & dropped
@@ -338,36 +358,70 @@ class Navigator:
     def _section_size(self, section: SectionRef, part: int, room: int, remaining: int) -> int | None:
         """Return how many characters the next of the remaining sections may have, or None for no room.
 
-        Later parts of a section are cut as its first part was.
+        Later parts of a section are cut as its first part was. A section gets no more than half of a result, also when
+        it is the only one, so that a second one does not change what is shown of it.
         """
-        if part > 1 and section.id in self._part_sizes:
-            return self._part_sizes[section.id] if self._part_sizes[section.id] <= room else None
-        size = room // remaining - _SEPARATOR_CHARS
+        if part > 1 and section.id in self._first_parts:
+            size = self._first_parts[section.id][0]
+            return size if size <= room else None
+        size = min(room // remaining - _SEPARATOR_CHARS, max(int(self.cap * _MAX_SHARE), _MIN_SECTION_CHARS))
         return size if size >= _MIN_SECTION_CHARS else None
 
+    def _expansion_order(self, section: SectionRef, sections: Sequence[SectionRef]) -> tuple[int, int]:
+        """Return the depth of a section within the others, and its size with subsections."""
+        ancestors = {other.id for other in self.sections.ancestors(section)}
+        below = (section, *self.sections.descendants(section))
+        size = sum(other.section.tokens for other in below if other.id not in self._fully_open)
+        return sum(other.id in ancestors for other in sections), size
+
+    def _expand(self, section: SectionRef, part: int, size: int) -> Expansion:
+        """Open a section; its later parts are those of the text that was closed when its first part was opened."""
+        if part == 1 or section.id not in self._first_parts:
+            self._first_parts[section.id] = size, frozenset(self._fully_open)
+        opened = self._first_parts[section.id][1]
+        reader = self._reader(section)
+        expansion = expand_section(self.sections, section, reader, cap=size, part=part, opened=opened)
+        self._remember_texts(expansion)
+        self._shown_parts[section.id, expansion.part] = frozenset(shown.id for shown in expansion.shown)
+        return expansion
+
     def _reader(self, target: SectionRef) -> Callable[[SectionRef], str]:
+        """Return a function that reads own texts, without the part that a search has opened."""
+
         def read(section: SectionRef) -> str:
             try:
-                return self.library.text(section)
+                text = self._text(section)
             except LibraryError:
                 if section.id == target.id:
                     raise
                 return ""  # a subsection that cannot be read is left out; opened by itself, it returns the error
+            start, end = self._open_spans.get(section.id, (0, 0))
+            return f"{text[:start]}{_OPEN_PART}{text[end:]}" if end else text
 
         return read
 
+    def _text(self, section: SectionRef) -> str:
+        """Return a section's own text; links to sections lead to their ids if `link_ids` is set."""
+        text = self.library.text(section)
+        return _LINK.sub(self._link_to_id, text) if self.link_ids else text
+
+    def _link_to_id(self, match: re.Match[str]) -> str:
+        target = self.sections.resolve(match["url"]) if match["url"] else None
+        return f"]({target.id})" if target and len(target.id) <= len(match["url"]) else match[0]
+
     def _open_text(self, section: SectionRef, query: str, max_tokens: int) -> Expansion:
-        """Return a section's own text, or the part of a long one that matches a query best."""
+        """Open a section's own text, or the part of a long one that matches a query best."""
         try:
-            text = self._reader(section)(section)
+            whole = self._text(section)
         except LibraryError:
-            text = ""
+            whole = ""
+        text, _ = split_source_code(whole)
         if (size := estimate_tokens(text)) > max_tokens:
             language = self.library.manifest.site.language
             max_chars = len(text) * max_tokens // size
             start, end = find_best_part(text, parse_query(query, language), language, max_chars)
             text = text[start:end]
-        return make_text_expansion(self.sections, section, text, is_part=size > max_tokens)
+        return make_text_expansion(self.sections, section, text, is_part=len(text) < len(whole))
 
     def _read_body(self, section: SectionRef) -> str:
         """Return a section's own text without its heading; empty if it cannot be read."""
@@ -391,7 +445,7 @@ class Navigator:
     ) -> SearchResults:
         """Return the opened sections, the hits that were open before, and as many of the others as fit."""
         ids = {expansion.id for expansion in opened}
-        before = [hit.section for hit in hits if hit.section.id in self._fully_open and hit.section.id not in ids]
+        before = [hit.section for hit in hits if hit.section.id in self._open_chars and hit.section.id not in ids]
         known = ids | {section.id for section in before}
         found = SearchResults(
             query[:MAX_QUERY_CHARS],
@@ -407,18 +461,22 @@ class Navigator:
         known |= {result.id for result in limit_results("", others, room).hits}
         return replace(found, hits=tuple(result for result in results if result.id in known))
 
-    def _remember(self, section: SectionRef, expansion: Expansion, size: int) -> None:
-        self._part_sizes[section.id] = size
-        self._remember_texts(expansion)
-        self._shown_parts[section.id, expansion.part] = frozenset(shown.id for shown in expansion.shown)
-
     def _remember_texts(self, expansion: Expansion) -> None:
         for shown in expansion.shown:
             self._trail[shown.id] = None
-            self._open_chars[shown.id] = self._open_chars.get(shown.id, 0) + len(shown.text)
-            other = self.sections.get(shown.id)
-            if other is not None and shown.text == self._reader(other)(other):
+            own = shown.text.replace(_OPEN_PART, "")
+            self._open_chars[shown.id] = self._open_chars.get(shown.id, 0) + len(own)
+            section = self.sections.get(shown.id)
+            if section is not None and self._open_chars[shown.id] >= len(self._text(section)):
                 self._fully_open.add(shown.id)
+
+    def _remember_part(self, section: SectionRef, expansion: Expansion) -> None:
+        """Remember a section that a search has opened; of a long one, which part is open."""
+        self._remember_texts(expansion)
+        if expansion.shown and section.id not in self._fully_open:
+            start = self._text(section).find(expansion.text)
+            if start >= 0:  # a text around listings of source code has more than one part
+                self._open_spans[section.id] = start, start + len(expansion.text)
 
 
 def _shorten_id(id_: str) -> str:

@@ -5,9 +5,11 @@ The result is what the tool `expand_sections` returns, `roaming expand` prints, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from heapq import heapify, heappop, heappush
 
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word
@@ -21,19 +23,23 @@ _MAX_BREADCRUMB_CHARS = 400
 _MAX_URL_CHARS = 500
 _MAX_TITLE_CHARS = 120
 _ANY_PART = 999
+_MAX_NAMED = 12
+_SOURCE_CODE = re.compile(r"^> \[!NOTE\]\n> \*\*Source code\b[^\n]*\n(?:>[^\n]*\n?)*\n?", re.MULTILINE)
+"""A collapsed listing of mkdocstrings, as it is published."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListedSection:
     """A section that is listed, not opened.
 
-    `tokens` estimates its own text, `inside` is the number of its subsections.
+    `tokens` estimates its own text, `inside` is the number of its subsections, `named` are the first of these.
     """
 
     id: str
     title: str
     tokens: int = 0
     inside: int = 0
+    named: tuple[ListedSection, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +55,7 @@ class Expansion:
     """An expanded section, or one part of it.
 
     `shown` are the sections that may be cited, `listed` the subsections that remain closed, `before` and `after` the
-    neighbours.
+    neighbours, `already_open` the sections whose text is not repeated.
     """
 
     id: str
@@ -62,6 +68,7 @@ class Expansion:
     parts: int
     before: ListedSection | None
     after: ListedSection | None
+    already_open: tuple[ListedSection, ...] = ()
 
     @property
     def text(self) -> str:
@@ -76,11 +83,15 @@ def expand_section(
     *,
     cap: int = MAX_EXPANSION_CHARS,
     part: int = 1,
+    opened: Collection[str] | None = None,
 ) -> Expansion:
     """Expand a section.
 
     What does not fit into one part is in the next: first the section's own text, then the subsections that are opened,
     then the list of those that are not.
+
+    In a conversation, nothing that is open is repeated, small subsections are preferred to large ones, listings of API
+    source code come last, and closed branches name their subsections.
 
     Args:
         sections: Sections of the site.
@@ -88,6 +99,8 @@ def expand_section(
         read: Returns a section's own text.
         cap: Maximum number of characters of the part as Markdown.
         part: Number of the part; a higher one than the last returns the last.
+        opened: In a conversation, the ids of the sections whose own text is open. Without, the result depends on the
+            site alone.
     """
     before, after = sections.neighbours(ref)
     frame = Expansion(
@@ -103,10 +116,27 @@ def expand_section(
         after=list_section(sections, after) if after else None,
     )
     room = max(cap - len(render_expansion(frame)) - _RESERVED_CHARS, _MIN_TEXT_CHARS)
-    parts = _split_parts(*_select_sections(sections, ref, read, room), room)
+    known: list[ListedSection] = []
+    if opened is None:
+        shown, listed = _select_sections(sections, ref, read, room)
+    else:
+        room = max(room - _MAX_TITLE_CHARS, _MIN_TEXT_CHARS)  # for the section itself, if it is open
+        shown, listed, known = _select_unopened(sections, ref, read, room, opened)
+    parts = _split_parts(shown, listed, room)
     number = min(max(part, 1), len(parts))
-    shown, listed = parts[number - 1]
-    return replace(frame, shown=shown, listed=listed, part=number, parts=len(parts))
+    texts, entries = parts[number - 1]
+    expansion = replace(frame, shown=texts, listed=entries, part=number, parts=len(parts))
+    if opened is None:
+        return expansion
+    if number == 1:
+        expansion = replace(expansion, already_open=tuple(known))
+    return _name_subsections(sections, expansion, cap - len(render_expansion(expansion)))
+
+
+def split_source_code(text: str) -> tuple[str, str]:
+    """Return a text without its listings of API source code, and these."""
+    listings = _SOURCE_CODE.findall(text) if "Source code" in text else []
+    return (_SOURCE_CODE.sub("", text), "".join(listings)) if listings else (text, "")
 
 
 def make_text_expansion(sections: SectionIndex, ref: SectionRef, text: str, *, is_part: bool) -> Expansion:
@@ -136,6 +166,9 @@ def render_expansion(expansion: Expansion) -> str:
         pieces.append("\n")
     if expansion.listed:
         pieces.append("\nNot opened here:\n\n" + "".join(map(render_listed, expansion.listed)))
+    if expansion.already_open:
+        known = ", ".join(f"[{section.id}] {section.title}" for section in expansion.already_open)
+        pieces.append(f"\nOpen already: {known}\n")
     neighbours = [
         f"{name}: [{other.id}] {other.title}"
         for name, other in (("Before", expansion.before), ("After", expansion.after))
@@ -191,6 +224,66 @@ def _select_sections(
     return shown, listed
 
 
+def _select_unopened(
+    sections: SectionIndex, ref: SectionRef, read: Callable[[SectionRef], str], room: int, opened: Collection[str]
+) -> tuple[list[ShownSection], list[ListedSection], list[ListedSection]]:
+    """Select the sections that fit and are not open, small ones first; listings of source code are last.
+
+    Returns:
+        The texts to show, the sections that remain closed, and those that are open already.
+    """
+    order = {other.id: at for at, other in enumerate((ref, *sections.descendants(ref)))}
+
+    def split(other: SectionRef) -> tuple[str, str]:
+        return ("", "") if other.id in opened else split_source_code(read(other))
+
+    def cost(other: SectionRef) -> int:
+        """Return the characters of a subsection and the list of its own, without its entry in that list."""
+        listed = len(render_listed(list_section(sections, other)))
+        return len(split(other)[0]) + _listed_size(sections, other) - (0 if other.id in opened else listed)
+
+    chosen, closed = [ref], list[SectionRef]()
+    remaining = room - len(split(ref)[0]) - _listed_size(sections, ref)
+    pending = [(cost(other), order[other.id], other) for other in sections.children(ref)]
+    heapify(pending)
+    while pending:
+        size, _, other = heappop(pending)
+        if size > remaining:
+            closed.append(other)
+            continue
+        chosen.append(other)
+        remaining -= size
+        for child in sections.children(other):
+            heappush(pending, (cost(child), order[child.id], child))
+    chosen.sort(key=lambda other: order[other.id])
+    closed.sort(key=lambda other: order[other.id])
+    texts = [(other.id, *split(other)) for other in chosen]
+    shown = [ShownSection(id_, text) for id_, text, _ in texts if text]
+    shown += [ShownSection(id_, listing) for id_, _, listing in texts if listing]
+    known = [other for other in chosen if other.id in opened and other.section.start < other.section.end]
+    return (
+        shown,
+        [list_section(sections, other) for other in closed],
+        [list_section(sections, other) for other in known],
+    )
+
+
+def _name_subsections(sections: SectionIndex, expansion: Expansion, room: int) -> Expansion:
+    """Name the first subsections of each listed section, as far as there is room."""
+    entries: list[ListedSection] = []
+    for entry in expansion.listed:
+        ref = sections.get(entry.id)
+        named: list[ListedSection] = []
+        for child in (sections.children(ref) if ref else [])[:_MAX_NAMED]:
+            shorter = ListedSection(child.id, _shorten(child.section.title))
+            if (size := len(_render_named(shorter)) + 2) > room:
+                break
+            room -= size
+            named.append(shorter)
+        entries.append(replace(entry, named=tuple(named)))
+    return replace(expansion, listed=tuple(entries))
+
+
 def _size(ref: SectionRef) -> int:
     return ref.section.end - ref.section.start  # bytes: at least as many as characters
 
@@ -238,7 +331,12 @@ def _find_cut(text: str, limit: int) -> int:
 def render_listed(entry: ListedSection) -> str:
     """Return the line of a section in a list."""
     inside = f", +{entry.inside} inside" if entry.inside else ""
-    return f"- [{entry.id}] {entry.title} (~{entry.tokens} tokens{inside})\n"
+    named = f": {', '.join(map(_render_named, entry.named))}" if entry.named else ""
+    return f"- [{entry.id}] {entry.title} (~{entry.tokens} tokens{inside}){named}\n"
+
+
+def _render_named(entry: ListedSection) -> str:
+    return f"[{entry.id}] {entry.title}"
 
 
 @lru_cache(4_096)

@@ -175,6 +175,7 @@ class SectionIndex:
         self._aliases: dict[str, str] = {}
         self._pages: dict[str, PageEntry] = {}
         self._sources: dict[str, PageEntry] = {}
+        self._markdown: dict[str, PageEntry] = {}
         self._groups: dict[str, NavEntry] = {}
         self._trails: dict[str, tuple[str, ...]] = {}
         self._trees: dict[str, _PageTree] = {}
@@ -183,6 +184,7 @@ class SectionIndex:
             self._pages.setdefault(page.path, page)
             if page.source:
                 self._sources.setdefault(page.source, page)
+            self._markdown.setdefault(page.markdown, page)
             for position, section in enumerate(page.sections):
                 self._sections.setdefault(section.id, SectionRef(page, position))
                 for alias in section.aliases:
@@ -222,7 +224,8 @@ class SectionIndex:
         """Return the section with an address.
 
         Args:
-            address: An id, `<page path>#<anchor>`, `<source>.md#<anchor>`, or a URL of the site.
+            address: An id, `<page path>#<anchor>`, `<source>.md#<anchor>`, the path of a page's published Markdown, or
+                a URL of the site.
         """
         if found := self.get(address):
             return found
@@ -232,7 +235,7 @@ class SectionIndex:
             if site_path is None:
                 return None
             path = site_path
-        page = self._sources.get(path.lstrip("/")) or self.get_page(unquote(path))
+        page = self._sources.get(path.lstrip("/")) or self.get_page(unquote(path)) or self._markdown.get(path)
         return None if page is None else self.find_anchor(page, unquote(anchor))
 
     def find_anchor(self, page: PageEntry, anchor: str) -> SectionRef | None:

@@ -73,10 +73,12 @@ def test_follow_up_page_counts_as_cited_with_its_section(ask: Ask, ids: dict[str
     assert opened(events) == ["Settings", "Install"]
 
 
-def test_follow_up_prefers_cited_section_to_its_page(ask: Ask, ids: dict[str, str]) -> None:
+def test_follow_up_shows_cited_section_within_its_page(ask: Ask, ids: dict[str, str]) -> None:
     history = [Exchange("How hot?", f"96.5 [^{ids['Boiling']}].")]
     events = ask(ScriptedModel([[]]), opened=[ids["Boiling"], ids["Settings"]], history=history)
-    assert opened(events) == ["Boiling", "Settings"]
+    assert opened(events) == ["Settings"]
+    (page,) = [event for event in events if isinstance(event, SectionOpened)]
+    assert "Boiling" in [section.title for section in page.inside]
 
 
 def test_follow_up_lists_dropped_section_for_model(ask: Ask, ids: dict[str, str]) -> None:

@@ -414,7 +414,7 @@ class Clock:
 
 def test_least_recently_used_section_is_closed(ask: Ask, ids: dict[str, str]) -> None:
     model = ScriptedModel([[expand_call(ids["Server"])], [expand_call(ids["Boiling"], call="b")], [Text("Nothing.")]])
-    events = ask(model, budget=Budget(open_chars=500))
+    events = ask(model, budget=Budget(open_chars=450))
     (dropped,) = select(SectionsDropped, events)
     assert [section.title for section in dropped.sections] == ["Server"]
     first, second = [turn for turn in model.requests[2].turns if isinstance(turn, ToolTurn)]
@@ -424,7 +424,7 @@ def test_least_recently_used_section_is_closed(ask: Ask, ids: dict[str, str]) ->
     assert [listed.title for listed in closed.listed] == ["Server"]
     assert isinstance(second.results[0].result, ExpandResult)
     assert "96.5" in second.results[0].result.sections[0].text
-    assert model.requests[2].note == f"{prompts.LAST_ROUND_WITH_TOOLS} {prompts.LITTLE_ROOM.format(percent=79)}"
+    assert model.requests[2].note == f"{prompts.LAST_ROUND_WITH_TOOLS} {prompts.LITTLE_ROOM.format(percent=83)}"
 
 
 def test_closed_section_can_be_opened_again(ask: Ask, ids: dict[str, str]) -> None:

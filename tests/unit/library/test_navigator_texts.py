@@ -1,0 +1,224 @@
+"""What the tools show of sections: nothing twice, the best part of long texts, small sections first, links by id."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import pytest
+
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.navigator import Navigator
+from mkdocs_roaming.library.tools import ExpandResult, SearchResults, render
+
+LONG = "\n\n".join(
+    f"Paragraph {at} describes ballast in detail, over and over again, for all ships." for at in range(80)
+)
+PAGES = (
+    ("", "# Boat\n\nEverything about the boat and its parts.\n"),
+    (
+        "keel/",
+        "# Keel\n\n## Ballast\n\n"
+        + LONG
+        + "\n\nThe keelson carries 4.7 tons of lead below the mast.\n\n"
+        + LONG.replace("ballast", "gravel")
+        + "\n\n## Paint\n\nUse red paint. See [the sails](https://docs.example/p/sails/index.md#reefing) for `[x](https://docs.example/p/sails/)`.\n",
+    ),
+    (
+        "sails/",
+        "# Sails\n\nSails move the boat, and there are three of them on board.\n\n"
+        "## Reefing\n\nReef at 12 knots with the red line, then tie the knots.\n\n## Storage\n\nKeep sails dry and folded in the cabin.\n",
+    ),
+    ("v1/sails/", "# Sails\n\nSails move the boat, and there are three of them on board.\n"),
+)
+
+
+@pytest.fixture
+def library(make_site: Callable) -> Library:
+    return make_site(PAGES).library()
+
+
+def find(library: Library, title: str) -> str:
+    return next(section.id for section in library.sections if section.section.title == title)
+
+
+def expand(navigator: Navigator, *ids: str, part: int = 1) -> ExpandResult:
+    result = navigator.expand_sections(ids, part)
+    assert isinstance(result, ExpandResult)
+    return result
+
+
+def search(navigator: Navigator, query: str) -> SearchResults:
+    result = navigator.search_sections(query)
+    assert isinstance(result, SearchResults)
+    return result
+
+
+def shown(result: ExpandResult | SearchResults) -> list[str]:
+    return [text.id for expansion in result.sections for text in expansion.shown]
+
+
+# Search
+
+
+def test_search_opens_short_sections_once(library: Library) -> None:
+    navigator, storage = Navigator(library), find(library, "Storage")
+    first = search(navigator, "folded in the cabin")
+    assert storage in shown(first)
+    assert storage in navigator.opened
+    second = search(navigator, "folded in the cabin")
+    assert storage not in shown(second)
+    assert storage in [section.id for section in second.already_open]
+    assert "Keep sails dry" not in render(second)
+
+
+def test_search_lists_long_sections(library: Library) -> None:
+    result = search(Navigator(library), "keelson lead")
+    assert find(library, "Ballast") not in shown(result)
+    assert f"[{find(library, 'Ballast')}] Keel › Ballast — " in render(result)
+
+
+def test_search_reports_words_that_no_section_contains(library: Library) -> None:
+    result = search(Navigator(library), "paint the zeppelin")
+    assert result.unknown_words == ("zeppelin",)
+    assert "does not contain: zeppelin" in render(result)
+
+
+# Prefetch
+
+
+def test_prefetch_opens_best_part_of_long_section(library: Library) -> None:
+    navigator, ballast = Navigator(library), find(library, "Ballast")
+    result = navigator.prefetch("How much lead does the keelson carry?")
+    opened = next(section for section in result.sections if section.id == ballast)
+    assert "4.7 tons" in opened.text
+    assert len(opened.text) < 3_000
+    assert [entry.id for entry in opened.listed] == [ballast]
+
+
+def test_expand_does_not_repeat_part_that_prefetch_opened(library: Library) -> None:
+    navigator, ballast = Navigator(library), find(library, "Ballast")
+    part = next(one for one in navigator.prefetch("lead of the keelson").sections if one.id == ballast).text
+    (opened,) = expand(navigator, ballast).sections
+    later = [expand(navigator, ballast, part=number).sections[0].text for number in range(2, opened.parts + 1)]
+    rest = opened.text + "".join(later)
+    assert "This part is open already." in rest
+    assert part.strip() not in rest
+    whole = library.text(library.sections.get(ballast))  # type: ignore[arg-type]
+    assert sorted(f"{part}{rest}".replace("[This part is open already.]\n\n", "")) == sorted(whole)
+
+
+def test_prefetch_opens_equal_texts_once(library: Library) -> None:
+    result = Navigator(library).prefetch("what do sails move")
+    assert [section.title for section in result.sections].count("Sails") == 1
+
+
+def test_prefetch_omits_open_sections(library: Library) -> None:
+    navigator, reefing = Navigator(library), find(library, "Reefing")
+    expand(navigator, reefing)
+    result = navigator.prefetch("reef at which wind")
+    assert reefing not in shown(result)
+    assert reefing in [section.id for section in result.already_open]
+
+
+def test_prefetch_searches_follow_up_with_question_before(library: Library) -> None:
+    alone = Navigator(library).prefetch("and why is that?")
+    assert find(library, "Reefing") not in shown(alone)
+    assert find(library, "Reefing") in shown(Navigator(library).prefetch("and why?", "When do I reef?"))
+
+
+def test_prefetch_respects_size(library: Library) -> None:
+    for tokens in (0, 30, 200, 1_000):
+        result = Navigator(library).prefetch("red paint, sails, ballast", max_tokens=tokens)
+        assert len("".join(section.text for section in result.sections)) <= tokens * 5
+
+
+def test_prefetch_opens_few_reference_sections_unless_question_has_identifier(make_site: Callable) -> None:
+    functions = "".join(
+        f"## `set_sail_{at}()`\n\nSets sail number {at} of the boat in the wind.\n\n" for at in range(20)
+    )
+    library = make_site(
+        [("api/", f"# API reference\n\n{functions}"), ("a/", "# A\n\nHow to set a sail of the boat by hand.\n")]
+    ).library()
+    assert len(Navigator(library).prefetch("how do I set the sail of the boat").sections) == 4
+    assert len(Navigator(library).prefetch("what does set_sail do to the boat").sections) == 8
+
+
+# Expand
+
+
+@pytest.mark.parametrize("child_first", [False, True])
+def test_parent_and_child_together_show_each_text_once(library: Library, child_first: bool) -> None:
+    ids = [find(library, "Sails"), find(library, "Reefing")]
+    result = expand(Navigator(library), *(reversed(ids) if child_first else ids))
+    assert len(shown(result)) == len(set(shown(result))) == 3
+    assert render(result).count("Reef at 12 knots") == 1
+
+
+def test_open_child_is_referred_to_by_id(library: Library) -> None:
+    navigator, reefing = Navigator(library), find(library, "Reefing")
+    expand(navigator, reefing)
+    text = render(expand(navigator, find(library, "Sails")))
+    assert "Reef at 12 knots" not in text
+    assert f"Open already: [{reefing}] Reefing" in text
+    assert "Keep sails dry" in text
+
+
+def test_links_to_sections_lead_to_ids_outside_code(library: Library) -> None:
+    navigator = Navigator(library)
+    navigator.link_ids = True
+    text = expand(navigator, find(library, "Paint")).sections[0].text
+    assert f"[the sails]({find(library, 'Reefing')})" in text
+    assert "`[x](https://docs.example/p/sails/)`" in text
+
+
+def test_small_sections_are_shown_before_large_ones(make_site: Callable) -> None:
+    big = "Water. " * 1_000
+    library = make_site(
+        [("a/", f"# A\n\nText.\n\n## Big\n\n{big}\n\n### Inner\n\n{big}\n\n## Small\n\nShort.\n")]
+    ).library()
+    navigator = Navigator(library, cap=8_000)
+    (page,) = expand(navigator, find(library, "A")).sections
+    assert find(library, "Small") in shown(ExpandResult((page,)))
+    assert [entry.title for entry in page.listed] == ["Big"]
+    assert [entry.title for entry in page.listed[0].named] == ["Inner"]
+    assert f"+1 inside): [{find(library, 'Inner')}] Inner" in render(ExpandResult((page,)))
+
+
+def test_source_code_is_shown_last(make_site: Callable) -> None:
+    code = "> [!NOTE]\n> **Source code in `a.py`**\n>\n> ```python\n> def light(): ...\n> ```\n\n"
+    library = make_site([("api/", f"# API\n\n## light\n\nLights it.\n\n{code}## off\n\nTurns it off.\n")]).library()
+    (page,) = expand(Navigator(library), find(library, "API")).sections
+    assert page.text.index("Turns it off") < page.text.index("def light()")
+    assert sorted(page.text) == sorted("".join(library.text(section) for section in library.sections))
+
+
+def test_second_id_does_not_push_out_what_the_first_alone_shows(make_site: Callable) -> None:
+    draw = random.Random(16)
+
+    def make_page(at: int) -> tuple[str, str]:
+        sections = "".join(
+            f"{'#' * draw.choice((2, 3, 3, 4))} S{at}-{number}\n\n"
+            + "Water runs. " * draw.choice((2, 30, 300, 900))
+            + "\n\n"
+            for number in range(draw.randint(1, 9))
+        )
+        return f"p{at}/", f"# P{at}\n\n{'Word. ' * draw.choice((1, 100, 3_000))}\n\n{sections}"
+
+    library = make_site([make_page(at) for at in range(12)]).library()
+    ids = [section.id for section in library.sections]
+    alone = {id_: texts(expand(Navigator(library), id_)) for id_ in ids}
+    for _ in range(300):
+        pair = draw.sample(ids, 2)
+        together = texts(expand(Navigator(library), *pair))
+        missing = [id_ for one in pair for id_, size in alone[one].items() if together.get(id_, 0) < size]
+        assert not missing, pair
+
+
+def texts(result: ExpandResult) -> dict[str, int]:
+    """Return the characters that are shown of each section."""
+    sizes: dict[str, int] = {}
+    for expansion in result.sections:
+        for text in expansion.shown:
+            sizes[text.id] = sizes.get(text.id, 0) + len(text.text)
+    return sizes
