@@ -184,7 +184,7 @@ class Conversation:
         self._last_used |= {id_: (self._time, 0) for id_ in ids if id_ in self._last_used}
 
     def choose_reopened(self, opened: Sequence[str], history: Sequence[Exchange], limit: int) -> list[str]:
-        """Return the sections of earlier answers to keep open: the latest cited first, then the latest opened."""
+        """Return the sections of earlier answers to keep open: the latest cited, or else the latest opened."""
         sections = self.navigator.sections
         cited: dict[str, int] = {}
         for time, exchange in enumerate(history, 1):
@@ -196,7 +196,8 @@ class Conversation:
             return max(cited.get(one, 0) for one in ids), cited.get(ids[0], 0)
 
         newest_first = list(dict.fromkeys(reversed(opened)))
-        return sorted(newest_first, key=last_cited, reverse=True)[:limit]
+        best_first = sorted(newest_first, key=last_cited, reverse=True)[:limit]
+        return [id_ for id_ in best_first if last_cited(id_)[0]] or best_first
 
     def make_room(self, max_chars: int) -> Iterator[Event]:
         """Close the least recently used sections until the open ones have at most `max_chars` characters.

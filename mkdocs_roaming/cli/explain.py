@@ -288,6 +288,7 @@ def explain_question(
     """
     check_question(question)
     budget = budget or Budget()
+    navigator.link_ids = True
     estimate = partial(estimate_cost, question, navigator, budget, page=page, whole_site_tokens=whole_site_tokens)
     cost = anyio.run(estimate)  # before anything is opened in the navigator
     make_reference = Conversation(navigator).make_reference
@@ -299,6 +300,7 @@ def explain_question(
     opened = render(navigator.expand_sections(rules.opens)) if rules.opens else ""
     found = navigator.prefetch(question)
     prefetched = {one.id: replace(make_reference(one.id), tokens=estimate_tokens(one.text)) for one in found.sections}
+    known = {*prefetched, *(one.id for one in found.already_open)}
     context = format_page_context(navigator, page, with_outline=site is None)
     tools = "" if site else json.dumps([[tool.name, tool.description, tool.parameters] for tool in TOOLS])
     named = dict.fromkeys([*rules.opens, *(id_ for rule in rules.fired for id_ in rule.opens)])
@@ -316,7 +318,7 @@ def explain_question(
             for hit in navigator.search.find(question, limit=hits)
         ),
         prefetched=tuple(prefetched.values()),
-        listed=tuple(make_reference(hit.id) for hit in found.hits if hit.id not in prefetched),
+        listed=tuple(make_reference(hit.id) for hit in found.hits if hit.id not in known),
         outline=_count_outline(navigator, outline),
         prompt=_measure_prompt(
             prompts.build_rules(manifest.site, rounds=budget.rounds, whole_site=site is not None),

@@ -49,28 +49,25 @@ def test_follow_ups_keep_sections_open(ask: Ask, ids: dict[str, str]) -> None:
     assert len(model.requests[0].turns) == 7
 
 
-def test_follow_up_closes_cited_sections_last(ask: Ask, ids: dict[str, str]) -> None:
+def test_follow_up_reopens_cited_sections_latest_first(ask: Ask, ids: dict[str, str]) -> None:
     server, logs, boiling = ids["Server"], ids["Logs"], ids["Boiling"]
     history = [Exchange("Port?", f"8642 [^{server}]."), Exchange("Logs?", f"Nine [^{logs}].")]
     given = {"opened": [server, logs, boiling], "history": history}
-    assert dropped(ask(ScriptedModel([[]]), budget=Budget(open_chars=700), **given)) == ["Boiling"]
-    assert dropped(ask(ScriptedModel([[]]), budget=Budget(open_chars=300), **given)) == ["Boiling", "Server"]
+    assert opened(ask(ScriptedModel([[]]), **given)) == ["Logs", "Server"]
+    assert dropped(ask(ScriptedModel([[]]), budget=Budget(open_chars=300), **given)) == ["Server"]
 
 
-def test_follow_up_reopens_eight_sections_cited_first(ask: Ask, library: Library) -> None:
+def test_follow_up_without_citations_reopens_latest_eight_sections(ask: Ask, library: Library) -> None:
     all_ids = [section.id for section in library.sections]
-    first = all_ids[0]
-    events = ask(ScriptedModel([[]]), opened=all_ids, history=[Exchange("A?", f"B [^{first}].")])
+    events = ask(ScriptedModel([[]]), opened=all_ids, history=[Exchange("A?", "B.")])
     (call,) = [event for event in events if isinstance(event, ToolCalled)]
-    assert len(call.ids) == 8
-    assert call.ids[0] == first
-    assert call.ids[1:] == tuple(reversed(all_ids[4:]))
+    assert call.ids == tuple(reversed(all_ids[3:]))
 
 
 def test_follow_up_page_counts_as_cited_with_its_section(ask: Ask, ids: dict[str, str]) -> None:
     history = [Exchange("How hot?", f"96.5 [^{ids['Boiling']}].")]
     events = ask(ScriptedModel([[]]), opened=[ids["Settings"], ids["Install"]], history=history)
-    assert opened(events) == ["Settings", "Install"]
+    assert opened(events) == ["Settings"]
 
 
 def test_follow_up_shows_cited_section_within_its_page(ask: Ask, ids: dict[str, str]) -> None:
