@@ -16,11 +16,12 @@ from msgspec import structs
 from mkdocs_roaming.answer.models.base import NO_SOURCE, NO_USAGE, Usage
 from mkdocs_roaming.answer.support.check import Support
 
-AnswerState = Literal["answered", "partial", "not_found", "refused", "budget", "error"]
+AnswerState = Literal["answered", "partial", "passages", "not_found", "refused", "budget", "error"]
 """How an answer ended.
 
-It is `partial` if the documentation answers a part, if uncited text was withheld, or if support is low; `not_found` if
-no citation supports a statement.
+It is `partial` if the documentation answers a part, if uncited text was withheld, or if support is low; `passages` if
+the text is not an answer, but the passages of the documentation that are closest to the question; `not_found` if no
+citation supports a statement.
 """
 
 

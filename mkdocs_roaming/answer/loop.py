@@ -156,7 +156,7 @@ async def answer(
             if not calls:
                 for event in run.text.end():
                     yield event
-                run.state = _judge_text(run.text)
+                run.state = "passages" if reply.stop.reason == "passages" else _judge_text(run.text)
                 break
 
             # The tool calls, in order.
@@ -180,11 +180,11 @@ async def answer(
                 yield event
         run.state, run.stop = stop.state, stop
 
-    if run.text.text:
+    if run.text.text and run.state != "passages":  # passages are quoted word for word
         async with aclosing(_check_answer(run)) as checks:
             async for event in checks:
                 yield event
-    else:
+    elif not run.text.text:
         for event in await _find_replacement(run, page, history, whole_site_tokens):
             yield event
     yield await _finish(run)

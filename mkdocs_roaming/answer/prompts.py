@@ -133,6 +133,9 @@ NO_ANSWER = "The docs do not seem to answer this."
 CLOSEST_PASSAGES = "Closest passages in the documentation:"
 """Shown to the reader before passages that replace an answer."""
 
+PASSAGES = "Closest passages"
+"""Heading of passages that are shown instead of an answer."""
+
 _SECTION_TAG = re.compile(r"<(\s*/?\s*section\s+[0-9a-f]{8}\s*>)", re.IGNORECASE)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import format_money
 from mkdocs_roaming.answer.events import (
     Answer,
@@ -97,7 +98,8 @@ def print_answer(answer: Answer) -> None:
     """Print an answer with numbered sources on standard output, and its status on standard error."""
     lines = answer_lines(answer)
     if answer.text:
-        print_markdown(next(lines), _marked_texts(answer))
+        heading = f"**{prompts.PASSAGES}**\n\n" if answer.state == "passages" else ""
+        print_markdown(heading + next(lines), _marked_texts(answer))
     for line in lines:
         click.echo(line)
     if answer.error:

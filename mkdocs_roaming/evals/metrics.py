@@ -109,7 +109,7 @@ class EvalResult:
 
     @property
     def answered(self) -> bool:
-        """Whether there is an answer, right or wrong."""
+        """Whether there is an answer, right or wrong, or closest passages."""
         if self.state == "budget":
             return bool(self.cited)
         return bool(self.text) and self.state not in ("not_found", "refused", "error")

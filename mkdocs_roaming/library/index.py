@@ -123,6 +123,18 @@ class Postings:
         """Return the terms that begin with a character, sorted."""
         return self._terms_by_initial.get(character, ())
 
+    @property
+    def row_count(self) -> int:
+        """The number of rows."""
+        return len(self._texts)
+
+    def positions(self, row: int, phrases: Iterable[Phrase]) -> list[int]:
+        """Return where the phrases begin in a row, in terms from its start."""
+        text = self._texts[row]
+        known = [phrase for phrase in phrases if phrase and all(term in self._characters for term in phrase)]
+        patterns = ("".join(self._characters[term] for term in phrase) for phrase in known)
+        return [match.start() for pattern in patterns for match in re.finditer(re.escape(pattern), text)]
+
     def __contains__(self, term: str) -> bool:
         return term in self._characters
 

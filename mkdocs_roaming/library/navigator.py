@@ -454,6 +454,7 @@ class Navigator:
             tuple(opened),
             tuple(list_section(self.sections, section) for section in before),
             self.search.find_unknown_words(query),
+            self.search.confidence(query),
         )
         results = [to_search_result(self.sections, hit) for hit in hits]
         others = [result for result in results if result.id not in known][:max_lines]

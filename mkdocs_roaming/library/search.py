@@ -14,6 +14,7 @@ from typing import Self
 
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.index import Index, PostingMatches, SiteTexts, asks_about_changes, merge_matches
+from mkdocs_roaming.library.relevance import Relevance
 from mkdocs_roaming.library.tools import SearchResult
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.text import tokenizer
@@ -121,12 +122,13 @@ class Search:
         self._lock = threading.Lock()
         self._index: Index | None = None
         self._indexed: Search | None = None
+        self._relevance: Relevance | None = None
         self._find_word = lru_cache(_WORD_CACHE_SIZE)(self._find_word_uncached)
 
     def restrict(self, library: SiteTexts) -> Self:
         """Return a search of a restricted library of the same site, which shares this search's index."""
         restricted = copy(self)
-        restricted.library, restricted._indexed = library, self._indexed or self
+        restricted.library, restricted._indexed, restricted._relevance = library, self._indexed or self, None
         return restricted
 
     def by_words(self) -> Search:
@@ -168,12 +170,12 @@ class Search:
 
     def rank(self, words: Sequence[Word]) -> list[tuple[SectionRef, float]]:
         """Return all sections that contain one of the words, with their scores, best first."""
-        scores, sections = self._scores(words), self._get_index().sections
-        if self.library is not self.library.whole:
-            visible = self.library.sections
-            scores = {row: score for row, score in scores.items() if visible.get(sections[row].id)}
-        best_first = sorted(sorted(scores), key=scores.__getitem__, reverse=True)  # equal scores in page order
-        return [(sections[row], scores[row]) for row in best_first]
+        sections = self._get_index().sections
+        return [(sections[row], score) for row, score in self._rank_rows(words)]
+
+    def confidence(self, query: str) -> float:
+        """Return how probably the site answers a query, from 0 to 1; see `relevance.MIN_CONFIDENCE`."""
+        return self._get_relevance().confidence(query[:MAX_QUERY_CHARS])
 
     def words_only(self, query: str) -> bool:
         """Return whether the query was searched by words although vectors are configured."""
@@ -238,6 +240,15 @@ class Search:
                 scores[row] *= weights.changelog
         return scores
 
+    def _rank_rows(self, words: Sequence[Word]) -> list[tuple[int, float]]:
+        """Return the visible rows that contain one of the words, with their scores, best first."""
+        scores = self._scores(words)
+        if self.library is not self.library.whole:
+            sections, visible = self._get_index().sections, self.library.sections
+            scores = {row: score for row, score in scores.items() if visible.get(sections[row].id)}
+        # Equal scores are in page order.
+        return [(row, scores[row]) for row in sorted(sorted(scores), key=scores.__getitem__, reverse=True)]
+
     def _get_index(self) -> Index:
         if self._indexed is not None:
             return self._indexed._get_index()
@@ -247,6 +258,18 @@ class Search:
                 fields = (own.title, own.above, own.nav, own.keywords, own.below, own.links, own.body)
                 self._index = Index(self.library.whole, fields, self._excluded_links)
             return self._index
+
+    def _get_relevance(self) -> Relevance:
+        postings = self._get_index().postings
+        with self._lock:
+            if self._relevance is None:
+                self._relevance = Relevance(
+                    postings,
+                    self._language,
+                    lambda words: [row for row, _ in self._rank_rows(words)],
+                    self._find_word,
+                )
+            return self._relevance
 
     def _find_word_uncached(self, word: Word) -> PostingMatches:
         """Return the matches of a word, of similar terms if it has none, and of its synonyms."""

@@ -173,6 +173,7 @@ class SearchResults:
         sections: The hits that were opened with the search: short ones whole, of a long one the best part.
         already_open: The hits that were open before.
         unknown_words: The words of the query that the site does not contain.
+        confidence: How probably the site answers the query, from 0 to 1; see `relevance.MIN_CONFIDENCE`.
     """
 
     query: str
@@ -181,6 +182,7 @@ class SearchResults:
     sections: tuple[Expansion, ...] = ()
     already_open: tuple[ListedSection, ...] = ()
     unknown_words: tuple[str, ...] = ()
+    confidence: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from mkdocs_roaming.manifest.lookup import Scope
 from mkdocs_roaming.manifest.models import Manifest
 
 MAX_CACHED_ANSWERS = 1_000
-CACHEABLE_STATES = frozenset({"answered", "partial", "not_found"})
+CACHEABLE_STATES = frozenset({"answered", "partial", "passages", "not_found"})
 """States of answers that are cached. The others may turn out better on the next attempt."""
 _WHOLE_SITE = Scope()
 

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import msgspec
 
-from mkdocs_roaming.answer import events
+from mkdocs_roaming.answer import events, prompts
 from mkdocs_roaming.answer.events import Answer, Event, Finished, Reference
 from mkdocs_roaming.answer.support.check import Support
 from mkdocs_roaming.library.tools import parse_tool_name
@@ -320,7 +320,8 @@ def _encode_arguments(name: str, event: events.ToolCalled) -> StreamPart:
 def answer_to_markdown(answer: schemas.Answer) -> str:
     """Return an answer with its sources as footnotes, and the sections to offer if there is no answer."""
     status = answer["status"]
-    blocks = [answer["answer"].strip()] if answer["answer"] else []
+    blocks = [f"**{prompts.PASSAGES}**"] if answer["state"] == "passages" else []
+    blocks += [answer["answer"].strip()] if answer["answer"] else []
     if answer["sources"]:
         blocks.append("\n".join(f"[^{source['id']}]: {_markdown_link(source)}" for source in answer["sources"]))
     looked_at = status.get("looked_at")

@@ -51,6 +51,7 @@ const ENGLISH = {
   nearest: "Nearest sections",
   partial:
     "Stopped after {n} section. The answer may be incomplete.|Stopped after {n} sections. The answer may be incomplete.",
+  passages: "Closest passages",
   not_found: "The docs do not seem to answer this.",
   refused: "The model declined to answer this.",
   budget: "The answer reached its limit and may be incomplete.",
@@ -414,7 +415,7 @@ async function refusal(response) {
 
 // ------------------------------------------------------------------------------------------------------------- Element
 
-const ENDS = ["answered", "partial", "not_found", "refused", "budget"];
+const ENDS = ["answered", "partial", "passages", "not_found", "refused", "budget"];
 const TURNS = 6; // number of turns that are stored and sent as conversation
 const MODIFIER = /^(Mac|iP)/.test(navigator.platform) ? "metaKey" : "ctrlKey";
 
@@ -899,7 +900,7 @@ export class RoamingAsk extends HTMLElement {
     const status = turn.status ?? {};
     const state = (turn.code = problem?.code) ?? (ENDS.includes(status.state) ? status.state : "error");
     const is = (...states) => states.includes(state);
-    const bad = !is("answered", "partial", "not_found");
+    const bad = !is("answered", "partial", "passages", "not_found");
     const sources = turn.cited.map((id) => turn.sections.get(id)).filter(Boolean);
     const n = turn.sections.size;
     const message = fill(words[is("down") ? "error" : state], { n: is("answered") ? sources.length : status.sections });
@@ -915,8 +916,9 @@ export class RoamingAsk extends HTMLElement {
     const counts = { n, all: outline?.sections ?? n, cited: sources.length };
     turn.summary.textContent = fill(outline?.whole ? words.whole : words.opened, counts);
     if (listed) turn.sources.append(el("h4", {}, words[title]), el("ol", { part: "sources" }, ...items));
-    turn.state.textContent = is("answered") ? "" : message;
-    if (!is("answered")) {
+    turn.state.textContent = is("answered", "passages") ? "" : message;
+    if (is("passages")) turn.answer.prepend(el("h4", {}, message));
+    else if (!is("answered")) {
       turn.sources.before(turn.state);
       turn.state.className = bad && !is("stopped") ? "alert" : "";
     }

@@ -1,11 +1,12 @@
-"""The model `offline`: searches, opens sections and quotes the best passages word for word, without a language model.
+"""The model `offline`: shows the closest passages of the documentation word for word, without a language model.
 
-It sees what any model sees, the request with the results of its tools, and needs no key and no network.
+It searches, opens the sections that rank first, and quotes a passage of each. If search estimates that the site does
+not fit the question, it declines. It sees what any model sees, the request with the results of its tools.
 """
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -21,40 +22,28 @@ from mkdocs_roaming.answer.models.base import (
     ToolTurn,
     UserTurn,
 )
-from mkdocs_roaming.answer.models.passages import (
-    Passage,
-    Quote,
-    Source,
-    TextTerms,
-    WeightedWord,
-    quote_pieces,
-    rank_passages,
-    weigh_words,
-)
+from mkdocs_roaming.answer.models.passages import Quote, Source, choose_passages, quote_pieces, rank_passages
 from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.library.index import PostingMatches, Postings
 from mkdocs_roaming.library.navigator import PREFETCH_CALL_ID
+from mkdocs_roaming.library.relevance import MIN_CONFIDENCE, Relevance
 from mkdocs_roaming.library.rules import RULES_CALL_ID
-from mkdocs_roaming.library.tools import ExpandResult, SearchResults
-from mkdocs_roaming.manifest.expand import Expansion
-from mkdocs_roaming.text.tokenizer import estimate_tokens
+from mkdocs_roaming.library.search import parse_query
+from mkdocs_roaming.library.tools import ExpandResult, SearchResult, SearchResults
+from mkdocs_roaming.text.languages import load_words
+from mkdocs_roaming.text.synonyms import find_stem_synonyms, is_common_word
+from mkdocs_roaming.text.tokenizer import Word, estimate_tokens, extract_terms, split_words
 
-MIN_CONFIDENCE = 0.31
-"""Below this confidence the model says that the documentation does not answer."""
-
-_HIGH_CONFIDENCE = 0.6  # no further sections are opened
-_MAX_OPENED_PER_ROUND = 6
-_MAX_PASSAGES = 4
-_MAX_SECTIONS = 3
-_MIN_RELATIVE_SCORE = 0.65
-_UNRANKED = 99
-_FUSION_CONSTANT = 20  # as in reciprocal rank fusion
-
-_OUTLINE_LINE = re.compile(r"^\s*\[([0-9a-f]{8})\] (.+)$", re.MULTILINE)
-_HEADING = re.compile(r"\A\s*(#{1,6})[ \t]+(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
+_MAX_PASSAGES = 3
+_MAX_OPENED = 6
+_OPENED_PER_CALL = 3
+_FOLLOW_UP_CONFIDENCE = 0.3  # a follow-up is more probably about the site, and has fewer words
+_PINNED_SHARE = 100.0  # before all sections that search finds
+_FIELD_WEIGHTS = (12.0, 1.0)  # titles and text
 
 
 class ExtractiveModel:
-    """Answers with cited passages of the documentation, or says that it does not answer."""
+    """Quotes passages of the documentation with citations, or says that it does not answer."""
 
     name = "offline"
 
@@ -66,7 +55,7 @@ class ExtractiveModel:
         return cls()
 
     async def reply(self, request: Request) -> AsyncIterator[Part]:
-        """Stream the next step: a search, sections to open, or the answer."""
+        """Stream the next step: a search, sections to open, or the passages."""
         for part in compute_reply(request):
             yield part
 
@@ -74,26 +63,31 @@ class ExtractiveModel:
 def compute_reply(request: Request) -> Iterator[Part]:
     """Yield the reply to a request; equal requests have equal replies."""
     seen = _read_conversation(request)
-    words = weigh_words(seen.question, seen.earlier, seen.documents(), request.language)
-    ranked = rank_passages(seen.question, words, seen.sources(), request.language)
-    calls = _choose_calls(seen, words, ranked, request.language) if request.tools else []
+    calls = _choose_calls(seen, request) if request.tools else []
     if calls:
         yield from calls
         yield Stop("tools")
         return
-    if ranked and estimate_confidence(ranked[0], words, request.language) >= MIN_CONFIDENCE:
-        yield Text(_write_answer(choose_passages(ranked), request.output_tokens))
+    blocks = list(_quote_passages(seen, request)) if seen.is_relevant else []
+    if blocks:
+        yield Text(_join_blocks(blocks, request.output_tokens))
+        yield Stop("passages")
     else:
         yield Text(f"{prompts.NO_ANSWER} [^{NO_SOURCE}]")
-    yield Stop()
+        yield Stop()
 
 
-def estimate_confidence(best: Passage, words: Sequence[WeightedWord], language: str) -> float:
-    """Return how much of the question a passage and its section cover, from 0 to 1; rare words count most."""
-    passage = TextTerms("\n".join(best.source.text[piece.start : piece.end] for piece in best.pieces), language)
-    section = TextTerms("\n".join((*best.source.titles, best.source.text)), language)
-    total = sum(word.weight**2 for word in words) or 1.0
-    return sum(word.weight**2 * (passage.match(word) + section.match(word)) / 2 for word in words) / total
+def is_elliptic(question: str, language: str) -> bool:
+    """Return whether a follow-up can only be understood with the question before it.
+
+    It starts with a conjunction or a preposition, contains a pronoun, or has no subject of its own.
+    """
+    words = [word.lower() for word in split_words(question)]
+    if words[:1] and words[0] in load_words(language, "answer.follow_up_openings"):
+        return True
+    if not load_words(language, "answer.follow_up_words").isdisjoint(words):
+        return True
+    return all(word.stop or is_common_word(word) for word in parse_query(question, language))
 
 
 # What the conversation contains
@@ -104,176 +98,140 @@ class _Conversation:
     """What the model has seen.
 
     Attributes:
-        question: The question.
-        earlier: The question before it.
-        mentions: Text of outlines and search results about each section.
-        search_scores: Fused ranks of the sections that were found.
-        opened: The sections that were opened.
-        pinned: Ranks of the sections that the site's rules opened.
-        pinned_by: The words of the question that triggered the rules.
-        searched: Whether a search was made for this question.
-        rounds: Number of tool turns for this question.
+        query: The question; if it is elliptic, with the question before it.
+        texts: The own texts of the opened sections by id.
+        hits: The sections that were found, best first; None before the search.
+        pinned: The ids of the sections that the site's rules opened for words of the question.
+        confidence: How probably the site answers the question.
+        opened: Whether sections were opened for the question.
+        is_follow_up: Whether there is a question before it.
     """
 
-    question: str = ""
-    earlier: str = ""
-    mentions: dict[str, str] = field(default_factory=dict)
-    search_scores: dict[str, float] = field(default_factory=dict)
-    opened: dict[str, Source] = field(default_factory=dict)
-    pinned: dict[str, int] = field(default_factory=dict)
-    pinned_by: str = ""
-    searched: bool = False
-    rounds: int = 0
+    query: str = ""
+    texts: dict[str, str] = field(default_factory=dict)
+    hits: Sequence[SearchResult] | None = None
+    pinned: tuple[str, ...] = ()
+    confidence: float = 0.0
+    opened: bool = False
+    is_follow_up: bool = False
 
-    def documents(self) -> list[str]:
-        """Return all text that was seen, by section."""
-        texts = dict(self.mentions)
-        for source in self.opened.values():
-            texts[source.id] = "\n".join((texts.get(source.id, ""), *source.titles, source.text))
-        return list(texts.values())
+    @property
+    def is_relevant(self) -> bool:
+        """Whether the documentation probably answers the question."""
+        least = _FOLLOW_UP_CONFIDENCE if self.is_follow_up else MIN_CONFIDENCE
+        return self.confidence >= least or bool(self.pinned)
 
     def sources(self) -> list[Source]:
-        """Return the opened sections with their ranks; pinned sections are first.
-
-        The words that triggered a rule count as a title: they need not be in the section.
-        """
-        ranks = {id_: rank for rank, id_ in enumerate(self.search_order(), 1 if self.pinned else 0)} | self.pinned
-        sources = [replace(source, rank=ranks.get(source.id, _UNRANKED)) for source in self.opened.values()]
-        return [
-            replace(source, titles=(self.pinned_by, *source.titles)) if source.id in self.pinned else source
-            for source in sources
-        ]
-
-    def search_order(self) -> list[str]:
-        """Return the sections that were found, best first."""
-        return sorted(self.search_scores, key=lambda id_: -self.search_scores[id_])
+        """Return the opened sections that rules or the search found, best first."""
+        best = max((hit.score for hit in self.hits or ()), default=0.0) or 1.0
+        found = {hit.id: Source(hit.id, hit.breadcrumb, "", hit.score / best) for hit in self.hits or ()}
+        pinned = {id_: Source(id_, (), "", _PINNED_SHARE - rank) for rank, id_ in enumerate(self.pinned)}
+        sources = (found | pinned).values()
+        return [replace(source, text=self.texts[source.id]) for source in sources if source.id in self.texts]
 
 
 def _read_conversation(request: Request) -> _Conversation:
     seen = _Conversation()
+    question = ""
     for turn in request.turns:
         if isinstance(turn, UserTurn):
-            seen.earlier, seen.question = seen.question, turn.question
-            seen.searched, seen.rounds, seen.search_scores, seen.pinned = False, 0, {}, {}
-            seen.mentions |= dict(_OUTLINE_LINE.findall(turn.context))
+            elliptic = question and is_elliptic(turn.question, request.language)
+            seen.query = f"{question} {turn.question}" if elliptic else turn.question
+            seen.is_follow_up, question = bool(question), turn.question
+            seen.hits, seen.pinned, seen.opened = None, (), False
         elif isinstance(turn, ToolTurn):
             for result in turn.results:
-                _read_result(seen, result.result)
-                seen.searched |= result.call.id != PREFETCH_CALL_ID and isinstance(result.result, SearchResults)
-                if result.call.id == RULES_CALL_ID and isinstance(result.result, ExpandResult):
-                    seen.pinned, seen.pinned_by = _rank_pinned(result.result), _query_argument(result.call)
-            seen.rounds += 1
+                _read_result(seen, result.call, result.result)
     if request.site:
-        seen.opened |= {section.id: Source(section.id, section.breadcrumb, section.text) for section in request.site}
-    else:
-        seen.mentions = {**dict(_OUTLINE_LINE.findall(request.outline)), **seen.mentions}
+        _search_site(seen, request)
     return seen
 
 
-def _read_result(seen: _Conversation, result: object) -> None:
+def _read_result(seen: _Conversation, call: ToolCall, result: object) -> None:
+    if isinstance(result, SearchResults | ExpandResult):
+        shown = [section for expansion in result.sections if expansion.part == 1 for section in expansion.shown]
+        seen.texts |= {section.id: section.text for section in shown}
     if isinstance(result, SearchResults):
-        for rank, hit in enumerate(result.hits):
-            seen.search_scores[hit.id] = seen.search_scores.get(hit.id, 0.0) + 1 / (_FUSION_CONSTANT + rank)
-            seen.mentions[hit.id] = f"{seen.mentions.get(hit.id, '')} {' '.join(hit.breadcrumb)} {hit.snippet}"
-    if isinstance(result, ExpandResult | SearchResults):
-        for expansion in result.sections:
-            for source in _read_sources(expansion):
-                earlier = seen.opened.get(source.id)
-                if earlier is None or expansion.part == 1:
-                    seen.opened[source.id] = source
-                else:
-                    seen.opened[source.id] = replace(earlier, text=earlier.text + source.text)
+        if call.id != PREFETCH_CALL_ID:  # whose query may contain the previous question
+            seen.hits, seen.confidence = result.hits, result.confidence
+    elif isinstance(result, ExpandResult):
+        if call.id == RULES_CALL_ID:
+            # Rules that apply to every question say nothing about this one.
+            has_words = isinstance(call.arguments, dict) and call.arguments.get("query")
+            ids = [section.id for expansion in result.sections for section in expansion.shown]
+            seen.pinned = tuple(ids + [section.id for section in result.already_open]) if has_words else ()
+        else:
+            seen.opened = seen.hits is not None
 
 
-def _query_argument(call: ToolCall) -> str:
-    return str(call.arguments.get("query", "")) if isinstance(call.arguments, dict) else ""
+def _search_site(seen: _Conversation, request: Request) -> None:
+    """Search the text of a small site, which is not searched with tools."""
+    postings = Postings(_FIELD_WEIGHTS, (0.0, 0.0))
+    for section in request.site:
+        fields = (" / ".join(section.breadcrumb), section.text)
+        postings.add(0, [extract_terms(text, request.language) for text in fields])
+    postings.close()
 
+    def find(word: Word) -> PostingMatches:
+        synonyms = find_stem_synonyms(word.parts[0], request.language)
+        return postings.find([*word.runs, *((stem,) for stem in synonyms)], prefix=word.prefix)
 
-def _rank_pinned(result: ExpandResult) -> dict[str, int]:
-    """Return the ranks of all sections that a call shows or that are open already; equal within one expansion."""
-    ranks = {listed.id: 0 for listed in result.already_open}
-    for rank, expansion in enumerate(result.sections):
-        for shown in expansion.shown:
-            ranks.setdefault(shown.id, rank)
-    return ranks
+    def sum_scores(words: Sequence[Word]) -> Counter[int]:
+        scores = Counter[int]()
+        for word in words:
+            matches = find(word)
+            scores.update(dict(zip(matches.rows, matches.scores, strict=True)))
+        return scores
 
+    def rank(words: Sequence[Word]) -> list[int]:
+        return [row for row, _ in sum_scores(words).most_common()]
 
-def _read_sources(expansion: Expansion) -> Iterator[Source]:
-    """Yield the sections that an expansion shows, each with the titles above it, taken from their headings."""
-    parents: list[tuple[int, str]] = []
-    for shown in expansion.shown:
-        if shown.id == expansion.id:
-            yield Source(shown.id, expansion.breadcrumb, shown.text)
-            continue
-        heading = _HEADING.match(shown.text)
-        level, title = (len(heading[1]), heading[2]) if heading else (7, "")
-        while parents and parents[-1][0] >= level:
-            parents.pop()
-        parents.append((level, title))
-        yield Source(shown.id, (*expansion.breadcrumb, *(name for _, name in parents)), shown.text)
+    seen.texts |= {section.id: section.text for section in request.site}
+    seen.hits = [
+        SearchResult(request.site[row].id, "", request.site[row].breadcrumb, "", score, "")
+        for row, score in sum_scores(parse_query(seen.query, request.language)).most_common()
+    ]
+    seen.confidence = Relevance(postings, request.language, rank, find).confidence(seen.query)
 
 
 # Tool calls
 
 
-def _choose_calls(
-    seen: _Conversation, words: Sequence[WeightedWord], ranked: Sequence[Passage], language: str
-) -> list[ToolCall]:
-    round_number = seen.rounds + 1
-    if not seen.searched:
-        queries = dict.fromkeys([seen.question, _expand_query(words)])
-        return [
-            ToolCall(f"search-{round_number}-{number}", "search_sections", {"query": query, "limit": 10})
-            for number, query in enumerate(queries, 1)
-            if query
-        ]
-    closed = [id_ for id_ in seen.search_order() if id_ not in seen.opened]
-    if not closed or (ranked and estimate_confidence(ranked[0], words, language) >= _HIGH_CONFIDENCE):
+def _choose_calls(seen: _Conversation, request: Request) -> list[ToolCall]:
+    """Return the next calls: a search, then the sections that it found."""
+    if seen.hits is None:
+        return [ToolCall("search", "search_sections", {"query": seen.query, "limit": 10})]
+    # The best sections are opened last: if there is little room, the first ones are closed again.
+    closed = [hit.id for hit in seen.hits[:_MAX_OPENED] if hit.id not in seen.texts][::-1]
+    if seen.opened or not seen.is_relevant:
         return []
     return [
-        ToolCall(f"open-{round_number}-{start // 4 + 1}", "expand_sections", {"ids": closed[start : start + 4]})
-        for start in range(0, min(len(closed), _MAX_OPENED_PER_ROUND), 4)
+        ToolCall(f"open-{start // _OPENED_PER_CALL + 1}", "expand_sections", {"ids": closed[start : start + 3]})
+        for start in range(0, len(closed), _OPENED_PER_CALL)
     ]
 
 
-def _expand_query(words: Sequence[WeightedWord]) -> str:
-    """Return the known words of the question, and synonyms of all its words."""
-    texts = [word.word.text for word in words if word.known]
-    texts += [synonym.text for word in words for synonym in word.synonyms[:3]]
-    return " ".join(dict.fromkeys(texts))
+# The passages
 
 
-# The answer
+def _quote_passages(seen: _Conversation, request: Request) -> Iterator[str]:
+    """Yield the best passages in blocks with citations."""
+    words = [word for word in parse_query(seen.query, request.language) if word.runs]
+    chosen = choose_passages(rank_passages(seen.query, words, seen.sources(), request.language), _MAX_PASSAGES)
+    for source in dict.fromkeys(passage.source for passage in chosen):
+        pieces = [piece for passage in chosen if passage.source is source for piece in passage.pieces]
+        yield from _cite_quotes(source.id, quote_pieces(source.text, pieces))
 
 
-def choose_passages(ranked: Sequence[Passage]) -> list[Passage]:
-    """Return one to four passages of one to three sections."""
-    best = ranked[0]
-    chosen = [best]
-    for passage in ranked[1:40]:
-        sections = {other.source.id for other in chosen}
-        if len(chosen) >= _MAX_PASSAGES or passage.score < best.score * _MIN_RELATIVE_SCORE:
-            break
-        if passage.source.id not in sections and len(sections) >= _MAX_SECTIONS:
-            continue
-        if any(passage.source.id == other.source.id and set(passage.pieces) & set(other.pieces) for other in chosen):
-            continue
-        chosen.append(passage)
-    return chosen
-
-
-def _write_answer(passages: Sequence[Passage], output_tokens: int) -> str:
-    """Quote passages with citations, within the limit; the first one always."""
-    blocks: list[str] = []
-    remaining = output_tokens
-    for id_ in dict.fromkeys(passage.source.id for passage in passages):
-        same = [passage for passage in passages if passage.source.id == id_]
-        quotes = quote_pieces(same[0].source.text, [piece for passage in same for piece in passage.pieces])
-        for block in _cite_quotes(id_, quotes):
-            remaining -= estimate_tokens(block)
-            if remaining >= 0 or not blocks:
-                blocks.append(block)
-    return "\n\n".join(blocks)
+def _join_blocks(blocks: Sequence[str], output_tokens: int) -> str:
+    """Join blocks within the limit; the first one is always included."""
+    fitting = [blocks[0]]
+    remaining = output_tokens - estimate_tokens(blocks[0])
+    for block in blocks[1:]:
+        remaining -= estimate_tokens(block)
+        if remaining >= 0:
+            fitting.append(block)
+    return "\n\n".join(fitting)
 
 
 def _cite_quotes(id_: str, quotes: Sequence[Quote]) -> Iterator[str]:

@@ -1,9 +1,8 @@
-"""Passages that can be quoted from opened sections, and how well they answer a question.
+"""Passages of a section that can be quoted, and the one that matches a question best.
 
 A section is split into pieces: sentences, list items, table rows, code and notes, each as it is in the section. A
-passage is one or more pieces that are quoted together. Its score uses words alone: each word of the question has a
-weight by its rarity, and the score is the share of that weight found in the passage, in its section and in the titles
-above it, plus a bonus for a number or a piece of code if the question asks for one.
+passage is one or more pieces that are quoted together. The best passage contains the rarest words of the question, and
+a number or a piece of code if the question asks for one.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from mkdocs_roaming.answer.support.evidence import find_sentences
-from mkdocs_roaming.text.synonyms import correct_spelling, find_synonyms, is_common_word
-from mkdocs_roaming.text.tokenizer import Word, extract_terms, occurs_in, parse_query, parse_word
+from mkdocs_roaming.text.synonyms import find_synonyms, is_common_word
+from mkdocs_roaming.text.tokenizer import Word, extract_terms, occurs_in
 
 Kind = Literal["sentence", "item", "row", "code", "note"]
 
@@ -122,7 +121,7 @@ def group_pieces(text: str) -> Iterator[list[Piece]]:
                     yield from (block[first : first + 2] for first in range(len(block) - 1))
             case "code":
                 yield [*lead, *block]
-            case "item" if size <= _MAX_LIST_CHARS:
+            case "item" | "row" if size <= _MAX_LIST_CHARS:
                 yield [*(lead if lead and lead[0].lead else []), *block]
             case _:
                 yield from ([piece] for piece in block)
@@ -237,33 +236,17 @@ def _without_footnotes(kind: Kind, slices: list[str], gaps: list[str]) -> Quote:
     return Quote(kind, tuple(parts), tuple(between))
 
 
-# Scores
+# The best passage
 
 _SYNONYM_SHARE = 0.7
-_SHORT_QUESTION_WORDS = 2
-_EARLIER_QUESTION_WEIGHT = 0.6
-_MIN_RARITY = 0.2
-_RARITY_EXPONENT = 1.25
-_NAME_WEIGHT = 2.0
 _COMMON_WORD_WEIGHT = 0.6
-_UNKNOWN_WORD_COUNT = 3  # an unknown word says less than a rare word of the site: readers use their own words
-
-_OWN_WEIGHT = 0.4
+_SEARCH_WEIGHT = 0.3
 _SECTION_WEIGHT = 0.35
-_TITLE_WEIGHT = 0.2
-_PARENT_TITLE_SHARE = 0.5
-_RANK_WEIGHT = 0.1
+_PASSAGE_WEIGHT = 0.4
+_LONG_PASSAGE = 300
 _LENGTH_PENALTY = 0.03
+_MIN_RELATIVE_SCORE = 0.6
 
-_FILLER_WORDS = frozenset(
-    [
-        *("want", "need", "like", "please", "way", "thing", "things", "get", "got", "make", "use", "using", "used"),
-        *("possible", "know", "tell", "help", "question", "work", "works", "exactly", "just", "really", "think"),
-    ]
-)
-"""Words that occur in any question and are in no list of stop words."""
-
-_NAME = re.compile(r"[A-Z].*[A-Z]|[a-z][A-Z]|[A-Za-z]\d|\d[A-Za-z]|[._/@#]\w|^[-$@.]|\d[.]\d")
 _ASKS_NUMBER = re.compile(
     r"\b(how (many|much|long|often|fast|old|big|large|far|high|deep|late|soon)|max(imum)?|min(imum)?|longest|shortest|"
     r"oldest|newest|highest|lowest|limits?|default|ports?|size|rate|interval|timeouts?|at what time|when|number|"
@@ -292,143 +275,78 @@ _BONUSES = ((_ASKS_NUMBER, _NUMBER, 0.06), (_ASKS_CODE, _CODE, 0.04), (_ASKS_TIM
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The text of an opened section, the titles above it, and its best rank in a search (0 is first)."""
+    """A section that may be quoted.
+
+    Attributes:
+        id: Its id.
+        titles: The titles above it and its own.
+        text: Its own text.
+        share: Its search score as a share of the best one.
+    """
 
     id: str
     titles: tuple[str, ...]
     text: str
-    rank: int = 99
-
-
-@dataclass(frozen=True, slots=True)
-class WeightedWord:
-    """A word of the question.
-
-    Attributes:
-        word: The word.
-        weight: Its weight.
-        synonyms: Other words with the same meaning.
-        known: Whether the word occurs in any text that was read.
-    """
-
-    word: Word
-    weight: float
-    synonyms: tuple[Word, ...] = ()
-    known: bool = True
+    share: float
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Pieces of a source that are quoted together, and their score."""
+    """The pieces of a source that are quoted together, and the score of the source with this passage."""
 
     source: Source
     pieces: tuple[Piece, ...]
     score: float
 
 
-class TextTerms:
-    """The terms of a text."""
+def rank_passages(question: str, words: Sequence[Word], sources: Sequence[Source], language: str) -> list[Passage]:
+    """Return all passages of the sources, best first.
 
-    def __init__(self, text: str, language: str) -> None:
-        """Extract the terms."""
-        self._terms = extract_terms(text, language)
-        self.distinct = frozenset(self._terms)
-
-    def contains(self, word: Word) -> bool:
-        """Return whether the text contains a word."""
-        if not word.prefix and not any(run[0] in self.distinct for run in word.runs):
-            return False
-        return occurs_in(word, self._terms)
-
-    def match(self, word: WeightedWord) -> float:
-        """Return 1 if the text contains the word, less if it contains a synonym, otherwise 0."""
-        if self.contains(word.word):
-            return 1.0
-        return _SYNONYM_SHARE if any(self.contains(synonym) for synonym in word.synonyms) else 0.0
-
-
-def weigh_words(question: str, earlier: str, documents: Iterable[str], language: str) -> list[WeightedWord]:
-    """Return the words of a question with their weights.
-
-    Args:
-        question: The question.
-        earlier: The question before it; a short follow-up also uses its words.
-        documents: The text that was read so far, one string per section, for the rarity of words.
-        language: Language of the site.
+    The score is the sum of the source's share in the search, the shares of the question's words that the section and
+    the passage contain, weighted by rarity in the sources, and bonuses.
     """
-    words = _content_words(question, language)
-    factors = [(word, 1.0) for word in words]
-    if earlier and len(words) <= _SHORT_QUESTION_WORDS:
-        own = {word.runs for word in words}
-        added = (word for word in _content_words(earlier, language) if word.runs not in own)
-        factors += [(word, _EARLIER_QUESTION_WEIGHT) for word in added]
-    texts = [TextTerms(text, language) for text in documents]
-    vocabulary = frozenset().union(*(text.distinct for text in texts))
-    weighted: list[WeightedWord] = []
-    for word, factor in factors:
-        synonyms = find_synonyms(word, language)
-        count = sum(text.contains(word) for text in texts)
-        known = count > 0
-        if not known and (correction := correct_spelling(word, sorted(vocabulary))):
-            synonyms = (*synonyms, parse_word(correction, language))
-        name = _is_name(word, question)
-        if not known and not name:
-            count = _UNKNOWN_WORD_COUNT
-        weight = factor * max(log((len(texts) + 1) / (count + 0.5)), _MIN_RARITY) ** _RARITY_EXPONENT
-        weight *= _NAME_WEIGHT if name else _COMMON_WORD_WEIGHT if is_common_word(word) else 1.0
-        weighted.append(WeightedWord(word, weight, synonyms, known))
-    return weighted
+    sections = [extract_terms("\n".join((*source.titles, source.text)), language) for source in sources]
+    weights: dict[Word, float] = {}
+    for word in words:
+        count = sum(occurs_in(word, terms) for terms in sections)
+        rarity = log((len(sections) + 1) / (count + 0.5))
+        weights[word] = rarity * (_COMMON_WORD_WEIGHT if is_common_word(word) else 1.0)
+    total = sum(weights.values()) or 1.0
+    bonuses = [(pattern, bonus) for asks, pattern, bonus in _BONUSES if asks.search(question)]
+
+    def match(terms: Sequence[str]) -> float:
+        return sum(weight * _match(word, terms, language) for word, weight in weights.items()) / total
+
+    def score_pieces(source: Source, group: Sequence[Piece]) -> float:
+        spans = [*([group[0].head] if group[0].head else []), *((piece.start, piece.end) for piece in group)]
+        passage = "\n".join(source.text[start:end] for start, end in spans)
+        bonus = sum(bonus for pattern, bonus in bonuses if pattern.search(passage))
+        excess = max(0, len(passage) - _LONG_PASSAGE) / _LONG_PASSAGE
+        return _PASSAGE_WEIGHT * match(extract_terms(passage, language)) + bonus - _LENGTH_PENALTY * excess
+
+    ranked: list[Passage] = []
+    for source, terms in zip(sources, sections, strict=True):
+        score = _SEARCH_WEIGHT * source.share + _SECTION_WEIGHT * match(terms)
+        ranked += [
+            Passage(source, tuple(group), score + score_pieces(source, group)) for group in group_pieces(source.text)
+        ]
+    return sorted(ranked, key=lambda passage: -passage.score)
 
 
-def rank_passages(
-    question: str, words: Sequence[WeightedWord], sources: Iterable[Source], language: str
-) -> list[Passage]:
-    """Return all passages of the sources, best first."""
-    total = sum(word.weight for word in words) or 1.0
-    bonuses = [(literal, bonus) for asks, literal, bonus in _BONUSES if asks.search(question)]
-    scored = [passage for source in sources for passage in _score_passages(source, words, total, bonuses, language)]
-    return sorted(
-        scored, key=lambda passage: (-passage.score, passage.source.rank, passage.source.id, passage.pieces[0].start)
-    )
+def choose_passages(ranked: Sequence[Passage], limit: int) -> list[Passage]:
+    """Return the best passages, at first one of each section; no two contain the same piece."""
+    chosen: list[Passage] = []
+    ranked = [passage for passage in ranked if passage.score >= _MIN_RELATIVE_SCORE * ranked[0].score]
+    for passage in ranked:
+        if all(passage.source is not other.source for other in chosen):
+            chosen.append(passage)
+    for passage in ranked:
+        if all(passage.source is not other.source or not {*passage.pieces} & {*other.pieces} for other in chosen):
+            chosen.append(passage)
+    return chosen[:limit]
 
 
-def _is_name(word: Word, question: str) -> bool:
-    """Return whether a word of the question is a name: an identifier, a version, or capitalized inside a sentence."""
-    if _NAME.search(word.text):
-        return True
-    position = question.find(word.text)
-    inside = position > 0 and not question[:position].rstrip().endswith((".", "?", "!", ":", '"', "“"))
-    return inside and word.text[:1].isupper()
-
-
-def _content_words(question: str, language: str) -> list[Word]:
-    words = [word for word in parse_query(question, language) if word.runs and not word.stop]
-    return [word for word in words if word.text.lower() not in _FILLER_WORDS] or words
-
-
-def _score_passages(
-    source: Source,
-    words: Sequence[WeightedWord],
-    total: float,
-    bonuses: Sequence[tuple[re.Pattern[str], float]],
-    language: str,
-) -> Iterator[Passage]:
-    title = TextTerms(source.titles[-1] if source.titles else "", language)
-    parents = TextTerms(" \n ".join(source.titles[:-1]), language)
-    body = TextTerms(source.text, language)
-    in_titles = [max(title.match(word), _PARENT_TITLE_SHARE * parents.match(word)) for word in words]
-    in_section = [max(body.match(word), share) for word, share in zip(words, in_titles, strict=True)]
-    title_share = sum(word.weight * share for word, share in zip(words, in_titles, strict=True)) / total
-    section_share = sum(word.weight * share for word, share in zip(words, in_section, strict=True)) / total
-    for group in group_pieces(source.text):
-        spans = [(piece.start, piece.end) for piece in group]
-        if group[0].head:
-            spans.insert(0, group[0].head)
-        text = "\n".join(source.text[start:end] for start, end in spans)
-        terms = TextTerms(text, language)
-        own_share = sum(word.weight * terms.match(word) for word in words) / total
-        score = _OWN_WEIGHT * own_share + _SECTION_WEIGHT * section_share + _TITLE_WEIGHT * title_share
-        score += _RANK_WEIGHT / (1 + source.rank)
-        score += sum(bonus for literal, bonus in bonuses if literal.search(text))
-        score -= _LENGTH_PENALTY * max(0, len(text) - 300) / 300
-        yield Passage(source, tuple(group), score)
+def _match(word: Word, terms: Sequence[str], language: str) -> float:
+    if occurs_in(word, terms):
+        return 1.0
+    return _SYNONYM_SHARE if any(occurs_in(synonym, terms) for synonym in find_synonyms(word, language)) else 0.0

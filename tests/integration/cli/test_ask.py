@@ -70,7 +70,8 @@ def test_ask_reads_small_site_whole(lamp: Path) -> None:
     assert result.exit_code == 0
     assert "3.7 watts" in result.stdout
     assert "Reading the whole site: 3 sections" in result.stderr
-    assert "whole site read, 1 cited" in result.stderr
+    assert "passages · offline · whole site read" in result.stderr
+    assert result.stdout.startswith("**Closest passages**\n")
 
 
 @pytest.mark.parametrize("how", ["option", "environment", "file"])

@@ -114,7 +114,7 @@ def test_ask_prints_trail_on_stderr_and_answer_on_stdout(site: Path) -> None:
     assert "  [1] Guide › Pumps › Pressure\n      https://boat.example/pumps/#pressure" in result.stdout
     assert "Reading the outline: 7 sections" not in result.stdout
     assert "Opened by search Guide › Pumps › Pressure" in result.stderr
-    assert "answered · offline" in result.stderr
+    assert "passages · offline" in result.stderr
 
 
 def test_search_accepts_query_that_starts_with_dashes(site: Path) -> None:
@@ -123,7 +123,7 @@ def test_search_accepts_query_that_starts_with_dashes(site: Path) -> None:
 
 def test_ask_json_contains_whole_answer(site: Path) -> None:
     answer = json.loads(roaming("ask", site, "How often is the oil changed?", "--json").stdout)
-    assert answer["state"] == "answered"
+    assert answer["state"] == "passages"
     assert answer["citations"][0]["url"] == "https://boat.example/pumps/#oil"
     assert "310 hours" in answer["text"]
 

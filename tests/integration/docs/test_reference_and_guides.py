@@ -141,7 +141,7 @@ def test_python_example_of_ask_guide_runs(sample: Path, tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, tmp_path / "main.py"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("OutlineRead(")
-    assert "Finished(state='answered', model='offline'" in done.stdout
+    assert "Finished(state='passages', model='offline'" in done.stdout
 
 
 def test_configuration_example_of_ask_guide_is_valid(tmp_path: Path) -> None:

@@ -142,9 +142,15 @@ def test_ask_by_get_answers_offline_in_markdown(start: Start, folder: Path, ids:
 
 
 def test_ask_by_get_without_answer_lists_nearest_sections(http: Any) -> None:
-    text = http.get("/ask", params={"q": "Does it run on Kubernetes with an espresso machine?"}).text
+    text = http.get("/ask", params={"q": "How do I brew coffee with an espresso machine in Italy?"}).text
     assert text.startswith("The docs do not seem to answer this.")
     assert "not_found · offline" in text
+
+
+def test_answer_to_markdown_puts_heading_above_passages() -> None:
+    status = {"sections": 1, "model": "offline", "message": ""}
+    encoded = answer_to_markdown({"answer": "Port 80.", "sources": [], "status": status, "state": "passages"})
+    assert encoded == "**Closest passages**\n\nPort 80.\n\n*passages · offline · 1 section opened*\n"
 
 
 @pytest.mark.parametrize("state", ["not_found", "budget", "refused", "error"])
@@ -252,7 +258,7 @@ def test_feedback_and_question_have_same_turn(start: Start, folder: Path, tmp_pa
     opinion_lines = [json.loads(line) for line in opinions.read_text().splitlines()]
     assert [line["turn"] for line in question_lines] == [line["turn"] for line in opinion_lines]
     assert (question_lines[0]["state"], question_lines[0]["page"], question_lines[0]["model"]) == (
-        "answered",
+        "passages",
         "/install/",
         "offline",
     )

@@ -1,4 +1,4 @@
-"""The extractive model: search, quotes, and questions that the documentation does not answer."""
+"""The extractive model: search, passages, and questions that the documentation does not answer."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.conversation import Exchange
 from mkdocs_roaming.answer.events import Event, SectionOpened, SectionsDropped, SectionsFound, summarize
 from mkdocs_roaming.answer.models.base import NO_SOURCE, Request, Stop, Text, UserTurn
-from mkdocs_roaming.answer.models.extractive import ExtractiveModel, compute_reply
-from mkdocs_roaming.answer.models.passages import GAP, TextTerms, weigh_words
+from mkdocs_roaming.answer.models.extractive import ExtractiveModel, compute_reply, is_elliptic
+from mkdocs_roaming.answer.models.passages import GAP
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.targets import library_from_markdown
@@ -33,7 +33,7 @@ def test_offline_answers_documented_questions_and_declines_others(
 ) -> None:
     result = summarize(ask(ExtractiveModel(), case["ask"]))
     if "contains" in case:
-        assert result.state == "answered"
+        assert result.state == "passages"
         assert case["contains"] in result.text
         assert ids[case["section"]] in [section.id for section in result.citations]
     else:
@@ -78,12 +78,12 @@ def test_offline_follow_up_uses_previous_question(ask: Ask, ids: dict[str, str])
     server = ids["Server"]
     history = [Exchange("How many workers does the server have?", f"`server.workers` is 3 [^{server}].")]
     result = summarize(ask(ExtractiveModel(), "And by default?", opened=[server], history=history))
-    assert result.state == "answered"
+    assert result.state == "passages"
     assert "server.workers" in result.text
 
 
 def test_offline_answers_with_little_room(ask: Ask) -> None:
-    events = ask(ExtractiveModel(), "Which port does it listen on by default?", budget=Budget(open_chars=250))
+    events = ask(ExtractiveModel(), "Which port does it listen on by default?", budget=Budget(open_chars=600))
     assert any(isinstance(event, SectionsDropped) for event in events)
     assert "8642" in summarize(events).text
 
@@ -92,7 +92,7 @@ def test_offline_answer_respects_output_limit(ask: Ask) -> None:
     question = "Which port does it listen on by default?"
     long = summarize(ask(ExtractiveModel(), question))
     short = summarize(ask(ExtractiveModel(), question, budget=Budget(output_tokens=60)))
-    assert short.state == "answered"
+    assert short.state == "passages"
     assert len(short.text) < len(long.text)
     assert all(paragraph in long.text for paragraph in short.text.split("\n\n"))
 
@@ -120,35 +120,39 @@ def test_offline_ignores_instructions_in_sections(ask: Ask) -> None:
 def test_offline_answers_other_languages(ask: Ask, markdown: str, language: str, question: str, wanted: str) -> None:
     library = library_from_markdown(markdown, name="Kettle", url="https://kettle.example/")
     result = summarize(ask(ExtractiveModel(), question, navigator=Navigator(library)))
-    assert result.state == "answered", language
+    assert result.state == "passages", language
     assert wanted in result.text
 
 
-def weights(question: str, *documents: str) -> dict[str, float]:
-    return {one.word.text: one.weight for one in weigh_words(question, "", documents, "en")}
-
-
-def test_weigh_words_prefers_rare_words_and_names() -> None:
-    documents = [f"The kettle boils {word}." for word in ("tea", "water", "milk", "soup")]
-    found = weights("kettle with milk and server.port and something", *documents, "server.port is a port")
-    assert found["server.port"] > found["milk"] > found["kettle"]
-    assert found["milk"] > found["something"]
-
-
 @pytest.mark.parametrize(
-    ("question", "text"),
+    ("question", "elliptic"),
     [
-        ("maximum size", "At most 3 MB."),
-        ("how do I disable it", "Turn off the switch."),
-        ("recalibrate", "Calibrated twice."),
-        ("configuraton", "The configuration."),
+        ("and on Windows?", True),
+        ("how do I turn it off?", True),
+        ("except for one host", True),
+        ("why?", True),
+        ("which exceptions can a request raise?", False),
+        ("log every request", False),
     ],
 )
-def test_weigh_words_adds_synonyms_and_corrections(question: str, text: str) -> None:
-    assert any(TextTerms(text, "en").match(word) for word in weigh_words(question, "", [text, "Something else."], "en"))
+def test_is_elliptic_finds_questions_without_subject(question: str, elliptic: bool) -> None:
+    assert is_elliptic(question, "en") is elliptic
+
+
+def test_offline_follow_up_with_own_subject_ignores_previous_question(ask: Ask, ids: dict[str, str]) -> None:
+    history = [Exchange("How many workers does the server have?", f"`server.workers` is 3 [^{ids['Server']}].")]
+    alone = summarize(ask(ExtractiveModel(), "how long are old logs kept"))
+    after = summarize(ask(ExtractiveModel(), "how long are old logs kept", history=history))
+    assert after.text == alone.text
+
+
+def test_offline_quotes_at_most_one_passage_of_three_sections(ask: Ask) -> None:
+    result = summarize(ask(ExtractiveModel(), "kettle server port water default"))
+    assert 1 <= len(result.citations) <= 3
+    assert result.support is None
 
 
 def test_offline_answers_any_question_without_error(ask: Ask) -> None:
     odd: list[Any] = ["", " ", "a" * 5000, "[^deadbeef]", "```", "| a |", "\x00\ud83d", "🫖?", "port " * 400]
     for question in odd:
-        assert summarize(ask(ExtractiveModel(), question)).state in ("answered", "not_found"), question[:20]
+        assert summarize(ask(ExtractiveModel(), question)).state in ("passages", "not_found"), question[:20]

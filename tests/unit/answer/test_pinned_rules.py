@@ -163,7 +163,7 @@ def test_offline_model_prefers_pinned_section(make_site: Callable[..., MadeSite]
     assert result.citations[0].id == result.trail[0].id == meant
 
 
-def test_offline_model_counts_rule_words_as_title(
+def test_offline_model_quotes_pinned_sections_first(
     make_site: Callable[..., MadeSite],
 ) -> None:
     site = make_site([("a/", "# Bailing\n\nUse the hand pump.\n"), ("b/", "# Flares\n\nRed ones call for help.\n")])
@@ -172,7 +172,7 @@ def test_offline_model_counts_rule_words_as_title(
     opens = (site.manifest.pages[1].id, site.manifest.pages[0].id)
     ruled = msgspec.structs.replace(site.manifest, rules=(RuleEntry(RuleCondition(any=("founder",)), opens),))
     result = summarize(ask(ExtractiveModel(), Navigator(replace(site, manifest=ruled).library()), question))
-    assert result.state == "answered"
+    assert result.state == "passages"
     assert [one.id for one in result.citations] == list(opens)
     always = msgspec.structs.replace(site.manifest, rules=(RuleEntry(RuleCondition(always=True), opens),))
     result = summarize(ask(ExtractiveModel(), Navigator(replace(site, manifest=always).library()), question))

@@ -22,7 +22,7 @@ def test_extractive_model_results_have_trail_rank_and_literals(library: Library)
     (row,) = run_evaluation(library, ExtractiveModel()).rows
     port, _, logs, whistle, teapot = row.results
     assert port is not None
-    assert (port.reached, port.rank, port.missing, port.state) == (True, 1, (), "answered")
+    assert (port.reached, port.rank, port.missing, port.state) == (True, 1, (), "passages")
     assert port.calls is not None
     gold = next(step for step in port.trail if step.section.title == "Server")
     assert gold.number == port.calls > 0

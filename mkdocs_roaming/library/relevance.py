@@ -1,0 +1,164 @@
+"""An estimate of whether a site answers a query.
+
+The score of a query is a weighted sum of four features:
+
+- *typical*: how much more often the site's sections contain the two most typical words than software documentation
+  in general does (`relevance.word_shares` of the language), as a log ratio;
+- *untypical*: the sum of the log ratios of words that the site uses less often than others, or never;
+- *coverage*: the share of the query, by the rarity of its words in general, that one of the best sections contains;
+- *proximity*: the rarity of pairs of words that are near each other in one of them.
+
+Sites differ in size and vocabulary, so the score is compared with those of questions about other software
+(`relevance.unrelated_questions`) on the same site. docs/explanation/benchmarks.md describes the measurement.
+"""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations
+from math import log, log1p
+
+from mkdocs_roaming.library.index import PostingMatches, Postings
+from mkdocs_roaming.text.languages import base_language, load_phrases, load_table, load_words
+from mkdocs_roaming.text.synonyms import is_common_word
+from mkdocs_roaming.text.tokenizer import Word, parse_query
+
+MIN_CONFIDENCE = 0.75
+"""Below this confidence a site probably does not answer a query."""
+
+_BEST_SECTIONS = 3  # their text is compared with the query
+_MIN_COVERAGE = 0.25
+_WEIGHTS = (0.67, 0.17, 2.8, 0.82)
+_LEAST_SHARE = 0.001
+_NUMBER_SHARE = 0.03
+_LOG_RATIO_RANGE = (-3.0, 4.0)
+_PRIOR_SECTIONS = 40
+_COMMON_WORD_WEIGHT = 0.4
+_SYNONYM_SHARE = 0.3
+_MAX_SYNONYM_SECTIONS = 3
+_NEAR_TERMS = 6
+_LEAST_PAIR_RARITY = 1.5
+
+
+class Relevance:
+    """Estimates whether a site answers a query. Several threads may use it.
+
+    Args:
+        postings: The index of the site's sections.
+        language: Language of the site. It is calibrated for English; without word shares for a language, the
+            confidence is twice the coverage.
+        rank: Returns the rows for the words of a query, best first.
+        find_similar: Returns the rows with a word, or with a synonym or another spelling of it.
+    """
+
+    def __init__(
+        self,
+        postings: Postings,
+        language: str,
+        rank: Callable[[Sequence[Word]], Sequence[int]],
+        find_similar: Callable[[Word], PostingMatches],
+    ) -> None:
+        self._postings = postings
+        self._language = base_language(language)
+        self._rank = rank
+        self._find_similar = find_similar
+        self._shares = _load_shares(self._language)
+        self._lock = threading.Lock()
+        self._unrelated_scores: list[float] | None = None
+
+    def confidence(self, query: str) -> float:
+        """Return the share of unrelated questions that score lower than a query, from 0 to 1."""
+        features = self.features(query)
+        if features is None or features[2] < _MIN_COVERAGE:
+            return 0.0
+        if not self._shares:
+            return min(2 * features[2], 1.0)
+        with self._lock:
+            if self._unrelated_scores is None:
+                questions = load_phrases(self._language, "relevance.unrelated_questions")
+                self._unrelated_scores = sorted(_score(self.features(question)) for question in questions)
+        return bisect_left(self._unrelated_scores, _score(features)) / (len(self._unrelated_scores) or 1)
+
+    def features(self, query: str) -> tuple[float, float, float, float] | None:
+        """Return the features *typical*, *untypical*, *coverage* and *proximity*; None if no section has a word."""
+        words = [word for word in parse_query(query, self._language) if any(word.runs)]
+        words = [word for word in words if not word.stop]
+        rows = self._rank(words)[:_BEST_SECTIONS]
+        fillers = load_words("en", "search.filler_words")
+        found = [self._find(word) for word in [word for word in words if word.text.lower() not in fillers] or words]
+        if not rows:
+            return None
+        ratios = sorted((word.ratio for word in found), reverse=True)
+        total = sum(word.rarity for word in found)
+        coverage = max(sum(word.rarity * word.match(row) for word in found) for row in rows) / total
+        return (
+            sum(max(ratio, 0.0) for ratio in ratios[:2]),
+            sum(min(ratio, 0.0) for ratio in ratios),
+            coverage,
+            max(self._sum_near_pairs(found, row) for row in rows),
+        )
+
+    def _find(self, word: Word) -> _FoundWord:
+        rows = frozenset(self._postings.find([run for run in word.runs if run], prefix=word.prefix).rows)
+        similar = frozenset(self._find_similar(word).rows)
+        share = _NUMBER_SHARE
+        if any(character.isalpha() for character in word.text):
+            share = _LEAST_SHARE + min((self._shares.get(part, 0.0) for part in word.parts), default=0.0)
+        count = len(rows) or _SYNONYM_SHARE * min(len(similar), _MAX_SYNONYM_SECTIONS)
+        sections = self._postings.row_count + _PRIOR_SECTIONS
+        low, high = _LOG_RATIO_RANGE
+        ratio = min(max(log((count + _PRIOR_SECTIONS * share) / (sections * share)), low), high)
+        is_common = is_common_word(word) or 2 * len(rows) > self._postings.row_count  # such as the name of the site
+        weight = _COMMON_WORD_WEIGHT if is_common else 1.0
+        return _FoundWord(word, weight * -log(share), weight * ratio, rows, similar)
+
+    def _sum_near_pairs(self, found: Iterable[_FoundWord], row: int) -> float:
+        """Return the logarithm of the summed rarity of pairs of words that are near each other in a row."""
+        places = [(word.rarity, self._postings.positions(row, word.word.runs)) for word in found if row in word.rows]
+        pairs = combinations(places, 2)
+        rarities = (min(rarity, other) for (rarity, at), (other, others) in pairs if _are_near(at, others))
+        return log1p(sum(max(rarity - _LEAST_PAIR_RARITY, 0.0) for rarity in rarities))
+
+
+@dataclass(frozen=True, slots=True)
+class _FoundWord:
+    """A word of a query.
+
+    Attributes:
+        word: The word.
+        rarity: Its rarity in documentation in general.
+        ratio: The logarithm of how much more often the site contains it.
+        rows: The rows that contain it.
+        similar_rows: The rows that contain it or a similar word.
+    """
+
+    word: Word
+    rarity: float
+    ratio: float
+    rows: frozenset[int]
+    similar_rows: frozenset[int]
+
+    def match(self, row: int) -> float:
+        """Return 1 if a row contains the word, less if it contains a similar one, otherwise 0."""
+        return 1.0 if row in self.rows else _SYNONYM_SHARE if row in self.similar_rows else 0.0
+
+
+def _score(features: Sequence[float] | None) -> float:
+    if features is None:
+        return float("-inf")
+    return sum(weight * value for weight, value in zip(_WEIGHTS, features, strict=True))
+
+
+def _are_near(positions: Iterable[int], others: Iterable[int]) -> bool:
+    near = {position + distance for position in positions for distance in range(-_NEAR_TERMS, _NEAR_TERMS + 1)}
+    return not near.isdisjoint(others)
+
+
+@cache
+def _load_shares(language: str) -> Mapping[str, float]:
+    groups = load_table(language, "relevance.word_shares", dict[str, str]) or {}
+    return {term: float(share) for share, terms in groups.items() for term in terms.split()}

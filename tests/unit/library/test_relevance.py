@@ -1,0 +1,63 @@
+"""The estimate of whether a site answers a query."""
+
+from __future__ import annotations
+
+import pytest
+
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.navigator import Navigator
+from mkdocs_roaming.library.relevance import MIN_CONFIDENCE
+from mkdocs_roaming.library.search import Search
+from mkdocs_roaming.library.targets import library_from_markdown
+from mkdocs_roaming.library.tools import SearchResults
+
+HARBOUR = """# Harbour
+
+Gauges measure the tide of a basin.
+
+## Gauges
+
+A gauge sends one reading a second over its serial line. Calibrate a gauge in spring.
+
+## Alarms
+
+An alarm is raised when the tide exceeds a threshold. Reminder mails follow every 25 minutes.
+
+## Backup
+
+`ebb backup` copies the journal to another disk.
+"""
+
+
+@pytest.fixture(scope="module")
+def search() -> Search:
+    return Search(library_from_markdown(HARBOUR, name="Harbour", url="https://harbour.example/"))
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["how often does a gauge send a reading?", "when is a tide alarm raised", "time between two reminder mails"],
+)
+def test_confidence_is_high_for_questions_about_the_site(search: Search, question: str) -> None:
+    assert search.confidence(question) >= MIN_CONFIDENCE
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "how do I sign the contributor licence agreement",
+        "deploy a websocket proxy to a Kubernetes cluster",
+        "the of",
+        "",
+    ],
+)
+def test_confidence_is_low_for_questions_about_other_software(search: Search, question: str) -> None:
+    assert search.confidence(question) < MIN_CONFIDENCE
+
+
+def test_search_sections_returns_confidence(search: Search) -> None:
+    library = search.library
+    assert isinstance(library, Library)
+    results = Navigator(library, search=search).search_sections("tide alarm threshold")
+    assert isinstance(results, SearchResults)
+    assert results.confidence == search.confidence("tide alarm threshold") >= MIN_CONFIDENCE
