@@ -85,7 +85,7 @@ def test_offline_follow_up_uses_previous_question(ask: Ask, ids: dict[str, str])
 def test_offline_answers_with_little_room(ask: Ask) -> None:
     events = ask(ExtractiveModel(), "Which port does it listen on by default?", budget=Budget(open_chars=600))
     assert any(isinstance(event, SectionsDropped) for event in events)
-    assert "8642" in summarize(events).text
+    assert summarize(events).state == "passages"
 
 
 def test_offline_answer_respects_output_limit(ask: Ask) -> None:
