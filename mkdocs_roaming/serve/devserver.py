@@ -43,14 +43,13 @@ from mkdocs_roaming.serve.content import (
 )
 from mkdocs_roaming.serve.conversation_token import TokenSigner
 from mkdocs_roaming.serve.deployments import Deployment, LocalizedSite, SiteWatcher
-from mkdocs_roaming.serve.encoding import FAILED_MESSAGE, SSE_DONE, SSE_HEADERS, SSE_PING, encode_sse
+from mkdocs_roaming.serve.encoding import FAILED_MESSAGE, SSE_DONE, SSE_HEADERS, SSE_PING, encode_sse, make_failure
 from mkdocs_roaming.serve.requests import (
     AllowedHosts,
     ProblemError,
     Question,
     encode_problem,
     format_origin,
-    make_failure,
     parse_host,
     parse_question,
     parse_scope,

@@ -20,6 +20,7 @@ from mkdocs_roaming.answer.events import Answer, Event, Finished, Reference
 from mkdocs_roaming.answer.support.check import Support
 from mkdocs_roaming.library.tools import parse_tool_name
 from mkdocs_roaming.serve import schemas
+from mkdocs_roaming.serve.requests import ProblemError
 from mkdocs_roaming.serve.schemas import encode_json
 
 StreamPart = dict[str, Any]
@@ -72,6 +73,13 @@ def encode_answer(answer: Answer, context: AnswerContext, *, digest: str) -> sch
     if turn := context.sign_turn():
         encoded["turn"] = turn
     return encoded
+
+
+def make_failure(answer: schemas.Answer) -> ProblemError:
+    """Return the problem for an answer that failed, with the closest passages."""
+    status = answer["status"]
+    message, pause = status.get("message", FAILED_MESSAGE), status.get("retry_after")
+    return ProblemError(502, "failed", message, retry_after=pause, answer=answer)
 
 
 def encode_section(section: Reference) -> schemas.Source:

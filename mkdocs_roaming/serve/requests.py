@@ -79,13 +79,6 @@ def encode_problem(error: ProblemError) -> tuple[list[Header], bytes]:
     return [*headers, (b"content-length", str(len(body)).encode())], body
 
 
-def make_failure(answer: schemas.Answer) -> ProblemError:
-    """Return the problem for an answer that failed, with the closest passages."""
-    status = answer["status"]
-    detail = status.get("message") or "The answer could not be finished. Please ask again in a moment."
-    return ProblemError(502, "failed", detail, retry_after=status.get("retry_after"), answer=answer)
-
-
 async def send_problem(send: Send, error: ProblemError, headers: Iterable[Header] = ()) -> None:
     """Send an error response."""
     own_headers, body = encode_problem(error)

@@ -37,6 +37,7 @@ from mkdocs_roaming.serve.encoding import (
     SSE_PING,
     answer_to_markdown,
     encode_sse,
+    make_failure,
 )
 from mkdocs_roaming.serve.log import Journal, public_message
 from mkdocs_roaming.serve.metrics import MEDIA_TYPE, Metrics
@@ -47,7 +48,6 @@ from mkdocs_roaming.serve.requests import (
     Question,
     encode_problem,
     get_client,
-    make_failure,
     parse_feedback,
     parse_question,
     parse_scope,

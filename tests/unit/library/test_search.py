@@ -301,3 +301,13 @@ def test_find_ranks_word_before_its_synonym() -> None:
     ]
     found = Search(library_from_markdown("\n".join(texts), name="Site", url="https://docs.example/")).find("validators")
     assert found[0].section.section.title == "Validators"
+
+
+def test_find_specific_returns_sections_with_rare_words_only(make_site: Callable) -> None:
+    pages = [(f"p{at}/", f"# Page {at}\n\nThe server listens to number {at}.\n") for at in range(40)]
+    site = make_site([*pages, ("tide/", "# Tide\n\nThe server measures the tide.\n")])
+    search = Search(site.library())
+    assert search.find("Does the server listen?")
+    assert search.find_specific("Does the server listen?") == []
+    assert search.find_specific("Kubernetes on a server") == []
+    assert [hit.section.section.title for hit in search.find_specific("Does the server measure tides?")] == ["Tide"]
