@@ -52,6 +52,7 @@ _DOWNLOAD = re.compile(r"\b(?:curl|wget|iwr|irm|invoke-webrequest|invoke-restmet
 _HOST = re.compile(r"(?<![\w@/.:-])(?:[\w-]+\.)+[a-z]{2,}(?::\d+)?/[^\s<>`\"'|)\]}\\;,]*", re.IGNORECASE)
 _LOCAL_HOST = re.compile(r"(?:localhost|127(?:\.\d+){3}|\[?::1\]?|0\.0\.0\.0)$", re.IGNORECASE)
 _PLACEHOLDER_HOST = re.compile(r"(?:\$?\{\w+|\$\w+|[A-Z_]{3,})\}?(?::\S*)?$")
+_NO_SLASHES = re.compile(r"https?:(?!//)", re.IGNORECASE)  # browsers read it as if the slashes were there
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _INVISIBLE = re.compile(r"[\x00-\x20\x7f-\xa0\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]+")
 _TRAILING = ".,;:!?*_~'\""
@@ -139,7 +140,7 @@ def is_on_site(address: str, site_url: str) -> bool:
     address = _INVISIBLE.sub("", unescape(address)).replace("\\", "/")
     if address.startswith("#"):
         return True
-    if address.lower().startswith(("mailto:", "www.")):
+    if address.lower().startswith(("mailto:", "www.")) or _NO_SLASHES.match(address):
         return False
     try:
         site, target = urlsplit(site_url), urlsplit(urljoin(site_url, address))

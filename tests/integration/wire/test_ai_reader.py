@@ -164,5 +164,5 @@ def test_ai_package_transport_works_with_endpoint(package: Path, endpoint: str) 
     message_parts = result["message"]["parts"]
     assert result["errors"] == []
     assert "8642" in "".join(part["text"] for part in message_parts if part["type"] == "text")
-    assert [part["data"]["state"] for part in message_parts if part["type"] == "data-status"] == ["answered"]
+    assert [part["data"]["state"] for part in message_parts if part["type"] == "data-status"] == ["passages"]
     assert result["message"]["metadata"]["turn"]

@@ -57,6 +57,7 @@ def test_remove_links_keeps_known_addresses_code_and_harmless_text(text: str) ->
         ("[[a](https://evil.example/a)](https://evil.example/b)", "a"),
         ("x <svg/onload=alert(1)> y", "x"),
         ("[b](../../b/)", "b"),
+        ("[c](https:evil.example) [d](https:/evil.example)", "c d"),
         ("x <!-- https://evil.example --> y", "x  y"),
         ("> [a]: https://evil.example/\n> b", "> b"),
         ("java&#115;cript:alert(1) [a](java&#115;cript:alert(1))", "java&#115;cript:alert(1) a"),
