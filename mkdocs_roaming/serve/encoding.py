@@ -18,6 +18,7 @@ import msgspec
 from mkdocs_roaming.answer import events, prompts
 from mkdocs_roaming.answer.events import Answer, Event, Finished, Reference
 from mkdocs_roaming.answer.support.check import Support
+from mkdocs_roaming.library.navigator import PREFETCH_CALL_ID
 from mkdocs_roaming.library.tools import parse_tool_name
 from mkdocs_roaming.serve import schemas
 from mkdocs_roaming.serve.requests import ProblemError
@@ -268,6 +269,8 @@ class PartEncoder:
         self._mark_opened(event.section)
         self._trail.add(event.section.id)
         details: StreamPart = {"inside": len(event.inside)} if event.inside else {}
+        if event.call == PREFETCH_CALL_ID:
+            details["by"] = "search"
         if event.parts > 1:
             details |= {"part": event.part, "parts": event.parts}
         return self._section_part(replace(event.section, tokens=event.tokens), "read", **details)

@@ -758,3 +758,52 @@ def test_reply_with_part_of_wrong_type_ends_with_error_that_names_class(ask: Ask
 
 def test_summarize_reports_interrupted_answer() -> None:
     assert summarize([RoundStarted(1, 4)]).state == "error"
+
+
+# Sections that search opens before the first round
+
+
+def test_prefetched_sections_are_recorded_as_search_call(ask: Ask, ids: dict[str, str]) -> None:
+    server = ids["Server"]
+    model = ScriptedModel([[Text(f"The port is 8642 [^{server}].")]])
+    events = ask(model, "Which port does the server listen on?", prefetch_tokens=1_800)
+    assert (get_finished(events).state, get_finished(events).rounds) == ("answered", 1)
+    before = events[: next(at for at, event in enumerate(events) if isinstance(event, RoundStarted))]
+    (call,) = select(ToolCalled, before)
+    assert (call.call, call.name) == ("prefetch", "search_sections")
+    assert server in [event.section.id for event in select(SectionOpened, before) if event.call == "prefetch"]
+    _, turn, results = model.requests[0].turns
+    assert isinstance(turn, AssistantTurn)
+    assert isinstance(results, ToolTurn)
+    assert [result.call for result in results.results] == list(turn.calls)
+
+
+def test_prefetch_repeats_no_reopened_section(ask: Ask, ids: dict[str, str]) -> None:
+    server = ids["Server"]
+    history = [Exchange("Which port?", f"8642 [^{server}].")]
+    events = ask(ScriptedModel([[]]), "And its address?", opened=[server], history=history, prefetch_tokens=1_800)
+    opened = [event.section.id for event in select(SectionOpened, events)]
+    assert opened[0] == server
+    assert len(opened) == len(set(opened))
+
+
+def test_prefetch_leaves_half_of_the_room(ask: Ask) -> None:
+    model = ScriptedModel([[]])
+    events = ask(model, budget=Budget(open_chars=400), prefetch_tokens=1_800)
+    assert not select(SectionsDropped, events)
+
+
+def test_search_in_last_round_with_tools_opens_what_it_finds(ask: Ask, ids: dict[str, str]) -> None:
+    call = ToolCall("s", "search_sections", {"query": "how hot does water boil"})
+    model = ScriptedModel([[call], [Text(f"96.5 degrees [^{ids['Boiling']}].")]])
+    events = ask(model, budget=Budget(rounds=2))
+    assert ids["Boiling"] in [event.section.id for event in select(SectionOpened, events)]
+    assert model.requests[0].note == prompts.LAST_ROUND_WITH_TOOLS
+    assert get_finished(events).state == "answered"
+
+
+def test_link_to_section_is_released_with_its_url(ask: Ask, ids: dict[str, str]) -> None:
+    server = ids["Server"]
+    text = f"See [the logs]({ids['Logs']}) and `[x]({ids['Logs']})` [^{server}]."
+    result = summarize(ask(ScriptedModel([[expand_call(server)], [Text(text)]])))
+    assert f"[the logs](https://kettle.example/) and `[x]({ids['Logs']})`" in result.text
