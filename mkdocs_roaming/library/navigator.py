@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
@@ -71,6 +72,7 @@ _MAX_WHOLE_TOKENS = 150  # a search opens shorter sections
 _MAX_RANKED = 40
 _MAX_PREFETCHED = 8
 _MAX_REFERENCE = 3
+_MAX_NAMESAKES = 2
 _MAX_LINES = 12
 _PART_TOKENS = 600
 _MIN_BODY_CHARS = 25
@@ -189,6 +191,7 @@ class Navigator:
         with self._lock:
             opened: list[Expansion] = []
             texts: set[str] = set()
+            titles: Counter[str] = Counter()
             reference = 0
             for hit in hits if max_tokens else []:
                 section = hit.section
@@ -198,7 +201,8 @@ class Navigator:
                 is_reference = self._is_reference(section.page)
                 if len(beginning) < min_chars or beginning in texts or section.id in self._open_chars:
                     continue
-                if is_reference and reference >= max_reference:
+                title = section.section.title.casefold()
+                if (is_reference and reference >= max_reference) or titles[title] >= _MAX_NAMESAKES:
                     continue
                 expansion = self._open_text(section, query, min(_PART_TOKENS, max_tokens))
                 tokens = estimate_tokens(render_expansion(expansion))
@@ -207,6 +211,7 @@ class Navigator:
                 max_tokens -= tokens
                 reference += is_reference
                 texts.add(beginning)
+                titles[title] += 1
                 opened.append(expansion)
                 self._remember_part(section, expansion)
                 if len(opened) >= _MAX_PREFETCHED:
