@@ -4,10 +4,9 @@
     python benchmarks/search_quality.py SITE_DIR --links
 
 Prints hit@1/5/12 of pages and sections for `roaming search` and for SQLite FTS5 with its porter tokenizer over the same
-section texts. For a question file it also prints how often the offline model opens and cites a right section and which
-questions it declines (skipped with `--no-offline`). `--links` uses the texts of the links between pages as queries; the
-target of the link is the right section, and the page with the link is excluded from the results. Because an index of
-link texts cannot be tested with the same links, search runs without that field.
+section texts. `--links` uses the texts of the links between pages as queries; the target of the link is the right
+section, and the page with the link is excluded from the results. Because an index of link texts cannot be tested with
+the same links, search runs without that field.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import anyio
 import yaml
 
 from mkdocs_roaming.library.library import Library
@@ -49,7 +47,6 @@ def main() -> None:
     parser.add_argument(
         "--links", type=int, nargs="?", const=400, help="Use link texts as queries, at most N (default: 400)."
     )
-    parser.add_argument("--no-offline", action="store_true", help="Skip the offline model.")
     options = parser.parse_args()
     library = open_library(options.site)
     print(f"{options.site}: {len(library.manifest.pages)} pages, {len(library.sections)} sections")
@@ -60,8 +57,6 @@ def main() -> None:
         print_hits(
             answerable, {"roaming search": search_ranking(Search(library)), "FTS5 porter": fts5_ranking(library)}
         )
-        if not options.no_offline:
-            print_offline_answers(library, questions)
     if options.links:
         questions = make_link_questions(library, options.links)
         print(f"\n{len(questions)} link texts")
@@ -172,38 +167,6 @@ def fts5_ranking(library: Library) -> Ranking:
 def _iter_rows(library: Library, sections: Sequence[SectionRef]) -> Iterator[tuple[int, str]]:
     library.prefetch()
     return ((at, library.text(section)) for at, section in enumerate(sections))
-
-
-def print_offline_answers(library: Library, questions: Sequence[Question]) -> None:
-    """Print how often the offline model opens and cites a right section, and which questions it declines."""
-    from mkdocs_roaming.answer.events import collect_answer
-    from mkdocs_roaming.answer.loop import answer
-    from mkdocs_roaming.answer.models.extractive import ExtractiveModel
-    from mkdocs_roaming.library.navigator import Navigator
-
-    search = Search(library)
-    answerable = [question for question in questions if question.gold]
-    opened = cited = rightly_declined = wrongly_declined = 0
-    for question in questions:
-        navigator = Navigator(library, search=search)
-        result = anyio.run(collect_answer, answer(question.text, navigator, ExtractiveModel(), whole_site_tokens=0))
-        is_declined = result.state in ("not_found", "refused")
-        if question.gold:
-            opened += not question.gold.isdisjoint(navigator.opened)
-            cited += any(citation.id in question.gold for citation in result.citations)
-            wrongly_declined += is_declined
-        else:
-            rightly_declined += is_declined
-    unanswerable = len(questions) - len(answerable)
-    print(f"right section opened by `offline`: {format_share(opened, len(answerable))}")
-    print(f"cited: {format_share(cited, len(answerable))}")
-    print(f"wrongly declined: {format_share(wrongly_declined, len(answerable))}")
-    print(f"rightly declined: {format_share(rightly_declined, unanswerable)}")
-
-
-def format_share(part: int, whole: int) -> str:
-    """Return a share as percentage and counts."""
-    return f"{100 * part / whole:.1f}% ({part} of {whole})" if whole else "none"
 
 
 if __name__ == "__main__":

@@ -123,8 +123,11 @@ class _Conversation:
 
     def sources(self) -> list[Source]:
         """Return the opened sections that rules or the search found, best first."""
-        best = max((hit.score for hit in self.hits or ()), default=0.0) or 1.0
-        found = {hit.id: Source(hit.id, hit.breadcrumb, "", hit.score / best) for hit in self.hits or ()}
+        hits = (self.hits or ())[:_MAX_OPENED]
+        best = max((hit.score for hit in hits), default=0.0) or 1.0
+        found = {
+            hit.id: Source(hit.id, hit.breadcrumb, "", hit.score / best) for hit in (self.hits or ())[:_MAX_OPENED]
+        }
         pinned = {id_: Source(id_, (), "", _PINNED_SHARE - rank) for rank, id_ in enumerate(self.pinned)}
         sources = (found | pinned).values()
         return [replace(source, text=self.texts[source.id]) for source in sources if source.id in self.texts]
