@@ -900,7 +900,7 @@ export class RoamingAsk extends HTMLElement {
     const status = turn.status ?? {};
     const state = (turn.code = problem?.code) ?? (ENDS.includes(status.state) ? status.state : "error");
     const is = (...states) => states.includes(state);
-    const bad = !is("answered", "partial", "passages", "not_found");
+    const bad = !/^[anp]/.test(state); // not answered, partial, passages, not_found
     const sources = turn.cited.map((id) => turn.sections.get(id)).filter(Boolean);
     const n = turn.sections.size;
     const message = fill(words[is("down") ? "error" : state], { n: is("answered") ? sources.length : status.sections });
@@ -916,10 +916,9 @@ export class RoamingAsk extends HTMLElement {
     const counts = { n, all: outline?.sections ?? n, cited: sources.length };
     turn.summary.textContent = fill(outline?.whole ? words.whole : words.opened, counts);
     if (listed) turn.sources.append(el("h4", {}, words[title]), el("ol", { part: "sources" }, ...items));
-    turn.state.textContent = is("answered", "passages") ? "" : message;
-    if (is("passages")) turn.answer.prepend(el("h4", {}, message));
-    else if (!is("answered")) {
-      turn.sources.before(turn.state);
+    turn.state.textContent = is("answered") ? "" : message;
+    if (!is("answered")) {
+      (is("passages") ? turn.answer : turn.sources).before(turn.state);
       turn.state.className = bad && !is("stopped") ? "alert" : "";
     }
     if (bad) turn.state.setAttribute("part", "status error");
