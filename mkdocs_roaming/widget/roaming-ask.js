@@ -900,7 +900,7 @@ export class RoamingAsk extends HTMLElement {
     const status = turn.status ?? {};
     const state = (turn.code = problem?.code) ?? (ENDS.includes(status.state) ? status.state : "error");
     const is = (...states) => states.includes(state);
-    const bad = !/^[anp]/.test(state); // not answered, partial, passages, not_found
+    const bad = !is("answered", "partial", "passages", "not_found");
     const sources = turn.cited.map((id) => turn.sections.get(id)).filter(Boolean);
     const n = turn.sections.size;
     const message = fill(words[is("down") ? "error" : state], { n: is("answered") ? sources.length : status.sections });
