@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import click
@@ -35,7 +35,6 @@ from mkdocs_roaming.publish.files import write_text_file
 )
 @click.option("--strict", is_flag=True, help="Exit with 4 if there are errors or warnings.")
 @click.option("--disable", multiple=True, metavar="RULE", help="Disable a rule. Repeatable.")
-@click.option("--enable", multiple=True, metavar="RULE", help="Enable a rule that is off by default. Repeatable.")
 @click.option(
     "--docs",
     type=click.Path(path_type=Path),
@@ -50,7 +49,6 @@ def lint(
     form: str,
     strict: bool,
     disable: tuple[str, ...],
-    enable: tuple[str, ...],
     docs: Path | None,
     html: Path | None,
     config: Path | None,
@@ -64,7 +62,7 @@ def lint(
         raise UsageError(f"{docs}: no such folder; pass the folder of the Markdown sources to --docs")
     settings = load_settings(config)
     lint_config = parse_config(settings.serving.get("lint", "warn"), f"{settings.where}: [lint]").override(
-        disable=disable, enable=enable, strict=strict
+        disable=disable, strict=strict
     )
     library = open_lib(lib)
     read_source = open_sources(docs) if docs else None
@@ -88,17 +86,12 @@ def lint(
 
 
 def _create_context(library: Library) -> LintContext:
-    """Return a library as rules see it; links are checked against files only if the site is on this machine."""
-
-    @cache
-    def read_file(path: str) -> bytes | None:
-        try:
-            return library.file(path)
-        except LibraryError:
-            return None
-
+    """Return a library as rules see it; the pages of a remote one are read at once, if it has them in one file."""
     remote = library.where.startswith(("http://", "https://"))
-    full = (read_file(LLMS_FULL) or b"") if remote and len(library.manifest.pages) > 1 else b""
+    full = b""
+    if remote and len(library.manifest.pages) > 1:
+        with suppress(LibraryError):
+            full = library.file(LLMS_FULL)
 
     def read_page(page: PageEntry) -> str:
         data = full[page.full : page.full + page.bytes] if page.full is not None else b""
@@ -106,4 +99,4 @@ def _create_context(library: Library) -> LintContext:
             data = library.file(page.markdown)
         return data.decode("utf-8", "replace")
 
-    return LintContext(library.sections, read_page, read_file if library.is_published and not remote else None)
+    return LintContext(library.sections, read_page)

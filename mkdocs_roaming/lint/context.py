@@ -1,4 +1,4 @@
-"""What rules read: the manifest of a site, the text of each page, and the published files."""
+"""What rules read: the manifest of a site and the text of each page."""
 
 from __future__ import annotations
 
@@ -7,19 +7,14 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
-from urllib.parse import unquote
 
 import msgspec
 
 from mkdocs_roaming.manifest.builder import MORE_GROUP
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
-from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry, short_markdown_path
-from mkdocs_roaming.manifest.sections import github_slug
+from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry
 from mkdocs_roaming.text.languages import available_languages, base_language, fold, load_table
 from mkdocs_roaming.text.markdown import LINE_END
-
-FileReader = Callable[[str], bytes | None]
-"""Returns a published file by its path below the site's root, or None."""
 
 MANY_SUBSECTIONS = 5
 """A section with this number of subsections needs a text of its own."""
@@ -63,27 +58,17 @@ class LintContext:
     Attributes:
         sections: The sections of the site, with parents, children and breadcrumbs.
         pages: The text of all pages, in the order of the manifest.
-        read_file: Reads published files; None if links cannot be checked against them.
     """
 
-    def __init__(
-        self, sections: SectionIndex, read_page: Callable[[PageEntry], str], read_file: FileReader | None = None
-    ) -> None:
+    def __init__(self, sections: SectionIndex, read_page: Callable[[PageEntry], str]) -> None:
         """Read all pages.
 
         Args:
             sections: The sections of the site.
             read_page: Returns the Markdown of a page.
-            read_file: Returns a published file. It is ignored unless it has the HTML of a page: a crawl stores
-                neither HTML nor everything that pages link to.
         """
         self.sections = sections
         self.pages = tuple(parse_page_text(page, read_page(page)) for page in self.manifest.pages)
-        has_html = read_file is not None and any(
-            read_file(path) is not None for path in _html_paths(self.manifest.pages)
-        )
-        self.read_file = read_file if has_html else None
-        self._anchors: dict[str, frozenset[str] | None] = {}
 
     @property
     def manifest(self) -> Manifest:
@@ -109,24 +94,6 @@ class LintContext:
     def text_by_path(self) -> Mapping[str, PageText]:
         """The text of each page by the path of the page."""
         return {text.page.path: text for text in self.pages}
-
-    @cached_property
-    def pages_by_file(self) -> Mapping[str, PageEntry]:
-        """Pages by the paths that a link may name: the page, its Markdown file, its short Markdown path."""
-        pages: dict[str, PageEntry] = {}
-        for page in self.manifest.pages:
-            for path in (page.path, page.markdown, short_markdown_path(page.path)):
-                if path is not None:
-                    pages.setdefault(path, page)
-        return pages
-
-    @cached_property
-    def pages_by_name(self) -> Mapping[str, list[PageEntry]]:
-        """Pages by the last part of their path."""
-        pages: dict[str, list[PageEntry]] = {}
-        for page in self.manifest.pages:
-            pages.setdefault(base_name(page.path), []).append(page)
-        return pages
 
     @cached_property
     def nav_groups(self) -> tuple[tuple[str, tuple[NavEntry, ...]], ...]:
@@ -169,51 +136,12 @@ class LintContext:
         """Return whether a section introduces its parent: it has text below a title such as “Overview”."""
         return ref.section.body != "" and is_empty_title(ref.section.title, self.language)
 
-    def file_exists(self, path: str) -> bool:
-        """Return whether a file or page is published at a path; True if files cannot be checked."""
-        if self.read_file is None:
-            return True
-        candidates = (path or "index.html", f"{path.rstrip('/')}/index.html", f"{path}.html")
-        return any(self.read_file(candidate) is not None for candidate in candidates)
-
-    def anchors(self, page: PageEntry) -> frozenset[str] | None:
-        """Return the anchors that a link to a page may name, or None if they are unknown.
-
-        These are the anchors of sections and the ids in the built HTML, which is read only for linked pages.
-        """
-        if page.path not in self._anchors:
-            self._anchors[page.path] = self._read_anchors(page)
-        return self._anchors[page.path]
-
-    def _read_anchors(self, page: PageEntry) -> frozenset[str] | None:
-        if not self.manifest.anchors:  # a Markdown file without HTML: anchors as on GitHub
-            markdown = self.text_by_path[page.path].markdown
-            return frozenset(github_slug(section.title) for section in page.sections) | _html_ids(markdown)
-        if self.read_file is None:
-            return None
-        html = next((data for path in _html_paths([page]) if (data := self.read_file(path)) is not None), None)
-        if html is None:
-            return None
-        anchors = (section.anchor for section in page.sections if section.anchor)
-        return _html_ids(html.decode("utf-8", "replace")).union(anchors)
-
 
 def parse_page_text(page: PageEntry, markdown: str) -> PageText:
     """Parse the Markdown of a page into lines, prose and sections."""
     lines = tuple(LINE_END.split(markdown))
     prose, open_fence = _blank_code(lines)
     return PageText(page, markdown, lines, prose, _section_lines(page, markdown), open_fence, _disabled_rules(prose))
-
-
-def find_links(line: str) -> Iterator[str]:
-    """Yield the addresses that a line of prose links to."""
-    for match in _LINK.finditer(line):
-        yield next(filter(None, match.groups()), "")
-
-
-def base_name(path: str) -> str:
-    """Return the last part of a page's path or of its file's path, without extension."""
-    return re.sub(r"(?:(?:^|/)index)?\.(?:md|html)$|/$", "", path).rpartition("/")[2]
 
 
 class InstructionPattern(msgspec.Struct, frozen=True):
@@ -276,16 +204,6 @@ def _empty_titles(language: str) -> frozenset[str]:
 @cache
 def _signpost_titles() -> frozenset[str]:
     return frozenset(fold(title) for code in available_languages() for title in load_lint_words(code).signpost_titles)
-
-
-def _html_paths(pages: Iterable[PageEntry]) -> Iterator[str]:
-    """Yield the paths at which the HTML of pages may be."""
-    for page in pages:
-        yield from (page.path or "index.html", f"{page.path.rstrip('/')}/index.html".lstrip("/"))
-
-
-def _html_ids(html: str) -> frozenset[str]:
-    return frozenset(unquote((a or b or c).replace("&amp;", "&")) for a, b, c in _ID.findall(html))
 
 
 def _is_changelog(page: PageEntry) -> bool:
@@ -362,14 +280,9 @@ def _disabled_rules(prose: tuple[str, ...]) -> frozenset[str]:
 _FENCE = re.compile(r"((?:[ \t]|>|[-*+][ \t]|\d{1,9}[.)][ \t])*)(`{3,}(?=[^`]*$)|~{3,})")
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]|\[\^[^\]]+\]:")
 _SPAN = re.compile(r"(?<![`\\])(`+)(?!`)(?:.+?)(?<!`)\1(?!`)")
-_LINK = re.compile(
-    r"(?<!!)\[(?:[^\[\]]|\[[^\[\]]*\])*+\]\(\s*(?:<([^<>\s]+)>|([^()<>\s]+(?:\([^()\s]*\)[^()\s]*)*))"
-    r"""|<a\s[^<>]*?href=["']([^"'<>]+)["']|<(https?://[^>\s]+)>"""
-)
 _SWITCH = re.compile(r"<!--\s*roaming-lint:\s*off\b([^<>]*?)-->")
 _NUMBERING = re.compile(r"^(?:\d+(?:\.\d+)*[.)]?|[a-z][.)])\s+")
 _DECORATION = " \t.,:;!?…-–—_*#()[]{}¶§→←«»“”\"'"
-_ID = re.compile(r"""\s(?:id|name)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>"']+))""")
 _CODE_SPAN = re.compile(r"`[^`]*`|<code.*?</code>")
 _CODE_LIKE = re.compile(r"^[.$@_-]|_|\w\.\w|\(\)|^[a-z][a-z0-9]*$|^[A-Z]{3,}$|[a-z][A-Z]|[A-Z]{2}[a-z]")
 _VERSION = re.compile(r"\W*(?:version |release |v)?\d+\.\d|\W*(?:19|20)\d\d\b|unreleased|\W*unreleased\W*$")

@@ -56,14 +56,12 @@ class Rule:
         severity: Severity of its findings.
         summary: Why the problem matters, in a sentence or two.
         check: Yields the problems of a site.
-        enabled: Whether the rule runs by default.
     """
 
     id: str
     severity: Severity
     summary: str
     check: Check
-    enabled: bool = True
 
     def __post_init__(self) -> None:
         """Check id and severity."""
@@ -73,11 +71,11 @@ class Rule:
             raise ValueError(f"invalid severity {self.severity!r} of {self.id}: use one of {', '.join(SEVERITIES)}")
 
 
-def rule(id: str, severity: Severity, summary: str, *, enabled: bool = True) -> Callable[[Check], Rule]:  # noqa: A002  # the field's name
+def rule(id: str, severity: Severity, summary: str) -> Callable[[Check], Rule]:  # noqa: A002  # the field's name
     """Return a decorator that turns a check function into a `Rule`."""
 
     def decorate(check: Check) -> Rule:
-        return Rule(id, severity, summary, check, enabled)
+        return Rule(id, severity, summary, check)
 
     return decorate
 

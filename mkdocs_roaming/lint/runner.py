@@ -40,18 +40,12 @@ class LintConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         level: Whether the plugin lints a build, and whether errors and warnings fail it.
         disable: Ids of rules to disable.
-        enable: Ids of rules to enable that are off by default.
         pages: Ids of rules to ignore by glob of page; `*` means all rules.
     """
 
     level: Literal["warn", "strict", "off"] = "warn"
     disable: frozenset[str] = frozenset()
-    enable: frozenset[str] = frozenset()
     pages: Mapping[str, frozenset[str]] = {}
-
-    def is_enabled(self, rule: Rule) -> bool:
-        """Return whether a rule runs."""
-        return rule.id not in self.disable and (rule.enabled or rule.id in self.enable)
 
     def is_ignored(self, rule: Rule, page: PageEntry) -> bool:
         """Return whether a rule is ignored on a page; globs match its source or its path."""
@@ -61,21 +55,15 @@ class LintConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             for pattern, ignored in self.pages.items()
         )
 
-    def override(self, *, disable: Iterable[str], enable: Iterable[str], strict: bool) -> LintConfig:
+    def override(self, *, disable: Iterable[str], strict: bool) -> LintConfig:
         """Return the configuration with options of the command line, which take precedence.
 
         Raises:
             UsageError: If there is no rule with one of the ids.
         """
-        disabled, enabled = frozenset(disable), frozenset(enable)
+        disabled = frozenset(disable)
         _check_rules(disabled, "--disable")
-        _check_rules(enabled, "--enable")
-        return msgspec.structs.replace(
-            self,
-            level="strict" if strict else self.level,
-            disable=(self.disable - enabled) | disabled,
-            enable=(self.enable | enabled) - disabled,
-        )
+        return msgspec.structs.replace(self, level="strict" if strict else self.level, disable=self.disable | disabled)
 
 
 def parse_config(value: object, where: str) -> LintConfig:
@@ -99,7 +87,6 @@ def parse_config(value: object, where: str) -> LintConfig:
             "written as [no-opening, empty-title]."
         ) from None
     _check_rules(config.disable, f"{where}: disable")
-    _check_rules(config.enable, f"{where}: enable")
     for pattern, rules in config.pages.items():
         _check_rules(rules - {"*"}, f"{where}: pages: {pattern}")
     return config
@@ -147,7 +134,7 @@ def lint_site(
 
     Args:
         context: The site.
-        config: Enabled rules and ignored pages.
+        config: Disabled rules and ignored pages.
         read_source: Returns the text of a source file, to report lines of the sources.
 
     Raises:
@@ -158,7 +145,7 @@ def lint_site(
     problems = [
         (rule, problem)
         for rule in load_rules().values()
-        if config.is_enabled(rule)
+        if rule.id not in config.disable
         for problem in rule.check(context)
         if not _is_ignored(context, config, rule, problem)
     ]
@@ -191,7 +178,7 @@ def lint_folder(folder: Path, config: LintConfig, docs: Path | None = None) -> L
 
     Args:
         folder: The site.
-        config: Enabled rules and ignored pages.
+        config: Disabled rules and ignored pages.
         docs: The folder of the sources.
 
     Raises:
@@ -200,12 +187,8 @@ def lint_folder(folder: Path, config: LintConfig, docs: Path | None = None) -> L
         PluginError: If a rule of another distribution cannot be loaded.
     """
 
-    @cache
-    def read_file(path: str) -> bytes | None:
-        return _read_below(folder, path)
-
     def read_page(page: PageEntry) -> str:
-        return (read_file(page.markdown) or b"").decode("utf-8", "replace")
+        return (_read_below(folder, page.markdown) or b"").decode("utf-8", "replace")
 
     file = folder / MANIFEST_PATH
     try:
@@ -214,7 +197,7 @@ def lint_folder(folder: Path, config: LintConfig, docs: Path | None = None) -> L
         raise ManifestNotFoundError(
             f"{folder}: no {MANIFEST_PATH} in this folder; build the site with the plugin, or run `roaming index` on it"
         ) from None
-    context = LintContext(SectionIndex(manifest), read_page, read_file)
+    context = LintContext(SectionIndex(manifest), read_page)
     return lint_site(context, config, open_sources(docs) if docs else None)
 
 
@@ -316,26 +299,14 @@ class _Source:
             found = start + 1
             if same[number] + 1 < len(self.headings):
                 end = self.headings[same[number] + 1][0]
-        for text in _search_texts(quote):
-            for line in range(start, end):
-                if text in " ".join(self.lines[line].split()):
-                    return line + 1
+        for line in range(start, end):
+            if quote and quote in " ".join(self.lines[line].split()):
+                return line + 1
         return found
 
 
 def _slug(title: str) -> str:
     return github_slug(strip_markup(_ATTRIBUTES.sub("", title)))
-
-
-def _search_texts(quote: str) -> list[str]:
-    """Return what to search for: the quotation, or the ends of a URL, since the source may have a relative link."""
-    if not quote:
-        return []
-    if "://" not in quote:
-        return [quote]
-    address, _, fragment = quote.partition("#")
-    name = re.sub(r"(?:/index)?\.md$", "", address).rstrip("/").rpartition("/")[2]
-    return [text for text in (f"#{fragment}" if fragment else "", name) if text]
 
 
 def _read_below(folder: Path, path: str) -> bytes | None:

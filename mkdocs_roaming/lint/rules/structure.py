@@ -1,30 +1,22 @@
-"""Rules about structure: sections, navs, links, unlinked pages and descriptions."""
+"""Rules about structure: sections, navs, unlinked pages and descriptions."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from difflib import get_close_matches
-from urllib.parse import unquote
 
 from mkdocs_roaming.lint.context import (
     MANY_SUBSECTIONS,
     LintContext,
     PageText,
-    base_name,
-    find_links,
     is_identifier,
-    is_version,
 )
 from mkdocs_roaming.lint.models import Problem, rule
 from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
 from mkdocs_roaming.manifest.lookup import SectionRef
-from mkdocs_roaming.manifest.models import PageEntry, url_to_path
 
 _MAX_SIBLINGS = 40
 _MAX_TOP_ENTRIES = 12
 _MAX_PAGE_CHARS = 50_000
-_MAX_COMPARED_ANCHORS = 300  # comparing them is slow on longer pages
 
 
 @rule(
@@ -50,27 +42,6 @@ def no_opening(site: LintContext) -> Iterator[Problem]:
             ref.page,
             ref.position,
         )
-
-
-@rule(
-    "skipped-level",
-    "hint",
-    "Levels are the outline's indentation. A skipped level is usually a mistake, and hides how sections are related.",
-    enabled=False,
-)
-def skipped_level(site: LintContext) -> Iterator[Problem]:
-    """Find headings more than one level below their parent; the first of each parent is reported."""
-    for _, ref in site.iter_sections(site.authored_pages):
-        for child in site.sections.children(ref)[:1]:
-            level, child_level = ref.section.level, child.section.level
-            if child_level > level + 1:
-                yield Problem(
-                    f"Level {child_level} follows level {level}: a heading between “{ref.section.title}” and "
-                    f"“{child.section.title}” is missing, or the heading has the wrong level.",
-                    f"Change the heading to level {level + 1}.",
-                    child.page,
-                    child.position,
-                )
 
 
 @rule(
@@ -176,55 +147,6 @@ def orphan_page(site: LintContext) -> Iterator[Problem]:
 
 
 @rule(
-    "broken-link",
-    "error",
-    "A model follows links as a reader does, and passes an address on that does not exist.",
-)
-def broken_link(site: LintContext) -> Iterator[Problem]:
-    """Find links to pages and files of the site that do not exist."""
-    for text, line, href in _iter_links(site):
-        path = _site_path(site, href)
-        if path is None or path in site.pages_by_file or site.file_exists(path) or _is_other_version(site, path):
-            continue
-        yield Problem(
-            f"The link to {_shorten(site, href)} is broken: there is no such page or file.",
-            f"Correct the address{_suggest_page(site, path)}, or delete the link.",
-            text.page,
-            text.section_at(line),
-            line,
-            href,
-        )
-
-
-@rule(
-    "broken-anchor",
-    "warning",
-    "A link with an anchor opens one section. With an unknown anchor it opens the whole page.",
-)
-def broken_anchor(site: LintContext) -> Iterator[Problem]:
-    """Find links to anchors that do not exist."""
-    for text, line, href in _iter_links(site):
-        address, _, fragment = href.partition("#")
-        if not fragment or fragment.startswith(":~:"):
-            continue
-        path = _site_path(site, href)
-        page = text.page if not address else site.pages_by_file.get(path) if path is not None else None
-        if page is None or unquote(fragment) in ("", "top"):
-            continue
-        anchors = site.anchors(page)
-        if anchors is not None and not {fragment, unquote(fragment)} & anchors:
-            yield Problem(
-                f"The link to {_shorten(site, href)} has an anchor that its page does not have.",
-                f"Correct the part after `#`{_suggest_anchor(page, unquote(fragment))}; "
-                "the permalinks of the page's headings show their anchors.",
-                text.page,
-                text.section_at(line),
-                line,
-                href,
-            )
-
-
-@rule(
     "no-description",
     "hint",
     "llms.txt and the outline describe each page in one line: its description, or its opening.",
@@ -266,67 +188,7 @@ def _are_mostly_identifiers(text: PageText, refs: list[SectionRef]) -> bool:
     return 2 * sum(is_identifier(text, ref) for ref in refs) > len(refs)
 
 
-def _iter_links(site: LintContext) -> Iterator[tuple[PageText, int, str]]:
-    """Yield each link in the prose of authored pages with its line; of a change log only the newest version is read."""
-    manuals = {text.page.path for text in site.manual_pages}
-    for text in site.authored_pages:
-        end = len(text.lines) if text.page.path in manuals else _end_of_newest_version(text)
-        for number, line in enumerate(text.prose[:end]):
-            if "](" in line or "<" in line:
-                for href in find_links(line):
-                    yield text, number, href
-
-
-def _site_path(site: LintContext, href: str) -> str | None:
-    """Return the path on this site that a link names, or None for any other address."""
-    address = href.partition("#")[0]
-    url = site.manifest.site.url
-    if not address or "?" in address or not re.match(r"https?:", url):
-        return None
-    return url_to_path(url, address)
-
-
-def _end_of_newest_version(text: PageText) -> int:
-    """Return the line with the second version of a change log."""
-    sections = enumerate(text.page.sections)
-    versions = [text.starts[position] for position, section in sections if is_version(section.title)]
-    return versions[1] if len(versions) > 1 else len(text.lines)
-
-
-def _is_other_version(site: LintContext, path: str) -> bool:
-    """Return whether a path leads to another version or language, which is deployed next to this one."""
-    return _VERSION_OR_LANGUAGE.match(path) is not None and not site.file_exists(path.partition("/")[0])
-
-
-def _suggest_page(site: LintContext, path: str) -> str:
-    """Return a suggestion if exactly one page has the file name of a broken link."""
-    name = base_name(path)
-    pages = site.pages_by_name.get(name, ()) if name else ()
-    return f", perhaps to /{pages[0].path}" if len(pages) == 1 else ""
-
-
-def _suggest_anchor(page: PageEntry, fragment: str) -> str:
-    anchors = [section.anchor for section in page.sections[:_MAX_COMPARED_ANCHORS] if section.anchor]
-    similar = get_close_matches(fragment, anchors, 1, 0.8)
-    return f", perhaps to `#{similar[0]}`" if similar else ""
-
-
-def _shorten(site: LintContext, href: str) -> str:
-    url = site.manifest.site.url
-    return "/" + href.removeprefix(url) if href.startswith(url) else href
-
-
 def _starts_with_prose(text: PageText, ref: SectionRef) -> bool:
     """Return whether a section's text starts with prose, and not with code such as a signature."""
     first = next((line for line in text.own_lines(ref.position) if text.lines[line].strip()), None)
     return first is not None and text.prose[first].strip(" `") != ""
-
-
-_LANGUAGES = (
-    "ar|az|be|bg|bn|bs|ca|cs|da|de|el|en|es|et|eu|fa|fi|fr|gl|he|hi|hr|hu|hy|id|is|it|ja|ka|kk|ko|lt|lv|mk|ml|mn|ms"
-    "|nb|ne|nl|nn|no|pl|pt|ro|ru|si|sk|sl|sq|sr|sv|sw|ta|te|th|tr|uk|ur|uz|vi|zh"
-)
-_VERSION = r"(?:latest|stable|dev|main|master|next|v?\d+(?:\.\w+)*)"
-_VERSION_OR_LANGUAGE = re.compile(
-    rf"{_VERSION}/|(?:{_LANGUAGES})(?:[-_](?:[a-z]{{2}}|[a-z]{{4}}))?/(?:{_VERSION}(?:/|$))?", re.IGNORECASE
-)

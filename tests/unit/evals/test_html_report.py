@@ -135,11 +135,11 @@ def test_render_findings_groups_findings_by_rule() -> None:
         url="javascript:alert(1)",
         quote=HOSTILE,
     )
-    link = Finding(rule="broken-link", severity="error", message="the link is broken", fix="correct it")
+    link = Finding(rule="hidden-text", severity="error", message="the text is hidden", fix="delete it")
     tree = parse_closed_page(
         render_findings(LintReport("Docs", 1, 3, 90, (title, hostile, link)), "https://d.example/", "docs")
     )
-    assert [one.text_content().split()[0] for one in tree.xpath("//h2")] == ["broken-link", "empty-title"]
+    assert [one.text_content().split()[0] for one in tree.xpath("//h2")] == ["hidden-text", "empty-title"]
     assert [len(table.xpath("tbody/tr")) for table in tree.xpath("//table")] == [1, 2]
     assert "docs/guide.md:3" in tree.text_content()
     assert BUILTIN_RULES["empty-title"].summary in tree.text_content()

@@ -48,12 +48,10 @@ def load_case(folder: Path) -> tuple[LintContext, LintConfig]:
         )
         for path in sort_paths_by_nav(site, pages)
     ]
-    files = {file.relative_to(folder).as_posix(): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
-    files["index.html"] = b"<html>The built pages are here.</html>"
     by_file = {markdown_path(path): text for path, text in texts.items()}
     sections = SectionIndex(build_manifest(site, published))
-    context = LintContext(sections, lambda page: by_file[page.markdown], files.get)
-    lint_config = {key: config[key] for key in ("enable", "disable", "pages") if key in config}
+    context = LintContext(sections, lambda page: by_file[page.markdown])
+    lint_config = {key: config[key] for key in ("disable", "pages") if key in config}
     return context, parse_config(lint_config, str(folder / "site.yml"))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.lint.rules import BUILTIN_RULES
 from mkdocs_roaming.lint.runner import LintConfig, parse_config
 
 from .cases import lint_case
@@ -26,7 +25,6 @@ def test_parse_config_accepts_level_alone() -> None:
             "unknown key `disabled`. Set warn, strict or off, or a table with the keys level, disable,",
         ),
         ({"disable": ["no-such"]}, "disable: unknown rule 'no-such'. Known rules: empty-page-title,"),
-        ({"enable": ["no-such"]}, "enable: unknown rule 'no-such'. Known rules: empty-page-title,"),
         ({"disable": "no-opening"}, "disable: Expected `array`, got `str`. "),
         ({"disable": [3]}, "disable[0]: Expected `str`, got `int`. "),
         ({"pages": ["x"]}, "pages: Expected `object`, got `array`. "),
@@ -41,12 +39,9 @@ def test_parse_config_invalid_value_raises(value: object, message: str) -> None:
     assert message in str(error.value)
 
 
-def test_override_takes_precedence_over_file() -> None:
-    config = LintConfig(disable=frozenset({"no-opening"}), enable=frozenset({"skipped-level"}))
-    config = config.override(disable=["skipped-level"], enable=["no-opening"], strict=True)
-    assert config.level == "strict"
-    assert config.is_enabled(BUILTIN_RULES["no-opening"])
-    assert not config.is_enabled(BUILTIN_RULES["skipped-level"])
+def test_override_adds_disabled_rules_and_strict() -> None:
+    config = LintConfig(disable=frozenset({"no-opening"})).override(disable=["empty-title"], strict=True)
+    assert config == LintConfig("strict", frozenset({"no-opening", "empty-title"}))
 
 
 def test_pages_globs_match_source_or_path() -> None:

@@ -1,4 +1,4 @@
-"""Parsing of pages: prose and code, links, comments that disable rules, and robustness of all rules."""
+"""Parsing of pages: prose and code, comments that disable rules, and robustness of all rules."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mkdocs_roaming.lint.context import find_links
-from mkdocs_roaming.lint.rules import BUILTIN_RULES
-from mkdocs_roaming.lint.runner import LintConfig, lint_site
+from mkdocs_roaming.lint.runner import lint_site
 
 from .cases import CASES, create_context, load_case
 
@@ -22,7 +20,6 @@ PIECES = st.sampled_from(
         *("\u202e", "é", "🧑\u200d"),
     )
 )
-ALL_RULES = LintConfig(enable=frozenset(BUILTIN_RULES))
 
 
 @pytest.mark.parametrize(
@@ -45,23 +42,6 @@ def test_prose_excludes_code(markdown: str, prose: str) -> None:
     assert "\n".join(line for line in text.prose if line.strip()) == prose
 
 
-@pytest.mark.parametrize(
-    ("line", "links"),
-    [
-        ("See [a](https://x.example/a) and [b](<b c>).", ["https://x.example/a"]),
-        ("[![img](i.png)](https://x.example/)", ["https://x.example/"]),
-        ("![img](i.png)", []),
-        ("[a [b] c](d_(e).md#f)", ["d_(e).md#f"]),
-        (
-            '<a class="x" href="https://x.example/">x</a> <https://y.example/>',
-            ["https://x.example/", "https://y.example/"],
-        ),
-    ],
-)
-def test_find_links_returns_links_but_not_images(line: str, links: list[str]) -> None:
-    assert list(find_links(line)) == links
-
-
 def test_comment_disables_rules_on_its_page() -> None:
     context, _ = load_case(CASES / "clean/silenced")
     assert context.text_by_path["valves/"].disabled_rules == {"empty-title", "hidden-text"}
@@ -76,7 +56,7 @@ def test_all_rules_accept_any_text(markdown: str) -> None:
     (text,) = context.pages
     assert len(text.prose) == len(text.lines)
     assert list(text.starts) == sorted(text.starts)
-    assert all(1 <= finding.line <= len(text.lines) for finding in lint_site(context, ALL_RULES).findings)
+    assert all(1 <= finding.line <= len(text.lines) for finding in lint_site(context).findings)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +65,7 @@ def test_all_rules_accept_any_text(markdown: str) -> None:
 def test_all_rules_are_fast_on_repetitive_text(piece: str) -> None:
     context = create_context("# A\n\n[" + piece * (60_000 // len(piece)) + "\n")
     start = process_time()
-    lint_site(context, ALL_RULES)
+    lint_site(context)
     assert process_time() - start < 5
 
 

@@ -33,15 +33,15 @@ def test_format_matches_golden_file(file: str) -> None:
 
 
 def make_report(**fields: Any) -> LintReport:
-    finding = Finding("broken-link", "error", "50 % of\nit: a, b", "Fix it.", **fields)
+    finding = Finding("hidden-text", "error", "50 % of\nit: a, b", "Fix it.", **fields)
     return LintReport("Docs", 1, 1, 9, (finding,))
 
 
 def test_format_github_escapes_messages_and_properties() -> None:
     line = next(iter(format_github(make_report(markdown="a,b:c/index.md", line=3, page="a,b:c/"))))
-    assert line == "::error file=a%2Cb%3Ac/index.md,line=3,title=roaming broken-link::50 %25 of%0Ait: a, b Fix it."
+    assert line == "::error file=a%2Cb%3Ac/index.md,line=3,title=roaming hidden-text::50 %25 of%0Ait: a, b Fix it."
     line = next(iter(format_github(make_report())))
-    assert line == "::error title=roaming broken-link::50 %25 of%0Ait: a, b Fix it."
+    assert line == "::error title=roaming hidden-text::50 %25 of%0Ait: a, b Fix it."
 
 
 def test_finding_about_site_is_located_in_llms_txt() -> None:
@@ -52,9 +52,9 @@ def test_finding_about_site_is_located_in_llms_txt() -> None:
 
 def test_format_log_has_worst_findings_first_and_at_most_twenty() -> None:
     hints = tuple(Finding("empty-title", "hint", f"{at}.", "Fix it.") for at in range(30))
-    worst = Finding("broken-link", "error", "Worst.", "Fix it.")
+    worst = Finding("hidden-text", "error", "Worst.", "Fix it.")
     lines = list(format_log(LintReport("Docs", 3, 40, 50, (*hints, worst))))
     assert len(lines) == 22
-    assert lines[0] == ("error", "lint: the site: broken-link: Worst. Fix it.")
+    assert lines[0] == ("error", "lint: the site: hidden-text: Worst. Fix it.")
     assert "11 more" in lines[-2][1]
     assert lines[-1][1] == "lint: 50/100: 1 error, 30 hints in 40 sections on 3 pages"
