@@ -125,9 +125,9 @@ def find_addresses(text: str) -> set[str]:
 
 
 def normalize_address(address: str) -> str:
-    """Return an address in the form in which addresses are compared: without fragment and escapes."""
+    """Return an address in the form in which addresses are compared: without escapes, fragment and `{placeholders}`."""
     address = _INVISIBLE.sub("", unquote(unescape(re.sub(r"\\(?=[!-/:-@\[-`{-~])", "", address))))
-    address = address.partition("#")[0].rstrip(_TRAILING)
+    address = re.split("[#{]", address, maxsplit=1)[0].rstrip(_TRAILING)
     while address.endswith(")") and address.count(")") > address.count("("):
         address = address[:-1].rstrip(_TRAILING)
     address = re.sub(r"^(?:(?:https?:)?//|mailto:)", "", address.replace("\\", "/"), flags=re.IGNORECASE).rstrip("/")

