@@ -99,6 +99,7 @@ _MAX_PREFETCHED_PAGES = 16
 _PARALLEL_REQUESTS = 6
 _NEAREST_SECONDS = 1.0
 _REPLACEMENT_SECONDS = 5.0
+_SEARCH_TOKENS = 900  # of the texts that a search opens; titles and snippets alone would cost another round
 _PREFETCH_CHARS_PER_TOKEN = 8  # at most half of the room for open sections
 _MAX_SHOWN_QUERY = 200
 _log = logging.getLogger(__name__)
@@ -255,7 +256,7 @@ async def _prepare(
     prefetch_tokens: int,
 ) -> list[Event]:
     navigator, conversation = run.navigator, run.conversation
-    navigator.link_ids = True
+    navigator.link_ids, navigator.search_tokens = True, _SEARCH_TOKENS
     manifest = navigator.library.manifest
     conversation.add_history(history)
     site = await run.read(lambda: read_small_site(navigator, whole_site_tokens))
@@ -461,9 +462,6 @@ async def _call_tool(run: _Run, call: ToolCall, calls_before: int, open_before: 
         result = ToolError(prompts.TOO_MANY_CALLS.format(limit=MAX_CALLS_PER_REPLY))
     elif run.navigator.open_chars() - open_before >= run.budget.open_chars:
         result = ToolError(prompts.NO_ROOM)
-    elif run.round == run.max_rounds - 1 and (query := describe_call(call).query):
-        # No round is left to open what is found.
-        result = await run.read(lambda: run.navigator.prefetch(query))
     else:
         result = await run.read(lambda: run.navigator.call(call.name, call.arguments))
     return ToolResult(call, result)

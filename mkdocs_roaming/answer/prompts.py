@@ -73,7 +73,8 @@ READING_OUTLINE = "\n".join(
         "and you may link like this in your answer.",
         # Search compares words; the outline makes up for other words.
         "- If neither outline nor lines name anything that fits, search with `search_sections`, with words "
-        "that the documentation itself would use. `read_outline` shows what a line like `+12 inside` hides.",
+        "that the documentation itself would use: it opens the best hits. `read_outline` shows what a line like "
+        "`+12 inside` hides.",
         # The first sections alone do not show that something is missing from the site.
         "- Before you say that the documentation does not answer, look for it once: in the outline, or with a search.",
     )
@@ -100,7 +101,7 @@ QUESTION = "Question: {question}"
 LAST_ROUND = "No more tools: answer now from the open sections, or say that the documentation does not answer."
 LAST_ROUND_WITH_TOOLS = (
     "This is the last turn with tools; in the next you must answer. Open sections by their ids, or search for what you "
-    "cannot find: this search opens the best hits."
+    "cannot find."
 )
 LITTLE_ROOM = "Open sections use {percent} % of their room. When it is full, the least recently used are closed."
 LITTLE_TIME = "Time is nearly over: answer now from the open sections, or say that the documentation does not answer."

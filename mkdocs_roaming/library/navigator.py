@@ -106,6 +106,8 @@ class Navigator:
 
     Attributes:
         link_ids: Whether links to sections lead to their ids instead of their URLs, as `[words](07f3277d)`.
+        search_tokens: Maximum size of the texts that `search_sections` opens, in estimated tokens, as `prefetch` does;
+            with 0 it opens only short sections, whole.
 
     Raises:
         UsageError: `cap` is too small.
@@ -126,6 +128,7 @@ class Navigator:
         self.sections = library.sections
         self.cap = cap
         self.link_ids = False
+        self.search_tokens = 0
         self._format_error = format_error
         self._lock = threading.RLock()
         self._trail: dict[str, None] = {}
@@ -270,7 +273,9 @@ class Navigator:
         return ExpandResult(found, tuple(unknown), tuple(already_open), tuple(skipped))
 
     def search_sections(self, query: str, limit: int = 5) -> SearchResults | ToolError:
-        """Search the full text; short sections are opened."""
+        """Search the full text, and open short sections, or the best hits if `search_tokens` is set."""
+        if self.search_tokens:
+            return self.prefetch(query, max_tokens=self.search_tokens)
         hits = self.search.find(query, limit=limit)
         cap = self.cap // 2  # the other half is for the lines
         opened: list[Expansion] = []

@@ -79,8 +79,8 @@ TOOLS = (
     ),
     Tool(
         "search_sections",
-        "Search the full text. Opens short sections; of the others it shows id, place and a matching passage, and "
-        "expand_sections opens them. Says which words the documentation does not contain.",
+        "Search the full text. Opens the best or shortest hits; of the others it shows id, place and a matching "
+        "passage, and expand_sections opens them. Says which words the documentation does not contain.",
         {
             "type": "object",
             "properties": {
