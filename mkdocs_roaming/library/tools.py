@@ -222,7 +222,7 @@ def limit_results(query: str, results: Iterable[SearchResult], cap: int, *, word
 def _render_hits(results: SearchResults) -> str:
     """Return the opened sections, then a line for each other hit; hits with the same title are grouped."""
     blocks = [render_expansion(expansion) for expansion in results.sections if expansion.shown]
-    # Models that get the texts in another way are only told what of them remains closed.
+    # A model that gets the texts in another way needs only the list of what remains closed.
     closed = {one.id: one for expansion in results.sections if not expansion.shown for one in expansion.listed}
     known = {one.id for one in results.sections} | {one.id for one in results.already_open}
     by_title: dict[str, list[SearchResult]] = {}
