@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -39,7 +39,7 @@ from mkdocs_roaming.cli.common import (
 )
 from mkdocs_roaming.config import load_settings
 from mkdocs_roaming.library.navigator import Navigator
-from mkdocs_roaming.library.rules import FiredRule, NearMiss, PhraseMatch, RulesResult, apply_rules, rules_share
+from mkdocs_roaming.library.rules import FiredRule, RulesResult, apply_rules, rules_share
 from mkdocs_roaming.library.tools import TOOLS, render
 from mkdocs_roaming.manifest.lookup import Scope
 from mkdocs_roaming.text.tokenizer import estimate_tokens
@@ -147,7 +147,7 @@ def _format_rules(explanation: Explanation) -> Iterator[str]:
     count = len(firing.fired)
     yield f"Rules: {count or 'none'} {'fire' if count > 1 else 'fires'}"
     for rule in firing.fired:
-        yield f"  {_label(rule)} fires{_reasons(rule)}"
+        yield f"  {rule.number}. {rule.name or 'A rule without a name'} fires{_reasons(rule)}"
         for id_ in rule.opens:
             yield f"    opens {_labelled(explanation.sections[id_])}"
         if not rule.opens:
@@ -155,33 +155,16 @@ def _format_rules(explanation: Explanation) -> Iterator[str]:
         for dropped in firing.dropped:
             if dropped.rule == rule.number:
                 yield f"    drops {_labelled(explanation.sections[dropped.id])}: {_WHY[dropped.why]}"
-    for near in firing.nearly:
-        yield f"  {_label(near)} nearly fires: {_missing(near)}"
-
-
-def _label(rule: FiredRule | NearMiss) -> str:
-    return f"{rule.number}. {rule.name or 'A rule without a name'}"
 
 
 def _reasons(rule: FiredRule) -> str:
-    reasons = [*_quote_matches(rule.found)]
+    reasons = [
+        f"“{match.words}”" if match.phrase == match.words else f"“{match.words}” ({match.phrase})"
+        for match in rule.found
+    ]
     if rule.on_page is not None:
         reasons.append(f"the page /{rule.on_page}")
     return f" by {', '.join(reasons)}" if reasons else " on every question"
-
-
-def _quote_matches(found: Iterable[PhraseMatch]) -> Iterator[str]:
-    for match in found:
-        yield f"“{match.words}”" if match.phrase == match.words else f"“{match.words}” ({match.phrase})"
-
-
-def _missing(rule: NearMiss) -> str:
-    lacks = [f"“{phrase}”" for phrase in rule.missing]
-    if rule.elsewhere:
-        lacks.append("the reader on one of its pages")
-    has = [*_quote_matches(rule.found), *(f"“{word}”" for word in rule.words)]
-    lacking = f"lacks {', '.join(lacks)}"
-    return f"has {', '.join(has)}; {lacking}" if has else lacking
 
 
 def _labelled(section: Reference) -> str:

@@ -57,27 +57,6 @@ class FiredRule:
 
 
 @dataclass(frozen=True, slots=True)
-class NearMiss:
-    """A rule that matches a question in part.
-
-    Attributes:
-        number: Its number on the site, from 1.
-        name: Its name; may be empty.
-        found: The phrases that match.
-        missing: The required phrases that do not match.
-        words: Words of the question that occur in a missing phrase.
-        elsewhere: Whether the rule requires another page.
-    """
-
-    number: int
-    name: str
-    found: tuple[PhraseMatch, ...]
-    missing: tuple[str, ...]
-    words: tuple[str, ...] = ()
-    elsewhere: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class DroppedSection:
     """A section that a rule names and that is not opened.
 
@@ -96,14 +75,12 @@ class RulesResult:
 
     Attributes:
         fired: The rules that match.
-        nearly: The rules that match in part.
         opens: The ids of the sections to open, in order.
         dropped: The sections that are not opened.
         ignored: The number of rules of a site that is not trusted.
     """
 
     fired: tuple[FiredRule, ...] = ()
-    nearly: tuple[NearMiss, ...] = ()
     opens: tuple[str, ...] = ()
     dropped: tuple[DroppedSection, ...] = ()
     ignored: int = 0
@@ -183,10 +160,9 @@ def match_rules(
     matcher = PhraseMatcher(question, sections.manifest.site.language)
     section = (sections.resolve(page) or sections.resolve(page.partition("#")[0])) if page else None
     results = [_match_rule(number, rule, matcher, section) for number, rule in enumerate(rules, 1)]
-    fired = [result for result in results if isinstance(result, FiredRule)]
-    nearly = tuple(result for result in results if isinstance(result, NearMiss))
+    fired = [result for result in results if result is not None]
     if not fired:
-        return RulesResult(nearly=nearly)
+        return RulesResult()
     wanted = {rule.number: rules[rule.number - 1].open for rule in fired}
     selection = _Selection(sections, budget or RulesBudget())
     if mode == "pool":
@@ -194,28 +170,24 @@ def match_rules(
     else:
         _select_in_turn(wanted, selection)
     opened = tuple(replace(rule, opens=tuple(selection.by_rule.get(rule.number, ()))) for rule in fired)
-    return RulesResult(opened, nearly, tuple(selection.ids), tuple(selection.dropped))
+    return RulesResult(opened, tuple(selection.ids), tuple(selection.dropped))
 
 
-def _match_rule(
-    number: int, rule: RuleEntry, matcher: PhraseMatcher, section: SectionRef | None
-) -> FiredRule | NearMiss | None:
+def _match_rule(number: int, rule: RuleEntry, matcher: PhraseMatcher, section: SectionRef | None) -> FiredRule | None:
     when = rule.when
     if when.always:
         return FiredRule(number, rule.name)
     found = {phrase: match for phrase in (*when.any, *when.all) if (match := matcher.find(phrase)) is not None}
+    page = section.page if section is not None and section.page.id in when.pages else None
+    conditions = (
+        any(phrase in found for phrase in when.any) or not when.any,
+        all(phrase in found for phrase in when.all),
+        page is not None or not when.pages,
+    )
+    if not all(conditions) or not (found or page):  # a rule without conditions never fires
+        return None
     matches = tuple(PhraseMatch(phrase, match) for phrase, match in found.items())
-    is_on_page = section is not None and section.page.id in when.pages
-    missing = tuple(phrase for phrase in when.all if phrase not in found)
-    if when.any and not any(phrase in found for phrase in when.any):
-        missing += when.any
-    if not missing and (is_on_page or not when.pages):
-        on_page = section.page.path if section is not None and is_on_page else None
-        return FiredRule(number, rule.name, matches, on_page) if when.any or when.all or when.pages else None
-    words = tuple(dict.fromkeys(word for phrase in missing for word in matcher.find_words(phrase)))
-    if matches or words or is_on_page:
-        return NearMiss(number, rule.name, matches, missing, words, bool(when.pages) and not is_on_page)
-    return None
+    return FiredRule(number, rule.name, matches, page.path if page else None)
 
 
 # Sections to open
@@ -334,11 +306,6 @@ class PhraseMatcher:
                 ends = {end for position in ends for terms in readings for end in self._follow(position, terms)}
             matches += [(start[0], number + bool(rest)) for number, rest in ends]
         return self._join_words(*min(matches)) if matches else None
-
-    def find_words(self, phrase: str) -> tuple[str, ...]:
-        """Return the question's words that match single words of a phrase, without stop words."""
-        words = (word.text for word in parse_words(phrase, self._language) if any(word.runs) and not word.stop)
-        return tuple(dict.fromkeys(filter(None, map(self.find, words))))
 
     def _follow(self, position: _Position, terms: tuple[str, ...]) -> Iterator[_Position]:
         """Yield the positions after some terms."""
