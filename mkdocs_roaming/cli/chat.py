@@ -14,11 +14,11 @@ from typing import Any
 
 import click
 
-from mkdocs_roaming.answer.budget import Budget, format_money
+from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.conversation import Exchange
 from mkdocs_roaming.answer.events import Answer, Reference
-from mkdocs_roaming.answer.models.base import NO_USAGE, Model
-from mkdocs_roaming.answer.trace import Recording, Trace, write_trace
+from mkdocs_roaming.answer.models.base import Model
+from mkdocs_roaming.answer.trace import Recording, Trace
 from mkdocs_roaming.cli.common import (
     LIBRARY,
     TRUST_RULES,
@@ -35,9 +35,7 @@ from mkdocs_roaming.cli.output import (
     print_answer,
     print_line,
     run_recording,
-    source_lines,
     status_line,
-    usage_line,
 )
 from mkdocs_roaming.errors import RoamingError, UsageError
 from mkdocs_roaming.library.library import Library
@@ -45,16 +43,14 @@ from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.manifest.expand import expand_section, render_expansion
 from mkdocs_roaming.manifest.lookup import Scope
-from mkdocs_roaming.publish.files import check_writable, write_text_file
+from mkdocs_roaming.publish.files import write_text_file
 
 PROMPT = "? "
 HELP = """\
 Each line is a question and may refer to earlier ones.
 /model [NAME]  show or change the model
 /open ID…      show sections
-/sources       list the sources of the last answer
-/cost          show the cost of the conversation
-/save FILE     save the conversation: a trace if the name ends in .json, otherwise Markdown
+/save FILE     save the conversation as Markdown
 /help          show this list
 /quit          exit, as do Ctrl-D and Ctrl-C pressed twice; Ctrl-C cancels an answer"""
 
@@ -207,39 +203,13 @@ class Chat:
                 raise UsageError(f"no section {word!r}")
             click.echo(sanitize(render_expansion(expand_section(sections, section, self.library.text))))
 
-    def _answers(self) -> list[Answer]:
-        """Return all answers; raise UsageError if there are none."""
-        if not self.traces:
-            raise UsageError("there is no answer yet")
-        return [trace.answer for trace in self.traces]
-
-    def _list_sources(self, _: list[str]) -> None:
-        citations = self._answers()[-1].citations
-        if not citations:
-            raise UsageError("the last answer has no sources")
-        for line in source_lines(citations):
-            click.echo(line)
-
-    def _show_cost(self, _: list[str]) -> None:
-        answers = self._answers()
-        usage = sum((answer.usage for answer in answers), NO_USAGE)
-        count = len(answers)
-        click.echo(f"{count} answer{'' if count == 1 else 's'} · {usage_line(usage, None, '')}")
-        for currency in dict.fromkeys(answer.currency for answer in answers if answer.cost is not None):
-            known = [answer.cost for answer in answers if answer.currency == currency and answer.cost is not None]
-            partial = "" if len(known) == count else f" for {len(known)} of them"
-            click.echo(f"{format_money(sum(known))} {sanitize(currency)}{partial}")
-
     def _save(self, words: list[str]) -> None:
         if len(words) != 1:
-            raise UsageError("/save needs one file name; a name ending in .json saves a trace, others Markdown")
-        self._answers()
+            raise UsageError("/save needs one file name")
+        if not self.traces:
+            raise UsageError("there is no answer yet")
         path = Path(words[0])
-        check_writable(path)
-        if path.suffix.lower() == ".json":
-            write_trace(path, self.traces)
-        else:
-            write_text_file(path, to_markdown(self.traces))
+        write_text_file(path, to_markdown(self.traces))
         print_line(f"Saved {sanitize(str(path))}.")
 
     def _show_help(self, _: list[str]) -> None:
@@ -247,12 +217,10 @@ class Chat:
 
 
 COMMANDS: dict[str, Callable[[Chat, list[str]], None]] = {
-    "cost": Chat._show_cost,
     "help": Chat._show_help,
     "model": Chat._change_model,
     "open": Chat._open,
     "save": Chat._save,
-    "sources": Chat._list_sources,
 }
 
 
