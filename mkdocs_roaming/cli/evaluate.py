@@ -33,7 +33,6 @@ from mkdocs_roaming.evals.runner import (
     EvalReport,
     Evaluation,
     Regression,
-    ResultCache,
     check_comparable,
     create_baseline,
     find_regressions,
@@ -58,7 +57,6 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--write-baseline", type=_FILE, help="Write the results to this file, for --baseline.")
 @click.option("--max-cost", type=click.FloatRange(min=0, min_open=True), help="Maximum cost of all questions.")
 @click.option("--parallel", type=click.IntRange(1, 16), default=1, show_default=True, help="Concurrent questions.")
-@click.option("--keep", type=_FILE, help="Store results in this file, and reuse those it contains.")
 @click.option("--html", type=_FILE, help="Write an HTML page with the result of every question.")
 @click.option("--generate", type=click.IntRange(min=1), metavar="N", help="Generate N questions with a model instead.")
 @click.option("-o", "--output", type=_FILE, help="File for the generated questions.")
@@ -100,7 +98,6 @@ def _evaluate(library: Library, options: ResolvedOptions, path: Path, given: dic
         systems=systems,
         ranking=ranking,
         set_digest=whole.digest,
-        cache=ResultCache(given["keep"]) if given["keep"] else None,
         parallel=given["parallel"],
         max_cost=given["max_cost"],
     )

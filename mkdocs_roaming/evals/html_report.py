@@ -13,7 +13,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from mkdocs_roaming.evals.metrics import FIGURES
-from mkdocs_roaming.evals.output import describe_failure, format_cost, format_difference, format_figure
+from mkdocs_roaming.evals.output import describe_failure, format_cost, format_figure
 from mkdocs_roaming.evals.runner import EvalReport, Regression
 from mkdocs_roaming.lint.models import SEVERITIES, Finding
 from mkdocs_roaming.lint.rules import load_rules
@@ -48,7 +48,6 @@ def _render(title: str, **context: object) -> str:
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
     environment.filters |= {
         "cost": format_cost,
-        "difference": format_difference,
         "failure": describe_failure,
         "figure": format_figure,
     }

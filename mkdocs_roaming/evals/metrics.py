@@ -1,19 +1,14 @@
-"""Results of evaluated questions, and the figures computed from them with their 95 % intervals.
+"""Results of evaluated questions, and the figures computed from them.
 
-Shares have Wilson's interval, and differences of paired shares Newcombe's, which is built from it: both are valid for
-few questions, and where all questions or none succeed. Bootstrapping would claim certainty there: 40 of 40 successes
-yield nothing but 40 in each draw.
+Shares have Wilson's 95 % interval, which is valid for few questions, and where all of them or none succeed.
 """
 
 from __future__ import annotations
 
-import random
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import sqrt
-from statistics import fmean
 
 from mkdocs_roaming.answer.events import (
     AnswerState,
@@ -40,10 +35,6 @@ SHARES = ("reached", "answered", "cited", "literals", "declined")
 FIGURES = ("reached", "calls", "answered", "cited", "literals", "declined", "tokens")
 """All figures of a row, in the order in which they are shown."""
 
-COMPARED = ("reached", "cited", "literals", "declined")
-"""Shares of which more is better."""
-
-DRAWS = 2_000
 _Z = 1.959964  # 95 % of a normal distribution lie within this number of standard deviations
 
 Interval = tuple[float, float]
@@ -151,36 +142,12 @@ class EvalResult:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A mean over `count` questions with its 95 % interval, which is None if all values are equal.
-
-    `share` says that each question counts as yes or no; such a figure always has an interval.
-    """
+    """A mean over `count` questions; one for which each question counts as yes or no has a 95 % interval."""
 
     name: str
     value: float
     interval: Interval | None
     count: int
-    share: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """The difference of a figure between two systems, over the questions that count for both.
-
-    `won` and `lost` are the numbers of questions that succeeded with only one of them.
-    """
-
-    name: str
-    value: float
-    interval: Interval
-    won: int
-    lost: int
-    count: int
-
-    @property
-    def significant(self) -> bool:
-        """Whether the interval excludes 0."""
-        return self.interval[0] > 0 or self.interval[1] < 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,30 +200,6 @@ def compute_totals(questions: Sequence[Question], results: Sequence[EvalResult |
     )
 
 
-def compute_differences(
-    questions: Sequence[Question], first: Sequence[EvalResult | None], second: Sequence[EvalResult | None]
-) -> tuple[Difference, ...]:
-    """Return how much higher the figures of the second system are, over the questions that count for both."""
-    values = [
-        (_values(question, before), _values(question, after))
-        for question, before, after in zip(questions, first, second, strict=True)
-    ]
-    differences = []
-    for name in COMPARED:
-        outcomes = Counter(
-            (bool(before[name]), bool(after[name]))
-            for before, after in values
-            if before.get(name) is not None and after.get(name) is not None
-        )
-        if count := outcomes.total():
-            won, lost = outcomes[False, True], outcomes[True, False]
-            interval = difference_interval(outcomes[True, True], won, lost, outcomes[False, False])
-            differences.append(
-                Difference(name, _round((won - lost) / count), _round_interval(interval), won, lost, count)
-            )
-    return tuple(differences)
-
-
 def compute_rank_figures(questions: Sequence[Question], ranks: Sequence[int | None]) -> tuple[Figure, ...]:
     """Return the shares of gold sections among the first search hits, and the mean reciprocal rank."""
     counted = [rank for question, rank in zip(questions, ranks, strict=True) if question.answerable]
@@ -271,10 +214,10 @@ def compute_rank_figures(questions: Sequence[Question], ranks: Sequence[int | No
 
 
 def compute_figure(name: str, values: Sequence[float], *, share: bool = True) -> Figure:
-    """Return the mean of the values with its interval."""
+    """Return the mean of the values, with its interval if it is a share."""
     total, count = sum(values), len(values)
-    interval = share_interval(total, count) if share else mean_interval(values)
-    return Figure(name, _round(total / count), _round_interval(interval) if interval else None, count, share)
+    interval = _round_interval(share_interval(total, count)) if share else None
+    return Figure(name, _round(total / count), interval, count)
 
 
 def share_interval(successes: float, count: int) -> Interval:
@@ -283,45 +226,6 @@ def share_interval(successes: float, count: int) -> Interval:
     middle = (share + spread / 2) / (1 + spread)
     half = _Z * sqrt(share * (1 - share) / count + spread / (4 * count)) / (1 + spread)
     return max(0.0, min(middle - half, share)), min(1.0, max(middle + half, share))
-
-
-def mean_interval(values: Sequence[float]) -> Interval | None:
-    """Return the bootstrap interval of a mean, or None if all values are equal."""
-    if min(values) == max(values):
-        return None
-    count = len(values)
-    generator = random.Random(count)  # the same draws for all figures: equal figures have equal intervals
-    means = sorted(fmean(generator.choices(values, k=count)) for _ in range(DRAWS))
-    return means[int(DRAWS * 0.025)], means[int(DRAWS * 0.975) - 1]
-
-
-def difference_interval(both: int, won: int, lost: int, neither: int) -> Interval:
-    """Return the interval of the difference of two paired shares (Newcombe 1998, method 10).
-
-    Args:
-        both: Number of pairs that succeed with both systems.
-        won: Number of pairs that succeed with the second system only.
-        lost: Number of pairs that succeed with the first system only.
-        neither: Number of pairs that fail with both systems.
-    """
-    count = both + won + lost + neither
-    less, more = (both + lost) / count, (both + won) / count
-    (less_low, less_high), (more_low, more_high) = (share_interval(share * count, count) for share in (less, more))
-    margins = (both + lost) * (won + neither) * (both + won) * (lost + neither)
-    # The correlation of the two, with Newcombe's continuity correction.
-    agreement: float = both * neither - won * lost
-    if agreement > 0:
-        agreement = max(agreement - count / 2, 0.0)
-    correlation = agreement / sqrt(margins) if margins else 0.0
-
-    def distance(one: float, two: float) -> float:
-        return sqrt(max(one**2 - 2 * correlation * one * two + two**2, 0.0))
-
-    difference = more - less
-    return (
-        difference - distance(more - more_low, less_high - less),
-        difference + distance(more_high - more, less - less_low),
-    )
 
 
 def _values(question: Question, result: EvalResult | None) -> dict[str, float | None]:

@@ -1,11 +1,10 @@
-"""Run an evaluation, cache its results, and compare them with a baseline."""
+"""Run an evaluation, and compare its results with a baseline."""
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -13,20 +12,17 @@ import anyio
 import msgspec
 
 from mkdocs_roaming._version import __version__
-from mkdocs_roaming.answer.trace import compute_digest
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.evals.metrics import (
     SEARCH_LIMIT,
-    Difference,
     EvalResult,
     Figure,
     Totals,
-    compute_differences,
     compute_rank_figures,
     compute_totals,
 )
 from mkdocs_roaming.evals.questions import Question, QuestionSet
-from mkdocs_roaming.evals.systems import COST_LIMIT_ERROR, MAX_RANK, SEARCH, Ranking, System
+from mkdocs_roaming.evals.systems import MAX_RANK, SEARCH, Ranking, System
 from mkdocs_roaming.publish.files import write_text_file
 
 MAX_CONSECUTIVE_ERRORS = 5
@@ -43,7 +39,6 @@ class ReportRow:
         results: Results in the order of the questions; None for a question that was not asked.
         totals: Figures of the results.
         stop_reason: Why not every question was asked, or an empty string.
-        differences: Differences from the first row; empty in the first row.
     """
 
     mode: str
@@ -51,7 +46,6 @@ class ReportRow:
     results: tuple[EvalResult | None, ...]
     totals: Totals
     stop_reason: str = ""
-    differences: tuple[Difference, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -82,9 +76,8 @@ class Evaluation:
         systems: The systems under test.
         ranking: The search of the site.
         set_digest: Digest of the whole question set, if `questions` are a part of it.
-        cache: Results of earlier runs.
         parallel: Number of questions to ask concurrently.
-        max_cost: Maximum cost of this run.
+        max_cost: Cost of this run at which no more questions are asked.
         on_progress: Called after each question.
     """
 
@@ -92,14 +85,12 @@ class Evaluation:
     systems: Sequence[System]
     ranking: Ranking
     set_digest: str = ""
-    cache: ResultCache | None = None
     parallel: int = 1
     max_cost: float | None = None
     on_progress: Callable[[], None] = lambda: None
     _stop_reasons: dict[str, str] = field(default_factory=dict)
     _results: dict[tuple[int, int], EvalResult] = field(default_factory=dict)
     _cost: float = 0.0
-    _reserved: list[float] = field(default_factory=list)
     _failures: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -135,7 +126,6 @@ class Evaluation:
                     results,
                     compute_totals(questions, results),
                     self._stop_reasons.get(system.name, interrupted),
-                    compute_differences(questions, rows[0].results, results) if rows else (),
                 )
             )
         return EvalReport(
@@ -154,20 +144,12 @@ class Evaluation:
         try:
             if system.name in self._stop_reasons:
                 return
-            cache = self.cache if system.cacheable else None
-            configuration = f"{system.configuration} {type(self.ranking.search).__name__}"
-            key = compute_cache_key(question, system.name, configuration, self.ranking.library.manifest.digest)
-            cached = cache.get(key) if cache is not None else None
-            if cached:
-                self._add(row, position, system, replace(cached, rank=self.ranking.rank(question)))
+            if self.max_cost is not None and self._cost >= self.max_cost:
+                self._stop_reasons[system.name] = f"the limit of --max-cost ({self.max_cost}) is reached"
                 return
-            result = await self._ask_within_budget(system, question)
-            if result is None:
-                return
+            result = await system.ask(question)
             self._cost += result.cost or 0.0
             self._add(row, position, system, result)
-            if cache is not None and not result.error and question.ask not in self.ranking.word_only:
-                cache.put(key, result)
         finally:
             self.on_progress()
             limiter.release_on_behalf_of((row, position))
@@ -175,102 +157,8 @@ class Evaluation:
     def _add(self, row: int, position: int, system: System, result: EvalResult) -> None:
         self._results[row, position] = result
         self._failures[row] = self._failures.get(row, 0) + 1 if result.error else 0
-        if result.error == COST_LIMIT_ERROR:
-            self._stop_reasons[system.name] = f"the rest of --max-cost ({self.max_cost}) is too little for an answer"
-        elif self._failures[row] >= MAX_CONSECUTIVE_ERRORS:
+        if self._failures[row] >= MAX_CONSECUTIVE_ERRORS:
             self._stop_reasons[system.name] = f"{MAX_CONSECUTIVE_ERRORS} answers in a row failed: {result.error}"
-
-    async def _ask_within_budget(self, system: System, question: Question) -> EvalResult | None:
-        """Ask with a share of the remaining money, so that concurrent answers cannot exceed it together."""
-        if self.max_cost is None:
-            return await system.ask(question, None)
-        remaining = self.max_cost - self._cost - sum(self._reserved)
-        if remaining <= 0:
-            self._stop_reasons[system.name] = f"the limit of --max-cost ({self.max_cost}) is reached"
-            return None
-        share = remaining / (self.parallel - len(self._reserved))
-        self._reserved.append(share)
-        try:
-            return await system.ask(question, share)
-        finally:
-            self._reserved.remove(share)
-
-
-# Cache
-
-
-class _CacheEntry(msgspec.Struct):
-    key: str
-    outcome: EvalResult
-
-
-def compute_cache_key(question: Question, system: str, configuration: str, digest: str) -> str:
-    """Return a hash of all that a result depends on, including the version of mkdocs-roaming."""
-    identity = replace(question, line=0, note="", sections=())
-    return compute_digest(identity, system, configuration, digest, __version__).removeprefix("sha256:")[:32]
-
-
-class ResultCache:
-    """A JSON Lines file of results, written as they come.
-
-    An incomplete last line is dropped: the process that wrote it was stopped. A file of another kind is not changed.
-    """
-
-    def __init__(self, path: Path) -> None:
-        """Read the file, or create it.
-
-        Raises:
-            UsageError: If the file cannot be read or written, or is of another kind.
-        """
-        self._path = path
-        self._results: dict[str, EvalResult] = {}
-        try:
-            with path.open("a+b") as file:
-                file.seek(0)
-                data = file.read()
-                complete = data[: data.rfind(b"\n") + 1]
-                if not (complete.startswith(_CACHE_HEADER) if complete else _CACHE_HEADER.startswith(data)):
-                    raise UsageError(f"{path}: expected cached results of version 1. Name another file with --keep.")
-                for number, line in enumerate(complete.split(b"\n")[1:-1], 2):
-                    self._read_line(number, line)
-                file.truncate(len(complete))
-                if not complete:
-                    file.write(_CACHE_HEADER)
-        except OSError as error:
-            raise UsageError(f"cannot open {path}: {error.strerror}") from None
-
-    def __len__(self) -> int:
-        """Return the number of cached results."""
-        return len(self._results)
-
-    def get(self, key: str) -> EvalResult | None:
-        """Return a cached result."""
-        return self._results.get(key)
-
-    def put(self, key: str, result: EvalResult) -> None:
-        """Add a result; it is on disk when the call returns."""
-        self._results[key] = result
-        line = json.dumps(msgspec.to_builtins(_CacheEntry(key, result)), ensure_ascii=False)
-        try:
-            with self._path.open("a", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
-                file.write(line + "\n")
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as error:
-            raise UsageError(f"cannot write {self._path}: {error.strerror}") from None
-
-    def _read_line(self, number: int, line: bytes) -> None:
-        try:
-            data = json.loads(line)  # unlike msgspec, it accepts the escaped lone surrogates that `put` may write
-            entry = msgspec.convert(data, _CacheEntry)
-        except (ValueError, RecursionError) as error:  # msgspec.ValidationError is a ValueError
-            raise UsageError(
-                f"{self._path}:{number}: invalid result: {error}. Name another file with --keep."
-            ) from None
-        self._results[entry.key] = entry.outcome
-
-
-_CACHE_HEADER = b'{"format": "roaming-outcomes", "version": 1}\n'
 
 
 # Baseline

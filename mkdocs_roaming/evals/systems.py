@@ -8,11 +8,10 @@ from dataclasses import replace
 from typing import Protocol
 
 from mkdocs_roaming.answer.budget import Budget
-from mkdocs_roaming.answer.events import Finished, Reference, SectionsFound
+from mkdocs_roaming.answer.events import Reference, SectionsFound
 from mkdocs_roaming.answer.loop import answer
 from mkdocs_roaming.answer.models.base import Model
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
-from mkdocs_roaming.answer.trace import compute_digest
 from mkdocs_roaming.evals.metrics import SEARCH_LIMIT, EvalResult, TrailStep
 from mkdocs_roaming.evals.questions import Question
 from mkdocs_roaming.library.library import Library
@@ -25,9 +24,6 @@ SEARCH = "search"
 MAX_RANK = 50
 """Number of search hits among which a gold section has a rank."""
 
-COST_LIMIT_ERROR = "stopped by --max-cost before it was complete"
-"""Error of an answer that its own budget would have allowed to continue; it says nothing about the system."""
-
 _OFFLINE_SECONDS = 3_600.0
 
 
@@ -37,19 +33,15 @@ class System(Protocol):
     Attributes:
         name: The name of its row.
         navigator: How it finds sections, in a few words.
-        configuration: All that its results depend on, in addition to question and site.
         has_known_cost: Whether the cost of an answer is known.
-        cacheable: Whether results are worth caching: False if computing them is free and fast.
     """
 
     name: str
     navigator: str
-    configuration: str
     has_known_cost: bool
-    cacheable: bool
 
-    async def ask(self, question: Question, max_cost: float | None) -> EvalResult:
-        """Return the result of a question, spending at most `max_cost`."""
+    async def ask(self, question: Question) -> EvalResult:
+        """Return the result of a question."""
         ...
 
 
@@ -83,15 +75,13 @@ class SearchSystem:
 
     name = SEARCH
     navigator = f"the first {SEARCH_LIMIT} search results"
-    configuration = f"search {SEARCH_LIMIT}"
     has_known_cost = True
-    cacheable = False
 
     def __init__(self, ranking: Ranking) -> None:
         """Use the search of a library."""
         self._ranking = ranking
 
-    async def ask(self, question: Question, max_cost: float | None) -> EvalResult:
+    async def ask(self, question: Question) -> EvalResult:
         """Return the first hits as the trail."""
         sections = self._ranking.library.sections
         rank = self._ranking.rank(question)
@@ -106,8 +96,6 @@ class SearchSystem:
 
 class ModelSystem:
     """A model in the answer loop, as readers use it."""
-
-    cacheable = True
 
     def __init__(
         self,
@@ -136,22 +124,18 @@ class ModelSystem:
         self.name = name
         self.navigator = "search and quotations" if offline else f"{model.name} in the answer loop"
         self.has_known_cost = offline or budget.prices is not None
-        self.configuration = compute_digest("model", model.name, budget, whole_site_tokens)
         self.model, self.budget = model, budget
         self._ranking, self._whole_site_tokens = ranking, whole_site_tokens
 
-    async def ask(self, question: Question, max_cost: float | None) -> EvalResult:
+    async def ask(self, question: Question) -> EvalResult:
         """Return the result of the answer loop."""
-        budget, limited = self.budget, False
-        if max_cost is not None and budget.prices is not None and (budget.cost is None or max_cost < budget.cost):
-            budget, limited = replace(budget, cost=max_cost), True
         start = time.monotonic()
         stream = answer(
             question.ask,
             Navigator(self._ranking.library, search=self._ranking.search),
             self.model,
             page=question.page,
-            budget=budget,
+            budget=self.budget,
             whole_site_tokens=self._whole_site_tokens,
         )
         async with aclosing(stream):
@@ -159,10 +143,7 @@ class ModelSystem:
         seconds = time.monotonic() - start
         if any(isinstance(event, SectionsFound) and event.words_only for event in events):
             self._ranking.word_only.add(question.ask)
-        result = EvalResult.from_events(question, events, rank=self._ranking.rank(question), seconds=seconds)
-        if limited and any(isinstance(event, Finished) and event.spent == "cost" for event in events):
-            return replace(result, error=COST_LIMIT_ERROR)
-        return result
+        return EvalResult.from_events(question, events, rank=self._ranking.rank(question), seconds=seconds)
 
 
 def _reference(sections: SectionIndex, ref: SectionRef) -> Reference:

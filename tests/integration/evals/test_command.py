@@ -73,14 +73,14 @@ def test_eval_results_do_not_depend_on_hash_seed(sample: Path) -> None:
             text=True,
             check=True,
         )
-        opened.append(json.loads(result.stdout)["rows"][0]["outcomes"][0]["opened"])
+        opened.append(json.loads(result.stdout)["rows"][0]["results"][0]["trail"])
     assert opened[0] == opened[1] == opened[2]
 
 
 def test_eval_without_compare_uses_configured_model(questions: Path, roaming: Roaming) -> None:
     result = roaming("eval", KETTLE, questions, "--json")
     assert [row["mode"] for row in json.loads(result.stdout)["rows"]] == ["offline"]
-    assert read_questions(questions).digest == json.loads(result.stdout)["question_set"]
+    assert read_questions(questions).digest == json.loads(result.stdout)["set_digest"]
 
 
 def test_eval_html_writes_page(tmp_path: Path, questions: Path, roaming: Roaming) -> None:
@@ -105,9 +105,9 @@ def test_eval_compare_provider_calls_its_api(
         )
     assert result.exit_code == 0, result.stderr
     row = json.loads(result.stdout)["rows"][1]
-    assert (row["mode"], row["asked"], row["errors"]) == (name, 2, 0)
+    assert (row["mode"], row["totals"]["asked"], row["totals"]["errors"]) == (name, 2, 0)
     assert "in the answer loop" in row["navigator"]
-    assert row["outcomes"][0]["reached"]
+    assert row["results"][0]["reached"]
     assert api.exchanges
 
 

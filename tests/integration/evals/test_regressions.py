@@ -118,8 +118,8 @@ def test_eval_write_baseline_with_selection_is_refused(questions: Path, tmp_path
 def test_eval_baseline_of_other_systems_is_refused_before_asking(
     questions: Path, tmp_path: Path, roaming: Roaming
 ) -> None:
-    file, results = tmp_path / "b.json", tmp_path / "results.jsonl"
+    file = tmp_path / "b.json"
     assert roaming("eval", KETTLE, questions, "--compare", "search", "--write-baseline", file).exit_code == 0
-    result = roaming("eval", KETTLE, questions, "--compare", "search,offline", "--baseline", file, "--keep", results)
-    assert (result.exit_code, results.exists()) == (1, False)
+    result = roaming("eval", KETTLE, questions, "--compare", "search,offline", "--baseline", file)
+    assert (result.exit_code, result.stdout) == (1, "")
     assert "has results of search, but not of offline" in result.stderr

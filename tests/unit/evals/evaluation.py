@@ -41,7 +41,7 @@ def without_seconds(value: Any) -> Any:
     """Return JSON data without the keys `seconds`, which differ from run to run."""
     if isinstance(value, dict):
         return {key: without_seconds(one) for key, one in value.items() if key != "seconds"}
-    return [without_seconds(one) for one in value] if isinstance(value, list) else value
+    return [without_seconds(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def expand_reply(library: Library, title: str) -> tuple[Any, ...]:

@@ -86,7 +86,7 @@ def test_render_evaluation_shows_figures_with_intervals_and_meters(report: EvalR
     for figure in report.rows[1].totals.figures:
         assert cells[figure.name] == format_figure(figure)
     meters = figures.xpath("tbody/tr[2]//meter/@value")
-    assert [float(value) for value in meters] == [one.value for one in report.rows[1].totals.figures if one.share]
+    assert [float(value) for value in meters] == [one.value for one in report.rows[1].totals.figures if one.interval]
     assert (cells["asked"], cells["failed"]) == ("5", "0")
 
 

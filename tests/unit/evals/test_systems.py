@@ -80,4 +80,4 @@ def test_model_result_has_cost(library: Library) -> None:
     assert (result.calls, result.missing, result.gold_cited) == (1, (), True)
     assert result.cost == pytest.approx(0.003)
     assert row.totals.cost == pytest.approx(0.003)
-    assert report_to_dict(report)["rows"][0]["outcomes"][0]["usage"] == {"input": 2000, "output": 200}
+    assert report_to_dict(report)["rows"][0]["results"][0]["usage"]["input"] == 2000
