@@ -37,6 +37,7 @@ from mkdocs_roaming.answer.events import (
     ToolCallRejected,
 )
 from mkdocs_roaming.answer.models.base import Usage
+from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.answer.models.scripted import ScriptedModel, read_script
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import library_from_markdown
@@ -48,7 +49,7 @@ from mkdocs_roaming.serve.service import AnswerConfig, AnswerRequest, AnswerServ
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 CASES = sorted(path.stem for path in (GOLDEN / "wire").glob("*.yml"))
-STATES = {"answered", "partial", "not_found", "refused", "budget", "error"}
+STATES = {"answered", "partial", "passages", "not_found", "refused", "budget", "error"}
 SIGNER = TokenSigner(b"a key")
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -57,7 +58,7 @@ pytestmark = pytest.mark.filterwarnings("error")
 def open_request(name: str, tmp_path: Path) -> AnswerRequest:
     """Return a request for the answer of a case."""
     case = yaml.safe_load((GOLDEN / "wire" / f"{name}.yml").read_text("utf-8"))
-    (tmp_path / "script.json").write_text(json.dumps(case["replies"]))
+    (tmp_path / "script.json").write_text(json.dumps(case.get("replies", [])))
     library = library_from_markdown(
         (GOLDEN / "answer/kettle.md").read_text("utf-8"), name="Kettle", url="https://kettle.example/"
     )
@@ -66,7 +67,7 @@ def open_request(name: str, tmp_path: Path) -> AnswerRequest:
     budget = dict(case.get("budget", {}))
     if "prices" in budget:
         budget["prices"] = Prices(**budget["prices"])
-    model = ScriptedModel(read_script(tmp_path / "script.json"))
+    model = ScriptedModel(read_script(tmp_path / "script.json")) if "replies" in case else ExtractiveModel()
     config = AnswerConfig(model, Budget(**budget), case.get("whole_site_tokens", 0))
     turns = tuple(SIGNER.sign(Turn(**{**turn, "opened": tuple(turn["opened"])})) for turn in case.get("turns", []))
     service = AnswerService(LocalizedSite(watcher, SiteWatcher), config, SIGNER)
