@@ -21,12 +21,22 @@ let legends = 0; // each has an id, which its marks name
 export function done(turn, { sources, message, seconds }, host, helpers) {
   const words = { ...ENGLISH, ...host._words };
   const { question, text, support, answer, actions, state, status } = turn;
+  const { el } = helpers;
   if (seconds) return countDown(turn, message, seconds, host, words, helpers);
   if (!text) return;
   if (["not_found", "refused"].includes(status?.state)) {
     // The model's own sentence says what the message says; the server's sentence is only in English.
     if (SENTENCES.includes(text)) answer.replaceChildren();
-    else Object.assign(state, { textContent: "", className: "muted" });
+    else {
+      state.className = "muted";
+      state.textContent = "";
+      turn.article.append(state);
+    }
+  }
+  if (status?.message && text.startsWith(status.message)) {
+    // The server's reason replaces the message, or the message replaces it in other languages. Passages may follow.
+    if (!words.language) state.textContent = status.message;
+    answer.firstChild?.replaceWith(state, text === status.message ? "" : el("h4", {}, words.passages));
   }
   if (!state.textContent) state.textContent = spent(status, words, helpers);
   const address = () => new URL(`?ask=${encodeURIComponent(question)}`, location.href).href;
