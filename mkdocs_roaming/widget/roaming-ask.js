@@ -30,14 +30,15 @@ const ENGLISH = {
   outline: "Reading the outline",
   outlineOf: "Reading the outline · {n} section|Reading the outline · {n} sections",
   opening: "Opening {title}",
+  reading: "Reading {n} section|Reading {n} sections",
   writing: "Writing the answer",
   slow: "Still reading…",
-  slower: "This one needs several sections…",
   answered: "Answer ready, {n} source|Answer ready, {n} sources",
   opened: "Opened {n} of {all} sections · {cited} cited",
   whole: "Read all {all} sections · {cited} cited",
   open: "opening",
   read: "read",
+  found: "found by search",
   tokens: "~{n} tokens",
   cited: "cited [{n}]",
   missing: "not there",
@@ -49,8 +50,7 @@ const ENGLISH = {
   search: "Search the docs instead",
   looked: "Looked at",
   nearest: "Nearest sections",
-  partial:
-    "Stopped after {n} section. The answer may be incomplete.|Stopped after {n} sections. The answer may be incomplete.",
+  partial: "The answer may be incomplete.",
   passages: "Closest passages",
   not_found: "The docs do not seem to answer this.",
   refused: "The model declined to answer this.",
@@ -100,7 +100,7 @@ button { cursor: pointer; min-height: 2em; min-width: 2em; padding: 0 .7em; back
   border: 1px solid var(--_border); border-radius: var(--_radius) }
 button:hover { background: var(--_code) }
 :disabled { opacity: .5; cursor: default }
-a { color: var(--_link); text-decoration: underline; text-underline-offset: .15em }
+a { color: var(--_link); text-underline-offset: .15em }
 ul, ol { padding-inline-start: 1.4em }
 .muted, summary { color: var(--_muted); font-size: .875em }
 .sr { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap }
@@ -117,7 +117,7 @@ dialog[open] { display: flex; flex-direction: column }
 dialog:modal { width: 100%; height: 100dvh }
 .resize { position: absolute; inset-block: 0; inset-inline-start: 0; width: 8px; cursor: ew-resize; touch-action: none }
 .resize:is(:hover, :focus-visible) { background: var(--_link); outline-offset: -2px }
-.head, form { display: flex; gap: .5em; align-items: center; padding: .6em 1em; border: 0 solid var(--_border) }
+.head, form { display: flex; gap: .4em; align-items: center; padding: .6em 1em; border: 0 solid var(--_border) }
 .head { border-block-end-width: 1px }
 .head button { border-color: transparent }
 form { border-block-start-width: 1px; align-items: end }
@@ -133,30 +133,29 @@ summary { cursor: pointer; min-height: 2em }
 .trail a, ol > li > a { display: inline-block; min-height: 24px; vertical-align: top }
 .answer > * + *, .answer :is(li, blockquote) > * + * { margin-block-start: .7em }
 em { font-style: italic }
-del { text-decoration: line-through }
 pre, code { font-family: var(--roaming-mono, ui-monospace, Consolas, monospace); background: var(--_code) }
 code { font-size: .875em; border-radius: .25em; padding: .1em .25em }
-pre { overflow: auto; border: 1px solid var(--_border); border-radius: var(--_radius); padding: .7em .9em }
+pre { overflow: auto; border: 1px solid var(--_border); border-radius: var(--_radius); padding: .6em 1em }
 pre code { padding: 0; background: none; white-space: pre }
 blockquote, .alert { border-inline-start: 3px solid var(--_border); padding-inline-start: .9em }
 .alert { border-color: var(--_danger) }
-hr { border: 0; border-block-start: 1px solid var(--_border) }
+hr { border: 0 solid var(--_border); border-block-start-width: 1px }
 .wide { overflow: auto }
 .wide * { overflow-wrap: normal }
 table { border-collapse: collapse; font-size: .9em }
 th, td { border: 1px solid var(--_border); padding: .3em .6em; text-align: start }
-sup { font-size: .75em; line-height: 0; vertical-align: super }
+sup { font-size: .75em; line-height: 0 }
 .cite { padding: .6em .5em; margin: 0 -.4em; font-weight: 600; text-decoration: none }
 mark { background: none; text-decoration: underline dotted 2px var(--_danger); text-underline-offset: .2em }
 .row { display: flex; flex-wrap: wrap; gap: .4em; font-size: .875em }
-.suggest button { display: block; text-align: start; width: 100%; padding: .5em .8em; margin-block-start: .5em }
-textarea { flex: 1; min-width: 0; resize: none; max-height: 10em; padding: .6em .7em; field-sizing: content;
+.suggest button { display: block; text-align: start; width: 100%; padding: .6em 1em; margin-block-start: .6em }
+textarea { flex: 1; min-width: 0; resize: none; max-height: 10em; padding: .6em 1em; field-sizing: content;
   background: none; border: 1px solid var(--_muted); border-radius: var(--_radius) }
 textarea::placeholder { color: var(--_muted); opacity: 1 }
 form button { padding: .6em .9em }
 .task { list-style: none; margin-inline-start: -1.2em }
-[aria-busy=true] > .muted::before { content: "● " / ""; color: var(--_link) }
-@media (prefers-reduced-motion: no-preference) { [aria-busy=true] > .muted::before { animation: 1s alternate infinite busy } }
+[aria-busy=true] > .muted::before { content: "● " / ""; color: var(--_link); animation: 1s alternate infinite busy }
+@media (prefers-reduced-motion) { ::before { animation: none !important } }
 @keyframes busy { to { opacity: .2 } }
 @media (forced-colors: active) { :host { --_accent: ButtonFace; --_on-accent: ButtonText } }
 @media print { :host { display: none } }
@@ -741,7 +740,7 @@ export class RoamingAsk extends HTMLElement {
   // Turns: question, trail, answer, sources, status, actions
 
   #newTurn(question) {
-    const turn = { question, parts: [], sections: new Map(), places: new Map(), cited: [], text: "" };
+    const turn = { question, parts: [], sections: new Map(), places: new Map(), cited: [], text: "", n: 0 };
     turn.summary = el("summary", {}, this._words.outline);
     turn.list = el("ul");
     turn.trail = el("details", { class: "trail", part: "trail", open: true, hidden: true }, turn.summary, turn.list);
@@ -770,7 +769,7 @@ export class RoamingAsk extends HTMLElement {
     const turn = this.#newTurn(question);
     const { signal } = (this.#running = new AbortController());
     const step = (text) => turn.text || this.#step(turn, text);
-    const late = [setTimeout(step, 5_000, words.slow), setTimeout(step, 12_000, words.slower)];
+    const late = setTimeout(step, 5_000, words.slow);
     const page = this.getAttribute("page-context") === "off" ? undefined : this._page.path;
     this.#add(turn);
     this._say("", true); // so that the same text is announced again
@@ -789,7 +788,7 @@ export class RoamingAsk extends HTMLElement {
       problem = { code: signal.aborted ? "stopped" : turn.parts.length ? "lost" : "down" };
     }
     if (!turn.status) problem ??= { code: "lost" };
-    late.forEach(clearTimeout);
+    clearTimeout(late);
     this.stop(); // ignore the rest of the stream
     this.#running = undefined;
     if (!this.#turns.includes(turn)) return this.#draw(); // the reader has started over
@@ -818,8 +817,7 @@ export class RoamingAsk extends HTMLElement {
     if (next && !failed) this.ask(next);
   }
   #step(turn, text) {
-    turn.state.textContent = plain(text);
-    this._say(plain(text));
+    this._say((turn.state.textContent = plain(text)));
   }
 
   /** Show one part of the stream. With `live`, announce it and dispatch events; restored turns do neither. */
@@ -836,6 +834,9 @@ export class RoamingAsk extends HTMLElement {
       this.#known.add(data.url);
       if (data.state === "open") step(fill(words.opening, data));
       this.#trace(turn, id);
+    } else if (type === "start-step") {
+      const n = turn.sections.size;
+      if (n !== turn.n) step(fill(words.reading, { n: (turn.n = n) }));
     } else if (type === "text-delta" && part.delta) {
       step(words.writing);
       turn.text += part.delta;
@@ -874,7 +875,7 @@ export class RoamingAsk extends HTMLElement {
     const make = () => el("li", { part: "trail-item" }, this._anchor(section, section.title), el("span", { class: "muted" }));
     const row = place(id, make, group.querySelector("ul") ?? group);
     const n = turn.cited.indexOf(id) + 1;
-    const notes = [words[section.state === "cited" ? "read" : section.state]];
+    const notes = [words[section.by === "search" ? "found" : section.state === "cited" ? "read" : section.state]];
     if (section.tokens) notes.push(fill(words.tokens, { n: section.tokens }));
     if (n) notes.push(fill(words.cited, { n }));
     row.lastChild.textContent = ` ${notes.join(" · ")}`;
@@ -900,32 +901,35 @@ export class RoamingAsk extends HTMLElement {
     const status = turn.status ?? {};
     const state = (turn.code = problem?.code) ?? (ENDS.includes(status.state) ? status.state : "error");
     const is = (...states) => states.includes(state);
-    const bad = !is("answered", "partial", "passages", "not_found");
+    const failed = problem || is("error");
+    const bad = failed || is("refused", "budget");
     const sources = turn.cited.map((id) => turn.sections.get(id)).filter(Boolean);
     const n = turn.sections.size;
-    const message = fill(words[is("down") ? "error" : state], { n: is("answered") ? sources.length : status.sections });
+    const message = fill(words[is("down") ? "error" : state], { n: sources.length });
     const lists = { sources, nearest: status.nearest, looked: status.looked_at };
     const [title, listed] = Object.entries(lists).find(([, list]) => list?.length) ?? [];
-    const items = listed?.map((one) => {
-      const value = turn.cited.indexOf(one.id) + 1; // skips citations of unknown sections
-      return el("li", { value }, this._anchor(one, one.path.join(" › ") || one.title));
-    });
+    const items = listed?.map((one) =>
+      // Numbers skip citations of unknown sections.
+      el("li", { value: turn.cited.indexOf(one.id) + 1 }, this._anchor(one, one.path.join(" › ") || one.title)),
+    );
     turn.article.ariaBusy = "false";
     turn.trail.open = false;
     turn.trail.hidden = !n && !outline?.whole;
-    const counts = { n, all: outline?.sections ?? n, cited: sources.length };
+    const counts = { n: status.sections ?? n, all: outline?.sections ?? n, cited: sources.length };
     turn.summary.textContent = fill(outline?.whole ? words.whole : words.opened, counts);
     if (listed) turn.sources.append(el("h4", {}, words[title]), el("ol", { part: "sources" }, ...items));
-    turn.state.textContent = is("answered") ? "" : message;
-    if (!is("answered")) {
-      (is("passages") ? turn.answer : turn.sources).before(turn.state);
+    turn.state.textContent = "";
+    if (is("passages")) turn.answer.prepend(el("h4", {}, message));
+    else if (!is("answered")) {
+      turn.state.textContent = message;
+      turn.sources.before(turn.state);
       turn.state.className = bad && !is("stopped") ? "alert" : "";
     }
-    if (bad) turn.state.setAttribute("part", "status error");
+    if (bad) turn.state.part = "status error";
 
     const act = (name, what) => actions.append(this.#action(words[name], what));
     act(is("partial", "budget") ? "continue" : "again", () => this.ask(question));
-    if (is("not_found", "refused", "error"))
+    if (is("passages", "not_found", "refused", "error"))
       act("search", () => {
         this.#found = question;
         this.prefill(question);
@@ -935,7 +939,6 @@ export class RoamingAsk extends HTMLElement {
     this.#done.then(({ done }) => done(turn, { sources, message, seconds }, this, helpers)).catch(() => seconds && say());
     if (!seconds) say(); // otherwise the remaining time is announced, too
     if (!live) return;
-    const failed = problem || is("error");
     const detail = { question, answer: text, sources, status, code: state, retryAfter: seconds };
     this._emit(seconds ? "ratelimit" : failed ? "error" : "answer", detail);
     return failed;

@@ -19,6 +19,7 @@ PLACES = {
     "5f4feca3": ["Troubleshooting", "The port is taken"],
     "fed26049": ["Settings", "Logs"],
 }
+FOUND = ("2ebf9271", "1f43e0f5")
 ANSWER = """Set `server.port` in `/etc/kettle.toml` [^2ebf9271], then reload:
 
 ```toml
@@ -50,16 +51,17 @@ def sources() -> dict[str, str]:
 
 def turn(url: str) -> bytes:
     """Return the stream of an answer, with pauses between its phases."""
-    opened = [_section(url, id_, "open") for id_ in PLACES]
-    read = [_section(url, id_, "read") for id_ in PLACES]
+    found = [_section(url, id_, "read", by="search") for id_ in FOUND]
+    opened = [_section(url, id_, "open") for id_ in PLACES if id_ not in FOUND]
+    read = [_section(url, id_, "read") for id_ in PLACES if id_ not in FOUND]
     outline = {"type": "data-outline", "data": {"digest": "d", "sections": 212, "whole": False}}
     start = ANSWER.index("21")
     marked = {
         "kind": "number",
         "start": start,
         "end": start + 2,
-        "section": PLACES[0],
-        "passage": "It takes 12 minutes.",
+        "section": "fed26049",
+        "passage": "Old logs are deleted after 12 days.",
     }
     support = {"score": 0.9, "marks": [marked]}
     status = {
@@ -73,13 +75,13 @@ def turn(url: str) -> bytes:
     half = ANSWER.index("Three")
     ending = [
         {"type": "text-delta", "id": "t", "delta": ANSWER[half:]},
-        *(_section(url, id_, "cited") for id_ in PLACES if id_ in ANSWER),
+        *(_section(url, id_, "cited", **({"by": "search"} if id_ in FOUND else {})) for id_ in PLACES if id_ in ANSWER),
         {"type": "data-support", "data": support},
         {"type": "data-status", "data": status},
         {"type": "finish", "messageMetadata": {"turn": "signed"}},
     ]
     first = [*read, {"type": "text-delta", "id": "t", "delta": ANSWER[:half]}]
-    return PAUSE.join(_encode(*parts) for parts in ([outline], opened, first, ending))
+    return PAUSE.join(_encode(*parts) for parts in ([outline], [*found, {"type": "start-step"}], opened, first, ending))
 
 
 def every_state(page: Page, stage: Stage, widget: Widget, url: str) -> Iterator[str]:
@@ -95,14 +97,14 @@ def every_state(page: Page, stage: Stage, widget: Widget, url: str) -> Iterator[
     _wait_for_text(page, "212 sections")
     yield "reading"
     reply.released.set()
+    _wait_for_text(page, "Reading 2 sections")
+    yield "found"
+    reply.released.set()
     _wait_for_text(page, "Opening Logs")
     yield "roaming"
     page.clock.fast_forward(5_100)
     _wait_for_text(page, "Still reading")
     yield "slow"
-    page.clock.fast_forward(7_000)
-    _wait_for_text(page, "several sections")
-    yield "slower"
     reply.released.set()
     widget.turns.locator("pre").wait_for()
     yield "writing"
@@ -111,7 +113,7 @@ def every_state(page: Page, stage: Stage, widget: Widget, url: str) -> Iterator[
     yield "answered"
     ended.locator(".trail > summary").click()
     yield "trail"
-    for name in ("partial", "not_found", "refused", "budget", "error"):
+    for name in ("partial", "marked", "passages", "not_found", "refused", "budget", "error"):
         start_over(widget)
         stage.plays(recorded(name))
         widget.ask("Does it whistle on Kubernetes?")
@@ -185,9 +187,9 @@ def _too_large(stage: Stage) -> str:
     return json.dumps(manifest)
 
 
-def _section(url: str, id_: str, state: str) -> dict[str, Any]:
+def _section(url: str, id_: str, state: str, **given: str) -> dict[str, Any]:
     *_, title = path = PLACES[id_]
-    data = {"title": title, "path": path, "url": f"{url}#{id_}", "tokens": 40 + len(title) * 9, "state": state}
+    data = {"title": title, "path": path, "url": f"{url}#{id_}", "tokens": 40 + len(title) * 9, "state": state, **given}
     return {"type": "data-section", "id": id_, "data": data}
 
 

@@ -79,9 +79,9 @@ def test_phases_results_and_errors_are_announced_once(page: Page, stage: Stage, 
     assert announced.count(error) == 2
     wait = "You can ask again"
     assert [each.replace(f"Too many questions just now. {wait} in 1 s.", "wait") for each in announced] == [
-        *["Reading the outline", "Opening Boiling", error] * 2,
+        *["Reading the outline", "Reading 1 section", "Writing the answer", error] * 2,
         *["Reading the outline", "wait", f"{wait} now."],
-        *["Reading the outline", "Opening Server", "Opening The port is taken", "Writing the answer"],
+        *["Reading the outline", "Reading 3 sections", "Writing the answer"],
         "Answer ready, 2 sources",
     ]
     assert widget.alert.inner_text() == ""
@@ -175,7 +175,7 @@ def test_tab_order_follows_reading_order_and_stops_have_names(page: Page, stage:
             break
         page.keyboard.press("Tab")
     assert stops == [
-        *["Width of the panel", "Start over", "Close", "Conversation", "Opened 2 of 11 sections · 2 cited"],
+        *["Width of the panel", "Start over", "Close", "Conversation", "Opened 3 of 11 sections · 2 cited"],
         *["Source 1: Server", "Source 2: The port is taken"],
         *["Settings › Server", "Troubleshooting › The port is taken"],
         *["Copy", "Copy link", "Helpful", "Not helpful", "Ask again", "Ask a question", "Send"],

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from .conftest import Reply, Stage, Widget, answer, recorded
+from .states import PAUSE
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -32,11 +33,13 @@ def test_answer_shows_citations_sources_and_trail(page: Page, stage: Stage, widg
     assert turn.locator(".cite").first.get_attribute("href") == stage.url
     assert turn.locator(".cite").first.get_attribute("aria-label") == "Source 1: Server"
     assert turn.locator("ol a").all_inner_texts() == ["Settings › Server", "Troubleshooting › The port is taken"]
-    assert turn.locator("summary").inner_text() == "Opened 2 of 11 sections · 2 cited"
+    assert turn.locator("summary").inner_text() == "Opened 3 of 11 sections · 2 cited"
     assert widget.status.inner_text() == "Answer ready, 2 sources"
     turn.locator("summary").click()
-    assert "Server read · ~75 tokens · cited [1]" in turn.locator(".trail").inner_text()
-    assert "scripted · ~109 tokens · 0.0066 USD" in turn.inner_text()
+    trail = turn.locator(".trail").inner_text()
+    assert "Server found by search · ~75 tokens · cited [1]" in trail
+    assert "Boiling found by search · ~101 tokens" in trail
+    assert "scripted · ~210 tokens · 0.0066 USD" in turn.inner_text()
     sent = stage.asked[0]
     assert (sent["path"], sent["question"], sent["page"], sent["turns"]) == ("/v1/ask", QUESTION, "settings/", [])
 
@@ -86,30 +89,33 @@ def test_event_parser_accepts_all_splits_and_line_ends(page: Page, stage: Stage)
 
 def test_progress_is_shown_while_sections_are_opened(page: Page, stage: Stage, widget: Widget) -> None:
     page.clock.install()
-    reply = stage.plays(Reply(recorded("answered"), hold=LATER))
+    body = recorded("not_found")
+    for before in (b'data: {"type":"tool-input', b'data: {"type":"tool-output'):
+        body = body.replace(before, PAUSE + before, 1)
+    reply = stage.plays(Reply(body, hold=PAUSE, every=True))
     page.goto(stage.page())
     widget.open()
     widget.input.fill(QUESTION)
     widget.input.press("Enter")
-    page.wait_for_function("document.querySelector('roaming-ask').shadowRoot.textContent.includes('Opening The port')")
-    assert widget.status.inner_text() == "Opening The port is taken"
+    expect(widget.status).to_have_text("Reading 7 sections")
     assert widget.turns.get_attribute("aria-busy") == "true"
-    assert widget.panel.locator(".trail li li").all_inner_texts() == [
-        "Server read · ~75 tokens",
-        "The port is taken read · ~34 tokens",
-    ]
+    rows = widget.panel.locator(".trail [part=trail-item]")
+    assert rows.count() == 7
+    assert all(" found by search · ~" in row for row in rows.all_inner_texts())
     page.clock.fast_forward(5_100)
     assert widget.status.inner_text() == "Still reading…"
-    page.clock.fast_forward(7_000)
-    assert widget.status.inner_text() == "This one needs several sections…"
     reply.released.set()
-    assert "8642" in widget.ended().inner_text()
+    expect(widget.status).to_have_text("Opening Requirements")
+    assert "Requirements read · ~26 tokens" in rows.all_inner_texts()
+    reply.released.set()
+    assert "do not say" in widget.ended().inner_text()
 
 
 def test_section_opened_with_its_parent_is_shown_as_read(page: Page, stage: Stage, widget: Widget) -> None:
-    lines = recorded("answered").split(b"\n\n")
-    silent = [line for line in lines if not (b"5f4feca3" in line and (b'"read"' in line or b'"cited"' in line))]
-    stage.plays(b"\n\n".join(silent))
+    body = recorded("answered")
+    lines = (line for line in body.split(b"\n\n") if not (b"5f4feca3" in line and b'"cited"' in line))
+    requested = (line.replace(b'"read"', b'"open"') if b"5f4feca3" in line else line for line in lines)
+    stage.plays(b"\n\n".join(requested))
     page.goto(stage.page())
     turn = widget.open().ask(QUESTION)
     turn.locator("summary").click()
@@ -117,7 +123,8 @@ def test_section_opened_with_its_parent_is_shown_as_read(page: Page, stage: Stag
 
 
 ENDS = {
-    "partial": "Stopped after 1 section. The answer may be incomplete.",
+    "partial": "The answer may be incomplete.",
+    "passages": "Closest passages",
     "not_found": "The docs do not seem to answer this.",
     "refused": "The model declined to answer this.",
     "budget": "The answer reached its limit and may be incomplete.",
@@ -130,9 +137,14 @@ def test_all_results_are_shown_and_announced(page: Page, stage: Stage, widget: W
     stage.plays(recorded(state))
     page.goto(stage.page())
     turn = widget.open().ask(QUESTION)
-    shown = "The docs do not say whether it runs there." if state == "not_found" else ENDS[state]
-    assert turn.inner_text().count(shown) == 1
-    polite = state in ("partial", "not_found")
+    turn.get_by_role("button", name="Copy link").wait_for()
+    own = {
+        "not_found": "The docs do not say whether it runs there.",
+        "error": "The answer could not be finished. Please ask again in a moment.\n\nClosest passages\n\nWater boils",
+    }
+    assert turn.inner_text().count(own.get(state, ENDS[state])) == 1
+    assert turn.inner_text().count("could not be finished") == (state == "error")
+    polite = state in ("partial", "passages", "not_found")
     assert (widget.status if polite else widget.alert).inner_text() == ENDS[state]
     assert widget.input.input_value() == (QUESTION if state == "error" else "")
 
@@ -176,7 +188,7 @@ def test_question_during_answer_is_queued(page: Page, stage: Stage, widget: Widg
     widget.open()
     widget.input.fill(QUESTION)
     widget.input.press("Enter")
-    widget.turns.locator("text=Opening").wait_for()
+    widget.turns.locator("text=Reading 3 sections").wait_for()
     widget.input.press("Enter")  # with nothing typed it neither asks nor stops
     widget.input.fill("And its lock?")
     widget.input.press("Enter")
@@ -202,7 +214,7 @@ def test_stopped_answer_restores_queued_question_too(page: Page, stage: Stage, w
     for question in (QUESTION, "And its log?"):
         widget.input.fill(question)
         widget.input.press("Enter")
-        widget.turns.locator("text=Opening").wait_for()
+        widget.turns.locator("text=Reading 3 sections").wait_for()
     widget.panel.get_by_role("button", name="Stop").click()
     widget.ended()
     assert widget.input.input_value() == f"{QUESTION}\nAnd its log?"
@@ -360,8 +372,7 @@ def test_events_are_dispatched_and_request_can_be_overridden(page: Page, stage: 
     assert names[:3] == ["open", "ask", "outline"]
     assert names[-2:] == ["answer", "close"]
     assert [detail["state"] for name, detail in heard if name == "section"] == [
-        "open",
-        "open",
+        "read",
         "read",
         "read",
         "cited",

@@ -40,7 +40,7 @@ def begun(widget: Widget, question: str = QUESTION) -> None:
     """Ask a question whose answer is not ended yet."""
     widget.input.fill(question)
     widget.input.press("Enter")
-    widget.turns.locator("text=Opening").wait_for()
+    widget.turns.locator("text=Reading 3 sections").wait_for()
 
 
 # What endpoints do wrong
@@ -340,7 +340,7 @@ def test_unfinished_turn_is_restored_on_next_page(page: Page, stage: Stage, widg
     assert turn.get_attribute("aria-busy") == "false"
     assert widget.alert.inner_text() == ""  # nobody asked here yet
     turn.get_by_role("button", name="Ask again").click()
-    widget.turns.nth(1).locator("text=Opened 2").wait_for()
+    widget.turns.nth(1).locator("text=Opened 3").wait_for()
     assert stage.asked[1]["question"] == QUESTION
     page.goto(stage.url)  # here nobody asks, nor opens the panel
     page.goto(stage.url + "other.html")

@@ -197,7 +197,7 @@ def test_animation_respects_reduced_motion(page: Page, stage: Stage, widget: Wid
         widget.open()
         widget.input.fill("Which port?")
         widget.input.press("Enter")
-        widget.turns.locator("text=Opening").wait_for()
+        widget.turns.locator("text=Reading 3 sections").wait_for()
         assert page.evaluate(moving) == count
         reply.released.set()
         widget.ended()
