@@ -188,6 +188,31 @@ def test_translation_and_custom_strings_are_used(page: Page, stage: Stage, widge
     assert stage.asked[0]["lang"] == "de"
 
 
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_reason_of_failure_is_shown_once_in_the_language_of_the_widget(
+    page: Page, stage: Stage, widget: Widget, language: str
+) -> None:
+    from mkdocs_roaming.publish.widget import iter_widget_files
+
+    for path, data in iter_widget_files(language):
+        (stage.folder / path).write_bytes(data)
+    url = stage.page('endpoint="/" strings="{}"')
+    html = (stage.folder / "index.html").read_text("utf-8").replace("lang=en", f"lang={language}")
+    (stage.folder / "index.html").write_text(html, "utf-8")
+    page.goto(url)
+    general = b"The answer could not be finished. Please ask again in a moment."
+    stage.plays(recorded("error").replace(general, b"The model's provider is overloaded. Try again in 20 s."))
+    turn = widget.open().ask("Wie heiss?")
+    turn.locator(".answer h4").wait_for()
+    shown = turn.inner_text()
+    assert shown.count("overloaded") == (language == "en")
+    assert shown.count("Die Antwort wurde nicht fertig.") == (language == "de")
+    assert shown.index("\nWater boils") > shown.index(
+        {"en": "Closest passages", "de": "Nächstliegende Stellen"}[language]
+    )
+    assert "could not be finished" not in shown
+
+
 def test_script_alone_adds_finder(page: Page, stage: Stage, widget: Widget) -> None:
     html = '<!doctype html><title>Bare</title><link rel=icon href="data:,"><h1>Bare</h1>'
     html += '<script type=module src="roaming/roaming-ask.js"></script>'
