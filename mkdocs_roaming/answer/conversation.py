@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
@@ -42,7 +41,15 @@ from mkdocs_roaming.answer.models.base import (
 )
 from mkdocs_roaming.errors import LibraryError, ModelError, UsageError
 from mkdocs_roaming.library.navigator import Navigator
-from mkdocs_roaming.library.tools import ExpandResult, SearchResults, ToolError, ToolOutput
+from mkdocs_roaming.library.tools import (
+    ExpandResult,
+    SearchResults,
+    ToolError,
+    ToolOutput,
+    first_argument,
+    parse_arguments,
+    parse_ids,
+)
 from mkdocs_roaming.manifest.expand import Expansion, ListedSection
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
@@ -93,20 +100,9 @@ def find_citations(text: str) -> list[str]:
 
 def describe_call(call: ToolCall) -> ToolCalled:
     """Return the event of a call; its arguments are shortened, and may be anything that a model writes."""
-    arguments = call.arguments
-    if isinstance(arguments, str):
-        try:
-            arguments = json.loads(arguments)
-        except (ValueError, RecursionError):
-            arguments = {"ids": arguments}
-    if not isinstance(arguments, dict):
-        arguments = {"ids": arguments}
-    query = arguments.get("query")
-    values: list[object] = []
-    for key in ("ids", "id", "section_id"):
-        value = arguments.get(key)
-        values += value if isinstance(value, list) else [value]
-    ids = [id_ for text in values if isinstance(text, str) for id_ in text.replace(",", " ").split()]
+    arguments = parse_arguments(call.arguments, "ids")
+    ids = parse_ids(first_argument(arguments, "ids", "id", "section_ids", "section_id"))
+    query = first_argument(arguments, "query", "q")
     return ToolCalled(
         call.id,
         call.name if isinstance(call.name, str) else "",

@@ -1,8 +1,8 @@
 """Checks whether the opened sections support an answer. No model is involved.
 
 A mark is for a reader who wants to know what to verify first, so the check marks only what it can defend: names and
-numbers that neither the opened sections nor the questions contain, numbers and defaults that the sections state
-differently, and clauses about something else. It cannot see that a sentence reverses a statement.
+numbers that neither the opened sections nor the questions contain, numbers that the sections state differently, and
+clauses about something else. It cannot see that a sentence reverses a statement.
 """
 
 from __future__ import annotations
@@ -50,7 +50,6 @@ _LEAD_IN = re.compile(r"[:：]\s*$")
 _NEGATED = re.compile(r"\b(?:do|does|did)(?: not|n't)\b|\b(?:not|never|no|nothing|neither|nor|cannot)\b", re.IGNORECASE)
 _DOCUMENTATION = re.compile(r"\b(?:docs?|documentation|example|faq|guide|pages?|sections?)\b", re.IGNORECASE)
 _READER = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
-_DEFAULT = re.compile(r"\bdefaults?\b", re.IGNORECASE)
 _LINK_TARGET = re.compile(r"(?<=\])\([^()\s]{1,500}\)")  # not shown to readers; foreign ones are removed before
 _END_OF_NAME = re.compile(r"[^\W\d][_-]?")
 _MEASURE_IN_WORDS = re.compile(
@@ -220,8 +219,6 @@ class _Checker:
                 yield "claim", start, start + len(prose[start:end].rstrip(_PUNCTUATION))
             for first, last in self._find_other_numbers(prose[start:end]):
                 yield "number", start + first, start + last
-            for first, last in self._find_other_defaults(body[start:end], prose[start:end]):
-                yield "number", start + first, start + last
 
     def _find_unknown_numbers(self, prose: str) -> Iterator[tuple[int, int]]:
         known = self.evidence.numbers | self.evidence.chosen_numbers
@@ -269,19 +266,6 @@ class _Checker:
         has_other = any(other.count(".") == number.count(".") for other in similar[0][1].numbers)
         if has_other and not any(number in statement.numbers for _, statement in similar):
             yield start, end
-
-    def _find_other_defaults(self, clause: str, prose: str) -> Iterator[tuple[int, int]]:
-        """Yield the values that a clause calls a default if the evidence never has them near that word."""
-        if not _DEFAULT.search(prose):
-            return
-        values = [(clause[start + n : end - n], start, end) for start, end, n in find_code_spans(clause)]
-        values += [(clause[start:end], start, end) for _, start, end in find_numbers(prose)]
-        for value, start, end in values:
-            name = normalize_text(value).strip('" ')
-            if not name or self.evidence.is_asked(name) or not self.evidence.contains(name):
-                continue
-            if not self.evidence.contains_near_default(name):
-                yield start, end
 
 
 @cache

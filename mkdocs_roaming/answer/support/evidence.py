@@ -246,8 +246,6 @@ _KEY = re.compile(r"(?<![\w.-])([\w.-]+)\s*(?:=(?!=)|:(?=\s))")
 _FOLLOWER = re.compile(r"(?<![\w-])([a-z][\w-]*) (?=([a-z][\w-]*))")
 _PART_AND_NEXT = re.compile(r"([a-z0-9]++)(?:(?=[^a-z0-9]{1,3}([a-z0-9]+)))?")
 _LINE_OF_CODE = " ¶ "  # keeps the words of two lines apart
-_DEFAULT = re.compile(r"\bdefault")
-_NEAR_DEFAULT_CHARS = 160
 _MAX_OCCURRENCES = 1_000
 _MAX_STATEMENTS_OF_WORD = 200
 _SIMILAR_SHARE = 0.34
@@ -315,10 +313,6 @@ class Evidence:
             self._known[name] = _occurs(name, self.text)
         return self._known[name]
 
-    def contains_near_default(self, name: str) -> bool:
-        """Return whether a name in normal form occurs close to the word *default*."""
-        return _occurs(name, self._near_default)
-
     def has_word(self, word: str) -> bool:
         """Return whether a word occurs in any inflection."""
         return stem(word, self._language) in self.words
@@ -364,7 +358,6 @@ class Evidence:
         bodies = [normalize_text(text) for text in texts]
         without_backticks = [body.replace("`", "") for body in bodies]
         self.text = _LINE_OF_CODE.join([*bodies, *without_backticks, self._question])
-        self._near_default = _LINE_OF_CODE.join(map(_find_text_near_default, without_backticks))
         self.words = {stem(word, self._language) for word in find_words(self.text)}
         self._prefixes = {word[:5] for word in self.words}
         self.question_words = {stem(word, self._language) for word in find_words(self._question)}
@@ -428,15 +421,6 @@ def _occurs(name: str, text: str) -> bool:
         if not joins_before and not joins_after:
             return True
     return True
-
-
-def _find_text_near_default(text: str) -> str:
-    windows, edge = list[str](), 0
-    for match in _DEFAULT.finditer(text):
-        start, end = max(edge, match.start() - _NEAR_DEFAULT_CHARS), match.end() + _NEAR_DEFAULT_CHARS
-        windows += ["" if start == edge else _LINE_OF_CODE, text[start:end]]
-        edge = end
-    return "".join(windows)
 
 
 def _find_own_names(text: str) -> Iterator[str]:

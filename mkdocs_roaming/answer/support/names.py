@@ -60,7 +60,6 @@ _STRING = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
 _CONTENT_FILE = re.compile(
     r"(?![~%$.]|/(?:etc|usr|var)/)[\w./-]*\w\.(?:css|csv|html?|jpe?g|js|md|pdf|png|py|svg|ts|txt)"
 )
-_COMPARED = re.compile(r"[=!]=\s*([\"'])([a-z]+)\1")
 _BEFORE_PLACEHOLDER = re.compile(r"(?<=\w)(?:==|@|:)<")
 _ARGUMENT = re.compile(r"(?<=[(,])\s*([a-z]+)=(?!=)")
 _ASSIGNMENT = re.compile(r"(?<![\w-])(\w+)=(\"?[\w.]+\"?)")
@@ -116,13 +115,9 @@ class NameReader:
             if not is_free and not self._is_known(match[0]):
                 yield match.span()
         for match in _ARGUMENT.finditer(code):
-            if match[1] not in self._evidence.code_words | self._evidence.own_names and not _PLACEHOLDER.fullmatch(
-                match[1]
-            ):
+            known = self._evidence.code_words | self._evidence.own_names
+            if match[1] not in known and not _PLACEHOLDER.fullmatch(match[1]):
                 yield match.span(1)
-        for match in _COMPARED.finditer(line):
-            if not self._is_expected_value(match[2]) and not self._evidence.has_word(match[2]):
-                yield match.span(2)
 
     def read_code_line(self, line: str) -> Iterator[Span]:
         """Yield the spans of unknown names in a line of a code block."""
@@ -151,9 +146,6 @@ class NameReader:
         for match in _ARGUMENT.finditer(code):
             if match[1] not in self._evidence.code_words and not _PLACEHOLDER.fullmatch(match[1]):
                 yield match.span(1)
-        for match in _COMPARED.finditer(code):
-            if not self._is_expected_value(match[2]) and not self._evidence.has_word(match[2]):
-                yield match.span(2)
         yield from self._find_unknown_subcommand(code)
         yield from self._find_unknown_option_value(code)
 
