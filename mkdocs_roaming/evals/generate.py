@@ -21,7 +21,7 @@ from mkdocs_roaming.answer.models.base import NO_USAGE, Model, Request, Usage, U
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.evals.metrics import contains_literal
-from mkdocs_roaming.evals.questions import MAX_QUESTION_LENGTH, Address, Question, section_address
+from mkdocs_roaming.evals.questions import MAX_QUESTION_LENGTH, Question, section_address
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.manifest.lookup import SectionRef
 
@@ -80,7 +80,7 @@ class GeneratedSet:
         entries = [
             {
                 "ask": question.ask,
-                "sections": [address.text for address in question.sections],
+                "sections": list(question.sections),
                 "contains": list(question.contains),
                 "synthetic": True,
             }
@@ -235,6 +235,6 @@ class _Generator:
             raise _RejectedReplyError("the literals do not occur verbatim in the section")
         if ask.casefold() in self._texts:
             raise _RejectedReplyError("duplicate question")
-        address = Address(section_address(ref, self._library.sections))
+        address = section_address(ref, self._library.sections)
         self._texts.add(ask.casefold())
         return Question(ask=ask, sections=(address,), contains=literals, synthetic=True)

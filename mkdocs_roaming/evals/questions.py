@@ -13,6 +13,7 @@ questions:
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -46,6 +47,7 @@ class QuestionEntry(msgspec.Struct, forbid_unknown_fields=True):
 
 
 _PLAIN_TERMS = {  # in messages of msgspec
+    "Object contains unknown field": "unknown key",
     "Expected": "expected",
     "`object`": "a mapping",
     "`array`": "a list",
@@ -60,14 +62,6 @@ class _QuestionFile(msgspec.Struct, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
-    """The address of a section as written in a question file, with its line."""
-
-    text: str
-    line: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class Question:
     """A question.
 
@@ -79,18 +73,18 @@ class Question:
         page: Address of the page that the reader is on.
         note: A comment of the author.
         synthetic: Whether a model generated the question.
-        line: Line in the question file, counted from 1.
+        number: Position in the question file, counted from 1.
         gold: Ids of `sections` on a site; empty until `resolve_sections`.
     """
 
     ask: str
-    sections: tuple[Address, ...] = ()
+    sections: tuple[str, ...] = ()
     contains: tuple[str, ...] = ()
     answerable: bool = True
     page: str | None = None
     note: str = ""
     synthetic: bool = False
-    line: int = 0
+    number: int = 0
     gold: tuple[str, ...] = ()
 
 
@@ -114,7 +108,7 @@ def read_questions(path: Path) -> QuestionSet:
     """Read a question file.
 
     Raises:
-        UsageError: If the file cannot be read or is invalid; the message names file and line.
+        UsageError: If the file cannot be read or is invalid; the message names the file and the question.
     """
     try:
         text = path.read_text("utf-8-sig")
@@ -125,39 +119,35 @@ def read_questions(path: Path) -> QuestionSet:
 
 def parse_questions(text: str, where: str) -> QuestionSet:
     """Parse the text of a question file; `where` names it in error messages."""
-    root: yaml.Node | None = None
     try:
-        loader = _Loader(text)
-        root = loader.get_single_node()
-        if root is None:
-            raise UsageError(f"{where}: the file is empty. Write questions, or generate some with --generate.")
-        file = msgspec.convert(loader.construct_document(root), _QuestionFile)
+        data = _Loader(text).get_single_data()
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "unknown error"
         raise UsageError(f"{where}:{mark.line + 1 if mark else 1}: invalid YAML: {problem}") from None
     except RecursionError:
-        raise UsageError(f"{where}:1: invalid YAML: nested too deeply") from None
+        raise UsageError(f"{where}: invalid YAML: nested too deeply") from None
+    if data is None:
+        raise UsageError(f"{where}: the file is empty. Write questions, or generate some with --generate.")
+    try:
+        file = msgspec.convert(data, _QuestionFile)
     except msgspec.ValidationError as error:
-        raise _validation_error(str(error), root, where) from None
-    questions: list[Question] = []
-    lines: dict[str, int] = {}
-    for position, entry in enumerate(file.questions):
-        question = _to_question(entry, position, root, where)
-        first = lines.setdefault(" ".join(question.ask.casefold().split()), question.line)
-        if first != question.line:
-            raise UsageError(
-                f"{where}:{question.line}: duplicate of line {first}: {question.ask!r}. Delete one of them."
-            )
-        questions.append(question)
-    return QuestionSet(where, tuple(questions))
+        raise _validation_error(str(error), where) from None
+    questions = tuple(_to_question(entry, number, where) for number, entry in enumerate(file.questions, 1))
+    numbers: dict[str, int] = {}
+    for question in questions:
+        first = numbers.setdefault(question.ask.casefold(), question.number)
+        if first != question.number:
+            place = f"{where}, question {question.number}"
+            raise UsageError(f"{place}: duplicate of question {first}: {question.ask!r}. Delete one of them.")
+    return QuestionSet(where, questions)
 
 
 def resolve_sections(questions: QuestionSet, sections: SectionIndex) -> QuestionSet:
     """Return the set with the gold sections of a site; old ids are resolved through aliases.
 
     Raises:
-        UsageError: If an address names no section, or no page; the message names file and line.
+        UsageError: If an address names no section, or no page; the message names the file and the question.
     """
     resolved = (_resolve_question(question, sections, questions.where) for question in questions.questions)
     return replace(questions, questions=tuple(resolved))
@@ -206,88 +196,65 @@ class _Loader(yaml.BaseLoader):
         return mapping
 
 
-def _to_question(entry: QuestionEntry, position: int, root: yaml.Node, where: str) -> Question:
-    def line(*path: str | int) -> int:
-        return _line(root, ("questions", position, *path))
-
-    def texts(name: str, value: str | list[str]) -> list[Address]:
-        values = [value] if isinstance(value, str) else value
-        addresses = [Address(one, line(name, at)) for at, one in enumerate(values)]
-        for at, address in enumerate(addresses):
-            if address.text in values[:at]:
-                raise UsageError(f"{where}:{address.line}: `{name}` lists {address.text!r} twice")
-        return addresses
-
+def _to_question(entry: QuestionEntry, number: int, where: str) -> Question:
+    place = f"{where}, question {number}"
     ask = " ".join(entry.ask.split())
+    sections, contains = _as_tuple(entry.sections), _as_tuple(entry.contains)
     if not ask:
-        raise UsageError(f"{where}:{line()}: `ask` is missing or empty. Write the question in a reader's words.")
-    if entry.answerable and not entry.sections:
+        raise UsageError(f"{place}: `ask` is missing or empty. Write the question in a reader's words.")
+    if entry.answerable and not sections:
         raise UsageError(
-            f"{where}:{line()}: {ask!r} has no `sections`. "
-            "List the sections that answer it, or set `answerable: false`."
+            f"{place}: {ask!r} has no `sections`. List the sections that answer it, or set `answerable: false`."
         )
-    if not entry.answerable and (entry.sections or entry.contains):
+    if not entry.answerable and (sections or contains):
         raise UsageError(
-            f"{where}:{line()}: {ask!r} is not answerable, but has `sections` or `contains`. "
+            f"{place}: {ask!r} is not answerable, but has `sections` or `contains`. "
             "Delete them, or set `answerable: true`."
         )
+    for name, values in (("sections", sections), ("contains", contains)):
+        if twice := next((value for value, count in Counter(values).items() if count > 1), None):
+            raise UsageError(f"{place}: `{name}` lists {twice!r} twice")
     return Question(
         ask=ask,
-        sections=tuple(texts("sections", entry.sections)),
-        contains=tuple(one.text for one in texts("contains", entry.contains)),
+        sections=sections,
+        contains=contains,
         answerable=entry.answerable,
         page=entry.page or None,
         note=entry.note or "",
         synthetic=entry.synthetic,
-        line=line(),
+        number=number,
     )
 
 
-def _validation_error(message: str, root: yaml.Node | None, where: str) -> UsageError:
-    """Turn a message of msgspec, which ends with a path such as `$.questions[0].note`, into one with file and line."""
+def _as_tuple(texts: str | list[str]) -> tuple[str, ...]:
+    return (texts,) if isinstance(texts, str) else tuple(texts)
+
+
+def _validation_error(message: str, where: str) -> UsageError:
+    """Turn a message of msgspec, which ends with a path such as `$.questions[0].note`, into one for authors."""
     problem, _, path = message.partition(" - at `$")
-    steps: list[str | int] = [int(index) if index else name for name, index in re.findall(r"\.(\w+)|\[(\d+)\]", path)]
-    place = path.rstrip("`").lstrip(".") or "the file"
-    known = ", ".join(_QuestionFile.__struct_fields__ if not steps else QuestionEntry.__struct_fields__)
-    if unknown := re.search(r"unknown field `(.*)`", problem):
-        steps.append(unknown[1])
-        problem = f"unknown key `{unknown[1]}`. Known keys: {known}."
-    else:
-        for term, words in _PLAIN_TERMS.items():
-            problem = problem.replace(term, words)
-        if len(steps) == 2:
-            problem += f". Known keys: {known}."
-    line = _line(root, steps) if root is not None else 1
-    return UsageError(f"{where}:{line}: {place}: {problem}")
-
-
-def _line(node: yaml.Node, path: Sequence[str | int]) -> int:
-    """Return the line, counted from 1, of the key or item at a path, or of the nearest node above it."""
-    mark = node.start_mark
-    for step in path:
-        if isinstance(node, yaml.MappingNode):
-            for key, value in node.value:
-                if key.value == step:
-                    mark, node = key.start_mark, value
-        elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
-            node = node.value[step]
-            mark = node.start_mark
-    return int(mark.line) + 1
+    in_question = re.match(r"\.questions\[(\d+)\]", path)
+    place = f"{where}, question {int(in_question[1]) + 1}" if in_question else where
+    key = (path[in_question.end() :] if in_question else path).strip(".`")
+    for term, words in _PLAIN_TERMS.items():
+        problem = problem.replace(term, words)
+    if key:
+        return UsageError(f"{place}: {key}: {problem}")
+    known = QuestionEntry if in_question else _QuestionFile
+    return UsageError(f"{place}: {problem}. Known keys: {', '.join(known.__struct_fields__)}.")
 
 
 def _resolve_question(question: Question, sections: SectionIndex, where: str) -> Question:
-    site = sections.manifest.site.name
+    site, place = sections.manifest.site.name, f"{where}, question {question.number}"
     gold: dict[str, None] = {}
     for address in question.sections:
-        ref = sections.resolve(address.text)
+        ref = sections.resolve(address)
         if ref is None:
-            hint = _suggest_address(address.text, sections)
-            raise UsageError(f"{where}:{address.line}: {site} has no section {address.text!r}. {hint}")
+            hint = _suggest_address(address, sections)
+            raise UsageError(f"{place}: {site} has no section {address!r}. {hint}")
         gold[ref.id] = None
     if question.page is not None and sections.resolve(question.page) is None:
-        raise UsageError(
-            f"{where}:{question.line}: {site} has no page {question.page!r}. `roaming outline` prints the pages."
-        )
+        raise UsageError(f"{place}: {site} has no page {question.page!r}. `roaming outline` prints the pages.")
     return replace(question, gold=tuple(gold))
 
 

@@ -104,7 +104,7 @@ def test_eval_removed_anchor_is_an_error_with_line(degraded: Path, roaming: Roam
     file.write_text(f"questions:\n  - ask: growth on the membrane\n    sections:\n      - {RENAMED}\n", "utf-8")
     result = roaming("eval", degraded, file, "--compare", "search")
     assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr.startswith(f"roaming: {file}:4: Ebbkeeper handbook has no section '{RENAMED}'")
+    assert result.stderr.startswith(f"roaming: {file}, question 1: Ebbkeeper handbook has no section '{RENAMED}'")
 
 
 def test_eval_write_baseline_with_selection_is_refused(questions: Path, tmp_path: Path, roaming: Roaming) -> None:
