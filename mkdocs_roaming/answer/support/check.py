@@ -34,7 +34,7 @@ MarkKind = Literal["name", "number", "claim"]
 
 MAX_MARK_CHARS = 120
 
-LOW_SUPPORT = 0.6
+LOW_SUPPORT = 0.5
 """An answer with a lower score counts as partial."""
 
 GOOD_SUPPORT = 0.9
@@ -52,6 +52,7 @@ _DOCUMENTATION = re.compile(r"\b(?:docs?|documentation|example|faq|guide|pages?|
 _READER = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 _LINK_TARGET = re.compile(r"(?<=\])\([^()\s]{1,500}\)")  # not shown to readers; foreign ones are removed before
 _END_OF_NAME = re.compile(r"[^\W\d][_-]?")
+_ALTERNATIVE = re.compile(r"\b(?:not|instead of|rather than)\s+$", re.IGNORECASE)
 _MEASURE_IN_WORDS = re.compile(
     r"\b([A-Za-z]+) (?:(?:millisecond|second|minute|hour|day|week|month|year|byte|character)s?|times|percent)\b"
 )
@@ -225,7 +226,7 @@ class _Checker:
         for number, start, end in find_numbers(prose):
             is_in_name = _END_OF_NAME.match(prose, start - 1, start) or _END_OF_NAME.fullmatch(prose, start - 2, start)
             is_known = number in known or (not self.reads_prose and number.replace(".", "") in known)
-            if not is_known and not is_in_name:
+            if not is_known and not is_in_name and not _ALTERNATIVE.search(prose, 0, start):
                 yield start, end
         for match in _MEASURE_IN_WORDS.finditer(prose):
             if self.evidence.words_of_numbers.get(match[1].lower(), "1") not in known | {"1"}:
