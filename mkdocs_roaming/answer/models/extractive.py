@@ -125,9 +125,7 @@ class _Conversation:
         """Return the opened sections that rules or the search found, best first."""
         hits = (self.hits or ())[:_MAX_OPENED]
         best = max((hit.score for hit in hits), default=0.0) or 1.0
-        found = {
-            hit.id: Source(hit.id, hit.breadcrumb, "", hit.score / best) for hit in (self.hits or ())[:_MAX_OPENED]
-        }
+        found = {hit.id: Source(hit.id, hit.breadcrumb, "", hit.score / best) for hit in hits}
         pinned = {id_: Source(id_, (), "", _PINNED_SHARE - rank) for rank, id_ in enumerate(self.pinned)}
         sources = (found | pinned).values()
         return [replace(source, text=self.texts[source.id]) for source in sources if source.id in self.texts]
@@ -241,7 +239,7 @@ def _cite_quotes(id_: str, quotes: Sequence[Quote]) -> Iterator[str]:
     """Yield quotes with their citation; a lead-in stays with the next quote."""
     lead = ""
     for position, quote in enumerate(quotes):
-        text = f"{lead}{quote}"
+        text = f"{lead}{quote.text}"
         lead = ""
         if quote.kind == "sentence" and position + 1 < len(quotes) and text.endswith((":", "：")):
             lead = f"{text}\n\n"

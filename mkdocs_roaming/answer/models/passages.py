@@ -73,16 +73,10 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """Pieces of one block as Markdown: `slices` of the section, with `gaps` between them."""
+    """Pieces of one block as Markdown, with `GAP` where others were left out."""
 
     kind: Kind
-    slices: tuple[str, ...]
-    gaps: tuple[str, ...]
-
-    def __str__(self) -> str:
-        """Return the quote as Markdown."""
-        parts = [part.strip("\r\n") for part in self.slices]
-        return "".join(gap + part for gap, part in zip(("", *self.gaps), parts, strict=True))
+    text: str
 
 
 def split_pieces(text: str) -> list[Piece]:
@@ -203,37 +197,21 @@ def _quote_block(text: str, pieces: list[Piece]) -> Quote:
     """Join adjacent pieces, mark gaps, and add the head above and the tail below."""
     first, last = pieces[0], pieces[-1]
     spans: list[tuple[int, int]] = []
-    gaps: list[str] = []
     for piece in pieces:
-        if spans and piece.start <= spans[-1][1] + _count_blank(text, spans[-1][1]):
+        if spans and not text[spans[-1][1] : piece.start].strip():
             spans[-1] = (spans[-1][0], max(spans[-1][1], piece.end))
-            continue
-        if spans:
-            gaps.append(f" {GAP} " if first.kind == "sentence" else f"\n{GAP}\n" if first.kind == "code" else "\n")
-        spans.append((piece.start, piece.end))
-    if first.head:
-        spans, gaps = [first.head, *spans], ["\n", *gaps]
-    if last.tail:
-        spans, gaps = [*spans, last.tail], [*gaps, "\n"]
-    slices = [text[start:end] for start, end in spans]
-    if first.kind == "code":
-        return Quote(first.kind, tuple(slices), tuple(gaps))
-    return _without_footnotes(first.kind, slices, gaps)
+        else:
+            spans.append((piece.start, piece.end))
 
+    def cut(start: int, end: int) -> str:
+        # The documentation's own footnote marks would look like citations.
+        quoted = text[start:end] if first.kind == "code" else _FOOTNOTE.sub("", text[start:end])
+        return quoted.strip("\r\n")
 
-def _count_blank(text: str, start: int) -> int:
-    return len(text[start:]) - len(text[start:].lstrip())
-
-
-def _without_footnotes(kind: Kind, slices: list[str], gaps: list[str]) -> Quote:
-    """Remove the documentation's own footnote marks: they would look like citations."""
-    parts: list[str] = []
-    between: list[str] = []
-    for position, slice_ in enumerate(slices):
-        split = _FOOTNOTE.split(slice_)
-        between += [*(gaps[position - 1 : position] if position else ()), *[""] * (len(split) - 1)]
-        parts += split
-    return Quote(kind, tuple(parts), tuple(between))
+    separator = f" {GAP} " if first.kind == "sentence" else f"\n{GAP}\n" if first.kind == "code" else "\n"
+    body = separator.join(cut(*span) for span in spans)
+    frame = [cut(*span) if span else None for span in (first.head, last.tail)]
+    return Quote(first.kind, "\n".join(part for part in (frame[0], body, frame[1]) if part is not None))
 
 
 # The best passage
