@@ -89,6 +89,7 @@ def test_links_are_those_of_the_current_page(page: Page, sites: Sites) -> None:
     """After following links and after going back."""
     url = sites.ours
     page.goto(url)
+    page.wait_for_load_state("networkidle")  # Material follows links itself only after it has read the sitemap
     page.evaluate("window.loadedOnce = true")
     assert pointers(page) == expected(url, "")
     page.click("article >> text=quiet mode")
