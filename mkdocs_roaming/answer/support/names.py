@@ -81,7 +81,8 @@ class NameReader:
     def read_prose(self, text: str, *, shape: re.Pattern[str]) -> Iterator[Span]:
         """Yield the spans of unknown names of a shape in prose without code."""
         for match in _TOKEN_OF_PROSE.finditer(text):
-            if shape.search(match[0]) and not self._is_known(match[0]):
+            is_name = shape.search(match[0]) and not _ALTERNATIVES.fullmatch(match[0])
+            if is_name and not self._is_known(match[0]):
                 yield match.span()
 
     def read_code_span(self, text: str) -> Iterator[Span]:
