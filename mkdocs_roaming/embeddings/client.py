@@ -213,12 +213,7 @@ class EmbeddingsClient:
         response = self._post({"model": self.model, "input": list(texts)})
         if response.status == 200:
             return self._parse(response.body, len(texts))
-        message = _error_message(response.body)
-        too_large = response.status == 413 or "batch" in message.lower()
-        if response.status in (400, 413, 422) and len(texts) > 1 and too_large:
-            half = len(texts) // 2
-            return self._request(texts[:half]) + self._request(texts[half:])
-        raise self._refused(response.status, message, parse_retry_after(response.headers))
+        raise self._refused(response.status, _error_message(response.body), parse_retry_after(response.headers))
 
     def _post(self, body: object) -> HttpResponse:
         import httpx2  # builds without vectors import no HTTP client

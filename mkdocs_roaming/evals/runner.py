@@ -149,16 +149,13 @@ class Evaluation:
                 return
             result = await system.ask(question)
             self._cost += result.cost or 0.0
-            self._add(row, position, system, result)
+            self._results[row, position] = result
+            self._failures[row] = self._failures.get(row, 0) + 1 if result.error else 0
+            if self._failures[row] >= MAX_CONSECUTIVE_ERRORS:
+                self._stop_reasons[system.name] = f"{MAX_CONSECUTIVE_ERRORS} answers in a row failed: {result.error}"
         finally:
             self.on_progress()
             limiter.release_on_behalf_of((row, position))
-
-    def _add(self, row: int, position: int, system: System, result: EvalResult) -> None:
-        self._results[row, position] = result
-        self._failures[row] = self._failures.get(row, 0) + 1 if result.error else 0
-        if self._failures[row] >= MAX_CONSECUTIVE_ERRORS:
-            self._stop_reasons[system.name] = f"{MAX_CONSECUTIVE_ERRORS} answers in a row failed: {result.error}"
 
 
 # Baseline
