@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal
 from urllib.parse import quote, unquote
 
 from msgspec import Meta, Struct, field
@@ -107,13 +107,6 @@ class Site:
     nav_source: str = "mkdocs"
     classes: Mapping[str, str] = dataclass_field(default_factory=dict)
     """Roles of the site's own CSS classes, for the conversion of its pages."""
-
-
-class PageSource(Protocol):
-    """Source of pages: a MkDocs build, the folder of a built site, a crawl, or a list in a test."""
-
-    def pages(self) -> Iterable[Page]:
-        """Yield each page once, in nav order if the site has a nav."""
 
 
 # The manifest

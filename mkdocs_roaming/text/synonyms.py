@@ -1,17 +1,12 @@
-"""Synonyms, everyday words and spelling correction for searches and answers without a language model."""
+"""Synonyms and everyday words for searches and answers without a language model."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from difflib import SequenceMatcher
+from collections.abc import Mapping
 from functools import cache
 
 from mkdocs_roaming.text.languages import base_language, fold, load_phrases, load_words
 from mkdocs_roaming.text.tokenizer import Word, parse_query, stem
-
-_MIN_LENGTH = 5
-_MIN_STEM_LENGTH = 6
-_MIN_SIMILARITY = 0.85
 
 
 def find_stem_synonyms(term: str, language: str) -> tuple[str, ...]:
@@ -33,25 +28,6 @@ def find_synonyms(word: Word, language: str) -> tuple[Word, ...]:
 def is_common_word(word: Word) -> bool:
     """Return whether an English word is so common that its absence from a site says little."""
     return word.text.lower() in load_words("en", "common_words")
-
-
-def correct_spelling(word: Word, stems: Iterable[str]) -> str | None:
-    """Return the known stem that a misspelled word was probably meant to have: `recalibrate` → `calibrate`."""
-    text = word.parts[-1] if len(word.parts) == 1 else ""
-    if len(text) < _MIN_LENGTH or not text.isalpha():
-        return None
-    best, similarity = None, _MIN_SIMILARITY
-    matcher = SequenceMatcher(autojunk=False)
-    matcher.set_seq2(text)
-    for known in stems:
-        if text.startswith(known) and len(known) >= max(_MIN_STEM_LENGTH, 0.6 * len(text)):
-            return known  # a misspelled ending, which no stemmer removes
-        if abs(len(known) - len(text)) > 2 or not (known[0] == text[0] or text.endswith(known)):
-            continue
-        matcher.set_seq1(known)
-        if all(ratio() > similarity for ratio in (matcher.real_quick_ratio, matcher.quick_ratio, matcher.ratio)):
-            best, similarity = known, matcher.ratio()
-    return best
 
 
 @cache

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mkdocs_roaming.text.languages import load_phrases
-from mkdocs_roaming.text.synonyms import correct_spelling, find_stem_synonyms, find_synonyms, is_common_word
-from mkdocs_roaming.text.tokenizer import parse_query, parse_word, stem
+from mkdocs_roaming.text.synonyms import find_stem_synonyms, find_synonyms, is_common_word
+from mkdocs_roaming.text.tokenizer import parse_word, stem
 
 
 def test_find_stem_synonyms_returns_stems_of_the_same_group() -> None:
@@ -34,21 +34,6 @@ def test_find_synonyms_ignores_non_ascii_words_of_other_languages() -> None:
 )
 def test_is_common_word_ignores_case(word: str, common: bool) -> None:
     assert is_common_word(parse_word(word)) is common
-
-
-@pytest.mark.parametrize(
-    ("word", "known", "expected"),
-    [
-        ("recalibrate", ["calibr", "pump"], "calibr"),
-        ("configration", ["configur"], "configur"),
-        ("pump", ["pum"], None),
-        ("v1.2.3", ["v1.2"], None),
-        ("harbour", ["lantern"], None),
-    ],
-)
-def test_correct_spelling_returns_known_stem(word: str, known: list[str], expected: str | None) -> None:
-    (parsed,) = parse_query(word)
-    assert correct_spelling(parsed, known) == expected
 
 
 def test_synonym_groups_have_several_distinct_members() -> None:
