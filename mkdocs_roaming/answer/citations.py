@@ -233,7 +233,7 @@ class AnswerText:
 def _has_statement(paragraph: str) -> bool:
     """Return whether a citation of a paragraph supports a statement.
 
-    It does not if `[^none]` stands next to it, or if the cited words say that something is not documented.
+    It does not if `[^none]` is next to it, or if the cited words say that something is not documented.
     """
     start, is_marked = 0, False
     text = _MARKS.sub(lambda match: match[0] if match["code"] is None else "", paragraph)

@@ -37,7 +37,7 @@ class Scope(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
     Attributes:
         tags: Tags in any case; a page needs one of them.
         paths: Patterns of the path of a page (`guide/pumps/`) or of its source file (`guide/pumps.md`); a page needs
-            one of them. `*` stands for any text within a folder, `**` for any number of folders. A pattern of a folder
+            one of them. `*` is any text within a folder, `**` for any number of folders. A pattern of a folder
             covers all that is below it.
         version: The version that the site must have.
     """
