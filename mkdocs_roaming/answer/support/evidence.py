@@ -239,7 +239,7 @@ OPTION_WITH_VALUE = re.compile(r"(?<![\w-])(--[a-zA-Z][\w-]*)[ =]([a-zA-Z][\w.-]
 
 _IMPORT = re.compile(r"\s*(?:from|import|use|using|require)\b")
 _OWN_NAME = re.compile(r"(?<![.\w])[A-Za-z_]\w*(?!\w|=[^=])")
-_OPTION_WITH_NUMBER = re.compile(r"(?<![\w-])--?[a-zA-Z][\w-]*[ =]([0-9]+(?:\.[0-9]+)*)(?![\w.])")
+_OPTION_WITH_NUMBER = re.compile(r"(?<![\w-])(?:--?[a-zA-Z][\w-]*[ =]|[A-Z][A-Z0-9_]+=)([0-9]+(?:\.[0-9]+)*)(?![\w.])")
 _BOLD_WORD = re.compile(r"\*\*(\w+)\*\*")
 _PLAIN_NAME = re.compile(r"\w+")
 _KEY = re.compile(r"(?<![\w.-])([\w.-]+)\s*(?:=(?!=)|:(?=\s))")
@@ -285,7 +285,7 @@ class Evidence:
         option_values: The values of each option in code.
         followers: The words that follow a word in code.
         example_numbers: The numbers in the answer's code blocks.
-        chosen_numbers: The numbers that the answer's code gives to an option: its writer chooses them.
+        chosen_numbers: The numbers that the answer's code gives to an option or a variable: its writer chooses them.
         own_names: The names that programs in the answer choose.
     """
 
