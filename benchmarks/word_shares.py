@@ -35,7 +35,7 @@ def main() -> None:
         sources.append(count_shares(library.text(section) for section in library.sections))
     means = Counter[str]()
     for source in sources:
-        means.update({term: share / len(sources) for term, share in source.items()})  # type: ignore[arg-type]
+        means.update({term: share / len(sources) for term, share in source.items()})  # type: ignore[arg-type]  # typeshed: int
     stop_words = {stem(word) for word in load_words("en", "stop_words")}
     groups: dict[float, list[str]] = {}
     for term, share in sorted(means.items()):

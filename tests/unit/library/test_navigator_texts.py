@@ -104,7 +104,9 @@ def test_expand_does_not_repeat_part_that_prefetch_opened(library: Library) -> N
     rest = opened.text + "".join(later)
     assert "This part is open already." in rest
     assert part.strip() not in rest
-    whole = library.text(library.sections.get(ballast))  # type: ignore[arg-type]
+    section = library.sections.get(ballast)
+    assert section is not None
+    whole = library.text(section)
     assert sorted(f"{part}{rest}".replace("[This part is open already.]\n\n", "")) == sorted(whole)
 
 
