@@ -85,7 +85,7 @@ def turn(url: str) -> bytes:
 
 
 def every_state(page: Page, stage: Stage, widget: Widget, url: str) -> Iterator[str]:
-    """Bring the widget into all states, and yield the name of each."""
+    """Show the widget in each of its states, and yield the name of the state."""
     page.clock.install()
     page.goto(url)
     yield "closed"

@@ -28,11 +28,12 @@ CONSOLE = re.compile(r"^```console\n(\$ roaming .*?)^```$", re.MULTILINE | re.DO
 
 
 def run(command: str, site: Path) -> str:
-    """Return the output of a command on the sample site: standard error, then standard output."""
-    words, _, typed = command.partition(" <<< ")
+    """Return the output of a command on the sample site: standard error, unless it is discarded, then standard output."""
+    is_quiet = command.endswith(" 2>/dev/null")
+    words, _, typed = command.removesuffix(" 2>/dev/null").partition(" <<< ")
     arguments = [str(site) if word == "sample_site/site" else word for word in shlex.split(words)[1:]]
     result = CliRunner().invoke(main, arguments, input="\n".join(shlex.split(typed)))
-    shown = result.stderr.strip() + "\n\n" + result.stdout if result.stderr else result.stdout
+    shown = result.stderr.strip() + "\n\n" + result.stdout if result.stderr and not is_quiet else result.stdout
     return shown.replace(str(site), "sample_site/site").strip()
 
 
@@ -69,7 +70,7 @@ def find_commands(text: str) -> list[tuple[str, bool]]:
 
 def find_misuse(command: str, *, complete: bool) -> str:
     """Return the error of a command: unknown name or option, invalid value, missing argument; `""` if it is valid."""
-    words = shlex.split(re.split(r" (?:<<<|[|<>&]) ?", command)[0], comments=True)[1:]
+    words = shlex.split(re.split(r" (?:<<<|2?[|<>&]) ?", command)[0], comments=True)[1:]
     if words[0].startswith(("-", "…")):
         return "" if words[0] in ("…", "--version", "--help") else f"no option {words[0]}"
     if words[0] not in COMMANDS_BY_NAME:

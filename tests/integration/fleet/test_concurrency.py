@@ -57,7 +57,7 @@ def make_unreadable(file: Path) -> None:
 
 
 def make_outdated(store: Path, site: str) -> None:
-    """Let a site's record describe another copy."""
+    """Replace a site's record by one of another copy."""
     record = read_record(FolderBucket(store), site)
     assert record
     object.__setattr__(record.entry, "digest", "sha256:other")
