@@ -204,7 +204,7 @@ def fuse(*factories: RankingFactory) -> RankingFactory:
 
 
 BODY_WEIGHTS = {
-    **dict.fromkeys(("title", "above", "nav", "keywords", "below", "page", "full_title_bonus", "synonym"), 0.0),
+    **dict.fromkeys(("title", "above", "nav", "below", "page", "full_title_bonus", "synonym"), 0.0),
     "body": 1.0,
 }
 _BEST_WINDOW = make_windows(sum_scores=False)
@@ -214,7 +214,6 @@ RANKINGS: dict[str, RankingFactory] = {
         coverage_penalty=0.0, page=0.4, full_title_bonus=0.4
     ),
     "… with link texts": make_search(link_texts=True, links=Weights().links),
-    "… without keywords": make_search(keywords=0.0),
     "… without synonyms": make_search(synonym=0.0),
     "… without the page's text": make_search(page=0.0),
     "… without `full_title_bonus`": make_search(full_title_bonus=0.0),

@@ -117,8 +117,8 @@ def parse_record(data: dict[str, Any]) -> SiteRecord:
 def make_catalog_entry(key: str, manifest: Manifest, crawled: float) -> CatalogEntry:
     """Return the catalog entry for a manifest.
 
-    The terms come from name, URL and summary, and from the titles of the navigation, the pages and the sections. The
-    manifest may be from an untrusted site: all texts are truncated to plausible lengths.
+    The terms come from name, URL and summary, the titles of the navigation and the pages, and the titles and openings
+    of the sections. The manifest may be from an untrusted site: all texts are truncated to plausible lengths.
     """
     site = manifest.site
     title, summary, url = _shorten(site.name, 200), _shorten(site.description, 400), _shorten(site.url, 2_000)
@@ -133,7 +133,7 @@ def make_catalog_entry(key: str, manifest: Manifest, crawled: float) -> CatalogE
         (_NAV_WEIGHT, _nav_titles(manifest.nav)),
         (_PAGE_WEIGHT, (text for page in manifest.pages for text in (page.title, page.description))),
         (_SECTION_WEIGHT, (section.title for section in manifest.sections())),
-        (_KEYWORD_WEIGHT, (" / ".join(section.keywords[:_MAX_KEYWORDS]) for section in manifest.sections())),
+        (_OPENING_WEIGHT, (section.opening for section in manifest.sections())),
     ]
     weights = _weigh_terms(weighted_texts, language)
     terms = dict(sorted(weights.most_common(_MAX_TERMS), key=lambda pair: pair[0]))
@@ -188,11 +188,11 @@ _TITLE_WEIGHT = 8.0
 _URL_WEIGHT = 5.0
 _SUMMARY_WEIGHT = 4.0
 _NAV_WEIGHT = 2.0
-_PAGE_WEIGHT = _SECTION_WEIGHT = _KEYWORD_WEIGHT = 1.0
+_PAGE_WEIGHT = _SECTION_WEIGHT = 1.0
+_OPENING_WEIGHT = 0.3
 _MAX_TERMS = 1_000
 _MAX_WEIGHT = 100_000.0
 _MAX_TOTAL_CHARS = 20_000_000
-_MAX_KEYWORDS = 32
 _MAX_TEXT_CHARS = 2_000
 _MAX_TERM_CHARS = 64
 _GENERIC_TERMS = frozenset(_extract_terms("docs documentation doc guide handbook manual", "en"))

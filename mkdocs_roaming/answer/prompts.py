@@ -59,7 +59,7 @@ READING_OUTLINE = "\n".join(
         "- Turns for this question: {rounds}. In each but the last you may call tools; a turn without a call is your "
         "answer. Most questions need one or two.",
         # Openings look like answers.
-        "- You see an outline: one line for each section, `[id] Title — opening · keywords`. It shows where "
+        "- You see an outline: one line for each section, `[id] Title — opening`. It shows where "
         "things are, not what they say. Never answer from it.",
         # Half of the questions are answered by these sections alone; for the others the words misled the search.
         "- With the question come sections that a search for its words has opened, and lines for further "

@@ -26,7 +26,7 @@ from mkdocs_roaming.text.tokenizer import Word, extract_terms, parse_words
 Phrase = tuple[str, ...]
 """Consecutive terms."""
 
-FIELDS = ("title", "above", "nav", "keywords", "below", "links", "body")
+FIELDS = ("title", "above", "nav", "below", "links", "body")
 """The fields of a section, in the order of the weights of `Index`."""
 
 _PAGE_WEIGHTS = {"title": 3.0, "body": 1.0}
@@ -351,16 +351,13 @@ def _squeeze(title: str) -> str:
     return re.sub(r"[\s_'’-]", "", fold(title))
 
 
-def _context_fields(
-    library: SiteTexts, section: SectionRef, link_texts: Sequence[str]
-) -> tuple[str, str, str, str, str]:
-    """Return the fields `above`, `nav`, `keywords`, `below` and `links` of a section."""
+def _context_fields(library: SiteTexts, section: SectionRef, link_texts: Sequence[str]) -> tuple[str, str, str, str]:
+    """Return the fields `above`, `nav`, `below` and `links` of a section."""
     breadcrumb = library.sections.breadcrumb(section)[:-1]
     first_on_page = len(breadcrumb) - len(library.sections.ancestors(section))
     return (
         " / ".join(breadcrumb[first_on_page:]),
         " / ".join(breadcrumb[:first_on_page]),
-        " / ".join(section.section.keywords),
         " / ".join(child.section.title for child in library.sections.children(section)),
         " / ".join(link_texts),
     )

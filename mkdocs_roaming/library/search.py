@@ -77,7 +77,6 @@ class Weights:
     """Titles of the sections above it on its page."""
     nav: float = 1.2
     """The title of its page, and titles above that in the navigation."""
-    keywords: float = 0.4
     below: float = 0.9
     """Titles of its subsections."""
     links: float = 4.0
@@ -255,7 +254,7 @@ class Search:
         with self._lock:
             if self._index is None:
                 own = self.weights
-                fields = (own.title, own.above, own.nav, own.keywords, own.below, own.links, own.body)
+                fields = (own.title, own.above, own.nav, own.below, own.links, own.body)
                 self._index = Index(self.library.whole, fields, self._excluded_links)
             return self._index
 

@@ -1,4 +1,4 @@
-"""Build the manifest from pages with final Markdown: ids, nav, links between sections, keywords and aliases.
+"""Build the manifest from pages with final Markdown: ids, nav, links between sections, and aliases.
 
 An alias is a former id of a section. When a section gets another id, because its heading or page was renamed, it is
 recognized by its text, so that the old id still opens it.
@@ -7,9 +7,8 @@ recognized by its text, so that the old id still opens it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 from urllib.parse import unquote
 
 from msgspec.structs import replace
@@ -35,13 +34,6 @@ MORE_GROUP = "More"
 """Title of the nav group with the pages that are not in the nav."""
 
 _MIN_OVERLAP = 0.9  # share of common words of two texts that count as one section
-
-
-class KeywordExtractor(Protocol):
-    """Extracts the keywords of sections: `text.keywords.extract_keywords`, or a cache of its results."""
-
-    def __call__(self, texts: Iterable[str], language: str, *, shown: Iterable[str]) -> list[tuple[str, ...]]:
-        """Return the keywords of each text. `texts` and `shown` can be iterated several times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +64,6 @@ def build_manifest(
     *,
     generator: str = "",
     previous: PreviousSite | None = None,
-    keyword_extractor: KeywordExtractor | None = None,
     warn: Callable[[str], None] = lambda message: None,
 ) -> Manifest:
     """Return the manifest of a site, without its digest.
@@ -82,7 +73,6 @@ def build_manifest(
         pages: Pages in nav order.
         generator: Program that publishes the site.
         previous: Previous build, whose ids become aliases.
-        keyword_extractor: Replacement of `extract_keywords`.
         warn: Called with a line for each alias that is dropped.
     """
     ids = IdAllocator()
@@ -91,10 +81,8 @@ def build_manifest(
     for published in pages:
         page_ids.append(ids.allocate_page(published.page.path, published.sections))
         anchors.add(published, page_ids[-1])
-    keywords = iter(_extract_keywords(pages, site.language, keyword_extractor))
     entries = [
-        _make_page_entry(published, own, anchors, keywords, site.url)
-        for published, own in zip(pages, page_ids, strict=True)
+        _make_page_entry(published, own, anchors, site.url) for published, own in zip(pages, page_ids, strict=True)
     ]
     if previous is not None:
         aliases = find_aliases(previous, entries, (published.encode() for published in pages), warn)
@@ -160,13 +148,7 @@ def sort_paths_by_nav(site: Site, paths: Collection[str]) -> list[str]:
 # Pages and sections
 
 
-def _make_page_entry(
-    published: PublishedPage,
-    ids: Sequence[str],
-    anchors: _AnchorIndex,
-    keywords: Iterator[tuple[str, ...]],
-    site_url: str,
-) -> PageEntry:
+def _make_page_entry(published: PublishedPage, ids: Sequence[str], anchors: _AnchorIndex, site_url: str) -> PageEntry:
     page, data = published.page, published.encode()
     return PageEntry(
         id=ids[0],
@@ -187,7 +169,6 @@ def _make_page_entry(
                 body=section.body,
                 tokens=section.tokens,
                 opening=to_single_line(section.opening),
-                keywords=next(keywords),
                 links=anchors.find_links(id_, section.targets),
             )
             for id_, section in zip(ids, published.sections, strict=True)
@@ -230,36 +211,6 @@ class _AnchorIndex:
                 found[anchors.get(unquote(anchor), anchors[""])] = None
         found.pop(own, None)
         return tuple(found)
-
-
-def _extract_keywords(
-    pages: Sequence[PublishedPage], language: str, extractor: KeywordExtractor | None
-) -> list[tuple[str, ...]]:
-    if extractor is None:
-        from mkdocs_roaming.text.keywords import extract_keywords  # not needed if keywords are cached
-
-        extractor = extract_keywords
-
-    def iter_texts() -> Iterator[str]:
-        for published in pages:
-            data = published.encode()
-            for section in published.sections:
-                yield data[section.start : section.end].decode("utf-8", "replace")
-
-    def iter_shown() -> Iterator[str]:
-        return (f"{section.title} {section.opening}" for published in pages for section in published.sections)
-
-    return extractor(_Repeatable(iter_texts), language, shown=_Repeatable(iter_shown))
-
-
-@dataclass(frozen=True, slots=True)
-class _Repeatable(Iterable[str]):
-    """Texts that are produced again on each iteration, to save memory."""
-
-    make: Callable[[], Iterator[str]]
-
-    def __iter__(self) -> Iterator[str]:
-        return self.make()
 
 
 def _make_nav(items: Sequence[NavItem], entries: Sequence[PageEntry], ids: IdAllocator) -> tuple[NavEntry, ...]:

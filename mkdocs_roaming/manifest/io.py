@@ -23,7 +23,6 @@ from msgspec.structs import replace
 from mkdocs_roaming._types import prepare
 from mkdocs_roaming.errors import ManifestError
 from mkdocs_roaming.manifest.models import (
-    MAX_KEYWORDS,
     MAX_OPENING,
     Manifest,
     NavEntry,
@@ -72,7 +71,7 @@ def load_pages(file: Path) -> tuple[PageEntry, ...]:
 
 
 def load_skeleton(file: Path) -> Manifest:
-    """Return site, pages and sections of a manifest file, without openings, keywords, links, nav and rules.
+    """Return site, pages and sections of a manifest file, without openings, links, nav and rules.
 
     It takes a quarter of the memory that `load_manifest` takes.
 
@@ -85,7 +84,7 @@ def load_skeleton(file: Path) -> Manifest:
 
 
 def _strip_sections(page: PageEntry) -> PageEntry:
-    sections = tuple(replace(section, opening="", keywords=(), links=()) for section in page.sections)
+    sections = tuple(replace(section, opening="", links=()) for section in page.sections)
     return replace(page, sections=sections)
 
 
@@ -329,5 +328,3 @@ def _find_loose_faults(entry: msgspec.Struct, data: Json, place: str) -> Iterato
         for index, section in enumerate(entry.sections):
             if len(section.opening) > MAX_OPENING:
                 yield f"{place}/sections/{index}/opening", f"longer than {MAX_OPENING} characters"
-            if len(section.keywords) > MAX_KEYWORDS:
-                yield f"{place}/sections/{index}/keywords", f"more than {MAX_KEYWORDS}"

@@ -19,7 +19,6 @@ from msgspec import Meta, Struct, field
 
 # Limits that readers do not enforce, so that a longer text does not make a whole site unreadable.
 MAX_OPENING = 101
-MAX_KEYWORDS = 10
 
 SectionId = Annotated[str, Meta(title="section id", pattern="^[0-9a-f]{8}$", max_length=8)]
 Sha256 = Annotated[str, Meta(pattern="^sha256:[0-9a-f]{64}$", max_length=71)]
@@ -163,13 +162,6 @@ class SectionEntry(Struct, frozen=True, omit_defaults=True):
             extra_json_schema={"maxLength": MAX_OPENING},
         ),
     ] = _always("")
-    keywords: Annotated[
-        tuple[str, ...],
-        Meta(
-            description="words that distinguish it from all other sections",
-            extra_json_schema={"maxItems": MAX_KEYWORDS},
-        ),
-    ] = ()
     links: Annotated[tuple[SectionId, ...], Meta(description="sections that it links to")] = ()
     aliases: Annotated[tuple[SectionId, ...], Meta(description="former ids of the section")] = ()
 

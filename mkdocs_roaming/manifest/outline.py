@@ -24,7 +24,7 @@ MAX_BLOCK_LINES = 40
 """Maximum number of lines of a page's inner outline that are opened together."""
 
 _LEGEND = (
-    "[id] Title — opening · keywords. “+12 inside” is closed: read_outline(id) or expand_sections opens it. "
+    "[id] Title — opening. “+12 inside” is closed: read_outline(id) or expand_sections opens it. "
     "“[id+] 30 more: Title …” replaces 30 lines: read_outline(id+).\n"
 )
 _PAGE_BLOCK_SIZES = (MAX_BLOCK_LINES, 30, 24, 18, 14, 10, 7, 5, 3, 2, 1)
@@ -33,7 +33,7 @@ _UNLIMITED = float("inf")  # weight of a marker that may represent any number of
 _CALL_BUDGET = 6000  # tokens of one call of `read_outline`
 _MARKER_SHARE = 0.6  # maximum share of a call's budget that a marker represents: further markers take room too
 _MAX_TITLE_TOKENS = 40
-_MAX_TEXT_TOKENS = 80  # of title, opening and keywords of a line
+_MAX_TEXT_TOKENS = 80  # of title and opening of a line
 _MAX_MARKER_TITLE = 24
 _MAX_INDENT = 12
 
@@ -93,7 +93,6 @@ class _Line:
     id: str
     title: str
     opening: str = ""
-    keywords: tuple[str, ...] = ()
     children: list[_Line] = field(default_factory=list)
     kind: Literal["root", "group", "page", "section"] = "section"
     level: int = 0
@@ -142,7 +141,7 @@ def _section_line(ref: SectionRef) -> _Line:
     """Return the line of a section without its subsections."""
     section = ref.section
     opening = ref.page.description if ref.position == 0 and ref.page.description else section.opening
-    return _Line(section.id, section.title, opening, section.keywords)
+    return _Line(section.id, section.title, opening)
 
 
 def _link(line: _Line, level: int) -> None:
@@ -329,7 +328,7 @@ def _render_line(line: _Line, depth: int, suffix: str = "") -> str:
 
 
 def _truncate_texts(line: _Line) -> tuple[str, str]:
-    """Return a line's title, and its opening and keywords, so short that every line fits the smallest budget."""
+    """Return a line's title and opening, so short that every line fits the smallest budget."""
     title = truncate_at_word(to_single_line(line.title), 100)
     if estimate_tokens(title) > _MAX_TITLE_TOKENS:
         title = truncate_at_word(title, _MAX_TITLE_TOKENS)
@@ -337,14 +336,7 @@ def _truncate_texts(line: _Line) -> tuple[str, str]:
     remaining = _MAX_TEXT_TOKENS - estimate_tokens(title)
     if estimate_tokens(opening) > remaining:
         opening = truncate_at_word(opening, remaining)
-    remaining -= estimate_tokens(opening)
-    keywords: list[str] = []
-    for keyword in line.keywords[:10]:
-        remaining -= estimate_tokens(keyword) + 1
-        if remaining < 0:
-            break
-        keywords.append(to_single_line(keyword))
-    return title, " · ".join(part for part in (opening, ", ".join(keywords)) if part)
+    return title, opening
 
 
 def _indent(depth: int) -> str:

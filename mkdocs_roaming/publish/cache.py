@@ -7,12 +7,10 @@ unchanged. So a new page causes a new conversion only of the pages that link to 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 
@@ -25,11 +23,7 @@ from mkdocs_roaming.publish.files import write_atomically
 CONVERTER_VERSION = "4"
 """Increased when the converter writes different Markdown for the same HTML. Cached pages are converted again then."""
 
-KEYWORDS_VERSION = "3"
-"""Increased when the same sections get different keywords."""
-
 _FORMAT = "2"
-_KEYWORDS = "keywords.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +39,6 @@ class ConvertedPage:
 class _PageEntry(msgspec.Struct):
     key: str
     page: ConvertedPage
-
-
-class _KeywordsEntry(msgspec.Struct):
-    key: str
-    keywords: list[tuple[str, ...]]
 
 
 class ConversionCache:
@@ -72,7 +61,7 @@ class ConversionCache:
         """Return the cached conversion of a page, or None if converting it now would give another result."""
         if self._folder is None:
             return None
-        entry = _read(self._folder / _file_name(page.path), _PageEntry)
+        entry = _read(self._folder / _file_name(page.path))
         if entry is None or entry.key != _page_key(page, pointer):
             return None
         cached = entry.page
@@ -97,30 +86,6 @@ class ConversionCache:
         """Return the path of another file in the cache, or None if the cache is disabled."""
         return self._folder / name if self._folder else None
 
-    def keywords(self, texts: Iterable[str], language: str, *, shown: Iterable[str]) -> list[tuple[str, ...]]:
-        """Return the keywords of sections, from the cache if all texts are unchanged.
-
-        Args:
-            texts: The text of each section; iterated several times.
-            language: The language of the site.
-            shown: The text of each section that the outline shows; iterated several times.
-        """
-        digest = hashlib.sha256("\0".join((_FORMAT, __version__, KEYWORDS_VERSION, language)).encode())
-        for text in chain(texts, shown):
-            digest.update(b"\0" + text.encode("utf-8", "surrogatepass"))
-        key, file = digest.hexdigest(), self.file(_KEYWORDS)
-        cached = _read(file, _KeywordsEntry) if file else None
-        if cached and cached.key == key:
-            return cached.keywords
-        from mkdocs_roaming.text.keywords import extract_keywords  # not needed if nothing has changed
-
-        spill_folder = self._folder if self._write_through else None
-        keywords = extract_keywords(texts, language, shown=shown, spill_folder=spill_folder)
-        if file:
-            with suppress(OSError):
-                _write(file, _KeywordsEntry(key, keywords))
-        return keywords
-
     def commit(self, paths: Collection[str]) -> None:
         """Write the conversions of the published pages, given by their paths, and delete all others.
 
@@ -129,7 +94,7 @@ class ConversionCache:
         """
         if self._folder is None:
             return
-        names = {_KEYWORDS, *map(_file_name, paths)} if paths else set()
+        names = set(map(_file_name, paths))
         try:
             for path in paths:
                 if path in self._new:
@@ -161,16 +126,13 @@ def _page_key(page: Page, pointer: str) -> str:
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-_Entry = TypeVar("_Entry", _PageEntry, _KeywordsEntry)
-
-
-def _read(file: Path, kind: type[_Entry]) -> _Entry | None:
+def _read(file: Path) -> _PageEntry | None:
     try:
-        return msgspec.json.decode(file.read_bytes(), type=prepare(kind))
+        return msgspec.json.decode(file.read_bytes(), type=prepare(_PageEntry))
     except (OSError, ValueError, msgspec.MsgspecError):
         return None
 
 
-def _write(file: Path, entry: _PageEntry | _KeywordsEntry) -> None:
+def _write(file: Path, entry: _PageEntry) -> None:
     with suppress(UnicodeEncodeError):  # text with lone surrogates is not cached
         write_atomically(file, msgspec.json.encode(entry))

@@ -127,7 +127,6 @@ def publish_batch(
         pages,
         generator=GENERATOR,
         previous=previous,
-        keyword_extractor=batch.cache.keywords,
         warn=batch.warn,
     )
     notes: list[str] = []

@@ -1,1 +1,1 @@
-"""Natural language and Markdown text: tokenizer, word lists, keywords, headings."""
+"""Natural language and Markdown text: tokenizer, word lists, headings."""

@@ -1,4 +1,4 @@
-"""Tokenizer for the search index, queries, keywords, rules and token estimates.
+"""Tokenizer for the search index, queries, rules and token estimates.
 
 A text becomes *terms*, folded and stemmed, in the order of the text:
 
@@ -110,11 +110,6 @@ def is_spaceless(run: str) -> bool:
 def parse_word(run: str, language: str = "en") -> Word:
     """Parse one word of `split_words`."""
     return _parse_word(run, languages.base_language(language))
-
-
-def parse_word_uncached(run: str, language: str = "en") -> Word:
-    """Parse one word without caching it: the cache would hold megabytes of words that are used once."""
-    return _parse_word.__wrapped__(run, languages.base_language(language))
 
 
 def is_stop_word(word: str, language: str = "en") -> bool:

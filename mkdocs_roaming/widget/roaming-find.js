@@ -220,7 +220,7 @@ export function inScope({ path, source = path, tags = [] }, { tags: wanted = [],
 // -------------------------------------------------------------------------------------------------------------- Finder
 
 const MOST = 10_000;
-const WEIGHTS = [12, 2, 3, 1.5]; // title, titles above, keywords, opening
+const WEIGHTS = [12, 2, 1.5]; // title, titles above, opening
 
 /** Ranks the sections of a manifest by words. */
 export class Finder {
@@ -249,8 +249,8 @@ export class Finder {
   index(milliseconds = 8) {
     const until = performance.now() + milliseconds;
     for (; this.indexed < this.sections.length && performance.now() < until; this.indexed++) {
-      const { title, path, keywords = [], opening = "" } = this.sections[this.indexed];
-      const texts = [title, path.slice(0, -1).join("\n"), keywords.join("\n"), opening];
+      const { title, path, opening = "" } = this.sections[this.indexed];
+      const texts = [title, path.slice(0, -1).join("\n"), opening];
       const fields = texts.map((text) => terms(text, this.language));
       this.fields.push(fields);
       fields.forEach((field, at) => {

@@ -272,7 +272,7 @@ def test_page_paths_that_look_like_urls_stay_on_the_site(page: Page, stage: Stag
 def test_property_names_of_objects_can_be_searched(page: Page, stage: Stage, widget: Widget) -> None:
     path = stage.folder / "roaming" / "manifest.json"
     manifest = json.loads(path.read_text("utf-8"))
-    manifest["pages"][0]["sections"][0]["keywords"] = ["constructor", "__proto__", "toString"]
+    manifest["pages"][0]["sections"][0]["opening"] = "constructor, __proto__, toString"
     for language in ("en", "constructor"):
         manifest["site"]["language"] = language
         path.write_text(json.dumps(manifest), "utf-8")

@@ -116,7 +116,7 @@ def test_run_into_bucket_equals_run_into_folder(
     assert roaming("outline", site).stdout == roaming("outline", tmp_path / "folder" / "site-001").stdout
     assert roaming("validate", site).exit_code == 0
     assert len(json.loads(roaming("sites", s3.where, "--json").stdout)) == 4
-    hits = json.loads(roaming("search", s3.where, "two people who know it", "--json").stdout)
+    hits = json.loads(roaming("search", s3.where, "looked at twice a year", "--json").stdout)
     assert roaming("expand", s3.where, hits[0]["id"]).exit_code == 0
     assert "twice a year" in roaming("ask", s3.where, "site-002: how often is it looked at?").stdout
     shutil.rmtree(tmp_path / "scratch")

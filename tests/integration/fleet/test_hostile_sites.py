@@ -67,7 +67,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "https://breaking.example/",
         site={"description": f"Pumps{BREAKS * 40}", "language": "e" * 100_000 + BREAKS},
         page={"title": f"Hull{BREAKS}", "url": f"https://breaking.example/{BREAKS}", "description": BREAKS},
-        section={"title": f"Hull pumps{BREAKS}", "anchor": f"pumps{BREAKS}", "opening": BREAKS, "keywords": [BREAKS]},
+        section={"title": f"Hull pumps{BREAKS}", "anchor": f"pumps{BREAKS}", "opening": BREAKS},
         manifest={
             "nav": [{"title": f"Hull{BREAKS}", "id": "00000001", "children": [{"title": BREAKS, "page": ""}]}],
         },

@@ -34,7 +34,7 @@ def test_all_commands_work_on_object_store(
     site = f"{store.where}/site-001"
     assert roaming("outline", site).stdout == roaming("outline", tmp_path / "folder" / "site-001").stdout
     assert len(json.loads(roaming("sites", store.where, "--json").stdout)) == 4
-    hits = json.loads(roaming("search", store.where, "two people who know it", "--json").stdout)
+    hits = json.loads(roaming("search", store.where, "looked at twice a year", "--json").stdout)
     assert "twice a year" in roaming("expand", store.where, hits[0]["id"]).stdout
     assert "twice a year" in roaming("ask", store.where, "site-002: how often is it looked at?").stdout
     sites.pages = 2

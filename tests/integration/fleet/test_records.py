@@ -20,9 +20,7 @@ STEERING = "\x1b]0;owned\x07\u202e\u2066\x9b31m\n\r\ud800\x00"
 
 
 def _manifest(name: str, description: str = "", language: str = "en", sections: int = 1) -> Manifest:
-    found = tuple(
-        SectionEntry(f"{at:08x}", 2, f"{name[:50]} {at}", 0, 0, "", keywords=(description,)) for at in range(sections)
-    )
+    found = tuple(SectionEntry(f"{at:08x}", 2, f"{name[:50]} {at}", 0, 0, "") for at in range(sections))
     page = PageEntry("0" * 8, name, "", "index.md", "", 0, found, description=description)
     site = SiteEntry(name, f"https://a.example/{STEERING}", description, language)
     return Manifest(site, (page,), (NavEntry(name, page=""),), digest=description)

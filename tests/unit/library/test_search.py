@@ -189,7 +189,7 @@ def test_weights_change_ranking(make_site: Callable) -> None:
     """Without title weights, the section with most occurrences is first."""
     library = make_site([("a/", "# Tide\n\nNothing.\n"), ("b/", "# Other\n\nTide, tide, tide, tide.\n")]).library()
     assert titles(library, "tide") == ["Tide", "Other"]
-    text = Weights(title=0.0, keywords=0.0, page=0.0, full_title_bonus=0.0)
+    text = Weights(title=0.0, page=0.0, full_title_bonus=0.0)
     assert [hit.section.section.title for hit in Search(library, weights=text).find("tide")] == ["Other", "Tide"]
 
 

@@ -61,7 +61,7 @@ def invalid_manifests() -> Iterator[tuple[str, object]]:
         ("start negative", ("pages", 0, "sections", 0, "start"), -1),
         ("start a text", ("pages", 0, "sections", 0, "start"), "0"),
         ("title a number", ("pages", 0, "title"), 7),
-        ("keywords mixed", ("pages", 0, "sections", 0, "keywords"), ["a", 1]),
+        ("links mixed", ("pages", 0, "sections", 0, "links"), ["00000001", 1]),
         ("no sections", ("pages", 0, "sections"), []),
         ("bytes true", ("pages", 0, "bytes"), True),
         ("page's url a script", ("pages", 0, "url"), "javascript:alert(1)"),
@@ -141,7 +141,6 @@ COMPLETE = {
                     "body": "01234567",
                     "tokens": 3,
                     "opening": "Opening.",
-                    "keywords": ["key"],
                     "links": ["00000002"],
                     "aliases": ["00000003"],
                 }

@@ -14,4 +14,4 @@ def test_cache_ignores_invalid_files_and_deletes_stale_ones(tmp_path: Path) -> N
         file.write_text('{"key": 1}')
     report, _ = publish_pages(tmp_path / "a", HOME, cache=cache)
     assert report.reused == 0
-    assert len(list(cache.iterdir())) == 2  # the page, and the keywords of the site
+    assert len(list(cache.iterdir())) == 1

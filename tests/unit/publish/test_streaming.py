@@ -1,4 +1,4 @@
-"""Large sites: manifests, keywords and files that are never complete in memory."""
+"""Large sites: manifests and files that are never complete in memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from mkdocs_roaming.manifest.io import dump_manifest, load_manifest, load_pages,
 from mkdocs_roaming.manifest.models import Manifest, NavItem, Page, Site
 from mkdocs_roaming.manifest.sections import split_sections
 from mkdocs_roaming.publish.files import write_atomically
-from mkdocs_roaming.text.keywords import extract_keywords
 from roaming_crawler.disk_dict import DiskDict
 
 TEXT = "# Page {at}\n\nThe “gauge” of page {at} says café, \\ and 潮位.\n\n## Part\n\nSee [the next](https://d.example/p{to}/).\n"
@@ -55,7 +54,7 @@ def test_load_pages_and_load_skeleton_skip_the_largest_fields(indent: int | None
     bare = tuple(
         replace(
             page,
-            sections=tuple(replace(section, opening="", keywords=(), links=()) for section in page.sections),
+            sections=tuple(replace(section, opening="", links=()) for section in page.sections),
         )
         for page in whole.pages
     )
@@ -100,15 +99,6 @@ def test_write_atomically_in_chunks_writes_only_changed_content(tmp_path: Path) 
         assert write_atomically(file, partial(iter, chunks)) is written
         assert file.read_bytes() == b"".join(chunks)
     assert [path.name for path in file.parent.iterdir()] == ["large.txt"]
-
-
-def test_keywords_counted_on_disk_equal_those_counted_in_memory(tmp_path: Path) -> None:
-    texts = [f"The pump_{at % 7} of {at} harbours, Tide-{at % 5}, 潮位計 and café." for at in range(60)]
-    shown = [f"pump {at}" for at in range(60)]
-    on_disk = extract_keywords(iter(texts), shown=iter(shown), spill_folder=tmp_path)
-    assert on_disk == extract_keywords(texts, shown=shown)
-    assert any(on_disk)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_disk_dict_behaves_like_a_dict_and_leaves_no_file(tmp_path: Path) -> None:
