@@ -1,22 +1,31 @@
 """Compare the time of a search with that of one FTS5 query over the same sections.
 
     python benchmarks/search_speed.py [SITE_DIR] [--rounds 600]
+    python benchmarks/search_speed.py SITE_DIR --command [--rounds 9]
 
 Without SITE_DIR the generated site of `serve.py` is used: 834 pages and 5,004 sections. The FTS5 table has porter
 stemming and returns ids, snippets and bm25 of the five best sections. Both get the same queries alternately, and the
 first twentieth is ignored. Queries are random words with a Zipf-like distribution, or the texts of the site's links.
 `index` is the CPU time to build the search index and to fill the FTS5 table, with the growth of the resident size.
+
+`--command` measures the whole command `roaming search`, with and without a stored index, alternately with a Python
+process that does nothing: user and system time, and wall-clock time; medians.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import random
+import resource
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from endpoint.clients import percentile
@@ -58,6 +67,35 @@ def compare(folder: Path, make_queries: Callable[[Library], Sequence[str]]) -> s
     )
 
 
+def compare_commands(folder: Path, rounds: int) -> str:
+    """Return the times of the command, one line for each kind of process."""
+    search = [sys.executable, "-m", "mkdocs_roaming", "search", str(folder), "how do I set the timeout"]
+    with tempfile.TemporaryDirectory() as cache:
+        processes = {
+            "python -c pass": ([sys.executable, "-c", "pass"], ""),
+            "roaming --version": ([*search[:3], "--version"], ""),
+            "roaming search": (search, cache),
+            "without a stored index": (search, ""),
+        }
+        times: dict[str, list[tuple[float, float]]] = {name: [] for name in processes}
+        for _ in range(rounds + 1):
+            for name, (command, folder_of_indexes) in processes.items():
+                times[name].append(_measure_process(command, {**os.environ, "ROAMING_CACHE_DIR": folder_of_indexes}))
+    lines = []
+    for name, measured in times.items():
+        cpu, wall = (1000 * median(column) for column in zip(*measured[1:], strict=True))
+        lines.append(f"{name:24} {cpu:6.0f} ms CPU {wall:6.0f} ms")
+    return "\n".join(lines)
+
+
+def _measure_process(command: Sequence[str], environment: dict[str, str]) -> tuple[float, float]:
+    """Return the CPU and wall-clock seconds of a process."""
+    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=True)
+    seconds, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, seconds
+
+
 def _measure_cost(work: Callable[[], Any]) -> tuple[float, float]:
     """Return the CPU seconds of a call and the growth of the resident size in MB."""
     size, started = _get_resident_megabytes(), time.process_time()
@@ -73,8 +111,15 @@ def main(arguments: list[str] | None = None) -> int:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("site", nargs="?", type=Path, help="Folder of a published site (default: a generated site).")
-    parser.add_argument("--rounds", type=int, default=600, help="Number of queries (default: 600).")
+    parser.add_argument("--rounds", type=int, help="Number of queries (default: 600) or of processes (default: 9).")
+    parser.add_argument("--command", action="store_true", help="Measure the whole command.")
     options = parser.parse_args(arguments)
+    if options.command:
+        if options.site is None:
+            parser.error("--command needs a site")
+        print(compare_commands(options.site, options.rounds or 9))
+        return 0
+    options.rounds = options.rounds or 600
     rng = random.Random(5)
     random_queries = [
         " ".join(random_word(rng, most_common=common) for common in (0, 20, 200)) for _ in range(options.rounds)

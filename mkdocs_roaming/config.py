@@ -37,6 +37,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -47,6 +48,7 @@ from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget, Prices, Supp
 from mkdocs_roaming.answer.models.base import Model, create_model, split_model_name
 from mkdocs_roaming.embeddings.client import EmbeddingsConfig, parse_embeddings_config
 from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.library.index_cache import IndexCache
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Search
 
@@ -159,22 +161,23 @@ class Settings:
         return model, self.budget
 
     def search_factory(
-        self, environ: Mapping[str, str], on_warning: Callable[[str], None]
+        self, environ: Mapping[str, str], on_warning: Callable[[str], None], cache: IndexCache | None = None
     ) -> Callable[[Library], Search]:
         """Return the constructor of a library's search: hybrid if an embedding model is configured.
 
         Args:
             environ: The environment.
             on_warning: Called with a line when hybrid search falls back to words.
+            cache: Indexes of earlier processes.
         """
         if self.embeddings is None or self.search == "lexical":
-            return Search
+            return partial(Search, cache=cache)
         from mkdocs_roaming.embeddings.client import QUERY_TIMEOUT, QueryEmbedder, create_embeddings_client
         from mkdocs_roaming.library.hybrid import HybridSearch  # few sites publish vectors
 
         client = create_embeddings_client(self.embeddings, environ, timeout=5 * QUERY_TIMEOUT, retries=0)
         queries = QueryEmbedder(client, prefix=self.embeddings.query_prefix, on_warning=on_warning)
-        return lambda library: HybridSearch(library, queries)
+        return lambda library: HybridSearch(library, queries, cache=cache)
 
 
 def load_settings(path: Path | None = None) -> Settings:

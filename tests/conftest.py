@@ -139,12 +139,13 @@ _site_cache: dict[str, MadeSite] = {}
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _no_configured_model() -> Iterator[None]:
-    """Remove API keys and models of the developer from the environment."""
+def _no_configured_model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Remove API keys and models of the developer from the environment, and use another cache folder."""
     with pytest.MonkeyPatch.context() as patch:
         for name in os.environ:
             if name.startswith(("ROAMING_", "ANTHROPIC_", "OPENAI_")):
                 patch.delenv(name)
+        patch.setenv("ROAMING_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
         yield
 
 

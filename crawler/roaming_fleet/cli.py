@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mkdocs_roaming.cli.common import AS_JSON, FREE_TEXT, NOTHING_FOUND, one_line, print_json
+from mkdocs_roaming.cli.common import AS_JSON, FREE_TEXT, NOTHING_FOUND, format_age, one_line, print_json
 from mkdocs_roaming.errors import LibraryError, UsageError
 
 if TYPE_CHECKING:
@@ -188,8 +188,6 @@ def _drop(store: str, keys: tuple[str, ...], *, as_json: bool) -> None:
 
 
 def _print_record(record: SiteRecord) -> None:
-    from mkdocs_roaming.cli.output import format_age
-
     entry = record.entry
     if entry is not None:
         click.echo(f"{click.style(record.key, bold=True)}: {one_line(entry.title)}, {entry.url}")

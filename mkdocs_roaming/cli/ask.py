@@ -19,6 +19,7 @@ from mkdocs_roaming.cli.common import (
     NOTHING_FOUND,
     TRUST_RULES,
     ResolvedOptions,
+    format_age,
     model_options,
     one_line,
     print_json,
@@ -61,7 +62,7 @@ def ask(
     """
     from mkdocs_roaming.answer.events import Answer
     from mkdocs_roaming.answer.trace import Recording, write_trace
-    from mkdocs_roaming.cli.output import format_age, print_answer, run_recording
+    from mkdocs_roaming.cli.output import print_answer, run_recording
     from mkdocs_roaming.library.targets import open_target
     from mkdocs_roaming.publish.files import check_writable
 

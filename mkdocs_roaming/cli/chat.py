@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -29,7 +28,6 @@ from mkdocs_roaming.cli.common import (
     print_error,
     sanitize,
     scope_options,
-    warn,
 )
 from mkdocs_roaming.cli.output import (
     print_answer,
@@ -81,7 +79,7 @@ def chat(lib: str, page: str | None, scope: Scope, trust_rules: bool, **given: A
     if sys.stdin.isatty():
         with suppress(ImportError):  # line editing and history
             import readline  # noqa: F401  # it changes `input`
-    search = options.settings.search_factory(os.environ, warn)(library)
+    search = options.search_factory()(library)
     Chat(library, options.create_model, search, options.whole_site, page).run()
 
 

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -118,6 +119,16 @@ def warn(message: str) -> None:
     click.echo(f"Warning: {one_line(message)}", err=True)
 
 
+def format_age(then: float, now: float | None = None) -> str:
+    """Return the time since `then`, in Unix seconds, as `3 hours ago`."""
+    seconds = max(0.0, (time.time() if now is None else now) - then)
+    for name, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if seconds >= length:
+            count = int(seconds // length)
+            return f"{count} {name}{'s' if count > 1 else ''} ago"
+    return "just now"
+
+
 def print_json(data: Any) -> None:
     """Print indented JSON."""
     click.echo(json.dumps(data, ensure_ascii=False, indent=2))
@@ -217,7 +228,17 @@ class ResolvedOptions:
         """Return a navigator with the configured search."""
         from mkdocs_roaming.library.navigator import Navigator
 
-        return Navigator(library, search=self.settings.search_factory(os.environ, warn)(library))
+        return Navigator(library, search=self.search_factory()(library))
+
+    def search_factory(self, on_warning: Callable[[str], None] = warn) -> Callable[[Library], Search]:
+        """Return the constructor of the configured search, whose indexes are cached.
+
+        Args:
+            on_warning: Called with a line when hybrid search falls back to words.
+        """
+        from mkdocs_roaming.library.index_cache import IndexCache
+
+        return self.settings.search_factory(os.environ, on_warning, IndexCache.from_environment(os.environ))
 
     def create_model(self, name: str | None = None) -> tuple[Model, Budget]:
         """Create a model and the budget of its answers.
@@ -303,7 +324,7 @@ def search_factory(config: Path | None) -> Callable[[Library], Search]:
     """Return the constructor of the configured search; the first fallback to lexical search prints a warning."""
     from mkdocs_roaming.config import load_settings
 
-    return load_settings(config).search_factory(os.environ, warn)
+    return ResolvedOptions(load_settings(config)).search_factory()
 
 
 def _discard_output() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -89,7 +88,7 @@ def _evaluate(library: Library, options: ResolvedOptions, path: Path, given: dic
             check_writable(file)
     if given["write_baseline"] and (given["only"] or given["limit"]):
         raise click.UsageError("--write-baseline needs all questions: omit --only and --limit")
-    ranking = Ranking(library, options.settings.search_factory(os.environ, warn)(library))
+    ranking = Ranking(library, options.search_factory()(library))
     systems = _create_systems(given["compare"], options, ranking)
     if before is not None:
         check_comparable(before, whole, [system.name for system in systems], str(given["baseline"]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,8 @@ from mkdocs_roaming.cli.common import (
     LIBRARY,
     NOTHING_FOUND,
     find_section,
+    format_age,
+    one_line,
     print_json,
     sanitize,
     scope_options,
@@ -24,7 +27,7 @@ from mkdocs_roaming.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from mkdocs_roaming.library.targets import TargetHit
+    from mkdocs_roaming.library.targets import SiteInfo, TargetHit
     from mkdocs_roaming.manifest.lookup import Scope
 
 
@@ -42,7 +45,6 @@ def outline(lib: str, branch: str | None, budget: int, scope: Scope, as_json: bo
     BRANCH is the id of a nav group, page or section, `<id>+` as shown in the outline, or the path or URL of a page or
     section. For a store it is a site, `<site>:<id>`, or a URL; `roaming sites` lists the sites.
     """
-    from mkdocs_roaming.cli.output import freshness_line
     from mkdocs_roaming.library.targets import open_target
     from mkdocs_roaming.manifest.outline import render_outline
     from mkdocs_roaming.text.tokenizer import estimate_tokens
@@ -54,7 +56,7 @@ def outline(lib: str, branch: str | None, budget: int, scope: Scope, as_json: bo
         data = {"digest": library.manifest.digest, "tokens": estimate_tokens(text), "outline": text}
         print_json({**data, **site_as_json(resolved.site)})
     else:
-        click.echo(sanitize(freshness_line(resolved.site) + text), nl=False)
+        click.echo(sanitize(_freshness_line(resolved.site) + text), nl=False)
 
 
 @click.command()
@@ -69,7 +71,6 @@ def expand(lib: str, addresses: tuple[str, ...], part: int, scope: Scope, as_jso
     SECTION is an id, `<page path>#<anchor>`, `<source>.md#<anchor>`, or a URL on the site. For a store it is a URL, or
     `<site>:` followed by one of the others.
     """
-    from mkdocs_roaming.cli.output import freshness_line
     from mkdocs_roaming.library.targets import open_target
     from mkdocs_roaming.manifest.expand import expand_section, render_expansion
 
@@ -82,7 +83,7 @@ def expand(lib: str, addresses: tuple[str, ...], part: int, scope: Scope, as_jso
     if as_json:
         print_json([{**asdict(expansion), "text": expansion.text, **site_as_json(site)} for site, expansion in opened])
         return
-    texts = [freshness_line(site) + render_expansion(expansion) for site, expansion in opened]
+    texts = [_freshness_line(site) + render_expansion(expansion) for site, expansion in opened]
     click.echo(sanitize("\n---\n\n".join(texts)), nl=False)
 
 
@@ -104,14 +105,13 @@ def search(lib: str, query: str, limit: int, scope: Scope, config: Path | None, 
 
     No model is called, except for the embedding of the query if the configuration has [embeddings].
     """
-    from mkdocs_roaming.cli.output import print_hits
     from mkdocs_roaming.library.targets import open_target
 
     hits = open_target(lib, search=search_factory(config), scope=scope).search(query, limit)
     if as_json:
         print_json([_hit_as_json(found) for found in hits])
     elif hits:
-        print_hits(hits)
+        _print_hits(hits)
     else:
         click.echo("Nothing found.", err=True)
     if not hits:
@@ -129,3 +129,20 @@ def _hit_as_json(found: TargetHit) -> dict[str, Any]:
         "snippet": found.hit.snippet,
         **site_as_json(found.site),
     }
+
+
+def _print_hits(hits: Sequence[TargetHit]) -> None:
+    """Print search results: id and breadcrumb, URL, snippet; for a store also the age of the crawl."""
+    for found in hits:
+        sections, section = found.library.sections, found.hit.section
+        title = one_line(" › ".join(sections.breadcrumb(section)))
+        age = f", crawled {format_age(found.site.crawled)}" if found.site else ""
+        click.echo(f"[{section.id}] {click.style(title, bold=True)}")
+        click.echo(f"  {one_line(sections.url(section))}{age}")
+        if found.hit.snippet:
+            click.echo(f"  {one_line(found.hit.snippet)}")
+
+
+def _freshness_line(site: SiteInfo | None) -> str:
+    """Return the line with the age of a store's site; empty for a single site."""
+    return f"{site.key}, crawled {format_age(site.crawled)}\n" if site else ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING
@@ -31,7 +30,6 @@ from mkdocs_roaming.answer.support.check import Mark, slice_utf16
 from mkdocs_roaming.cli.common import one_line, print_error, sanitize
 from mkdocs_roaming.library.navigator import PREFETCH_CALL_ID
 from mkdocs_roaming.library.rules import RULES_CALL_ID
-from mkdocs_roaming.library.targets import SiteInfo, TargetHit
 from mkdocs_roaming.text.markdown import truncate_at_word
 
 if TYPE_CHECKING:
@@ -189,33 +187,6 @@ def usage_line(usage: Usage, cost: float | None, currency: str) -> str:
         return "no tokens counted"
     line = f"tokens: {usage.input} in, {usage.cache_read} from cache, {usage.cache_write} to cache, {usage.output} out"
     return line if cost is None else f"{line} · {format_money(cost)} {sanitize(currency)}"
-
-
-def print_hits(hits: Sequence[TargetHit]) -> None:
-    """Print search results: id and breadcrumb, URL, snippet; for a store also the age of the crawl."""
-    for found in hits:
-        sections, section = found.library.sections, found.hit.section
-        title = one_line(" › ".join(sections.breadcrumb(section)))
-        age = f", crawled {format_age(found.site.crawled)}" if found.site else ""
-        click.echo(f"[{section.id}] {click.style(title, bold=True)}")
-        click.echo(f"  {one_line(sections.url(section))}{age}")
-        if found.hit.snippet:
-            click.echo(f"  {one_line(found.hit.snippet)}")
-
-
-def freshness_line(site: SiteInfo | None) -> str:
-    """Return the line with the age of a store's site; empty for a single site."""
-    return f"{site.key}, crawled {format_age(site.crawled)}\n" if site else ""
-
-
-def format_age(then: float, now: float | None = None) -> str:
-    """Return the time since `then`, in Unix seconds, as `3 hours ago`."""
-    seconds = max(0.0, (time.time() if now is None else now) - then)
-    for name, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
-        if seconds >= length:
-            count = int(seconds // length)
-            return f"{count} {name}{'s' if count > 1 else ''} ago"
-    return "just now"
 
 
 def breadcrumb_line(section: Reference) -> str:

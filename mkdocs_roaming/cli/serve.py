@@ -89,7 +89,7 @@ def serve(lib: str, host: str, port: int, check_config: bool, **given: Any) -> N
     options = ResolvedOptions.from_options(given)
     model, budget = options.create_model()
     _check_path(lib)
-    answers = AnswerConfig(model, budget, options.whole_site, options.settings.search_factory(os.environ, _warn))
+    answers = AnswerConfig(model, budget, options.whole_site, options.search_factory(_warn))
     config = build_config(lib, answers, options.settings, os.environ, host=host, **own)
     target = open_target(
         lib, search=answers.search_factory, open_sites=_OPEN_SITES, refresh_seconds=config.poll_seconds

@@ -16,6 +16,7 @@ from mkdocs_roaming.embeddings.client import FAILURE_PAUSE, QueryEmbedder, Vecto
 from mkdocs_roaming.embeddings.store import MAX_WINDOWS, VectorFile, VectorsError, decode_vectors, split_windows
 from mkdocs_roaming.errors import LibraryError, RoamingError
 from mkdocs_roaming.library.index import SiteTexts
+from mkdocs_roaming.library.index_cache import IndexCache
 from mkdocs_roaming.library.search import SNIPPET_CHARS, RankedSection, Search, Weights, strip_markdown
 from mkdocs_roaming.manifest.io import VECTORS_PATH
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
@@ -38,10 +39,18 @@ class HybridSearch(Search):
         library: The site.
         queries: Computes the vectors of queries.
         weights: The parameters of the ranking by words.
+        cache: Indexes of earlier processes.
     """
 
-    def __init__(self, library: SiteTexts, queries: QueryEmbedder, *, weights: Weights | None = None) -> None:
-        super().__init__(library, weights=weights)
+    def __init__(
+        self,
+        library: SiteTexts,
+        queries: QueryEmbedder,
+        *,
+        weights: Weights | None = None,
+        cache: IndexCache | None = None,
+    ) -> None:
+        super().__init__(library, weights=weights, cache=cache)
         self.vectors = VectorIndex(library.whole, queries)
 
     def words_only(self, query: str) -> bool:

@@ -22,7 +22,7 @@ from functools import cache
 from itertools import combinations
 from math import log, log1p
 
-from mkdocs_roaming.library.index import PostingMatches, Postings
+from mkdocs_roaming.library.postings import PostingMatches, Postings
 from mkdocs_roaming.text.languages import base_language, load_phrases, load_table, load_words
 from mkdocs_roaming.text.synonyms import is_common_word
 from mkdocs_roaming.text.tokenizer import Word, parse_query

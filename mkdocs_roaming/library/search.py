@@ -6,6 +6,7 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,7 +14,9 @@ from itertools import chain, islice
 from typing import Self
 
 from mkdocs_roaming.errors import LibraryError
-from mkdocs_roaming.library.index import Index, PostingMatches, SiteTexts, asks_about_changes, merge_matches
+from mkdocs_roaming.library.index import Index, SiteTexts, asks_about_changes
+from mkdocs_roaming.library.index_cache import IndexCache, index_key
+from mkdocs_roaming.library.postings import PostingMatches, merge_matches
 from mkdocs_roaming.library.relevance import Relevance
 from mkdocs_roaming.library.tools import SearchResult
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
@@ -108,15 +111,22 @@ class Search:
         library: The site, or a part of it.
         weights: The parameters of the ranking.
         excluded_links: Links whose words are not indexed, by their lower-case words and the id of the target section:
-            those that a benchmark uses as queries.
+            those that a benchmark uses as queries. Such an index is not cached.
+        cache: Indexes of earlier processes.
     """
 
     def __init__(
-        self, library: SiteTexts, *, weights: Weights | None = None, excluded_links: Container[tuple[str, str]] = ()
+        self,
+        library: SiteTexts,
+        *,
+        weights: Weights | None = None,
+        excluded_links: Container[tuple[str, str]] = (),
+        cache: IndexCache | None = None,
     ) -> None:
         self.library = library
         self.weights = weights or Weights()
         self._excluded_links = excluded_links
+        self._cache = None if excluded_links else cache
         self._language = library.manifest.site.language
         self._lock = threading.Lock()
         self._index: Index | None = None
@@ -253,10 +263,23 @@ class Search:
             return self._indexed._get_index()
         with self._lock:
             if self._index is None:
-                own = self.weights
-                fields = (own.title, own.above, own.nav, own.below, own.links, own.body)
-                self._index = Index(self.library.whole, fields, self._excluded_links)
+                self._index = self._open_index()
             return self._index
+
+    def _open_index(self) -> Index:
+        """Return the index from the cache, or build and cache it."""
+        own, library = self.weights, self.library.whole
+        fields = (own.title, own.above, own.nav, own.below, own.links, own.body)
+        if self._cache is None or len(library.sections) < self._cache.min_sections:
+            return Index.from_texts(library, fields, self._excluded_links)
+        key = index_key(library.manifest, fields)
+        if (data := self._cache.load(key)) is not None:
+            with suppress(ValueError):
+                return Index(library, fields, data)
+        index = Index.from_texts(library, fields)
+        if index.complete:
+            self._cache.store(key, index.data)
+        return index
 
     def _get_relevance(self) -> Relevance:
         postings = self._get_index().postings

@@ -24,8 +24,8 @@ from mkdocs_roaming.answer.models.base import (
 )
 from mkdocs_roaming.answer.models.passages import Quote, Source, choose_passages, quote_pieces, rank_passages
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.library.index import PostingMatches, Postings
 from mkdocs_roaming.library.navigator import PREFETCH_CALL_ID
+from mkdocs_roaming.library.postings import PostingMatches, Postings, PostingsBuilder
 from mkdocs_roaming.library.relevance import MIN_CONFIDENCE, Relevance
 from mkdocs_roaming.library.rules import RULES_CALL_ID
 from mkdocs_roaming.library.search import parse_query
@@ -40,6 +40,7 @@ _OPENED_PER_CALL = 3
 _FOLLOW_UP_CONFIDENCE = 0.3  # a follow-up is more probably about the site, and has fewer words
 _PINNED_SHARE = 100.0  # before all sections that search finds
 _FIELD_WEIGHTS = (12.0, 1.0)  # titles and text
+_NO_WEIGHTS = (0.0, 0.0)
 
 
 class ExtractiveModel:
@@ -167,11 +168,11 @@ def _read_result(seen: _Conversation, call: ToolCall, result: object) -> None:
 
 def _search_site(seen: _Conversation, request: Request) -> None:
     """Search the text of a small site, which is not searched with tools."""
-    postings = Postings(_FIELD_WEIGHTS, (0.0, 0.0))
+    builder = PostingsBuilder(_FIELD_WEIGHTS, _NO_WEIGHTS)
     for section in request.site:
         fields = (" / ".join(section.breadcrumb), section.text)
-        postings.add(0, [extract_terms(text, request.language) for text in fields])
-    postings.close()
+        builder.add(0, [extract_terms(text, request.language) for text in fields])
+    postings = Postings(builder.build(), [0] * len(request.site), _FIELD_WEIGHTS, _NO_WEIGHTS)
 
     def find(word: Word) -> PostingMatches:
         synonyms = find_stem_synonyms(word.parts[0], request.language)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mkdocs_roaming.library.index import PostingMatches, Postings, merge_matches
+from mkdocs_roaming.library.postings import PostingMatches, Postings, PostingsBuilder, merge_matches
 
 WEIGHTS = (12.0, 0.5, 0.9)
 SHARED = (3.0, 0.0, 1.0)
@@ -17,11 +17,10 @@ _text = st.lists(st.sampled_from("abcde"), max_size=6)
 
 
 def build_postings(rows: Sequence[tuple[int, Sequence[Sequence[str]]]]) -> Postings:
-    postings = Postings(WEIGHTS, SHARED)
+    builder = PostingsBuilder(WEIGHTS, SHARED)
     for group, fields in rows:
-        postings.add(group, fields)
-    postings.close()
-    return postings
+        builder.add(group, fields)
+    return Postings(builder.build(), [group for group, _ in rows], WEIGHTS, SHARED)
 
 
 def fts5_scores(rows: Sequence[Sequence[str]], weights: Sequence[float], phrase: Sequence[str]) -> dict[int, float]:

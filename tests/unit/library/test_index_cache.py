@@ -1,0 +1,260 @@
+"""Index files: reuse, damaged and changed files, the size of the folder."""
+
+from __future__ import annotations
+
+import os
+import random
+import struct
+import threading
+import zlib
+from array import array
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mkdocs_roaming.library.index import IndexData
+from mkdocs_roaming.library.index_cache import IndexCache, index_key
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.readers import MemoryReader
+from mkdocs_roaming.library.search import Search
+
+PAGES = [
+    ("tides/", "# Tides\n\n## Gauge levels\n\nA gauge shows the level.\n\n## Alarms\n\nAn `AlarmLevel` rings.\n"),
+    ("lamps/", "# Lamps\n\n## Signal lamp\n\nThe lamp warns of a gauge level; see version 1.2.\n"),
+]
+QUERIES = ("gauge level", "AlarmLevel", "alarm", "lmap", "version 1.2", "signal lamp", "of", "潮")
+
+
+@pytest.fixture
+def library(make_site: Callable) -> Library:
+    return make_site(PAGES).library()
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> IndexCache:
+    return IndexCache(tmp_path / "cache", min_sections=0)
+
+
+def find_all(search: Search) -> list[list[tuple[str, float, str]]]:
+    return [[(hit.section.id, hit.score, hit.snippet) for hit in search.find(query)] for query in QUERIES]
+
+
+def stored_file(cache: IndexCache) -> Path:
+    (file,) = cache.folder.iterdir()
+    return file
+
+
+def with_checksum(content: bytes) -> bytes:
+    return zlib.crc32(content).to_bytes(4, "little") + content
+
+
+class CountingReader(MemoryReader):
+    """Counts the files that are read."""
+
+    reads = 0
+
+    def file(self, path: str, cache_key: str = "") -> bytes:
+        self.reads += 1
+        return super().file(path, cache_key)
+
+
+def test_second_search_reads_only_texts_of_hits(make_site: Callable, cache: IndexCache) -> None:
+    site = make_site([(f"p{at}/", f"# Page {at}\n\nWord{at} text.\n") for at in range(30)])
+    files = {path: text.encode() for path, text in site.files.items()}
+    reads = []
+    for _ in range(2):
+        reader = CountingReader(files, where="memory")
+        (hit, *_) = Search(Library(site.manifest, reader), cache=cache).find("word7")
+        assert hit.section.section.title == "Page 7"
+        reads.append(reader.reads)
+    assert reads[0] >= 30
+    assert reads[1] == 1
+
+
+def test_search_with_stored_index_finds_the_same(library: Library, cache: IndexCache) -> None:
+    expected = find_all(Search(library))
+    assert find_all(Search(library, cache=cache)) == expected
+    stored = Search(library, cache=cache)
+    assert find_all(stored) == expected
+    assert stored.find_unknown_words("gauge kettle") == ("kettle",)
+    assert stored.confidence("gauge level") == Search(library).confidence("gauge level")
+
+
+def test_changed_site_gets_another_index(make_site: Callable, cache: IndexCache) -> None:
+    for word in ("kettle", "teapot"):
+        library = make_site([*PAGES, ("new/", f"# New\n\nA {word}.\n")]).library()
+        assert [hit.section.section.title for hit in Search(library, cache=cache).find(word)] == ["New"]
+    assert len(list(cache.folder.iterdir())) == 2
+
+
+def test_site_that_states_the_digest_of_another_does_not_share_its_index(make_site: Callable) -> None:
+    manifest = make_site(PAGES).manifest
+    other = msgspec.structs.replace(make_site([("x/", "# X\n\nGauge.\n")]).manifest, digest=manifest.digest)
+    assert index_key(manifest, (1.0,)) != index_key(other, (1.0,))
+    assert index_key(manifest, (1.0,)) != index_key(manifest, (2.0,))
+
+
+def test_index_is_not_stored_while_texts_cannot_be_read(make_site: Callable, cache: IndexCache) -> None:
+    site = make_site(PAGES)
+    files = {path: text.encode() for path, text in site.files.items()}
+    broken = {path: data for path, data in files.items() if path != "tides/index.md"}
+    assert Search(Library(site.manifest, MemoryReader(broken, where="memory")), cache=cache).find("lamp")
+    assert not cache.folder.exists()
+    whole = Library(site.manifest, MemoryReader(files, where="memory"))
+    assert Search(whole, cache=cache).find("rings")
+
+
+def test_changed_text_is_not_shown_from_a_stored_index(make_site: Callable, cache: IndexCache) -> None:
+    """The index has no texts: they are read from the site and compared with their digests."""
+    site = make_site(PAGES)
+    Search(site.library(), cache=cache).load()
+    files = {path: text.replace("gauge", "KETTLE").encode() for path, text in site.files.items()}
+    search = Search(Library(site.manifest, MemoryReader(files, where="memory")), cache=cache)
+    assert all("KETTLE" not in hit.snippet for hit in search.find("gauge level"))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: b"",
+        lambda data: data[:3],
+        lambda data: data[: len(data) // 2],
+        lambda data: data[:40] + bytes(40) + data[80:],
+        lambda data: with_checksum(b"not msgpack"),
+        lambda data: with_checksum(msgspec.msgpack.encode([1, 2])),
+        lambda data: with_checksum(b"\x91" * 100_000),
+    ],
+)
+def test_damaged_file_is_ignored_and_replaced(
+    library: Library, cache: IndexCache, damage: Callable[[bytes], bytes]
+) -> None:
+    expected = find_all(Search(library, cache=cache))
+    file = stored_file(cache)
+    good = file.read_bytes()
+    file.write_bytes(damage(good))
+    assert find_all(Search(library, cache=cache)) == expected
+    assert file.read_bytes() == good
+
+
+def test_file_of_another_site_is_ignored(make_site: Callable, library: Library, cache: IndexCache) -> None:
+    expected = find_all(Search(library, cache=cache))
+    file = stored_file(cache)
+    other = Search(
+        make_site([("x/", "# X\n\nGauge.\n")]).library(), cache=replace(cache, folder=cache.folder.parent / "other")
+    )
+    other.load()
+    file.write_bytes(stored_file(IndexCache(cache.folder.parent / "other")).read_bytes())
+    assert find_all(Search(library, cache=cache)) == expected
+
+
+_number = st.one_of(st.integers(0, 9), st.integers(0, 2**32 - 1))
+_float = st.one_of(st.floats(0, 9, width=32), st.floats(width=32))
+
+
+@given(data=st.data())
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_search_with_manipulated_index_does_not_fail(library: Library, cache: IndexCache, data: st.DataObject) -> None:
+    """Whatever a valid file says, hits are sections of the site with their own texts."""
+    for old in cache.folder.glob("*"):
+        old.unlink()
+    Search(library, cache=cache).load()
+    file = stored_file(cache)
+    content = msgspec.msgpack.decode(file.read_bytes()[4:], type=IndexData)
+    postings = content.postings
+    changes = {
+        "ends": st.lists(_number, max_size=len(postings.terms)).map(lambda ends: array("I", ends).tobytes()),
+        "entries": st.lists(_float, min_size=3, max_size=99).map(lambda them: struct.pack(f"{len(them)}f", *them)),
+        "texts": st.lists(st.text("\0\x01\x02\x03(", max_size=9), min_size=5, max_size=5),
+        "group_lengths": st.lists(_number, min_size=2, max_size=2).map(lambda them: array("I", them).tobytes()),
+        "terms": st.permutations(postings.terms),
+    }
+    for name in data.draw(st.sets(st.sampled_from(sorted(changes)), min_size=1)):
+        value = data.draw(changes[name])
+        if name == "ends":
+            value += postings.ends[len(value) :]
+        if name == "entries":
+            value = (value + postings.entries[len(value) :])[: len(postings.entries)]
+        postings = msgspec.structs.replace(postings, **{name: value})
+    rows = st.dictionaries(
+        st.sampled_from(postings.terms), st.lists(st.integers(-9, 2**63), max_size=5), max_size=len(postings.terms)
+    )
+    changed = IndexData(postings, data.draw(st.one_of(st.just(content.title_rows), rows)))
+    file.write_bytes(with_checksum(msgspec.msgpack.encode(changed)))
+    search = Search(library, cache=cache)
+    for query in QUERIES:
+        for hit in search.find(query):
+            assert library.sections.get(hit.section.id) == hit.section
+        search.confidence(query)
+
+
+def test_oldest_files_are_deleted_when_folder_is_full(library: Library, cache: IndexCache) -> None:
+    Search(library, cache=cache).load()
+    data = cache.load(stored_file(cache).stem)
+    assert data is not None
+    size = stored_file(cache).stat().st_size
+    small = IndexCache(cache.folder / "small", max_bytes=4 * size)
+    for at in range(4):
+        small.store(f"key{at}", data)
+        os.utime(small.folder / f"key{at}.index", (at, at))
+    assert small.load("key0") is not None  # it is now the newest
+    small.store("key4", data)
+    assert sorted(file.stem for file in small.folder.iterdir()) == ["key0", "key2", "key3", "key4"]
+    IndexCache(cache.folder / "tiny", max_bytes=size).store("key", data)
+    assert not (cache.folder / "tiny").exists()
+
+
+def test_files_of_other_programs_stay(library: Library, cache: IndexCache) -> None:
+    cache.folder.mkdir(parents=True)
+    (cache.folder / "notes.txt").write_text("x" * 10_000, "utf-8")
+    Search(library, cache=replace(cache, max_bytes=20_000)).load()
+    assert (cache.folder / "notes.txt").exists()
+
+
+def test_folder_that_cannot_be_created_disables_cache(library: Library, cache: IndexCache, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", "utf-8")
+    expected = find_all(Search(library))
+    assert find_all(Search(library, cache=replace(cache, folder=tmp_path / "file" / "cache"))) == expected
+
+
+def test_index_of_small_site_is_not_stored(library: Library, cache: IndexCache) -> None:
+    Search(library, cache=replace(cache, min_sections=100)).load()
+    assert not cache.folder.exists()
+
+
+def test_index_files_are_readable_by_their_user_only(library: Library, cache: IndexCache) -> None:
+    """They contain the words of sites that may be private."""
+    Search(library, cache=cache).load()
+    assert stored_file(cache).stat().st_mode & 0o077 == 0
+
+
+def test_threads_store_and_load_the_same_index(library: Library, cache: IndexCache) -> None:
+    expected = find_all(Search(library))
+    results: list[object] = []
+
+    def search() -> None:
+        for _ in range(5):
+            results.append(find_all(Search(library, cache=cache)))
+            if random.random() < 0.5:
+                for file in cache.folder.glob("*"):
+                    file.unlink(missing_ok=True)
+
+    threads = [threading.Thread(target=search) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [expected] * 30
+
+
+def test_environment_names_or_disables_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert IndexCache.from_environment({"ROAMING_CACHE_DIR": ""}) is None
+    assert IndexCache.from_environment({"ROAMING_CACHE_DIR": str(tmp_path)}) == IndexCache(tmp_path / "search")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
+    default = IndexCache.from_environment({})
+    assert default is not None
+    assert default.folder.is_relative_to(tmp_path / "user") or os.name == "nt" or os.uname().sysname == "Darwin"
