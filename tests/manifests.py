@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
 from mkdocs_roaming.manifest.builder import PreviousSite, PublishedPage, build_manifest
-from mkdocs_roaming.manifest.models import Manifest, NavItem, Page, Site
+from mkdocs_roaming.manifest.models import Heading, Manifest, NavItem, Page, Site
 from mkdocs_roaming.manifest.sections import split_sections
 
 URL = "https://docs.example/p/"
@@ -18,9 +21,10 @@ def build(
     nav: tuple[NavItem, ...] = (),
     previous: PreviousSite | None = None,
     warned: list[str] | None = None,
+    headings: Mapping[str, Sequence[Heading]] = MappingProxyType({}),
 ) -> Manifest:
     written = [
-        PublishedPage(Page(path, path or "Home"), text, split_sections(text, title=path))
+        PublishedPage(Page(path, path or "Home"), text, split_sections(text, title=path, headings=headings.get(path)))
         for path, text in pages.items()
     ]
     warn = (lambda message: None) if warned is None else warned.append

@@ -85,13 +85,14 @@ def load_page(data: bytes) -> ParsedPage | None:
 
 def extract_headings_to_json(article: str, title: str) -> bytes:
     """Extract the headings of an article and serialize them; see `extract_headings`."""
-    return _dump([[heading.level, heading.text, heading.anchor] for heading in extract_headings(article, title)])
+    headings = extract_headings(article, title)
+    return _dump([[heading.level, heading.text, heading.anchor, heading.anchors] for heading in headings])
 
 
 def load_headings(data: bytes) -> tuple[Heading, ...] | None:
     """Return serialized headings, or None if the data is invalid."""
     try:
-        return tuple(Heading(level, text, anchor) for level, text, anchor in json.loads(data))
+        return tuple(Heading(level, text, anchor, tuple(anchors)) for level, text, anchor, anchors in json.loads(data))
     except (ValueError, TypeError):
         return None
 

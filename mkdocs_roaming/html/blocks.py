@@ -68,6 +68,8 @@ def add_heading(
         return
     context, output = visitor.context, visitor.output
     if context.nesting:
+        if anchor:
+            output.anchors.setdefault(anchor, len(output.blocks))
         out.append(format_heading(max(level, 2), visitor.apply_block_link(text)))
         return
     context.level = level
@@ -150,6 +152,7 @@ def _render_items(visitor: Visitor, element: Element) -> list[tuple[str | None, 
             continue
         parts: list[str] = []
         if tag == "li":
+            visitor.record_anchor(child)
             visitor.write_blocks(child, parts)
         else:
             visitor.write_block(child, parts)
@@ -197,6 +200,7 @@ def write_definitions(visitor: Visitor, element: Element, out: list[str]) -> Non
     for child in _definition_entries(element):
         if visitor.role(child) == "skip":
             continue
+        visitor.record_anchor(child)
         if child.tag == "dt":
             visitor.context.nesting += 1
             text = format_bold(visitor.render_line(child, styles="strong"))
@@ -279,6 +283,7 @@ def write_admonition(visitor: Visitor, element: Element, out: list[str]) -> None
     """Write an admonition or details as an alert: its kind, its title unless it only repeats the kind, its content."""
     if element.tag != "details" and is_hidden(element):
         return
+    visitor.record_anchor(element)
     kind = visitor.themes.admonition_kind(element.get("class") or "")
     title = next((child for child in element if visitor.role(child) == "admonition-title"), None)
     text = visitor.render_line(title, styles="strong") if title is not None else ""

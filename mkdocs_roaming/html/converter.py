@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from mkdocs_roaming.errors import ConversionError
 from mkdocs_roaming.html import api_docs, blocks, code, embedded, footnotes, inline, tables
@@ -69,6 +71,10 @@ INLINE_WRITERS: dict[str, InlineWriter] = {
 }
 
 
+_GENERATED_ANCHOR = re.compile(r"__|id\d+$")
+"""Anchors of tabs, lines of code and the like: nobody links to them."""
+
+
 @dataclass(frozen=True, slots=True)
 class ConvertedArticle:
     """An article as Markdown: `# Title` first, with one final line break."""
@@ -110,6 +116,7 @@ def convert(
         raise ConversionError(
             "the page is nested too deeply: call the converter from fewer nested functions"
         ) from error
+    visitor.output.anchors.pop(root.get("id") or "", None)
     return _assemble(visitor.output, title)
 
 
@@ -130,4 +137,16 @@ def _assemble(output: Output, title: str) -> ConvertedArticle:
         parts[output.title + 1] = ""
     for index, definitions in footnotes.place_footnotes(output).items():
         parts[index + 1 : index + 2] = ["\n\n".join((*definitions, *filter(None, parts[index + 1 : index + 2])))]
-    return ConvertedArticle("\n\n".join(filter(None, parts)) + "\n", tuple(headings))
+    return ConvertedArticle("\n\n".join(filter(None, parts)) + "\n", tuple(_add_anchors(output, headings)))
+
+
+def _add_anchors(output: Output, headings: Sequence[Heading]) -> Iterator[Heading]:
+    """Yield the headings, the title first, each with the further anchors of its section."""
+    starts = [index for index, _ in output.headings if index != output.title]
+    known = {heading.anchor for heading in headings}
+    anchors: dict[int, list[str]] = {}
+    for anchor, index in output.anchors.items():
+        if anchor not in known and not _GENERATED_ANCHOR.match(anchor):
+            anchors.setdefault(bisect_right(starts, index), []).append(anchor)
+    for number, heading in enumerate(headings):
+        yield replace(heading, anchors=tuple(anchors[number])) if number in anchors else heading

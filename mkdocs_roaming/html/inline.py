@@ -29,8 +29,12 @@ _SCRIPT_URL = re.compile(r"\s*(?:javascript|vbscript|data):", re.IGNORECASE)
 
 def write_span(visitor: Visitor, element: Element, pieces: list[str]) -> None:
     """Write the content of an element, unless the page hides it."""
-    if not (element.attrib and is_hidden(element)):
-        visitor.write_inline(element, pieces)
+    if element.attrib:
+        if is_hidden(element):
+            return
+        if anchor := element.get("id"):
+            visitor.output.anchors.setdefault(anchor, len(visitor.output.blocks))
+    visitor.write_inline(element, pieces)
 
 
 def write_nothing(visitor: Visitor, element: Element, pieces: list[str]) -> None:
@@ -200,6 +204,7 @@ def write_link(visitor: Visitor, element: Element, pieces: list[str]) -> None:
     """Write a link. Links from a heading to itself and from a footnote to its use are dropped."""
     href = element.get("href")
     if href is None or visitor.context.in_link:
+        visitor.record_anchor(element)
         visitor.write_inline(element, pieces)
         return
     if len(names := element.keys()) > 1:

@@ -29,6 +29,7 @@ def write_table(visitor: Visitor, element: Element, out: list[str]) -> None:
     """Write a table."""
     if is_hidden(element):
         return
+    visitor.record_anchor(element)
     head, body = _split_rows(visitor, element)
     rows = head + body
     if not rows:

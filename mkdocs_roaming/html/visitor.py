@@ -70,6 +70,8 @@ class Output:
     title: int | None = None
     """Index in `blocks` of the heading that is the page's title."""
     footnotes: Footnotes = field(default_factory=Footnotes)
+    anchors: dict[str, int] = field(default_factory=dict)
+    """Ids of elements other than top-level headings, with the index that the next block has in `blocks`."""
 
 
 @dataclass(slots=True)
@@ -177,8 +179,12 @@ class Visitor:
 
     def write_group(self, element: Element, out: list[str]) -> None:
         """Write the content of an element as blocks, unless the page hides it."""
-        if not (element.attrib and is_hidden(element)):
-            self.write_blocks(element, out)
+        if element.attrib:
+            if is_hidden(element):
+                return
+            if anchor := element.get("id"):
+                self.output.anchors.setdefault(anchor, len(self.output.blocks))
+        self.write_blocks(element, out)
 
     def write_inline(self, parent: Element, pieces: list[str]) -> None:
         """Write the content of an element within a line."""
@@ -241,6 +247,11 @@ class Visitor:
             if pieces and written[0] in "(~" and pieces[-1][-1:] == ("]" if written[0] == "(" else "~"):
                 written = "\\" + written
             pieces.append(written)
+
+    def record_anchor(self, element: Element) -> None:
+        """Add the id of an element to the anchors of the section that it is in, or that begins below it."""
+        if anchor := element.get("id") or element.get("name"):
+            self.output.anchors.setdefault(anchor, len(self.output.blocks))
 
     def record_plain(self, text: str) -> None:
         """Add text to the plain text of the heading that is being written, if there is one."""

@@ -170,6 +170,7 @@ def _make_page_entry(published: PublishedPage, ids: Sequence[str], anchors: _Anc
                 tokens=section.tokens,
                 opening=to_single_line(section.opening),
                 links=anchors.find_links(id_, section.targets),
+                anchors=section.anchors,
             )
             for id_, section in zip(ids, published.sections, strict=True)
         ),
@@ -197,6 +198,9 @@ class _AnchorIndex:
             section.anchor or github_slug(section.title): id_
             for section, id_ in reversed(list(zip(published.sections, ids, strict=True)))
         }
+        for section, id_ in zip(published.sections, ids, strict=True):
+            for anchor in section.anchors:
+                anchors.setdefault(anchor, id_)
         anchors[""] = ids[0]
         self._ids[published.page.path] = self._ids[markdown_path(published.page.path)] = anchors
 

@@ -239,7 +239,7 @@ class SectionIndex:
         return None if page is None else self.find_anchor(page, unquote(anchor))
 
     def find_anchor(self, page: PageEntry, anchor: str) -> SectionRef | None:
-        """Return the section of a page with an anchor; the page's own section for an empty one.
+        """Return the section of a page with or around an anchor; the page's own section for an empty one.
 
         On sites without HTML, anchors are GitHub's.
         """
@@ -248,7 +248,8 @@ class SectionIndex:
         for position, section in enumerate(page.sections):
             if anchor == (section.anchor if self.manifest.anchors else github_slug(section.title)):
                 return SectionRef(page, position)
-        return None
+        within = (position for position, section in enumerate(page.sections) if anchor in section.anchors)
+        return next((SectionRef(page, position) for position in within), None)
 
     def children(self, ref: SectionRef) -> list[SectionRef]:
         """Return the direct subsections in order."""

@@ -40,6 +40,8 @@ class Heading:
     level: int
     text: str
     anchor: str | None
+    anchors: tuple[str, ...] = ()
+    """Further anchors on the page between this heading and the next one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +166,10 @@ class SectionEntry(Struct, frozen=True, omit_defaults=True):
     ] = _always("")
     links: Annotated[tuple[SectionId, ...], Meta(description="sections that it links to")] = ()
     aliases: Annotated[tuple[SectionId, ...], Meta(description="former ids of the section")] = ()
+    anchors: Annotated[
+        tuple[str, ...],
+        Meta(description="further anchors within the section, such as those of parameters and terms"),
+    ] = ()
 
 
 class PageEntry(Struct, frozen=True, omit_defaults=True):

@@ -35,6 +35,7 @@ class Section:
         digest: Digest of the slice.
         body: Digest of the text below the heading; empty without text.
         tokens: Estimated number of tokens.
+        anchors: Further anchors on the rendered page between the heading and the next one.
     """
 
     level: int
@@ -49,6 +50,7 @@ class Section:
     digest: str = ""
     body: str = ""
     tokens: int = 0
+    anchors: tuple[str, ...] = ()
 
 
 def split_sections(markdown: str, *, title: str = "", headings: Sequence[Heading] | None = None) -> tuple[Section, ...]:
@@ -72,9 +74,9 @@ def split_sections(markdown: str, *, title: str = "", headings: Sequence[Heading
     offsets = _to_byte_offsets(markdown, [body_start + lines[line] for line in starts])
     named = _match_headings(found if titled else found[1:], headings or ())
     if not titled:
-        named = [(title, None), *named]
-    titles = [text or title for text, _ in named]
-    anchors = [anchor for _, anchor in named]
+        named = [Heading(1, title, None), *named]
+    titles = [heading.text or title for heading in named]
+    anchors = [heading.anchor for heading in named]
     parents = _find_parents([heading.level for heading in found])
     names = _make_names(titles, anchors, parents)
     openings = _inherit_openings([heading.opening for heading in found], parents)
@@ -98,6 +100,7 @@ def split_sections(markdown: str, *, title: str = "", headings: Sequence[Heading
                 digest=slice_digest(data[start:end]),
                 body=slice_digest(below.encode("utf-8", "surrogatepass")) if below else "",
                 tokens=estimate_tokens(text),
+                anchors=named[index].anchors,
             )
         )
     return tuple(sections)
@@ -174,21 +177,22 @@ def _is_pointer(body: str, end: int) -> bool:
 # Titles, anchors and names
 
 
-def _match_headings(found: Sequence[MarkdownHeading], headings: Sequence[Heading]) -> list[tuple[str, str | None]]:
-    """Return text and anchor of each heading: of the rendered page's headings one by one, or by their text."""
+def _match_headings(found: Sequence[MarkdownHeading], headings: Sequence[Heading]) -> list[Heading]:
+    """Return the rendered page's heading for each heading of the Markdown: one by one, or matched by its text."""
     if [heading.level for heading in found] == [heading.level for heading in headings]:
-        return [(heading.text, heading.anchor) for heading in headings]
+        return list(headings)
     indexes: dict[str, deque[int]] = {}
     for index, heading in enumerate(headings):
         indexes.setdefault(github_slug(heading.text), deque()).append(index)
-    matched: list[tuple[str, str | None]] = []
+    matched: list[Heading] = []
     next_index = 0  # page and Markdown have their headings in the same order
     for one in found:
         title = strip_markup(one.title)
         candidates = indexes.get(github_slug(title), deque())
         while candidates and candidates[0] < next_index:
             candidates.popleft()
-        matched.append((title, headings[candidates[0]].anchor if candidates else None))
+        rendered = headings[candidates[0]] if candidates else Heading(one.level, title, None)
+        matched.append(Heading(one.level, title, rendered.anchor, rendered.anchors))
         next_index = candidates.popleft() + 1 if candidates else next_index
     return matched
 

@@ -20,7 +20,7 @@ from mkdocs_roaming.manifest.models import Page
 from mkdocs_roaming.manifest.sections import Section
 from mkdocs_roaming.publish.files import write_atomically
 
-CONVERTER_VERSION = "4"
+CONVERTER_VERSION = "5"
 """Increased when the converter writes different Markdown for the same HTML. Cached pages are converted again then."""
 
 _FORMAT = "2"

@@ -73,14 +73,17 @@ def test_convert_golden_page_returns_expected_markdown_and_headings(case: Path) 
         expected.write_text(converted.markdown, "utf-8", newline="\n")
     assert converted.markdown == expected.read_text("utf-8")
     if headings.exists():
-        assert [[h.level, h.text, h.anchor] for h in converted.headings] == json.loads(headings.read_text("utf-8"))
+        found = [[h.level, h.text, h.anchor, *([list(h.anchors)] if h.anchors else [])] for h in converted.headings]
+        assert found == json.loads(headings.read_text("utf-8"))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.stem)
 def test_convert_golden_page_returns_headings_of_the_markdown(case: Path) -> None:
     converted = convert(case.read_text("utf-8"), title="The nav's title")
     read = split_sections(converted.markdown, headings=converted.headings)
-    assert [(s.level, s.title, s.anchor) for s in read] == [(h.level, h.text, h.anchor) for h in converted.headings]
+    assert [(s.level, s.title, s.anchor, s.anchors) for s in read] == [
+        (h.level, h.text, h.anchor, h.anchors) for h in converted.headings
+    ]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from manifests import API, GUIDE, URL, build, ids_by_title
 
 from mkdocs_roaming.manifest.builder import MORE_GROUP, PreviousSite, sort_paths_by_nav
 from mkdocs_roaming.manifest.lookup import SectionIndex
-from mkdocs_roaming.manifest.models import Manifest, NavItem, Site
+from mkdocs_roaming.manifest.models import Heading, Manifest, NavItem, Site
 from mkdocs_roaming.manifest.sections import hash_id
 
 
@@ -20,6 +20,15 @@ def test_links_between_sections_are_ids() -> None:
     manifest = build({"guide/": GUIDE, "api/": API})
     links = next(section.links for section in manifest.sections() if section.title == "API")
     assert links == (ids_by_title(manifest)["Install"],)
+
+
+def test_link_to_an_anchor_within_a_section_is_a_link_to_the_section() -> None:
+    headings = {
+        "guide/": (Heading(1, "Guide", "guide"), Heading(2, "Install", "i", ("--quiet",)), Heading(2, "Remove", "r"))
+    }
+    api = "# API\n\nSee [the option](https://docs.example/p/guide/index.md#--quiet).\n"
+    manifest = build({"guide/": GUIDE, "api/": api}, headings=headings)
+    assert manifest.pages[1].sections[0].links == (ids_by_title(manifest)["Install"],)
 
 
 def test_nav_contains_groups_links_and_unlisted_pages() -> None:

@@ -6,7 +6,7 @@ from manifests import API, GUIDE, URL, build, ids_by_title
 from msgspec.structs import replace
 
 from mkdocs_roaming.manifest.lookup import SectionIndex
-from mkdocs_roaming.manifest.models import NavItem
+from mkdocs_roaming.manifest.models import Heading, NavItem
 
 
 def test_resolve_accepts_ids_paths_sources_and_urls() -> None:
@@ -28,6 +28,21 @@ def test_resolve_uses_github_slugs_without_html() -> None:
     found = index.resolve("guide/#install")
     assert found is not None
     assert found.section.title == "Install"
+
+
+def test_resolve_prefers_the_anchor_of_a_heading_to_one_within_a_section() -> None:
+    headings = (
+        Heading(1, "Guide", "guide", ("install",)),
+        Heading(2, "Install", "install", ("--quiet",)),
+        Heading(2, "Remove", "remove"),
+    )
+    manifest = build({"guide/": GUIDE}, headings={"guide/": headings})
+    index = SectionIndex(manifest)
+    for address in ("guide/#install", "guide/#--quiet", f"{URL}guide/index.md#--quiet"):
+        found = index.resolve(address)
+        assert found is not None, address
+        assert found.section.title == "Install"
+    assert index.resolve("guide/#--loud") is None
 
 
 def test_breadcrumb_of_foreign_manifest_is_safe_on_a_line() -> None:
