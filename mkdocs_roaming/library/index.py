@@ -16,7 +16,8 @@ from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.postings import Postings, PostingsBuilder, PostingsData
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import Manifest, PageEntry
-from mkdocs_roaming.text.languages import available_languages, fold, load_phrases, load_words
+from mkdocs_roaming.manifest.page_kinds import is_changelog
+from mkdocs_roaming.text.languages import available_languages, load_words
 from mkdocs_roaming.text.tokenizer import Word, extract_terms, parse_words
 
 FIELDS = ("title", "above", "nav", "below", "links", "body")
@@ -137,31 +138,14 @@ def _title_terms(title: str, language: str) -> frozenset[str]:
     return frozenset(term for word in content_words for term in word.parts)
 
 
-def is_changelog(page: PageEntry) -> bool:
-    """Return whether a page is a change log or release notes, by its title or the last part of its path."""
-    name = page.path.strip("/").rpartition("/")[2].removesuffix(".html")
-    return any(_squeeze(each) in _changelog_titles() for each in (page.title, name))
-
-
 def asks_about_changes(words: Sequence[Word]) -> bool:
     """Return whether a question is about versions and changes."""
     return any(word.whole in _change_words() or _VERSION.match(word.text) for word in words)
 
 
 @cache
-def _changelog_titles() -> frozenset[str]:
-    """Return the titles of all languages: many sites mix theirs with English, or do not declare it."""
-    languages = available_languages()
-    return frozenset(_squeeze(title) for code in languages for title in load_phrases(code, "search.changelog_titles"))
-
-
-@cache
 def _change_words() -> frozenset[str]:
     return frozenset[str]().union(*(load_words(code, "search.change_words") for code in available_languages()))
-
-
-def _squeeze(title: str) -> str:
-    return re.sub(r"[\s_'’-]", "", fold(title))
 
 
 def _context_fields(library: SiteTexts, section: SectionRef, link_texts: Sequence[str]) -> tuple[str, str, str, str]:

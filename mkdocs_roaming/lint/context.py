@@ -13,6 +13,7 @@ import msgspec
 from mkdocs_roaming.manifest.builder import MORE_GROUP
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry
+from mkdocs_roaming.manifest.page_kinds import is_changelog
 from mkdocs_roaming.text.languages import available_languages, base_language, fold, load_table
 from mkdocs_roaming.text.markdown import LINE_END
 
@@ -88,7 +89,7 @@ class LintContext:
     @cached_property
     def manual_pages(self) -> tuple[PageText, ...]:
         """The authored pages without change logs, which are long and repetitive by nature."""
-        return tuple(text for text in self.authored_pages if not _is_changelog(text.page))
+        return tuple(text for text in self.authored_pages if not is_changelog(text.page))
 
     @cached_property
     def text_by_path(self) -> Mapping[str, PageText]:
@@ -181,11 +182,6 @@ def normalize_title(title: str) -> str:
     return " ".join(fold(title).split()).strip(_DECORATION)
 
 
-def is_version(title: str) -> bool:
-    """Return whether a title is a version or a date, as in change logs."""
-    return _VERSION.match(fold(title).strip()) is not None
-
-
 def is_identifier(text: PageText, ref: SectionRef) -> bool:
     """Return whether a title is a name of code, which the author cannot choose.
 
@@ -204,15 +200,6 @@ def _empty_titles(language: str) -> frozenset[str]:
 @cache
 def _signpost_titles() -> frozenset[str]:
     return frozenset(fold(title) for code in available_languages() for title in load_lint_words(code).signpost_titles)
-
-
-def _is_changelog(page: PageEntry) -> bool:
-    """Return whether a page is a change log, by its title, its path, or because most of its headings are versions."""
-    names = (page.title.strip(), page.path.strip("/").rpartition("/")[2].removesuffix(".html"))
-    if any(_CHANGELOG.fullmatch(fold(name)) for name in names):
-        return True
-    versions = sum(is_version(section.title) for section in page.sections[1:])
-    return versions >= 3 and 2 * versions > len(page.sections) - 1
 
 
 def _is_post_list(text: PageText, site_url: str) -> bool:
@@ -285,11 +272,3 @@ _NUMBERING = re.compile(r"^(?:\d+(?:\.\d+)*[.)]?|[a-z][.)])\s+")
 _DECORATION = " \t.,:;!?…-–—_*#()[]{}¶§→←«»“”\"'"
 _CODE_SPAN = re.compile(r"`[^`]*`|<code.*?</code>")
 _CODE_LIKE = re.compile(r"^[.$@_-]|_|\w\.\w|\(\)|^[a-z][a-z0-9]*$|^[A-Z]{3,}$|[a-z][A-Z]|[A-Z]{2}[a-z]")
-_VERSION = re.compile(r"\W*(?:version |release |v)?\d+\.\d|\W*(?:19|20)\d\d\b|unreleased|\W*unreleased\W*$")
-_CHANGELOG = re.compile(
-    "(?:.* )?release[ _-]?notes?|releases?|(?:.* )?change[ _-]?logs?|changes|(?:version |release )?history|news"
-    "|what[’']?s[ -]new"
-    "|versionshinweise|anderungen|anderungsprotokoll|neuigkeiten"
-    "|notes? de versions?|journal des modifications|nouveautes|notas de (?:la )?version|registro de cambios|novedades"
-    "|更新日志|更新日誌|变更日志|发行说明|変更履歴|リリースノート"
-)

@@ -229,7 +229,8 @@ def _make_nav(items: Sequence[NavItem], entries: Sequence[PageEntry], ids: IdAll
         if page is None and not children and item.url is None:
             return None
         url = item.url if id_ is None else None
-        return NavEntry(to_single_line(item.title), id_, page.path if page else None, url, children)
+        title = to_single_line(item.title) or (page.title if page else "")
+        return NavEntry(title, id_, page.path if page else None, url, children)
 
     nav = [entry for item in items if (entry := make_entry(item, ()))]
     orphans = [NavEntry(page.title, page.id, page.path) for page in entries if page.path in remaining]

@@ -12,12 +12,12 @@ from mkdocs_roaming.lint.context import (
     is_empty_title,
     is_identifier,
     is_signpost,
-    is_version,
     normalize_title,
 )
 from mkdocs_roaming.lint.models import Problem, rule
 from mkdocs_roaming.manifest.lookup import SectionRef
 from mkdocs_roaming.manifest.models import PageEntry
+from mkdocs_roaming.manifest.page_kinds import is_version
 from mkdocs_roaming.manifest.sections import github_slug, section_names
 
 _MIN_REPETITIONS = 10

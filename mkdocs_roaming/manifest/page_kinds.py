@@ -1,0 +1,192 @@
+"""Kinds of pages: guides, reference and archives; and a nav sorted by them.
+
+A page's kind follows from its path, the titles above it in the nav, and its headings. In doubt a page is a guide, and
+within a kind the order of the nav remains: authors know best what to read first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cache
+
+from msgspec.structs import replace
+
+from mkdocs_roaming.manifest.builder import MORE_GROUP
+from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry
+from mkdocs_roaming.text.languages import available_languages, fold, load_phrases
+
+_MIN_API_HEADINGS, _API_SHARE = 5, 0.9
+_MIN_VERSIONS, _VERSION_SHARE = 3, 0.5
+
+_VERSION = re.compile(r"\W*(?:version |release |v)?\d+\.\d|\W*(?:19|20)\d\d\b|unreleased|\W*unreleased\W*$")
+_VERSION_NUMBER = re.compile(r"\bv?\d+(?:[._]\d\w*)+")
+_API_ANCHOR = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)+")
+_DATED_PATH = re.compile(r"(?:^|/)(?:19|20)\d\d/\d\d/")
+_LANGUAGE_FOLDER = re.compile(r"[a-z]{2}(?:-[A-Za-z]{2,4})?/")
+_PUNCTUATION = re.compile(r"[\W_]+")
+
+
+class PageKind(IntEnum):
+    """The kind of a page, in the order in which readers need them."""
+
+    GUIDE = 0
+    REFERENCE = 1
+    """Descriptions of an API, of commands or of settings, for lookup."""
+    ARCHIVE = 2
+    """What few questions are about: blog, change logs, sponsors, translations, lists of people."""
+
+
+def classify_pages(manifest: Manifest) -> dict[str, PageKind]:
+    """Return the kind of each page by its path."""
+    titles: dict[str, tuple[str, ...]] = {}
+
+    def visit(entries: Iterable[NavEntry], above: tuple[str, ...]) -> None:
+        for entry in entries:
+            if entry.page is not None:
+                titles.setdefault(entry.page, (*above, entry.title))
+            visit(entry.children, (*above, entry.title))
+
+    visit(manifest.nav, ())
+    paths = {page.path for page in manifest.pages}
+    site_words = frozenset(map(_squeeze, manifest.site.name.split()))
+    return {
+        page.path: PageKind.ARCHIVE
+        if _is_translation(page.path, paths)
+        else _classify_page(page, titles.get(page.path, ()), site_words)
+        for page in manifest.pages
+    }
+
+
+def sort_by_kind(entries: Iterable[NavEntry], kinds: Mapping[str, PageKind]) -> tuple[NavEntry, ...]:
+    """Return nav entries, on each level, with guides first, then reference, then archives; otherwise in nav order.
+
+    Args:
+        entries: Entries of a nav.
+        kinds: The kind of each page by its path.
+    """
+    sorted_below = [replace(entry, children=sort_by_kind(entry.children, kinds)) for entry in entries]
+    return tuple(sorted(sorted_below, key=lambda entry: entry_kind(entry, kinds)))
+
+
+def entry_kind(entry: NavEntry, kinds: Mapping[str, PageKind]) -> PageKind:
+    """Return the kind of a nav entry: of a group, the first kind among its pages; links elsewhere count as guides.
+
+    Pages that are not in the nav of the site come after its guides.
+    """
+    found = [kinds[entry.page]] if entry.page is not None and entry.page in kinds else []
+    found += [entry_kind(child, kinds) for child in entry.children]
+    kind = min(found, default=PageKind.GUIDE)
+    is_more = entry.page is None and entry.title == MORE_GROUP
+    return max(kind, PageKind.REFERENCE) if is_more else kind
+
+
+def is_changelog(page: PageEntry) -> bool:
+    """Return whether a page is a change log or release notes, by its title, its path or its headings."""
+    if _is_changelog_name(page.title) or _is_changelog_name(_file_name(page.path)):
+        return True
+    versions = sum(is_version(section.title) for section in page.sections[1:])
+    return versions >= _MIN_VERSIONS and versions > _VERSION_SHARE * (len(page.sections) - 1)
+
+
+def is_version(title: str) -> bool:
+    """Return whether a title is a version or a date, as in change logs."""
+    return _VERSION.match(fold(title).strip()) is not None
+
+
+def _classify_page(page: PageEntry, nav_titles: tuple[str, ...], site_words: frozenset[str]) -> PageKind:
+    if not page.path:
+        return PageKind.GUIDE
+    names = _load_names()
+    folders = page.path.strip("/").split("/")
+    folders[-1] = _file_name(page.path)
+    titles = [_strip_words(title, site_words) for title in nav_titles or (page.title,)]
+    squeezed = set(map(_squeeze, titles))
+    squeezed_folders = set(map(_squeeze, folders[:-1] or folders))
+    # A page about the blog plugin, or a tutorial that builds a blog, is no blog: only the top level counts.
+    top = {_squeeze(folders[0]), *map(_squeeze, titles[:1] if nav_titles else ())}
+    if (
+        is_changelog(page)
+        or any(map(_is_changelog_name, titles))
+        or not names.changelog.isdisjoint(squeezed_folders)
+        or not names.archive.isdisjoint(squeezed | top)
+        or not names.archive_top.isdisjoint(top)
+        or _DATED_PATH.search(page.path)
+    ):
+        return PageKind.ARCHIVE
+    is_named = not names.reference.isdisjoint(squeezed_folders | squeezed)
+    if is_named or any(_ends_with(title, names.reference_endings) for title in titles) or _describes_api(page):
+        return PageKind.REFERENCE
+    return PageKind.GUIDE
+
+
+def _is_translation(path: str, paths: set[str]) -> bool:
+    """Return whether a page is in the folder of a language and is also there without it."""
+    found = _LANGUAGE_FOLDER.match(path)
+    return found is not None and len(path) > found.end() and path[found.end() :] in paths
+
+
+def _describes_api(page: PageEntry) -> bool:
+    """Return whether nearly all sections of a page have anchors of API objects, such as `pump.Valve.open`."""
+    anchors = [section.anchor or "" for section in page.sections[1:]]
+    objects = sum(_API_ANCHOR.fullmatch(anchor) is not None for anchor in anchors)
+    return len(anchors) >= _MIN_API_HEADINGS and objects >= _API_SHARE * len(anchors)
+
+
+# Names
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """Squeezed titles and folders of all languages: many sites mix theirs with English, or do not declare it."""
+
+    changelog: frozenset[str]
+    changelog_endings: frozenset[str]
+    archive: frozenset[str]
+    archive_top: frozenset[str]
+    reference: frozenset[str]
+    reference_endings: frozenset[str]
+
+
+@cache
+def _load_names() -> _Names:
+    def load(key: str) -> frozenset[str]:
+        return frozenset(_squeeze(title) for code in available_languages() for title in load_phrases(code, key))
+
+    return _Names(
+        load("pages.changelog_titles"),
+        load("pages.changelog_endings"),
+        load("pages.archive_titles"),
+        load("pages.archive_top_titles"),
+        load("pages.reference_titles"),
+        load("pages.reference_endings"),
+    )
+
+
+def _is_changelog_name(name: str) -> bool:
+    """Return whether a title or a file's name is that of a change log: also `Release notes 2.1` and just `v2.1`."""
+    folded, names = fold(name), _load_names()
+    rest, versions = _VERSION_NUMBER.subn(" ", folded)
+    is_bare_version = versions == 1 and not _squeeze(rest)
+    return is_bare_version or _squeeze(rest) in names.changelog or _ends_with(rest, names.changelog_endings)
+
+
+def _ends_with(title: str, endings: frozenset[str]) -> bool:
+    """Return whether the last word of a title, or its last two, is one of the endings."""
+    words = re.split(r"[\s_-]+", title.strip())
+    return _squeeze(words[-1]) in endings or _squeeze("".join(words[-2:])) in endings
+
+
+def _strip_words(title: str, words: frozenset[str]) -> str:
+    """Return a title without some words, unless it consists of them."""
+    return " ".join(word for word in title.split() if _squeeze(word) not in words) or title
+
+
+def _squeeze(text: str) -> str:
+    return _PUNCTUATION.sub("", fold(text))
+
+
+def _file_name(path: str) -> str:
+    return path.strip("/").rpartition("/")[2].removesuffix(".html")
