@@ -1,4 +1,4 @@
-"""Blocks: headings, lists, definitions, quotes, captions, admonitions and tabs."""
+"""Blocks: headings, lists, definitions, quotes, captions and admonitions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from mkdocs_roaming.html.escape import (
     normalize_whitespace,
     quote_lines,
 )
-from mkdocs_roaming.html.themes import compile_selector
 from mkdocs_roaming.html.visitor import (
     HARD_BREAK,
     Element,
@@ -117,6 +116,9 @@ def write_rule(visitor: Visitor, element: Element, out: list[str]) -> None:
 
 def write_list(visitor: Visitor, element: Element, out: list[str]) -> None:
     """Write a list. Its marker differs from that of a list right before it."""
+    if element.get("role") == "tablist":
+        visitor.block_writers["tablist"](visitor, element, out)
+        return
     if is_hidden(element):
         return
     items = _render_items(visitor, element)
@@ -276,7 +278,7 @@ def write_pager(visitor: Visitor, element: Element, out: list[str]) -> None:
         out.append(" ".join(numbers))
 
 
-# Admonitions and tabs
+# Admonitions
 
 
 def write_admonition(visitor: Visitor, element: Element, out: list[str]) -> None:
@@ -310,24 +312,3 @@ def write_admonition_title(visitor: Visitor, element: Element, out: list[str]) -
     """Write a title that is not the title of the enclosing admonition."""
     if element is not visitor.context.written_title:
         visitor.write_blocks(element, out)
-
-
-def write_tabs(visitor: Visitor, element: Element, out: list[str]) -> None:
-    """Write a set of tabs as consecutive panels, each below its label."""
-    for tabs in visitor.themes.tabs:
-        panels = compile_selector(tabs.panels)(element)
-        labels = compile_selector(tabs.labels)(element) if panels else []
-        if panels and len(panels) == len(labels):
-            break
-    else:
-        visitor.write_group(element, out)
-        return
-    for label, panel in zip(labels, panels, strict=True):
-        with visitor.within(in_link=True):
-            text = visitor.render_line(label, styles="strong")
-        if text:
-            out.append(format_bold(text))
-        if visitor.role(panel) == "group":
-            visitor.write_blocks(panel, out)  # not write_group: the page hides all panels but the first
-        else:
-            visitor.write_block(panel, out)

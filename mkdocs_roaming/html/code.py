@@ -38,7 +38,7 @@ _LANGUAGE = re.compile(
 _LINE_NUMBERS = frozenset(
     split_names("linenos lineno linenodiv ln line-number line-numbers gutter lnt hljs-ln-numbers")
 )
-_CLUTTER = frozenset(split_names("button svg style script select textarea template noscript img"))
+_CLUTTER = frozenset(split_names("button svg style script select summary textarea template noscript img"))
 """Tags inside a code block that are not code."""
 _BACKTICKS = re.compile("`{3,}")
 _MAX_JOINED = 1_000
@@ -70,6 +70,8 @@ def write_code_block(visitor: Visitor, element: Element, out: list[str]) -> None
         language = context.language
     if language is None:
         language = visitor.source_language(content, context.code_title)
+    if context.code_filter is not None:
+        content = context.code_filter(content)
     out.append(format_fence(content, language or "", context.code_title))
     context.code_title = None
 
@@ -136,7 +138,7 @@ def format_fence(content: str, language: str, title: str | None = None) -> str:
 
 def extract_code(element: Element, roles: Roles) -> str:
     """Return the code of a `pre` element, without line numbers, buttons and the last line break."""
-    if _has_clutter(element):
+    if _has_clutter(element, roles):
         pieces: list[str] = []
         _gather_code(element, roles, pieces)
         text = "".join(pieces)
@@ -161,12 +163,13 @@ def _find_block_language(element: Element) -> str | None:
     return "" if language and language.lower() in _PLAIN else language
 
 
-def _has_clutter(element: Element) -> bool:
-    """Return whether a `pre` element holds more than code. Line numbers are visible in its first elements."""
+def _has_clutter(element: Element, roles: Roles) -> bool:
+    """Return whether a `pre` element holds more than code. Its first elements show whether it does."""
     if next(element.iter("br", "div", "td", *_CLUTTER), None) is not None:
         return True
     for index, span in enumerate(element.iter("span", "a")):
-        if _is_line_number(span.get("class")):
+        classes = span.get("class")
+        if _is_line_number(classes) or roles[span.tag, classes] == "skip":
             return True
         if index > 8:
             break

@@ -126,6 +126,7 @@ def _remove_undisplayed(root: Element) -> Element:
     from mkdocs_roaming.html.document import remove_element
 
     for element in list(root.iter()):
-        if element is not root and _DISPLAY_NONE.search(element.get("style") or ""):
+        hidden = _DISPLAY_NONE.search(element.get("style") or "") and element.get("role") != "tabpanel"
+        if hidden and element is not root:
             remove_element(element)
     return root

@@ -41,6 +41,8 @@ _PARAGRAPH_MARKS = {
     **{tag: ("", tag) for tag in ("ins", "mark", "u")},
 }
 """How a paragraph inside an inline element is marked: the Markdown delimiter, if there is one, and the tag."""
+_TAB_ROLES = frozenset({"tablist", "tabpanel"})
+"""WAI-ARIA roles of tabs."""
 _DELIMITERS = frozenset("*~")
 _BREAK_STARTS = frozenset("<\\")
 _BREAK_ENDS = frozenset(">\\")
@@ -107,6 +109,8 @@ class Context:
     code_title: str | None = None
     in_code: bool = False
     """Whether the element belongs to a code block, such as its title."""
+    code_filter: Callable[[str], str] | None = None
+    """Changes the content of code blocks."""
 
 
 @dataclass(slots=True)
@@ -126,6 +130,9 @@ class Visitor:
     """Looks up the language of code by its content and title."""
     output: Output = field(default_factory=Output)
     context: Context = field(default_factory=Context)
+    tab_panels: dict[str, Element] | None = None
+    """Panels of WAI-ARIA tab lists by id; None until they are needed."""
+    written_panels: set[Element] = field(default_factory=set)
     roles: Roles = field(init=False)
 
     def __post_init__(self) -> None:
@@ -180,6 +187,9 @@ class Visitor:
     def write_group(self, element: Element, out: list[str]) -> None:
         """Write the content of an element as blocks, unless the page hides it."""
         if element.attrib:
+            if (role := element.get("role")) in _TAB_ROLES:
+                self.block_writers[role](self, element, out)
+                return
             if is_hidden(element):
                 return
             if anchor := element.get("id"):
@@ -313,11 +323,11 @@ def contains_block(element: Element) -> bool:
 
 
 def is_hidden(element: Element) -> bool:
-    """Return whether the page hides an element. Panels of tabs are hidden, too: their writer does not ask."""
-    if element.get("hidden") is not None:
-        return True
-    style = element.get("style")
-    return style is not None and _DISPLAY_NONE.search(style) is not None
+    """Return whether the page hides an element for good. Readers can open panels of tabs, and hits of a page search."""
+    hidden, style = element.get("hidden"), element.get("style")
+    if hidden is None and (style is None or _DISPLAY_NONE.search(style) is None):
+        return False
+    return hidden != "until-found" and element.get("role") != "tabpanel"
 
 
 def has_class(element: Element, *names: str) -> bool:

@@ -54,7 +54,12 @@ UNSUPPORTED = (
         "admonitions are plain text",
     ),
     (".theme-admonition, .versionadded, .deprecated, .topic, .seealso, .sidebar", "admonitions are plain text"),
-    (".tabbed-set, .tabs-container, .sd-tab-set, .sphinx-tabs, starlight-tabs, .vp-code-group", "tabs are plain text"),
+    (
+        ".tabbed-set, .tabs-container, .sd-tab-set, .tab-set, .sphinx-tabs, starlight-tabs, .vp-code-group, "
+        ".mdbook-tabs-container",
+        "tabs are plain text",
+    ),
+    (".termy, .termynal", "terminals are not cleaned"),
     (".footnote, .footnotes, .footnote-ref, sup, .footnote-reference, [role=doc-noteref]", "footnotes are links"),
     (".arithmatex, .math, .katex, .katex-display, math, .MathJax_Preview, script, style, template", "no math"),
     (".linenos, .gutter, .line-numbers-wrapper, .highlighttable, button, .copy, span.lang, .filename", "not code"),
