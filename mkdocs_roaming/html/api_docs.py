@@ -7,15 +7,18 @@ import re
 from mkdocs_roaming.html.blocks import add_heading, render_heading, write_definitions
 from mkdocs_roaming.html.code import find_language, format_fence
 from mkdocs_roaming.html.escape import format_code_span, format_destination
+from mkdocs_roaming.html.parameters import write_field_list
 from mkdocs_roaming.html.visitor import Element, Visitor, element_text, format_bold, has_class, normalized_text
 
 _DOMAINS = {"c": "c", "cpp": "cpp", "js": "javascript", "py": "python", "rst": "rst"}
 """Languages of Sphinx's domains."""
 _NAME = re.compile(r"[\w.$]+")
+_LINE_BREAK = "\0"
+"""A line break of a signature; other line ends are those of the HTML."""
 
 
 def write_api_heading(visitor: Visitor, element: Element, out: list[str]) -> None:
-    """Write the heading of an mkdocstrings object. A signature in it becomes code below the heading."""
+    """Write the heading of an mkdocstrings object. Its labels and a signature in it are written below the heading."""
     anchor = element.get("id")
     code = next((child for child in element.iter("code") if has_class(child, "highlight")), None)
     signature = normalized_text(code) if code is not None else ""
@@ -26,29 +29,38 @@ def write_api_heading(visitor: Visitor, element: Element, out: list[str]) -> Non
     else:
         text, plain = render_heading(visitor, element, anchor)
     add_heading(visitor, int(element.tag[1]), text, plain, anchor, out, is_title=False)
-    if code is not None and has_signature:
-        out.append(format_fence(signature, find_language(code.get("class")) or "python"))
     out.extend(
         " ".join(f"`{label}`" for part in child if (label := normalized_text(part)))
         for child in element
         if visitor.role(child) == "labels" and len(child)
     )
+    if code is not None and has_signature:
+        out.append(format_fence(signature, find_language(code.get("class")) or "python"))
 
 
 def write_definition_list(visitor: Visitor, element: Element, out: list[str]) -> None:
     """Write a definition list: the objects of a Sphinx domain, or terms and definitions."""
     classes = (element.get("class") or "").split()
+    if "field-list" in classes:
+        write_field_list(visitor, element, out)
+        return
     if not any(child.tag == "dt" and _is_object(child, classes) for child in element):
         write_definitions(visitor, element, out)
         return
     language = next((_DOMAINS[name] for name in classes if name in _DOMAINS), "")
     level = min(6, visitor.context.level + 1)
+    terms: list[list[Element]] = []
     for child in element:
         if child.tag == "dt":
-            _write_object(visitor, child, level, language, out)
+            terms.append([child])
+        elif terms and child.tag != "dd":  # the parser ends a term before a list of parameters in it
+            terms[-1].append(child)
         elif visitor.role(child) != "skip":
+            _write_objects(visitor, terms, level, language, out)
+            terms = []
             with visitor.within(level=level):
                 visitor.write_blocks(child, out)
+    _write_objects(visitor, terms, level, language, out)
 
 
 def _is_object(term: Element, classes: list[str]) -> bool:
@@ -57,32 +69,55 @@ def _is_object(term: Element, classes: list[str]) -> bool:
     )
 
 
-def _write_object(visitor: Visitor, term: Element, level: int, language: str, out: list[str]) -> None:
-    signature, source = _find_signature(visitor, term)
-    parts = (part for part in term.iter("span", "code") if has_class(part, "sig-prename", "sig-name"))
-    name = "".join(map(element_text, parts)).strip() or signature.split("(")[0].split("=")[0].strip()
-    if not name:
+def _write_objects(visitor: Visitor, terms: list[list[Element]], level: int, language: str, out: list[str]) -> None:
+    """Write objects with a common description, such as the overloads of a function, below one heading.
+
+    Each term is the element with the name, and further elements of its signature.
+    """
+    names: dict[str, None] = {}
+    signatures: list[str] = []
+    sources: dict[str, None] = {}
+    for term in terms:
+        signature, source = _find_signature(visitor, term)
+        parts = (part for part in term[0].iter("span", "code") if has_class(part, "sig-prename", "sig-name"))
+        name = "".join(map(element_text, parts)).strip() or signature.split("(")[0].split("=")[0].strip()
+        if name:
+            names[name] = None
+            signatures.append(signature)
+            sources |= {source: None} if source else {}
+    if not names:
         return
+    title = ", ".join(map(format_code_span, names))
     if visitor.context.nesting:
-        out.append(format_bold(format_code_span(name)))
+        out.append(format_bold(title))
     else:
         with visitor.within(level=level):
-            add_heading(visitor, level, format_code_span(name), name, term.get("id"), out)
-    out.append(format_fence(signature, language))
-    if source and not visitor.context.in_link:
-        out.append(f"[source]({format_destination(visitor.link(source))})")
+            anchor = next((first.get("id") for first, *_ in terms if first.get("id")), None)
+            add_heading(visitor, level, title, ", ".join(names), anchor, out)
+    for first, *_ in terms:
+        visitor.record_anchor(first)
+    out.append(format_fence("\n".join(signatures), language))
+    if not visitor.context.in_link:
+        out.extend(f"[source]({format_destination(visitor.link(source))})" for source in sources)
 
 
-def _find_signature(visitor: Visitor, term: Element) -> tuple[str, str | None]:
-    """Return the text of a signature, and the URL of its source code."""
-    pieces = [term.text or ""]
+def _find_signature(visitor: Visitor, term: list[Element]) -> tuple[str, str | None]:
+    """Return the text of a signature with its line breaks, and the URL of its source code."""
+    pieces = [term[0].text or ""]
     source = None
-    for child in term:
+    for child in [*term[0], *term[1:]]:
         viewcode = next((link for link in child.iter() if has_class(link, "viewcode-link", "viewcode-back")), None)
         if viewcode is not None:
             link = viewcode if viewcode.tag == "a" else viewcode.getparent()
             source = link.get("href") if link is not None else None
+        elif child.tag == "br":
+            pieces.append(_LINE_BREAK)
+        elif child.tag == "dl":  # one parameter a line
+            pieces.extend(f"{_LINE_BREAK}    {element_text(line).strip()}" for line in child.iterchildren("dd"))
+            pieces.append(_LINE_BREAK)
         elif visitor.role(child) != "skip":
             pieces.append(element_text(child))
         pieces.append(child.tail or "")
-    return " ".join("".join(pieces).split()).replace(" → ", " -> "), source
+    lines = "".join(pieces).replace(" → ", " -> ").split(_LINE_BREAK)
+    indented = (("    " if line.startswith("    ") else "") + " ".join(line.split()) for line in lines)
+    return "\n".join(filter(None, indented)), source

@@ -132,7 +132,7 @@ def write_list(visitor: Visitor, element: Element, out: list[str]) -> None:
     else:
         markers = ["* " if before.startswith("- ") else "- "] * len(items)
     lines = [
-        marker + indent_lines(_join_item(parts, loose), len(marker))
+        marker + indent_lines(join_item(parts, loose), len(marker))
         for marker, (_, parts) in zip(markers, items, strict=True)
     ]
     out.append(("\n\n" if loose else "\n").join(lines))
@@ -186,7 +186,8 @@ def _parse_number(value: str | None, default: int) -> int:
     return int(value) if value and value.isdecimal() and len(value) < 9 else default
 
 
-def _join_item(parts: list[str], loose: bool) -> str:
+def join_item(parts: list[str], loose: bool) -> str:
+    """Join the blocks of a list item. In a list that is not loose, a list follows its text without a blank line."""
     if loose:
         return "\n\n".join(parts)
     text = parts[0]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from mkdocs_roaming.errors import ConversionError
-from mkdocs_roaming.html import api_docs, blocks, code, embedded, footnotes, inline, tables, tabs, terminal
+from mkdocs_roaming.html import api_docs, blocks, code, embedded, footnotes, inline, parameters, tabs, terminal
 from mkdocs_roaming.html.document import parse_body
 from mkdocs_roaming.html.escape import escape_text, format_heading
 from mkdocs_roaming.html.themes import ThemeSet, load_themes
@@ -32,14 +32,14 @@ BLOCK_WRITERS: dict[str, BlockWriter] = {
     "group": Visitor.write_group,
     "heading": blocks.write_heading,
     "line-block": blocks.write_line_block,
-    "list": blocks.write_list,
+    "list": parameters.write_list,
     "mermaid": code.write_mermaid,
     "pager": blocks.write_pager,
     "quote": blocks.write_quote,
     "rubric": blocks.write_rubric,
     "rule": blocks.write_rule,
     "signature": code.write_signature,
-    "table": tables.write_table,
+    "table": parameters.write_table,
     "tablist": tabs.write_tab_list,  # not a role: a WAI-ARIA role, as is tabpanel
     "tabpanel": tabs.write_tab_panel,
     "tabs": tabs.write_tabs,
@@ -112,7 +112,7 @@ def convert(
     root = parse_body(article) if isinstance(article, str) else article
     themes = themes or load_themes()
     lookup = code.source_language_lookup(source, root, themes.roles)
-    visitor = Visitor(BLOCK_WRITERS, INLINE_WRITERS, themes, link, image, lookup)
+    visitor = Visitor(root, BLOCK_WRITERS, INLINE_WRITERS, themes, link, image, lookup)
     try:
         visitor.write_block(root, visitor.output.blocks)
     except RecursionError as error:

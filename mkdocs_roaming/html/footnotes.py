@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 
 from mkdocs_roaming.html.escape import indent_lines
 from mkdocs_roaming.html.inline import write_plain_link
-from mkdocs_roaming.html.visitor import Element, Output, Visitor
-
-_NO_PARAGRAPH = re.compile(r"(?:[-*>|] |\d+[.)] |```|<|\$\$)")
-"""A block that is not a paragraph."""
+from mkdocs_roaming.html.visitor import Element, Output, Visitor, is_paragraph
 
 
 def write_footnote_reference(visitor: Visitor, element: Element, pieces: list[str]) -> None:
     """Write a reference to a footnote, or a plain link if the article does not define the footnote."""
     link = element if element.tag == "a" else element.find(".//a")
     href = link.get("href", "") if link is not None else ""
-    label = _find_labels(visitor, element).get(href.partition("#")[2])
+    label = _find_labels(visitor).get(href.partition("#")[2])
     if link is None or label is None:
         write_plain_link(visitor, element, href, pieces)
         return
@@ -35,7 +31,7 @@ def write_footnote_label(visitor: Visitor, element: Element, pieces: list[str]) 
 
 def collect_footnotes(visitor: Visitor, element: Element, out: list[str]) -> None:
     """Render the definitions in a list of footnotes for the sections that use them."""
-    labels = _find_labels(visitor, element)
+    labels = _find_labels(visitor)
     for target, note in _find_definitions(element):
         parts = visitor.render_nested(note)
         if parts and target in labels:
@@ -61,18 +57,17 @@ def _join_blocks(parts: list[str]) -> str:
     """
     text = parts[0]
     for part in parts[1:]:
-        text += ("\n" if _NO_PARAGRAPH.match(part) else "\\\n") + part
+        text += ("\\\n" if is_paragraph(part) else "\n") + part
     return text
 
 
-def _find_labels(visitor: Visitor, element: Element) -> dict[str, str]:
+def _find_labels(visitor: Visitor) -> dict[str, str]:
     """Return the labels of the footnotes that the article defines, by id."""
     footnotes = visitor.output.footnotes
     if footnotes.labels is None:
-        root = element.getroottree().getroot()
         ids = [
             target
-            for notes in root.iter("div", "section", "aside", "dl", "ol")
+            for notes in visitor.article.iter("div", "section", "aside", "dl", "ol")
             if visitor.role(notes) == "footnotes"
             for target, _ in _find_definitions(notes)
         ]

@@ -47,6 +47,7 @@ _DELIMITERS = frozenset("*~")
 _BREAK_STARTS = frozenset("<\\")
 _BREAK_ENDS = frozenset(">\\")
 _BREAKS = re.compile(r"(?:\\\n\s*|<br>\s*)+")
+_OTHER_BLOCK = re.compile(r"(?:[-*>] |\|.*\n\||\d+[.)] |#{1,6} |```|<|\$\$|---$|___$)")
 _DISPLAY_NONE = re.compile(r"display\s*:\s*none")
 
 
@@ -117,6 +118,7 @@ class Context:
 class Visitor:
     """Visits the elements of one article and writes them as Markdown."""
 
+    article: Element
     block_writers: Mapping[str, BlockWriter]
     """Writers of blocks by role."""
     inline_writers: Mapping[str, InlineWriter]
@@ -368,6 +370,11 @@ def _ends_in_break(text: str, start: int, end: int) -> bool:
     while run > start and text[run - 1] == "\\":
         run -= 1
     return (end - run) % 2 == 1
+
+
+def is_paragraph(block: str) -> bool:
+    """Return whether a block is a paragraph, not a heading, a list, a quote, a table, code or the like."""
+    return _OTHER_BLOCK.match(block) is None
 
 
 def format_bold(text: str) -> str:

@@ -69,6 +69,7 @@ UNSUPPORTED = (
         "not code",
     ),
     (".sig, .doc-heading, .doc-signature, dl, .doc-labels, .doc-section-title", "API objects and definitions"),
+    (".doc-section-item, table:has(.doc-section-item), table.field-list, table.autosummary", "parameters are lists"),
     ("nav, .toc, .citation, caption, pre:has(pre), pre:has(strong), pre:has(em), code:has(a)", "parts of one theme"),
     ("[hidden], .no-llms, .sr-only, [style*=display]", "hidden"),
     ("mark, kbd, q, var, samp, abbr, ins, sub, s, del, .comment, .line-block, hr", "tags without a Markdown sign"),
@@ -88,7 +89,7 @@ UNSUPPORTED = (
 AMBIGUOUS = re.compile(r"[*_`#<>\[\]\\|~&$^+=-]|^\s*\d+[.)]|\u200b|\u00ad|\u00a0")
 """Text in which the peers escape too little or too much."""
 
-MIN_PARTS = {"headings": 40, "links": 15, "items": 20, "codes": 25, "cells": 40}
+MIN_PARTS = {"headings": 40, "links": 15, "items": 20, "codes": 20, "cells": 25}
 """Minimum numbers of parts that remain of the golden pages."""
 
 

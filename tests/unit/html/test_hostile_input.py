@@ -56,6 +56,10 @@ DEEP = {
     "tabs": "<div class=tabbed-set><label>l</label><div class=tabbed-content>",
     "marks": "<mark><p>",
     "headings": "<h2>",
+    "parameters": "<ul><li class=doc-section-item><b>x</b> – ",
+    "rows of parameters": "<table><tr class=doc-section-item><td>x<td><div class=doc-md-description>",
+    "fields": "<dl class=field-list><dt>x<dd><ul><li><p><strong>y</strong> (z) – ",
+    "types": "<dl class=field-list><dt>x<dd><p><em>",
 }
 
 
@@ -92,6 +96,10 @@ LARGE = {
     + "<div class=footnote><ol>"
     + "".join(f"<li id=f{at}>x" for at in range(3000)),
     "tabs": "<p>text<div class=tabbed-set>" + "<label>a</label><div class=tabbed-content>b</div>" * 2000,
+    "unclosed parentheses of types": "<ul><li class=doc-section-item><b>text</b> (" + "<i>(</i> (" * MANY,
+    "words between types": "<ul><li class=doc-section-item><b>text</b> (" + "<i>a</i>, b c: " * MANY + ") – x",
+    "white space between types": "<ul><li class=doc-section-item><b>text</b> (<i>a</i>," + " \n" * 100_000 + ") – x",
+    "signatures": "<p>text</p><dl class=py>" + "<dt class=sig>a(<dl><dd>b</dd></dl>)" * 3000,
     "a long URL": "<p>text <a href='" + "(&a;" * 100_000 + "'>x</a>",
     "entities": "<p>text " + "&amp;lt;" * 100_000 + "&" * 100_000,
     "less-than signs": "<p>text</p>" + "< " * 100_000,
@@ -133,6 +141,10 @@ BROKEN = {
     "foreign tags": "<foo-bar><p>a</p></foo-bar><svg><p>b</p></svg><math><p>c</p></math><template><p>d</p></template>",
     "invalid footnotes": "<a class=footnote-ref href='#n'>1</a><div class=footnote id=n><div class=footnote id=n>x</div>",
     "a footnote in itself": "<div class=footnote><ol><li id=n>x<a class=footnote-ref href='#n'>1</a></ol></div>",
+    "parameters without parts": "<ul><li class=doc-section-item></ul><table><tr class=doc-section-item></table>"
+    "<table class=autosummary></table><table class=field-list><tr><td class=field-body>a<th class=field-name></table>"
+    "<dl class=field-list><dd>a</dd><dt></dt><dt>b</dt><dd></dd><dd><dl><dd></dl></dl><dl class=py><dt class=sig></dl>"
+    "<table><tr class=doc-section-item><td><td><div class=doc-md-description><p><span class=x-annotation></table>",
     "lists without items": "<ol><a></a><ul></ul></ol><ul><a></a><ol></ol></ul><ol><ol><ol></ol></ol></ol>",
     "empty admonitions": "<details></details><div class=admonition></div><div class=tabbed-set></div><dl><dt></dl>",
 }
@@ -218,6 +230,11 @@ POSITIONS = {
     "a definition": "<dl><dt>x</dt><dd>{}</dd></dl>",
     "a label": "<div class=tabbed-set><label>{}</label><div class=tabbed-content>x</div></div>",
     "a caption": "<figure><img src=x alt=x><figcaption>{}</figcaption></figure>",
+    "the description of a parameter": "<ul><li class=doc-section-item><b>x</b> – <div>{}</div></li></ul>",
+    "the type of a parameter": "<ul><li class=doc-section-item><b>x</b> (<code>{}</code>) – y</li></ul>",
+    "the name of a parameter": "<ul><li class=doc-section-item><b>{}</b> – y</li></ul>",
+    "a field": "<dl class=field-list><dt>x</dt><dd><p>{}</p></dd></dl>",
+    "the label of a field": "<dl class=field-list><dt>{}</dt><dd><p>x</p></dd></dl>",
     "a keyboard key": "<p><kbd>{}</kbd></p>",
 }
 

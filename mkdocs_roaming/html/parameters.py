@@ -1,0 +1,387 @@
+"""Parameters of API objects, and what they return and raise, as lists: name, type and default, description.
+
+mkdocstrings writes them as tables or lists, Sphinx as field lists.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+
+from lxml import etree
+
+from mkdocs_roaming.html import blocks, tables
+from mkdocs_roaming.html.escape import escape_text, format_code_span, format_destination, indent_lines
+from mkdocs_roaming.html.inline import is_script_url
+from mkdocs_roaming.html.themes import block_tags
+from mkdocs_roaming.html.visitor import (
+    Element,
+    Visitor,
+    element_text,
+    format_bold,
+    has_class,
+    is_paragraph,
+    normalized_text,
+)
+
+_ITEM = "doc-section-item"
+"""mkdocstrings' class of a row or a list item with one parameter."""
+_DESCRIPTION = "doc-md-description"
+_DASH = re.compile(r"[–—]\s*")
+_LABEL = re.compile(r"[,，]? ?([^\W\d_][\w -]*?) ?[:：]?")
+"""A word between a type and a default, as in `, default: `."""
+_MODIFIER = re.compile(r",\s*((?:optional|required|keyword-only|positional-only|default)\b.*)", re.DOTALL)
+"""The end of a type in numpydoc's notation."""
+_NAME_TAGS = frozenset({"a", "strong", "b", "em", "code", "span", "h2", "h3", "h4", "h5", "h6"})
+_PROSE = re.compile(r"\w\s+\w|\.$")
+"""A sign that a text is not an expression: words without punctuation between, or a full stop."""
+_PUNCTUATION = re.compile(r"\W*")
+_TYPOGRAPHY = str.maketrans({"…": "...", "‘": "'", "’": "'", "“": '"', "”": '"'})
+"""Characters of code that Sphinx replaces in types."""
+
+Piece = tuple[str, str | None]
+"""Text of an expression, and the target of the link around it."""
+
+
+def write_table(visitor: Visitor, element: Element, out: list[str]) -> None:
+    """Write a table: parameters of mkdocstrings and summaries of Sphinx as a list, any other one as a table."""
+    if has_class(element, "field-list"):
+        _write_fields(visitor, _table_fields(element), out)
+        return
+    body = element.find("tbody")
+    row = next(iter(element if body is None else body), None)
+    if row is not None and has_class(row, _ITEM):
+        title = next((cell for cell in element.iter("span") if has_class(cell, "doc-section-title")), None)
+        if title is not None:  # the style "spacy" has the title within the table
+            out.append(format_bold(escape_text(normalized_text(title).rstrip(":").capitalize()) + ":"))
+    elif not has_class(element, "autosummary"):
+        tables.write_table(visitor, element, out)
+        return
+    labels = [normalized_text(cell).casefold() for cell in element.iterfind("thead/tr/th")]
+    rows = [row for part in [element, *element.iterchildren("tbody")] for row in part.iterchildren("tr")]
+    _write_items((_render_row(visitor, row, labels) for row in rows if row.find("td") is not None), out)
+
+
+def write_list(visitor: Visitor, element: Element, out: list[str]) -> None:
+    """Write a list, with the parameters of mkdocstrings like those of any other tool."""
+    item = next(iter(element), None)
+    if item is not None and has_class(item, _ITEM):
+        _write_items((_render_item(visitor, item) for item in element.iterchildren("li")), out)
+    else:
+        blocks.write_list(visitor, element, out)
+
+
+def write_field_list(visitor: Visitor, element: Element, out: list[str]) -> None:
+    """Write a field list of Sphinx: parameters as lists, other fields as paragraphs, each with its label in bold."""
+    _write_fields(visitor, _list_fields(element), out)
+
+
+def _write_items(items: Iterable[list[str]], out: list[str]) -> None:
+    """Write a list of items, each of which is a list of blocks."""
+    marker = "* " if out and out[-1].startswith("- ") else "- "
+    lines = [marker + indent_lines(blocks.join_item(parts, loose=False), 2) for parts in items if parts]
+    if lines:
+        out.append("\n".join(lines))
+
+
+def _join_head(name: str, details: list[str], parts: list[str]) -> list[str]:
+    """Return the blocks of an item: `name (type, default) — description`, followed by the rest of the description."""
+    head = ", ".join(details)
+    if name:
+        head = f"{name} ({head})" if head else name
+    if not head or not parts or not is_paragraph(parts[0]):
+        return [head, *parts] if head else parts
+    return [f"{head} — {parts[0]}", *parts[1:]]
+
+
+# Rows of tables
+
+
+def _render_row(visitor: Visitor, row: Element, labels: list[str]) -> list[str]:
+    """Return the blocks of a row: cells before the description are name and type, cells after it the default."""
+    cells = list(row.iterchildren("td"))
+    _record_anchors(visitor, row, *cells[0].iter())
+    described = (index for index, cell in enumerate(cells) if any(has_class(child, _DESCRIPTION) for child in cell))
+    position = next(described, min(len(cells) - 1, 2))
+    heads = [format_expression(visitor, iter_pieces(visitor, cell)) for cell in cells[:position]]
+    details = heads[1:]
+    for index, cell in enumerate(cells[position + 1 :], position + 1):
+        text = format_expression(visitor, iter_pieces(visitor, cell))
+        if text and cell.find(".//code") is None:
+            details.append(visitor.render_line(cell, styles="emphasis"))  # "required"
+        elif text:
+            details.append(f"{labels[index]}: {text}" if index < len(labels) else text)
+    parts: list[str] = []
+    for child in cells[position]:
+        notes = [note for note in child.iter("span") if _is_note(note)] if child.tag == "p" else []
+        details += [_format_note(visitor, note) for note in notes]
+        if not notes:
+            parts += visitor.render_nested(child)
+    if not len(cells[position]):
+        parts += visitor.render_nested(cells[position])
+    return _join_head(heads[0] if heads else "", [detail for detail in details if detail], parts)
+
+
+def _is_note(element: Element) -> bool:
+    """Return whether an element is the type or the default below a description, in mkdocstrings' style "spacy"."""
+    return (element.get("class") or "").endswith(("-annotation", "-default"))
+
+
+def _format_note(visitor: Visitor, note: Element) -> str:
+    label, *values = note
+    text = ", ".join(format_expression(visitor, iter_pieces(visitor, value)) for value in values)
+    if (note.get("class") or "").endswith("-annotation"):
+        return text
+    return f"{normalized_text(label).rstrip(':').casefold()}: {text}"
+
+
+# Items of lists
+
+
+def _render_item(visitor: Visitor, item: Element) -> list[str]:
+    """Return the blocks of a list item."""
+    visitor.record_anchor(item)
+    item = copy.deepcopy(item)
+    first = item[0] if len(item) and item[0].tag == "p" and not (item.text or "").strip() else item
+    head = _take_head(visitor, first)
+    parts = visitor.render_nested(item)
+    return parts if head is None else _join_head(*head, parts)
+
+
+def _take_head(visitor: Visitor, element: Element) -> tuple[str, list[str]] | None:
+    """Remove name, type and default from the beginning of a paragraph or an item, and return them as Markdown.
+
+    Returns:
+        None if the element does not begin with a name that is followed by a parenthesis, a dash or nothing.
+    """
+    children = list(element)
+    start = next((index for index, child in enumerate(children) if not _is_blank(child)), None)
+    if start is None or (element.text or "").strip() or children[start].tag not in _NAME_TAGS:
+        return None
+    rest, end, details = (children[start].tail or "").lstrip(), start + 1, [""]
+    if rest.startswith("("):
+        found = _find_closing_parenthesis(rest, children[end:])
+        if found is None:
+            return None
+        count, nodes, rest = found
+        end, details, rest = end + count, _format_details(visitor, nodes), rest.lstrip()
+    dash = _DASH.match(rest)
+    if dash is None and (rest or end < len(children)):
+        return None
+    _record_anchors(visitor, *(node for child in children[: start + 1] for node in child.iter()))
+    name = format_expression(visitor, iter_pieces(visitor, children[start]))
+    del element[:end]
+    element.text = rest[dash.end() :] if dash else ""
+    return name, [detail for detail in details if detail]
+
+
+def _is_blank(element: Element) -> bool:
+    """Return whether an element is an empty anchor in front of a name."""
+    return element.tag in ("a", "span") and not (element_text(element) + (element.tail or "")).strip()
+
+
+def _find_closing_parenthesis(text: str, children: list[Element]) -> tuple[int, list[str | Element], str] | None:
+    """Return what is between parentheses that open at the beginning of a text, which elements and texts follow.
+
+    Returns:
+        The number of elements before the closing parenthesis, the texts and elements in the parentheses, and the text
+        behind them. None if there is no closing parenthesis.
+    """
+    nodes: list[str | Element] = []
+    depth = 0
+    for count, child in enumerate([*children, None]):
+        for index, letter in enumerate(text):
+            depth += (letter == "(") - (letter == ")")
+            if not depth:
+                return count, [*nodes, text[:index]][1:] if nodes else [text[1:index]], text[index + 1 :]
+        nodes.append(text)
+        if child is None or child.tag in block_tags():
+            return None
+        nodes.append(child)
+        text = child.tail or ""
+    return None
+
+
+def _format_details(visitor: Visitor, nodes: list[str | Element]) -> list[str]:
+    """Return type, default and the like, which are separated by words between the elements."""
+    details: list[str] = []
+    label = ""
+    pieces: list[Piece] = []
+
+    def end() -> None:
+        text, modifiers = _split_modifiers(pieces)
+        expression = format_expression(visitor, text)
+        details.append(f"{label}: {expression}" if label and expression else label or expression)
+        details.extend(modifiers)
+        pieces.clear()
+
+    for node in nodes:
+        if not isinstance(node, str):
+            pieces.extend(iter_pieces(visitor, node))
+        elif any(text.strip() for text, _ in pieces) and (word := _LABEL.fullmatch(" ".join(node.split()))):
+            end()
+            label = word[1]
+        else:
+            pieces.append((node, None))
+    end()
+    return details
+
+
+def _split_modifiers(pieces: list[Piece]) -> tuple[list[Piece], list[str]]:
+    """Split a type in numpydoc's notation: `int, optional` is `int` and "optional"."""
+    text = "".join(text for text, _ in pieces)
+    found = _MODIFIER.search(text)
+    if found is None:
+        return pieces, []
+    kept: list[Piece] = []
+    room = found.start()
+    for text, href in pieces:
+        kept.append((text[:room], href))
+        room = max(room - len(text), 0)
+    return kept, [escape_text(" ".join(found[1].split()))]
+
+
+# Fields
+
+
+def _list_fields(element: Element) -> Iterator[tuple[Element, Element]]:
+    """Yield label and body of each field of a definition list."""
+    label = None
+    for child in element:
+        if child.tag == "dt":
+            label = child
+        elif child.tag == "dd" and label is not None:
+            yield label, child
+
+
+def _table_fields(element: Element) -> Iterator[tuple[Element, Element]]:
+    """Yield label and body of each field of a table, as in mkdocstrings' templates for Read the Docs."""
+    label = None
+    for cell in element.iter("th", "td"):
+        if has_class(cell, "field-name"):
+            label = cell
+        elif has_class(cell, "field-body") and label is not None:
+            yield label, cell
+            label = None
+
+
+def _write_fields(visitor: Visitor, fields: Iterable[tuple[Element, Element]], out: list[str]) -> None:
+    for label, body in fields:
+        with visitor.within(depth=visitor.context.depth + 2):  # a field needs more stack than other elements
+            _write_field(visitor, label, body, out)
+
+
+def _write_field(visitor: Visitor, label: Element, body: Element, out: list[str]) -> None:
+    visitor.record_anchor(body)
+    text = visitor.render_line(label, styles="strong").rstrip(":：").rstrip()
+    title = format_bold(f"{text}:") if text else ""
+    items = list(_render_body(visitor, body))
+    if items:
+        out.extend([title] if title else [])
+        _write_items(items, out)
+        return
+    parts = visitor.render_nested(body)
+    if title and parts and is_paragraph(parts[0]):
+        out.extend([f"{title} {_render_type(visitor, text, body) or parts[0]}", *parts[1:]])
+    elif title or parts:
+        out.extend([title, *parts] if title else parts)
+
+
+def _render_body(visitor: Visitor, body: Element) -> Iterator[list[str]]:
+    """Yield the blocks of each item, if the body of a field is a list or a single parameter."""
+    if len(body) != 1 or (body.text or "").strip():
+        return
+    content = body[0]
+    if content.tag in ("ul", "ol"):
+        yield from (_render_item(visitor, item) for item in content.iterchildren("li"))
+    elif content.tag == "dl":
+        yield from _render_terms(visitor, content)
+    elif content.tag == "p":
+        content = copy.deepcopy(content)
+        if _has_type_only(content):
+            return
+        head = _take_head(visitor, content)
+        if head is not None:
+            yield _join_head(*head, [text] if (text := visitor.render_line(content)) else [])
+
+
+def _render_terms(visitor: Visitor, element: Element) -> Iterator[list[str]]:
+    """Yield the blocks of each parameter in numpydoc's definition lists."""
+    names: list[str] = []
+    details: list[str] = []
+    for child in element:
+        if child.tag == "dt":
+            _record_anchors(visitor, *child.iter())
+            term = copy.deepcopy(child)
+            for classifier in [node for node in term.iter("span") if has_class(node, "classifier")]:
+                details += _format_details(visitor, [classifier])
+                classifier.clear()
+            names.append(format_expression(visitor, iter_pieces(visitor, term)))
+        else:
+            yield _join_head(", ".join(names), [detail for detail in details if detail], visitor.render_nested(child))
+            names, details = [], []
+    if names:
+        yield _join_head(", ".join(names), [detail for detail in details if detail], [])
+
+
+def _has_type_only(paragraph: Element) -> bool:
+    """Return whether a paragraph is an expression: nothing but emphasis, code and links with punctuation between."""
+    texts = [paragraph.text, *(child.tail for child in paragraph)]
+    return all(child.tag in ("a", "em", "code", "span") for child in paragraph) and all(
+        _PUNCTUATION.fullmatch(text or "") for text in texts
+    )
+
+
+def _render_type(visitor: Visitor, label: str, body: Element) -> str:
+    """Return the type in a field such as "Return type" as code; `""` if the field is text."""
+    if len(body) != 1 or body[0].tag != "p":
+        return ""
+    is_type = "type" in label.casefold().split() and not _PROSE.search(element_text(body[0]))
+    if is_type or (len(body[0]) and _has_type_only(body[0])):
+        return format_expression(visitor, iter_pieces(visitor, body[0]))
+    return ""
+
+
+# Expressions
+
+
+def iter_pieces(visitor: Visitor, element: Element) -> Iterator[Piece]:
+    """Yield the text of an element in pieces, each with the target of the link around it."""
+    link: Element | None = None
+    walker = etree.iterwalk(element, events=("start", "end"))
+    for event, node in walker:
+        if event == "start" and visitor.role(node) == "skip":
+            walker.skip_subtree()
+            continue
+        if event == "start":
+            if link is None and node.tag == "a" and node.get("href"):
+                link = node
+            text = node.text
+        else:
+            link = None if node is link else link
+            text = node.tail if node is not element else None
+        if text:
+            yield text, link.get("href") if link is not None else None
+
+
+def format_expression(visitor: Visitor, pieces: Iterable[Piece]) -> str:
+    """Format an expression as code. A link within it is a link around its part of the code."""
+    written: list[str] = []
+    for href, group in groupby(pieces, key=lambda piece: piece[1]):
+        text = "".join(text for text, _ in group).translate(_TYPOGRAPHY)
+        if not (words := " ".join(text.split())):
+            continue
+        code = format_code_span(words)
+        if href and not is_script_url(href) and not visitor.context.in_link:
+            code = f"[{code}]({format_destination(visitor.link(href.strip()))})"
+        written += [" " if text[0].isspace() else "", code, " " if text[-1].isspace() else ""]
+    return "".join(written).strip()
+
+
+def _record_anchors(visitor: Visitor, *elements: Element) -> None:
+    """Record the ids in the name of a parameter, which the visitor does not write."""
+    for element in elements:
+        if element.get("href") is None:
+            visitor.record_anchor(element)
