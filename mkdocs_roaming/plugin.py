@@ -26,6 +26,7 @@ from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page as MkDocsPage
 
 from mkdocs_roaming._mkdocs import (
+    CodeLanguages,
     add_template_content,
     cache_folder,
     dev_server_path,
@@ -39,7 +40,6 @@ from mkdocs_roaming._mkdocs import (
     order_posts,
     page_path,
     published_files,
-    read_source_text,
     site_url,
 )
 from mkdocs_roaming.errors import RoamingError
@@ -104,6 +104,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
 
     def __init__(self) -> None:
         self._nav: Navigation | None = None
+        self._code_languages = CodeLanguages()
         self._builds: dict[str, _LanguageBuild] = {}
         self._dirty = False
         self._lint: LintConfig | None = None
@@ -143,6 +144,16 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             self._builds = {}
         return nav
 
+    @event_priority(LAST)
+    def on_page_markdown(self, markdown: str, *, page: MkDocsPage, config: MkDocsConfig, files: Files) -> None:
+        """Record the languages of code, which the HTML may not name, while the page is rendered."""
+        if self.config.enabled:
+            self._code_languages.start(page, config)
+
+    def on_page_content(self, html: str, *, page: MkDocsPage, config: MkDocsConfig, files: Files) -> None:
+        """Stop recording: the page is rendered."""
+        self._code_languages.stop()
+
     @event_priority(LAST)  # autorefs resolves cross-references in this hook, with priority -50
     def on_env(self, env: Any, *, config: MkDocsConfig, files: Files) -> None:
         """Convert all pages."""
@@ -157,7 +168,11 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         folder = language_folder(config)
         nav = tuple(iter_nav_items(self._nav.items, folder, config)) if self._nav else ()
         site = replace(make_site(config, self.config.description, nav), classes=self.config.classes)
-        included = (make_page(page, folder) for page in order_posts(pages) if self._is_included(page, folder))
+        included = (
+            make_page(page, folder, self._code_languages.find(page, page.content or ""))
+            for page in order_posts(pages)
+            if self._is_included(page, folder)
+        )
         cache = ConversionCache(cache_folder(config) / folder if self.config.cache else None)
         with _plugin_errors():
             batch = convert_pages(site, included, cache=cache, warn=log.warning)
@@ -265,7 +280,8 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         if visible not in (converted.article, None):
             log.info(f"{source}: the built page hides a part of its article; only the rest is published")
         if article != converted.article:
-            reconvert_page(batch, replace(converted, article=article, source_text=read_source_text(page, article)))
+            languages = self._code_languages.find(page, article)
+            reconvert_page(batch, replace(converted, article=article, code_languages=languages))
         return add_markdown_links(output, path)
 
     def _add_widget(self, html: str, page: MkDocsPage, config: MkDocsConfig) -> str:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from difflib import SequenceMatcher
+from collections.abc import Sequence
 from functools import lru_cache
 
 from mkdocs_roaming.html.escape import format_code_span, format_destination, parse_code_span
@@ -23,9 +21,6 @@ LANGUAGES = frozenset(
     )
 )
 """Classes that name a language without a prefix, next to one of `_CODE_CLASSES`."""
-
-LanguageLookup = Callable[[str, str | None], str | None]
-"""Returns the language of code by its content and its title, None if it is unknown."""
 
 _PLAIN = frozenset(split_names("text txt plain plaintext none default nohighlight no-highlight raw notranslate"))
 _CODE_CLASSES = frozenset(
@@ -68,11 +63,11 @@ def write_code_block(visitor: Visitor, element: Element, out: list[str]) -> None
     language = _find_block_language(element)
     if language is None:
         language = context.language
-    if language is None:
-        language = visitor.source_language(content, context.code_title)
+    recorded = visitor.take_language(content)
+    language = language or recorded  # Pygments names languages that it does not know "text"
     if context.code_filter is not None:
         content = context.code_filter(content)
-    out.append(format_fence(content, language or "", context.code_title))
+    out.append(format_fence(content, language, context.code_title))
     context.code_title = None
 
 
@@ -247,98 +242,25 @@ def _write_linked_code(visitor: Visitor, element: Element, pieces: list[str]) ->
         _write_code(visitor, child.tail or "", pieces)
 
 
-# Languages that the rendered page has lost, read from the Markdown source
+# Languages that the HTML does not name
 
 
-def source_language_lookup(source: str | None, article: Element, roles: Roles) -> LanguageLookup:
-    """Return a function that looks up languages in the Markdown source of a page, which is parsed on the first call."""
-    languages: dict[str, str] | None = None
+class RecordedLanguages:
+    """Languages that were recorded when the Markdown of a page was converted.
 
-    def look_up(content: str, title: str | None) -> str | None:
-        nonlocal languages
-        if source is None:
-            return None
-        if languages is None:
-            languages = _read_languages(source, article, roles)
-        return languages.get(_key(content)) or (languages.get(f"title={title}") if title else None)
-
-    return look_up
-
-
-@dataclass(frozen=True, slots=True)
-class _Fence:
-    """A fenced code block of the source."""
-
-    language: str
-    title: str | None
-    key: str
-    included: bool
-    """Whether its code comes from another file or a macro."""
-
-
-_FENCE = re.compile(r"^[ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]+)?(`{3,}|~{3,})[ \t]*(.*)$")
-_INFO = re.compile(r"\{?\s*\.?(?:code(?:-block)?\}\s*)?([\w+#-]+)")
-_TITLE = re.compile(r"""\b(?:title|filename|linktitle)=(["'])(.*?)\1""")
-_INCLUDED = re.compile(r"-{1,}8<-{1,}|\{[%{]|^;-{2,}|<<<|\{!", re.MULTILINE)
-
-
-def _read_languages(source: str, article: Element, roles: Roles) -> dict[str, str]:
-    """Return languages by the key of the code, and by the title for code that is included."""
-    fences = list(_iter_fences(source))
-    languages: dict[str, str] = {}
-    for fence in fences:
-        if fence.title and fence.included and fence.language:
-            languages.setdefault(f"title={fence.title}", fence.language)
-    if any(fence.included for fence in fences):
-        keys = [_key(extract_code(pre, roles)) for pre in article.iter("pre") if not _is_generated(pre)]
-        languages.update(_match_included(fences, keys))
-    languages.update({fence.key: fence.language for fence in fences if fence.language})
-    return languages
-
-
-def _is_generated(pre: Element) -> bool:
-    """Return whether code comes from the docstrings of an API, not from the page's source."""
-    return any("doc-object" in (parent.get("class") or "") for parent in pre.iterancestors("div"))
-
-
-def _match_included(fences: Sequence[_Fence], keys: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the keys of included code on the page with their languages.
-
-    Code that is equal in the source and on the page marks common positions. Included code between two of them is
-    matched only if there is as much of it on both sides.
+    Args:
+        recorded: The code blocks in order, each with its language. White space in code does not matter.
     """
-    matcher = SequenceMatcher(None, [fence.key for fence in fences], keys)
-    for kind, start, end, first, last in matcher.get_opcodes():
-        if kind == "replace" and end - start == last - first and all(fence.included for fence in fences[start:end]):
-            yield from zip(keys[first:last], (fence.language for fence in fences[start:end]), strict=True)
 
+    def __init__(self, recorded: Sequence[tuple[str, str]]) -> None:
+        self._languages: dict[str, list[str]] = {}  # the next one last
+        for code, language in reversed(recorded):
+            self._languages.setdefault("".join(code.split()), []).append(language)
 
-def _iter_fences(source: str) -> Iterator[_Fence]:
-    """Yield the fenced code blocks of a Markdown source, at any indentation."""
-    marker = info = ""
-    code: list[str] = []
-    for line in source.splitlines():
-        match = _FENCE.match(line)
-        if not marker:
-            if match and "`" not in match[2]:
-                marker, info, code = match[1], match[2], []
-        elif match and match[1].startswith(marker) and not match[2].strip():
-            text = "\n".join(code)
-            title = _TITLE.search(info)
-            included = _INCLUDED.search(text) is not None
-            yield _Fence(_parse_language(info), title[2] if title else None, _key(text), included)
-            marker = ""
-            if len(match[1]) > 3:  # a page may show a fence as code, and render the same fence
-                yield from _iter_fences(text)
-        else:
-            code.append(line)
-
-
-def _parse_language(info: str) -> str:
-    match = _INFO.match(info)
-    name = match[1] if match and "=" not in info.split(" ")[0] else ""
-    return "" if name.lower() in _PLAIN else name
-
-
-def _key(code: str) -> str:
-    return "".join(code.replace(">", "").split())
+    def take(self, code: str) -> str:
+        """Return the language of the next code block with this content, an empty string if it is unknown."""
+        if not self._languages:
+            return ""
+        languages = self._languages.get("".join(code.split()), [""])
+        language = languages.pop() if len(languages) > 1 else languages[0]
+        return "" if language.lower() in _PLAIN else language.replace("`", "")

@@ -93,7 +93,7 @@ def convert(
     title: str,
     link: Callable[[str], str] = str,
     image: Callable[[str], str] = str,
-    source: str | None = None,
+    code_languages: Sequence[tuple[str, str]] = (),
     themes: ThemeSet | None = None,
 ) -> ConvertedArticle:
     """Convert an article to Markdown.
@@ -103,7 +103,7 @@ def convert(
         title: The title to write if the article has none of its own.
         link: Maps the target of a link to the address to write.
         image: Maps the source of an image to the address to write.
-        source: The Markdown that the page was rendered from, used only to restore the languages of code.
+        code_languages: Code of the page with its language, for code blocks whose HTML names no language.
         themes: The themes in use (default: `load_themes()`).
 
     Raises:
@@ -111,8 +111,8 @@ def convert(
     """
     root = parse_body(article) if isinstance(article, str) else article
     themes = themes or load_themes()
-    lookup = code.source_language_lookup(source, root, themes.roles)
-    visitor = Visitor(root, BLOCK_WRITERS, INLINE_WRITERS, themes, link, image, lookup)
+    languages = code.RecordedLanguages(code_languages)
+    visitor = Visitor(root, BLOCK_WRITERS, INLINE_WRITERS, themes, link, image, languages.take)
     try:
         visitor.write_block(root, visitor.output.blocks)
     except RecursionError as error:

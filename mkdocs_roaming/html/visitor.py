@@ -128,8 +128,8 @@ class Visitor:
     """Maps the target of a link to the address to write."""
     image: Callable[[str], str]
     """Maps the source of an image to the address to write."""
-    source_language: Callable[[str, str | None], str | None]
-    """Looks up the language of code by its content and title."""
+    take_language: Callable[[str], str]
+    """Returns the language of the next code block with this content, an empty string if it is unknown."""
     output: Output = field(default_factory=Output)
     context: Context = field(default_factory=Context)
     tab_panels: dict[str, Element] | None = None

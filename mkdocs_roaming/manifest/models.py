@@ -64,8 +64,8 @@ class Page:
     """HTML of the rendered article; empty if the page is available as Markdown only."""
     source: str | None = None
     """Path of the source file below the docs folder."""
-    source_text: str | None = None
-    """Markdown of the source file, used only to recover what the HTML lost."""
+    code_languages: tuple[tuple[str, str], ...] = ()
+    """Code of the page with its language, in the order of conversion, for code blocks whose HTML names no language."""
     description: str = ""
     tags: tuple[str, ...] = ()
     url: str | None = None

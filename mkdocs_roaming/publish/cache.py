@@ -1,7 +1,7 @@
 """Conversions of earlier builds: one JSON file per page, safe to delete.
 
-A cached page is used only if its article, its source, the converter's version and the target of every link are
-unchanged. So a new page causes a new conversion only of the pages that link to it.
+A cached page is used only if its article, the languages of its code, the converter's version and the target of every
+link are unchanged. So a new page causes a new conversion only of the pages that link to it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -120,7 +121,7 @@ def _file_name(path: str) -> str:
 
 
 def _page_key(page: Page, pointer: str) -> str:
-    parts = [_FORMAT, __version__, CONVERTER_VERSION, pointer, page.title, page.article, page.source_text or ""]
+    parts = [_FORMAT, __version__, CONVERTER_VERSION, pointer, page.title, page.article, *chain(*page.code_languages)]
     if page.markdown is not None:
         parts += [page.markdown, repr(page.headings)]
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()

@@ -157,7 +157,7 @@ def _convert_article(page: Page, pointer: str, links: LinkResolver, classes: Map
         title=page.title,
         link=links.link,
         image=links.image,
-        source=page.source_text,
+        code_languages=page.code_languages,
         themes=load_themes(classes),
     )
     text = f"{add_lint_switches(pointer, page.article)}\n{result.markdown}"

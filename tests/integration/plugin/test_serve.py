@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from .conftest import Project, Serving
 
 HOME = "# Welcome\n\nSee [quiet mode](guide/install.md#quiet-mode). Grüße.\n"
-INSTALL = "# Install\n\nRun it.\n\n## Quiet mode\n\nUse `--hush`.\n"
+INSTALL = "# Install\n\n```runql\nRun it.\n```\n\n## Quiet mode\n\nUse `--hush`.\n"
 SOURCES = {"index.md": HOME, "guide/install.md": INSTALL, "other.md": "# Other\n"}
 REBUILT = "Reloading browsers"
 
 
 def test_rebuild_publishes_edits_and_reuses_other_pages(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
     """All links stay on the development server."""
-    mkdocs.write(SOURCES)
+    mkdocs.write(SOURCES, markdown_extensions=["pymdownx.superfences"])
     with serving(tmp_path) as server:
         home, kind = server.get("index.md")
         assert kind.startswith(("text/markdown", "text/plain"))
@@ -35,6 +35,7 @@ def test_rebuild_publishes_edits_and_reuses_other_pages(mkdocs: Project, tmp_pat
         (tmp_path / "docs/guide/install.md").write_text(INSTALL.replace("--hush", "--silent"))
         server.wait(REBUILT)
         assert "`--silent`" in server.get("guide/install/index.md")[0]
+        assert "```runql" in server.get("guide/install/index.md")[0]
         assert "2 pages reused" in server.messages()[-1]
 
         (tmp_path / "docs/other.md").unlink()

@@ -120,28 +120,25 @@ def test_convert_maps_addresses_of_links_and_images() -> None:
     assert '<a href="https://l/d">d</a><img src="https://i/j.png" alt="">' in markdown
 
 
-def test_convert_restores_language_from_source() -> None:
-    page = "<div class='highlight'><pre><code>a <span>=</span> 1\n\nb = 2\n</code></pre></div><pre>other</pre>"
-    fence = '        ``` { .python .annotate title="x" }\n        a = 1\n\n        b = 2\n        ```\n'
-    source = f'=== "Tab"\n\n    !!! note\n\n{fence}'
-    markdown = convert(page, title="T", source=source).markdown
-    assert "```python\na = 1\n\nb = 2\n```" in markdown
-    assert "```\nother\n```" in markdown
+def find_languages(markdown: str) -> list[str]:
+    return [token.info for token in parse_tokens(markdown) if token.type == "fence"]
 
 
-def test_convert_restores_language_of_included_code_by_position_and_title() -> None:
-    titled = "<div class=highlight><span class=filename>x.py</span><pre>y</pre></div>"
-    page = f"<pre>a</pre><pre>put in</pre><pre>b</pre>{titled}"
-    source = (
-        "```sh\na\n```\n```toml\n--8<-- 'some.toml'\n```\n```sh\nb\n```\n``` py title=\"x.py\"\n--8<-- 'x.py'\n```\n"
-    )
-    markdown = convert(page, title="T", source=source).markdown
-    assert [token.info for token in parse_tokens(markdown) if token.type == "fence"] == [
-        "sh",
-        "toml",
-        "sh",
-        'py title="x.py"',
-    ]
+def test_convert_writes_recorded_languages_of_equal_code_in_order() -> None:
+    page = "<div class='highlight'><pre><code>a <span>=</span> 1\n\nb\n</code></pre></div><pre>other</pre>" * 2
+    recorded = [("a = 1\n\nb", "python"), ("never shown", "sh"), ("a = 1\n\nb", "py .x")]
+    assert find_languages(convert(page, title="T", code_languages=recorded).markdown) == ["python", "", "py .x", ""]
+
+
+def test_convert_prefers_languages_of_html_except_plain_text() -> None:
+    page = "".join(f"<div class='language-{name} highlight'><pre>{name}</pre></div>" for name in ("toml", "text"))
+    recorded = [("toml", "ini"), ("text", "promql")]
+    assert find_languages(convert(page, title="T", code_languages=recorded).markdown) == ["toml", "promql"]
+
+
+@pytest.mark.parametrize("language", ["", "text", "plain"])
+def test_convert_writes_no_recorded_plain_text(language: str) -> None:
+    assert find_languages(convert("<pre>a</pre>", title="T", code_languages=[("a", language)]).markdown) == [""]
 
 
 def test_convert_tree_equals_convert_text_and_keeps_the_tree() -> None:

@@ -1,0 +1,199 @@
+"""Languages of code that the HTML does not name: they are recorded while the pages are rendered."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from markdown_it import MarkdownIt
+
+if TYPE_CHECKING:
+    from .conftest import Built, Project
+
+OPTIONS = ' title="drain.py" linenums="1" hl_lines="2"'
+PAGE = f"""# Valves
+
+```python{OPTIONS}
+import valve
+valve.open()
+```
+
+```pumpql
+rate(drained_total[5m])
+```
+
+!!! note "Pumps"
+
+    === "Bash"
+
+        ```bash
+        drain --all
+        ```
+
+    === "Console"
+
+        ```console
+        drain --all
+        ```
+
+> ```{{ .toml .annotate }}
+> depth = 3  # (1)!
+> ```
+
+- An item
+
+    ``` text
+    no language
+    ```
+
+--8<-- "more.md"
+
+Inline `#!python depth = 3`.
+
+```
+neither
+```
+"""
+INCLUDED = """
+``` yaml
+--8<-- "harbour.yml"
+```
+"""
+EXTENSIONS: list[Any] = ["admonition", "attr_list", "pymdownx.snippets", "pymdownx.inlinehilite"]
+TABS = {"pymdownx.tabbed": {"alternate_style": True}}
+LANGUAGES = ["python", "pumpql", "bash", "console", "toml", "", "yaml", ""]
+
+HIGHLIGHTERS: dict[str, list[Any]] = {
+    "superfences alone": ["pymdownx.superfences"],
+    "pymdownx": ["pymdownx.highlight", "pymdownx.superfences"],
+    "line numbers": [{"pymdownx.highlight": {"linenums": True, "anchor_linenums": True}}, "pymdownx.superfences"],
+    "inline numbers": [{"pymdownx.highlight": {"linenums_style": "pymdownx-inline"}}, "pymdownx.superfences"],
+    "with classes": [{"pymdownx.highlight": {"pygments_lang_class": True}}, "pymdownx.superfences"],
+    "guessed": [{"pymdownx.highlight": {"guess_lang": True}}, "pymdownx.superfences"],
+    "without Pygments": [{"pymdownx.highlight": {"use_pygments": False}}, "pymdownx.superfences"],
+    "next to codehilite": ["codehilite", "pymdownx.superfences"],
+}
+
+
+@pytest.fixture(autouse=True)
+def included(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files for snippets, which are found relative to the current folder."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "more.md").write_text(INCLUDED)
+    (tmp_path / "harbour.yml").write_text("harbour:\n  depth: 3\n")
+
+
+def find_languages(markdown: str) -> list[str]:
+    tokens = MarkdownIt("commonmark").parse(markdown)
+    return [token.info.partition(" ")[0] for token in tokens if token.type == "fence"]
+
+
+def assert_html_is_unchanged(with_plugin: Built, without: Built) -> None:
+    """Compare all HTML of a site built with and without the plugin, except for the plugin's links."""
+    files = sorted(file.relative_to(without.folder) for file in without.folder.rglob("*.html"))
+    assert len(files) > 1
+    for file in files:
+        html = re.sub(r"<link [^>]*data-roaming>|<p data-roaming.*?</p>", "", with_plugin.text(file.as_posix()))
+        built_at = re.compile(r"Build Date UTC.*")
+        assert built_at.sub("", html) == built_at.sub("", without.text(file.as_posix())), file
+
+
+@pytest.mark.parametrize("highlighter", HIGHLIGHTERS)
+def test_every_language_is_published_and_html_is_unchanged(mkdocs: Project, highlighter: str) -> None:
+    config = {"markdown_extensions": [*EXTENSIONS, TABS, *HIGHLIGHTERS[highlighter]]}
+    page = PAGE.replace(OPTIONS, "") if highlighter == "without Pygments" else PAGE
+    with_plugin = mkdocs({"index.md": page}, plugins=["search", "roaming"], site="a", **config)
+    without = mkdocs({"index.md": page}, plugins=["search"], site="b", **config)
+    assert find_languages(with_plugin.text("index.md")) == LANGUAGES
+    assert_html_is_unchanged(with_plugin, without)
+
+
+@pytest.mark.parametrize("guess", [True, False])
+def test_codehilite_publishes_named_but_no_guessed_languages(mkdocs: Project, guess: bool) -> None:
+    page = "```pumpql\nrate(x)\n```\n\n```\n#include <valve.h>\nint main() {}\n```\n\n"
+    page += "    :::toml\n    depth = 3\n\nText.\n\n    #!/bin/bash\n    drain\n\nText.\n\n    import valve\n"
+    extensions = ["fenced_code", {"codehilite": {"guess_lang": guess}}]
+    with_plugin = mkdocs({"index.md": page}, site="a", markdown_extensions=extensions)
+    without = mkdocs({"index.md": page}, plugins=[], site="b", markdown_extensions=extensions)
+    assert find_languages(with_plugin.text("index.md")) == ["pumpql", "", "toml", "bash", ""]
+    assert_html_is_unchanged(with_plugin, without)
+
+
+def test_custom_fences_publish_their_names(mkdocs: Project) -> None:
+    page = "```mermaid\ngraph LR\n```\n\n```chart\na: 1\n```\n\n```sh\nls\n```\n"
+    fences = [{"name": name, "class": name} for name in ("mermaid", "chart")]
+    extensions = {"pymdownx.superfences": {"custom_fences": fences}}
+    built = mkdocs({"index.md": page}, markdown_extensions=[extensions])
+    assert find_languages(built.text("index.md")) == ["mermaid", "chart", "sh"]
+
+
+def test_code_of_docstrings_has_languages(mkdocs: Project, tmp_path: Path) -> None:
+    (tmp_path / "harbour.py").write_text(
+        "def drain():\n"
+        '    """Drain the harbour.\n\n    ```pumpql\n    rate(x)\n    ```\n\n    Examples:\n        >>> drain()\n        0\n    """\n'
+        "    return 0\n"
+    )
+    docstrings = {"mkdocstrings": {"handlers": {"python": {"paths": [str(tmp_path)]}}}}
+    config = {"markdown_extensions": ["pymdownx.superfences"], "theme": {"name": "material", "font": False}}
+    page = {"index.md": "# API\n\n::: harbour.drain\n\n```yaml\na: 1\n```\n"}
+    with_plugin = mkdocs(page, plugins=[docstrings, "roaming"], site="a", **config)
+    without = mkdocs(page, plugins=[docstrings], site="b", **config)
+    assert find_languages(with_plugin.text("index.md")) == ["pumpql", "pycon", "python", "yaml"]
+    assert_html_is_unchanged(with_plugin, without)
+
+
+def test_blog_lists_have_languages_of_their_posts(mkdocs: Project) -> None:
+    head = "---\ndate: 2024-0{at}-01\n---\n# Post {at}\n\n```{language}\ndrain\n```\n\n<!-- more -->\n\nThe rest.\n"
+    languages = ("bash", "pumpql", "console")
+    posts = {f"blog/posts/{at}.md": head.format(at=at, language=name) for at, name in enumerate(languages, 1)}
+    sources = {"index.md": "# Home\n", **posts, "blog/index.md": "# Blog\n"}
+    config = {"theme": {"name": "material", "font": False}, "markdown_extensions": ["pymdownx.superfences"]}
+    blog = {"blog": {"pagination_per_page": 2, "archive": False}}
+    with_plugin = mkdocs(sources, plugins=[blog, "roaming"], site="a", **config)
+    without = mkdocs(sources, plugins=[blog], site="b", **config)
+    assert find_languages(with_plugin.text("blog/index.md")) == ["console", "pumpql"]
+    assert find_languages(with_plugin.text("blog/page/2/index.md")) == ["bash"]
+    assert_html_is_unchanged(with_plugin, without)
+
+
+def test_translations_have_their_own_languages(mkdocs: Project) -> None:
+    sources = {
+        name: f"# Page\n\n```{lang}\ndrain\n```\n" for name, lang in (("index.md", "sh"), ("index.fr.md", "pumpql"))
+    }
+    locales = [{"locale": "en", "default": True, "name": "English"}, {"locale": "fr", "name": "Français"}]
+    i18n = {"i18n": {"docs_structure": "suffix", "languages": locales}}
+    with_plugin = mkdocs(sources, plugins=[i18n, "roaming"], site="a", markdown_extensions=["pymdownx.superfences"])
+    without = mkdocs(sources, plugins=[i18n], site="b", markdown_extensions=["pymdownx.superfences"])
+    assert find_languages(with_plugin.text("index.md")) == ["sh"]
+    assert find_languages(with_plugin.text("fr/index.md")) == ["pumpql"]
+    assert_html_is_unchanged(with_plugin, without)
+
+
+def test_changed_language_with_equal_html_is_published(mkdocs: Project) -> None:
+    config = {"markdown_extensions": ["pymdownx.superfences"]}
+    first = mkdocs({"index.md": "```pumpql\nrate(x)\n```\n"}, **config)
+    html = first.text("index.html")
+    second = mkdocs({"index.md": "```tideql\nrate(x)\n```\n"}, **config)
+    assert re.sub(r"Build Date.*", "", second.text("index.html")) == re.sub(r"Build Date.*", "", html)
+    assert find_languages(second.text("index.md")) == ["tideql"]
+
+
+def test_html_of_dirty_build_is_unchanged(mkdocs: Project) -> None:
+    config = {"markdown_extensions": [*EXTENSIONS, TABS, "pymdownx.superfences"]}
+    sources = {"index.md": PAGE, "other.md": "```sh\nls\n```\n"}
+    for site, plugins in (("a", ["roaming"]), ("b", [])):
+        built = mkdocs(sources, plugins=plugins, site=site, **config)
+        (mkdocs.folder / "docs/index.md").write_text(PAGE + "\n```ini\na = 1\n```\n")
+        mkdocs.build(site, dirty=True)
+    with_plugin, without = type(built)(mkdocs.folder / "a", []), built
+    assert "a = 1" not in with_plugin.text("index.md")
+    assert_html_is_unchanged(with_plugin, without)
+
+
+def test_properdocs_publishes_same_languages(mkdocs: Project) -> None:
+    mkdocs.write(
+        {"index.md": PAGE}, theme={"name": "mkdocs"}, markdown_extensions=[*EXTENSIONS, TABS, "pymdownx.superfences"]
+    )
+    assert find_languages(mkdocs.build_in_subprocess("properdocs").text("index.md")) == LANGUAGES
