@@ -74,6 +74,8 @@ INLINE_WRITERS: dict[str, InlineWriter] = {
 }
 
 
+_NOT_IN_TITLE_KEY = re.compile(r"[^\w+#]|_")
+"""What differs between a title and a heading that repeats it: case, spaces, the parentheses of a function."""
 _GENERATED_ANCHOR = re.compile(r"__|id\d+$")
 """Anchors of tabs, lines of code and the like: nobody links to them."""
 
@@ -126,6 +128,7 @@ def convert(
 def _assemble(output: Output, title: str) -> ConvertedArticle:
     """Put the title first, footnotes at the end of their sections, and further titles one level lower."""
     plain = " ".join(title.split()) or "Untitled"
+    _merge_repeated_headings(output, plain)
     headings = [Heading(1, plain, None)]
     parts = [format_heading(1, escape_text(plain)), *output.blocks]
     for index, heading in output.headings:
@@ -141,6 +144,38 @@ def _assemble(output: Output, title: str) -> ConvertedArticle:
     for index, definitions in footnotes.place_footnotes(output).items():
         parts[index + 1 : index + 2] = ["\n\n".join((*definitions, *filter(None, parts[index + 1 : index + 2])))]
     return ConvertedArticle("\n\n".join(filter(None, parts)) + "\n", tuple(_add_anchors(output, headings)))
+
+
+def _merge_repeated_headings(output: Output, title: str) -> None:
+    """Remove headings that only repeat the heading above them. Their anchors remain.
+
+    The first heading of an article without a title becomes its title if it is equal to that. A heading is removed below
+    a title with the same text, and a lower one below any heading with exactly the same text, such as that of an API
+    object below the heading of its section. Text between them is allowed only if both are titles.
+    """
+    headings, blocks = output.headings, output.blocks
+    if output.title is None and headings and _title_key(headings[0][1].text) == _title_key(title):
+        output.title, first = headings[0]
+        headings[0] = (output.title, replace(first, level=1))
+        blocks[output.title] = "#" + blocks[output.title].lstrip("#")
+    kept = headings[:1]
+    for index, heading in headings[1:]:
+        above_index, above = kept[-1]
+        if above_index == output.title:
+            repeated = _title_key(heading.text) == _title_key(above.text)
+        else:
+            repeated = heading.text == above.text and heading.level > above.level
+        if repeated and (heading.level == 1 or not any(blocks[above_index + 1 : index])):
+            blocks[index] = ""
+            if heading.anchor:
+                output.anchors[heading.anchor] = index
+        else:
+            kept.append((index, heading))
+    headings[:] = kept
+
+
+def _title_key(text: str) -> str:
+    return _NOT_IN_TITLE_KEY.sub("", text.casefold())
 
 
 def _add_anchors(output: Output, headings: Sequence[Heading]) -> Iterator[Heading]:
