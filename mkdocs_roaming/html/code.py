@@ -60,7 +60,7 @@ def write_code_block(visitor: Visitor, element: Element, out: list[str]) -> None
     if not content.strip():
         return
     context = visitor.context
-    language = _find_block_language(element)
+    language = find_block_language(element)
     if language is None:
         language = context.language
     recorded = visitor.take_language(content)
@@ -146,7 +146,7 @@ def extract_code(element: Element, roles: Roles) -> str:
     return text.removesuffix("\n")
 
 
-def _find_block_language(element: Element) -> str | None:
+def find_block_language(element: Element) -> str | None:
     """Return the language that a `pre` element, or the `code` in it, names."""
     language = find_language(element.get("class"))
     if language is None and (code := next(element.iter("code"), None)) is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html import escape
 
-from mkdocs_roaming.html.code import extract_code
+from mkdocs_roaming.html.code import extract_code, find_block_language, find_language
 from mkdocs_roaming.html.embedded import extract_tex, find_emoji_text, find_image_source, strip_color_variant
 from mkdocs_roaming.html.themes import block_tags, split_names
 from mkdocs_roaming.html.visitor import Element, Visitor, element_text, is_hidden
@@ -34,9 +34,11 @@ def write_table(visitor: Visitor, element: Element, out: list[str]) -> None:
     rows = head + body
     if not rows:
         return
-    if len(rows) == 1 and len(rows[0]) == 1:  # a box, not a table
-        visitor.write_blocks(rows[0][0], out)
-    elif len(head) > 1 or not all(_is_one_line(cell) for row in rows for cell in row):
+    is_simple = len(head) < 2 and all(_is_one_line(cell) for row in rows for cell in row)
+    if _is_box(head, body) or (_is_layout(head, body) and not is_simple):
+        for cell in (cell for row in rows for cell in row):
+            visitor.write_blocks(cell, out)
+    elif not is_simple:
         out.append(_format_html(visitor, element))
     else:
         caption = element.find("caption")
@@ -64,6 +66,15 @@ def _split_rows(visitor: Visitor, element: Element) -> tuple[list[Row], list[Row
     if not head and body and all(cell.tag == "th" for cell in body[0]):
         head = [body.pop(0)]
     return head, body
+
+
+def _is_box(head: list[Row], body: list[Row]) -> bool:
+    return len(head) + len(body) == 1 and len((head or body)[0]) == 1
+
+
+def _is_layout(head: list[Row], body: list[Row]) -> bool:
+    """Return whether a table has no header and only one row or column, so that it only arranges its cells."""
+    return not head and (len(body) == 1 or all(len(row) == 1 for row in body))
 
 
 def _is_one_line(cell: Element) -> bool:
@@ -140,7 +151,10 @@ def _write_html(visitor: Visitor, element: Element, pieces: list[str], depth: in
         pieces.append(_escape_html(find_emoji_text(element)))
     elif tag == "pre":
         code = escape(extract_code(element, visitor.roles), quote=False)
-        pieces.append(f"<pre><code>{_BLANK.sub('&#10;', code)}</code></pre>")  # a blank line would end the HTML block
+        language = _find_code_language(element)
+        attribute = f' class="language-{escape(language)}"' if language else ""
+        # A blank line would end the HTML block.
+        pieces.append(f"<pre><code{attribute}>{_BLANK.sub('&#10;', code)}</code></pre>")
     else:
         inner = [_escape_html(element.text)] if element.text else []
         for child in element:
@@ -153,6 +167,16 @@ def _write_html(visitor: Visitor, element: Element, pieces: list[str], depth: in
             inner = ["".join(inner).strip()]
         opening, closing = _format_tags(visitor, element)
         pieces += [opening, *inner, closing]
+
+
+def _find_code_language(element: Element) -> str | None:
+    """Return the language that a `pre` element or an element around it names."""
+    language = find_block_language(element)
+    for parent in element.iterancestors():
+        if language is not None or parent.tag in _CELL_TAGS:
+            break
+        language = find_language(parent.get("class"))
+    return language
 
 
 def _format_tags(visitor: Visitor, element: Element) -> tuple[str, str]:
