@@ -132,7 +132,7 @@ def format_fence(content: str, language: str, title: str | None = None) -> str:
 
 
 def extract_code(element: Element, roles: Roles) -> str:
-    """Return the code of a `pre` element, without line numbers, buttons and the last line break."""
+    """Return the code of a `pre` element, without line numbers, buttons and the outer line breaks."""
     if _has_clutter(element, roles):
         pieces: list[str] = []
         _gather_code(element, roles, pieces)
@@ -141,9 +141,7 @@ def extract_code(element: Element, roles: Roles) -> str:
         text = element_text(element)
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if text.startswith("\n") and (element.text or "").startswith("\n"):
-        text = text[1:]
-    return text.removesuffix("\n")
+    return text.removeprefix("\n").removesuffix("\n")
 
 
 def find_block_language(element: Element) -> str | None:

@@ -149,12 +149,13 @@ def _assemble(output: Output, title: str) -> ConvertedArticle:
 def _merge_repeated_headings(output: Output, title: str) -> None:
     """Remove headings that only repeat the heading above them. Their anchors remain.
 
-    The first heading of an article without a title becomes its title if it is equal to that. A heading is removed below
+    An article that begins with a heading that is equal to `title` has a title that is not marked as such. A heading is removed below
     a title with the same text, and a lower one below any heading with exactly the same text, such as that of an API
     object below the heading of its section. Text between them is allowed only if both are titles.
     """
     headings, blocks = output.headings, output.blocks
-    if output.title is None and headings and _title_key(headings[0][1].text) == _title_key(title):
+    begins_with_heading = bool(headings) and not any(blocks[: headings[0][0]])
+    if output.title is None and begins_with_heading and _title_key(headings[0][1].text) == _title_key(title):
         output.title, first = headings[0]
         headings[0] = (output.title, replace(first, level=1))
         blocks[output.title] = "#" + blocks[output.title].lstrip("#")
