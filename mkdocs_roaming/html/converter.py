@@ -149,9 +149,9 @@ def _assemble(output: Output, title: str) -> ConvertedArticle:
 def _merge_repeated_headings(output: Output, title: str) -> None:
     """Remove headings that only repeat the heading above them. Their anchors remain.
 
-    An article that begins with a heading that is equal to `title` has a title that is not marked as such. A heading is removed below
-    a title with the same text, and a lower one below any heading with exactly the same text, such as that of an API
-    object below the heading of its section. Text between them is allowed only if both are titles.
+    An article that begins with a heading that is equal to `title` has a title that is not marked as such. A heading is
+    removed below a title with the same text, and a lower one below any heading with exactly the same text, such as that
+    of an API object below the heading of its section. Text between them is allowed only if both are titles.
     """
     headings, blocks = output.headings, output.blocks
     begins_with_heading = bool(headings) and not any(blocks[: headings[0][0]])
