@@ -47,8 +47,8 @@ from mkdocs_roaming.html.final_page import exclusion_reason, reconcile_article
 from mkdocs_roaming.manifest.models import markdown_path
 from mkdocs_roaming.manifest.outline import MIN_OUTLINE_BUDGET, OUTLINE_BUDGET
 from mkdocs_roaming.publish.cache import ConversionCache
-from mkdocs_roaming.publish.llms_txt import add_markdown_links
 from mkdocs_roaming.publish.pipeline import Batch, convert_pages, reconvert_page
+from mkdocs_roaming.publish.pointers import add_markdown_links
 
 # Other modules are imported where they are used: to write the files, or for features that many sites do not use.
 if TYPE_CHECKING:

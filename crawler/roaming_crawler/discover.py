@@ -22,7 +22,7 @@ from roaming_crawler.session import ACCEPT_ANY, ACCEPT_HTML, Session
 from roaming_crawler.sitemap import MAX_SITEMAP_BYTES, collect_sitemaps
 from roaming_crawler.sniff import sniff_kind
 
-MAX_NESTED_LLMS = 50
+MAX_NESTED_LLMS = 250
 """Maximum number of llms.txt files that are followed from the first one."""
 MAX_FULL_BYTES = 50 * MEGABYTE
 MAX_MANIFEST_BYTES = 100 * MEGABYTE

@@ -150,7 +150,7 @@ def _parse_line(line: str, parse: _Parse) -> None:
     starts_with_link = bool(item and links and links[0].start() <= item.start(1) + 2)
     for at, link in enumerate(links):
         # A list item is about its first link; links in its description are listed last.
-        rest = line[link.end() :] if item and not at else ""
+        rest = line[link.end() :] if item and not at and (starts_with_link or len(links) == 1) else ""
         url = link[2] or link[3] or link[4] or ""
         _add_link(url, _plain_text(link[1]), rest, parse, mentioned=bool(starts_with_link and at))
     _add_bare_urls(line, parse, listed=bool(item or _LABELLED.match(line) or line.count("|") > 1) and not links)
@@ -183,6 +183,8 @@ def _add_link(href: str, title: str, rest: str, parse: _Parse, *, mentioned: boo
         description = re.sub(r"^[\s:–—`-]+", "", _plain_text(rest))
         description = description if re.search(r"\w", description) else ""
         entries = parse.mentioned if mentioned else parse.entries
+        if parse.group and url in entries and not entries[url].group:
+            del entries[url]  # mentioned above the first group, for example on a map of the groups
         entries.setdefault(url, LlmsLink(url, title or url, description, parse.group))
 
 

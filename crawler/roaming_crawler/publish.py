@@ -265,8 +265,11 @@ def _nav_from_llms_txt(
 
     groups: dict[str, list[NavItem]] = {}
     taken: set[str] = set()
+    grouped = {entry.url for _, index in discovered.indexes for entry in index.entries if entry.group}
     for _, index in discovered.indexes:
         for entry in index.entries:
+            if not entry.group and entry.url in grouped:
+                continue
             path = resolve(entry.url)
             if path is None:
                 path = resolve(_without_markdown_suffix(entry.url))

@@ -16,6 +16,7 @@ from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, VECTORS_PATH, validate_manifest
 from mkdocs_roaming.manifest.lookup import iter_nav
 from mkdocs_roaming.manifest.models import PageEntry, short_markdown_path, url_to_path
+from mkdocs_roaming.manifest.page_kinds import find_listing_pages
 from mkdocs_roaming.manifest.sections import file_digest, slice_digest, split_sections
 
 _MAX_LISTING_CHARS = 50_000
@@ -222,6 +223,8 @@ class _Validator:
                 self.faults.append(f"{path}: cannot be read")
             if len(text) >= _MAX_LISTING_CHARS:
                 self.faults.append(f"{path}: {len(text)} characters, not below {_MAX_LISTING_CHARS}")
+            headings = Counter(re.findall(r"^## (.+)$", text, re.MULTILINE))
+            self.faults += [f"{path}: {count} headings “{title}”" for title, count in headings.items() if count > 1]
             for url in re.findall(r"^- \[.*?\]\((\S+?)\)(?::|$)", text, re.MULTILINE):
                 target = url_to_path(self._manifest.site.url, url)
                 if target is None:
@@ -230,8 +233,11 @@ class _Validator:
                 if target.endswith(".txt") and target not in seen:
                     seen.add(target)
                     pending.append(target)
+        unlisted = find_listing_pages(page.path for page in self._manifest.pages)
         self.faults += [
-            f"llms.txt: {page.markdown} is not listed" for page in self._manifest.pages if page.markdown not in listed
+            f"llms.txt: {page.markdown} is not listed"
+            for page in self._manifest.pages
+            if page.markdown not in listed and page.path not in unlisted
         ]
 
     def check_outline(self) -> None:

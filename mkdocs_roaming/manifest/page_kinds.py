@@ -25,6 +25,11 @@ _VERSION = re.compile(r"\W*(?:version |release |v)?\d+\.\d|\W*(?:19|20)\d\d\b|un
 _VERSION_NUMBER = re.compile(r"\bv?\d+(?:[._]\d\w*)+")
 _API_ANCHOR = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)+")
 _DATED_PATH = re.compile(r"(?:^|/)(?:19|20)\d\d/\d\d/")
+_DATED_POST = re.compile(r"((?:[^/]+/)*?)(?:archives?/(?:19|20)\d\d\b|(?:19|20)\d\d/\d\d?/)")
+_POST_LIST = re.compile(
+    r"((?:[^/]+/)*?)(?:(?:19|20)\d\d(?:/\d\d?){0,2}|page/\d+|(?:archives?|categor(?:y|ies)|tags?|authors?)(?:/[^/]+)*?)"
+    r"(?:/|\.html|/index\.html)?$"
+)
 _LANGUAGE_FOLDER = re.compile(r"[a-z]{2}(?:-[A-Za-z]{2,4})?/")
 _PUNCTUATION = re.compile(r"[\W_]+")
 
@@ -81,6 +86,16 @@ def entry_kind(entry: NavEntry, kinds: Mapping[str, PageKind]) -> PageKind:
     kind = min(found, default=PageKind.GUIDE)
     is_more = entry.page is None and entry.title == MORE_GROUP
     return max(kind, PageKind.REFERENCE) if is_more else kind
+
+
+def find_listing_pages(paths: Iterable[str]) -> frozenset[str]:
+    """Return the pages that only list the posts of a blog: by year, category, tag or author, or the older ones.
+
+    A folder is a blog if it has posts with a date in their path, or an archive of a year.
+    """
+    paths = tuple(paths)
+    blogs = {found[1] for path in paths if (found := _DATED_POST.match(path))}
+    return frozenset(path for path in paths if (found := _POST_LIST.match(path)) and found[1] in blogs)
 
 
 def is_changelog(page: PageEntry) -> bool:

@@ -1,160 +1,399 @@
-"""llms.txt and llms-full.txt, and the pointers to them in the HTML and the Markdown of each page.
+"""llms.txt and llms-full.txt.
 
-llms.txt follows llmstxt.org. A list that would be longer than agents read is split into nested files.
+llms.txt follows llmstxt.org. Clients cut files after 20,000 to 100,000 characters, and follow links to pages more often
+than links to lists. So the root lists every page if it can: descriptions are shortened and dropped before groups become
+nested lists. A long list begins with a map: its groups, with the pages that others link to most.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from html import escape
-from posixpath import relpath
-from typing import TYPE_CHECKING
-from urllib.parse import quote
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from functools import cached_property
+from heapq import heappop, heappush, nlargest
+from itertools import count, takewhile
+from typing import TYPE_CHECKING, TypeVar
 
-from mkdocs_roaming.manifest.models import Manifest, NavEntry, Site, markdown_path, path_to_url
+from mkdocs_roaming.manifest.builder import MORE_GROUP
+from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry, Site, path_to_url, url_to_path
+from mkdocs_roaming.manifest.page_kinds import PageKind, classify_pages, find_listing_pages
+from mkdocs_roaming.publish.pointers import LLMS_TXT
 from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word
 
 if TYPE_CHECKING:
     from mkdocs_roaming.manifest.builder import PublishedPage
 
-LLMS_TXT = "llms.txt"
 LLMS_FULL = "llms-full.txt"
 
 MAX_CHARS = 50_000
-"""Maximum length of a file. Agents truncate longer ones."""
+"""Maximum length of a file. Clients truncate longer ones."""
 
-MAX_DESCRIPTION_CHARS = 200
+MAX_UNMAPPED_CHARS = 20_000
+"""Maximum length of a list without a map; the map of a longer list is within as many characters."""
 
+_DESCRIPTIONS = ((200, 200), (120, 120), (80, 80), (120, 0), (80, 0), (0, 0))  # lengths: in guides, elsewhere
+_MAX_MAP_CHARS = 12_000
+_MAPPED_PAGES = (3, 2, 1, 0)  # pages of each group on the map
+_MAPPED_PAGES_OF_NESTED = (20, 12, 8, 5, *_MAPPED_PAGES)
+# A file of a group with so many groups, all of them nested lists, and pages of so many characters is within MAX_CHARS.
+_MAX_GROUPS = 40
+_MAX_GROUP_CHARS = 15_000
+_SMALL_GROUP_CHARS = 500  # of groups that are not worth a nested list
+_MAX_TITLE_CHARS = 150
 
-# llms.txt
+_UNGROUPED = "Pages"
+_OPTIONAL = "Optional"  # llmstxt.org: links that can be skipped if a shorter context is needed
+_OPTIONAL_RANK = 3
+
+_T = TypeVar("_T")
 
 
 def build_llms_txt(manifest: Manifest, *, section_files: bool = True) -> dict[str, str]:
-    """Return the llms.txt files by path: one file, or a root and the nested files that it lists.
+    """Return the llms.txt files by path: the root, and nested lists of groups that it has no room for.
 
     Args:
         manifest: The manifest of the site.
         section_files: Whether the site publishes a file for each section, which llms.txt then mentions.
     """
-    nav = manifest.nav or tuple(NavEntry(page.title, page.id, page.path) for page in manifest.pages)
-    about = (
-        "Every link below leads to a page as Markdown.\n"
-        f"A collapsed outline of all sections is at {manifest.site.url}roaming/outline.md"
-        + (f", each section at {manifest.site.url}roaming/sections/<id>.md.\n" if section_files else ".\n")
-    )
-    name = to_single_line(manifest.site.name)
-    summary = to_single_line(manifest.site.description) or f"All pages of {name}, as Markdown."
-    builder = _LlmsTxtBuilder(manifest)
-    builder.add(LLMS_TXT, _Part(manifest.site.name, summary, about, nav))
-    return builder.files
+    site = manifest.site
+    name = to_single_line(site.name)
+    summary = to_single_line(site.description) or f"All pages of {name}, as Markdown."
+    about = "Every link below leads to a page as Markdown.\n"
+    if size := sum(page.bytes for page in manifest.pages if page.full is not None):
+        about += f"The text of all pages is in [{LLMS_FULL}]({site.url}{LLMS_FULL}) ({_format_size(size)}).\n"
+    about += f"A collapsed outline of all sections is at {site.url}roaming/outline.md"
+    about += f", each section at {site.url}roaming/sections/<id>.md.\n" if section_files else ".\n"
+    files = _Files(manifest)
+    files.add(LLMS_TXT, f"# {name}\n\n> {summary}\n\n{about}", _make_root(manifest))
+    return files.texts
+
+
+def _format_size(size: int) -> str:
+    return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{-(-size // 1000)} KB"
+
+
+# Groups
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
-    """The content of one llms.txt."""
+class _Item:
+    """A line of a list: a page, or a link with a note."""
 
     title: str
-    summary: str
-    about: str
-    nav: tuple[NavEntry, ...]
+    url: str
+    note: str = ""
+    page: PageEntry | None = None
+    kind: PageKind = PageKind.GUIDE
 
     @property
-    def head(self) -> str:
-        return f"# {to_single_line(self.title)}\n\n> {self.summary}\n\n{self.about}"
+    def link(self) -> str:
+        return f"[{_escape(self.title)}]({self.url})"
+
+    def render(self, limits: tuple[int, int] = (0, 0)) -> str:
+        """Return the line with a description that is within the limit for the kind of page."""
+        note, limit = self.note, limits[min(self.kind, 1)]
+        if self.page is not None and limit:
+            note = truncate_at_word(to_single_line(self.page.description or self.page.sections[0].opening), limit)
+        return f"- {self.link}: {note}\n" if note else f"- {self.link}\n"
 
 
-class _LlmsTxtBuilder:
+@dataclass(slots=True, eq=False)
+class _Group:
+    """A group of a list.
+
+    Attributes:
+        titles: The titles of the groups that contain it, and its own.
+        id: Its id in the nav, or that of its first page: the name of its folder if it becomes a nested list.
+        items: Its own items.
+        groups: The groups in it.
+        rank: Place among other groups: guides come before reference.
+        chars: Length of its items, and of the items of all groups in it, without descriptions.
+        pages: Number of pages in it.
+    """
+
+    titles: tuple[str, ...]
+    id: str
+    items: Sequence[_Item]
+    groups: Sequence[_Group] = ()
+    rank: int = 0
+    chars: int = 0
+    pages: int = 0
+
+    def __post_init__(self) -> None:
+        self.chars = self.own_chars + sum(group.chars for group in self.groups)
+        self.pages = sum(item.page is not None for item in self.items) + sum(group.pages for group in self.groups)
+
+    @property
+    def own_chars(self) -> int:
+        """Length of its items, with their heading."""
+        return len(self.title()) + 6 + sum(len(item.render()) for item in self.items) if self.items else 0
+
+    def title(self, base: Sequence[str] = ()) -> str:
+        """Return the title below those groups that it has in common with `base`."""
+        common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(self.titles, base, strict=False)))
+        title = " › ".join(filter(None, self.titles[common:]))
+        return truncate_at_word(title, _MAX_TITLE_CHARS) or _UNGROUPED
+
+    def walk(self) -> Iterator[_Group]:
+        """Yield the group and all groups in it."""
+        yield self
+        for group in self.groups:
+            yield from group.walk()
+
+
+def _make_root(manifest: Manifest) -> _Group:
+    """Return all pages: those outside of groups, then guides, reference, and last a group that can be skipped."""
+    nav = manifest.nav or tuple(NavEntry(page.title, page.id, page.path) for page in manifest.pages)
+    pages = {page.path: page for page in manifest.pages}
+    listed = pages.keys() - find_listing_pages(pages)
+    kinds = classify_pages(manifest)
+    archives = {path for path in listed if kinds[path] is PageKind.ARCHIVE}
+    if archives == listed:  # a blog
+        archives = set()
+    whole = NavEntry("", children=nav)
+    root = _Tree(manifest.site.url, pages, kinds, listed - archives).make_group(whole)
+    skipped = _Tree(manifest.site.url, pages, kinds, archives, links=False).make_group(whole)
+    groups = sorted(root.groups, key=lambda group: group.rank)
+    if skipped.pages:
+        groups.append(_Group((_OPTIONAL,), _OPTIONAL.lower(), skipped.items, skipped.groups, _OPTIONAL_RANK))
+    return _Group((), "", root.items, groups)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tree:
+    """The nav entries of a site as groups of the listed pages, and of external links."""
+
+    url: str
+    pages: Mapping[str, PageEntry]
+    kinds: Mapping[str, PageKind]
+    listed: Set[str]
+    links: bool = True
+
+    def make_group(self, entry: NavEntry, above: tuple[str, ...] = ()) -> _Group:
+        """Return an entry with its children, without empty groups."""
+        titles = (*above, to_single_line(entry.title)) if entry.id else above
+        leaves = [entry, *(child for child in entry.children if not child.children)]
+        items = [item for leaf in leaves if (item := self._make_item(leaf))]
+        groups = [self.make_group(child, titles) for child in entry.children if child.children]
+        group = _Group(titles, entry.id or "", items, [group for group in groups if group.chars])
+        kinds = Counter(item.kind for part in group.walk() for item in part.items)
+        rank = 2 if titles == (MORE_GROUP,) else int(kinds[PageKind.REFERENCE] > kinds[PageKind.GUIDE])
+        for part in group.walk() if above or entry.id else ():
+            part.rank = max(part.rank, rank)
+        return group
+
+    def _make_item(self, entry: NavEntry) -> _Item | None:
+        title = truncate_at_word(to_single_line(entry.title), _MAX_TITLE_CHARS)
+        if entry.page is not None and entry.page in self.listed:
+            page = self.pages[entry.page]
+            return _Item(title, path_to_url(self.url, page.markdown), page=page, kind=self.kinds[page.path])
+        is_listed = entry.url is None or url_to_path(self.url, entry.url) in self.pages
+        return _Item(title, entry.url or "") if self.links and not is_listed else None
+
+
+def _split(group: _Group) -> _Group:
+    """Return a group with few items and few groups: the rest is in groups of neighbours."""
+    items, groups = group.items, group.groups
+    if group.own_chars > _MAX_GROUP_CHARS and len(items) > 1:
+        runs = _make_runs(items, [len(item.render()) for item in items], _MAX_GROUP_CHARS)
+        titles = [(*group.titles, f"{run[0].title} – {run[-1].title}") for run in runs]
+        ids = [next((item.page.id for item in run if item.page), "links") for run in runs]
+        parts = [_Group(*part, group.rank) for part in zip(titles, ids, runs, [()] * len(runs), strict=True)]
+        items, groups = (), (*parts, *groups)
+    while len(groups) > _MAX_GROUPS:
+        groups = [_bundle(run, group.titles) for run in _make_runs(groups, [1] * len(groups), _MAX_GROUPS)]
+    return _Group(group.titles, group.id, items, groups, group.rank)
+
+
+def _bundle(groups: Sequence[_Group], above: tuple[str, ...]) -> _Group:
+    title = f"{groups[0].title(above)} – {groups[-1].title(above)}"
+    return groups[0] if len(groups) == 1 else _Group((*above, title), groups[0].id, (), groups, groups[0].rank)
+
+
+def _make_runs(values: Sequence[_T], sizes: Sequence[int], limit: int) -> list[list[_T]]:
+    """Split values into runs of about the same size, each of which is within the limit."""
+    target = sum(sizes) / (sum(sizes) // limit + 1)
+    runs: list[list[_T]] = []
+    room = 0.0
+    for value, size in zip(values, sizes, strict=True):
+        if not runs or size / 2 > room:
+            runs.append([])
+            room += target
+        runs[-1].append(value)
+        room -= size
+    return runs
+
+
+# Files
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """A heading of a file with its lines; `pages` are all pages that these stand for."""
+
+    title: str
+    rank: int
+    items: list[_Item] = field(default_factory=list)
+    pages: list[_Item] = field(default_factory=list)
+
+    def render(self, limits: tuple[int, int] = (0, 0)) -> str:
+        return f"\n## {self.title}\n\n" + "".join(item.render(limits) for item in self.items)
+
+
+class _Files:
+    """The files of a site."""
+
     def __init__(self, manifest: Manifest) -> None:
-        self.files: dict[str, str] = {}
+        self.texts: dict[str, str] = {}
+        self._manifest = manifest
         self._site = manifest.site
-        self._pages = {page.path: page for page in manifest.pages}
+        self._folders: set[str] = set()
 
-    def add(self, path: str, part: _Part) -> None:
-        """Add a part: as one file, with its groups as nested files, or else split by length."""
-        text = part.head + "".join(self._section(title, entries) for title, entries in _flatten(part.nav))
-        if len(text) >= MAX_CHARS and any(_is_group(entry) for entry in part.nav):
-            text = part.head + self._nest(part)
-        if len(text) < MAX_CHARS:
-            self.files[path] = text
-        else:
-            self._split(path, part, text.removeprefix(part.head))
+    def add(self, path: str, head: str, group: _Group) -> None:
+        """Add the list of a group: with all groups in it, or with nested lists of those that it has no room for."""
+        text, nested = None, dict[str, _Group]()
+        if group.chars < MAX_CHARS:
+            text = self._render(head, self._make_blocks(group, {id(part): part for part in group.walk()}, nested))
+        if text is None:
+            opened = _open_groups(group, MAX_CHARS - _MAX_MAP_CHARS - len(head), len(self._site.url))
+            blocks = self._make_blocks(group, opened, nested)
+            text = self._render(head, blocks, _MAPPED_PAGES_OF_NESTED) or head + "".join(map(_Block.render, blocks))
+        self.texts[path] = text
+        name = to_single_line(self._site.name)
+        for further, part in nested.items():
+            summary = (
+                f"{_count(part.pages)} of {name}. All pages are listed in [{LLMS_TXT}]({self._site.url}{LLMS_TXT})."
+            )
+            self.add(further, f"# {name}: {part.title()}\n\n> {summary}\n", part)
 
-    def _nest(self, part: _Part) -> str:
-        """Add a file for each group; return the list of these files, after the pages outside of groups."""
-        ungrouped = [entry for entry in part.nav if not _is_group(entry)]
-        lines = [self._section("Pages", ungrouped)] if ungrouped else []
-        lines.append("\n## Sections\n\n")
-        for entry in part.nav:
-            if not _is_group(entry):
-                continue
-            folder = f"roaming/nav/{entry.id}/"
-            own_page = (NavEntry(entry.title, entry.id, entry.page),) if entry.page is not None else ()
-            summary = f"A part of {to_single_line(self._site.name)}."
-            about = f"The whole list is at [llms.txt]({self._site.url}llms.txt).\n"
-            title = f"{part.title}: {entry.title}"
-            self.add(folder + LLMS_TXT, _Part(title, summary, about, (*own_page, *entry.children)))
-            url = path_to_url(self._site.url, folder)
-            lines.append(f"- [{_label(entry.title)}]({url}llms.txt): {_count_pages(entry)} pages\n")
-        return "".join(lines)
+    def _make_blocks(self, root: _Group, opened: Mapping[int, _Group], nested: dict[str, _Group]) -> list[_Block]:
+        """Return the blocks of a file in order, and add the groups that are not open to the nested lists."""
+        blocks: dict[str, _Block] = {}
 
-    def _split(self, path: str, part: _Part, body: str) -> None:
-        """Add a list that is too long and has no groups as `llms.txt`, `llms-2.txt`, …, linked from the first."""
-        room = MAX_CHARS - len(part.head) - 2_000 - 120 * (len(body) // (MAX_CHARS // 2) + 1)
-        bodies = [""]
-        heading = ""
-        for line in body.splitlines(keepends=True):
-            heading = line if line.startswith("## ") else heading
-            if len(bodies[-1]) + len(line) > room:
-                bodies.append("" if line.startswith("## ") else f"\n{heading}\n")
-            bodies[-1] += line
-        further = [path.removesuffix(".txt") + f"-{number}.txt" for number in range(2, len(bodies) + 1)]
-        links = "".join(
-            f"- [{_label(part.title)}, part {number}]({path_to_url(self._site.url, name)})\n"
-            for number, name in enumerate(further, 2)
-        )
-        self.files[path] = part.head + bodies[0] + (f"\n## More\n\n{links}" if links else "")
-        for name, text in zip(further, bodies[1:], strict=True):
-            self.files[name] = part.head + text
+        def add_group(group: _Group, block: _Block | None) -> None:
+            if block is None and group.rank == _OPTIONAL_RANK and group is not root:
+                block = blocks[_OPTIONAL] = _Block(_OPTIONAL, group.rank)
+            part = opened.get(id(group))
+            items = [self._make_link(group, root, nested)] if part is None else part.items
+            pages = [item for inner in group.walk() for item in inner.items] if part is None else items
+            if items:
+                title = _find_unused(group.title(root.titles), " ({})", (_OPTIONAL, *blocks))
+                target = block or blocks.setdefault(title, _Block(title, group.rank))
+                target.items.extend(items)
+                target.pages.extend(item for item in pages if item.page)
+            for child in part.groups if part else ():
+                add_group(child, block)
 
-    def _section(self, title: str, entries: Iterable[NavEntry]) -> str:
-        return f"\n## {title}\n\n" + "".join(map(self._item, entries))
+        add_group(root, None)
+        return sorted(blocks.values(), key=lambda block: block.rank)
 
-    def _item(self, entry: NavEntry) -> str:
-        page = self._pages.get(entry.page) if entry.page is not None else None
-        if page is None:
-            return f"- [{_label(entry.title)}]({entry.url})\n"
-        about = truncate_at_word(to_single_line(page.description or page.sections[0].opening), MAX_DESCRIPTION_CHARS)
-        line = f"- [{_label(entry.title)}]({path_to_url(self._site.url, page.markdown)})"
-        return f"{line}: {about}\n" if about else f"{line}\n"
+    def _make_link(self, group: _Group, root: _Group, nested: dict[str, _Group]) -> _Item:
+        folder = _find_unused(f"roaming/nav/{group.id}", "-{}", self._folders)
+        self._folders.add(folder)
+        path = f"{folder}/{LLMS_TXT}"
+        nested[path] = group
+        return _Item(group.title(root.titles), path_to_url(self._site.url, path), _count(group.pages))
+
+    def _render(self, head: str, blocks: Sequence[_Block], mapped: Sequence[int] = ()) -> str | None:
+        """Return a file with descriptions as long as it has room for; None if it has no room without descriptions.
+
+        Args:
+            head: Its beginning.
+            blocks: Its headings and lines.
+            mapped: Numbers of pages of each group on the map, of which the first that fits is used. A file without
+                nested lists has a map only if clients may cut it.
+        """
+        text = head + "".join(block.render(_DESCRIPTIONS[0]) for block in blocks)
+        if len(text) <= MAX_UNMAPPED_CHARS and not mapped:
+            return text
+        site_map = self._render_map(blocks, mapped or _MAPPED_PAGES)
+        for limits in _DESCRIPTIONS:
+            text = head + site_map + "".join(block.render(limits) for block in blocks)
+            if len(text) < MAX_CHARS:
+                return text
+        return None
+
+    # The map
+
+    def _render_map(self, blocks: Sequence[_Block], mapped: Sequence[int]) -> str:
+        """Return the groups of a file with the pages of each that most other pages link to."""
+        top: dict[str, _Block] = {}
+        for block in blocks:
+            title = block.title.partition(" › ")[0]
+            top.setdefault(title, _Block(title, block.rank)).pages.extend(block.pages)
+        text = ""
+        for groups in (blocks, list(top.values())):
+            for number in mapped:
+                text = "".join(self._map_line(group, number) for group in groups)
+                if len(text) <= _MAX_MAP_CHARS and (number or groups is not blocks):
+                    return f"\nThe groups of this list, with pages that many others link to:\n\n{text}"
+        return text
+
+    def _map_line(self, block: _Block, number: int) -> str:
+        pages = block.pages if block.rank < _OPTIONAL_RANK else []
+        chosen = [*pages[:1], *nlargest(max(0, number - 1), pages[1:], key=self._importance)][:number]
+        links = ", ".join(item.link for item in chosen)
+        return f"- {_escape(block.title)} ({_count(len(block.pages))})" + (f": {links}\n" if links else "\n")
+
+    def _importance(self, item: _Item) -> int:
+        return self._incoming_links[item.page.id] if item.page else 0
+
+    @cached_property
+    def _incoming_links(self) -> Counter[str]:
+        """The number of other pages that link to each page, by its id."""
+        owners = {section.id: page.id for page in self._manifest.pages for section in page.sections}
+        counts: Counter[str] = Counter()
+        for page in self._manifest.pages:
+            targets = {owners[link] for section in page.sections for link in section.links if link in owners}
+            counts.update(targets - {page.id})
+        return counts
 
 
-def _flatten(nav: Sequence[NavEntry], parents: tuple[str, ...] = ()) -> Iterator[tuple[str, list[NavEntry]]]:
-    """Yield the entries of each group in nav order, with the titles of the group and its parents."""
-    entries: list[NavEntry] = []
-    for entry in nav:
-        if entry.page is not None or entry.url is not None:
-            entries.append(entry)
-        if entry.children:
-            if entries:
-                yield " › ".join(parents) or "Pages", entries
-                entries = []
-            yield from _flatten(entry.children, (*parents, to_single_line(entry.title)))
-    if entries:
-        yield " › ".join(parents) or "Pages", entries
+def _open_groups(root: _Group, room: int, url_chars: int) -> dict[int, _Group]:
+    """Return the groups that a file has room for, split into small ones; guides first, and the largest last.
+
+    Args:
+        root: The group that the file is about, which is always open.
+        room: Number of characters.
+        url_chars: Length of the URL of the site.
+    """
+
+    def closed_chars(group: _Group) -> int:
+        return group.chars if group.chars <= _SMALL_GROUP_CHARS else 2 * len(group.title()) + url_chars + 80
+
+    opened: dict[int, _Group] = {}
+    order = count()
+    waiting = [(root.rank, root.chars, next(order), root)]
+    while waiting:
+        group = heappop(waiting)[-1]
+        part = _split(group)
+        chars = part.own_chars + sum(map(closed_chars, part.groups)) - closed_chars(group)
+        if opened and chars > room:
+            continue
+        room -= chars
+        opened[id(group)] = part
+        for child in part.groups:
+            if child.chars <= _SMALL_GROUP_CHARS:
+                opened.update((id(inner), inner) for inner in child.walk())
+            else:
+                heappush(waiting, (child.rank, child.chars, next(order), child))
+    return opened
 
 
-def _is_group(entry: NavEntry) -> bool:
-    return bool(entry.children) and entry.id is not None
+def _find_unused(name: str, suffix: str, taken: Collection[str]) -> str:
+    """Return a name, with a number if it is taken."""
+    names = (name if number == 1 else name + suffix.format(number) for number in count(1))
+    return next(found for found in names if found not in taken)
 
 
-def _count_pages(entry: NavEntry) -> int:
-    return (entry.page is not None) + sum(map(_count_pages, entry.children))
+def _count(pages: int) -> str:
+    return "1 page" if pages == 1 else f"{pages} pages"
 
 
-def _label(text: str) -> str:
-    return re.sub(r"([\\\[\]])", r"\\\1", to_single_line(text))
+def _escape(text: str) -> str:
+    return re.sub(r"([\\\[\]])", r"\\\1", text)
 
 
 # llms-full.txt
@@ -179,82 +418,3 @@ def iter_llms_full(pages: Iterable[PublishedPage], site: Site) -> Iterator[str]:
 
 def _source_line(page: PublishedPage, site: Site) -> str:
     return f"Source: {page.page.url or path_to_url(site.url, page.page.path)}\n\n"
-
-
-# Pointers
-
-
-def format_pointer(site: Site) -> str:
-    """Return the first line of every Markdown file: a quote with a link to llms.txt."""
-    name = re.sub(r"([\\`*_\[\]<>])", r"\\\1", to_single_line(site.name))
-    return (
-        f"> This page belongs to the documentation of {name}. "
-        f"All its pages, as Markdown, are listed in [{LLMS_TXT}]({site.url}{LLMS_TXT}).\n"
-    )
-
-
-def add_markdown_links(html: str, path: str) -> str:
-    """Add links to a page's Markdown and to llms.txt: two `<link>`s in its head and a sentence in its body.
-
-    Links of an earlier build are replaced. Where the page has no head or no body, that part is left out.
-    """
-    html = _OWN_LINKS.sub("", html)
-    markdown = escape(relative_url(path, markdown_path(path)), quote=True)
-    llms_txt = escape(relative_url(path, LLMS_TXT), quote=True)
-    # Material requests a sitemap next to each target of `[rel=alternate]`: one 404 per page (zensical/zensical#908).
-    # The trailing space avoids that selector; readers that split `rel` into tokens ignore it.
-    rel = "alternate " if "data-md-component" in html else "alternate"
-    head = (
-        f'<link rel="{rel}" type="text/markdown" href="{markdown}" data-roaming>'
-        f'<link rel="describedby" type="text/markdown" href="{llms_txt}" data-roaming>'
-    )
-    if end := _HEAD_END.search(html):
-        html = html[: end.start()] + head + html[end.start() :]
-    start = find_content_start(html, end.end() if end else 0)
-    if start is None:
-        return html
-    # Agent-readiness checkers look for a URL that ends in `/llms.txt`, also on the home page.
-    sentence = _sentence(markdown, llms_txt if "/" in llms_txt else f"./{llms_txt}")
-    return html[:start] + sentence + html[start:]
-
-
-def relative_url(path: str, target: str) -> str:
-    """Return the relative URL from a page to a file of the site, both given by their paths."""
-    return quote(relpath("/" + target, "/" + path.rpartition("/")[0]), safe="/-._~!$&'()*+,;=@")
-
-
-def find_content_start(html: str, begin: int = 0) -> int | None:
-    """Return the offset where an element that belongs to the page can be inserted, or None without a body.
-
-    Material and Zensical replace only a container inside the body when they navigate without a page load. An element
-    outside of it would keep the data of the previous page.
-
-    Args:
-        html: The page.
-        begin: The offset from which the body is searched.
-    """
-    found = _INSTANT_CONTAINER.search(html) or _BODY.search(html, begin)
-    return found.end() if found else None
-
-
-# Not display:none, because text extractors drop that. Screen readers, the tab key, Pagefind and Material's search skip
-# the sentence.
-_VISUALLY_HIDDEN = (
-    "position:absolute;top:0;left:0;width:1px;height:1px;margin:0;overflow:hidden;clip-path:inset(50%);"
-    "white-space:nowrap"
-)
-
-
-def _sentence(markdown: str, llms_txt: str) -> str:
-    return (
-        f'<p data-roaming data-pagefind-ignore aria-hidden="true" style="{_VISUALLY_HIDDEN}">'
-        "For agents and language models, every page of this documentation is also there as Markdown, "
-        f'this one at <a href="{markdown}" tabindex="-1">{markdown.rpartition("/")[2]}</a>, and all of them are listed '
-        f'in <a href="{llms_txt}" tabindex="-1">llms.txt</a>.</p>'
-    )
-
-
-_OWN_LINKS = re.compile(r"<link\b[^<>]*\bdata-roaming>|<p data-roaming\b.*?</p>", re.DOTALL)
-_HEAD_END = re.compile(r"</head\s*>", re.IGNORECASE)
-_BODY = re.compile(r"<body\b[^>]*>", re.IGNORECASE)
-_INSTANT_CONTAINER = re.compile(r"""<div\b[^>]*\bdata-md-component=["']?container\b[^>]*>""")

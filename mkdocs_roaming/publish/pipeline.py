@@ -14,7 +14,7 @@ from mkdocs_roaming.html.escape import add_lint_switches
 from mkdocs_roaming.manifest.models import Page, Site, markdown_path, path_to_url, url_to_path
 from mkdocs_roaming.manifest.sections import split_sections
 from mkdocs_roaming.publish.cache import ConversionCache, ConvertedPage
-from mkdocs_roaming.publish.llms_txt import format_pointer
+from mkdocs_roaming.publish.pointers import format_pointer
 
 Warn = Callable[[str], None]
 

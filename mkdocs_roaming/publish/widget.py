@@ -19,7 +19,7 @@ from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.manifest.lookup import Scope
 from mkdocs_roaming.manifest.sections import Section
 from mkdocs_roaming.publish.files import resolve_inside, write_atomically
-from mkdocs_roaming.publish.llms_txt import find_content_start, relative_url
+from mkdocs_roaming.publish.pointers import find_content_start, relative_url
 from mkdocs_roaming.text.markdown import to_single_line
 
 MAX_SUGGESTIONS = 4

@@ -32,8 +32,8 @@ from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.models import Manifest, NavItem, Page, Site, canonicalize_path, path_to_url, url_to_path
 from mkdocs_roaming.publish.cache import ConversionCache
 from mkdocs_roaming.publish.files import find_site_folders, write_atomically
-from mkdocs_roaming.publish.llms_txt import add_markdown_links
 from mkdocs_roaming.publish.pipeline import Batch, convert_pages
+from mkdocs_roaming.publish.pointers import add_markdown_links
 from mkdocs_roaming.publish.previous import read_previous
 from mkdocs_roaming.publish.widget import (
     WidgetOptions,

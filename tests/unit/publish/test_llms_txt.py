@@ -1,74 +1,158 @@
-"""llms.txt, and the pointers to it in HTML and Markdown."""
+"""llms.txt: order, limits and nested lists."""
 
 from __future__ import annotations
 
-import pytest
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
-from mkdocs_roaming.manifest.builder import PublishedPage, build_manifest
-from mkdocs_roaming.manifest.models import NavItem, Page, Site
-from mkdocs_roaming.manifest.sections import split_sections
-from mkdocs_roaming.publish.llms_txt import MAX_CHARS, add_markdown_links, build_llms_txt, format_pointer
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry, SectionEntry, SiteEntry, path_to_url
+from mkdocs_roaming.publish.llms_txt import MAX_CHARS, MAX_UNMAPPED_CHARS, build_llms_txt
 
 from .conftest import URL
 
+Tree = Mapping[str, "Tree | None"] | Sequence[tuple[str, "Tree | None"]]
+"""Titles of groups with what is in them, and of pages."""
 
-def test_build_llms_txt_lists_groups_in_nav_order() -> None:
-    nav = (
-        NavItem("Home", ""),
-        NavItem(
-            "Guide", children=(NavItem("Deep", children=(NavItem("A [b]", "a/"),)), NavItem("Forum", url="https://f/"))
-        ),
-    )
-    pages = [
-        PublishedPage(Page(path, path), f"# {path}\n\nText.\n", split_sections(f"# {path}\n\nText.\n"))
-        for path in ("", "a/")
+
+def test_list_has_one_heading_per_group_and_guides_first() -> None:
+    tree: Tree = {
+        "Home": None,
+        "API reference": {"Valve": None},
+        "Guide": {"Start [here]": None, "Deep": {"A": None}, "End": None},
+        "Blog": {"First post": None},
+        "FAQ": None,
+        "Changelog": None,
+    }
+    text = build_llms_txt(_manifest(tree))["llms.txt"]
+    assert re.findall(r"^## (.+)|^- \[(.+)\]\(", text, re.MULTILINE) == [
+        *[("Pages", ""), ("", "Home"), ("", "FAQ")],
+        *[("Guide", ""), ("", r"Start \[here\]"), ("", "End")],
+        *[("Guide › Deep", ""), ("", "A")],
+        *[("API reference", ""), ("", "Valve")],
+        *[("Optional", ""), ("", "Changelog"), ("", "First post")],
     ]
-    text = build_llms_txt(build_manifest(Site("Docs", URL, "All\nof it.", nav=nav), pages))["llms.txt"]
-    assert text.startswith("# Docs\n\n> All of it.\n\nEvery link below")
-    assert text.endswith(
-        f"\n## Pages\n\n- [Home]({URL}index.md): Text.\n"
-        f"\n## Guide › Deep\n\n- [A \\[b\\]]({URL}a/index.md): Text.\n"
-        "\n## Guide\n\n- [Forum](https://f/)\n"
-    )
 
 
-@pytest.mark.parametrize("groups", [1, 6, 60])
-def test_build_llms_txt_splits_long_lists_and_lists_each_page_once(groups: int) -> None:
-    texts = {f"g{at % groups}/p{at}/": f"# Page {at}\n\n{'word ' * 40}\n" for at in range(1500)}
-    nav = tuple(
-        NavItem(
-            f"Group {group}", children=tuple(NavItem(path, path) for path in texts if path.startswith(f"g{group}/"))
-        )
-        for group in range(groups)
+def test_head_links_to_full_text_with_its_size() -> None:
+    text = build_llms_txt(_manifest({"Home": None}, full=2_000))["llms.txt"]
+    assert f"[llms-full.txt]({URL}llms-full.txt) (2 KB)" in text
+    assert "llms-full" not in build_llms_txt(_manifest({"Home": None}))["llms.txt"]
+
+
+def test_list_without_pages_of_posts_but_with_posts() -> None:
+    paths = (
+        "blog/",
+        "blog/2024/05/12/rain/",
+        "blog/page/2/",
+        "blog/archive/2024/",
+        "blog/category/news/",
+        "tags/",
+        "page/2/",
     )
-    pages = [PublishedPage(Page(path, path), text, split_sections(text)) for path, text in texts.items()]
-    files = build_llms_txt(build_manifest(Site("Docs", URL, nav=nav), pages))
+    text = build_llms_txt(_manifest(dict.fromkeys(paths)))["llms.txt"]
+    assert re.findall(r"^- \[(.+?)\]", text, re.MULTILINE) == ["tags/", "page/2/", "blog/", "blog/2024/05/12/rain/"]
+
+
+def test_nav_links_are_listed_unless_they_lead_to_a_listed_page() -> None:
+    manifest = _manifest({"Home": None})
+    links = (NavEntry("Forum", url="https://forum.example/"), NavEntry("Start", url=f"{URL}Home/"))
+    text = build_llms_txt(Manifest(manifest.site, manifest.pages, (*manifest.nav, *links)))["llms.txt"]
+    assert re.findall(r"^- \[(.+?)\]", text, re.MULTILINE) == ["Home", "Forum"]
+
+
+@pytest.mark.parametrize(("pages", "described"), [(100, "guide reference"), (420, "guide"), (600, "")])
+def test_root_lists_every_page_with_the_descriptions_it_has_room_for(pages: int, described: str) -> None:
+    tree: Tree = {name: {f"{name} page {at}": None for at in range(pages // 2)} for name in ("Guide", "Reference")}
+    files = build_llms_txt(_manifest(tree, description="Opens the valve of one basin. " * 8))
+    assert list(files) == ["llms.txt"]
+    assert _listed(files).total() == pages
+    kinds = {kind.lower() for kind in re.findall(r"^- \[(\w+) page \d+\]\(\S+\): ", files["llms.txt"], re.MULTILINE)}
+    assert kinds == set(described.split())
+
+
+def test_largest_group_is_nested_first_and_others_stay() -> None:
+    tree: Tree = {
+        "Guide": {f"Guide {at}": None for at in range(40)},
+        "API": {f"API {part}": {f"Valve {part}-{at}": None for at in range(300 * part)} for part in (1, 2)},
+    }
+    files = build_llms_txt(_manifest(tree))
+    root = files["llms.txt"]
+    assert "- [Guide 39](" in root
+    assert "- [Valve 1-299](" in root
+    assert re.findall(r"^- \[(.+)\]\(\S+llms\.txt\): (.+)$", root, re.MULTILINE) != []
+    assert "[Valve 2-599](" not in root
+    assert _listed(files).total() == 940
+
+
+def test_map_names_pages_that_others_link_to() -> None:
+    tree: Tree = {"Guide": {f"Page {at}": None for at in range(400)}}
+    text = build_llms_txt(_manifest(tree, linked="Page 150"))["llms.txt"]
+    assert f"- Guide (400 pages): [Page 0]({URL}Page%200/index.md), [Page 150](" in text
+    assert text.index("- Guide (400 pages)") < text.index("## Guide")
+
+
+_TITLES = st.text("ab c[]<›é字", min_size=1, max_size=60) | st.sampled_from(["API", "Blog", "Pages", "Optional", "a"])
+_PAGES = st.sampled_from([0, 1, 3, 30, 100]).map(lambda count: [(f"Page {at}", None) for at in range(count)])
+_GROUPS = st.recursive(_PAGES, lambda inner: st.lists(st.tuples(_TITLES, inner), max_size=6), max_leaves=8)
+
+
+@settings(max_examples=20, deadline=None)
+@given(_GROUPS, st.integers(0, 300), st.sampled_from([1, 2, 5, 45]))
+def test_every_page_is_listed_once_within_the_limits(groups: Tree, chars: int, repeat: int) -> None:
+    manifest = _manifest([(f"Group {at}", groups) for at in range(repeat)], description=("word " * 60)[:chars])
+    files = build_llms_txt(manifest)
+    assert _listed(files) == Counter(path_to_url(URL, page.markdown) for page in manifest.pages)
     assert max(map(len, files.values())) < MAX_CHARS
-    assert len(files) > 1
-    for path in texts:
-        assert sum(text.count(f"({URL}{path}index.md)") for text in files.values()) == 1
-    for path in files:
-        assert path == "llms.txt" or sum(text.count(f"({URL}{path})") for text in files.values()) == 1
+    linked = re.findall(r"^- \[.*\]\(\S+?(roaming/nav/\S+)\): ", "".join(files.values()), re.MULTILINE)
+    assert sorted(linked) == sorted(path for path in files if path != "llms.txt")
+    for text in files.values():
+        headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
+        assert len(set(headings)) == len(headings)
+        groups_at_top = {heading.partition(" › ")[0] for heading in headings}
+        shown = text[:MAX_UNMAPPED_CHARS].replace("\\", "")
+        assert len(text) <= MAX_UNMAPPED_CHARS or all(title in shown for title in groups_at_top)
+    assert build_llms_txt(manifest) == files
 
 
-def test_add_markdown_links_can_be_repeated() -> None:
-    html = "<!doctype html><html><head><title>T</title></head><body class='x'><main>Hi</main></body></html>"
-    once = add_markdown_links(html, "guide/install/")
-    assert add_markdown_links(once, "guide/install/") == once
-    assert '<link rel="alternate" type="text/markdown" href="index.md" data-roaming>' in once
-    assert '<link rel="describedby" type="text/markdown" href="../../llms.txt" data-roaming></head>' in once
-    assert "display:none" not in once
-    assert add_markdown_links("plain text", "a/") == "plain text"
+def test_twenty_thousand_pages_without_groups_are_in_nested_lists() -> None:
+    manifest = _manifest([(f"Page {at}", None) for at in range(20_000)])
+    files = build_llms_txt(manifest)
+    assert _listed(files) == Counter(path_to_url(URL, page.markdown) for page in manifest.pages)
+    assert 40_000 < len(files["llms.txt"]) < MAX_CHARS
 
 
-def test_add_markdown_links_avoids_sitemap_request_of_material() -> None:
-    """Material requests a sitemap for each `[rel=alternate]`."""
-    once = add_markdown_links("<html><head></head><body><div data-md-component=container>Hi</div></body></html>", "a/")
-    assert '<link rel="alternate " type="text/markdown" href="index.md" data-roaming>' in once
-    assert add_markdown_links(once, "a/") == once
+def _manifest(tree: Tree, *, description: str = "", full: int | None = None, linked: str = "") -> Manifest:
+    """Return a manifest without the text of its pages; all pages link to the one with the title `linked`."""
+    titles: dict[str, str] = {}
+
+    def make_nav(tree: Tree) -> Iterator[NavEntry]:
+        for title, below in tree.items() if isinstance(tree, Mapping) else tree:
+            if below is not None:
+                yield NavEntry(title, f"{len(titles):08x}"[::-1], children=tuple(make_nav(below)))
+                continue
+            path = title.rstrip("/") + "/"
+            path = path if path not in titles else f"{len(titles)}/"
+            titles[path] = title
+            yield NavEntry(title, f"{len(titles):08x}", path)
+
+    nav = tuple(make_nav(tree))
+    ids = {title: f"{at:08x}" for at, title in enumerate(titles.values(), 1)}
+    pages = []
+    for at, (path, title) in enumerate(titles.items(), 1):
+        links = (ids[linked],) if linked else ()
+        section = SectionEntry(f"{at:08x}", 1, title, 0, 9, "0" * 8, opening=description, links=links)
+        size = full or 0
+        pages.append(PageEntry(section.id, title, path, f"{path}index.md", "", size, (section,), full=full))
+    return Manifest(SiteEntry("Docs", URL), tuple(pages), nav)
 
 
-def test_format_pointer_escapes_site_name() -> None:
-    line = format_pointer(Site("A\n# [b](c)", URL))
-    assert line.count("\n") == 1
-    assert "[b](c)" not in line
+def _listed(files: Mapping[str, str]) -> Counter[str]:
+    text = "".join(files.values())
+    return Counter(
+        url for url in re.findall(r"^- \[.*?\]\((\S+?)\)(?:: .*)?$", text, re.MULTILINE) if url.endswith(".md")
+    )

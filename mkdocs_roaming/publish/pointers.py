@@ -1,0 +1,89 @@
+"""Pointers to Markdown and llms.txt: in the HTML of each page, and in the first line of its Markdown."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from posixpath import relpath
+from urllib.parse import quote
+
+from mkdocs_roaming.manifest.models import Site, markdown_path
+from mkdocs_roaming.text.markdown import to_single_line
+
+LLMS_TXT = "llms.txt"
+
+
+def format_pointer(site: Site) -> str:
+    """Return the first line of every Markdown file: a quote with a link to llms.txt."""
+    name = re.sub(r"([\\`*_\[\]<>])", r"\\\1", to_single_line(site.name))
+    return (
+        f"> This page belongs to the documentation of {name}. "
+        f"All its pages, as Markdown, are listed in [{LLMS_TXT}]({site.url}{LLMS_TXT}).\n"
+    )
+
+
+def add_markdown_links(html: str, path: str) -> str:
+    """Add links to a page's Markdown and to llms.txt: two `<link>`s in its head and a sentence in its body.
+
+    Links of an earlier build are replaced. Where the page has no head or no body, that part is left out.
+    """
+    html = _OWN_LINKS.sub("", html)
+    markdown = escape(relative_url(path, markdown_path(path)), quote=True)
+    llms_txt = escape(relative_url(path, LLMS_TXT), quote=True)
+    # Material requests a sitemap next to each target of `[rel=alternate]`: one 404 per page (zensical/zensical#908).
+    # The trailing space avoids that selector; readers that split `rel` into tokens ignore it.
+    rel = "alternate " if "data-md-component" in html else "alternate"
+    head = (
+        f'<link rel="{rel}" type="text/markdown" href="{markdown}" data-roaming>'
+        f'<link rel="describedby" type="text/markdown" href="{llms_txt}" data-roaming>'
+    )
+    if end := _HEAD_END.search(html):
+        html = html[: end.start()] + head + html[end.start() :]
+    start = find_content_start(html, end.end() if end else 0)
+    if start is None:
+        return html
+    # Agent-readiness checkers look for a URL that ends in `/llms.txt`, also on the home page.
+    sentence = _sentence(markdown, llms_txt if "/" in llms_txt else f"./{llms_txt}")
+    return html[:start] + sentence + html[start:]
+
+
+def relative_url(path: str, target: str) -> str:
+    """Return the relative URL from a page to a file of the site, both given by their paths."""
+    return quote(relpath("/" + target, "/" + path.rpartition("/")[0]), safe="/-._~!$&'()*+,;=@")
+
+
+def find_content_start(html: str, begin: int = 0) -> int | None:
+    """Return the offset where an element that belongs to the page can be inserted, or None without a body.
+
+    Material and Zensical replace only a container inside the body when they navigate without a page load. An element
+    outside of it would keep the data of the previous page.
+
+    Args:
+        html: The page.
+        begin: The offset from which the body is searched.
+    """
+    found = _INSTANT_CONTAINER.search(html) or _BODY.search(html, begin)
+    return found.end() if found else None
+
+
+# Not display:none, because text extractors drop that. Screen readers, the tab key, Pagefind and Material's search skip
+# the sentence.
+_VISUALLY_HIDDEN = (
+    "position:absolute;top:0;left:0;width:1px;height:1px;margin:0;overflow:hidden;clip-path:inset(50%);"
+    "white-space:nowrap"
+)
+
+
+def _sentence(markdown: str, llms_txt: str) -> str:
+    return (
+        f'<p data-roaming data-pagefind-ignore aria-hidden="true" style="{_VISUALLY_HIDDEN}">'
+        "For agents and language models, every page of this documentation is also there as Markdown, "
+        f'this one at <a href="{markdown}" tabindex="-1">{markdown.rpartition("/")[2]}</a>, and all of them are listed '
+        f'in <a href="{llms_txt}" tabindex="-1">llms.txt</a>.</p>'
+    )
+
+
+_OWN_LINKS = re.compile(r"<link\b[^<>]*\bdata-roaming>|<p data-roaming\b.*?</p>", re.DOTALL)
+_HEAD_END = re.compile(r"</head\s*>", re.IGNORECASE)
+_BODY = re.compile(r"<body\b[^>]*>", re.IGNORECASE)
+_INSTANT_CONTAINER = re.compile(r"""<div\b[^>]*\bdata-md-component=["']?container\b[^>]*>""")
