@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from mkdocs_roaming.manifest.builder import PreviousSite, PublishedPage, build_manifest
+from mkdocs_roaming.manifest.aliases import PreviousSite
+from mkdocs_roaming.manifest.builder import PublishedPage, build_manifest
 from mkdocs_roaming.manifest.models import Heading, Manifest, NavItem, Page, Site
 from mkdocs_roaming.manifest.sections import split_sections
 
@@ -20,15 +21,13 @@ def build(
     pages: dict[str, str],
     nav: tuple[NavItem, ...] = (),
     previous: PreviousSite | None = None,
-    warned: list[str] | None = None,
     headings: Mapping[str, Sequence[Heading]] = MappingProxyType({}),
 ) -> Manifest:
     written = [
         PublishedPage(Page(path, path or "Home"), text, split_sections(text, title=path, headings=headings.get(path)))
         for path, text in pages.items()
     ]
-    warn = (lambda message: None) if warned is None else warned.append
-    return build_manifest(Site("Docs", URL, nav=nav), written, previous=previous, warn=warn)
+    return build_manifest(Site("Docs", URL, nav=nav), written, previous=previous)
 
 
 def ids_by_title(manifest: Manifest) -> dict[str, str]:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from mkdocs_roaming.errors import PublishError
-from mkdocs_roaming.manifest.builder import PreviousSite
+from mkdocs_roaming.manifest.aliases import PreviousSite
 from mkdocs_roaming.manifest.models import PageEntry, SectionEntry, markdown_path, short_markdown_path
 from mkdocs_roaming.manifest.sections import file_digest, slice_digest
 from mkdocs_roaming.publish.files import resolve_inside, write_atomically

@@ -1,18 +1,15 @@
-"""Build the manifest from pages with final Markdown: ids, nav, links between sections, and aliases.
-
-An alias is a former id of a section. When a section gets another id, because its heading or page was renamed, it is
-recognized by its text, so that the old id still opens it.
-"""
+"""Build the manifest from pages with final Markdown: sections, nav, and links between sections."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
 from msgspec.structs import replace
 
+from mkdocs_roaming.manifest.aliases import PreviousSite, assign_ids
+from mkdocs_roaming.manifest.ids import IdAllocator
 from mkdocs_roaming.manifest.models import (
     Manifest,
     NavEntry,
@@ -26,14 +23,11 @@ from mkdocs_roaming.manifest.models import (
     path_to_url,
     url_to_path,
 )
-from mkdocs_roaming.manifest.sections import IdAllocator, Section, file_digest, github_slug
+from mkdocs_roaming.manifest.sections import Section, file_digest, github_slug
 from mkdocs_roaming.text.markdown import to_single_line
-from mkdocs_roaming.text.tokenizer import extract_terms
 
 MORE_GROUP = "More"
 """Title of the nav group with the pages that are not in the nav."""
-
-_MIN_OVERLAP = 0.9  # share of common words of two texts that count as one section
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,21 +44,12 @@ class PublishedPage:
         return self.markdown.encode("utf-8", "surrogatepass")
 
 
-@dataclass(frozen=True, slots=True)
-class PreviousSite:
-    """The manifest of the previous build, and a function that returns the text of its sections (None if it is gone)."""
-
-    manifest: Manifest
-    text: Callable[[PageEntry, SectionEntry], str | None]
-
-
 def build_manifest(
     site: Site,
     pages: Sequence[PublishedPage],
     *,
     generator: str = "",
     previous: PreviousSite | None = None,
-    warn: Callable[[str], None] = lambda message: None,
 ) -> Manifest:
     """Return the manifest of a site, without its digest.
 
@@ -72,21 +57,17 @@ def build_manifest(
         site: Site with its nav.
         pages: Pages in nav order.
         generator: Program that publishes the site.
-        previous: Previous build, whose ids become aliases.
-        warn: Called with a line for each alias that is dropped.
+        previous: Previous build, whose ids keep their meaning.
     """
-    ids = IdAllocator()
+    sections = ((published.page.path, published.sections) for published in pages)
+    assigned = assign_ids(sections, previous, lambda number: pages[number].encode())
     anchors = _AnchorIndex(site.url)
-    page_ids = []
-    for published in pages:
-        page_ids.append(ids.allocate_page(published.page.path, published.sections))
-        anchors.add(published, page_ids[-1])
+    for published, ids in zip(pages, assigned.ids, strict=True):
+        anchors.add(published, ids)
     entries = [
-        _make_page_entry(published, own, anchors, site.url) for published, own in zip(pages, page_ids, strict=True)
+        _make_page_entry(published, ids, aliases, anchors, site.url)
+        for published, ids, aliases in zip(pages, assigned.ids, assigned.aliases, strict=True)
     ]
-    if previous is not None:
-        aliases = find_aliases(previous, entries, (published.encode() for published in pages), warn)
-        entries = [_add_aliases(entry, aliases) for entry in entries]
     return Manifest(
         site=SiteEntry(
             to_single_line(site.name),
@@ -97,7 +78,7 @@ def build_manifest(
             site.alternates,
         ),
         pages=tuple(entries),
-        nav=_make_nav(site.nav, entries, ids),
+        nav=_make_nav(site.nav, entries, assigned.allocator),
         anchors=not pages or any(section.anchor for entry in entries for section in entry.sections),
         nav_source=site.nav_source,
         generator=generator,
@@ -148,7 +129,13 @@ def sort_paths_by_nav(site: Site, paths: Collection[str]) -> list[str]:
 # Pages and sections
 
 
-def _make_page_entry(published: PublishedPage, ids: Sequence[str], anchors: _AnchorIndex, site_url: str) -> PageEntry:
+def _make_page_entry(
+    published: PublishedPage,
+    ids: Sequence[str],
+    aliases: Sequence[tuple[str, ...]],
+    anchors: _AnchorIndex,
+    site_url: str,
+) -> PageEntry:
     page, data = published.page, published.encode()
     return PageEntry(
         id=ids[0],
@@ -170,9 +157,10 @@ def _make_page_entry(published: PublishedPage, ids: Sequence[str], anchors: _Anc
                 tokens=section.tokens,
                 opening=to_single_line(section.opening),
                 links=anchors.find_links(id_, section.targets),
+                aliases=former,
                 anchors=section.anchors,
             )
-            for id_, section in zip(ids, published.sections, strict=True)
+            for id_, former, section in zip(ids, aliases, published.sections, strict=True)
         ),
         source=page.source,
         origin="html" if page.markdown is None else "markdown",
@@ -237,105 +225,3 @@ def _make_nav(items: Sequence[NavItem], entries: Sequence[PageEntry], ids: IdAll
     if orphans and nav:
         orphans = [NavEntry(MORE_GROUP, ids.allocate("nav:" + MORE_GROUP), children=tuple(orphans))]
     return (*nav, *orphans)
-
-
-# Aliases
-
-
-def find_aliases(
-    previous: PreviousSite, pages: Sequence[PageEntry], data: Iterable[bytes], warn: Callable[[str], None]
-) -> dict[str, tuple[str, ...]]:
-    """Return the aliases of each section that has any.
-
-    Sections whose id is gone are matched by the digest of their text, then by a word overlap of at least 90 %. Aliases
-    of the previous build are inherited. An alias that is the id of another section is dropped with a warning.
-
-    Args:
-        previous: Previous build.
-        pages: Pages of the new build.
-        data: Markdown of these pages.
-        warn: Called with a line for each alias that is dropped.
-    """
-    current = {section.id for page in pages for section in page.sections}
-    before = {section.id: (page, section) for page in previous.manifest.pages for section in page.sections}
-    gone = {id_: pair for id_, pair in before.items() if id_ not in current}
-    new = {
-        section.id: (page, section, text[section.start : section.end])
-        for page, text in zip(pages, data, strict=True)
-        for section in page.sections
-        if section.id not in before
-    }
-    successors = _match_by_digest(gone, new)
-    unmatched = {id_: pair for id_, pair in gone.items() if id_ not in successors}
-    successors |= _match_by_words(previous, unmatched, new, set(successors.values()))
-    aliases: dict[str, list[str]] = {}
-    for id_, (_, section) in before.items():
-        successor = id_ if id_ in current else successors.get(id_)
-        if successor is None:
-            continue
-        for alias in (*section.aliases, *(() if successor == id_ else (id_,))):
-            if alias in current:
-                where = f"section “{section.title}”"
-                warn(f"old id {alias} of {where} is now the id of another section; the alias is dropped")
-            else:
-                aliases.setdefault(successor, []).append(alias)
-    return {id_: tuple(dict.fromkeys(found)) for id_, found in aliases.items()}
-
-
-_GoneSections = dict[str, tuple[PageEntry, SectionEntry]]
-_NewSections = dict[str, tuple[PageEntry, SectionEntry, bytes]]
-
-
-def _match_by_digest(gone: _GoneSections, new: _NewSections) -> dict[str, str]:
-    """Match sections whose slice, or whose text below the heading, is the same."""
-    successors: dict[str, str] = {}
-    for key in ("digest", "body"):
-        taken = set(successors.values())
-        old_ids: dict[str, list[str]] = {}
-        for id_, (_, section) in gone.items():
-            if id_ not in successors and getattr(section, key):
-                old_ids.setdefault(getattr(section, key), []).append(id_)
-        new_ids: dict[str, list[str]] = {}
-        for id_, (_, section, _text) in new.items():
-            if id_ not in taken:
-                new_ids.setdefault(getattr(section, key), []).append(id_)
-        for digest, ids in old_ids.items():
-            for id_ in ids:
-                candidates = new_ids.get(digest, [])
-                if len(candidates) > 1 or len(ids) > 1:  # the text is repeated, perhaps on other pages
-                    candidates = [other for other in candidates if new[other][0].path == gone[id_][0].path]
-                if len(candidates) == 1:
-                    successors[id_] = candidates[0]
-    return successors
-
-
-def _match_by_words(previous: PreviousSite, gone: _GoneSections, new: _NewSections, taken: set[str]) -> dict[str, str]:
-    """Match sections by the share of common words."""
-    language = previous.manifest.site.language
-    candidates = {
-        id_: Counter(extract_terms(text.decode("utf-8", "replace"), language))
-        for id_, (_, _section, text) in new.items()
-        if id_ not in taken
-    }
-    successors: dict[str, str] = {}
-    for id_, (page, section) in gone.items():
-        text = previous.text(page, section) if candidates else None
-        if not text:
-            continue
-        words = Counter(extract_terms(text, language))
-        overlap, best = max(((_overlap(words, other), id_) for id_, other in candidates.items()), default=(0.0, ""))
-        if overlap >= _MIN_OVERLAP:
-            successors[id_] = best
-            del candidates[best]
-    return successors
-
-
-def _overlap(one: Counter[str], other: Counter[str]) -> float:
-    """Return the share of common words (Dice coefficient of the counts)."""
-    total = one.total() + other.total()
-    return 2 * (one & other).total() / total if total else 0.0
-
-
-def _add_aliases(entry: PageEntry, aliases: Mapping[str, tuple[str, ...]]) -> PageEntry:
-    sections = tuple(replace(section, aliases=aliases.get(section.id, ())) for section in entry.sections)
-    return replace(entry, sections=sections)

@@ -1,4 +1,4 @@
-"""Split a page's Markdown into sections, with stable ids.
+"""Split a page's Markdown into sections.
 
 A section reaches from one top-level heading to the next; `#` in fences, HTML blocks, quotes and lists does not start
 one. The slices, joined, are the file from its title to its end, byte for byte.
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import Counter, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -28,7 +28,6 @@ class Section:
         anchor: Anchor of the heading on the rendered page.
         start: Offset of the first byte.
         end: Offset of the byte after the section's own text.
-        name: Unique name on the page, from which the id is derived.
         parent: Index of the enclosing section on the page; None for the page's own section.
         opening: Beginning of its text.
         targets: URLs that it links to.
@@ -43,7 +42,6 @@ class Section:
     anchor: str | None
     start: int
     end: int
-    name: str = ""
     parent: int | None = None
     opening: str = ""
     targets: tuple[str, ...] = ()
@@ -77,8 +75,7 @@ def split_sections(markdown: str, *, title: str = "", headings: Sequence[Heading
         named = [Heading(1, title, None), *named]
     titles = [heading.text or title for heading in named]
     anchors = [heading.anchor for heading in named]
-    parents = _find_parents([heading.level for heading in found])
-    names = _make_names(titles, anchors, parents)
+    parents = find_parents([heading.level for heading in found])
     openings = _inherit_openings([heading.opening for heading in found], parents)
     data = markdown.encode("utf-8", "surrogatepass")
     sections: list[Section] = []
@@ -93,7 +90,6 @@ def split_sections(markdown: str, *, title: str = "", headings: Sequence[Heading
                 anchors[index],
                 start,
                 end,
-                names[index],
                 parents[index],
                 openings[index],
                 heading.targets,
@@ -106,19 +102,21 @@ def split_sections(markdown: str, *, title: str = "", headings: Sequence[Heading
     return tuple(sections)
 
 
-def section_names(titles: Sequence[str], anchors: Sequence[str | None], levels: Sequence[int]) -> list[str]:
-    """Return the names from which the ids of a page's sections are derived, in order."""
-    return _make_names(titles, anchors, _find_parents(levels))
+def find_parents(levels: Sequence[int]) -> list[int | None]:
+    """Return the index of the enclosing section of each section of a page; None for the page's own."""
+    stack: list[int] = []
+    parents: list[int | None] = []
+    for index, level in enumerate(levels):
+        while len(stack) > 1 and levels[stack[-1]] >= level:
+            stack.pop()
+        parents.append(stack[-1] if stack else None)
+        stack.append(index)
+    return parents
 
 
 def github_slug(text: str) -> str:
     """Return the anchor that GitHub generates for a heading."""
     return re.sub(r"[^\w\- ]", "", text.strip().lower()).replace(" ", "-")
-
-
-def hash_id(key: str) -> str:
-    """Return the id of a key such as `guide/install/#requirements`: 8 hex digits."""
-    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
 def file_digest(data: bytes) -> str:
@@ -129,28 +127,6 @@ def file_digest(data: bytes) -> str:
 def slice_digest(data: bytes) -> str:
     """Return the digest of a slice: the first 8 hex digits of its SHA-256."""
     return hashlib.sha256(data).hexdigest()[:8]
-
-
-class IdAllocator:
-    """Ids that are unique on a site: on a collision the key is hashed again with `~1`, `~2` … appended."""
-
-    def __init__(self, digest: Callable[[str], str] = hash_id) -> None:
-        """Start without ids; `digest` maps a key to an id."""
-        self._digest = digest
-        self._taken: set[str] = set()
-
-    def allocate(self, key: str) -> str:
-        """Return a new id for a key. The same keys in the same order get the same ids."""
-        id_, attempt = self._digest(key), 0
-        while id_ in self._taken:
-            attempt += 1
-            id_ = self._digest(f"{key}~{attempt}")
-        self._taken.add(id_)
-        return id_
-
-    def allocate_page(self, path: str, sections: Iterable[Section]) -> list[str]:
-        """Return new ids for the sections of a page, in order."""
-        return [self.allocate(f"{path}#{section.name}") for section in sections]
 
 
 # The start of the file
@@ -174,7 +150,7 @@ def _is_pointer(body: str, end: int) -> bool:
     return not before or (before.startswith(">") and "llms.txt" in before and not LINE_END.search(before))
 
 
-# Titles, anchors and names
+# Titles and anchors
 
 
 def _match_headings(found: Sequence[MarkdownHeading], headings: Sequence[Heading]) -> list[Heading]:
@@ -195,40 +171,6 @@ def _match_headings(found: Sequence[MarkdownHeading], headings: Sequence[Heading
         matched.append(Heading(one.level, title, rendered.anchor, rendered.anchors))
         next_index = candidates.popleft() + 1 if candidates else next_index
     return matched
-
-
-def _find_parents(levels: Sequence[int]) -> list[int | None]:
-    stack: list[int] = []
-    parents: list[int | None] = []
-    for index, level in enumerate(levels):
-        while len(stack) > 1 and levels[stack[-1]] >= level:
-            stack.pop()
-        parents.append(stack[-1] if stack else None)
-        stack.append(index)
-    return parents
-
-
-def _make_names(titles: Sequence[str], anchors: Sequence[str | None], parents: Sequence[int | None]) -> list[str]:
-    """Name sections after their anchor, or `<parent's name>/<slug>` if the heading's text is repeated on the page."""
-    slugs = [github_slug(title) for title in titles]
-    occurrences = Counter(slugs)
-    names: list[str] = []
-    taken: set[str] = set()
-    attempts: Counter[str] = Counter()
-    for slug, anchor, parent in zip(slugs, anchors, parents, strict=True):
-        if parent is None:
-            name = ""
-        elif occurrences[slug] > 1:
-            name = f"{names[parent]}/{slug}"
-        else:
-            name = anchor or slug
-        unique = name
-        while unique in taken:
-            attempts[name] += 1  # continues with the last number: thousands of sections may have one name
-            unique = f"{name}~{attempts[name] + 1}"
-        taken.add(unique)
-        names.append(unique)
-    return names
 
 
 # Text

@@ -9,7 +9,7 @@ from urllib.parse import quote, urljoin
 
 from mkdocs_roaming._http import FETCH_TIMEOUT, HttpClient
 from mkdocs_roaming.errors import LibraryError, RoamingError
-from mkdocs_roaming.manifest.builder import PreviousSite
+from mkdocs_roaming.manifest.aliases import PreviousSite
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest, load_skeleton
 from mkdocs_roaming.manifest.models import SectionEntry
 from mkdocs_roaming.manifest.sections import slice_digest

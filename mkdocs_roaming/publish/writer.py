@@ -12,8 +12,8 @@ import msgspec
 
 from mkdocs_roaming._version import __version__
 from mkdocs_roaming.errors import ManifestError, PublishError
+from mkdocs_roaming.manifest.aliases import PreviousSite
 from mkdocs_roaming.manifest.builder import (
-    PreviousSite,
     PublishedPage,
     build_manifest,
     sanitize_manifest,
@@ -127,7 +127,6 @@ def publish_batch(
         pages,
         generator=GENERATOR,
         previous=previous,
-        warn=batch.warn,
     )
     notes: list[str] = []
     if rules is not None and rules.rules:

@@ -15,10 +15,11 @@ from mkdocs_roaming.lint.context import (
     normalize_title,
 )
 from mkdocs_roaming.lint.models import Problem, rule
+from mkdocs_roaming.manifest.ids import make_names
 from mkdocs_roaming.manifest.lookup import SectionRef
 from mkdocs_roaming.manifest.models import PageEntry
 from mkdocs_roaming.manifest.page_kinds import is_version
-from mkdocs_roaming.manifest.sections import github_slug, section_names
+from mkdocs_roaming.manifest.sections import github_slug
 
 _MIN_REPETITIONS = 10
 _MAX_SUGGESTED_PARENT = 40  # characters
@@ -145,11 +146,7 @@ def unstable_id(site: LintContext) -> Iterator[Problem]:
     """Find sections whose id depends on the order of sections, since another one has the same name."""
     for text in site.pages:
         page = text.page
-        names = section_names(
-            [section.title for section in page.sections],
-            [section.anchor for section in page.sections],
-            [section.level for section in page.sections],
-        )
+        names = make_names(page.sections)
         siblings: set[tuple[str, str]] = set()
         for position, (name, section) in enumerate(zip(names, page.sections, strict=True)):
             ref = SectionRef(page, position)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from mkdocs_roaming.manifest.models import Heading
-from mkdocs_roaming.manifest.sections import IdAllocator, github_slug, hash_id, split_sections
+from mkdocs_roaming.manifest.sections import github_slug, split_sections
 from mkdocs_roaming.text.markdown import MAX_OPENING_CHARS, parse_headings_commonmark, scan_headings
 
 POINTER = "> This page belongs to X. All its pages are listed in [llms.txt](https://x.example/llms.txt).\n\n"
@@ -165,52 +165,10 @@ def test_titles_have_no_markup() -> None:
     assert titles == ["The port option & more", "a_b & c"]
 
 
-def test_section_is_named_after_its_anchor() -> None:
-    headings = [Heading(1, "Install", "install"), Heading(2, "From source", "source")]
-    sections = split_sections("# Install\n\n## From source\n", headings=headings)
-    assert IdAllocator().allocate_page("guide/install/", sections) == [
-        hash_id("guide/install/#"),
-        hash_id("guide/install/#source"),
-    ]
-
-
-def test_repeated_heading_is_named_after_its_parent() -> None:
-    one = split_sections("# T\n\n## A\n\n### Examples\n\n## B\n\n### Examples\n")
-    other = split_sections("# T\n\n## B\n\n### Examples\n\n## A\n\n### Examples\n")
-    assert [section.name for section in one] == ["", "a", "a/examples", "b", "b/examples"]
-    assert sorted(section.name for section in one) == sorted(section.name for section in other)
-
-
-def test_repeated_name_is_numbered() -> None:
-    assert [section.name for section in split_sections("# T\n\n## X\n\n## X\n\n## X\n")] == ["", "/x", "/x~2", "/x~3"]
-
-
 def test_anchors_are_matched_by_text_if_headings_differ() -> None:
     headings = [Heading(1, "T", "t"), Heading(4, "Only there", "x"), Heading(2, "A", "a"), Heading(3, "B", "b")]
     sections = split_sections("# T\n\n## A\n\n## New\n\n### B\n", headings=headings)
     assert [section.anchor for section in sections] == ["t", "a", None, "b"]
-
-
-def test_thousands_of_repeated_headings_have_unique_names() -> None:
-    names = [section.name for section in split_sections("# T\n\n" + "## X\n\n" * 20_000)]
-    assert (names[1], names[2], names[-1]) == ("/x", "/x~2", "/x~20000")
-    assert len(set(names)) == 20_001
-
-
-def test_id_is_stable_when_other_sections_change() -> None:
-    before = split_sections("# T\n\n## Keep\n\ntext\n\n## Go\n")
-    after = split_sections("# T, renamed\n\nNew text.\n\n## New\n\n## Keep\n\nother text\n")
-    assert IdAllocator().allocate_page("p/", before)[1] == IdAllocator().allocate_page("p/", after)[2]
-
-
-def test_id_collisions_are_resolved_deterministically() -> None:
-
-    def ids() -> list[str]:
-        tiny = IdAllocator(lambda key: hash_id(key)[:1])
-        return [tiny.allocate(f"page/#section-{at}") for at in range(12)]
-
-    assert ids() == ids()
-    assert len(set(ids())) == 12
 
 
 def test_opening_has_no_markup_and_is_truncated_at_a_word() -> None:

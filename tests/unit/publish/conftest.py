@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mkdocs_roaming.manifest.builder import PreviousSite
+from mkdocs_roaming.manifest.aliases import PreviousSite
 from mkdocs_roaming.manifest.models import NavItem, Page, Site
 from mkdocs_roaming.publish.cache import ConversionCache
 from mkdocs_roaming.publish.pipeline import convert_pages

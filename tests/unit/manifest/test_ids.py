@@ -1,0 +1,176 @@
+"""Names and ids of sections without the previous build."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from manifests import build
+
+from mkdocs_roaming.manifest.aliases import assign_ids
+from mkdocs_roaming.manifest.ids import IdAllocator, find_contexts, hash_id, make_former_names, make_names
+from mkdocs_roaming.manifest.lookup import SectionIndex
+from mkdocs_roaming.manifest.models import Heading
+from mkdocs_roaming.manifest.sections import Section, find_parents, split_sections
+
+TITLES = ("Pumps", "Valves", "Options", "Example", "C", "C++", "安装", "使用 pip 安装", "!", "Options 1")
+HEADINGS = st.tuples(st.integers(2, 4), st.sampled_from(TITLES))
+PAGE = st.lists(HEADINGS, max_size=12)
+
+
+def number_anchors(titles: Sequence[str]) -> list[str]:
+    """Return anchors as python-markdown generates them: in ASCII, numbered if they are taken."""
+    anchors: list[str] = []
+    for title in titles:
+        slug = "-".join("".join(c for c in title.lower() if c.isascii() and (c.isalnum() or c == " ")).split())
+        anchor, number = slug, 0
+        while anchor in anchors or not anchor:
+            number += 1
+            anchor = f"{slug}_{number}"
+        anchors.append(anchor)
+    return anchors
+
+
+def make_sections(page: Sequence[tuple[int, str]], *, anchors: bool) -> list[Section]:
+    titles = ["Machines", *(title for _, title in page)]
+    levels = [1, *(level for level, _ in page)]
+    found: Sequence[str | None] = number_anchors(titles) if anchors else [None] * len(titles)
+    return [Section(level, title, anchor, 0, 0) for level, title, anchor in zip(levels, titles, found, strict=True)]
+
+
+def names_of(markdown: str) -> list[str]:
+    return make_names(split_sections(markdown))
+
+
+@given(PAGE, PAGE, st.booleans())
+def test_sections_that_are_added_below_change_no_name(page: list, more: list, anchors: bool) -> None:
+    before = make_names(make_sections(page, anchors=anchors))
+    after = make_names(make_sections([*page, *more], anchors=anchors))
+    assert after[: len(before)] == before
+
+
+@given(PAGE, PAGE, st.booleans())
+@example([(2, "Options")], [(2, "Options")], False)
+def test_subsection_that_repeats_a_title_changes_no_other_name(page: list, more: list, anchors: bool) -> None:
+    """A title that occurs above is repeated below a heading where neither its siblings nor later sections have it."""
+    page, more = [*page, (2, "Example"), (2, "Storms")], [(2, "Ropes"), *more]
+    before = make_names(make_sections([*page, *more], anchors=anchors))
+    after = make_names(make_sections([*page, (3, "Example"), *more], anchors=anchors))
+    assert [*after[: len(page) + 1], *after[len(page) + 2 :]] == before
+
+
+@given(PAGE, st.booleans())
+def test_former_ids_are_aliases_of_the_same_section(page: list, anchors: bool) -> None:
+    sections = make_sections(page, anchors=anchors)
+    assigned = assign_ids([("guide/", sections)])
+    for id_, aliases, former in zip(assigned.ids[0], assigned.aliases[0], make_former_names(sections), strict=True):
+        assert hash_id(f"guide/#{former}") in (id_, *aliases)
+
+
+@given(st.dictionaries(st.sampled_from("abcdef"), PAGE, min_size=1), st.randoms(use_true_random=False))
+def test_ids_are_unique_and_do_not_depend_on_the_order_of_pages(pages: dict, random: object) -> None:
+    texts = {path: make_sections(page, anchors=True) for path, page in pages.items()}
+    shuffled = list(texts)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+
+    def ids(paths: Sequence[str]) -> dict[str, list[str]]:
+        allocator = IdAllocator(lambda key: hash_id(key)[:3])
+        keys = {path: [f"{path}#{name}" for name in make_names(texts[path])] for path in sorted(paths)}
+        return {path: [allocator.allocate(key) for key in own] for path, own in keys.items()}
+
+    found = ids(list(texts))
+    assert found == ids(shuffled)
+    assert len({id_ for own in found.values() for id_ in own}) == sum(map(len, found.values()))
+
+
+def test_id_is_derived_from_path_and_anchor() -> None:
+    headings = [Heading(1, "Install", "install"), Heading(2, "From source", "source")]
+    sections = split_sections("# Install\n\n## From source\n", headings=headings)
+    ids = assign_ids([("guide/install/", sections)]).ids
+    assert ids == [[hash_id("guide/install/#"), hash_id("guide/install/#source")]]
+
+
+@pytest.mark.parametrize(
+    ("markdown", "names"),
+    [
+        ("# T\n## A\n### Example\n## B\n### Example\n", ["", "a", "a/example", "b", "b/example"]),
+        (
+            "# T\n## Start\n## Options\n## Stop\n## Usage\n## Options\n## Drain\n## Usage\n## Options\n",
+            ["", "start", "options", "stop", "usage", "usage+options", "drain", "drain+usage", "drain+options"],
+        ),
+        ("# T\n## X\n## X\n## X\n", ["", "x", "/x~2", "/x~3"]),
+        ("# T\n## A\n### X\n## A\n### X\n", ["", "a", "a/x", "/a~2", "/a~2/x"]),
+        ("# T\n## !\n## ?\n", ["", "!", "?"]),
+    ],
+)
+def test_name_contains_the_headings_that_the_section_belongs_to(markdown: str, names: list[str]) -> None:
+    assert names_of(markdown) == names
+
+
+@pytest.mark.parametrize(
+    ("title", "anchor", "name"),
+    [
+        ("Example", "example_1", "example"),  # python-markdown
+        ("Example", "example-2", "example"),  # GitHub, Docusaurus, VitePress
+        ("Example", "id2", "example"),  # docutils
+        ("安装", "_3", "安装"),
+        ("!", "_1", "!"),
+        ("使用 pip 安装", "pip", "使用-pip-安装"),
+        ("使用 pip 安装", "pip_1", "使用-pip-安装"),
+        ("安装", "安装-1", "安装"),
+        ("Übersicht", "ubersicht", "ubersicht"),
+        ("Version 1", "version-1", "version-1"),
+        ("Version 1.2", "version-12_1", "version-12"),
+        ("No tabs", "rule_1", "rule_1"),
+        ("drain()", "pumps.drain", "pumps.drain"),
+        ("A & B", "a-b", "a-b"),
+    ],
+)
+def test_anchor_that_a_generator_has_numbered_is_no_name(title: str, anchor: str, name: str) -> None:
+    assert make_names([Section(1, "T", "t", 0, 0), Section(2, title, anchor, 0, 0)]) == ["", name]
+
+
+def test_thousands_of_repeated_headings_have_unique_names() -> None:
+    names = names_of("# T\n\n" + "## X\n\n" * 20_000)
+    assert (names[1], names[2], names[-1]) == ("x", "/x~2", "/x~20000")
+    assert len(set(names)) == 20_001
+
+
+def test_id_is_stable_when_other_sections_change() -> None:
+    before = names_of("# T\n\n## Keep\n\ntext\n\n## Go\n")
+    after = names_of("# T, renamed\n\nNew text.\n\n## New\n\n## Keep\n\nother text\n")
+    assert before[1] == after[2]
+
+
+def test_ids_of_a_page_do_not_depend_on_other_pages() -> None:
+    alone = build({"guide/": "# Guide\n\n## Example\n\n## Example\n"})
+    both = build({"api/": "# API\n\n## Example\n", "guide/": "# Guide\n\n## Example\n\n## Example\n"})
+    assert [section.id for section in alone.sections()] == [section.id for section in both.pages[1].sections]
+
+
+def test_id_collisions_are_resolved_deterministically() -> None:
+    def ids() -> list[str]:
+        tiny = IdAllocator(lambda key: hash_id(key)[:1])
+        return [tiny.allocate(f"page/#section-{at}") for at in range(12)]
+
+    assert ids() == ids()
+    assert len(set(ids())) == 12
+
+
+def test_context_is_the_parent_or_a_sibling_with_a_title_of_its_own() -> None:
+    levels, titles = zip(
+        (1, "CLI"), (2, "start"), (3, "Usage"), (2, "Options"), (2, "stop"), (3, "Usage"), (2, "Options"), strict=True
+    )
+    assert find_contexts(titles, find_parents(levels)) == [None, 0, 1, 1, 0, 4, 4]
+
+
+def test_appended_section_does_not_change_what_an_id_opens() -> None:
+    page = "# Pumps\n\n## Drain\n\n### Example\n\nOpen the valve.\n"
+    before = build({"pumps/": page})
+    after = SectionIndex(build({"pumps/": page + "\n## Fill\n\n### Example\n\nClose it.\n"}))
+    for section in before.sections():
+        found = after.get(section.id)
+        assert found is not None
+        assert (found.section.title, found.section.body) == (section.title, section.body)
