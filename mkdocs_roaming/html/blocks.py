@@ -290,8 +290,8 @@ def write_admonition(visitor: Visitor, element: Element, out: list[str]) -> None
     kind = visitor.themes.admonition_kind(element.get("class") or "")
     title = next((child for child in element if visitor.role(child) == "admonition-title"), None)
     text = visitor.render_line(title, styles="strong") if title is not None else ""
-    language = _find_source_language(element, title) or visitor.context.language
-    with visitor.within(written_title=title, language=language):
+    language = _find_source_language(element, title) or visitor.context.default_language
+    with visitor.within(written_title=title, default_language=language):
         parts = visitor.render_nested(element)
     if text and text.casefold() != kind.casefold():
         parts.insert(0, format_bold(text))

@@ -64,7 +64,8 @@ def write_code_block(visitor: Visitor, element: Element, out: list[str]) -> None
     if language is None:
         language = context.language
     recorded = visitor.take_language(content)
-    language = language or recorded  # Pygments names languages that it does not know "text"
+    if not language:  # Pygments names languages that it does not know "text"
+        language = recorded or (context.default_language if language is None else "")
     if context.code_filter is not None:
         content = context.code_filter(content)
     out.append(format_fence(content, language, context.code_title))
@@ -92,7 +93,7 @@ def write_code_wrapper(visitor: Visitor, element: Element, out: list[str]) -> No
 
 def write_signature(visitor: Visitor, element: Element, out: list[str]) -> None:
     """Write the content of an element around the signature of an API object: Python unless it says otherwise."""
-    with visitor.within(language=find_language(element.get("class")) or "python"):
+    with visitor.within(language=find_language(element.get("class")) or None, default_language="python"):
         visitor.write_group(element, out)
 
 

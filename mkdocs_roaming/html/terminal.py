@@ -19,7 +19,7 @@ def write_terminal(visitor: Visitor, element: Element, out: list[str]) -> None:
     """Write an animated terminal as a console session."""
     lines = [line for line in element.iterdescendants() if line.get("data-ty") is not None]
     if not lines:
-        with visitor.within(language=_LANGUAGE, code_filter=clean_session):
+        with visitor.within(default_language=_LANGUAGE, code_filter=clean_session):
             visitor.write_group(element, out)
     elif content := "\n".join(_format_line(visitor, line) for line in lines).strip("\n"):
         out.append(format_fence(content, _LANGUAGE))

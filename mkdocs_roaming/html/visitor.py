@@ -107,6 +107,9 @@ class Context:
     written_title: Element | None = None
     """The title that the enclosing admonition has written."""
     language: str | None = None
+    """Language of code that an element around it names."""
+    default_language: str = ""
+    """Language of code that nothing names."""
     code_title: str | None = None
     in_code: bool = False
     """Whether the element belongs to a code block, such as its title."""

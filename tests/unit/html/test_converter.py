@@ -135,6 +135,21 @@ def test_convert_prefers_languages_of_html_except_plain_text() -> None:
     assert find_languages(convert(page, title="T", code_languages=recorded).markdown) == ["toml", "promql"]
 
 
+def test_convert_prefers_recorded_languages_to_those_of_the_surroundings() -> None:
+    page = (
+        "<div class='termy'><pre>$ a</pre><pre>b</pre></div><div class='doc-signature highlight'><pre>f()</pre></div>"
+    )
+    source = "<details class='mkdocstrings-source'><summary>Source code in x.py</summary><pre>1</pre></details>"
+    assert find_languages(convert(page + source, title="T").markdown) == ["console", "console", "python", "python"]
+    recorded = [("$ a", "bash"), ("f()", "c"), ("1", "pyx")]
+    assert find_languages(convert(page + source, title="T", code_languages=recorded).markdown) == [
+        "bash",
+        "console",
+        "c",
+        "pyx",
+    ]
+
+
 @pytest.mark.parametrize("language", ["", "text", "plain"])
 def test_convert_writes_no_recorded_plain_text(language: str) -> None:
     assert find_languages(convert("<pre>a</pre>", title="T", code_languages=[("a", language)]).markdown) == [""]
