@@ -78,6 +78,21 @@ def cache_folder(config: MkDocsConfig) -> Path:
     return project_cache_folder(Path(config.config_file_path or ".").parent)
 
 
+def find_redirects(config: MkDocsConfig, files: Files) -> dict[str, str]:
+    """Return the URLs to which the pages of mkdocs-redirects lead, by path. They are written after the build."""
+    plugin = config.plugins.get("redirects")
+    folder, url, redirects = language_folder(config), site_url(config), {}
+    for old, new in (plugin.config.get("redirect_maps") or {}).items() if plugin else ():
+        source, hash_sign, fragment = str(new).partition("#")
+        file = files.get_file_from_path(source)
+        target = urljoin(url, file.url) + hash_sign + fragment if file else str(new)
+        page = File(str(old), "", "", use_directory_urls=config.use_directory_urls)
+        path = canonicalize_path(unquote(page.url.removeprefix("./")))
+        if target.startswith(("http:", "https:")) and path.startswith(f"{folder}/" if folder else ""):
+            redirects[path.removeprefix(f"{folder}/")] = target
+    return redirects
+
+
 # Languages
 
 

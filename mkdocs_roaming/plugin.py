@@ -30,6 +30,7 @@ from mkdocs_roaming._mkdocs import (
     add_template_content,
     cache_folder,
     dev_server_path,
+    find_redirects,
     is_inner_build,
     iter_nav_items,
     language_folder,
@@ -167,7 +168,8 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             return
         folder = language_folder(config)
         nav = tuple(iter_nav_items(self._nav.items, folder, config)) if self._nav else ()
-        site = replace(make_site(config, self.config.description, nav), classes=self.config.classes)
+        site = make_site(config, self.config.description, nav)
+        site = replace(site, classes=self.config.classes, redirects=find_redirects(config, files))
         included = (
             make_page(page, folder, self._code_languages.find(page, page.content or ""))
             for page in order_posts(pages)

@@ -23,6 +23,7 @@ _MIN_WORDS = 20
 _HEAD_END = re.compile(r"</head\s*>", re.IGNORECASE)
 _META = re.compile(r"<meta\b[^>]*>", re.IGNORECASE)
 _REFRESH = re.compile(r"""http-equiv\s*=\s*["']?refresh""", re.IGNORECASE)
+_REFRESH_URL = re.compile(r"""\burl\s*=\s*["']?([^"'>\s]+)""", re.IGNORECASE)
 _ROBOTS = re.compile(r"""name\s*=\s*["']?robots""", re.IGNORECASE)
 _INVISIBLE = re.compile(r"<(script|style|template|svg)\b.*?</\1\s*>|<!--.*?-->", re.DOTALL | re.IGNORECASE)
 _TAG = re.compile(r"<[^>]*>")
@@ -38,6 +39,13 @@ def exclusion_reason(html: str) -> str | None:
         if _ROBOTS.search(tag) and "noindex" in tag.lower():
             return "noindex"
     return None
+
+
+def find_redirect(html: str) -> str | None:
+    """Return the target of a page that redirects in HTML, None for any other page."""
+    tags = _META.findall(html[:20_000])
+    found = next((match for tag in tags if _REFRESH.search(tag) and (match := _REFRESH_URL.search(tag))), None)
+    return unescape(found[1]) if found else None
 
 
 def reconcile_article(article: str, html: str) -> str | None:

@@ -78,7 +78,7 @@ def build_manifest(
             site.alternates,
         ),
         pages=tuple(entries),
-        nav=_make_nav(site.nav, entries, assigned.allocator),
+        nav=_make_nav(site, entries, assigned.allocator),
         anchors=not pages or any(section.anchor for entry in entries for section in entry.sections),
         nav_source=site.nav_source,
         generator=generator,
@@ -205,13 +205,15 @@ class _AnchorIndex:
         return tuple(found)
 
 
-def _make_nav(items: Sequence[NavItem], entries: Sequence[PageEntry], ids: IdAllocator) -> tuple[NavEntry, ...]:
+def _make_nav(site: Site, entries: Sequence[PageEntry], ids: IdAllocator) -> tuple[NavEntry, ...]:
     """Return the nav: each page once, without empty groups, and with a group of the pages that are not in it."""
     remaining = {entry.path: entry for entry in entries}
 
     def make_entry(item: NavItem, above: tuple[str, ...]) -> NavEntry | None:
         titles = (*above, item.title)
-        page = remaining.pop(item.path, None) if item.path is not None else None
+        target = site.follow_redirects(item.url) if item.url else None
+        path = url_to_path(site.url, target) if target and target != item.url else item.path
+        page = remaining.pop(path, None) if path is not None else None
         id_ = page.id if page else ids.allocate("nav:" + "/".join(titles)) if item.children else None
         children = tuple(entry for child in item.children if (entry := make_entry(child, titles)))
         if page is None and not children and item.url is None:
@@ -220,7 +222,7 @@ def _make_nav(items: Sequence[NavItem], entries: Sequence[PageEntry], ids: IdAll
         title = to_single_line(item.title) or (page.title if page else "")
         return NavEntry(title, id_, page.path if page else None, url, children)
 
-    nav = [entry for item in items if (entry := make_entry(item, ()))]
+    nav = [entry for item in site.nav if (entry := make_entry(item, ()))]
     orphans = [NavEntry(page.title, page.id, page.path) for page in entries if page.path in remaining]
     if orphans and nav:
         orphans = [NavEntry(MORE_GROUP, ids.allocate("nav:" + MORE_GROUP), children=tuple(orphans))]

@@ -108,6 +108,20 @@ class Site:
     nav_source: str = "mkdocs"
     classes: Mapping[str, str] = dataclass_field(default_factory=dict)
     """Roles of the site's own CSS classes, for the conversion of its pages."""
+    redirects: Mapping[str, str] = dataclass_field(default_factory=dict)
+    """The URL to which each redirect page leads, by the path of the redirect page."""
+
+    def follow_redirects(self, url: str) -> str:
+        """Return the URL to which a URL leads; the URL itself if it is no redirect, or leads in a circle."""
+        target, fragment = url, ""
+        for _ in range(_MAX_REDIRECTS):
+            path = url_to_path(self.url, target) if self.redirects and "?" not in target else None
+            further = next((self.redirects[form] for form in _path_forms(path) if form in self.redirects), None)
+            if further is None:
+                return target if "#" in target or not fragment else f"{target}#{fragment}"
+            fragment = target.partition("#")[2] or fragment
+            target = further
+        return url
 
 
 # The manifest
@@ -276,6 +290,11 @@ def url_to_path(site_url: str, url: str) -> str | None:
     return canonicalize_path(unquote(re.split("[?#]", url[len(site_url) :], maxsplit=1)[0]))
 
 
+def _path_forms(path: str | None) -> tuple[str, ...]:
+    """Return the paths that static hosts serve alike."""
+    return () if path is None else (path, path + "/", path.rstrip("/"))
+
+
 def canonicalize_path(path: str) -> str:
     """Return a decoded path in the form that ids are derived from: NFC, no leading slash, no `index.html`."""
     path = unicodedata.normalize("NFC", path).lstrip("/")
@@ -294,4 +313,5 @@ def short_markdown_path(path: str) -> str | None:
     return path[:-1] + ".md" if path.endswith("/") and path != "/" else None
 
 
+_MAX_REDIRECTS = 10
 _PATH_CHARACTERS = "/-._~!$&'()*+,;=:@"  # RFC 3986, section 3.3

@@ -192,10 +192,13 @@ class LinkResolver:
         site_url: The URL of the site.
         page_url: The URL of the page.
         paths: The paths of all published pages.
+        follow: Returns the URL to which a URL redirects.
     """
 
-    def __init__(self, site_url: str, page_url: str, paths: Collection[str]) -> None:
-        self._site_url, self._page_url, self._paths = site_url, page_url, paths
+    def __init__(
+        self, site_url: str, page_url: str, paths: Collection[str], follow: Callable[[str], str] = lambda url: url
+    ) -> None:
+        self._site_url, self._page_url, self._paths, self._follow = site_url, page_url, paths, follow
         self._resolved: dict[str, str] = {}
         self.links: dict[str, str] = {}
         """The URL of each link by its `href`."""
@@ -205,7 +208,7 @@ class LinkResolver:
     @classmethod
     def from_page(cls, page: Page, site: Site, paths: Collection[str]) -> LinkResolver:
         """Return the resolver for the links of a page."""
-        return cls(site.url, page.url or path_to_url(site.url, page.path), paths)
+        return cls(site.url, page.url or path_to_url(site.url, page.path), paths, site.follow_redirects)
 
     def link(self, href: str) -> str:
         """Return the URL of a link: for a published page the URL of its Markdown."""
@@ -213,7 +216,9 @@ class LinkResolver:
             address, hash_sign, fragment = href.strip().partition("#")
             if address not in self._resolved:  # pages often link to several sections of the same page
                 self._resolved[address] = self._resolve(address)
-            self.links[href] = self._resolved[address] + (hash_sign + quote(fragment, safe=_SAFE) if fragment else "")
+            url = self._resolved[address]
+            own = hash_sign + quote(fragment, safe=_SAFE) if fragment else ""
+            self.links[href] = url.partition("#")[0] + own if own else url
         return self.links[href]
 
     def image(self, src: str) -> str:
@@ -226,10 +231,16 @@ class LinkResolver:
         url = self._absolute(address)
         if "?" in url or not url.startswith(("http:", "https:")):
             return url
-        path = url_to_path(self._site_url, url)
-        if path is None or (page := self._find_page(path)) is None:
-            return url
-        return path_to_url(self._site_url, markdown_path(page))
+        page = self._find_page_at(url)
+        if page is None:
+            url = self._follow(url)
+            page = self._find_page_at(url)
+        _, hash_sign, fragment = url.partition("#")  # a redirect may lead to a section
+        return url if page is None else path_to_url(self._site_url, markdown_path(page)) + hash_sign + fragment
+
+    def _find_page_at(self, url: str) -> str | None:
+        path = url_to_path(self._site_url, url) if "?" not in url else None
+        return None if path is None else self._find_page(path)
 
     def _absolute(self, href: str) -> str:
         href = href.strip()

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from html import unescape
 from pathlib import Path
+from urllib.parse import urljoin
 
 from lxml import etree
 from lxml import html as lxml_html
@@ -25,7 +26,7 @@ from mkdocs_roaming.html.document import (
     parse_document,
     remove_element,
 )
-from mkdocs_roaming.html.final_page import exclusion_reason
+from mkdocs_roaming.html.final_page import exclusion_reason, find_redirect
 from mkdocs_roaming.html.themes import load_themes
 from mkdocs_roaming.html.visitor import Element
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
@@ -167,6 +168,7 @@ class _SiteReader:
         self._url = self._find_url()
         self._pages: dict[str, Page] = {}
         self._files: dict[str, Path] = {}
+        self._redirects: dict[str, str] = {}
 
     def read(self, files: list[Path]) -> BuiltSite:
         home: Element | None = None
@@ -202,12 +204,17 @@ class _SiteReader:
             nav=nav,
             nav_source=source,
             classes=self._options.classes,
+            redirects=self._redirects,
         )
         return BuiltSite(site, tuple(self._without_shared_descriptions()), self._files)
 
     def _read_page(self, file: Path) -> tuple[Page, Element] | None:
         """Read one HTML file; None if it is not a page of the site."""
         text = decode_text(file.read_bytes())
+        if target := find_redirect(text):
+            old = canonicalize_path(file.relative_to(self._folder).as_posix())
+            self._redirects[old] = urljoin(path_to_url(self._url, old), target)
+            return None
         if "<head" not in text[:100_000].lower() or exclusion_reason(text):  # a template, or not to be indexed
             return None
         try:

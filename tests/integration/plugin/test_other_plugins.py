@@ -103,6 +103,16 @@ def test_blog_publishes_whole_posts_and_lists_with_excerpts(mkdocs: Project) -> 
     assert built.faults == ()
 
 
+def test_links_to_redirects_lead_to_markdown_of_target(mkdocs: Project) -> None:
+    built = mkdocs(
+        {"index.md": "# Home\n\nSee [the old guide](/sub/old/).\n", "guide.md": "# Guide\n\n## Start\n"},
+        nav=[{"Home": "index.md"}, {"Guide": "guide.md"}],
+        plugins=[{"redirects": {"redirect_maps": {"old.md": "guide.md#start"}}}, "roaming"],
+    )
+    assert "[the old guide](https://docs.example/sub/guide/index.md#start)" in built.text("index.md")
+    assert built.faults == ()
+
+
 def test_paginated_blog_lists_have_numbered_titles(mkdocs: Project) -> None:
     head = "---\ndate: 2024-0{at}-01\n---\n# Post {at}\n"
     posts = {f"blog/posts/{at}.md": head.format(at=at) for at in (1, 2, 3)}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mkdocs_roaming.manifest.models import Page
+from mkdocs_roaming.manifest.models import Page, Site
 from mkdocs_roaming.publish.cache import ConversionCache
 from mkdocs_roaming.publish.pipeline import LinkResolver, convert_pages
 from mkdocs_roaming.publish.writer import PublishOptions, publish_batch
@@ -33,6 +33,29 @@ from .conftest import HOME, INSTALL, SITE, URL, publish_pages
 )
 def test_link_resolver_returns_absolute_markdown_url(href: str, expected: str) -> None:
     assert LinkResolver(URL, URL + "guide/install/", {"", "guide/install/"}).link(href) == expected
+
+
+@pytest.mark.parametrize(
+    ("href", "expected"),
+    [
+        ("/sub/old/", URL + "guide/install/index.md"),
+        ("/sub/old#own", URL + "guide/install/index.md#own"),
+        ("/sub/older/", URL + "guide/install/index.md#quiet"),
+        ("/sub/older/#own", URL + "guide/install/index.md#own"),
+        ("/sub/moved/", "https://elsewhere.example/"),
+        ("/sub/circle/", URL + "circle/"),
+    ],
+)
+def test_links_to_redirects_lead_to_markdown_of_target(href: str, expected: str) -> None:
+    redirects = {
+        "old/": URL + "guide/install/",
+        "older/": URL + "old/#quiet",
+        "moved/": "https://elsewhere.example/",
+        "circle/": URL + "circle/",
+    }
+    site = Site("Docs", URL, redirects=redirects)
+    resolver = LinkResolver.from_page(Page("", "Home"), site, {"", "guide/install/"})
+    assert resolver.link(href) == expected
 
 
 def test_convert_pages_ignores_cache_when_link_target_appears(tmp_path: Path) -> None:

@@ -71,6 +71,16 @@ def test_index_site_publishes_pages_and_skips_redirects_templates_and_special_pa
     assert (site / "deep/one.md").exists()
 
 
+def test_links_to_html_redirects_lead_to_markdown_of_target(site: Path) -> None:
+    (site / "moved").mkdir()
+    (site / "moved/index.html").write_text('<!doctype html><meta http-equiv="refresh" content="0; url=../guide/">')
+    (site / "new.html").write_text(
+        "<html><head></head><body><p>See <a href='moved/'>the old guide</a>.</p></body></html>"
+    )
+    assert "moved/" not in {page.path for page in index_to_manifest(site).pages}
+    assert f"[the old guide]({URL}guide/index.md)" in (site / "new.md").read_text()
+
+
 def test_nav_is_read_from_sidebar_with_captions_as_groups(site: Path) -> None:
     """Captions are groups, nested lists are inner groups, links within a page are no pages."""
     manifest = index_to_manifest(site)
