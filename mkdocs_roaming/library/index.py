@@ -150,11 +150,9 @@ def _change_words() -> frozenset[str]:
 
 def _context_fields(library: SiteTexts, section: SectionRef, link_texts: Sequence[str]) -> tuple[str, str, str, str]:
     """Return the fields `above`, `nav`, `below` and `links` of a section."""
-    breadcrumb = library.sections.breadcrumb(section)[:-1]
-    first_on_page = len(breadcrumb) - len(library.sections.ancestors(section))
     return (
-        " / ".join(breadcrumb[first_on_page:]),
-        " / ".join(breadcrumb[:first_on_page]),
+        " / ".join(library.sections.titles_above(section)),
+        " / ".join(library.sections.nav_titles(section.page)),
         " / ".join(child.section.title for child in library.sections.children(section)),
         " / ".join(link_texts),
     )

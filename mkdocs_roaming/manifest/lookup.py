@@ -13,6 +13,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.manifest.ids import find_contexts
 from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry, SectionEntry, path_to_url, url_to_path
 from mkdocs_roaming.manifest.sections import github_slug
 from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word
@@ -288,10 +289,28 @@ class SectionIndex:
         return near[0] if own else None, near[own + 1] if own + 1 < len(near) else None
 
     def breadcrumb(self, ref: SectionRef) -> tuple[str, ...]:
-        """Return the titles from the top of the nav to the section, each safe on a single line."""
-        sections = [*self.ancestors(ref), ref][1:]  # the page's own section has the title of the page
-        titles = [ref.page.title, *(section.section.title for section in sections)]
-        return (*self._trails.get(ref.page.path, ()), *map(to_single_line, titles))
+        """Return the titles from the top of the nav to the section, each safe on a single line.
+
+        A title that repeats the one above it is left out. Where several subsections have the same title, that of the
+        heading above them which they belong to is included: “pip compile”, “Options”.
+        """
+        titles = (*self._trails.get(ref.page.path, ()), *self.titles_above(ref), to_single_line(ref.section.title))
+        if ref.position == 0:
+            titles = (*titles[:-1], to_single_line(ref.page.title))
+        pairs = zip(titles, (*titles[1:], ""), strict=True)
+        return tuple(title for title, below in pairs if title.casefold() != below.casefold())
+
+    def titles_above(self, ref: SectionRef) -> tuple[str, ...]:
+        """Return the titles of the sections above a section on its page, the page's own first."""
+        above = self.ancestors(ref)
+        context = self._tree(ref.page).contexts[ref.position]
+        if above and context is not None and context != above[-1].position:
+            above.append(SectionRef(ref.page, context))
+        return tuple(to_single_line(other.section.title if other.position else ref.page.title) for other in above)
+
+    def nav_titles(self, page: PageEntry) -> tuple[str, ...]:
+        """Return the titles of the nav groups that contain a page."""
+        return self._trails.get(page.path, ())
 
     def url(self, ref: SectionRef) -> str:
         """Return the section's URL, with its anchor if it has one."""
@@ -312,11 +331,12 @@ class _PageTree:
     ends: list[int]
     children: list[list[int]]
     ranks: list[int]
+    contexts: list[int | None]
 
     @classmethod
     def from_sections(cls, sections: tuple[SectionEntry, ...]) -> _PageTree:
         count = len(sections)
-        tree = cls([None] * count, [count] * count, [[] for _ in range(count)], [0] * count)
+        tree = cls([None] * count, [count] * count, [[] for _ in range(count)], [0] * count, [])
         stack: list[int] = []
         for position, section in enumerate(sections):
             while len(stack) > 1 and sections[stack[-1]].level >= section.level:
@@ -326,4 +346,5 @@ class _PageTree:
                 tree.ranks[position] = len(tree.children[stack[-1]])
                 tree.children[stack[-1]].append(position)
             stack.append(position)
+        tree.contexts.extend(find_contexts([section.title for section in sections], tree.parents))
         return tree

@@ -66,3 +66,17 @@ def test_breadcrumb_and_neighbours_follow_nav_and_page() -> None:
     assert first is None
     assert behind is not None
     assert behind.section.title == "Remove"
+
+
+def test_breadcrumb_contains_the_heading_that_a_repeated_title_belongs_to() -> None:
+    text = "# CLI\n\n## start\n\n## Options\n\n## stop\n\n### Options\n\n## Options\n"
+    index = SectionIndex(build({"cli/": text}, (NavItem("CLI", children=(NavItem("CLI", "cli/"),)),)))
+    assert [index.breadcrumb(ref)[1:] for ref in index] == [
+        (),
+        ("start",),
+        ("start", "Options"),
+        ("stop",),
+        ("stop", "Options"),
+        ("stop", "Options"),
+    ]
+    assert {index.breadcrumb(ref)[0] for ref in index} == {"CLI"}
