@@ -17,7 +17,7 @@ from mkdocs_roaming.publish.cache import CONVERTER_VERSION
 from mkdocs_roaming.publish.files import write_atomically
 from roaming_crawler.parser import ParsedPage, extract_headings, parse_page
 
-PARSER_VERSION = "2"
+PARSER_VERSION = "3"
 """Incremented when the parser returns another result for the same HTML: invalidates the cache."""
 
 

@@ -21,7 +21,6 @@ from mkdocs_roaming.html.document import (
     extract_title,
     find_article,
     find_own_elements,
-    has_site_description,
     parse_document,
     remove_element,
 )
@@ -43,7 +42,6 @@ class ParsedPage:
     article: str = ""
     language: str = ""
     site_name: str = ""
-    site_description: str = ""
     canonical: str = ""
     markdown: str = ""
     """URL of the page's Markdown, from its `<link>` element."""
@@ -73,7 +71,6 @@ def parse_page(data: bytes, charset: str, url: str, site_url: str) -> ParsedPage
         _make_links_absolute(article, base)
     words = split_words("".join(str(part) for part in article.itertext()))
     has_title = tree.xpath("boolean(//head/title[normalize-space()])")
-    description = extract_meta(tree, "description")
     resolve = cache(lambda href: canonical_url(href, base))  # article links occur in the tree and in the navigation
     links = _extract_links(article, resolve)
     if target := _extract_refresh(tree, base):
@@ -81,11 +78,10 @@ def parse_page(data: bytes, charset: str, url: str, site_url: str) -> ParsedPage
     canonical = extract_canonical_url(tree)
     return ParsedPage(
         title=extract_title(tree) if has_title else _first_heading(article),
-        description="" if has_site_description(tree) else description,
+        description=extract_meta(tree, "description"),
         article=lxml_html.tostring(article, encoding="unicode", with_tail=False),
         language=str(tree.get("lang") or ""),
         site_name=extract_site_name(tree),
-        site_description=description,
         canonical=canonical_url(canonical, base) or "" if canonical else "",
         markdown=_extract_markdown_url(tree, base),
         links=tuple(links),

@@ -190,7 +190,9 @@ def _make_outputs(pages: Sequence[FetchedPage], site_url: str) -> dict[str, Page
 
     Each page has a path that is safe in a folder, and its URL if that differs.
     """
+    # Generators write the description of the site on pages that have none.
     descriptions = Counter(page.description for page in pages)
+    descriptions.update(page.parsed.description for page in pages if page.path == "" and page.parsed)
     paths = disambiguate_paths(storage_path(page.path) for page in pages)
     outputs = {}
     for page in sorted(pages, key=lambda page: page.path):
@@ -225,7 +227,7 @@ def _make_site(
         url=url,
         description=config.description
         or (index.summary if index else "")
-        or (home.parsed.site_description if home and home.parsed else ""),
+        or (home.parsed.description if home and home.parsed else ""),
         language=next((page.language for page in parsed if page.language), "en"),
         nav=nav,
         nav_source=source,

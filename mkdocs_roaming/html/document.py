@@ -189,12 +189,6 @@ def extract_meta(tree: Element, name: str) -> str:
     return _extract_string(tree, f"//meta[@name='{name}']/@content")
 
 
-def has_site_description(tree: Element) -> bool:
-    """Return whether the description of a page may be the site's: MkDocs writes it on pages that have none."""
-    generator = extract_meta(tree, "generator").lower()
-    return "mkdocs" in generator or "zensical" in generator
-
-
 def _extract_string(tree: Element, path: str) -> str:
     """Return the text of the first match of an XPath on one line."""
     return " ".join(str(tree.xpath(f"string({path})")).split())

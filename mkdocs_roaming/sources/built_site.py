@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from html import unescape
@@ -22,7 +22,6 @@ from mkdocs_roaming.html.document import (
     extract_title,
     find_article,
     find_own_elements,
-    has_site_description,
     parse_document,
     remove_element,
 )
@@ -193,20 +192,19 @@ class _SiteReader:
             )
         nav, source = self._find_nav(sidebars)
         head = home if home is not None else sidebars[0][1]
+        about = extract_meta(head, "description")
         old = self._old.site if self._old else None
         site = Site(
             name=self._options.name or (old.name if old else None) or extract_site_name(head) or self._url,
             url=self._url,
-            description=self._options.description
-            or (old.description if old else "")
-            or extract_meta(head, "description"),
+            description=self._options.description or (old.description if old else "") or about,
             language=(head.get("lang") or "en"),
             nav=nav,
             nav_source=source,
             classes=self._options.classes,
             redirects=self._redirects,
         )
-        return BuiltSite(site, tuple(self._without_shared_descriptions()), self._files)
+        return BuiltSite(site, tuple(self._without_shared_descriptions({about, site.description})), self._files)
 
     def _read_page(self, file: Path) -> tuple[Page, Element] | None:
         """Read one HTML file; None if it is not a page of the site."""
@@ -232,7 +230,7 @@ class _SiteReader:
             path=path,
             title=extract_title(tree),
             article=lxml_html.tostring(article, encoding="unicode", with_tail=False),
-            description=extract_meta(tree, "description") if not has_site_description(tree) else "",
+            description=extract_meta(tree, "description"),
         )
         return page, tree
 
@@ -275,11 +273,16 @@ class _SiteReader:
             for path in pages:
                 del self._pages[path], self._files[path]
 
-    def _without_shared_descriptions(self) -> Iterator[Page]:
-        """Yield the pages without descriptions that several have: generators write the site's on pages with none."""
+    def _without_shared_descriptions(self, site: Collection[str]) -> Iterator[Page]:
+        """Yield the pages without descriptions of the site, which generators write on pages that have none.
+
+        Args:
+            site: Descriptions of the site. Others that several pages have are the site's too.
+        """
         counts = Counter(page.description for page in self._pages.values())
         for page in self._pages.values():
-            yield replace(page, description="") if counts[page.description] > 1 else page
+            is_shared = counts[page.description] > 1 or page.description in site
+            yield replace(page, description="") if is_shared else page
 
     def _find_url(self) -> str:
         """Return the URL of the site: the option, that of the old manifest, or that of the home page or the sitemap."""
