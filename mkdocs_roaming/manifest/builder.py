@@ -24,6 +24,7 @@ from mkdocs_roaming.manifest.models import (
     url_to_path,
 )
 from mkdocs_roaming.manifest.sections import Section, file_digest, github_slug
+from mkdocs_roaming.text.languages import fold, load_phrases
 from mkdocs_roaming.text.markdown import to_single_line
 
 MORE_GROUP = "More"
@@ -65,7 +66,7 @@ def build_manifest(
     for published, ids in zip(pages, assigned.ids, strict=True):
         anchors.add(published, ids)
     entries = [
-        _make_page_entry(published, ids, aliases, anchors, site.url)
+        _make_page_entry(published, ids, aliases, anchors, site)
         for published, ids, aliases in zip(pages, assigned.ids, assigned.aliases, strict=True)
     ]
     return Manifest(
@@ -134,7 +135,7 @@ def _make_page_entry(
     ids: Sequence[str],
     aliases: Sequence[tuple[str, ...]],
     anchors: _AnchorIndex,
-    site_url: str,
+    site: Site,
 ) -> PageEntry:
     page, data = published.page, published.encode()
     return PageEntry(
@@ -164,12 +165,32 @@ def _make_page_entry(
         ),
         source=page.source,
         origin="html" if page.markdown is None else "markdown",
-        description=to_single_line(page.description),
+        description=_describe_page(published, site.language),
         tags=page.tags,
         full=published.full,
         tokens=sum(section.tokens for section in published.sections),
-        url=page.url if page.url and page.url != path_to_url(site_url, page.path) else None,
+        url=page.url if page.url and page.url != path_to_url(site.url, page.path) else None,
     )
+
+
+def _describe_page(published: PublishedPage, language: str) -> str:
+    """Return the description of a page; empty if the opening of its own section describes it.
+
+    Without either, the first subsection introduces the page if its title is generic or the page's, or if there is no
+    other.
+    """
+    description = to_single_line(published.page.description)
+    own = published.sections[0]
+    if own.opening or description:
+        is_excerpt = description.endswith(("…", "..."))  # generators cut the beginning of the page
+        return "" if own.opening and is_excerpt else description
+    children = [section for section in published.sections if section.parent == 0]
+    if not children:
+        return ""
+    title = fold(children[0].title).strip(" .:")
+    generic = [*load_phrases(language, "lint.empty_titles"), *load_phrases("en", "lint.empty_titles")]
+    introduces = len(children) == 1 or title == fold(own.title).strip(" .:") or title in map(fold, generic)
+    return to_single_line(children[0].opening) if introduces else ""
 
 
 class _AnchorIndex:

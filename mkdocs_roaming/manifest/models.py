@@ -18,7 +18,7 @@ from urllib.parse import quote, unquote
 from msgspec import Meta, Struct, field
 
 # Limits that readers do not enforce, so that a longer text does not make a whole site unreadable.
-MAX_OPENING = 101
+MAX_OPENING = 200
 
 SectionId = Annotated[str, Meta(title="section id", pattern="^[0-9a-f]{8}$", max_length=8)]
 Sha256 = Annotated[str, Meta(pattern="^sha256:[0-9a-f]{64}$", max_length=71)]
@@ -174,7 +174,7 @@ class SectionEntry(Struct, frozen=True, omit_defaults=True):
     opening: Annotated[
         str,
         Meta(
-            description="first 100 characters of its text, or of its first subsection's text",
+            description="first sentence of its prose, or the names in its list or table; empty if it has neither",
             extra_json_schema={"maxLength": MAX_OPENING},
         ),
     ] = _always("")

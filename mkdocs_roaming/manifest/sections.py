@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from mkdocs_roaming.manifest.models import Heading
+from mkdocs_roaming.manifest.models import MAX_OPENING, Heading
 from mkdocs_roaming.text.markdown import LINE_END, MarkdownHeading, parse_headings, strip_markup
+from mkdocs_roaming.text.openings import make_opening
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 
@@ -29,7 +30,7 @@ class Section:
         start: Offset of the first byte.
         end: Offset of the byte after the section's own text.
         parent: Index of the enclosing section on the page; None for the page's own section.
-        opening: Beginning of its text.
+        opening: Its first sentence of prose; empty if it has none.
         targets: URLs that it links to.
         digest: Digest of the slice.
         body: Digest of the text below the heading; empty without text.
@@ -76,7 +77,6 @@ def split_sections(markdown: str, *, title: str = "", headings: Sequence[Heading
     titles = [heading.text or title for heading in named]
     anchors = [heading.anchor for heading in named]
     parents = find_parents([heading.level for heading in found])
-    openings = _inherit_openings([heading.opening for heading in found], parents)
     data = markdown.encode("utf-8", "surrogatepass")
     sections: list[Section] = []
     for index, heading in enumerate(found):
@@ -91,7 +91,7 @@ def split_sections(markdown: str, *, title: str = "", headings: Sequence[Heading
                 start,
                 end,
                 parents[index],
-                openings[index],
+                make_opening(below, titles[index], limit=MAX_OPENING),
                 heading.targets,
                 digest=slice_digest(data[start:end]),
                 body=slice_digest(below.encode("utf-8", "surrogatepass")) if below else "",
@@ -174,15 +174,6 @@ def _match_headings(found: Sequence[MarkdownHeading], headings: Sequence[Heading
 
 
 # Text
-
-
-def _inherit_openings(openings: Sequence[str], parents: Sequence[int | None]) -> list[str]:
-    """Copy the opening of the first child to sections without text."""
-    inherited = list(openings)
-    for index in range(len(inherited) - 2, -1, -1):
-        if not inherited[index] and parents[index + 1] == index:
-            inherited[index] = inherited[index + 1]
-    return inherited
 
 
 def _skip_lines(text: str, count: int) -> str:

@@ -21,6 +21,7 @@ from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry, Site, 
 from mkdocs_roaming.manifest.page_kinds import PageKind, classify_pages, find_listing_pages
 from mkdocs_roaming.publish.pointers import LLMS_TXT
 from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word
+from mkdocs_roaming.text.sentences import shorten
 
 if TYPE_CHECKING:
     from mkdocs_roaming.manifest.builder import PublishedPage
@@ -95,7 +96,7 @@ class _Item:
         """Return the line with a description that is within the limit for the kind of page."""
         note, limit = self.note, limits[min(self.kind, 1)]
         if self.page is not None and limit:
-            note = truncate_at_word(to_single_line(self.page.description or self.page.sections[0].opening), limit)
+            note = shorten(to_single_line(self.page.description or self.page.sections[0].opening), limit)
         return f"- {self.link}: {note}\n" if note else f"- {self.link}\n"
 
 

@@ -1,4 +1,4 @@
-"""Headings of Markdown, openings of sections, and text on a single line.
+"""Headings of Markdown, and text on a single line.
 
 CommonMark defines what a heading is. A scan line by line finds the same headings on nearly all pages at a fraction of
 the cost; where it cannot be sure, markdown-it parses the page.
@@ -7,28 +7,21 @@ the cost; where it cannot be sure, markdown-it parses the page.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from html import unescape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-MAX_OPENING_CHARS = 100
-"""Maximum number of characters of a section's opening."""
-
 LINE_END = re.compile(r"\r\n|\n|\r")
-
-_MAX_OPENING_LINES = 12
-_CODE = "\0"  # starts a text that is code, not Markdown
 
 
 @dataclass(frozen=True, slots=True)
 class MarkdownHeading:
-    """A top-level heading as written, with the opening and the link targets of its section.
+    """A top-level heading as written, with the link targets of its section.
 
     `line` is the heading's line, `below` the first line of the section's text.
     """
@@ -36,7 +29,6 @@ class MarkdownHeading:
     line: int
     level: int
     title: str
-    opening: str = ""
     targets: tuple[str, ...] = ()
     below: int = 0
 
@@ -55,6 +47,9 @@ def strip_markup(inline: str) -> str:
     return " ".join("".join(map(_token_text, tokens)).split())
 
 
+_MARKUP = re.compile(r"[\\`*_\[\]<>&!~$\n]")
+
+
 # Headings, line by line
 
 
@@ -66,31 +61,19 @@ class _Section:
     level: int
     title: str
     below: int
-    texts: list[str] = field(default_factory=list)
     prose: list[str] = field(default_factory=list)
 
     def finish(self) -> MarkdownHeading:
         prose = "\n".join([self.title, *self.prose])
         targets = tuple(target for groups in _TARGET.findall(prose) for target in groups if target)
-        return MarkdownHeading(self.line, self.level, self.title, _make_opening(self.texts), targets, self.below)
-
-    def add_line(self, line: str) -> None:
-        """Add a line without the markers of lists, quotes and tables."""
-        self.prose.append(line)
-        if len(self.texts) < _MAX_OPENING_LINES and not _RULE.match(line):
-            text = _MARKER.sub("", line, count=1)
-            if text[:1] == "|":
-                text = text.strip("|").replace("\\|", "\0").replace("|", " ").replace("\0", "|")
-            if text := _CALLOUT.sub("", text):
-                self.texts.append(text)
+        return MarkdownHeading(self.line, self.level, self.title, targets, self.below)
 
 
+_TARGET = re.compile(r"\]\(\s*(?:<([^<>\s]+)>|([^()<>\s]+(?:\([^()\s]*\)[^()\s]*)*))|<(https?://[^>\s]+)>")
 _HEADING = re.compile(r"( {0,3})(#{1,6})(?=[ \t]|$)")
 _FENCE = re.compile(r"( {0,3})(`{3,}(?=[^`]*$)|~{3,})")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
 _RAW = re.compile(r"<(?:script|pre|style|textarea|[!?])", re.IGNORECASE)
-_MARKER = re.compile(r"^(?:>[ \t]?|[-*+][ \t]+|\d{1,9}[.)][ \t]+)+")
-_RULE = re.compile(r"(?:[-*_][ \t]*){3,}$|\|?[ \t:|-]+\|[ \t:|-]*$")
 
 
 def scan_headings(markdown: str) -> list[MarkdownHeading] | None:
@@ -102,7 +85,6 @@ def scan_headings(markdown: str) -> list[MarkdownHeading] | None:
     """
     sections: list[_Section] = []
     fence = ""  # the open fence at the margin
-    code: list[str] | None = None  # its lines, if they may be the section's opening
     inner = ""  # an open fence that may be in a list or indented
     html = False  # an HTML block may be open
     before = False  # the previous line is not blank
@@ -111,11 +93,6 @@ def scan_headings(markdown: str) -> list[MarkdownHeading] | None:
         if fence:
             if line.lstrip(" ")[:1] == fence[0] and _closes(line, fence):
                 fence, before = "", False
-                if sections and code is not None:
-                    sections[-1].texts.append(_CODE + "\n".join(code))
-                code = None
-            elif code is not None:
-                code.append(line)
             continue
         stripped = line.strip(" \t")
         if not stripped:
@@ -139,7 +116,6 @@ def scan_headings(markdown: str) -> list[MarkdownHeading] | None:
                 if html or inner:
                     return None
                 fence, before = found[2], False
-                code = [] if sections and not sections[-1].texts else None
                 continue
             if inner:
                 if unsure and before and _UNDERLINE.match(line):
@@ -156,9 +132,7 @@ def scan_headings(markdown: str) -> list[MarkdownHeading] | None:
             unsure = True
         before = True
         if sections and not html:
-            sections[-1].add_line(stripped)
-    if fence and sections and code:
-        sections[-1].texts.append(_CODE + "\n".join(code))
+            sections[-1].prose.append(stripped)
     return [section.finish() for section in sections]
 
 
@@ -191,9 +165,6 @@ def _iter_headings(tokens: Sequence[Token]) -> Iterator[MarkdownHeading]:
             section = _Section(token.map[0], int(token.tag[1]), tokens[index + 1].content, token.map[1])
         elif section and token.type == "inline" and not _is_heading_text(tokens, index):
             section.prose.append(token.content)
-            section.texts.append(_CALLOUT.sub("", token.content))
-        elif section and token.type in ("fence", "code_block") and not section.texts:
-            section.texts.append(_CODE + token.content)
     if section:
         yield section.finish()
 
@@ -218,40 +189,6 @@ def _token_text(token: Token) -> str:
     return token.content if token.type in ("text", "code_inline", "text_special") else ""
 
 
-# Openings
-
-
-_MARKUP = re.compile(r"[\\`*_\[\]<>&!~$\n]")
-_TARGET = re.compile(r"\]\(\s*(?:<([^<>\s]+)>|([^()<>\s]+(?:\([^()\s]*\)[^()\s]*)*))|<(https?://[^>\s]+)>")
-_CALLOUT = re.compile(r"^\[![A-Z]+\][ \t]*\n?")
-_ADDRESS = r"\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)"
-_INLINE_MARK = re.compile(
-    r"(`+)(?!`)(.+?)(?<!`)\1(?!`)"  # keep asterisks in code
-    rf"|!\[([^\]]*)\]{_ADDRESS}|\[\^[^\]]*\]:?"  # keep the text of images, drop footnote marks
-    rf"|\[(?=!\[|[^\[\]]*\]\()|\]{_ADDRESS}"  # keep the text of links
-    r"|<(https?://[^<>\s]+|[^<>\s@/]+@[^<>\s]+)>|</?[a-zA-Z][^<>]*>"
-    r"|\\(?=\n|$)|\\([!-/:-@\[-`{-~])|\*+|~~|(?<![^\W_])_+(?=\w)|(?<=\w)_+(?![^\W_])",
-    re.DOTALL,
-)
-
-
-def _make_opening(texts: Iterable[str]) -> str:
-    opening = ""
-    for text in texts:
-        plain = text[1:600] if text.startswith(_CODE) else _strip_common_markup(text[:600])
-        opening = f"{opening} {' '.join(plain.split())}".strip()
-        if len(opening) > MAX_OPENING_CHARS:
-            break
-    return truncate_at_word(opening, MAX_OPENING_CHARS)
-
-
-def _strip_common_markup(inline: str) -> str:
-    """Remove the most common markup. An opening is truncated anyway, and parsing costs more."""
-    if not _MARKUP.search(inline):
-        return inline
-    return unescape(_INLINE_MARK.sub(lambda found: next(filter(None, found.groups()[1:]), ""), inline))
-
-
 # Text on a single line
 
 
@@ -262,7 +199,7 @@ def truncate_at_word(text: str, limit: int) -> str:
     head = text[:limit]  # one more than fits next to the ellipsis: a word may end there
     cut = head.rfind(" ")
     kept = head[:cut] if cut > limit // 2 else head[:-1]
-    return _strip_direction_overrides(kept.rstrip(" ,;:.–—-")) + "…"
+    return strip_direction_overrides(kept.rstrip(" ,;:.–—-")) + "…"
 
 
 def to_single_line(text: str) -> str:
@@ -275,7 +212,7 @@ def to_single_line(text: str) -> str:
     text = " ".join(text.split())
     if not _UNSAFE.search(text):
         return text
-    return " ".join(_strip_direction_overrides(_CONTROL.sub("", text)).split())
+    return " ".join(strip_direction_overrides(_CONTROL.sub("", text)).split())
 
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -285,7 +222,7 @@ _OVERRIDES, _ISOLATES = "\u202d\u202e", "\u2066\u2067\u2068"
 _POP, _POP_ISOLATE = "\u202c", "\u2069"
 
 
-def _strip_direction_overrides(text: str) -> str:
+def strip_direction_overrides(text: str) -> str:
     """Remove overrides of the text direction, and embeddings and isolates without a counterpart."""
     if not _DIRECTION.search(text):
         return text

@@ -22,7 +22,7 @@ _MAX_PAGE_CHARS = 50_000
 @rule(
     "no-opening",
     "warning",
-    "Outlines show the opening of a section's text, or else that of the first subsection, which misleads.",
+    "Outlines describe a section by the first sentence of its text. Without text, only its title says what it covers.",
 )
 def no_opening(site: LintContext) -> Iterator[Problem]:
     """Find sections with many subsections and no text of their own."""
@@ -35,8 +35,7 @@ def no_opening(site: LintContext) -> Iterator[Problem]:
             continue
         fix = "Write its docstring" if "." in (section.anchor or "") else "Write a sentence below the heading"
         yield Problem(
-            f"“{section.title}” has {len(children)} subsections and no text of its own: the outline shows the opening "
-            f"of “{children[0].section.title}”.",
+            f"“{section.title}” has {len(children)} subsections and no text of its own: outlines show only its title.",
             f"{fix}: what the section covers, and for whom."
             + (" A `description` in the front matter is enough, too." if ref.position == 0 else ""),
             ref.page,
@@ -158,13 +157,11 @@ def no_description(site: LintContext) -> Iterator[Problem]:
         if page.description or page.sections[0].body or len(page.sections) == 1:  # the theme renders the rest
             continue
         children = site.sections.children(SectionRef(page, 0))
-        if site.is_introduction(children[0]) or (len(children) == 1 and _starts_with_prose(text, children[0])):
+        if site.is_introduction(children[0]) or (len(children) == 1 and children[0].section.opening):
             continue
         if len(children) < MANY_SUBSECTIONS:  # otherwise `no-opening` reports the page
-            opening = page.sections[0].opening
-            instead = f" except the opening of a subsection: “{opening}”" if opening else ""
             yield Problem(
-                f"The page has neither a description nor text below its title: llms.txt has no description{instead}.",
+                "The page has neither a description nor text below its title: llms.txt shows only its title.",
                 "Write a sentence below the title, or `description: …` in the front matter.",
                 page,
             )
@@ -186,9 +183,3 @@ def no_site_description(site: LintContext) -> Iterator[Problem]:
 
 def _are_mostly_identifiers(text: PageText, refs: list[SectionRef]) -> bool:
     return 2 * sum(is_identifier(text, ref) for ref in refs) > len(refs)
-
-
-def _starts_with_prose(text: PageText, ref: SectionRef) -> bool:
-    """Return whether a section's text starts with prose, and not with code such as a signature."""
-    first = next((line for line in text.own_lines(ref.position) if text.lines[line].strip()), None)
-    return first is not None and text.prose[first].strip(" `") != ""

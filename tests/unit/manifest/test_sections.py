@@ -1,4 +1,4 @@
-"""Sections: slices, headings, anchors, ids and openings."""
+"""Sections: slices, headings, anchors and ids."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 
 from mkdocs_roaming.manifest.models import Heading
 from mkdocs_roaming.manifest.sections import github_slug, split_sections
-from mkdocs_roaming.text.markdown import MAX_OPENING_CHARS, parse_headings_commonmark, scan_headings
+from mkdocs_roaming.text.markdown import parse_headings_commonmark, scan_headings
 
 POINTER = "> This page belongs to X. All its pages are listed in [llms.txt](https://x.example/llms.txt).\n\n"
 LINES = st.sampled_from(
@@ -169,33 +169,6 @@ def test_anchors_are_matched_by_text_if_headings_differ() -> None:
     headings = [Heading(1, "T", "t"), Heading(4, "Only there", "x"), Heading(2, "A", "a"), Heading(3, "B", "b")]
     sections = split_sections("# T\n\n## A\n\n## New\n\n### B\n", headings=headings)
     assert [section.anchor for section in sections] == ["t", "a", None, "b"]
-
-
-def test_opening_has_no_markup_and_is_truncated_at_a_word() -> None:
-    (section,) = split_sections("# T\n\n> [!NOTE]\n> The **port** is `8124`. " + "Longer and longer. " * 20)
-    assert section.opening.startswith("The port is 8124. Longer")
-    assert len(section.opening) <= MAX_OPENING_CHARS
-    assert section.opening.endswith("…")
-
-
-@pytest.mark.parametrize(
-    ("inline", "shown"),
-    [
-        ('The **port** is `a*b*c`, see [`x_y`](https://a/b_(c).md#d "t").', "The port is a*b*c, see x_y."),
-        ("![a *b*](c.png) [![d](e)](f) <kbd>Ctrl</kbd> &amp; <me@x.example>", "a *b* d Ctrl & me@x.example"),
-        ("snake_case __bold__ _em_ \\*star\\* arr[0] `` ` `` ~~no~~", "snake_case bold em *star* arr[0] ` no"),
-        ("- [x] done[^1]\n- [ ] open", "[x] done [ ] open"),
-        ("[^1]: A note.\n\nText.", "A note. Text."),
-        ("One\\\nTwo <https://x.example/y>", "One Two https://x.example/y"),
-    ],
-)
-def test_opening_is_the_rendered_text(inline: str, shown: str) -> None:
-    assert split_sections(f"# T\n\n{inline}\n")[0].opening == shown
-
-
-def test_section_without_text_has_opening_of_its_first_child() -> None:
-    sections = split_sections("# T\n\n## A\n\n### B\n\nHello there.\n")
-    assert [section.opening for section in sections] == ["Hello there."] * 3
 
 
 def test_link_targets_in_code_are_ignored() -> None:

@@ -1,0 +1,527 @@
+"""Openings of sections: the first sentence of prose in a section's Markdown.
+
+An opening says what a section is about, on a line of the outline, in llms.txt and in search results. Text that serves
+another purpose is skipped: code, badges, labels, signatures, notes about versions, navigation. A section without prose
+is described by the names in its list or table, and a section without text by nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import IntEnum
+from html import unescape
+from itertools import islice
+from typing import Literal, NamedTuple
+
+from mkdocs_roaming.text.markdown import to_single_line
+from mkdocs_roaming.text.sentences import ends_sentence, first_sentence, shorten
+
+_MAX_LIST_CHARS = 200  # of names in an opening
+_MAX_READ_CHARS = 6_000
+_MAX_BLOCKS = 60
+_MAX_DEPTH = 3
+_MAX_BLOCK_CHARS = 800
+_MIN_LEAD_WORDS = 5  # of a lead-in that says something without what it introduces
+_MIN_PROSE_WORDS = 4  # of a line that is prose although no sentence ends in it
+_MIN_SENTENCE_WORDS = 3  # of a sentence that needs no second one
+_MAX_LABEL_WORDS = 3
+_MAX_NAMES_PER_WORD = 4  # words in links and code for each other word, above which a line is no prose
+
+
+def make_opening(markdown: str, title: str = "", *, limit: int = 200) -> str:
+    """Return the opening of a section on a single line; empty if no text says what the section is about.
+
+    Args:
+        markdown: The section's Markdown, below its heading.
+        title: Its title. Text that only repeats it is skipped.
+        limit: Maximum number of characters.
+    """
+    lines = markdown[:_MAX_READ_CHARS].replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    best = _Chooser(title).choose(_iter_blocks(lines))
+    return shorten(to_single_line(_unmask(best.text)), limit) if best else ""
+
+
+# Choice
+
+
+class _Rank(IntEnum):
+    """What an opening is made from, the best first."""
+
+    PROSE = 0
+    LIST = 1  # of links or terms
+    ADMONITION = 2
+    PHRASE = 3  # a few words without the end of a sentence
+    FIELDS = 4  # the names of parameters
+    TABLE = 5
+    QUOTE = 6  # of somebody
+    REFERENCE = 7  # a sentence that only leads elsewhere
+
+
+class _Choice(NamedTuple):
+    rank: _Rank
+    text: str
+
+
+class _Chooser:
+    """The best text of a section so far, and text that the next block completes."""
+
+    def __init__(self, title: str, depth: int = 0) -> None:
+        self._title = title
+        self._depth = depth  # of quotes
+        self._best: _Choice | None = None
+        self._lead = ""  # a text that ends with a colon
+        self._short = ""  # a sentence of one or two words
+
+    def choose(self, blocks: Iterator[_Block]) -> _Choice | None:
+        """Return the best text: the first prose, or else the best of the rest."""
+        for block in islice(blocks, _MAX_BLOCKS):
+            if self._lead and block.kind not in ("list", "table"):
+                self._add_lead()
+            if block.kind == "text":
+                self._add_text(block.text)
+            elif block.kind == "list":
+                self._add_list(block.lines)
+            elif block.kind == "table":
+                self._add_table(block.lines)
+            elif block.kind == "quote":
+                self._add_quote(block.lines)
+            if self._best and self._best.rank is _Rank.PROSE:
+                return self._best
+        if self._lead:
+            self._add_lead()
+        if self._short and not (self._best and self._best.rank is _Rank.PROSE):
+            return _Choice(_Rank.PROSE, self._short)
+        return self._best
+
+    def _add(self, rank: _Rank, text: str) -> None:
+        if text and (self._best is None or rank < self._best.rank):
+            self._best = _Choice(rank, text)
+
+    def _add_text(self, raw: str) -> None:
+        text = _plain(raw)
+        words = _count_words(text)
+        if not words or _is_noise(text) or self._is_title(text):
+            return
+        # Words that are neither code nor links.
+        outside = _count_words(_SPAN.sub(" ", raw)) if _MARKUP.search(raw) else words
+        if text.endswith((":", "：")) and first_sentence(text) == text:
+            self._lead = text
+        elif outside <= words // _MAX_NAMES_PER_WORD:
+            if words >= _MIN_PROSE_WORDS and ends_sentence(text):
+                self._add(_Rank.REFERENCE, text)
+        elif _BOLD.fullmatch(raw.strip()) and not ends_sentence(text):
+            pass  # the label of a tab or of a file
+        elif ends_sentence(text) or words >= _MIN_PROSE_WORDS:
+            self._add_prose(raw, text)
+        else:
+            self._add(_Rank.PHRASE, text)
+
+    def _is_title(self, text: str) -> bool:
+        if len(text) > len(self._title) + 8:  # masks and punctuation
+            return False
+        return _unmask(text).casefold().rstrip(".:") == " ".join(self._title.split()).casefold()
+
+    def _add_prose(self, raw: str, text: str) -> None:
+        sentence = ""
+        rest = text
+        while rest and _count_words(sentence) < _MIN_SENTENCE_WORDS:
+            following = first_sentence(rest)
+            rest = rest[len(following) :].lstrip()
+            if not _is_noise(following):
+                sentence = f"{sentence} {following}".lstrip()
+        if _REFERENCE.match(sentence) and "](" in raw:
+            self._add(_Rank.REFERENCE, sentence)
+        elif not sentence:
+            pass
+        elif self._short:
+            self._add(_Rank.PROSE, f"{self._short} {sentence}")
+        elif _count_words(sentence) < _MIN_SENTENCE_WORDS:
+            self._short = sentence
+        else:
+            self._add(_Rank.PROSE, sentence)
+
+    def _add_lead(self) -> None:
+        """Add a lead-in to a block that is not shown."""
+        words = _count_words(self._lead)
+        if words >= _MIN_LEAD_WORDS:
+            self._add(_Rank.PROSE, self._lead)
+        elif words > 1 and self._lead[0].isupper():
+            self._add(_Rank.PHRASE, self._lead)
+        self._lead = ""
+
+    def _add_list(self, lines: Sequence[str]) -> None:
+        items = list(_iter_items(lines))
+        if not self._lead and all(_LABEL_ITEM.match(text) for text, _ in items):  # fields below their labels
+            for text, below in items:
+                self._lead = _plain(text)
+                if below and _ITEM.match(below[0]):
+                    self._add_list(below)
+            self._lead = ""
+            return
+        if all(_BOLD.fullmatch(text) and below and _FENCE.match(below[0]) for text, below in items):  # tabs of code
+            self._add_lead()
+            return
+        lead, self._lead = self._lead, ""
+        label = _unmask(lead).rstrip(":： ").casefold()
+        if len(items) == 1 and not lead:
+            names = [_describe_item(*items[0])]
+        else:
+            names = _limit_names(_item_name(text) for text, _ in items)
+        if _FIELD_LABEL.match(label):
+            self._add(_Rank.FIELDS, _join_names(names, lead))
+        elif not _OTHER_LABEL.match(label):
+            # A table of contents, or tabs.
+            links = all(_LINK_ITEM.match(text) or (below and _BOLD.fullmatch(text)) for text, below in items)
+            labelled = _count_words(lead) <= _MAX_LABEL_WORDS
+            rank = _Rank.LIST if labelled and (lead or links) else _Rank.PROSE
+            self._add(rank, _join_names(names, lead))
+
+    def _add_table(self, lines: Sequence[str]) -> None:
+        lead, self._lead = self._lead, ""
+        rank = _Rank.PROSE if _count_words(lead) > _MAX_LABEL_WORDS else _Rank.TABLE
+        self._add(rank, _join_names(_table_names(lines), lead) or lead)
+
+    def _add_quote(self, lines: Sequence[str]) -> None:
+        callout = _CALLOUT.match(lines[0]) if lines else None
+        if callout:
+            lines = [lines[0][callout.end() :], *lines[1:]]
+        elif any("llms.txt" in line for line in lines) or self._depth >= _MAX_DEPTH:
+            return
+        inner = _Chooser(self._title, self._depth + 1).choose(_iter_blocks(lines))
+        if inner and inner.rank is _Rank.PROSE:
+            attributed = any(_ATTRIBUTION.match(line) for line in lines)
+            self._add(_Rank.ADMONITION if callout else _Rank.QUOTE if attributed else _Rank.PROSE, inner.text)
+
+
+# Blocks
+
+
+class _Block(NamedTuple):
+    """Consecutive lines of one kind; a quote's without their markers."""
+
+    kind: Literal["text", "list", "table", "quote", "code"]
+    lines: Sequence[str]
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)[:_MAX_BLOCK_CHARS]
+
+
+_FENCE = re.compile(r"\s*(`{3,}(?=[^`]*$)|~{3,}|:{3,})")
+_ITEM = re.compile(r"([ \t]*)(?:[-*+]|\d{1,9}[.)])[ \t]+(?=\S)")
+_RULE = re.compile(r"[ \t]*(?:(?:[-*_][ \t]*){3,}|=+[ \t]*)$")
+_TABLE_RULE = re.compile(r"[ \t]*\|?(?:[ \t]*:?-+:?[ \t]*\|)+[ \t]*(?::?-+:?[ \t]*)?$")
+_QUOTE = re.compile(r" {0,3}> ?")
+_CALLOUT = re.compile(r"\[![A-Za-z]+\][+-]?[ \t]*")
+_ATTRIBUTION = re.compile(r"\s*(?:[–—]|--)\s*\S")
+_SKIPPED_LINE = re.compile(
+    r" {0,3}(?:#{1,6}(?:[ \t]|$)|!!!|\?\?\?|===[ \t]|\.\. |\{[%:#]|\[[^\]\n]+\]:|import[ \t].*[\"'];?$|export[ \t])"
+)
+_HTML_LINE = re.compile(
+    r" {0,3}<(?:/?(?:address|article|aside|blockquote|body|br|center|col|colgroup|dd|details|dialog|div|dl|dt|fieldset"
+    r"|figcaption|figure|footer|form|h[1-6]|head|header|hr|html|iframe|img|input|label|legend|li|link|main|meta|nav|ol"
+    r"|object|option|p|picture|section|select|source|summary|svg|tbody|td|tfoot|th|thead|tr|ul|video)\b|[!?])",
+    re.IGNORECASE,
+)
+_RAW_HTML = re.compile(r" {0,3}<(table|script|style|pre|textarea|iframe|svg|video)\b", re.IGNORECASE)
+_TAG_LINE = re.compile(r"\s*(?:</?[a-zA-Z][^<>]*>\s*)+$")
+
+
+def _iter_blocks(lines: Sequence[str]) -> Iterator[_Block]:
+    """Yield the blocks of a section. HTML, headings, thematic breaks and definitions of links are left out."""
+    at, count = 0, len(lines)
+    while at < count:
+        line = lines[at]
+        start = at
+        at += 1
+        if not line or line.isspace() or (line[0] in "-*_= \t" and _RULE.match(line)):
+            continue
+        if _is_plain(line) and not (at < count and "|" in line and _TABLE_RULE.match(lines[at])):
+            at = _skip_while(lines, at, _continues_text)
+            yield _Block("text", lines[start:at])
+        elif fence := _FENCE.match(line):
+            at = _skip_fence(lines, at, fence[1])
+            if fence[1][0] == ":":
+                yield _Block("quote", ["[!NOTE]", *lines[start + 1 : at - 1]])
+            else:
+                yield _Block("code", [])
+        elif line.startswith(("    ", "\t")):
+            at = _skip_while(lines, at, lambda other: other[:4] == "    " or other[:1] == "\t" or not other.strip())
+            yield _Block("code", [])
+        elif _SKIPPED_LINE.match(line):
+            pass
+        elif _QUOTE.match(line):
+            at = _skip_while(lines, at, lambda other: _QUOTE.match(other) is not None)
+            yield _Block("quote", [_QUOTE.sub("", other, count=1) for other in lines[start:at]])
+        elif _ITEM.match(line):
+            at = _skip_list(lines, at)
+            yield _Block("list", lines[start:at])
+        elif line.lstrip()[0] == "|" or (at < count and "|" in line and _TABLE_RULE.match(lines[at])):
+            at = _skip_while(lines, at, lambda other: "|" in other)
+            yield _Block("table", lines[start:at])
+        elif html := _RAW_HTML.match(line):
+            end = f"</{html[1].lower()}"
+            at = start + next((n for n, other in enumerate(lines[start:], 1) if end in other.lower()), count)
+            yield _Block("code", [])
+        elif _TAG_LINE.match(line) and not _HTML_LINE.match(line):
+            pass
+        elif _HTML_LINE.match(line):
+            at = _skip_while(lines, at, lambda other: bool(other.strip()))
+        else:
+            at = _skip_while(lines, at, _continues_text)
+            yield _Block("text", lines[start:at])
+
+
+def _skip_while(lines: Sequence[str], at: int, continues: Callable[[str], bool]) -> int:
+    while at < len(lines) and continues(lines[at]):
+        at += 1
+    return at
+
+
+def _is_plain(line: str) -> bool:
+    """Return whether a line starts with a letter, so that it can only be text; `import` and `export` may be code."""
+    return line[:1].isalpha() and line[0] not in "ie"
+
+
+def _continues_text(line: str) -> bool:
+    return _is_plain(line) or (
+        bool(line.strip())
+        and not (
+            _FENCE.match(line) or _QUOTE.match(line) or (_ITEM.match(line) and line[0] not in " \t") or line[0] == "#"
+        )
+    )
+
+
+def _skip_fence(lines: Sequence[str], at: int, fence: str) -> int:
+    """Return the line after a fence. An unclosed one reaches to the end."""
+    while at < len(lines):
+        bare = lines[at].strip()
+        at += 1
+        if len(bare) >= len(fence) and bare == fence[0] * len(bare):
+            break
+    return at
+
+
+def _skip_list(lines: Sequence[str], at: int) -> int:
+    """Return the line after a list: its items, their continuation lines, and what is indented below them."""
+    blank = False
+    while at < len(lines):
+        line = lines[at]
+        if not line.strip():
+            blank = True
+        elif line[0] in " \t" or _ITEM.match(line):
+            blank = False
+        elif blank or not _continues_text(line):
+            break
+        at += 1
+    return at
+
+
+# Lists and tables
+
+
+def _iter_items(lines: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield each top-level item of a list: its first paragraph, and the lines below it."""
+    margin = len(lines[0]) - len(lines[0].lstrip()) + 1
+    text: list[str] = []
+    below: list[str] = []
+    ended = False  # the first paragraph
+    for line in lines:
+        found = _ITEM.match(line)
+        if found and len(found[1]) <= margin:
+            if text:
+                yield "\n".join(text)[:_MAX_BLOCK_CHARS], below
+            text, below, ended = [line[found.end() :]], [], False
+        elif not ended and line.strip() and not found and not _FENCE.match(line):
+            text.append(line.strip())
+        else:
+            ended = True
+            if below or line.strip():
+                below.append(line)
+    if text:
+        yield "\n".join(text)[:_MAX_BLOCK_CHARS], below
+
+
+def _describe_item(text: str, below: Sequence[str]) -> str:
+    """Return the name of the only item of a list, and the first sentence about it."""
+    name = _item_name(text)
+    about = _plain(text)[len(name) :].lstrip(" :–—-") if not below else ""
+    paragraph = next(
+        (block.text for block in _iter_blocks([line.strip() for line in below]) if block.kind == "text"), ""
+    )
+    about = about or first_sentence(_plain(paragraph))
+    return f"{name}: {about}" if about and _NAMED.match(text) else first_sentence(_plain(text))
+
+
+def _item_name(text: str) -> str:
+    """Return what an item is about: the name at its start, or else its first sentence."""
+    text = _TASK_BOX.sub("", text, count=1)
+    if found := _NAMED.match(text):
+        return _plain(found[1]).rstrip(":： ")
+    sentence = first_sentence(_plain(text))
+    separator = _SEPARATOR.search(sentence)
+    head = sentence[: separator.start()] if separator else sentence
+    return head if len(head) <= _MAX_NAME_CHARS and not re.search(r"[#(]", head) else sentence
+
+
+def _table_names(lines: Sequence[str]) -> list[str]:
+    """Return the names in the first column of a table, or its head if that column says nothing."""
+    rows = [
+        [cell.strip().replace("\\|", "|") for cell in _CELL_END.split(line.strip().strip("|"))] for line in lines[:40]
+    ]
+    names = _limit_names(_item_name(row[0]) for row in rows[2:] if "`" in row[0] or _count_words(row[0]))
+    if names:
+        return names
+    head = [name for cell in rows[0] if _count_words(name := _plain(cell))]
+    return head if len(head) > 1 else []
+
+
+def _limit_names(names: Iterable[str]) -> list[str]:
+    """Return as many names as an opening has room for, and one more."""
+    limited: list[str] = []
+    room = _MAX_LIST_CHARS
+    for name in filter(None, names):
+        limited.append(name)
+        room -= len(name)
+        if room < 0:
+            break
+    return limited
+
+
+def _join_names(names: Sequence[str], lead: str = "") -> str:
+    """Return names, separated by commas, as many as an opening has room for; empty without names."""
+    if not names:
+        return ""
+    separator = "; " if any("," in name or ends_sentence(name) for name in names) else ", "
+    names = [name.rstrip(".。:;, ") for name in names] if len(names) > 1 else names
+    text = f"{lead} {names[0]}".lstrip()
+    for name in names[1:]:
+        if len(text) + len(separator) + len(name) > _MAX_LIST_CHARS - len(separator):
+            return f"{text}{separator}…"
+        text += separator + name
+    return text
+
+
+_MAX_NAME_CHARS = 50
+_TASK_BOX = re.compile(r"\[[ xX]\][ \t]+")
+_LABEL_ITEM = re.compile(r"\*\*[^*\n]+:\*\*|[^\n:]{1,40}:$", re.MULTILINE)
+_NAMED = re.compile(
+    r"(\*\*(?:[^*\n]|\*(?!\*))+\*\*|`+[^`\n]+`+|!?\[(?:[^\[\]\n`]|`[^`\n]*`)+\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\))"
+    r"(?=\s*(?:$|[:：–—(\n]|-\s|\\$))",
+    re.MULTILINE,
+)
+_LINK_ITEM = re.compile(r"\s*\[[^\[\]]*\]\(\S*\)\s*$")
+_SEPARATOR = re.compile(r":\s|\s[–—-]\s")
+_CELL_END = re.compile(r"(?<!\\)\|")
+_FIELD_LABEL = re.compile(r"(?:(?:keyword |other |type )?parameters|arguments|args|attributes)$")
+_OTHER_LABEL = re.compile(
+    r"(?:returns?|return type|yields|raises|receives|warns|type|bases|(?:inherits|overrides)(?: from)?|\w+ed by"
+    r"|subclasses|(?:table of )?contents|[oi]n this (?:page|section)|see also|references)$"
+)
+
+
+# Text
+
+
+def _plain(inline: str) -> str:
+    """Return the text of inline Markdown on one line, with the punctuation of code masked."""
+    if not inline.isascii():
+        inline = _PRIVATE.sub("", inline)
+    if images := _LEADING_IMAGES.match(inline):
+        inline = inline[images.end() :]
+    if _MARKUP.search(inline):
+        inline = unescape(_INLINE_MARK.sub(_replace_mark, inline))
+    return " ".join(inline.split()).lstrip(" –—-:·•|>,;")
+
+
+def _replace_mark(found: re.Match[str]) -> str:
+    if found["code"]:
+        return _START + found["code"].translate(_MASK)
+    return next((kept for kept in found.groups()[2:] if kept), "")
+
+
+def _unmask(text: str) -> str:
+    return text if text.isascii() else text.translate(_UNMASK)
+
+
+def _count_words(text: str) -> int:
+    """Count the first words; two ideographs, kana or syllables count as one."""
+    text = text[:_MAX_COUNTED_CHARS]
+    words = len(_WORD.findall(text))
+    return words if text.isascii() else words + (len(_IDEOGRAPH.findall(text)) + 1) // 2
+
+
+# The punctuation of code does not end sentences, and its first letter starts them whatever its case.
+_START = "\ue010"
+_MASK = str.maketrans({mark: chr(0xE000 + number) for number, mark in enumerate(".!?…:,;()")})
+_UNMASK = {ord(value): chr(key) for key, value in _MASK.items()} | {ord(_START): None}
+_PRIVATE = re.compile("[\ue000-\uf8ff]+")  # icons of fonts
+
+_MAX_COUNTED_CHARS = 200
+_WORD = re.compile(r"[^\W\d_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af][\w'’-]*")
+_IDEOGRAPH = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+
+_MARKUP = re.compile(r"[\\`*_\[\]<>&!~$]")
+_ADDRESS = r"(?:\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)|\[[^\[\]]*\])"
+_IMAGE = rf"!\[[^\[\]]*\]{_ADDRESS}"
+_STARS = r"\*+(?=[^\W_]|[`\[(\"“‘<\\]|[^\x00-\x7f])|(?<=[\w`\])\"”’.!?,:;…>])\*+|(?<=[^\x00-\x7f])\*+"
+_INLINE_MARK = re.compile(
+    r"(?P<mark>`+)(?!`)(?P<code>.+?)(?<!`)(?P=mark)(?!`)"
+    r"|(\$\$?(?!\s)[^$\n]+(?<!\s)\$)(?!\w)"  # keep math
+    r"|:[a-z][\w:-]*:(?=`)"  # drop the roles of reStructuredText
+    rf"|!\[([^\[\]]*)\]{_ADDRESS}|\[\^[^\[\]]*\]:?"  # keep the text of images, drop footnote marks
+    rf"|\[(?=!\[|[^\[\]]*\]{_ADDRESS})|\]{_ADDRESS}"  # keep the text of links
+    r"|<(https?://[^<>\s]+|[^<>\s@/]+@[^<>\s]+)>|<!--.*?-->|</?[a-zA-Z][^<>]*>"
+    r"|\\(?=\n|$)|\\([!-/:-@\[-`{-~])|~~|" + _STARS + r"|(?<![^\W_])_+(?=\w)|(?<=\w)_+(?![^\W_])",
+    re.DOTALL,
+)
+_LEADING_IMAGES = re.compile(rf"(?:\s*(?:{_IMAGE}|\[\s*{_IMAGE}\s*\]{_ADDRESS}))+")
+_SPAN = re.compile(
+    r"(`+)(?!`).+?(?<!`)\1(?!`)|!?\[(?:[^\[\]]|\[[^\[\]]*\])*\]" + _ADDRESS + r"|<[a-zA-Z/!][^<>]*>",
+    re.DOTALL,
+)
+_BOLD = re.compile(r"\*\*[^*]+\*\*:?")
+
+# Text that is not about the section
+
+_DATE = (
+    r"(?:\w{3,9}\.?,?\ )?(?:\d{1,2}(?:st|nd|rd|th|\.)?\ \w{3,9}\.?,?\ (?:19|20)\d\d"
+    r"|\w{3,9}\.?\ \d{1,2}(?:st|nd|rd|th)?,?\ (?:19|20)\d\d|(?:19|20)\d\d[-/.]\d{1,2}[-/.]\d{1,2}"
+    r"|\d{1,2}[/.]\d{1,2}[/.](?:19|20)?\d\d|(?:19|20)\d\d年\d{1,2}月\d{1,2}日)"
+)
+_NOISE = re.compile(
+    rf"""
+    bases:\s
+    # versions
+    | (?:new|added|changed|deprecated|removed|introduced|modified|updated|available)\s(?:in|since|as\sof|from)\s
+        (?:[a-z]+\s)?v?\d[\w.+-]*(?:\s*[:,]|\W*$)
+    | (?:minimum\ |required\ )?(?:version|since)(?:\ (?:added|changed))?:?\ v?\d[\w.+-]*\W*$
+    # dates and authors
+    | (?:(?:first\ |last\ )?(?:published|posted|updated|modified|reviewed|released|created|date)[:\ ]+(?:on\ )?)?
+        {_DATE}\W*(?:$|[^.!?]{{0,60}}$)
+    | (?:written\ )?by:?\ (?-i:[A-Z])[\w.'-]*(?:[ ,&]+(?-i:[A-Z])[\w.'-]*){{,6}}$
+    | authors?:\s[^.]*$ | \d+\ min(?:utes?)?\ read\b
+    # navigation
+    | (?:on\ this\ page|in\ this\ (?:page|section|article)|edit\ (?:this\ page|on\ \w+)|back\ to\ (?:the\ )?top|contents
+        |table\ of\ contents|skip\ to\ [\w ]{{1,30}}|copy\ (?:page|as\ markdown|link)|view\ (?:source|on\ github)
+        |(?:view\ |full\ )?source(?:\ code)?(?:\ in\ .*)?|(?:previous|next)(?:\ (?:page|topic))?(?::.{{0,80}})?
+        |(?:open|run|view)\ (?:this\ \w+\ )?(?:in|on)\ .{{1,40}}|was\ this\ (?:page|article)\ helpful.*
+        |(?:improve|report)\ .{{0,20}}(?:page|issue)|suggest\ (?:an\ )?edits?|loading|none)\W*$
+    | [^.!?:,›»→/>]{{1,40}}(?:\ [›»→/>]\ [^.!?:,›»→/>]{{1,40}})+$
+    # facts
+    | [^.!?:]{{1,30}}:(?:\ \S+){{1,3}}(?<![.!?…])$
+    | (?:https?://\S+(?:\s+|$))+$
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_REFERENCE = re.compile(
+    r"(?:please )?(?:also )?(?:see|refer to|consult|check out|(?:read|learn|find out) more"
+    r"|for (?:more|further|additional|full|complete|detailed|the full)\b|more (?:information|details|info)"
+    r"|continue (?:reading|to|with)|head over)\b",
+    re.IGNORECASE,
+)
+
+
+def _is_noise(text: str) -> bool:
+    return _NOISE.match(text) is not None

@@ -1,0 +1,139 @@
+"""Openings of sections, and the sentences and clauses that they end at."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mkdocs_roaming.manifest.sections import split_sections
+from mkdocs_roaming.text.markdown import to_single_line
+from mkdocs_roaming.text.openings import make_opening
+from mkdocs_roaming.text.sentences import ends_sentence, first_sentence, shorten
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "openings"
+EXPECTED = re.compile(r"^<!-- opening: ?(.*?) ?-->\n", re.MULTILINE)
+LONG = "The gate opens at dawn, when the tide is low, and closes at dusk because the sea rises at night."
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in GOLDEN.glob("*.md")))
+def test_opening_says_what_a_section_is_about(name: str) -> None:
+    text = (GOLDEN / f"{name}.md").read_text(encoding="utf-8")
+    sections = split_sections(EXPECTED.sub("", text))
+    openings = [f"{section.title}: {section.opening}" for section in sections]
+    expected = [f"{section.title}: {found}" for section, found in zip(sections, EXPECTED.findall(text), strict=True)]
+    assert openings == expected
+
+
+def test_opening_of_text_without_headings() -> None:
+    (section,) = split_sections("Just text. And more.\n", title="Notes")
+    assert section.opening == "Just text. And more."
+
+
+def test_section_without_text_does_not_inherit_that_of_a_subsection() -> None:
+    sections = split_sections("# T\n\n## A\n\n### B\n\nHello there, you.\n")
+    assert [section.opening for section in sections] == ["", "", "Hello there, you."]
+
+
+MARKUP = st.one_of(
+    st.sampled_from(
+        ["\n", "\n\n", " ", "word", "Added in version 1.0", "2024-01-05", "Parameters:", "See", "说", "\ue001"]
+    ),
+    st.sampled_from(
+        ["# ", "> ", "- ", "1. ", "    ", "```", "~~~", ":::", "| a |", "| - |", "<table>", "</table>", "{%"]
+    ),
+    st.sampled_from(["**", "*", "`", "[", "](", ")", "!", "[^1]", "\\", "&amp;", "$", ":", ". ", "。", "…", "\u202e"]),
+)
+
+
+@given(st.lists(MARKUP, max_size=40).map("".join), st.integers(1, 60))
+@settings(max_examples=400, deadline=None)
+def test_opening_of_any_text_is_a_short_line(markdown: str, limit: int) -> None:
+    opening = make_opening(markdown, limit=limit)
+    assert len(opening) <= limit
+    assert to_single_line(opening) == opening
+    assert not re.search("[\ue000-\uf8ff]", opening)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "[",
+        "](",
+        "`",
+        "``a`",
+        "**",
+        "<a",
+        "> ",
+        "- ",
+        "((",
+        "e.g. ",
+        "$",
+        "| ",
+        "<table>",
+        "![",
+        "a, ",
+        "[![](",
+        "\\",
+        "x: ",
+        "A / ",
+        "a › ",
+        "http://",
+        "![a]",
+        "[`a`",
+        "By A",
+        "| - ",
+        "**a",
+        "2024-01-01 ",
+        "[a](b) ",
+        "&amp;",
+        "Added in 1 ",
+    ],
+)
+@pytest.mark.parametrize("between", ["", "\n", "\n> ", "\n- ", "\n\n", "2024-01-0"])
+def test_time_is_linear_on_hostile_text(piece: str, between: str) -> None:
+    text = (piece * 40 + between) * (100_000 // len(piece))
+    start = time.process_time()
+    make_opening(text)
+    shorten(to_single_line(text[:20_000]), 200)
+    assert time.process_time() - start < 1
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("One. Two.", "One."),
+        ("Really?! Yes.", "Really?!"),
+        ("He said “stop.” Then he went.", "He said “stop.”"),
+        ("No end here", "No end here"),
+        ("Wait... then go. Now.", "Wait... then go."),
+        ("Vitamin I. Next.", "Vitamin I."),
+        ("J. Tide wrote it. Then.", "J. Tide wrote it."),
+        ("See No. 5 there. No. It is not.", "See No. 5 there."),
+        ("等等……然后。好", "等等……然后。"),
+    ],
+)
+def test_first_sentence_ends_where_a_reader_ends_it(text: str, sentence: str) -> None:
+    assert first_sentence(text) == sentence
+    assert ends_sentence(sentence) is (sentence != "No end here")
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "short"),
+    [
+        (LONG, 200, LONG),
+        (LONG, 70, "The gate opens at dawn, when the tide is low…"),
+        (LONG, 40, "The gate opens at dawn…"),
+        (LONG, 20, "The gate opens…"),
+        ("It opens at dawn. It closes at dusk, when the sea rises.", 30, "It opens at dawn."),
+        ("Opens the gate (and, if it is closed, the drain) at dawn", 40, "Opens the gate (and, if it is closed…"),
+        ("Opens the outer gate of the basin (the drain too) at dawn", 45, "Opens the outer gate of the basin…"),
+        ("闸门在涨潮时自动关闭，退潮时打开，每天两次", 14, "闸门在涨潮时自动关闭…"),
+    ],
+)
+def test_shorten_cuts_at_a_sentence_or_clause(text: str, limit: int, short: str) -> None:
+    assert shorten(text, limit) == short
