@@ -16,6 +16,8 @@ Measures:
   admonitions  a quote marked `[!KIND]` that begins with the same 8 words (title included)
   tables       number of rows and columns, first 8 words; table cells: text; alignments: of the first row
   list items   first 8 words, with the number in an ordered list; tasks: with their state
+  parameters   of API objects, and what they return and raise: all words of name, type and default, first 8 words of
+               the description; an item of a list, `name (type, default) — description`
   terms        of definition lists: bold text, a heading or a separate line
   images       URL and alternative text; media: videos and embedded pages, as a link
   formulas     the TeX between dollar signs, whitespace ignored

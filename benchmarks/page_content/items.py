@@ -19,6 +19,7 @@ MEASURES = (
     "list items",
     "tasks",
     "terms",
+    "parameters",
     "images",
     "media",
     "formulas",

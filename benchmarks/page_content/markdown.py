@@ -11,6 +11,7 @@ from markdown_it.tree import SyntaxTreeNode
 
 from page_content.items import GFM_KINDS, Items, first_words, normalize_text, split_words
 from page_content.page import extract_fragment_items, resolve_url
+from page_content.parameters import format_parameter
 
 
 def extract_markdown_items(text: str, base: str, formulas: Counter[str]) -> Items:
@@ -173,6 +174,8 @@ class _Extractor:
                 text = text[box.end() :]
                 self.items.add("tasks", f"[{box[1].lower()}] {first_words(text)}")
             marker = "-" if node.type == "bullet_list" else f"{int(node.attrs.get('start', 1)) + at}."
+            head, _, description = (direct[0] if direct else "").partition(" — ")
+            self.items.add("parameters", format_parameter(head, " ".join([description, *direct[1:]])))
             if first_words(text):
                 self.items.add("list items", f"{marker} {first_words(text)}")
             texts.append(" ".join([text, *nested]))

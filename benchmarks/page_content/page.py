@@ -21,6 +21,7 @@ from page_content.article import (
     replace_with_text,
 )
 from page_content.items import GFM_KINDS, PART_SEPARATOR, Items, first_words, normalize_text, split_words
+from page_content.parameters import extract_parameters
 
 
 def extract_items(article: Element, base: str) -> Items:
@@ -28,6 +29,7 @@ def extract_items(article: Element, base: str) -> Items:
     items = Items()
     _extract_footnotes_and_formulas(article, items)
     prepare_article(article)
+    extract_parameters(article, items)
     _extract_headings(article, items)
     _extract_code(article, items)
     _extract_blocks(article, items)
