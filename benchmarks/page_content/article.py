@@ -105,7 +105,7 @@ _EXCLUDED = (
     # site navigation, on pages without an article element; links from an excerpt to its post are counted
     "nav:not(.md-post__action), [role=navigation], .md-sidebar, .md-header, .md-footer, .md-skip, .md-banner",
     # scripts, drawings, controls; the source of a diagram or formula is extracted before
-    "script, style, template, svg, noscript, button, select, textarea, object, canvas, datalist, dialog, head",
+    "script, style, template, svg, noscript, button:not([role=tab]), select, textarea, object, canvas, datalist, dialog, head",
     # permalinks of headings and back references of footnotes
     ".headerlink, .hash-link, .header-anchor, .anchorjs-link, .heading-anchor, .footnote-backref, .fn-backref",
     # line numbers and buttons of code blocks
@@ -147,8 +147,11 @@ def _move_labels_to_panels(labels: Element) -> None:
     for label, panel in zip(tab_labels, panels, strict=True):
         title = etree.SubElement(labels, "p")
         title.text, title.attrib["class"] = get_text(label), "tab-label"
+        title.extend(label.iter("img"))
         panel.insert(0, title)
         title.tail, panel.text = panel.text, None
+    if len(panels) > 1 and (tab_set := labels.getparent()) is not None and "tabbed-set" in get_classes(tab_set):
+        tab_set.tag = "tab-set"  # the panels may be items of a list
     remove_element(labels)
 
 

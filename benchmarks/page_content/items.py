@@ -42,10 +42,14 @@ class Items:
     code_hrefs: list[str] = field(default_factory=list)
     """URLs of links inside code blocks, which Markdown cannot express."""
     signatures: Counter[str] = field(default_factory=Counter)
-    """Signatures in headings of API objects, which may follow the heading as code instead."""
+    """Signatures of API objects, which may follow the heading as code instead."""
+    object_names: Counter[str] = field(default_factory=Counter)
+    """Names of API objects that HTML does not mark as headings."""
     optional_words: Counter[str] = field(default_factory=Counter)
     """Additional words that Markdown needs: repeated names of API objects, URLs of videos and icons."""
     has_title: bool = False
+    heading_order: list[tuple[int, str]] = field(default_factory=list)
+    """Level and text of the headings in order."""
 
     def add(self, measure: str, item: str) -> None:
         """Count an item unless it is empty."""
@@ -61,7 +65,8 @@ class Items:
             return
         is_title = level == 1 and may_be_title and not self.has_title
         self.has_title = self.has_title or is_title
-        self.add("headings", f"H{1 if is_title else max(level, 2)} {text}")
+        self.heading_order.append((1 if is_title else max(level, 2), text))
+        self.add("headings", "H{} {}".format(*self.heading_order[-1]))
 
     def merge(self, other: Items) -> None:
         """Add the items and link URLs of a part of the page."""

@@ -5,6 +5,7 @@ A comment next to each exclusion gives its reason.
 
 from __future__ import annotations
 
+import copy
 import re
 from urllib.parse import unquote, urljoin
 
@@ -31,6 +32,7 @@ def extract_items(article: Element, base: str) -> Items:
     prepare_article(article)
     extract_parameters(article, items)
     _extract_headings(article, items)
+    _extract_sphinx_objects(article, items)
     _extract_code(article, items)
     _extract_blocks(article, items)
     _extract_tables(article, items)
@@ -78,9 +80,26 @@ def _extract_headings(article: Element, items: Items) -> None:
         items.add_heading(int(element.tag[1]), text.rstrip("¶#§ ") or text, may_be_title=may_be_title)
 
 
+def _extract_sphinx_objects(article: Element, items: Items) -> None:
+    """Extract the objects of Sphinx domains: a heading with the name, or bold text, and the signature as code."""
+    for element in article.cssselect("dt.sig"):
+        for link in element.cssselect(".viewcode-link, .viewcode-back"):
+            items.optional_words.update(split_words(get_text(link)))
+        name = "".join(get_text(part) for part in element.cssselect(".sig-prename, .sig-name"))
+        items.object_names[name] += 1
+        items.optional_words.update(split_words(name))
+        text = get_text(element, excluded_tags=frozenset({"a"}))
+        items.signatures[text.replace("→", "->")] += 1
+
+
 def _extract_code(article: Element, items: Items) -> None:
     for element in article.iter("pre"):
         content = _get_code_text(element)
+        if any("termy" in get_classes(up) for up in element.iterancestors()):  # HTML that a script shows
+            content = _get_terminal_text(content)
+            for child in list(element):
+                element.remove(child)
+            element.text = content
         if not content.strip():
             continue
         items.add("code blocks", content)
@@ -107,11 +126,13 @@ def _extract_blocks(article: Element, items: Items) -> None:
         items.add("tab labels", get_text(element))
     callouts = ".admonition, .theme-admonition, .starlight-aside, .custom-block, .markdown-alert, details"
     for element in reversed(article.cssselect(callouts)):  # inner callouts first
+        if any(True for _ in element.iterancestors("td", "th")):
+            continue  # HTML tables have no alerts, and the text counts as a cell
         title = next(
             (child for child in element if child.tag == "summary" or "title" in (child.get("class") or "")), None
         )
         # GFM renders the name of a kind as the title: `[!NOTE]` is shown as "Note".
-        items.add("admonitions", first_words(get_text(element)))
+        items.add("admonitions", first_words(_get_text_with_names(element)))
         if title is not None and get_text(title).casefold() in GFM_KINDS:
             replace_with_text(title, "")
     for element in article.iter("li"):
@@ -127,7 +148,18 @@ def _extract_blocks(article: Element, items: Items) -> None:
         if box is not None and next(box.iterancestors("li"), None) is element:
             items.add("tasks", f"[{' ' if box.get('checked') is None else 'x'}] {text}")
     for element in article.iter("dt"):
-        items.add("terms", get_text(element))
+        if "sig" not in get_classes(element):
+            items.add("terms", get_text(element))
+
+
+def _get_text_with_names(element: Element) -> str:
+    """Return the text of a callout, with the name of an API object before its signature."""
+    copied = copy.deepcopy(element)
+    for code in copied.cssselect(".doc-heading > code"):
+        text = get_text(code)
+        if (name := _NAME.match(text)) and name[0] != text:
+            code.text = f"{name[0]} {code.text or ''}"
+    return get_text(copied)
 
 
 def _get_list_number(parent: Element, element: Element) -> int:
@@ -151,6 +183,9 @@ def _extract_tables(article: Element, items: Items) -> None:
         if not rows:
             continue
         cells = [[get_text(cell) for cell in row.iterchildren("td", "th")] for row in rows]
+        is_layout = len(rows) == 1 and table.find(".//th") is None and table.find(".//ul") is not None
+        if is_layout:
+            continue  # arranges lists next to each other
         cells = [row for row in cells if any(row)]  # GFM writes a table without a header with an empty header
         if not cells:
             continue
@@ -185,6 +220,9 @@ def _extract_media(article: Element, items: Items, base: str) -> None:
 def _extract_marked_text(article: Element, items: Items) -> None:
     for element in article.iter("strong", "b", "em", "i"):
         # Emphasis does not count in headings, titles and terms, which are bold already; code contains none.
+        parent = element.getparent()
+        if parent is not None and "doc-section-item" in get_classes(parent):
+            continue  # the name of a parameter, which may be written as code
         in_title = any("title" in (up.get("class") or "") for up in element.iterancestors("p", "div"))
         if not in_title and not any(
             True for _ in element.iterancestors(*HEADINGS, "summary", "dt", "th", "code", "pre")
@@ -199,7 +237,8 @@ def _extract_links(article: Element, items: Items) -> None:
         href = (element.get("href") or "").strip()
         if not href or href.casefold().startswith(("javascript:", "data:", "vbscript:")):
             continue
-        if any(True for _ in element.iterancestors("pre")):
+        in_signature = any("sig" in get_classes(up) for up in element.iterancestors("dt"))
+        if in_signature or any(True for _ in element.iterancestors("pre")):
             if "__codelineno" not in href:
                 items.code_hrefs.append(href)
             continue
@@ -251,6 +290,17 @@ def _get_code_text(element: Element) -> str:
     return text.removeprefix("\n").rstrip("\n")  # browsers ignore the first line end; the last is invisible
 
 
+def _get_terminal_text(source: str) -> str:
+    """Return what an animated terminal shows: the text of its source, with comments and prompts as in a shell."""
+    lines = "".join(map(str, html.fragment_fromstring(source, create_parent="div").itertext())).split("\n")
+    for at, line in enumerate(lines):
+        if line.startswith("// "):
+            lines[at] = f"# {line[3:]}"
+        elif line.startswith("# ") and "$ " in line:
+            lines[at] = " ".join(line[2:].split("$ ", 1))
+    return "\n".join(lines)
+
+
 def _find_language(element: Element) -> str | None:
     """Return the language named by a `pre`, its `code` or an ancestor, if any."""
     candidates = [element, *element.iterchildren("code"), *list(element.iterancestors())[:4]]
@@ -265,7 +315,7 @@ def _find_language(element: Element) -> str | None:
     return None
 
 
-_LIST_TAGS = frozenset({"ul", "ol", "menu"})
+_LIST_TAGS = frozenset({"ul", "ol", "menu", "tab-set"})
 _NAME = re.compile(r"[\w.]+")
 _LANGUAGE = re.compile(r"(?:^|\s)(?:language|lang|highlight)-([\w+#.-]+)")
 _NOT_A_LANGUAGE = frozenset({"text", "plaintext", "plain", "txt", "none", "default", "nohighlight"})

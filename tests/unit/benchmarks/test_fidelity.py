@@ -19,6 +19,13 @@ HTML = {
     "tabs": '<div class="tabbed-set tabbed-alternate"><input type="radio"><div class="tabbed-labels"><label>Apt</label>'
     '<label>Brew</label></div><div class="tabbed-content"><div class="tabbed-block"><p>one</p></div>'
     '<div class="tabbed-block"><p>two</p></div></div></div>',
+    "tabs in an item": '<ol><li>Get it:<div class="tabbed-set"><div class="tabbed-labels"><label>Apt</label><label>Brew'
+    '</label></div><div class="tabbed-content"><div><p>one</p></div><div><p>two</p></div></div></div></li></ol>',
+    "terminal": '<div class="termy"><div class="highlight"><pre><code>// Start\n$ ebb\n&lt;font color="red"&gt;up'
+    "&lt;/font&gt;</code></pre></div></div>",
+    "repeated heading": "<h2>ebb.on</h2><h3>ebb.on</h3><p>It runs.</p>",
+    "Sphinx object": '<dl><dt class="sig py"><span class="sig-name">on</span>(x) → Valve</dt>'
+    "<dd><p>It runs.</p></dd></dl>",
     "admonition": '<div class="admonition danger"><p class="admonition-title">Hot</p><p>Do not touch.</p></div>',
     "default title": '<div class="admonition note"><p class="admonition-title">Note</p><p>It hums.</p></div>',
     "table": '<table><thead><tr><th style="text-align: right">A</th><th>B</th></tr></thead>'
@@ -44,6 +51,10 @@ MARKDOWN = {
     "heading": "## Pump `on`",
     "code": '```py\nx = 1\n\n  y = "<"\n```',
     "tabs": "**Apt**\n\none\n\n**Brew**\n\ntwo",
+    "tabs in an item": "1. Get it:\n   - **Apt**\n\n     one\n\n   - **Brew**\n\n     two",
+    "terminal": "```console\n# Start\n$ ebb\nup\n```",
+    "repeated heading": "## ebb.on\n\nIt runs.",
+    "Sphinx object": "### `on`\n\n```python\non(x) -> Valve\n```\n\nIt runs.",
     "admonition": "> [!CAUTION]\n> **Hot**\n>\n> Do not touch.",
     "default title": "> [!NOTE]\n> It hums.",
     "table": "| A | B |\n| ---: | --- |\n| 1<br>2 | a\\|b |",
@@ -64,6 +75,10 @@ CHANGED_MARKDOWN = {
     "heading": ("### Pump `on`", "headings"),
     "code": ('```py\nx = 1\n  y = "<"\n```', "code blocks"),
     "tabs": ("Apt Brew\n\none\n\ntwo", "tab labels"),
+    "tabs in an item": ("1. Get it:\n\n**Apt**\n\none\n\n**Brew**\n\n", "words"),
+    "terminal": ('```console\n# Start\n$ ebb\n<font color="red">up</font>\n```', "code blocks"),
+    "repeated heading": ("It runs.", "headings"),
+    "Sphinx object": ("### `on`", "words"),
     "admonition": ("**Hot**\n\nDo not touch.", "admonitions"),
     "default title": ("It hums.", "admonitions"),
     "table": ("| A | B |\n| --- | --- |\n| 1<br>2 | a\\|b |", "alignments"),
