@@ -28,6 +28,9 @@ _BATCH_SIZE = 500
 _MIN_TYPO_LENGTH = 4
 _MIN_STEM_LENGTH = 5
 _LINK = re.compile(r"(?<!!)\[([^\]\[\n]{1,200})\]\(<?(https?://[^)>\s]+)")
+_TARGET = re.compile(  # of links and images; an expression such as `calls[0](event)` has none
+    r"(?:\]\(<?(?=https?:|mailto:|data:|\.{0,2}/|#)|<(?=https?://)|\b(?:href|src)=\")[^()\s<>\"]*"
+)
 _VERSION = re.compile(r"v?\d+\.\d")
 
 
@@ -117,7 +120,7 @@ class Index:
             ]
             fields = (section.section.title, *_context_fields(library, section, link_texts))
             page = pages.setdefault(section.page.path, len(pages))
-            postings.add(page, [*map(cached_terms, fields), extract_terms(text, language)])
+            postings.add(page, [*map(cached_terms, fields), extract_terms(_TARGET.sub(" ", text), language)])
             for term in _title_terms(section.section.title, language):
                 title_rows.setdefault(term, []).append(row)
         return cls(library, weights, IndexData(postings.build(), title_rows), complete=None not in read_texts)

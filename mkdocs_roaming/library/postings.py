@@ -138,17 +138,20 @@ class Postings:
         self._numbers = dict(zip(data.terms, range(len(data.terms)), strict=True))
         separators = len(weights) - 1
         self._norms = _length_norms([max(len(text) - separators, 0) for text in data.texts])
+        self._capped_norms = [min(norm, _SATURATION) for norm in self._norms]
         self._group_norms = _length_norms(group_lengths)
         self._checked: set[int] = set()
 
-    def find(self, phrases: Iterable[Phrase], *, prefix: bool = False) -> PostingMatches:
+    def find(self, phrases: Iterable[Phrase], *, prefix: bool = False, dilute: bool = True) -> PostingMatches:
         """Return the rows that contain any of the phrases, scored by the best of them.
 
         Args:
             phrases: The alternatives.
             prefix: Match all terms that begin with a phrase's first term.
+            dilute: Score a match in a row that is longer than the average lower.
         """
-        matches = [each for phrase in phrases if (each := self._find_phrase(phrase, prefix)).rows]
+        norms = self._norms if dilute else self._capped_norms
+        matches = [each for phrase in phrases if (each := self._find_phrase(phrase, prefix, norms)).rows]
         return merge_matches([(each, 1.0) for each in matches])
 
     def terms_with_initial(self, character: str) -> Sequence[str]:
@@ -180,7 +183,7 @@ class Postings:
         """Return the characters of known terms."""
         return "".join(_to_character(self._numbers[term]) for term in terms)
 
-    def _find_phrase(self, phrase: Phrase, prefix: bool) -> PostingMatches:
+    def _find_phrase(self, phrase: Phrase, prefix: bool, norms: Sequence[float]) -> PostingMatches:
         if prefix:
             entries = self._sum_entries(
                 [term for term in self.terms_with_initial(phrase[0][0]) if term.startswith(phrase[0])]
@@ -191,7 +194,7 @@ class Postings:
             entries = self._entries_of(phrase[0])
         else:
             entries = self._phrase_entries(phrase)
-        return self._score(list(map(int, entries[0::3])), entries[1::3], entries[2::3])
+        return self._score(list(map(int, entries[0::3])), entries[1::3], entries[2::3], norms)
 
     def _entries_of(self, term: str) -> list[float]:
         number = min(self._numbers[term], _MAX_NUMBER - 1)
@@ -211,7 +214,11 @@ class Postings:
         return rows[-1] < self.row_count and rows == sorted(set(rows))
 
     def _score(
-        self, rows: list[int], frequencies: Sequence[float], group_frequencies: Sequence[float]
+        self,
+        rows: list[int],
+        frequencies: Sequence[float],
+        group_frequencies: Sequence[float],
+        norms: Sequence[float],
     ) -> PostingMatches:
         in_groups: dict[int, float] = {}
         for row, frequency in zip(rows, group_frequencies, strict=True):
@@ -220,7 +227,7 @@ class Postings:
                 in_groups[group] = in_groups.get(group, 0.0) + frequency
         return PostingMatches(
             array("I", rows),
-            _bm25(rows, frequencies, self._norms),
+            _bm25(rows, frequencies, norms),
             array("I", in_groups),
             _bm25(in_groups, in_groups.values(), self._group_norms),
         )

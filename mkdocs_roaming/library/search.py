@@ -11,6 +11,7 @@ from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, islice
+from math import log1p
 from typing import Self
 
 from mkdocs_roaming.errors import LibraryError
@@ -88,9 +89,13 @@ class Weights:
     page: float = 0.7
     """Share of the page's score."""
     full_title_bonus: float = 0.6
-    """Share that is added for a title all of whose words are in the query."""
+    """Share that is added for a title all of whose words are in the query, if one of them is its rarest word."""
     coverage_penalty: float = 0.5
     """Share that is taken off a section with none of the words, and less for each word that it has."""
+    name: int = 4
+    """Number of words that a name from code counts for in the coverage."""
+    repeated_page: float = 0.9
+    """Share of each further section of a page of which two sections are ahead."""
     filler: float = 0.4
     """Share of a filler word, such as *want* and *often*."""
     fuzzy: float = 0.7
@@ -227,23 +232,25 @@ class Search:
     def _scores(self, words: Sequence[Word]) -> dict[int, float]:
         """Return the score of each row that contains one of the words."""
         index, weights = self._get_index(), self.weights
-        matches = [match for word in words if (match := self._find_word(word)).rows]
-        scores, page_scores = _sum_scores(matches, index.page_count)
+        found = [(word, match) for word in words if (match := self._find_word(word)).rows]
+        scores, page_scores = _sum_scores([match for _, match in found], index.page_count)
         word_counts: Counter[int] = Counter()
-        for match in matches:
-            word_counts.update(match.rows)
-        penalty = weights.coverage_penalty / (len(matches) or 1)
-        factors = [1 - penalty * (len(matches) - count) for count in range(len(matches) + 1)]
+        total = 0
+        for word, match in found:
+            count = weights.name if _is_name(word) else 1
+            total += count
+            for _ in range(count):
+                word_counts.update(match.rows)
+        penalty = weights.coverage_penalty / (total or 1)
+        factors = [1 - penalty * (total - count) for count in range(total + 1)]
         page_numbers = index.page_numbers
         scores = {
             row: (score + weights.page * page_scores[page_numbers[row]]) * factors[word_counts[row]]
             for row, score in scores.items()
         }
-        query_terms = {term for word in words for run in word.runs for term in run}
-        title_counts = Counter(row for term in query_terms for row in index.title_rows.get(term, ()))
-        for row, count in title_counts.items():
+        for row, share in _title_shares(index, found).items():
             if row in scores:
-                scores[row] *= 1 + weights.full_title_bonus * (count / index.title_lengths[row])
+                scores[row] *= 1 + weights.full_title_bonus * share
         if not asks_about_changes(words):
             for row in scores.keys() & index.changelog_rows:
                 scores[row] *= weights.changelog
@@ -255,7 +262,12 @@ class Search:
         if self.library is not self.library.whole:
             sections, visible = self._get_index().sections, self.library.sections
             scores = {row: score for row, score in scores.items() if visible.get(sections[row].id)}
+        page_numbers, ahead = self._get_index().page_numbers, Counter[int]()
         # Equal scores are in page order.
+        for row in sorted(sorted(scores), key=scores.__getitem__, reverse=True):
+            page = page_numbers[row]
+            ahead[page] += 1
+            scores[row] *= self.weights.repeated_page ** max(ahead[page] - 2, 0)
         return [(row, scores[row]) for row in sorted(sorted(scores), key=scores.__getitem__, reverse=True)]
 
     def _get_index(self) -> Index:
@@ -297,7 +309,8 @@ class Search:
         """Return the matches of a word, of similar terms if it has none, and of its synonyms."""
         index, weights = self._get_index(), self.weights
         weight = weights.filler if word.text.lower() in load_words("en", "search.filler_words") else 1.0
-        exact = index.postings.find([run for run in word.runs if run], prefix=word.prefix)
+        # A name is as relevant in a long section as in a short one.
+        exact = index.postings.find([run for run in word.runs if run], prefix=word.prefix, dilute=not _is_name(word))
         matches = [(exact, weight)]
         if not len(exact.groups):
             similar = [] if word.prefix or not weights.fuzzy else index.similar_terms(word.parts[-1])
@@ -351,6 +364,30 @@ def _synonym_share(exact: PostingMatches, synonyms: PostingMatches) -> float:
     if not exact.rows or not synonyms.rows:
         return 1.0
     return min(1.0, _MAX_SYNONYM_SHARE * max(exact.scores) / max(synonyms.scores))
+
+
+def _is_name(word: Word) -> bool:
+    """Return whether a word looks like a name from code: of several parts, or with a sign."""
+    return not word.text[0].isdigit() and (len(word.parts) > 1 or not word.text[0].isalnum())
+
+
+def _title_shares(index: Index, found: Iterable[tuple[Word, PostingMatches]]) -> dict[int, float]:
+    """Return the share of each row's title that is in the query, from 0 to 1.
+
+    It is multiplied by the rarity of the rarest of its words, relative to the rarest word of the query: otherwise the
+    title *Usage* would be the best match for the use of a function that other sections explain.
+    """
+    rarities: dict[str, float] = {}
+    for word, match in found:
+        rarity = log1p(len(index.sections) / len(match.rows))
+        rarities |= {term: max(rarity, rarities.get(term, 0.0)) for run in word.runs for term in run}
+    counts, rarest = Counter[int](), dict[int, float]()
+    for term in sorted(rarities, key=rarities.__getitem__):
+        for row in index.title_rows.get(term, ()):
+            counts[row] += 1
+            rarest[row] = rarities[term]
+    highest = max(rarities.values(), default=1.0)
+    return {row: count / index.title_lengths[row] * rarest[row] / highest for row, count in counts.items()}
 
 
 def _sum_scores(matches: Iterable[PostingMatches], page_count: int) -> tuple[dict[int, float], list[float]]:

@@ -71,6 +71,13 @@ def test_find_does_not_match_phrase_across_fields() -> None:
     assert list(postings.find([("a", "x")]).rows) == []
 
 
+def test_find_undiluted_scores_long_row_as_average_one() -> None:
+    postings = build_postings([(0, ([], [], ["a"] + ["b"] * 9)), (1, ([], [], ["a", "c"])), (2, ([], [], ["c"]))])
+    diluted, undiluted = postings.find([("a",)]), postings.find([("a",)], dilute=False)
+    assert undiluted.scores[0] > diluted.scores[0]
+    assert undiluted.scores[1] == diluted.scores[1] > undiluted.scores[0]
+
+
 def test_find_with_prefix_matches_all_terms_as_one() -> None:
     """A row with two of the terms scores as a row with one of them twice."""
     postings = build_postings(

@@ -207,6 +207,47 @@ def test_find_ranks_section_with_all_words_first(make_site: Callable) -> None:
     assert [hit.section.section.title for hit in lenient] == ["Gauge", "Care"]
 
 
+@pytest.mark.parametrize(
+    "query", ["Usage of drain_window", "drain_window usage", "--drain-window usage", "use DrainWindow"]
+)
+def test_find_ranks_section_with_rare_name_before_generic_title(make_site: Callable, query: str) -> None:
+    """*Usage* is the complete title of other sections."""
+    prose = "Levels are written to the log once a minute and are kept for a year. "
+    valves = (
+        f"# Valves\n\n## Closing\n\n{prose * 2}Call `drain_window` (the flag is `--drain-window`) before. {prose * 2}\n"
+    )
+    pages = [(f"p{at}/", f"# Part {at}\n\n{prose * 2}\n\n## Usage\n\nUse it. {prose * 2}\n") for at in range(8)]
+    others = [(f"o{at}/", f"# Other {at}\n\n{prose}\n\n## Notes\n\n{prose * 3}\n") for at in range(60)]
+    library = make_site([*pages, *others, ("valves/", valves)]).library()
+    assert titles(library, query)[0] == "Closing"
+    assert titles(library, "usage")[0] == "Usage"
+
+
+def test_find_alternates_pages_with_equally_good_sections(make_site: Callable) -> None:
+    """A reference page with many short entries does not crowd out the guide."""
+    entries = "\n".join(f"## setting_{name}\n\nA timeout in seconds.\n" for name in "abcdefghij")
+    guide = "# Slow stations\n\nRaise the timeout of a station that answers late.\n"
+    filler = [(f"p{at}/", f"# Page {at}\n\nOther words.\n") for at in range(30)]
+    library = make_site([("reference/", f"# Settings\n\n{entries}"), ("guide/", guide), *filler]).library()
+    assert "Slow stations" in titles(library, "timeout", limit=8)
+    crowded = Search(library, weights=Weights(repeated_page=1.0)).find("timeout", limit=8)
+    assert "Slow stations" not in [hit.section.section.title for hit in crowded]
+
+
+def test_find_does_not_match_words_of_addresses(make_site: Callable) -> None:
+    """Targets of links and images are not text; addresses in code are."""
+    page = (
+        "# Page\n\nSee [this](https://kettle.example/teapot) and ![a drawing](https://docs.example/p/saucer.svg),\n"
+        '<https://spoon.example/>, or <img src="https://docs.example/p/plate.svg">.\n\n'
+        "```sh\ncurl http://tray.example/\n```\n\n`handlers[0](napkin)`\n"
+    )
+    library = make_site([("a/", page)]).library()
+    for word in ("kettle", "teapot", "saucer", "spoon", "plate"):
+        assert titles(library, word) == []
+    for word in ("drawing", "tray", "napkin"):
+        assert titles(library, word) == ["Page"]
+
+
 def test_excluded_link_is_not_indexed_for_its_target(make_site: Callable) -> None:
     """The page that contains the link is still found by its words."""
     first = "# Start\n\nFirst [Moor a buoy](https://docs.example/p/b/index.md#fasten).\n"
