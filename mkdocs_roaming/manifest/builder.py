@@ -240,7 +240,7 @@ def _make_nav(site: Site, entries: Sequence[PageEntry], ids: IdAllocator) -> tup
         if page is None and not children and item.url is None:
             return None
         url = item.url if id_ is None else None
-        title = to_single_line(item.title) or (page.title if page else "")
+        title = to_single_line(item.title) or (page.title if page else next((child.title for child in children), ""))
         return NavEntry(title, id_, page.path if page else None, url, children)
 
     nav = [entry for item in site.nav if (entry := make_entry(item, ()))]

@@ -112,3 +112,9 @@ def test_publish_mirror_sanitizes_titles_and_keeps_ids_and_markdown(tmp_path: Pa
     assert {each.opening for each in ours.pages[0].sections} == {"[2J"}
     assert [each.id for each in ours.pages[0].sections] == [each.id for each in page.sections]
     assert (tmp_path / "ours" / page.markdown).read_bytes() == text
+
+
+def test_group_without_title_has_that_of_its_first_page(tmp_path: Path) -> None:
+    site = Site("Docs", URL, nav=(NavItem("", children=(NavItem("Learn", ""), NavItem("Install", "guide/install/"))),))
+    publish_pages(tmp_path, HOME, INSTALL, site=site)
+    assert "\n## Learn\n" in (tmp_path / "llms.txt").read_text()
