@@ -33,6 +33,13 @@ HTML = {
     "list": '<ol start="3"><li>three<ul><li>inner</li></ul></li><li>four</li></ol>',
     "task": '<ul><li><label><input type="checkbox" disabled checked></label> done</li></ul>',
     "terms": "<dl><dt>Ebb</dt><dd>It falls.</dd></dl>",
+    "parameter table": "<table><thead><tr><th>Name</th><th>Type</th><th>Description</th><th>Default</th></tr></thead>"
+    '<tbody><tr class="doc-section-item"><td><code>depth</code></td><td><code>int | None</code></td><td>'
+    '<div class="doc-md-description"><p>How deep.</p></div></td><td><code>3</code></td></tr></tbody></table>',
+    "parameter list": '<ul><li class="doc-section-item"><b><code>rate</code></b> (<code>str</code>, default: <code>2</code>)'
+    ' – <div class="doc-md-description"><p>How fast.</p></div></li></ul>',
+    "parameter fields": '<dl class="field-list"><dt>Parameters<span>:</span></dt><dd><ul><li><p><strong>tide</strong> '
+    "(<em>list</em><em>[</em><em>int</em><em>]</em>) – How high.</p></li></ul></dd></dl>",
     "image": '<p><img src="../pump.png#only-light" alt="The pump">'
     '<img src="../night.png#only-dark" alt="The pump"></p>',
     "math": r'<p>So <span class="arithmatex">\(a_1 * b_2 * c\)</span> it is.</p>',
@@ -61,6 +68,9 @@ MARKDOWN = {
     "list": "3. three\n   - inner\n4. four",
     "task": "- [x] done",
     "terms": "- **Ebb**\n\n  It falls.",
+    "parameter table": "- `depth` (`int | None`, default: `3`) — How deep.",
+    "parameter list": "- `rate` (`str`, default: `2`) — How fast.",
+    "parameter fields": "**Parameters:**\n\n- `tide` (`list[int]`) — How high.",
     "image": "![The pump](https://docs.example/p/pump.png)",
     "math": "So $a_1 * b_2 * c$ it is.",
     "footnote": "Wet[^1].\n\n[^1]: Very wet.",
@@ -85,6 +95,9 @@ CHANGED_MARKDOWN = {
     "list": ("1. three\n   - inner\n2. four", "list items"),
     "task": ("- [ ] done", "tasks"),
     "terms": ("It falls.", "terms"),
+    "parameter table": ("- `depth` (`int`, default: `3`) — How deep.", "parameters"),
+    "parameter list": ("- `rate` (`str`, default: `2`)", "parameters"),
+    "parameter fields": ("**Parameters:**\n\n- (`list[int]`) — How high.", "parameters"),
     "image": ("The pump", "images"),
     "math": ("So a_1 \\* b_2 \\* c it is.", "formulas"),
     "footnote": ("Wet.", "footnotes"),
