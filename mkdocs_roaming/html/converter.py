@@ -121,7 +121,8 @@ def convert(
         raise ConversionError(
             "the page is nested too deeply: call the converter from fewer nested functions"
         ) from error
-    visitor.output.anchors.pop(root.get("id") or "", None)
+    outer = root[0] if root.tag == "body" and len(root) == 1 else root
+    visitor.output.anchors.pop(outer.get("id") or "", None)  # the theme's id of the whole article
     return _assemble(visitor.output, title)
 
 

@@ -77,6 +77,11 @@ def test_convert_golden_page_returns_expected_markdown_and_headings(case: Path) 
         assert found == json.loads(headings.read_text("utf-8"))
 
 
+def test_convert_leaves_out_the_id_of_the_whole_article() -> None:
+    converted = convert('<article id="main"><h1 id="t">T</h1><p id="a">A.</p></article>', title="T")
+    assert converted.headings[0].anchors == ("a",)
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.stem)
 def test_convert_golden_page_returns_headings_of_the_markdown(case: Path) -> None:
     converted = convert(case.read_text("utf-8"), title="The nav's title")
