@@ -30,9 +30,9 @@ def extract_items(article: Element, base: str) -> Items:
     items = Items()
     _extract_footnotes_and_formulas(article, items)
     prepare_article(article)
+    _extract_sphinx_objects(article, items)
     extract_parameters(article, items)
     _extract_headings(article, items)
-    _extract_sphinx_objects(article, items)
     _extract_code(article, items)
     _extract_blocks(article, items)
     _extract_tables(article, items)
@@ -83,12 +83,13 @@ def _extract_headings(article: Element, items: Items) -> None:
 def _extract_sphinx_objects(article: Element, items: Items) -> None:
     """Extract the objects of Sphinx domains: a heading with the name, or bold text, and the signature as code."""
     for element in article.cssselect("dt.sig"):
+        text = get_text(element)
+        items.optional_words.update(split_words(text))
         for link in element.cssselect(".viewcode-link, .viewcode-back"):
-            items.optional_words.update(split_words(get_text(link)))
+            text = text.removesuffix(get_text(link)).rstrip()
         name = "".join(get_text(part) for part in element.cssselect(".sig-prename, .sig-name"))
         items.object_names[name] += 1
         items.optional_words.update(split_words(name))
-        text = get_text(element, excluded_tags=frozenset({"a"}))
         items.signatures[text.replace("→", "->")] += 1
 
 
