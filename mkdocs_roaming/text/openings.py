@@ -134,6 +134,8 @@ class _Chooser:
             self._add(_Rank.REFERENCE, sentence)
         elif not sentence:
             pass
+        elif sentence[0] in "(（":
+            self._add(_Rank.PHRASE, sentence)
         elif self._short:
             self._add(_Rank.PROSE, f"{self._short} {sentence}")
         elif _count_words(sentence) < _MIN_SENTENCE_WORDS:
@@ -144,7 +146,7 @@ class _Chooser:
     def _add_lead(self) -> None:
         """Add a lead-in to a block that is not shown."""
         words = _count_words(self._lead)
-        if words >= _MIN_LEAD_WORDS:
+        if words >= _MIN_LEAD_WORDS and not _CONDITION.match(self._lead):
             self._add(_Rank.PROSE, self._lead)
         elif words > 1 and self._lead[0].isupper():
             self._add(_Rank.PHRASE, self._lead)
@@ -168,6 +170,8 @@ class _Chooser:
             names = [_describe_item(*items[0])]
         else:
             names = _limit_names(_item_name(text) for text, _ in items)
+            if len(names) > 1 and len(set(names)) == 1:  # a label
+                names = _limit_names(first_sentence(_plain(text)) for text, _ in items)
         if _FIELD_LABEL.match(label):
             self._add(_Rank.FIELDS, _join_names(names, lead))
         elif not _OTHER_LABEL.match(label):
@@ -358,7 +362,10 @@ def _item_name(text: str) -> str:
     """Return what an item is about: the name at its start, or else its first sentence."""
     text = _TASK_BOX.sub("", text, count=1)
     if found := _NAMED.match(text):
-        return _plain(found[1]).rstrip(":： ")
+        name = _plain(found[1]).rstrip(":： ")
+        if "`" in found[1] or _count_words(name):
+            return name
+        text = text[found.end() :].lstrip(" :–—-")  # the number of an issue
     sentence = first_sentence(_plain(text))
     separator = _SEPARATOR.search(sentence)
     head = sentence[: separator.start()] if separator else sentence
@@ -512,9 +519,12 @@ _NOISE = re.compile(
     # facts
     | [^.!?:]{{1,30}}:(?:\ \S+){{1,3}}(?<![.!?…])$
     | (?:https?://\S+(?:\s+|$))+$
+    # code that its page shows as text
+    | `{{3}} | (?:[\w./-]+:\ (?:[\w./\#"'-]+\ )?){{3}}
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_CONDITION = re.compile(r"(?:if|when|given|suppose|imagine|consider)\b[^,]*$", re.IGNORECASE)
 _REFERENCE = re.compile(
     r"(?:please )?(?:also )?(?:see|refer to|consult|check out|(?:read|learn|find out) more"
     r"|for (?:more|further|additional|full|complete|detailed|the full)\b|more (?:information|details|info)"
