@@ -59,8 +59,9 @@ READING_OUTLINE = "\n".join(
         "- Turns for this question: {rounds}. In each but the last you may call tools; a turn without a call is your "
         "answer. Most questions need one or two.",
         # Openings look like answers.
-        "- You see an outline: one line for each section, `[id] Title — opening`. It shows where "
-        "things are, not what they say. Never answer from it.",
+        "- You see an outline: a line for each page, `[id] Title — opening · titles inside +12`, and lines for some "
+        "sections. It shows where things are, not what they say. Never answer from it. `+12` means that 12 sections "
+        "inside have no line; open the page, or list them with `read_outline`.",
         # Half of the questions are answered by these sections alone; for the others the words misled the search.
         "- With the question come sections that a search for its words has opened, and lines for further "
         "hits. They may be enough; they may also leave something out, or be about something else with the "
@@ -73,8 +74,7 @@ READING_OUTLINE = "\n".join(
         "and you may link like this in your answer.",
         # Search compares words; the outline makes up for other words.
         "- If neither outline nor lines name anything that fits, search with `search_sections`, with words "
-        "that the documentation itself would use: it opens the best hits. `read_outline` shows what a line like "
-        "`+12 inside` hides.",
+        "that the documentation itself would use: it opens the best hits.",
         # The first sections alone do not show that something is missing from the site.
         "- Before you say that the documentation does not answer, look for it once: in the outline, or with a search.",
     )

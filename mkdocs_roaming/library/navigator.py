@@ -174,7 +174,7 @@ class Navigator:
     def page_outline(self, page: str) -> str:
         """Return the inner outline of the page at an address; empty if there is no such page."""
         section = self.sections.resolve(page) or self.sections.resolve(page.partition("#")[0])
-        return render_page_outline(section.page) if section else ""
+        return render_page_outline(self.sections, section.page) if section else ""
 
     def prefetch(self, question: str, earlier: str = "", *, max_tokens: int = PREFETCH_TOKENS) -> SearchResults:
         """Open the sections that search ranks first for a question, and list the next hits.

@@ -42,9 +42,9 @@ class Tool:
 TOOLS = (
     Tool(
         "read_outline",
-        "Read the collapsed outline of the documentation, or of one closed branch of it. Each line shows a section's "
-        "id, title and opening. `+12 inside` marks a closed branch: pass its id to see inside. `[07f3277d+] 30 more` "
-        "means that more lines follow: pass `07f3277d+` to see them.",
+        "Read the outline of the documentation, or of one branch of it. A line shows the id and title of a page or "
+        "section, perhaps its opening, and titles of sections inside. `+12` means that 12 sections inside are not "
+        "listed: pass the id to list them. `[07f3277d+] 30 more` means that the list goes on: pass `07f3277d+`.",
         {
             "type": "object",
             "properties": {

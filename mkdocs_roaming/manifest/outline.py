@@ -1,78 +1,77 @@
 """Render the outline: the manifest as collapsed text within a token budget.
 
-Lines are opened in an order that does not depend on the budget: nav groups, then pages, then the inner outlines of
-pages in blocks of at most 40 lines. An outline is the longest beginning of that order that fits, shown in nav order,
-so a larger budget only adds lines. The ranked map within a budget follows aider's repository map.
+Each page has a line: `[id] Title — sentence · titles inside +N`; guides come before reference, and archives last. If
+there is little room, lines lose their sentences first, then the titles inside; only then are groups closed. Remaining
+room lists the sections of the longest pages. `+N` is the number of sections that are not listed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import Literal
+from functools import cache
 
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
+from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef, iter_nav
 from mkdocs_roaming.manifest.models import NavEntry, PageEntry
+from mkdocs_roaming.manifest.page_kinds import PageKind, classify_pages, entry_kind, sort_by_kind
+from mkdocs_roaming.text.languages import fold, load_phrases
 from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word
+from mkdocs_roaming.text.sentences import shorten
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 OUTLINE_BUDGET = 8000
 MIN_OUTLINE_BUDGET = 200
-MAX_BLOCK_LINES = 40
-"""Maximum number of lines of a page's inner outline that are opened together."""
 
 _LEGEND = (
-    "[id] Title — opening. “+12 inside” is closed: read_outline(id) or expand_sections opens it. "
-    "“[id+] 30 more: Title …” replaces 30 lines: read_outline(id+).\n"
+    "[id] Title — opening · titles inside +12: 12 sections inside are not listed; read_outline(id) lists them, "
+    "expand_sections opens text. “[id+] 30 more: Title …”: read_outline(id+).\n"
 )
-_PAGE_BLOCK_SIZES = (MAX_BLOCK_LINES, 30, 24, 18, 14, 10, 7, 5, 3, 2, 1)
+_CHILD_IDS = False
+"""Whether the titles inside have ids."""
+
+_TEXT_LIMITS = ((80, 120), (60, 120), (40, 120), (0, 120), (0, 90), (0, 60), (0, 40), (0, 0))
+"""Maximum characters of a line's sentence and of its titles inside, from much to little room."""
+_BARE = len(_TEXT_LIMITS) - 1
 _PAGE_OUTLINE_BUDGET = 1000
-_UNLIMITED = float("inf")  # weight of a marker that may represent any number of lines
-_CALL_BUDGET = 6000  # tokens of one call of `read_outline`
-_MARKER_SHARE = 0.6  # maximum share of a call's budget that a marker represents: further markers take room too
 _MAX_TITLE_TOKENS = 40
-_MAX_TEXT_TOKENS = 80  # of title and opening of a line
-_MAX_MARKER_TITLE = 24
+_MAX_TITLE_CHARS = 100
+_MAX_CHILD_TITLE_CHARS = 40
+_MAX_MARKER_TITLE_CHARS = 24
+_BLOCK_LINES = ((2, 40), (1, 10**6))
+"""Minimum and maximum number of subsections that are listed together, first and then."""
+_MIN_ARCHIVES = 3  # fewer are not worth a marker
 _MAX_INDENT = 12
 
 
-def render_outline(sections: SectionIndex, *, budget: int = OUTLINE_BUDGET, branch: str | None = None) -> str:
+def render_outline(
+    sections: SectionIndex, *, budget: int = OUTLINE_BUDGET, branch: str | None = None, child_ids: bool = _CHILD_IDS
+) -> str:
     """Return the outline of a site, or of one branch of it.
 
     Args:
         sections: Sections of the site.
         budget: Maximum number of estimated tokens.
         branch: Id of a nav group, page or section; or `<id>+`, as in `[<id>+] 30 more`, for it and its later siblings.
+        child_ids: Show the ids of the titles inside.
 
     Raises:
         UsageError: The budget is below 200, or there is no such branch.
     """
     if budget < MIN_OUTLINE_BUDGET:
         raise UsageError(f"an outline needs a budget of at least {MIN_OUTLINE_BUDGET} tokens, not {budget}")
-    root = _build_tree(sections)
-    if branch is None:
-        return _Renderer(root, budget).render(_iter_blocks(root))
-    root = _find_branch(root, branch, sections)
-    # Siblings are opened in document order: the lines that a marker represents come first.
-    blocks = ([line] for line in _iter_tree(root) if line is not root)
-    return _Renderer(root, budget).render(blocks if branch.endswith("+") else _iter_blocks(root))
+    head, lines = None, _TreeBuilder(sections).build()
+    if branch is not None:
+        head, lines = _find_branch(lines, branch, sections)
+    outline = _Outline(head, lines, budget - estimate_tokens(_LEGEND), sections.manifest.site.language, child_ids)
+    return _LEGEND + outline.render()
 
 
-def render_page_outline(page: PageEntry, *, budget: int = _PAGE_OUTLINE_BUDGET) -> str:
-    """Return the inner outline of a page, with as many lines as fit into the budget."""
-    return next((text for size in _PAGE_BLOCK_SIZES if estimate_tokens(text := _render_page(page, size)) <= budget), "")
-
-
-def _render_page(page: PageEntry, limit: int) -> str:
-    lines = [
-        _render_line(_section_line(SectionRef(page, position)), min(section.level, 6) - 1)
-        for position, section in enumerate(page.sections[:limit])
-    ]
-    if len(page.sections) > limit:
-        lines[0] = lines[0].rstrip("\n") + f" +{len(page.sections) - limit} more inside\n"
-    return "".join(lines)
+def render_page_outline(sections: SectionIndex, page: PageEntry, *, budget: int = _PAGE_OUTLINE_BUDGET) -> str:
+    """Return the outline of a page, with as many lines as fit into the budget."""
+    head = _make_section_line(sections, SectionRef(page, 0))
+    return _Outline(head, head.sections, budget, sections.manifest.site.language, _CHILD_IDS).render()
 
 
 # The tree of lines
@@ -80,269 +79,326 @@ def _render_page(page: PageEntry, limit: int) -> str:
 
 @dataclass(slots=True, eq=False)
 class _Line:
-    """A line of the outline.
+    """A line of the outline, and how much of it is shown.
 
     Attributes:
-        inside: Number of lines below it.
-        cost: Tokens of the line.
-        weight: Tokens of the line and all lines below it.
-        rank: Index among its siblings.
-        counts: Number of lines in its first 0, 1, 2 … children.
+        ids: Its id; of a group with an index page the page's id and the group's.
+        title: Its title, on one line and so short that it fits the smallest budget.
+        opening: The description of the page, or the opening of the section.
+        sections: Subsections of its page or section.
+        pages: Pages and groups below it in the nav.
+        is_group: Whether it is a group without an index page.
+        is_archive: Whether its page is an archive, or all pages of the group are.
+        has_text: Whether its section has text of its own.
+        section_count: Number of all subsections of its page or section.
+        page_count: Number of all sections of the pages below it.
+        sections_open: Whether its subsections are listed.
+        pages_open: Number of the entries of `pages` that are listed.
+        limits: Index of the limits of its text.
     """
 
-    id: str
+    ids: tuple[str, ...]
     title: str
     opening: str = ""
-    children: list[_Line] = field(default_factory=list)
-    kind: Literal["root", "group", "page", "section"] = "section"
-    level: int = 0
-    parent: _Line | None = None
-    inside: int = 0
-    cost: int = 0
-    weight: int = 0
-    rank: int = 0
-    counts: list[int] = field(default_factory=list)
+    sections: list[_Line] = field(default_factory=list)
+    pages: list[_Line] = field(default_factory=list)
+    is_group: bool = False
+    is_archive: bool = False
+    has_text: bool = False
+    section_count: int = 0
+    page_count: int = 0
+    sections_open: bool = False
+    pages_open: int = 0
+    limits: int = _BARE
+
+    @property
+    def children(self) -> list[_Line]:
+        """Its subsections, then its pages."""
+        return self.sections + self.pages
+
+    @property
+    def closed_count(self) -> int:
+        """Number of sections below it that are neither listed nor behind a marker."""
+        own = 0 if self.sections_open else self.section_count
+        return own + (0 if self.pages_open else self.page_count)
+
+    @property
+    def guide_count(self) -> int:
+        """Number of the entries of `pages` before the archives at their end, if these are worth a marker."""
+        archives = sum(page.is_archive for page in self.pages)
+        return len(self.pages) - (archives if archives >= _MIN_ARCHIVES else 0)
 
 
-def _build_tree(sections: SectionIndex) -> _Line:
-    """Return the root of all lines of a site; the root itself is not shown."""
-    manifest = sections.manifest
-    root = _Line("", manifest.site.name, kind="root")
-    pages = {page.path: page for page in manifest.pages}
+class _TreeBuilder:
+    """Builds the lines of a site, sorted by kind."""
 
-    def make_line(entry: NavEntry) -> _Line | None:
+    def __init__(self, sections: SectionIndex) -> None:
+        self._sections = sections
+        self._kinds = classify_pages(sections.manifest)
+        self._remaining = {page.path: page for page in sections.manifest.pages}
+
+    def build(self) -> list[_Line]:
+        """Return the lines of the top level; pages that are not in the nav come last."""
+        lines = self._make_lines(self._sections.manifest.nav)
+        return lines + self._make_lines([NavEntry(page.title, page.id, path) for path, page in self._remaining.items()])
+
+    def _make_lines(self, entries: Sequence[NavEntry]) -> list[_Line]:
+        return [line for entry in sort_by_kind(entries, self._kinds) if (line := self._make_line(entry))]
+
+    def _make_line(self, entry: NavEntry) -> _Line | None:
         if entry.page is not None:
-            page = pages.pop(entry.page, None)
+            page = self._remaining.pop(entry.page, None)
             if page is None:
                 return None
-            line = _page_line(sections, SectionRef(page, 0))
+            line = _make_section_line(self._sections, SectionRef(page, 0))
         elif entry.id:
-            line = _Line(entry.id, entry.title, kind="group")
+            line = _Line((entry.id,), _shorten_title(entry.title), is_group=True)
         else:
             return None  # an external link cannot be opened
-        line.children += [child for below in entry.children if (child := make_line(below))]
+        line.pages = [child for below in entry.children if (child := self._make_line(below))]
+        if line.is_group and line.pages and _is_index(entry):
+            index, *line.pages = line.pages
+            index.ids, index.title, index.pages = (*index.ids, *line.ids), line.title, line.pages
+            line = index
+        line.page_count = sum(map(_count_sections, line.pages))
+        line.is_archive = entry_kind(entry, self._kinds) is PageKind.ARCHIVE
         return line
 
-    root.children = [line for entry in manifest.nav if (line := make_line(entry))]
-    root.children += [_page_line(sections, SectionRef(page, 0)) for page in pages.values()]
-    _link(root, 0)
-    return root
+
+def _is_index(group: NavEntry) -> bool:
+    """Return whether the first entry of a group is its index page."""
+    first, *others = group.children
+    if first.page is None or first.children:
+        return False
+    folder = first.page.removesuffix("index.html")
+    paths = [entry.page for entry in iter_nav(others) if entry.page is not None]
+    in_folder = folder.endswith("/") and all(path.startswith(folder) for path in paths)
+    return in_folder or fold(first.title) == fold(group.title)
 
 
-def _page_line(sections: SectionIndex, ref: SectionRef) -> _Line:
+def _make_section_line(sections: SectionIndex, ref: SectionRef) -> _Line:
     """Return the line of a page or section with its subsections."""
-    line = _section_line(ref)
-    line.kind = "section" if ref.position else "page"
-    line.children = [_page_line(sections, child) for child in sections.children(ref)]
-    return line
-
-
-def _section_line(ref: SectionRef) -> _Line:
-    """Return the line of a section without its subsections."""
     section = ref.section
     opening = ref.page.description if ref.position == 0 and ref.page.description else section.opening
-    return _Line(section.id, section.title, opening)
+    return _Line(
+        (section.id,),
+        _shorten_title(section.title),
+        to_single_line(opening),
+        [_make_section_line(sections, child) for child in sections.children(ref)],
+        has_text=bool(section.body),
+        section_count=sections.count_descendants(ref),
+    )
 
 
-def _link(line: _Line, level: int) -> None:
-    """Set level, parent, rank and counts of all lines of a tree."""
-    line.level = level
-    line.counts = [0]
-    for rank, child in enumerate(line.children):
-        child.parent, child.rank = line, rank
-        _link(child, level + 1)
-        line.counts.append(line.counts[-1] + 1 + child.inside)
-    line.inside = line.counts[-1]
+def _count_sections(line: _Line) -> int:
+    """Return the number of sections of a line and below it."""
+    return line.section_count + line.page_count + (not line.is_group)
 
 
-def _find_branch(root: _Line, branch: str, sections: SectionIndex) -> _Line:
-    """Return a new root for a branch."""
+def _iter_lines(lines: Iterable[_Line]) -> Iterator[_Line]:
+    """Yield lines and all lines below them."""
+    for line in lines:
+        yield line
+        yield from _iter_lines(line.children)
+
+
+def _find_branch(lines: list[_Line], branch: str, sections: SectionIndex) -> tuple[_Line | None, list[_Line]]:
+    """Return the line of a branch and its children; for `<id>+` no line, and the line of the id with later siblings.
+
+    Raises:
+        UsageError: There is no such branch.
+    """
     id_ = branch.removesuffix("+")
     if (ref := sections.get(id_)) is not None:
         id_ = ref.id
-    found = next((line for line in _iter_tree(root) if line.id == id_ and line is not root), None)
-    if found is None:
-        raise UsageError(f"no nav group, page or section {branch!r}; take an id from the outline")
-    if branch.endswith("+"):
-        parent = found.parent or root
-        found = _Line("", parent.title, kind="root", children=parent.children[parent.children.index(found) :])
-    else:
-        found = _Line("", found.title, kind="root", children=[found])
-    _link(found, 0)
-    return found
+    for siblings in (lines, *(line.children for line in _iter_lines(lines))):
+        for rank, line in enumerate(siblings):
+            if id_ in line.ids:
+                return (None, siblings[rank:]) if branch.endswith("+") else (line, line.children)
+    raise UsageError(f"no nav group, page or section {branch!r}; take an id from the outline")
 
 
-def _iter_tree(line: _Line) -> Iterator[_Line]:
-    """Yield a line and all lines below it in document order."""
-    remaining = [line]
-    while remaining:
-        line = remaining.pop()
-        yield line
-        remaining += reversed(line.children)
-
-
-def _iter_blocks(root: _Line) -> Iterator[list[_Line]]:
-    """Yield blocks of lines in the order in which they are opened; none depends on the budget."""
-    lines = [line for line in _iter_tree(root) if line is not root]
-    top = {id(line) for line in root.children}
-    groups = sorted((line for line in lines if line.kind == "group"), key=lambda line: line.level)
-    yield from ([line] for line in groups)
-    pages = [line for line in lines if line.kind == "page" or (line.kind == "section" and id(line) in top)]
-    yield from ([line] for line in pages)
-    for line in pages:
-        yield from _iter_section_blocks([child for child in line.children if child.kind == "section"])
-
-
-def _iter_section_blocks(children: list[_Line]) -> Iterator[list[_Line]]:
-    """Yield an inner outline as one block if it is small enough, otherwise level by level."""
-    whole = [line for child in children for line in _iter_tree(child)]
-    if len(whole) <= MAX_BLOCK_LINES:
-        if whole:
-            yield whole
-        return
-    for start in range(0, len(children), MAX_BLOCK_LINES):
-        yield children[start : start + MAX_BLOCK_LINES]
-    for child in children:
-        yield from _iter_section_blocks(child.children)
+def _shorten_title(title: str) -> str:
+    title = truncate_at_word(to_single_line(title), _MAX_TITLE_CHARS)
+    return title if estimate_tokens(title) <= _MAX_TITLE_TOKENS else truncate_at_word(title, _MAX_TITLE_TOKENS)
 
 
 # Rendering
 
 
-class _Renderer:
-    """Lines that are shown, and their cost: a sum over lines, and so never less than the estimate of the whole text.
+class _Outline:
+    """What is shown of a list of lines. Its cost is the sum over its lines, which is never less than the estimate.
 
-    Lines are opened as if all closed lines had the fewest possible markers, within nine tenths of the budget. The last
-    tenth is spent on more markers, so that none represents more lines than one call shows.
+    Args:
+        head: The line above the list, or None.
+        lines: The list. Its first lines are shown if it does not fit; lists below it are shown or not.
+        budget: Maximum cost.
+        language: Language of the site.
+        child_ids: Whether the titles inside have ids.
     """
 
-    def __init__(self, root: _Line, budget: int) -> None:
-        self._root, self._budget = root, budget
-        self._shown: dict[int, set[int]] = {}  # per line, the ranks of its shown children
-        for line in reversed(list(_iter_tree(root))):
-            line.cost = 0 if line is root else estimate_tokens(_render_line(line, line.level - 1))
-            line.weight = line.cost + sum(child.weight for child in line.children)
-        self._cost = estimate_tokens(_LEGEND) + self._marker_cost(root, _UNLIMITED)
+    def __init__(self, head: _Line | None, lines: list[_Line], budget: int, language: str, child_ids: bool) -> None:
+        self._head, self._lines, self._remaining = head, lines, budget
+        self._depth = int(head is not None)
+        self._generic = _load_generic_titles(language)
+        self._child_ids = child_ids
+        self._count = 0  # lines of the list that are shown
+        self._shown: list[tuple[_Line, int]] = []  # lines without texts so far, each with its depth
 
-    def render(self, blocks: Iterator[list[_Line]]) -> str:
-        max_weight = _UNLIMITED
-        if estimate_tokens(_LEGEND) + self._root.weight <= self._budget:
-            self._shown = {id(line): set(range(len(line.children))) for line in _iter_tree(self._root)}
-        else:
-            self._open_blocks(blocks, self._budget - self._budget // 10)
-            max_weight = self._find_marker_weight()
-        return "".join([_LEGEND, *self._iter_text(self._root, max_weight)])
+    def render(self) -> str:
+        """Return the text."""
+        if self._head is not None:
+            self._head.sections_open, self._head.pages_open = True, len(self._head.pages)
+            self._remaining -= self._cost(self._head, 0)
+        self._show_list()
+        for line, depth in self._shown:  # grows: level by level
+            if not line.is_archive:
+                self._open_pages(line, depth, line.guide_count)
+        shown, self._shown = self._shown, []
+        self._choose_limits([(self._head, 0), *shown] if self._head else shown)
+        self._open_sections([(line, depth) for line, depth in shown if not line.is_archive])
+        for line, depth in shown:
+            self._open_pages(line, depth, len(line.pages))
+        self._choose_limits(self._shown)
+        return "".join(self._iter_text())
 
-    def _open_blocks(self, blocks: Iterator[list[_Line]], budget: int) -> None:
-        for block in blocks:
-            before = self._cost
-            self._open(block)
-            if self._cost > budget:
-                for line in block:
-                    self._shown[id(line.parent)].remove(line.rank)
-                self._cost = before
-                return
+    def _show_list(self) -> None:
+        """Show as many lines of the list as fit, but at least one."""
+        marker = 0
+        for rank, line in enumerate(self._lines):
+            cost, next_marker = self._cost(line, self._depth), self._marker_cost(self._lines, rank + 1, self._depth)
+            if rank and cost + next_marker > self._remaining:
+                break
+            self._remaining -= cost
+            self._shown.append((line, self._depth))
+            marker = next_marker
+        self._count = len(self._shown)
+        self._remaining -= marker
 
-    def _open(self, block: Sequence[_Line]) -> None:
-        parents = {id(line.parent): line.parent for line in block if line.parent and self._is_shown(line.parent)}
-        self._cost -= sum(self._marker_cost(line, _UNLIMITED) for line in parents.values())
-        for line in block:
-            self._shown.setdefault(id(line.parent), set()).add(line.rank)
-        touched = parents | {id(line): line for line in block}
-        self._cost += sum(line.cost for line in block)
-        self._cost += sum(self._marker_cost(line, _UNLIMITED) for line in touched.values())
+    def _open_pages(self, line: _Line, depth: int, count: int) -> None:
+        """Show the first pages below a line if they fit."""
+        if count <= line.pages_open:
+            return
+        before = self._cost(line, depth) + self._marker_cost(line.pages, line.pages_open, depth + 1)
+        opened, line.pages_open = line.pages_open, count
+        cost = self._cost(line, depth) + self._marker_cost(line.pages, count, depth + 1) - before
+        cost += sum(self._cost(page, depth + 1) for page in line.pages[opened:count])
+        if cost > self._remaining:
+            line.pages_open = opened
+            return
+        self._remaining -= cost
+        self._shown += [(page, depth + 1) for page in line.pages[opened:count]]
 
-    def _is_shown(self, line: _Line) -> bool:
-        return line is self._root or line.rank in self._shown.get(id(line.parent), ())
+    def _choose_limits(self, lines: Sequence[tuple[_Line, int]]) -> None:
+        """Give all lines texts within the same limits, and the first ones texts within the next limits."""
+        for limits in range(_BARE + 1):
+            costs = [self._cost(line, depth, limits) - self._cost(line, depth) for line, depth in lines]
+            if sum(costs) <= self._remaining:
+                break
+        for (line, _), cost in zip(lines, costs, strict=True):
+            line.limits = limits
+            self._remaining -= cost
+        for line, depth in lines if limits else ():
+            cost = self._cost(line, depth, limits - 1) - self._cost(line, depth)
+            if cost <= self._remaining:
+                self._remaining -= cost
+                line.limits = limits - 1
 
-    def _find_marker_weight(self) -> float:
-        """Return the smallest maximum weight of a marker with which all markers fit."""
-        shown = [line for line in _iter_tree(self._root) if self._is_shown(line)]
-        text_cost = self._cost - sum(self._marker_cost(line, _UNLIMITED) for line in shown)
-        weight: float = min(self._budget, _CALL_BUDGET) * _MARKER_SHARE
-        while weight < self._root.weight:
-            if text_cost + sum(self._marker_cost(line, weight) for line in shown) <= self._budget:
-                return weight
-            weight *= 1.5
-        return _UNLIMITED
+    def _open_sections(self, lines: Iterable[tuple[_Line, int]]) -> None:
+        """Show subsections level by level, those of the longest pages first. What does not fit is skipped."""
+        queue = sorted(lines, key=lambda line: _count_texts(line[0]), reverse=True)
+        for min_lines, max_lines in _BLOCK_LINES:
+            for line, depth in queue:  # grows
+                if line.sections_open or not min_lines <= len(line.sections) <= max_lines:
+                    continue
+                before = self._cost(line, depth)
+                line.sections_open = True
+                cost = self._cost(line, depth) - before + sum(self._cost(each, depth + 1) for each in line.sections)
+                if cost > self._remaining:
+                    line.sections_open = False
+                    continue
+                self._remaining -= cost
+                below = [(section, depth + 1) for section in line.sections]
+                queue += below
+                self._shown += below
 
-    def _marker_cost(self, line: _Line, max_weight: float) -> int:
-        return sum(estimate_tokens(text) for texts in self._make_markers(line, max_weight).values() for text in texts)
+    def _cost(self, line: _Line, depth: int, limits: int | None = None) -> int:
+        return estimate_tokens(self._render_line(line, depth, limits))
 
-    def _make_markers(self, line: _Line, max_weight: float) -> dict[int, list[str]]:
-        """Return the markers of a line's closed children by rank.
+    def _marker_cost(self, lines: Sequence[_Line], count: int, depth: int) -> int:
+        return estimate_tokens(_render_marker(lines, count, depth))
 
-        If none is shown, one marker with rank -1 is part of the line itself, unless it would represent too many lines.
-        """
-        ranks = sorted(self._shown.get(id(line), ()))
-        if line.children and not ranks and line.kind != "root" and line.weight - line.cost <= max_weight:
-            return {-1: [f" +{line.inside} inside"]}
-        edges = [-1, *ranks, len(line.children)]
-        return {
-            before + 1: self._make_run_markers(line, before + 1, end, max_weight)
-            for before, end in pairwise(edges)
-            if end > before + 1
-        }
+    def _iter_text(self) -> Iterator[str]:
+        if self._head is not None:
+            yield self._render_line(self._head, 0)
+        yield from self._iter_list(self._lines, self._count, self._depth)
 
-    def _make_run_markers(self, line: _Line, start: int, end: int, max_weight: float) -> list[str]:
-        if max_weight == _UNLIMITED:
-            return [_render_marker(line.children[start], line.counts[end] - line.counts[start])]
-        runs = _split_runs(line.children[start:end], max_weight)
-        return [_render_marker(first, count) for first, count in runs]
+    def _iter_list(self, lines: Sequence[_Line], count: int, depth: int) -> Iterator[str]:
+        for line in lines[:count]:
+            yield self._render_line(line, depth)
+            if line.sections_open:
+                yield from self._iter_list(line.sections, len(line.sections), depth + 1)
+            yield from self._iter_list(line.pages, line.pages_open, depth + 1)
+        yield _render_marker(lines, count, depth)
 
-    def _iter_text(self, line: _Line, max_weight: float) -> Iterator[str]:
-        markers = self._make_markers(line, max_weight)
-        if line.kind != "root":
-            yield _render_line(line, line.level - 1, "".join(markers.get(-1, ())))
-        for rank in sorted({*markers, *self._shown.get(id(line), ())} - {-1}):
-            if rank in markers:
-                yield from markers[rank]
-            else:
-                yield from self._iter_text(line.children[rank], max_weight)
+    def _render_line(self, line: _Line, depth: int, limits: int | None = None) -> str:
+        max_sentence, max_titles = _TEXT_LIMITS[line.limits if limits is None else limits]
+        sentence = shorten(line.opening, max_sentence) if max_sentence else ""
+        titles = self._join_child_titles(line, max_titles)
+        closed = f" +{line.closed_count}" if line.closed_count else ""
+        return (
+            f"{_indent(depth)}[{line.ids[0]}] {line.title}"
+            f"{' — ' + sentence if sentence else ''}{' · ' + titles if titles else ''}{closed}\n"
+        )
 
-
-def _split_runs(lines: Sequence[_Line], max_weight: float) -> list[tuple[_Line, int]]:
-    """Split lines and all lines below them into runs; return the first line and the number of lines of each.
-
-    A run is opened as its first line and that line's later siblings, so a line of a lower level ends it.
-    """
-    runs: list[tuple[_Line, int, int]] = []
-    pending = list(reversed(lines))
-    while pending:
-        line = pending.pop()
-        count, weight = 1 + line.inside, line.weight
-        if weight > max_weight and line.children:
-            count, weight = 1, line.cost
-            pending += reversed(line.children)
-        if runs and runs[-1][0].level <= line.level and runs[-1][2] + weight <= max_weight:
-            first, run_count, run_weight = runs[-1]
-            runs[-1] = (first, run_count + count, run_weight + weight)
-        else:
-            runs.append((line, count, weight))
-    return [(first, count) for first, count, _ in runs]
-
-
-def _render_line(line: _Line, depth: int, suffix: str = "") -> str:
-    title, text = _truncate_texts(line)
-    return f"{_indent(depth)}[{line.id}] {title}{' — ' + text if text else ''}{suffix}\n"
+    def _join_child_titles(self, line: _Line, max_chars: int) -> str:
+        """Return the titles of what is closed below a line, those that say nothing left out, by level."""
+        if not max_chars:
+            return ""
+        joined, seen = "", {fold(line.title)}
+        below = deque[_Line]([*(() if line.pages_open else line.pages), *(() if line.sections_open else line.sections)])
+        while below:
+            child = below.popleft()
+            below += child.children
+            key = fold(child.title)
+            if key in seen or key in self._generic:
+                continue
+            seen.add(key)
+            title = truncate_at_word(child.title, _MAX_CHILD_TITLE_CHARS)
+            text = f"[{child.ids[0]}] {title}" if self._child_ids else title
+            if len(joined) + len(text) + 2 * bool(joined) > max_chars:
+                break
+            joined += f", {text}" if joined else text
+        return joined
 
 
-def _truncate_texts(line: _Line) -> tuple[str, str]:
-    """Return a line's title and opening, so short that every line fits the smallest budget."""
-    title = truncate_at_word(to_single_line(line.title), 100)
-    if estimate_tokens(title) > _MAX_TITLE_TOKENS:
-        title = truncate_at_word(title, _MAX_TITLE_TOKENS)
-    opening = truncate_at_word(to_single_line(line.opening), 200)
-    remaining = _MAX_TEXT_TOKENS - estimate_tokens(title)
-    if estimate_tokens(opening) > remaining:
-        opening = truncate_at_word(opening, remaining)
-    return title, opening
+def _render_marker(lines: Sequence[_Line], count: int, depth: int) -> str:
+    """Return the line for what follows the shown lines of a list; empty if nothing does, or if none is shown."""
+    if not 0 < count < len(lines):
+        return ""
+    first, rest = lines[count], len(lines) - count
+    title = truncate_at_word(first.title, _MAX_MARKER_TITLE_CHARS)
+    return f"{_indent(depth)}[{first.ids[0]}+] {rest} more: {title}{' …' if rest > 1 else ''}\n"
 
 
 def _indent(depth: int) -> str:
     return "  " * min(depth, _MAX_INDENT)
 
 
-def _render_marker(first: _Line, count: int) -> str:
-    title = truncate_at_word(to_single_line(first.title), _MAX_MARKER_TITLE)
-    return f"{_indent(first.level - 1)}[{first.id}+] {count} more: {title}{' …' if count > 1 else ''}\n"
+def _iter_sections(line: _Line, depth: int) -> Iterator[tuple[_Line, int]]:
+    """Yield the subsections of a line, each with its depth."""
+    for section in line.sections:
+        yield section, depth
+        yield from _iter_sections(section, depth + 1)
+
+
+def _count_texts(line: _Line) -> int:
+    """Return the number of subsections with text."""
+    return sum(section.has_text for section, _ in _iter_sections(line, 0))
+
+
+@cache
+def _load_generic_titles(language: str) -> frozenset[str]:
+    """Return the folded titles that any page may contain."""
+    keys = ("outline.generic_titles", "lint.empty_titles", "lint.signpost_titles")
+    return frozenset(fold(title) for code in (language, "en") for key in keys for title in load_phrases(code, key))

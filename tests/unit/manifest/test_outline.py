@@ -1,4 +1,4 @@
-"""The outline: budget, order of lines, branches."""
+"""The outline: budget, order of lines, texts, branches."""
 
 from __future__ import annotations
 
@@ -8,98 +8,98 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.manifest.builder import PublishedPage, build_manifest
 from mkdocs_roaming.manifest.lookup import SectionIndex
-from mkdocs_roaming.manifest.models import NavItem
-from mkdocs_roaming.manifest.outline import OUTLINE_BUDGET, render_outline, render_page_outline
+from mkdocs_roaming.manifest.models import NavItem, Page, Site
+from mkdocs_roaming.manifest.outline import render_outline, render_page_outline
+from mkdocs_roaming.manifest.sections import split_sections
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
-BUDGETS = [200, 201, 300, 700, 1700, 4000, 12000, 200000]  # any next one is tried below
-_MARK = re.compile(r" \+\d+ inside$")
-_REST = re.compile(r"^\s*\[[0-9a-f]{8}\+\] \d+ more")
+LINE = re.compile(r"^ *\[([0-9a-f]{8})\] (.*)$", re.MULTILINE)
+CLOSED = re.compile(r"^ *\[([0-9a-f]{8})\] .* \+\d+$", re.MULTILINE)
+CONTINUED = re.compile(r"^ *\[([0-9a-f]{8}\+)\] \d+ more: ", re.MULTILINE)
 
 
-def visible_lines(text: str) -> list[str]:
-    return [_MARK.sub("", line) for line in text.splitlines() if not _REST.match(line)]
+def listed(text: str) -> list[str]:
+    return [id_ for id_, _ in LINE.findall(text)]
 
 
-def test_outline_fits_its_budget_and_larger_budgets_only_add_lines(shape) -> None:
-    index = SectionIndex(shape.manifest)
-    smaller: list[str] = []
-    for budget in BUDGETS:
-        text = render_outline(index, budget=budget)
+def titles(text: str) -> list[str]:
+    return [re.split(r" — | · | \+\d+$", rest)[0] for _, rest in LINE.findall(text)]
+
+
+def read_all(index: SectionIndex, budget: int) -> set[str]:
+    """Return the ids that a reader finds who follows every closed line and every continued list."""
+    found: set[str] = set()
+    read: set[str] = set()
+    remaining = [""]
+    while remaining:
+        branch = remaining.pop()
+        text = render_outline(index, budget=budget, branch=branch or None)
         assert estimate_tokens(text) <= budget
-        larger = visible_lines(text)
-        rest = iter(larger)
-        assert all(line in rest for line in smaller), f"{budget} dropped a line"
-        smaller = larger
-    assert text == render_outline(index, budget=BUDGETS[-1])
-    assert set(re.findall(r"\[([0-9a-f]{8})\]", text)) >= {ref.id for ref in index}
+        assert listed(text)
+        found.update(listed(text))
+        new = {*CLOSED.findall(text), *CONTINUED.findall(text)} - read
+        read |= new
+        remaining += sorted(new)
+    return found
 
 
-@given(budget=st.integers(200, 9000), more=st.integers(0, 400), size=st.integers(1, 60), heads=st.integers(0, 70))
-@settings(max_examples=60, deadline=None)
-def test_outline_never_exceeds_any_budget(budget: int, more: int, size: int, heads: int) -> None:
+# Budgets
+
+
+def test_outline_fits_every_budget_and_a_large_one_lists_every_section(shape) -> None:
+    index = SectionIndex(shape.manifest)
+    for budget in (200, 201, 300, 700, 1700, 4000, 12000):
+        assert estimate_tokens(render_outline(index, budget=budget)) <= budget
+    text = render_outline(index, budget=200_000)
+    assert text == render_outline(index, budget=200_000)
+    assert {*listed(text)} >= {ref.id for ref in index}
+    assert len(listed(text)) == len(set(listed(text)))
+    assert not CLOSED.findall(text)
+
+
+@pytest.mark.parametrize(("size", "heads", "budget"), [(12, 40, 200), (3, 70, 400), (90, 0, 300), (30, 5, 900)])
+def test_every_section_is_found_by_a_chain_of_calls(size: int, heads: int, budget: int) -> None:
     index = make_index(size, heads)
-    smaller, larger = render_outline(index, budget=budget), render_outline(index, budget=budget + more)
-    assert estimate_tokens(smaller) <= budget
-    assert estimate_tokens(larger) <= budget + more
-    rest = iter(visible_lines(larger))
-    assert all(line in rest for line in visible_lines(smaller))
+    assert read_all(index, budget) >= {ref.id for ref in index}
+
+
+def test_every_section_of_nested_groups_is_found_by_a_chain_of_calls(make_site: Callable) -> None:
+    paths = [f"p{at}/" for at in range(27)]
+    parts = [NavItem(path, path=path) for path in paths]
+    groups = [NavItem(f"Part {at}", children=tuple(parts[at : at + 3])) for at in range(0, 27, 3)]
+    nav = [NavItem(f"Volume {at}", children=tuple(groups[at : at + 3])) for at in range(0, 9, 3)]
+    index = SectionIndex(make_site([(path, page_text(path, "## One", "### Two")) for path in paths], nav).manifest)
+    assert read_all(index, 200) >= {ref.id for ref in index}
+
+
+@given(budget=st.integers(200, 9000), size=st.integers(1, 60), heads=st.integers(0, 70))
+@settings(max_examples=40, deadline=None)
+def test_every_page_has_a_line_if_bare_lines_fit(budget: int, size: int, heads: int) -> None:
+    index = make_index(size, heads)
+    text = render_outline(index, budget=budget)
+    assert estimate_tokens(text) <= budget
+    if budget >= 100 + 12 * size:
+        assert {*listed(text)} >= {page.id for page in index.manifest.pages}
 
 
 @given(title=st.text(min_size=1, max_size=300), opening=st.text(max_size=400), budget=st.integers(200, 600))
-@settings(max_examples=80, deadline=None)
-def test_long_titles_in_any_script_fit_the_budget_on_one_line(title: str, opening: str, budget: int) -> None:
-    from msgspec.structs import replace
-
-    base = make_index(3, 1).manifest
-    page = base.pages[0]
-    sections = tuple(replace(section, title=title, opening=opening) for section in page.sections)
-    index = SectionIndex(replace(base, pages=(replace(page, sections=sections), *base.pages[1:])))
+@settings(max_examples=40, deadline=None)
+def test_texts_in_any_script_fit_the_budget_and_stay_on_their_lines(title: str, opening: str, budget: int) -> None:
+    base = make_index(3, 4).manifest
+    pages = tuple(
+        replace(page, sections=tuple(replace(section, title=title, opening=opening) for section in page.sections))
+        for page in base.pages
+    )
+    index = SectionIndex(replace(base, pages=pages))
     text = render_outline(index, budget=budget)
     assert estimate_tokens(text) <= budget
-    assert f"[{page.id}] " in text
-    assert all(re.match(r"\s*\[[0-9a-f]{8}\+?\] |\[id\]", line) for line in text.split("\n")[:-1])
-
-
-def test_outline_is_deterministic(shape) -> None:
-    assert render_outline(SectionIndex(shape.manifest)) == render_outline(SectionIndex(shape.manifest))
-
-
-def test_branch_shows_only_its_own_lines(make_site: Callable) -> None:
-    nav = [NavItem("Guide", children=(NavItem("A", path="a/"), NavItem("B", path="b/"))), NavItem("C", path="c/")]
-    text = "# {0}\n\nText.\n\n## {0} one\n\nText.\n\n### {0} deep\n\nText.\n\n## {0} two\n\nText.\n"
-    site = make_site([(path, text.format(path[0].upper())) for path in ("a/", "b/", "c/")], nav)
-    index = SectionIndex(site.manifest)
-
-    def titles(branch: str) -> list[str]:
-        return re.findall(r"^\s*\[[0-9a-f]{8}\] (.*?) —", render_outline(index, branch=branch), re.MULTILINE)
-
-    group = site.manifest.nav[0].id
-    page = index.get_page("b/")
-    assert group is not None
-    assert page is not None
-    assert "Guide" in render_outline(index, branch=group)
-    assert titles(group) == ["A", "A one", "A deep", "A two", "B", "B one", "B deep", "B two"]
-    assert titles(page.id) == ["B", "B one", "B deep", "B two"]
-    assert titles(page.sections[1].id) == ["B one", "B deep"]
-    assert titles(page.sections[1].id + "+") == ["B one", "B deep", "B two"]
-    assert titles(page.id + "+") == titles(page.id)
-    assert titles(index.manifest.pages[0].id + "+") == titles(group)
-
-
-def test_branch_of_siblings_is_opened_in_document_order() -> None:
-    index = make_index(60, 30)
-    text = render_outline(index, budget=400)
-    rest = re.search(r"\[([0-9a-f]{8})\+\] (\d+) more", text)
-    assert rest is not None
-    opened = render_outline(index, budget=400, branch=rest[1] + "+")
-    order = [ref.id for ref in index]
-    shown = re.findall(r"\[([0-9a-f]{8})\] ", opened)
-    at = order.index(rest[1])
-    assert shown == order[at : at + len(shown)]
+    assert all(re.match(r" *\[[0-9a-f]{8}\+?\] |\[id\]", line) for line in text.split("\n")[:-1])
+    assert read_all(index, budget) >= {ref.id for ref in index}
 
 
 @pytest.mark.parametrize(
@@ -110,9 +110,125 @@ def test_small_budget_or_unknown_branch_raises_usage_error(budget: int, branch: 
         render_outline(make_index(2, 1), budget=budget, branch=branch)
 
 
-def test_branch_accepts_an_alias(make_site: Callable) -> None:
-    from msgspec.structs import replace
+# Lines
 
+
+def page_text(title: str, *headings: str, opening: str = "It measures the level of the water.") -> str:
+    return f"# {title}\n\n{opening}\n" + "".join(f"\n{heading}\n\nText.\n" for heading in headings)
+
+
+def test_line_has_opening_and_titles_inside_without_generic_and_repeated_ones(make_site: Callable) -> None:
+    headings = ["## Usage", "## Tides", "### Spring tide", "## Notes", "## tides", "## Gauge", "## Storms"]
+    pages = [(f"p{at}/", page_text("Gauge", *headings, *(f"## Part {n}" for n in range(90)))) for at in range(20)]
+    line = render_outline(SectionIndex(make_site(pages).manifest), budget=1300).splitlines()[20]
+    assert "Gauge — It measures the level of the water. · Tides, Storms, Part 0, Part 1," in line
+    assert line.endswith(" +97")
+
+
+def test_sentences_are_shortened_before_titles_inside(make_site: Callable) -> None:
+    headings = [f"## Heading number {at}" for at in range(60)]
+    opening = "The gauge measures the level of the water in the harbour, once each minute of the day."
+    index = SectionIndex(
+        make_site([(f"p{at}/", page_text("Gauge", *headings, opening=opening)) for at in range(40)]).manifest
+    )
+    rich, some, bare = (render_outline(index, budget=budget).splitlines()[-1] for budget in (2800, 1500, 600))
+    assert " — The gauge" in rich
+    assert rich.count("Heading") == some.count("Heading") > 3
+    assert " — " not in some
+    assert "Heading" not in bare
+
+
+def test_titles_inside_may_have_ids(make_site: Callable) -> None:
+    pages = [(f"p{at}/", page_text("Gauge", *(f"## Part {n}" for n in range(90)))) for at in range(20)]
+    manifest = make_site(pages).manifest
+    line = render_outline(SectionIndex(manifest), budget=1500, child_ids=True).splitlines()[20]
+    sections = manifest.pages[19].sections
+    assert f" · [{sections[1].id}] Part 0, [{sections[2].id}] Part 1," in line
+
+
+def test_group_and_its_index_page_are_one_line(make_site: Callable) -> None:
+    nav = [
+        NavItem("Guide", children=(NavItem("About the guide", path="guide/"), NavItem("Steps", path="guide/steps/"))),
+        NavItem("Tools", children=(NavItem("Tools", path="t/"), NavItem("Lamp", path="lamp/"))),
+        NavItem("Rest", children=(NavItem("First", path="a/"), NavItem("Second", path="b/"))),
+    ]
+    paths = ["guide/", "guide/steps/", "t/", "lamp/", "a/", "b/"]
+    manifest = make_site([(path, page_text(path.strip("/"))) for path in paths], nav).manifest
+    index = SectionIndex(manifest)
+    text = render_outline(index)
+    assert titles(text) == ["Guide", "guide/steps", "Tools", "lamp", "Rest", "a", "b"]
+    guide = manifest.nav[0]
+    assert listed(text)[0] == guide.children[0].id
+    assert guide.id is not None
+    assert render_outline(index, branch=guide.id) == render_outline(index, branch=guide.children[0].id)
+
+
+def test_guides_come_first_and_archives_last_and_closed(make_site: Callable) -> None:
+    posts = tuple(NavItem(f"Post {at}", path=f"blog/{at}/") for at in range(9))
+    notes = tuple(NavItem(f"1.{at} announcement", path=f"n/{at}/") for at in range(9))
+    nav = [
+        NavItem("Blog", children=posts),
+        NavItem("API", path="api/"),
+        NavItem("Community", children=(*notes, NavItem("Help", path="help/"))),
+        NavItem("Start", path="start/"),
+    ]
+    paths = [item.path or "" for item in (*posts, *notes)] + ["api/", "help/", "start/"]
+    headings = [f"## Part {at}" for at in range(30)]
+    manifest = make_site([(path, page_text(path, *headings)) for path in paths], nav).manifest
+    text = render_outline(SectionIndex(manifest), budget=250)
+    assert titles(text)[:5] == ["Community", "help/", "start/", "api/", "Blog"]
+    assert len(CONTINUED.findall(text)) == 1
+    assert re.search(r"\] Blog .*\+279$", text, re.MULTILINE)
+
+
+def test_remaining_room_lists_sections_and_skips_what_does_not_fit(make_site: Callable) -> None:
+    sizes = {"long/": 300, "medium/": 20, "short/": 3}
+    pages = [(path, page_text(path, *(f"## {path} {n}" for n in range(size)))) for path, size in sizes.items()]
+    index = SectionIndex(make_site(pages).manifest)
+    found = titles(render_outline(index, budget=700))
+    assert {"medium/ 19", "short/ 2"} <= set(found)
+    assert "long/ 0" not in found
+
+
+# Branches
+
+
+def test_branch_lists_only_what_is_below_it(make_site: Callable) -> None:
+    nav = [NavItem("Guide", children=(NavItem("A", path="a/"), NavItem("B", path="b/"))), NavItem("C", path="c/")]
+    text = "# {0}\n\nText.\n\n## {0} one\n\nText.\n\n### {0} deep\n\nText.\n\n## {0} two\n\nText.\n"
+    site = make_site([(path, text.format(path[0].upper())) for path in ("a/", "b/", "c/")], nav)
+    index = SectionIndex(site.manifest)
+
+    def below(branch: str) -> list[str]:
+        return titles(render_outline(index, branch=branch))
+
+    group = site.manifest.nav[0].id
+    page = index.get_page("b/")
+    assert group is not None
+    assert page is not None
+    assert below(group) == ["Guide", "A", "A one", "A deep", "A two", "B", "B one", "B deep", "B two"]
+    assert below(page.id) == ["B", "B one", "B deep", "B two"]
+    assert below(page.sections[1].id) == ["B one", "B deep"]
+    assert below(page.sections[1].id + "+") == ["B one", "B deep", "B two"]
+    assert below(page.id + "+") == below(page.id)
+    assert below(site.manifest.pages[0].id + "+") == below(group)[1:]
+
+
+def test_list_that_is_too_long_is_continued_in_order() -> None:
+    index = make_index(90, 0)
+    found: list[str] = []
+    branch: str | None = None
+    for _ in range(90):
+        text = render_outline(index, budget=300, branch=branch)
+        found += listed(text)
+        continued = CONTINUED.findall(text)
+        if not continued:
+            break
+        branch = continued[0]
+    assert found == [page.id for page in index.manifest.pages]
+
+
+def test_branch_accepts_an_alias(make_site: Callable) -> None:
     manifest = make_site([("a/", "# A\n\n## B\n\nText.\n")]).manifest
     page = manifest.pages[0]
     aliased = replace(page.sections[1], aliases=("0000aaaa",))
@@ -122,21 +238,19 @@ def test_branch_accepts_an_alias(make_site: Callable) -> None:
 
 @pytest.mark.parametrize("budget", [60, 200, 700, 2500])
 def test_page_outline_fits_its_budget(budget: int) -> None:
-    page = make_index(10, 60).manifest.pages[0]
-    text = render_page_outline(page, budget=budget)
+    index = make_index(10, 60)
+    page = index.manifest.pages[0]
+    text = render_page_outline(index, page, budget=budget)
     assert estimate_tokens(text) <= budget
-    assert f"[{page.id}]" in text
-    assert render_page_outline(page, budget=OUTLINE_BUDGET).count("\n") == 40
+    assert listed(text)[0] == page.id
+    assert set(listed(text)) <= {section.id for section in page.sections}
+    assert bool(CONTINUED.findall(text)) == (budget < 200)
 
 
 _sites: dict[tuple[int, int], SectionIndex] = {}
 
 
 def make_index(pages: int, headings: int) -> SectionIndex:
-    from mkdocs_roaming.manifest.builder import PublishedPage, build_manifest
-    from mkdocs_roaming.manifest.models import Page, Site
-    from mkdocs_roaming.manifest.sections import split_sections
-
     if (pages, headings) not in _sites:
         text = "".join(
             f"\n{'#' * (2 + at % 3)} Step {at} of many\n\nTurn the valve {at} times.\n" for at in range(headings)
