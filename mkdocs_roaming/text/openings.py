@@ -20,6 +20,7 @@ from mkdocs_roaming.text.sentences import ends_sentence, first_sentence, shorten
 _MAX_LIST_CHARS = 200  # of names in an opening
 _MAX_READ_CHARS = 6_000
 _MAX_BLOCKS = 60
+_MAX_LIST_LINES = 60
 _MAX_DEPTH = 3
 _MAX_BLOCK_CHARS = 800
 _MIN_LEAD_WORDS = 5  # of a lead-in that says something without what it introduces
@@ -38,7 +39,7 @@ def make_opening(markdown: str, title: str = "", *, limit: int = 200) -> str:
         limit: Maximum number of characters.
     """
     lines = markdown[:_MAX_READ_CHARS].replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    best = _Chooser(title).choose(_iter_blocks(lines))
+    best = _Chooser(title).choose(_iter_blocks(lines)) if markdown else None
     return shorten(to_single_line(_unmask(best.text)), limit) if best else ""
 
 
@@ -153,7 +154,7 @@ class _Chooser:
         self._lead = ""
 
     def _add_list(self, lines: Sequence[str]) -> None:
-        items = list(_iter_items(lines))
+        items = list(_iter_items(lines[:_MAX_LIST_LINES]))
         if not self._lead and all(_LABEL_ITEM.match(text) for text, _ in items):  # fields below their labels
             for text, below in items:
                 self._lead = _plain(text)
@@ -435,7 +436,7 @@ def _plain(inline: str) -> str:
     """Return the text of inline Markdown on one line, with the punctuation of code masked."""
     if not inline.isascii():
         inline = _PRIVATE.sub("", inline)
-    if images := _LEADING_IMAGES.match(inline):
+    if "![" in inline and (images := _LEADING_IMAGES.match(inline)):
         inline = inline[images.end() :]
     if _MARKUP.search(inline):
         inline = unescape(_INLINE_MARK.sub(_replace_mark, inline))
