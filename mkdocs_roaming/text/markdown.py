@@ -110,10 +110,12 @@ def scan_headings(markdown: str) -> list[MarkdownHeading] | None:
                 before = False
                 continue
             if found := _FENCE.match(line):
+                if html:
+                    return None
                 if found[1] and not unsure:
                     inner = "" if inner and _closes(line, inner) else inner or found[2]
                     continue
-                if html or inner:
+                if inner:
                     return None
                 fence, before = found[2], False
                 continue

@@ -124,6 +124,7 @@ MORE_LINES = st.one_of(
 @settings(max_examples=1500, deadline=None)
 @example(["- a", "   ```", "| a |", "==="])
 @example(["- a", "", "   ```", "=x", "==="])
+@example(["</p>", "   ```", "", "   # three"])
 def test_scan_headings_agrees_with_markdown_it(lines: list[str]) -> None:
     markdown = "\n".join(lines)
     quick = scan_headings(markdown)
