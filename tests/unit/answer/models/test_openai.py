@@ -151,7 +151,7 @@ def test_dialects_give_equal_answers(ask: Ask, api: MessagesApi, openai: Make, d
     assert result.state == "answered"
     assert result.text.startswith("Kettle writes its log to `/var/log/kettle.log`.")
     assert [event.name for event in events if isinstance(event, ToolCalled)] == ["expand_sections", "search_sections"]
-    assert len([event for event in events if isinstance(event, SectionOpened)]) == 6
+    assert "Logs" in [event.section.title for event in events if isinstance(event, SectionOpened)]
     assert (result.usage == NO_USAGE) is not dialect.usage
 
 
