@@ -65,14 +65,15 @@ def unreachable_sections(library: Library, calls: int) -> set[str]:
     known, branches = parse_ids_in_outline(navigator.outline())
     seen: set[str] = set()
     for _ in range(calls - 1):
-        for branch in sorted(branches - seen):
+        unread = branches - seen
+        seen |= unread
+        for branch in sorted(unread):
             read = navigator.call("read_outline", {"id": branch})
             assert isinstance(read, OutlineResult)
             assert len(render(read)) <= CAP
             lines, closed = parse_ids_in_outline(read.text)
             known |= lines
             branches = branches | closed
-        seen |= branches
     return {section.id for section in library.sections} - known
 
 
