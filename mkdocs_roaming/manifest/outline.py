@@ -7,8 +7,8 @@ room lists the sections of the longest pages. `+N` is the number of sections tha
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -41,6 +41,9 @@ _MAX_CHILD_TITLE_CHARS = 40
 _MAX_MARKER_TITLE_CHARS = 24
 _BLOCK_LINES = ((2, 40), (1, 10**6))
 """Minimum and maximum number of subsections that are listed together, first and then."""
+_MIN_REPEATED = 4
+_REPEATED_SHARE = 0.03
+"""A title on so many pages, and on this share of all pages, does not distinguish a page."""
 _MIN_ARCHIVES = 3  # fewer are not worth a marker
 _MAX_INDENT = 12
 
@@ -64,14 +67,14 @@ def render_outline(
     head, lines = None, _TreeBuilder(sections).build()
     if branch is not None:
         head, lines = _find_branch(lines, branch, sections)
-    outline = _Outline(head, lines, budget - estimate_tokens(_LEGEND), sections.manifest.site.language, child_ids)
+    outline = _Outline(head, lines, budget - estimate_tokens(_LEGEND), _find_generic_titles(sections), child_ids)
     return _LEGEND + outline.render()
 
 
 def render_page_outline(sections: SectionIndex, page: PageEntry, *, budget: int = _PAGE_OUTLINE_BUDGET) -> str:
     """Return the outline of a page, with as many lines as fit into the budget."""
     head = _make_section_line(sections, SectionRef(page, 0))
-    return _Outline(head, head.sections, budget, sections.manifest.site.language, _CHILD_IDS).render()
+    return _Outline(head, head.sections, budget, _find_generic_titles(sections), _CHILD_IDS).render()
 
 
 # The tree of lines
@@ -233,14 +236,16 @@ class _Outline:
         head: The line above the list, or None.
         lines: The list. Its first lines are shown if it does not fit; lists below it are shown or not.
         budget: Maximum cost.
-        language: Language of the site.
+        generic_titles: Folded titles that are not listed inside a line.
         child_ids: Whether the titles inside have ids.
     """
 
-    def __init__(self, head: _Line | None, lines: list[_Line], budget: int, language: str, child_ids: bool) -> None:
+    def __init__(
+        self, head: _Line | None, lines: list[_Line], budget: int, generic_titles: Container[str], child_ids: bool
+    ) -> None:
         self._head, self._lines, self._remaining = head, lines, budget
         self._depth = int(head is not None)
-        self._generic = _load_generic_titles(language)
+        self._generic = generic_titles
         self._child_ids = child_ids
         self._count = 0  # lines of the list that are shown
         self._shown: list[tuple[_Line, int]] = []  # lines without texts so far, each with its depth
@@ -395,6 +400,15 @@ def _iter_sections(line: _Line, depth: int) -> Iterator[tuple[_Line, int]]:
 def _count_texts(line: _Line) -> int:
     """Return the number of subsections with text."""
     return sum(section.has_text for section, _ in _iter_sections(line, 0))
+
+
+def _find_generic_titles(sections: SectionIndex) -> frozenset[str]:
+    """Return the folded titles that do not distinguish a page: those that any page may contain, or many pages do."""
+    pages = sections.manifest.pages
+    counts = Counter(title for page in pages for title in {fold(section.title) for section in page.sections[1:]})
+    least = max(_MIN_REPEATED, _REPEATED_SHARE * len(pages))
+    repeated = (title for title, count in counts.items() if count >= least)
+    return _load_generic_titles(sections.manifest.site.language).union(repeated)
 
 
 @cache

@@ -119,19 +119,27 @@ def page_text(title: str, *headings: str, opening: str = "It measures the level 
 
 def test_line_has_opening_and_titles_inside_without_generic_and_repeated_ones(make_site: Callable) -> None:
     headings = ["## Usage", "## Tides", "### Spring tide", "## Notes", "## tides", "## Gauge", "## Storms"]
-    pages = [(f"p{at}/", page_text("Gauge", *headings, *(f"## Part {n}" for n in range(90)))) for at in range(20)]
-    line = render_outline(SectionIndex(make_site(pages).manifest), budget=1300).splitlines()[20]
+    pages = [(f"p{at}/", page_text("Gauge", *(f"## Part {at}.{n}" for n in range(97)))) for at in range(20)]
+    pages.append(("last/", page_text("Gauge", *headings, *(f"## Part {n}" for n in range(90)))))
+    line = render_outline(SectionIndex(make_site(pages).manifest), budget=1800).splitlines()[21]
     assert "Gauge — It measures the level of the water. · Tides, Storms, Part 0, Part 1," in line
     assert line.endswith(" +97")
 
 
+def test_titles_of_many_pages_are_not_listed_inside(make_site: Callable) -> None:
+    pages = [
+        (f"p{at}/", page_text("Gauge", "## Messages", *(f"## Part {at}.{n}" for n in range(90)))) for at in range(20)
+    ]
+    text = render_outline(SectionIndex(make_site(pages).manifest), budget=1800)
+    assert "Gauge — It measures the level of the water. · Part 19.0, " in text
+
+
 def test_sentences_are_shortened_before_titles_inside(make_site: Callable) -> None:
-    headings = [f"## Heading number {at}" for at in range(60)]
     opening = "The gauge measures the level of the water in the harbour, once each minute of the day."
-    index = SectionIndex(
-        make_site([(f"p{at}/", page_text("Gauge", *headings, opening=opening)) for at in range(40)]).manifest
-    )
-    rich, some, bare = (render_outline(index, budget=budget).splitlines()[-1] for budget in (2800, 1500, 600))
+    headings = [[f"## Heading {at}.{n}" for n in range(60)] for at in range(40)]
+    pages = [(f"p{at}/", page_text("Gauge", *headings[at], opening=opening)) for at in range(40)]
+    index = SectionIndex(make_site(pages).manifest)
+    rich, some, bare = (render_outline(index, budget=budget).splitlines()[-1] for budget in (2800, 2150, 600))
     assert " — The gauge" in rich
     assert rich.count("Heading") == some.count("Heading") > 3
     assert " — " not in some
@@ -139,11 +147,11 @@ def test_sentences_are_shortened_before_titles_inside(make_site: Callable) -> No
 
 
 def test_titles_inside_may_have_ids(make_site: Callable) -> None:
-    pages = [(f"p{at}/", page_text("Gauge", *(f"## Part {n}" for n in range(90)))) for at in range(20)]
+    pages = [(f"p{at}/", page_text("Gauge", *(f"## Part {at}.{n}" for n in range(90)))) for at in range(20)]
     manifest = make_site(pages).manifest
     line = render_outline(SectionIndex(manifest), budget=1500, child_ids=True).splitlines()[20]
     sections = manifest.pages[19].sections
-    assert f" · [{sections[1].id}] Part 0, [{sections[2].id}] Part 1," in line
+    assert f" · [{sections[1].id}] Part 19.0, [{sections[2].id}] Part 19.1," in line
 
 
 def test_group_and_its_index_page_are_one_line(make_site: Callable) -> None:
@@ -173,8 +181,8 @@ def test_guides_come_first_and_archives_last_and_closed(make_site: Callable) -> 
         NavItem("Start", path="start/"),
     ]
     paths = [item.path or "" for item in (*posts, *notes)] + ["api/", "help/", "start/"]
-    headings = [f"## Part {at}" for at in range(30)]
-    manifest = make_site([(path, page_text(path, *headings)) for path in paths], nav).manifest
+    texts = [page_text(path, *(f"## Part {path}{at}" for at in range(30))) for path in paths]
+    manifest = make_site(list(zip(paths, texts, strict=True)), nav).manifest
     text = render_outline(SectionIndex(manifest), budget=250)
     assert titles(text)[:5] == ["Community", "help/", "start/", "api/", "Blog"]
     assert len(CONTINUED.findall(text)) == 1
