@@ -10,9 +10,8 @@ from functools import cache, cached_property
 
 import msgspec
 
-from mkdocs_roaming.manifest.builder import MORE_GROUP
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
-from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry
+from mkdocs_roaming.manifest.models import MORE_GROUP, Manifest, NavEntry, PageEntry
 from mkdocs_roaming.manifest.page_kinds import is_changelog
 from mkdocs_roaming.text.languages import available_languages, base_language, fold, load_table
 from mkdocs_roaming.text.markdown import LINE_END

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from mkdocs_roaming.manifest.aliases import PreviousSite, assign_ids
 from mkdocs_roaming.manifest.ids import IdAllocator
 from mkdocs_roaming.manifest.models import (
+    MORE_GROUP,
     Manifest,
     NavEntry,
     NavItem,
@@ -26,9 +27,6 @@ from mkdocs_roaming.manifest.models import (
 from mkdocs_roaming.manifest.sections import Section, file_digest, github_slug
 from mkdocs_roaming.text.languages import fold, load_phrases
 from mkdocs_roaming.text.markdown import to_single_line
-
-MORE_GROUP = "More"
-"""Title of the nav group with the pages that are not in the nav."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,9 @@ from urllib.parse import quote, unquote
 
 from msgspec import Meta, Struct, field
 
+MORE_GROUP = "More"
+"""Title of the nav group with the pages that are not in the nav."""
+
 # Limits that readers do not enforce, so that a longer text does not make a whole site unreadable.
 MAX_OPENING = 200
 

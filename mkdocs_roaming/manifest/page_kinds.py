@@ -14,8 +14,7 @@ from functools import cache
 
 from msgspec.structs import replace
 
-from mkdocs_roaming.manifest.builder import MORE_GROUP
-from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry
+from mkdocs_roaming.manifest.models import MORE_GROUP, Manifest, NavEntry, PageEntry
 from mkdocs_roaming.text.languages import available_languages, fold, load_phrases
 
 _MIN_API_HEADINGS, _API_SHARE = 5, 0.9

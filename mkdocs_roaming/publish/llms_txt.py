@@ -16,8 +16,7 @@ from heapq import heappop, heappush, nlargest
 from itertools import count, takewhile
 from typing import TYPE_CHECKING, TypeVar
 
-from mkdocs_roaming.manifest.builder import MORE_GROUP
-from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry, Site, path_to_url, url_to_path
+from mkdocs_roaming.manifest.models import MORE_GROUP, Manifest, NavEntry, PageEntry, Site, path_to_url, url_to_path
 from mkdocs_roaming.manifest.page_kinds import PageKind, classify_pages, find_listing_pages
 from mkdocs_roaming.publish.pointers import LLMS_TXT
 from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word

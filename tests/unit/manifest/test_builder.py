@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from manifests import API, GUIDE, URL, build, ids_by_title
 
-from mkdocs_roaming.manifest.builder import MORE_GROUP, sort_paths_by_nav
+from mkdocs_roaming.manifest.builder import sort_paths_by_nav
 from mkdocs_roaming.manifest.ids import hash_id
-from mkdocs_roaming.manifest.models import Heading, NavItem, Site
+from mkdocs_roaming.manifest.models import MORE_GROUP, Heading, NavItem, Site
 
 
 def test_links_between_sections_are_ids() -> None:
