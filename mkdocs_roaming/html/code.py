@@ -1,10 +1,11 @@
-"""Code: blocks and inline code, their languages and titles."""
+"""Code: blocks, animated terminals and inline code, their languages and titles."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from html import unescape
 
 from mkdocs_roaming.html.escape import format_code_span, format_destination, parse_code_span
 from mkdocs_roaming.html.inline import escape_exclamation_mark, is_script_url
@@ -66,8 +67,8 @@ def write_code_block(visitor: Visitor, element: Element, out: list[str]) -> None
     recorded = visitor.take_language(content)
     if not language:  # Pygments names languages that it does not know "text"
         language = recorded or (context.default_language if language is None else "")
-    if context.code_filter is not None:
-        content = context.code_filter(content)
+    if context.in_terminal:
+        content = _clean_session(content)
     out.append(format_fence(content, language, context.code_title))
     context.code_title = None
 
@@ -195,6 +196,46 @@ def _gather_code(element: Element, roles: Roles, pieces: list[str], depth: int =
         elif tag not in ("span", "a") or roles[tag, classes] != "skip":
             _gather_code(child, roles, pieces, depth + 1)
         pieces.append(child.tail or "")
+
+
+# Animated terminals, as Termynal shows them
+
+
+def write_terminal(visitor: Visitor, element: Element, out: list[str]) -> None:
+    """Write an animated terminal as a console session: its code, or one element per line."""
+    lines = [line for line in element.iterdescendants() if line.get("data-ty") is not None]
+    if not lines:
+        with visitor.within(default_language="console", in_terminal=True):
+            visitor.write_group(element, out)
+    elif content := "\n".join(_format_terminal_line(visitor, line) for line in lines).strip("\n"):
+        out.append(format_fence(content, "console"))
+
+
+def _clean_session(code: str) -> str:
+    """Return the source of an animation as a console session: without tags, comments and prompts as in a shell.
+
+    In the source, `// text` is a comment, and `# Name: $ value` is input after the prompt `Name: `.
+    """
+    if "<" in code:
+        code = _TERMINAL_TAG.sub("", _TERMINAL_BREAK.sub("\n", code))
+    code = _TERMINAL_PROMPT.sub(r"\1 ", code)
+    return unescape(_TERMINAL_COMMENT.sub("# ", code))
+
+
+def _format_terminal_line(visitor: Visitor, line: Element) -> str:
+    text = extract_code(line, visitor.roles).rstrip()
+    kind, prompt = line.get("data-ty"), line.get("data-ty-prompt")
+    if kind == "progress":
+        text = "---> 100%"
+    elif kind == "input" and prompt is None:
+        prompt = "$"
+    return f"{prompt} {text}".strip() if prompt else text
+
+
+_TERMINAL_TAG = re.compile(r"</?(?:a|b|em|font|i|p|span|strong|u)\b[^<>]*>", re.IGNORECASE)
+_TERMINAL_BREAK = re.compile(r"<br ?/?>", re.IGNORECASE)
+_TERMINAL_COMMENT = re.compile(r"^// ", re.MULTILINE)
+_TERMINAL_PROMPT = re.compile(r"^# ([^\n]*?)\$ ", re.MULTILINE)
 
 
 # Inline code

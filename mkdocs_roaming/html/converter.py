@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from mkdocs_roaming.errors import ConversionError
-from mkdocs_roaming.html import api_docs, blocks, code, embedded, footnotes, inline, parameters, tabs, terminal
+from mkdocs_roaming.html import api_docs, blocks, code, embedded, footnotes, inline, parameters, tabs
 from mkdocs_roaming.html.document import parse_body
 from mkdocs_roaming.html.escape import escape_text, format_heading
 from mkdocs_roaming.html.themes import ThemeSet, load_themes
@@ -43,7 +43,7 @@ BLOCK_WRITERS: dict[str, BlockWriter] = {
     "tablist": tabs.write_tab_list,  # not a role: a WAI-ARIA role, as is tabpanel
     "tabpanel": tabs.write_tab_panel,
     "tabs": tabs.write_tabs,
-    "terminal": terminal.write_terminal,
+    "terminal": code.write_terminal,
 }
 
 INLINE_WRITERS: dict[str, InlineWriter] = {

@@ -113,8 +113,8 @@ class Context:
     code_title: str | None = None
     in_code: bool = False
     """Whether the element belongs to a code block, such as its title."""
-    code_filter: Callable[[str], str] | None = None
-    """Changes the content of code blocks."""
+    in_terminal: bool = False
+    """Whether code is the source of an animated terminal."""
 
 
 @dataclass(slots=True)
