@@ -48,7 +48,7 @@ from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget, Prices, Supp
 from mkdocs_roaming.answer.models.base import Model, create_model, split_model_name
 from mkdocs_roaming.embeddings.client import EmbeddingsConfig, parse_embeddings_config
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.library.index_cache import IndexCache
+from mkdocs_roaming.library.index import IndexCache
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Search
 

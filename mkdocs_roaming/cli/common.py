@@ -236,7 +236,7 @@ class ResolvedOptions:
         Args:
             on_warning: Called with a line when hybrid search falls back to words.
         """
-        from mkdocs_roaming.library.index_cache import IndexCache
+        from mkdocs_roaming.library.index import IndexCache
 
         return self.settings.search_factory(os.environ, on_warning, IndexCache.from_environment(os.environ))
 

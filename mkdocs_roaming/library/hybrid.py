@@ -15,8 +15,7 @@ from operator import mul
 from mkdocs_roaming.embeddings.client import FAILURE_PAUSE, QueryEmbedder, Vector
 from mkdocs_roaming.embeddings.store import MAX_WINDOWS, VectorFile, VectorsError, decode_vectors, split_windows
 from mkdocs_roaming.errors import LibraryError, RoamingError
-from mkdocs_roaming.library.index import SiteTexts
-from mkdocs_roaming.library.index_cache import IndexCache
+from mkdocs_roaming.library.index import IndexCache, SiteTexts
 from mkdocs_roaming.library.search import SNIPPET_CHARS, RankedSection, Search, Weights, strip_markdown
 from mkdocs_roaming.manifest.io import VECTORS_PATH
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef

@@ -1,19 +1,36 @@
-"""The full-text index of a site: the fields of its sections as rows of terms, and their pages as groups."""
+"""The full-text index of a site: the fields of its sections as rows of terms, and their pages as groups.
+
+Index files in the user's cache folder hold the indexes of sites that were searched before. A file's name is a digest of
+the site's manifest, which contains the digests of all texts, and of everything else that the index depends on. An index
+contributes row numbers and scores only; texts are read from the site and verified. Files that are damaged, of another
+version or unreadable are ignored; all can be deleted at any time.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
+import sys
+import tempfile
+import zlib
 from collections import Counter
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache, lru_cache
 from itertools import chain
+from pathlib import Path
 from typing import Protocol, Self
 
 import msgspec
 
+from mkdocs_roaming._types import prepare
+from mkdocs_roaming._version import __version__
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.postings import Postings, PostingsBuilder, PostingsData
+from mkdocs_roaming.library.readers import read_file
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import Manifest, PageEntry
 from mkdocs_roaming.manifest.page_kinds import is_changelog
@@ -191,3 +208,91 @@ def _link_texts(library: SiteTexts, sections: Sequence[SectionRef], texts: Seque
             if target is not None and target.page is not section.page:
                 links.setdefault(target.id, []).append(words)
     return links
+
+
+# Index files
+
+INDEX_VERSION = "1"
+"""Increased when the same site gets another index: by the tokenizer, the fields or the format of the file."""
+
+MAX_CACHE_BYTES = 256 * 2**20
+"""Size of the folder; the files that were not used for the longest time are deleted."""
+
+_SUFFIX = ".index"
+_CHECKSUM_BYTES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class IndexCache:
+    """Index files in a folder, which several processes may use.
+
+    Attributes:
+        folder: The folder; it is created when it is needed.
+        max_bytes: Size of the folder. A single file may have a quarter of it.
+        min_sections: Indexes of smaller sites are built again each time, which takes little longer than reading a file.
+    """
+
+    folder: Path
+    max_bytes: int = MAX_CACHE_BYTES
+    min_sections: int = 100
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str]) -> IndexCache | None:
+        """Return the cache in `ROAMING_CACHE_DIR`, or the user's; None if the variable is empty."""
+        setting = environ.get("ROAMING_CACHE_DIR")
+        if setting is None:
+            from platformdirs import user_cache_path
+
+            folder = user_cache_path("mkdocs-roaming", appauthor=False)
+            return cls(folder / "search") if folder.is_absolute() else None  # a user may have no home
+        return cls(Path(setting) / "search") if setting else None
+
+    def load(self, key: str) -> IndexData | None:
+        """Return the index with a key, or None."""
+        path = self.folder / (key + _SUFFIX)
+        try:
+            content = memoryview(read_file(path, self.max_bytes // 4))
+            if zlib.crc32(content[_CHECKSUM_BYTES:]) != int.from_bytes(content[:_CHECKSUM_BYTES], "little"):
+                return None
+            data = msgspec.msgpack.decode(content[_CHECKSUM_BYTES:], type=prepare(IndexData))
+        except (LibraryError, msgspec.MsgspecError, UnicodeDecodeError):
+            return None
+        with suppress(OSError):
+            os.utime(path)
+        return data
+
+    def store(self, key: str, data: IndexData) -> None:
+        """Write an index, unless it is too large or the folder cannot be written; then delete the oldest files."""
+        content = msgspec.msgpack.encode(data)
+        if len(content) > self.max_bytes // 4:
+            return
+        with suppress(OSError):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            descriptor, temporary = tempfile.mkstemp(_SUFFIX, dir=self.folder)
+            try:
+                with os.fdopen(descriptor, "wb") as file:
+                    file.write(zlib.crc32(content).to_bytes(_CHECKSUM_BYTES, "little"))
+                    file.write(content)
+                Path(temporary).replace(self.folder / (key + _SUFFIX))
+            except BaseException:
+                Path(temporary).unlink(missing_ok=True)
+                raise
+            self._delete_oldest()
+
+    def _delete_oldest(self) -> None:
+        files = [(path.stat(), path) for path in self.folder.glob("*" + _SUFFIX)]
+        files.sort(key=lambda each: each[0].st_mtime, reverse=True)
+        size = 0
+        for status, path in files:
+            size += status.st_size
+            if size > self.max_bytes:
+                path.unlink(missing_ok=True)
+
+
+def index_key(manifest: Manifest, weights: Sequence[float]) -> str:
+    """Return the key of a site's index: a digest of all that the index depends on.
+
+    The manifest's own digest is not used: a site could state that of another one.
+    """
+    parts = (INDEX_VERSION, __version__, sys.byteorder, tuple(weights), manifest)
+    return hashlib.sha256(msgspec.msgpack.encode(parts)).hexdigest()[:40]

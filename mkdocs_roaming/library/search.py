@@ -15,8 +15,7 @@ from math import log1p
 from typing import Self
 
 from mkdocs_roaming.errors import LibraryError
-from mkdocs_roaming.library.index import Index, SiteTexts, asks_about_changes
-from mkdocs_roaming.library.index_cache import IndexCache, index_key
+from mkdocs_roaming.library.index import Index, IndexCache, SiteTexts, asks_about_changes, index_key
 from mkdocs_roaming.library.postings import PostingMatches, merge_matches
 from mkdocs_roaming.library.relevance import Relevance
 from mkdocs_roaming.library.tools import SearchResult

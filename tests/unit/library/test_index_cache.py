@@ -17,8 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mkdocs_roaming.library.index import IndexData
-from mkdocs_roaming.library.index_cache import IndexCache, index_key
+from mkdocs_roaming.library.index import IndexCache, IndexData, index_key
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.readers import MemoryReader
 from mkdocs_roaming.library.search import Search
