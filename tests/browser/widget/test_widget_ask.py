@@ -100,7 +100,7 @@ def test_progress_is_shown_while_sections_are_opened(page: Page, stage: Stage, w
     expect(widget.status).to_have_text("Reading 6 sections")
     assert widget.turns.get_attribute("aria-busy") == "true"
     rows = widget.panel.locator(".trail [part=trail-item]")
-    assert rows.count() == 7
+    assert rows.count() == 6
     assert all(" found by search · ~" in row for row in rows.all_inner_texts())
     page.clock.fast_forward(5_100)
     assert widget.status.inner_text() == "Still reading…"
