@@ -91,7 +91,7 @@ def split_sections(markdown: str, *, title: str = "", headings: Sequence[Heading
                 start,
                 end,
                 parents[index],
-                make_opening(below, titles[index], limit=MAX_OPENING),
+                make_opening(below, limit=MAX_OPENING),
                 heading.targets,
                 digest=slice_digest(data[start:end]),
                 body=slice_digest(below.encode("utf-8", "surrogatepass")) if below else "",

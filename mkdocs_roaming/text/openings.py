@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
 from html import unescape
-from itertools import islice
 from typing import Literal, NamedTuple
 
 from mkdocs_roaming.text.markdown import to_single_line
@@ -19,7 +18,6 @@ from mkdocs_roaming.text.sentences import ends_sentence, first_sentence, shorten
 
 _MAX_LIST_CHARS = 200  # of names in an opening
 _MAX_READ_CHARS = 6_000
-_MAX_BLOCKS = 60
 _MAX_LIST_LINES = 60
 _MAX_DEPTH = 3
 _MAX_BLOCK_CHARS = 800
@@ -30,16 +28,15 @@ _MAX_LABEL_WORDS = 3
 _MAX_NAMES_PER_WORD = 4  # words in links and code for each other word, above which a line is no prose
 
 
-def make_opening(markdown: str, title: str = "", *, limit: int = 200) -> str:
+def make_opening(markdown: str, *, limit: int = 200) -> str:
     """Return the opening of a section on a single line; empty if no text says what the section is about.
 
     Args:
         markdown: The section's Markdown, below its heading.
-        title: Its title. Text that only repeats it is skipped.
         limit: Maximum number of characters.
     """
     lines = markdown[:_MAX_READ_CHARS].replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    best = _Chooser(title).choose(_iter_blocks(lines)) if markdown else None
+    best = _Chooser().choose(_iter_blocks(lines)) if markdown else None
     return shorten(to_single_line(_unmask(best.text)), limit) if best else ""
 
 
@@ -65,18 +62,16 @@ class _Choice(NamedTuple):
 
 
 class _Chooser:
-    """The best text of a section so far, and text that the next block completes."""
+    """The best text of a section so far, and a lead-in that the next block completes."""
 
-    def __init__(self, title: str, depth: int = 0) -> None:
-        self._title = title
+    def __init__(self, depth: int = 0) -> None:
         self._depth = depth  # of quotes
         self._best: _Choice | None = None
         self._lead = ""  # a text that ends with a colon
-        self._short = ""  # a sentence of one or two words
 
     def choose(self, blocks: Iterator[_Block]) -> _Choice | None:
         """Return the best text: the first prose, or else the best of the rest."""
-        for block in islice(blocks, _MAX_BLOCKS):
+        for block in blocks:
             if self._lead and block.kind not in ("list", "table"):
                 self._add_lead()
             if block.kind == "text":
@@ -91,8 +86,6 @@ class _Chooser:
                 return self._best
         if self._lead:
             self._add_lead()
-        if self._short and not (self._best and self._best.rank is _Rank.PROSE):
-            return _Choice(_Rank.PROSE, self._short)
         return self._best
 
     def _add(self, rank: _Rank, text: str) -> None:
@@ -102,7 +95,7 @@ class _Chooser:
     def _add_text(self, raw: str) -> None:
         text = _plain(raw)
         words = _count_words(text)
-        if not words or _is_noise(text) or self._is_title(text):
+        if not words or _is_noise(text):
             return
         # Words that are neither code nor links.
         outside = _count_words(_SPAN.sub(" ", raw)) if _MARKUP.search(raw) else words
@@ -118,11 +111,6 @@ class _Chooser:
         else:
             self._add(_Rank.PHRASE, text)
 
-    def _is_title(self, text: str) -> bool:
-        if len(text) > len(self._title) + 8:  # masks and punctuation
-            return False
-        return _unmask(text).casefold().rstrip(".:") == " ".join(self._title.split()).casefold()
-
     def _add_prose(self, raw: str, text: str) -> None:
         sentence = ""
         rest = text
@@ -133,16 +121,9 @@ class _Chooser:
                 sentence = f"{sentence} {following}".lstrip()
         if _REFERENCE.match(sentence) and "](" in raw:
             self._add(_Rank.REFERENCE, sentence)
-        elif not sentence:
-            pass
-        elif sentence[0] in "(（":
-            self._add(_Rank.PHRASE, sentence)
-        elif self._short:
-            self._add(_Rank.PROSE, f"{self._short} {sentence}")
-        elif _count_words(sentence) < _MIN_SENTENCE_WORDS:
-            self._short = sentence
-        else:
-            self._add(_Rank.PROSE, sentence)
+        elif sentence:
+            is_short = _count_words(sentence) < _MIN_SENTENCE_WORDS or sentence[0] in "(（"
+            self._add(_Rank.PHRASE if is_short else _Rank.PROSE, sentence)
 
     def _add_lead(self) -> None:
         """Add a lead-in to a block that is not shown."""
@@ -155,13 +136,6 @@ class _Chooser:
 
     def _add_list(self, lines: Sequence[str]) -> None:
         items = list(_iter_items(lines[:_MAX_LIST_LINES]))
-        if not self._lead and all(_LABEL_ITEM.match(text) for text, _ in items):  # fields below their labels
-            for text, below in items:
-                self._lead = _plain(text)
-                if below and _ITEM.match(below[0]):
-                    self._add_list(below)
-            self._lead = ""
-            return
         if all(_BOLD.fullmatch(text) and below and _FENCE.match(below[0]) for text, below in items):  # tabs of code
             self._add_lead()
             return
@@ -175,7 +149,7 @@ class _Chooser:
                 names = _limit_names(first_sentence(_plain(text)) for text, _ in items)
         if _FIELD_LABEL.match(label):
             self._add(_Rank.FIELDS, _join_names(names, lead))
-        elif not _OTHER_LABEL.match(label):
+        elif not _SKIPPED_LABEL.match(label):
             # A table of contents, or tabs.
             links = all(_LINK_ITEM.match(text) or (below and _BOLD.fullmatch(text)) for text, below in items)
             labelled = _count_words(lead) <= _MAX_LABEL_WORDS
@@ -193,7 +167,7 @@ class _Chooser:
             lines = [lines[0][callout.end() :], *lines[1:]]
         elif any("llms.txt" in line for line in lines) or self._depth >= _MAX_DEPTH:
             return
-        inner = _Chooser(self._title, self._depth + 1).choose(_iter_blocks(lines))
+        inner = _Chooser(self._depth + 1).choose(_iter_blocks(lines))
         if inner and inner.rank is _Rank.PROSE:
             attributed = any(_ATTRIBUTION.match(line) for line in lines)
             self._add(_Rank.ADMONITION if callout else _Rank.QUOTE if attributed else _Rank.PROSE, inner.text)
@@ -374,15 +348,9 @@ def _item_name(text: str) -> str:
 
 
 def _table_names(lines: Sequence[str]) -> list[str]:
-    """Return the names in the first column of a table, or its head if that column says nothing."""
-    rows = [
-        [cell.strip().replace("\\|", "|") for cell in _CELL_END.split(line.strip().strip("|"))] for line in lines[:40]
-    ]
-    names = _limit_names(_item_name(row[0]) for row in rows[2:] if "`" in row[0] or _count_words(row[0]))
-    if names:
-        return names
-    head = [name for cell in rows[0] if _count_words(name := _plain(cell))]
-    return head if len(head) > 1 else []
+    """Return the names in the first column of a table."""
+    cells = (_CELL_END.split(line.strip().strip("|"))[0].strip().replace("\\|", "|") for line in lines[2:])
+    return _limit_names(_item_name(cell) for cell in cells if "`" in cell or _count_words(cell))
 
 
 def _limit_names(names: Iterable[str]) -> list[str]:
@@ -413,7 +381,6 @@ def _join_names(names: Sequence[str], lead: str = "") -> str:
 
 _MAX_NAME_CHARS = 50
 _TASK_BOX = re.compile(r"\[[ xX]\][ \t]+")
-_LABEL_ITEM = re.compile(r"\*\*[^*\n]+:\*\*|[^\n:]{1,40}:$", re.MULTILINE)
 _NAMED = re.compile(
     r"(\*\*(?:[^*\n]|\*(?!\*))+\*\*|`+[^`\n]+`+|!?\[(?:[^\[\]\n`]|`[^`\n]*`)+\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\))"
     r"(?=\s*(?:$|[:：–—(\n]|-\s|\\$))",
@@ -423,7 +390,7 @@ _LINK_ITEM = re.compile(r"\s*\[[^\[\]]*\]\(\S*\)\s*$")
 _SEPARATOR = re.compile(r":\s|\s[–—-]\s")
 _CELL_END = re.compile(r"(?<!\\)\|")
 _FIELD_LABEL = re.compile(r"(?:(?:keyword |other |type )?parameters|arguments|args|attributes)$")
-_OTHER_LABEL = re.compile(
+_SKIPPED_LABEL = re.compile(
     r"(?:returns?|return type|yields|raises|receives|warns|type|bases|(?:inherits|overrides)(?: from)?|\w+ed by"
     r"|subclasses|(?:table of )?contents|[oi]n this (?:page|section)|see also|references)$"
 )
@@ -434,8 +401,6 @@ _OTHER_LABEL = re.compile(
 
 def _plain(inline: str) -> str:
     """Return the text of inline Markdown on one line, with the punctuation of code masked."""
-    if not inline.isascii():
-        inline = _PRIVATE.sub("", inline)
     if "![" in inline and (images := _LEADING_IMAGES.match(inline)):
         inline = inline[images.end() :]
     if _MARKUP.search(inline):
@@ -464,7 +429,6 @@ def _count_words(text: str) -> int:
 _START = "\ue010"
 _MASK = str.maketrans({mark: chr(0xE000 + number) for number, mark in enumerate(".!?…:,;()")})
 _UNMASK = {ord(value): chr(key) for key, value in _MASK.items()} | {ord(_START): None}
-_PRIVATE = re.compile("[\ue000-\uf8ff]+")  # icons of fonts
 
 _MAX_COUNTED_CHARS = 200
 _WORD = re.compile(r"[^\W\d_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af][\w'’-]*")
