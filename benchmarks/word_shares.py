@@ -18,6 +18,7 @@ from math import log2
 from pathlib import Path
 from pydoc_data.topics import topics  # type: ignore[import-untyped]  # has no type hints
 
+from mkdocs_roaming.library.index import strip_targets
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.text.languages import load_words
 from mkdocs_roaming.text.tokenizer import parse_words, stem
@@ -32,7 +33,7 @@ def main() -> None:
     sources = [count_shares(read_docstrings()), count_shares(read_topics())]
     for site in parser.parse_args().sites:
         library = open_library(site)
-        sources.append(count_shares(library.text(section) for section in library.sections))
+        sources.append(count_shares(strip_targets(library.text(section)) for section in library.sections))
     means = Counter[str]()
     for source in sources:
         means.update({term: share / len(sources) for term, share in source.items()})  # type: ignore[arg-type]  # typeshed: int

@@ -137,7 +137,7 @@ class Index:
             ]
             fields = (section.section.title, *_context_fields(library, section, link_texts))
             page = pages.setdefault(section.page.path, len(pages))
-            postings.add(page, [*map(cached_terms, fields), extract_terms(_TARGET.sub(" ", text), language)])
+            postings.add(page, [*map(cached_terms, fields), extract_terms(strip_targets(text), language)])
             for term in _title_terms(section.section.title, language):
                 title_rows.setdefault(term, []).append(row)
         return cls(library, weights, IndexData(postings.build(), title_rows), complete=None not in read_texts)
@@ -150,6 +150,11 @@ class Index:
         stems = [term[at:] for at in range(2, 4) if len(term) - at >= _MIN_STEM_LENGTH]
         known_stems = [stem for stem in stems if stem in self.postings]
         return list(dict.fromkeys(get_close_matches(term, candidates, 3, 0.8) + known_stems))
+
+
+def strip_targets(text: str) -> str:
+    """Return Markdown without the targets of its links and images, whose words are not part of the text."""
+    return _TARGET.sub(" ", text)
 
 
 def _title_terms(title: str, language: str) -> frozenset[str]:
