@@ -28,8 +28,6 @@ _LEGEND = (
     "[id] Title — opening · titles inside +12: 12 sections inside are not listed; read_outline(id) lists them, "
     "expand_sections opens text. “[id+] 30 more: Title …”: read_outline(id+).\n"
 )
-_CHILD_IDS = False
-"""Whether the titles inside have ids."""
 
 _TEXT_LIMITS = ((80, 120), (60, 120), (40, 120), (0, 120), (0, 90), (0, 60), (0, 40), (0, 0))
 """Maximum characters of a line's sentence and of its titles inside, from much to little room."""
@@ -48,16 +46,13 @@ _MIN_ARCHIVES = 3  # fewer are not worth a marker
 _MAX_INDENT = 12
 
 
-def render_outline(
-    sections: SectionIndex, *, budget: int = OUTLINE_BUDGET, branch: str | None = None, child_ids: bool = _CHILD_IDS
-) -> str:
+def render_outline(sections: SectionIndex, *, budget: int = OUTLINE_BUDGET, branch: str | None = None) -> str:
     """Return the outline of a site, or of one branch of it.
 
     Args:
         sections: Sections of the site.
         budget: Maximum number of estimated tokens.
         branch: Id of a nav group, page or section; or `<id>+`, as in `[<id>+] 30 more`, for it and its later siblings.
-        child_ids: Show the ids of the titles inside.
 
     Raises:
         UsageError: The budget is below 200, or there is no such branch.
@@ -67,14 +62,14 @@ def render_outline(
     head, lines = None, _TreeBuilder(sections).build()
     if branch is not None:
         head, lines = _find_branch(lines, branch, sections)
-    outline = _Outline(head, lines, budget - estimate_tokens(_LEGEND), _find_generic_titles(sections), child_ids)
+    outline = _Outline(head, lines, budget - estimate_tokens(_LEGEND), _find_generic_titles(sections))
     return _LEGEND + outline.render()
 
 
 def render_page_outline(sections: SectionIndex, page: PageEntry, *, budget: int = _PAGE_OUTLINE_BUDGET) -> str:
     """Return the outline of a page, with as many lines as fit into the budget."""
     head = _make_section_line(sections, SectionRef(page, 0))
-    return _Outline(head, head.sections, budget, _find_generic_titles(sections), _CHILD_IDS).render()
+    return _Outline(head, head.sections, budget, _find_generic_titles(sections)).render()
 
 
 # The tree of lines
@@ -237,16 +232,12 @@ class _Outline:
         lines: The list. Its first lines are shown if it does not fit; lists below it are shown or not.
         budget: Maximum cost.
         generic_titles: Folded titles that are not listed inside a line.
-        child_ids: Whether the titles inside have ids.
     """
 
-    def __init__(
-        self, head: _Line | None, lines: list[_Line], budget: int, generic_titles: Container[str], child_ids: bool
-    ) -> None:
+    def __init__(self, head: _Line | None, lines: list[_Line], budget: int, generic_titles: Container[str]) -> None:
         self._head, self._lines, self._remaining = head, lines, budget
         self._depth = int(head is not None)
         self._generic = generic_titles
-        self._child_ids = child_ids
         self._count = 0  # lines of the list that are shown
         self._shown: list[tuple[_Line, int]] = []  # lines without texts so far, each with its depth
 
@@ -370,10 +361,9 @@ class _Outline:
                 continue
             seen.add(key)
             title = truncate_at_word(child.title, _MAX_CHILD_TITLE_CHARS)
-            text = f"[{child.ids[0]}] {title}" if self._child_ids else title
-            if len(joined) + len(text) + 2 * bool(joined) > max_chars:
+            if len(joined) + len(title) + 2 * bool(joined) > max_chars:
                 break
-            joined += f", {text}" if joined else text
+            joined += f", {title}" if joined else title
         return joined
 
 

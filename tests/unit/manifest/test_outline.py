@@ -146,14 +146,6 @@ def test_sentences_are_shortened_before_titles_inside(make_site: Callable) -> No
     assert "Heading" not in bare
 
 
-def test_titles_inside_may_have_ids(make_site: Callable) -> None:
-    pages = [(f"p{at}/", page_text("Gauge", *(f"## Part {at}.{n}" for n in range(90)))) for at in range(20)]
-    manifest = make_site(pages).manifest
-    line = render_outline(SectionIndex(manifest), budget=1500, child_ids=True).splitlines()[20]
-    sections = manifest.pages[19].sections
-    assert f" · [{sections[1].id}] Part 19.0, [{sections[2].id}] Part 19.1," in line
-
-
 def test_group_and_its_index_page_are_one_line(make_site: Callable) -> None:
     nav = [
         NavItem("Guide", children=(NavItem("About the guide", path="guide/"), NavItem("Steps", path="guide/steps/"))),
