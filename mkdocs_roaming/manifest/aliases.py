@@ -8,7 +8,7 @@ section gets that id, even if it is the hash of its path and name.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -344,7 +344,8 @@ class _Matcher:
             for word in words:
                 places[word].append(at)
         for at, words in gone.items():
-            rare = sorted((word for word in words if 0 < len(places.get(word, ())) <= _MAX_SPREAD), key=_rarity(places))
+            spread = {word: len(places[word]) for word in words if 0 < len(places.get(word, ())) <= _MAX_SPREAD}
+            rare = sorted(spread, key=lambda word: (spread[word], word))
             shared = Counter(other for word in rare[:_MAX_SPREAD] for other in places[word] if other not in self._used)
             overlaps = [(_overlap(words, candidates[other]), other) for other, _ in shared.most_common(_MAX_CANDIDATES)]
             overlap, best = max(overlaps, default=(0.0, -1))
@@ -354,10 +355,6 @@ class _Matcher:
     def find_heir(self, at: int) -> int | None:
         """Return the successor of a section, or that of its page."""
         return self.successors.get(at, self._heirs.get(self._old.rows[at].path))
-
-
-def _rarity(places: Mapping[str, Sequence[int]]) -> Callable[[str], tuple[int, str]]:
-    return lambda word: (len(places[word]), word)
 
 
 def _overlap(one: Counter[str], other: Counter[str]) -> float:

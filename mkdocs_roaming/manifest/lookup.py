@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.ids import find_contexts
 from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry, SectionEntry, path_to_url, url_to_path
-from mkdocs_roaming.manifest.sections import github_slug
+from mkdocs_roaming.manifest.sections import find_parents, github_slug
 from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word
 
 MAX_SCOPE_ITEMS = 16
@@ -335,16 +335,15 @@ class _PageTree:
 
     @classmethod
     def from_sections(cls, sections: tuple[SectionEntry, ...]) -> _PageTree:
-        count = len(sections)
-        tree = cls([None] * count, [count] * count, [[] for _ in range(count)], [0] * count, [])
-        stack: list[int] = []
-        for position, section in enumerate(sections):
-            while len(stack) > 1 and sections[stack[-1]].level >= section.level:
-                tree.ends[stack.pop()] = position
-            if stack:
-                tree.parents[position] = stack[-1]
-                tree.ranks[position] = len(tree.children[stack[-1]])
-                tree.children[stack[-1]].append(position)
-            stack.append(position)
-        tree.contexts.extend(find_contexts([section.title for section in sections], tree.parents))
-        return tree
+        parents = find_parents([section.level for section in sections])
+        children: list[list[int]] = [[] for _ in sections]
+        ranks: list[int] = []
+        ends = list(range(1, len(sections) + 1))
+        for position, parent in enumerate(parents):
+            siblings = children[parent] if parent is not None else []
+            ranks.append(len(siblings))
+            siblings.append(position)
+        for position, parent in reversed(list(enumerate(parents))):
+            if parent is not None:
+                ends[parent] = max(ends[parent], ends[position])
+        return cls(parents, ends, children, ranks, find_contexts([section.title for section in sections], parents))
