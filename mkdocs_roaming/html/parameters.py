@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Iterable, Iterator
-from itertools import groupby
+from itertools import chain, groupby
 
 from lxml import etree
 
@@ -48,7 +48,7 @@ Piece = tuple[str, str | None]
 def write_table(visitor: Visitor, element: Element, out: list[str]) -> None:
     """Write a table: parameters of mkdocstrings and summaries of Sphinx as a list, any other one as a table."""
     if has_class(element, "field-list"):
-        _write_fields(visitor, _table_fields(element), out)
+        write_field_list(visitor, element, out)
         return
     body = element.find("tbody")
     row = next(iter(element if body is None else body), None)
@@ -74,8 +74,17 @@ def write_list(visitor: Visitor, element: Element, out: list[str]) -> None:
 
 
 def write_field_list(visitor: Visitor, element: Element, out: list[str]) -> None:
-    """Write a field list of Sphinx: parameters as lists, other fields as paragraphs, each with its label in bold."""
-    _write_fields(visitor, _list_fields(element), out)
+    """Write a field list of Sphinx: parameters as lists, other fields as paragraphs, each with its label in bold.
+
+    It is a definition list, or a table in mkdocstrings' templates for Read the Docs.
+    """
+    label = None
+    for cell in element if element.tag == "dl" else chain(element.iterfind("tr/*"), element.iterfind("*/tr/*")):
+        if cell.tag == "dt" or has_class(cell, "field-name"):
+            label = cell
+        elif label is not None and (cell.tag == "dd" or has_class(cell, "field-body")):
+            with visitor.within(depth=visitor.context.depth + 2):  # a field needs more stack than other elements
+                _write_field(visitor, label, cell, out)
 
 
 def _write_items(items: Iterable[list[str]], out: list[str]) -> None:
@@ -88,7 +97,7 @@ def _write_items(items: Iterable[list[str]], out: list[str]) -> None:
 
 def _join_head(name: str, details: list[str], parts: list[str]) -> list[str]:
     """Return the blocks of an item: `name (type, default) — description`, followed by the rest of the description."""
-    head = ", ".join(details)
+    head = ", ".join(filter(None, details))
     if name:
         head = f"{name} ({head})" if head else name
     if not head or not parts or not is_paragraph(parts[0]):
@@ -105,10 +114,10 @@ def _render_row(visitor: Visitor, row: Element, labels: list[str]) -> list[str]:
     _record_anchors(visitor, row, *cells[0].iter())
     described = (index for index, cell in enumerate(cells) if any(has_class(child, _DESCRIPTION) for child in cell))
     position = next(described, min(len(cells) - 1, 2))
-    heads = [format_expression(visitor, iter_pieces(visitor, cell)) for cell in cells[:position]]
+    heads = [_format_code(visitor, cell) for cell in cells[:position]]
     details = heads[1:]
     for index, cell in enumerate(cells[position + 1 :], position + 1):
-        text = format_expression(visitor, iter_pieces(visitor, cell))
+        text = _format_code(visitor, cell)
         if text and cell.find(".//code") is None:
             details.append(visitor.render_line(cell, styles="emphasis"))  # "required"
         elif text:
@@ -121,7 +130,7 @@ def _render_row(visitor: Visitor, row: Element, labels: list[str]) -> list[str]:
             parts += visitor.render_nested(child)
     if not len(cells[position]):
         parts += visitor.render_nested(cells[position])
-    return _join_head(heads[0] if heads else "", [detail for detail in details if detail], parts)
+    return _join_head(heads[0] if heads else "", details, parts)
 
 
 def _is_note(element: Element) -> bool:
@@ -131,7 +140,7 @@ def _is_note(element: Element) -> bool:
 
 def _format_note(visitor: Visitor, note: Element) -> str:
     label, *values = note
-    text = ", ".join(format_expression(visitor, iter_pieces(visitor, value)) for value in values)
+    text = ", ".join(_format_code(visitor, value) for value in values)
     if (note.get("class") or "").endswith("-annotation"):
         return text
     return f"{normalized_text(label).rstrip(':').casefold()}: {text}"
@@ -171,10 +180,10 @@ def _take_head(visitor: Visitor, element: Element) -> tuple[str, list[str]] | No
     if dash is None and (rest or end < len(children)):
         return None
     _record_anchors(visitor, *(node for child in children[: start + 1] for node in child.iter()))
-    name = format_expression(visitor, iter_pieces(visitor, children[start]))
+    name = _format_code(visitor, children[start])
     del element[:end]
     element.text = rest[dash.end() :] if dash else ""
-    return name, [detail for detail in details if detail]
+    return name, details
 
 
 def _is_blank(element: Element) -> bool:
@@ -212,14 +221,14 @@ def _format_details(visitor: Visitor, nodes: list[str | Element]) -> list[str]:
 
     def end() -> None:
         text, modifiers = _split_modifiers(pieces)
-        expression = format_expression(visitor, text)
+        expression = _format_pieces(visitor, text)
         details.append(f"{label}: {expression}" if label and expression else label or expression)
         details.extend(modifiers)
         pieces.clear()
 
     for node in nodes:
         if not isinstance(node, str):
-            pieces.extend(iter_pieces(visitor, node))
+            pieces.extend(_iter_pieces(visitor, node))
         elif any(text.strip() for text, _ in pieces) and (word := _LABEL.fullmatch(" ".join(node.split()))):
             end()
             label = word[1]
@@ -244,33 +253,6 @@ def _split_modifiers(pieces: list[Piece]) -> tuple[list[Piece], list[str]]:
 
 
 # Fields
-
-
-def _list_fields(element: Element) -> Iterator[tuple[Element, Element]]:
-    """Yield label and body of each field of a definition list."""
-    label = None
-    for child in element:
-        if child.tag == "dt":
-            label = child
-        elif child.tag == "dd" and label is not None:
-            yield label, child
-
-
-def _table_fields(element: Element) -> Iterator[tuple[Element, Element]]:
-    """Yield label and body of each field of a table, as in mkdocstrings' templates for Read the Docs."""
-    label = None
-    for cell in element.iter("th", "td"):
-        if has_class(cell, "field-name"):
-            label = cell
-        elif has_class(cell, "field-body") and label is not None:
-            yield label, cell
-            label = None
-
-
-def _write_fields(visitor: Visitor, fields: Iterable[tuple[Element, Element]], out: list[str]) -> None:
-    for label, body in fields:
-        with visitor.within(depth=visitor.context.depth + 2):  # a field needs more stack than other elements
-            _write_field(visitor, label, body, out)
 
 
 def _write_field(visitor: Visitor, label: Element, body: Element, out: list[str]) -> None:
@@ -318,12 +300,12 @@ def _render_terms(visitor: Visitor, element: Element) -> Iterator[list[str]]:
             for classifier in [node for node in term.iter("span") if has_class(node, "classifier")]:
                 details += _format_details(visitor, [classifier])
                 classifier.clear()
-            names.append(format_expression(visitor, iter_pieces(visitor, term)))
+            names.append(_format_code(visitor, term))
         else:
-            yield _join_head(", ".join(names), [detail for detail in details if detail], visitor.render_nested(child))
+            yield _join_head(", ".join(names), details, visitor.render_nested(child))
             names, details = [], []
     if names:
-        yield _join_head(", ".join(names), [detail for detail in details if detail], [])
+        yield _join_head(", ".join(names), details, [])
 
 
 def _has_type_only(paragraph: Element) -> bool:
@@ -340,14 +322,19 @@ def _render_type(visitor: Visitor, label: str, body: Element) -> str:
         return ""
     is_type = "type" in label.casefold().split() and not _PROSE.search(element_text(body[0]))
     if is_type or (len(body[0]) and _has_type_only(body[0])):
-        return format_expression(visitor, iter_pieces(visitor, body[0]))
+        return _format_code(visitor, body[0])
     return ""
 
 
 # Expressions
 
 
-def iter_pieces(visitor: Visitor, element: Element) -> Iterator[Piece]:
+def _format_code(visitor: Visitor, element: Element) -> str:
+    """Return an element as code."""
+    return _format_pieces(visitor, _iter_pieces(visitor, element))
+
+
+def _iter_pieces(visitor: Visitor, element: Element) -> Iterator[Piece]:
     """Yield the text of an element in pieces, each with the target of the link around it."""
     link: Element | None = None
     walker = etree.iterwalk(element, events=("start", "end"))
@@ -366,7 +353,7 @@ def iter_pieces(visitor: Visitor, element: Element) -> Iterator[Piece]:
             yield text, link.get("href") if link is not None else None
 
 
-def format_expression(visitor: Visitor, pieces: Iterable[Piece]) -> str:
+def _format_pieces(visitor: Visitor, pieces: Iterable[Piece]) -> str:
     """Format an expression as code. A link within it is a link around its part of the code."""
     written: list[str] = []
     for href, group in groupby(pieces, key=lambda piece: piece[1]):
