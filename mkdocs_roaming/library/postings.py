@@ -151,7 +151,7 @@ class Postings:
             dilute: Score a match in a row that is longer than the average lower.
         """
         norms = self._norms if dilute else self._capped_norms
-        matches = [each for phrase in phrases if (each := self._find_phrase(phrase, prefix, norms)).rows]
+        matches = [each for phrase in phrases if phrase and (each := self._find_phrase(phrase, prefix, norms)).rows]
         return merge_matches([(each, 1.0) for each in matches])
 
     def terms_with_initial(self, character: str) -> Sequence[str]:

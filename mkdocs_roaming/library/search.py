@@ -173,7 +173,7 @@ class Search:
         most = max(_MIN_RARE_SECTIONS, len(index.sections) * _RARE_SHARE)
         rows: set[int] = set()
         for word in parse_query(query, self._language):
-            found = index.postings.find([run for run in word.runs if run], prefix=word.prefix).rows
+            found = index.postings.find(word.runs, prefix=word.prefix).rows
             is_filler = word.stop or word.text.lower() in load_words("en", "search.filler_words")
             if not is_filler and len(found) <= most:
                 rows.update(found)
@@ -200,7 +200,7 @@ class Search:
         is_whole, visible = self.library is self.library.whole, self.library.sections
 
         def occurs(word: Word) -> bool:
-            rows = index.postings.find([run for run in word.runs if run], prefix=word.prefix).rows
+            rows = index.postings.find(word.runs, prefix=word.prefix).rows
             return bool(rows) if is_whole else any(visible.get(index.sections[row].id) for row in rows)
 
         unknown = (
@@ -309,7 +309,7 @@ class Search:
         index, weights = self._get_index(), self.weights
         weight = weights.filler if word.text.lower() in load_words("en", "search.filler_words") else 1.0
         # A name is as relevant in a long section as in a short one.
-        exact = index.postings.find([run for run in word.runs if run], prefix=word.prefix, dilute=not _is_name(word))
+        exact = index.postings.find(word.runs, prefix=word.prefix, dilute=not _is_name(word))
         matches = [(exact, weight)]
         if not len(exact.groups):
             similar = [] if word.prefix or not weights.fuzzy else index.similar_terms(word.parts[-1])
