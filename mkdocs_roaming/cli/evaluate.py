@@ -25,8 +25,7 @@ from mkdocs_roaming.cli.common import (
 )
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.evals.generate import generate_questions
-from mkdocs_roaming.evals.html_report import render_evaluation
-from mkdocs_roaming.evals.output import format_report, report_to_dict
+from mkdocs_roaming.evals.output import format_report, render_evaluation, report_to_dict
 from mkdocs_roaming.evals.questions import read_questions, resolve_sections, select_questions
 from mkdocs_roaming.evals.runner import (
     EvalReport,

@@ -12,7 +12,7 @@ import click
 from mkdocs_roaming.cli.common import AS_JSON, CONFIG, FAULTS_FOUND, LIBRARY, open_lib, print_json, sanitize, warn
 from mkdocs_roaming.config import load_settings
 from mkdocs_roaming.errors import LibraryError, UsageError
-from mkdocs_roaming.evals.html_report import render_findings
+from mkdocs_roaming.evals.output import render_findings
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.readers import LLMS_FULL
 from mkdocs_roaming.lint.context import LintContext

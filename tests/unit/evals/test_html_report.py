@@ -15,9 +15,8 @@ from kettle import QUESTIONS
 from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.events import Reference
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
-from mkdocs_roaming.evals.html_report import render_evaluation, render_findings
 from mkdocs_roaming.evals.metrics import EvalResult, TrailStep
-from mkdocs_roaming.evals.output import describe_failure, format_figure
+from mkdocs_roaming.evals.output import describe_failure, format_figure, render_evaluation, render_findings
 from mkdocs_roaming.evals.questions import parse_questions, resolve_sections
 from mkdocs_roaming.evals.runner import EvalReport, Evaluation, Regression
 from mkdocs_roaming.evals.systems import ModelSystem, Ranking, SearchSystem
