@@ -133,6 +133,10 @@ def _hit_as_json(found: TargetHit) -> dict[str, Any]:
 
 def _print_hits(hits: Sequence[TargetHit]) -> None:
     """Print search results: id and breadcrumb, URL, snippet; for a store also the age of the crawl."""
+    from mkdocs_roaming.library.tools import NO_ANSWER
+
+    if any(found.doubtful for found in hits):
+        click.echo(NO_ANSWER)
     for found in hits:
         sections, section = found.library.sections, found.hit.section
         title = one_line(" › ".join(sections.breadcrumb(section)))

@@ -56,6 +56,10 @@ class HybridSearch(Search):
         """Return whether a query was searched by words because its vector could not be computed."""
         return not self.vectors.healthy and not self.vectors.has_cached(query)
 
+    def is_doubtful(self, query: str) -> bool:
+        """Return whether probably no section answers a query; vectors find sections that have none of its words."""
+        return self.words_only(query) and super().is_doubtful(query)
+
     def load(self) -> None:
         """Build the index and read the vectors, without a request for embeddings."""
         super().load()

@@ -176,7 +176,9 @@ class Navigator:
         section = self.sections.resolve(page) or self.sections.resolve(page.partition("#")[0])
         return render_page_outline(self.sections, section.page) if section else ""
 
-    def prefetch(self, question: str, earlier: str = "", *, max_tokens: int = PREFETCH_TOKENS) -> SearchResults:
+    def prefetch(
+        self, question: str, earlier: str = "", *, max_tokens: int = PREFETCH_TOKENS, judge: bool = False
+    ) -> SearchResults:
         """Open the sections that search ranks first for a question, and list the next hits.
 
         Opened are own texts without subsections; of a long section the part that matches best. Left out are sections
@@ -187,6 +189,7 @@ class Navigator:
             question: The question.
             earlier: The question before it, which a follow-up may refer to.
             max_tokens: Maximum size of the opened texts, in estimated tokens.
+            judge: Whether to say that probably no section answers the question.
         """
         query = f"{question}\n{earlier}" if earlier else question
         hits = self.search.find(query, limit=_MAX_RANKED)
@@ -219,7 +222,7 @@ class Navigator:
                 self._remember_part(section, expansion)
                 if len(opened) >= _MAX_PREFETCHED:
                     break
-        return self._make_results(query, hits, opened, _MAX_LINES)
+        return self._make_results(query, hits, opened, _MAX_LINES, judge=judge)
 
     def call(self, name: str, arguments: object) -> ToolOutput:
         """Call a tool by its name with a model's arguments."""
@@ -275,7 +278,7 @@ class Navigator:
     def search_sections(self, query: str, limit: int = 5) -> SearchResults | ToolError:
         """Search the full text, and open short sections, or the best hits if `search_tokens` is set."""
         if self.search_tokens:
-            return self.prefetch(query, max_tokens=self.search_tokens)
+            return self.prefetch(query, max_tokens=self.search_tokens, judge=True)
         hits = self.search.find(query, limit=limit)
         cap = self.cap // 2  # the other half is for the lines
         opened: list[Expansion] = []
@@ -287,7 +290,7 @@ class Navigator:
                     if expansion.shown and cap >= 0:
                         opened.append(expansion)
                         self._remember_part(section, expansion)
-        return self._make_results(query, hits, opened, limit)
+        return self._make_results(query, hits, opened, limit, judge=True)
 
     def drop(self, ids: Iterable[str]) -> None:
         """Forget that sections are open: they may be opened again, and may still be cited."""
@@ -451,7 +454,13 @@ class Navigator:
         return self._reference_pages[page.path]
 
     def _make_results(
-        self, query: str, hits: Sequence[Hit], opened: Sequence[Expansion], max_lines: int
+        self,
+        query: str,
+        hits: Sequence[Hit],
+        opened: Sequence[Expansion],
+        max_lines: int,
+        *,
+        judge: bool,
     ) -> SearchResults:
         """Return the opened sections, the hits that were open before, and as many of the others as fit."""
         ids = {expansion.id for expansion in opened}
@@ -465,6 +474,7 @@ class Navigator:
             tuple(list_section(self.sections, section) for section in before),
             self.search.find_unknown_words(query),
             self.search.confidence(query),
+            judge and bool(hits) and self.search.is_doubtful(query),
         )
         results = [to_search_result(self.sections, hit) for hit in hits]
         others = [result for result in results if result.id not in known][:max_lines]

@@ -30,6 +30,9 @@ from mkdocs_roaming.text.tokenizer import Word, parse_query
 MIN_CONFIDENCE = 0.75
 """Below this confidence a site probably does not answer a query."""
 
+DOUBTFUL_CONFIDENCE = 0.65
+"""Below this confidence search says above its results that probably none of them answers the query."""
+
 _BEST_SECTIONS = 3  # their text is compared with the query
 _MIN_COVERAGE = 0.25
 _WEIGHTS = (0.67, 0.17, 2.8, 0.82)
@@ -82,6 +85,11 @@ class Relevance:
                 questions = load_phrases(self._language, "relevance.unrelated_questions")
                 self._unrelated_scores = sorted(_score(self.features(question)) for question in questions)
         return bisect_left(self._unrelated_scores, _score(features)) / (len(self._unrelated_scores) or 1)
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether the confidence was measured for the language of the site."""
+        return bool(self._shares)
 
     def features(self, query: str) -> tuple[float, float, float, float] | None:
         """Return the features *typical*, *untypical*, *coverage* and *proximity*; None if no section has a word."""

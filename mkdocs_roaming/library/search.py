@@ -17,7 +17,7 @@ from typing import Self
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.index import Index, IndexCache, SiteTexts, asks_about_changes, index_key
 from mkdocs_roaming.library.postings import PostingMatches, merge_matches
-from mkdocs_roaming.library.relevance import Relevance
+from mkdocs_roaming.library.relevance import DOUBTFUL_CONFIDENCE, Relevance
 from mkdocs_roaming.library.tools import SearchResult
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.text import tokenizer
@@ -189,6 +189,14 @@ class Search:
     def confidence(self, query: str) -> float:
         """Return how probably the site answers a query, from 0 to 1; see `relevance.MIN_CONFIDENCE`."""
         return self._get_relevance().confidence(query[:MAX_QUERY_CHARS])
+
+    def is_doubtful(self, query: str) -> bool:
+        """Return whether probably no section answers a query; never for the address of a section.
+
+        It is known for languages with word shares only.
+        """
+        is_calibrated = self._get_relevance().is_calibrated and self._resolve_address(query) is None
+        return is_calibrated and self.confidence(query) < DOUBTFUL_CONFIDENCE
 
     def words_only(self, query: str) -> bool:
         """Return whether the query was searched by words although vectors are configured."""

@@ -59,12 +59,16 @@ class ResolvedAddress:
 
 @dataclass(frozen=True, slots=True)
 class TargetHit:
-    """A search hit, the library it is from, and its score among the hits of all sites."""
+    """A search hit, the library it is from, and its score among the hits of all sites.
+
+    `doubtful` is whether probably no hit for the query answers it.
+    """
 
     library: Library
     hit: Hit
     score: float
     site: SiteInfo | None = None
+    doubtful: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,8 +382,10 @@ class SiteTarget:
 
     def search(self, query: str, limit: int) -> list[TargetHit]:
         """Return the best sections for a query, best first."""
-        library = self.library
-        return [TargetHit(library, hit, hit.score) for hit in self._search(library).find(query, limit=limit)]
+        library, search = self.library, self._search(self.library)
+        hits = search.find(query, limit=limit)
+        doubtful = bool(hits) and search.is_doubtful(query)
+        return [TargetHit(library, hit, hit.score, doubtful=doubtful) for hit in hits]
 
     def candidates(self, question: str, page: str | None, *, warn: Callable[[str], None]) -> Iterator[Candidate]:
         """Yield this site."""

@@ -17,6 +17,8 @@ from mkdocs_roaming.text.markdown import truncate_at_word
 
 MAX_IDS = 8
 MAX_HITS = 10
+NO_ANSWER = "Probably no section answers this."
+"""The line above doubtful search results."""
 
 _MAX_ARGUMENTS = 64
 _MAX_QUERY_CHARS = 1_000
@@ -174,6 +176,7 @@ class SearchResults:
         already_open: The hits that were open before.
         unknown_words: The words of the query that the site does not contain.
         confidence: How probably the site answers the query, from 0 to 1; see `relevance.MIN_CONFIDENCE`.
+        doubtful: Whether to say that probably no section answers the query.
     """
 
     query: str
@@ -183,6 +186,7 @@ class SearchResults:
     already_open: tuple[ListedSection, ...] = ()
     unknown_words: tuple[str, ...] = ()
     confidence: float = 1.0
+    doubtful: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +226,8 @@ def limit_results(query: str, results: Iterable[SearchResult], cap: int, *, word
 def _render_hits(results: SearchResults) -> str:
     """Return the opened sections, then a line for each other hit; hits with the same title are grouped."""
     blocks = [render_expansion(expansion) for expansion in results.sections if expansion.shown]
+    if results.doubtful:
+        blocks.insert(0, NO_ANSWER + "\n")
     # A model that gets the texts in another way needs only the list of what remains closed.
     closed = {one.id: one for expansion in results.sections if not expansion.shown for one in expansion.listed}
     known = {one.id for one in results.sections} | {one.id for one in results.already_open}

@@ -104,7 +104,12 @@ def build_hits(deployment: Deployment, query: str, limit: str | None = None) -> 
         }
         for hit in deployment.search.find(query, limit=max_hits)
     ]
-    hits: schemas.Hits = {"query": query, "hits": found, "digest": deployment.digest}
+    hits: schemas.Hits = {
+        "query": query,
+        "hits": found,
+        "digest": deployment.digest,
+        "confidence": round(deployment.search.confidence(query), 2),
+    }
     return Payload(hits)
 
 

@@ -229,6 +229,10 @@ class Hits(TypedDict):
     query: str
     hits: list[Hit]
     digest: str
+    confidence: Annotated[
+        float,
+        Meta(description="From 0 to 1. Below 0.65 probably no section answers an English query."),
+    ]
 
 
 class Health(TypedDict):

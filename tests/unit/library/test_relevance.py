@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from mkdocs_roaming.library.library import Library
@@ -9,7 +11,8 @@ from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.relevance import MIN_CONFIDENCE
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import library_from_markdown
-from mkdocs_roaming.library.tools import SearchResults
+from mkdocs_roaming.library.tools import NO_ANSWER, SearchResults, render
+from mkdocs_roaming.manifest.models import Site
 
 HARBOUR = """# Harbour
 
@@ -61,3 +64,32 @@ def test_search_sections_returns_confidence(search: Search) -> None:
     results = Navigator(library, search=search).search_sections("tide alarm threshold")
     assert isinstance(results, SearchResults)
     assert results.confidence == search.confidence("tide alarm threshold") >= MIN_CONFIDENCE
+
+
+@pytest.mark.parametrize(
+    ("query", "doubtful"),
+    [
+        ("tide alarm threshold", False),
+        ("deploy a websocket proxy on another disk of a Kubernetes cluster", True),
+        ("zyxomma", False),
+    ],
+)
+def test_search_sections_says_above_its_hits_that_none_probably_is_an_answer(
+    search: Search, query: str, doubtful: bool
+) -> None:
+    library = search.library
+    assert isinstance(library, Library)
+    text = render(Navigator(library, search=search).search_sections(query))
+    assert text.startswith(NO_ANSWER) is doubtful
+    assert text.count(NO_ANSWER) == doubtful
+
+
+def test_search_does_not_doubt_hits_in_a_language_without_word_shares(make_site: Callable) -> None:
+    site = Site("Hafen", "https://docs.example/p/", language="de")
+    german = Search(make_site([("a/", "# Hafen\n\nPegel messen die Tide.\n")], site=site).library())
+    assert german.find("Kubernetes mit Pegel und Proxy verteilen")
+    assert not german.is_doubtful("Kubernetes mit Pegel und Proxy verteilen")
+
+
+def test_search_does_not_doubt_an_address(search: Search) -> None:
+    assert not search.is_doubtful(next(iter(search.library.sections)).id)
