@@ -262,7 +262,7 @@ class _Outline:
         """Show as many lines of the list as fit, but at least one."""
         marker = 0
         for rank, line in enumerate(self._lines):
-            cost, next_marker = self._cost(line, self._depth), self._marker_cost(self._lines, rank + 1, self._depth)
+            cost, next_marker = self._cost(line, self._depth), _marker_cost(self._lines, rank + 1, self._depth)
             if rank and cost + next_marker > self._remaining:
                 break
             self._remaining -= cost
@@ -275,9 +275,9 @@ class _Outline:
         """Show the first pages below a line if they fit."""
         if count <= line.pages_open:
             return
-        before = self._cost(line, depth) + self._marker_cost(line.pages, line.pages_open, depth + 1)
+        before = self._cost(line, depth) + _marker_cost(line.pages, line.pages_open, depth + 1)
         opened, line.pages_open = line.pages_open, count
-        cost = self._cost(line, depth) + self._marker_cost(line.pages, count, depth + 1) - before
+        cost = self._cost(line, depth) + _marker_cost(line.pages, count, depth + 1) - before
         cost += sum(self._cost(page, depth + 1) for page in line.pages[opened:count])
         if cost > self._remaining:
             line.pages_open = opened
@@ -320,9 +320,6 @@ class _Outline:
 
     def _cost(self, line: _Line, depth: int, limits: int | None = None) -> int:
         return estimate_tokens(self._render_line(line, depth, limits))
-
-    def _marker_cost(self, lines: Sequence[_Line], count: int, depth: int) -> int:
-        return estimate_tokens(_render_marker(lines, count, depth))
 
     def _iter_text(self) -> Iterator[str]:
         if self._head is not None:
@@ -380,16 +377,13 @@ def _indent(depth: int) -> str:
     return "  " * min(depth, _MAX_INDENT)
 
 
-def _iter_sections(line: _Line, depth: int) -> Iterator[tuple[_Line, int]]:
-    """Yield the subsections of a line, each with its depth."""
-    for section in line.sections:
-        yield section, depth
-        yield from _iter_sections(section, depth + 1)
+def _marker_cost(lines: Sequence[_Line], count: int, depth: int) -> int:
+    return estimate_tokens(_render_marker(lines, count, depth))
 
 
 def _count_texts(line: _Line) -> int:
     """Return the number of subsections with text."""
-    return sum(section.has_text for section, _ in _iter_sections(line, 0))
+    return sum(section.has_text + _count_texts(section) for section in line.sections)
 
 
 def _find_generic_titles(sections: SectionIndex) -> frozenset[str]:
