@@ -180,9 +180,11 @@ class OpenAIModel(ProviderModel):
             yield (await _read_body(response)).decode("utf-8", "replace")
             yield "[DONE]"
             return
-        async for event in self._httpx2.EventSource(response):
-            if event.data.strip():
-                yield event.data.strip()
+        events: Any = aiter(self._httpx2.EventSource(response))  # a generator, although its type does not say so
+        async with aclosing(events):
+            async for event in events:
+                if event.data.strip():
+                    yield event.data.strip()
 
     async def _read_error(self, response: Any) -> ModelError:
         """Return the error of a response; a parameter that the server rejects is left out from now on."""
@@ -202,10 +204,11 @@ class OpenAIModel(ProviderModel):
 
 async def _read_body(response: Any) -> bytes:
     body = bytearray()
-    async for data in response.aiter_bytes():
-        body += data
-        if len(body) > MAX_BODY_BYTES:
-            break
+    async with aclosing(response.aiter_bytes()) as chunks:
+        async for data in chunks:
+            body += data
+            if len(body) > MAX_BODY_BYTES:
+                break
     return bytes(body[:MAX_BODY_BYTES])
 
 
