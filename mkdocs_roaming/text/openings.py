@@ -8,11 +8,12 @@ is described by the names in its list or table, and a section without text by no
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
 from html import unescape
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
+from mkdocs_roaming.text.blocks import FENCE, Block, iter_blocks, iter_items
 from mkdocs_roaming.text.markdown import to_single_line
 from mkdocs_roaming.text.sentences import ends_sentence, first_sentence, shorten
 
@@ -20,7 +21,6 @@ _MAX_LIST_CHARS = 200  # of names in an opening
 _MAX_READ_CHARS = 6_000
 _MAX_LIST_LINES = 60
 _MAX_DEPTH = 3
-_MAX_BLOCK_CHARS = 800
 _MIN_LEAD_WORDS = 5  # of a lead-in that says something without what it introduces
 _MIN_PROSE_WORDS = 4  # of a line that is prose although no sentence ends in it
 _MIN_SENTENCE_WORDS = 3  # of a sentence that needs no second one
@@ -36,7 +36,7 @@ def make_opening(markdown: str, *, limit: int = 200) -> str:
         limit: Maximum number of characters.
     """
     lines = markdown[:_MAX_READ_CHARS].replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    best = _Chooser().choose(_iter_blocks(lines)) if markdown else None
+    best = _Chooser().choose(iter_blocks(lines)) if markdown else None
     return shorten(to_single_line(_unmask(best.text)), limit) if best else ""
 
 
@@ -69,7 +69,7 @@ class _Chooser:
         self._best: _Choice | None = None
         self._lead = ""  # a text that ends with a colon
 
-    def choose(self, blocks: Iterator[_Block]) -> _Choice | None:
+    def choose(self, blocks: Iterator[Block]) -> _Choice | None:
         """Return the best text: the first prose, or else the best of the rest."""
         for block in blocks:
             if self._lead and block.kind not in ("list", "table"):
@@ -135,8 +135,8 @@ class _Chooser:
         self._lead = ""
 
     def _add_list(self, lines: Sequence[str]) -> None:
-        items = list(_iter_items(lines[:_MAX_LIST_LINES]))
-        if all(_BOLD.fullmatch(text) and below and _FENCE.match(below[0]) for text, below in items):  # tabs of code
+        items = list(iter_items(lines[:_MAX_LIST_LINES]))
+        if all(_BOLD.fullmatch(text) and below and FENCE.match(below[0]) for text, below in items):  # tabs of code
             self._add_lead()
             return
         lead, self._lead = self._lead, ""
@@ -167,159 +167,13 @@ class _Chooser:
             lines = [lines[0][callout.end() :], *lines[1:]]
         elif any("llms.txt" in line for line in lines) or self._depth >= _MAX_DEPTH:
             return
-        inner = _Chooser(self._depth + 1).choose(_iter_blocks(lines))
+        inner = _Chooser(self._depth + 1).choose(iter_blocks(lines))
         if inner and inner.rank is _Rank.PROSE:
             attributed = any(_ATTRIBUTION.match(line) for line in lines)
             self._add(_Rank.ADMONITION if callout else _Rank.QUOTE if attributed else _Rank.PROSE, inner.text)
 
 
-# Blocks
-
-
-class _Block(NamedTuple):
-    """Consecutive lines of one kind; a quote's without their markers."""
-
-    kind: Literal["text", "list", "table", "quote", "code"]
-    lines: Sequence[str]
-
-    @property
-    def text(self) -> str:
-        return "\n".join(self.lines)[:_MAX_BLOCK_CHARS]
-
-
-_FENCE = re.compile(r"\s*(`{3,}(?=[^`]*$)|~{3,}|:{3,})")
-_ITEM = re.compile(r"([ \t]*)(?:[-*+]|\d{1,9}[.)])[ \t]+(?=\S)")
-_RULE = re.compile(r"[ \t]*(?:(?:[-*_][ \t]*){3,}|=+[ \t]*)$")
-_TABLE_RULE = re.compile(r"[ \t]*\|?(?:[ \t]*:?-+:?[ \t]*\|)+[ \t]*(?::?-+:?[ \t]*)?$")
-_QUOTE = re.compile(r" {0,3}> ?")
-_CALLOUT = re.compile(r"\[![A-Za-z]+\][+-]?[ \t]*")
-_ATTRIBUTION = re.compile(r"\s*(?:[–—]|--)\s*\S")
-_SKIPPED_LINE = re.compile(
-    r" {0,3}(?:#{1,6}(?:[ \t]|$)|!!!|\?\?\?|===[ \t]|\.\. |\{[%:#]|\[[^\]\n]+\]:|import[ \t].*[\"'];?$|export[ \t])"
-)
-_HTML_LINE = re.compile(
-    r" {0,3}<(?:/?(?:address|article|aside|blockquote|body|br|center|col|colgroup|dd|details|dialog|div|dl|dt|fieldset"
-    r"|figcaption|figure|footer|form|h[1-6]|head|header|hr|html|iframe|img|input|label|legend|li|link|main|meta|nav|ol"
-    r"|object|option|p|picture|section|select|source|summary|svg|tbody|td|tfoot|th|thead|tr|ul|video)\b|[!?])",
-    re.IGNORECASE,
-)
-_RAW_HTML = re.compile(r" {0,3}<(table|script|style|pre|textarea|iframe|svg|video)\b", re.IGNORECASE)
-_TAG_LINE = re.compile(r"\s*(?:</?[a-zA-Z][^<>]*>\s*)+$")
-
-
-def _iter_blocks(lines: Sequence[str]) -> Iterator[_Block]:
-    """Yield the blocks of a section. HTML, headings, thematic breaks and definitions of links are left out."""
-    at, count = 0, len(lines)
-    while at < count:
-        line = lines[at]
-        start = at
-        at += 1
-        if not line or line.isspace() or (line[0] in "-*_= \t" and _RULE.match(line)):
-            continue
-        if _is_plain(line) and not (at < count and "|" in line and _TABLE_RULE.match(lines[at])):
-            at = _skip_while(lines, at, _continues_text)
-            yield _Block("text", lines[start:at])
-        elif fence := _FENCE.match(line):
-            at = _skip_fence(lines, at, fence[1])
-            if fence[1][0] == ":":
-                yield _Block("quote", ["[!NOTE]", *lines[start + 1 : at - 1]])
-            else:
-                yield _Block("code", [])
-        elif line.startswith(("    ", "\t")):
-            at = _skip_while(lines, at, lambda other: other[:4] == "    " or other[:1] == "\t" or not other.strip())
-            yield _Block("code", [])
-        elif _SKIPPED_LINE.match(line):
-            pass
-        elif _QUOTE.match(line):
-            at = _skip_while(lines, at, lambda other: _QUOTE.match(other) is not None)
-            yield _Block("quote", [_QUOTE.sub("", other, count=1) for other in lines[start:at]])
-        elif _ITEM.match(line):
-            at = _skip_list(lines, at)
-            yield _Block("list", lines[start:at])
-        elif line.lstrip()[0] == "|" or (at < count and "|" in line and _TABLE_RULE.match(lines[at])):
-            at = _skip_while(lines, at, lambda other: "|" in other)
-            yield _Block("table", lines[start:at])
-        elif html := _RAW_HTML.match(line):
-            end = f"</{html[1].lower()}"
-            at = start + next((n for n, other in enumerate(lines[start:], 1) if end in other.lower()), count)
-            yield _Block("code", [])
-        elif _TAG_LINE.match(line) and not _HTML_LINE.match(line):
-            pass
-        elif _HTML_LINE.match(line):
-            at = _skip_while(lines, at, lambda other: bool(other.strip()))
-        else:
-            at = _skip_while(lines, at, _continues_text)
-            yield _Block("text", lines[start:at])
-
-
-def _skip_while(lines: Sequence[str], at: int, continues: Callable[[str], bool]) -> int:
-    while at < len(lines) and continues(lines[at]):
-        at += 1
-    return at
-
-
-def _is_plain(line: str) -> bool:
-    """Return whether a line starts with a letter, so that it can only be text; `import` and `export` may be code."""
-    return line[:1].isalpha() and line[0] not in "ie"
-
-
-def _continues_text(line: str) -> bool:
-    return _is_plain(line) or (
-        bool(line.strip())
-        and not (
-            _FENCE.match(line) or _QUOTE.match(line) or (_ITEM.match(line) and line[0] not in " \t") or line[0] == "#"
-        )
-    )
-
-
-def _skip_fence(lines: Sequence[str], at: int, fence: str) -> int:
-    """Return the line after a fence. An unclosed one reaches to the end."""
-    while at < len(lines):
-        bare = lines[at].strip()
-        at += 1
-        if len(bare) >= len(fence) and bare == fence[0] * len(bare):
-            break
-    return at
-
-
-def _skip_list(lines: Sequence[str], at: int) -> int:
-    """Return the line after a list: its items, their continuation lines, and what is indented below them."""
-    blank = False
-    while at < len(lines):
-        line = lines[at]
-        if not line.strip():
-            blank = True
-        elif line[0] in " \t" or _ITEM.match(line):
-            blank = False
-        elif blank or not _continues_text(line):
-            break
-        at += 1
-    return at
-
-
 # Lists and tables
-
-
-def _iter_items(lines: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yield each top-level item of a list: its first paragraph, and the lines below it."""
-    margin = len(lines[0]) - len(lines[0].lstrip()) + 1
-    text: list[str] = []
-    below: list[str] = []
-    ended = False  # the first paragraph
-    for line in lines:
-        found = _ITEM.match(line)
-        if found and len(found[1]) <= margin:
-            if text:
-                yield "\n".join(text)[:_MAX_BLOCK_CHARS], below
-            text, below, ended = [line[found.end() :]], [], False
-        elif not ended and line.strip() and not found and not _FENCE.match(line):
-            text.append(line.strip())
-        else:
-            ended = True
-            if below or line.strip():
-                below.append(line)
-    if text:
-        yield "\n".join(text)[:_MAX_BLOCK_CHARS], below
 
 
 def _describe_item(text: str, below: Sequence[str]) -> str:
@@ -327,7 +181,7 @@ def _describe_item(text: str, below: Sequence[str]) -> str:
     name = _item_name(text)
     about = _plain(text)[len(name) :].lstrip(" :–—-") if not below else ""
     paragraph = next(
-        (block.text for block in _iter_blocks([line.strip() for line in below]) if block.kind == "text"), ""
+        (block.text for block in iter_blocks([line.strip() for line in below]) if block.kind == "text"), ""
     )
     about = about or first_sentence(_plain(paragraph))
     return f"{name}: {about}" if about and _NAMED.match(text) else first_sentence(_plain(text))
@@ -489,6 +343,8 @@ _NOISE = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_CALLOUT = re.compile(r"\[![A-Za-z]+\][+-]?[ \t]*")
+_ATTRIBUTION = re.compile(r"\s*(?:[–—]|--)\s*\S")
 _CONDITION = re.compile(r"(?:if|when|given|suppose|imagine|consider)\b[^,]*$", re.IGNORECASE)
 _REFERENCE = re.compile(
     r"(?:please )?(?:also )?(?:see|refer to|consult|check out|(?:read|learn|find out) more"
