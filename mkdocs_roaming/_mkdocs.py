@@ -269,11 +269,12 @@ def _wrap_codehilite() -> None:
         _record_code(self.src, language)
         return html
 
-    CodeHilite.hilite = record  # type: ignore[method-assign]
+    CodeHilite.hilite = record  # type: ignore[method-assign]  # it has no hook for the language
 
 
 @cache
 def _wrap_pymdownx() -> None:
+    # pymdown-extensions has no type hints.
     from pymdownx.highlight import Highlight  # type: ignore[import-untyped]
     from pymdownx.superfences import SuperFencesBlockPreprocessor as SuperFences  # type: ignore[import-untyped]
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 from math import isfinite, log
+from operator import mul
 
 import msgspec
 
@@ -302,4 +303,4 @@ def _length_norms(lengths: Sequence[int]) -> list[float]:
 
 
 def _dot(counts: Iterable[int], weights: Iterable[float]) -> float:
-    return sum(count * weight for count, weight in zip(counts, weights))  # noqa: B905
+    return sum(map(mul, counts, weights), 0.0)

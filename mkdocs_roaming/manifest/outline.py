@@ -38,10 +38,10 @@ _MAX_TITLE_CHARS = 100
 _MAX_CHILD_TITLE_CHARS = 40
 _MAX_MARKER_TITLE_CHARS = 24
 _BLOCK_LINES = ((2, 40), (1, 10**6))
-"""Minimum and maximum number of subsections that are listed together, first and then."""
+"""Minimum and maximum number of subsections that are listed together, in the first and in the second pass."""
 _MIN_REPEATED = 4
 _REPEATED_SHARE = 0.03
-"""A title on so many pages, and on this share of all pages, does not distinguish a page."""
+"""A title that occurs on at least this number and this share of the pages is not listed inside lines."""
 _MIN_ARCHIVES = 3  # fewer are not worth a marker
 _MAX_INDENT = 12
 
@@ -286,7 +286,7 @@ class _Outline:
         self._shown += [(page, depth + 1) for page in line.pages[opened:count]]
 
     def _choose_limits(self, lines: Sequence[tuple[_Line, int]]) -> None:
-        """Give all lines texts within the same limits, and the first ones texts within the next limits."""
+        """Choose the widest limits that fit for the texts of all lines, then wider ones for the first lines."""
         for limits in range(_BARE + 1):
             costs = [self._cost(line, depth, limits) - self._cost(line, depth) for line, depth in lines]
             if sum(costs) <= self._remaining:

@@ -37,7 +37,7 @@ _DESCRIPTIONS = ((200, 200), (120, 120), (80, 80), (120, 0), (80, 0), (0, 0))  #
 _MAX_MAP_CHARS = 12_000
 _MAPPED_PAGES = (3, 2, 1, 0)  # pages of each group on the map
 _MAPPED_PAGES_OF_NESTED = (20, 12, 8, 5, *_MAPPED_PAGES)
-# A file of a group with so many groups, all of them nested lists, and pages of so many characters is within MAX_CHARS.
+# Limits of a group: its file stays below MAX_CHARS even if all groups in it become nested lists.
 _MAX_GROUPS = 40
 _MAX_GROUP_CHARS = 15_000
 _SMALL_GROUP_CHARS = 500  # of groups that are not worth a nested list

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from random import Random
 
 import pytest
 from hypothesis import example, given
@@ -70,10 +71,10 @@ def test_former_ids_are_aliases_of_the_same_section(page: list, anchors: bool) -
 
 
 @given(st.dictionaries(st.sampled_from("abcdef"), PAGE, min_size=1), st.randoms(use_true_random=False))
-def test_ids_are_unique_and_do_not_depend_on_the_order_of_pages(pages: dict, random: object) -> None:
+def test_ids_are_unique_and_do_not_depend_on_the_order_of_pages(pages: dict, random: Random) -> None:
     texts = {path: make_sections(page, anchors=True) for path, page in pages.items()}
     shuffled = list(texts)
-    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    random.shuffle(shuffled)
 
     def ids(paths: Sequence[str]) -> dict[str, list[str]]:
         allocator = IdAllocator(lambda key: hash_id(key)[:3])
