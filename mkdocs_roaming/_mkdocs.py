@@ -1,20 +1,15 @@
 """Adapters from MkDocs' configuration, files, nav and pages to the data classes that are published.
 
-Records the languages of code while MkDocs renders the pages. Knows mike, mkdocs-static-i18n, mkdocs-section-index and
-Material's blog.
+Knows mike, mkdocs-static-i18n, mkdocs-section-index and Material's blog.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextvars import ContextVar
 from fnmatch import fnmatchcase
-from functools import cache, wraps
 from html import unescape
-from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
@@ -205,97 +200,3 @@ def add_template_content(article: str | None, html: str, page: MkDocsPage) -> st
 
 def _plain_text(title: object) -> str:
     return " ".join(unescape(re.sub(r"<[^>]+>", "", str(title or ""))).split())
-
-
-# Languages of code
-
-_RecordedCode = list[tuple[str, str]]
-_recorded: ContextVar[_RecordedCode | None] = ContextVar("recorded", default=None)
-"""The list for the code of the page that is being rendered."""
-
-
-class CodeLanguages:
-    """The code on each page with the language that its author wrote, recorded by the highlighters.
-
-    The HTML of many sites does not name it: `pygments_lang_class` is off by default, is not available where
-    superfences are used without `pymdownx.highlight`, and names languages that Pygments does not know `text`.
-    """
-
-    def __init__(self) -> None:
-        self._pages: dict[str, _RecordedCode] = {}
-
-    def start(self, page: MkDocsPage, config: MkDocsConfig) -> None:
-        """Record what is highlighted from now on as code of a page."""
-        _wrap_highlighters(config)
-        self._pages[page.file.src_uri] = []
-        _recorded.set(self._pages[page.file.src_uri])
-
-    def stop(self) -> None:
-        """Stop recording."""
-        _recorded.set(None)
-
-    def find(self, page: MkDocsPage, article: str) -> tuple[tuple[str, str], ...]:
-        """Return the code of an article: of a page, or for a list of blog posts also of the posts that it links to."""
-        posts = [post for post in blog_posts(page) or () if post.url.rstrip("/").rpartition("/")[2] in article]
-        return tuple(chain(*(self._pages.get(source.file.src_uri, ()) for source in (page, *posts))))
-
-
-def _record_code(code: str, language: str | None) -> None:
-    recorded = _recorded.get()
-    if recorded is not None:
-        recorded.append((code, language or ""))
-
-
-def _wrap_highlighters(config: MkDocsConfig) -> None:
-    """Make the highlighters of Python-Markdown record code. mkdocstrings uses that of pymdown-extensions, too."""
-    _wrap_codehilite()
-    named = any(str(name).startswith("pymdownx") for name in config.markdown_extensions)  # perhaps not yet imported
-    if named or "pymdownx.highlight" in sys.modules:
-        _wrap_pymdownx()
-
-
-@cache
-def _wrap_codehilite() -> None:
-    from markdown.extensions.codehilite import CodeHilite
-
-    hilite = CodeHilite.hilite
-
-    @wraps(hilite)
-    def record(self: CodeHilite, *args: Any, **kwargs: Any) -> str:
-        code, language = self.src.strip("\n"), self.lang
-        html = hilite(self, *args, **kwargs)
-        if language is None and (self.src != code or code.startswith("#!")):
-            language = self.lang  # named by a first line such as `:::python`, which is removed; otherwise guessed
-        _record_code(self.src, language)
-        return html
-
-    CodeHilite.hilite = record  # type: ignore[method-assign]  # it has no hook for the language
-
-
-@cache
-def _wrap_pymdownx() -> None:
-    # pymdown-extensions has no type hints.
-    from pymdownx.highlight import Highlight  # type: ignore[import-untyped]
-    from pymdownx.superfences import SuperFencesBlockPreprocessor as SuperFences  # type: ignore[import-untyped]
-
-    highlight, process = Highlight.highlight, getattr(SuperFences, "process_nested_block", None)
-
-    @wraps(highlight)
-    def record_code(self: Any, src: str, language: str | None = None, *args: Any, **kwargs: Any) -> Any:
-        if not kwargs.get("inline"):
-            _record_code(src, language or getattr(self, "default_lang", None))
-        return highlight(self, src, language, *args, **kwargs)
-
-    Highlight.highlight = record_code
-    if process is None or not hasattr(SuperFences, "rebuild_block"):
-        return  # a later version; custom fences then have no language
-
-    @wraps(process)
-    def record_fence(self: Any, *args: Any, **kwargs: Any) -> None:
-        recorded, code, language = _recorded.get(), self.rebuild_block(self.code), self.lang
-        count = len(recorded or ())
-        process(self, *args, **kwargs)
-        if recorded is not None and len(recorded) == count:  # a custom fence, which has no highlighter
-            _record_code(code, language)
-
-    SuperFences.process_nested_block = record_fence

@@ -25,8 +25,8 @@ from mkdocs.structure.files import Files
 from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page as MkDocsPage
 
+from mkdocs_roaming._code_languages import CodeLanguages
 from mkdocs_roaming._mkdocs import (
-    CodeLanguages,
     add_template_content,
     cache_folder,
     dev_server_path,
