@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import aclosing
 from pathlib import Path
 from queue import SimpleQueue
@@ -179,14 +179,7 @@ async def astream(
 
 
 def publish_site(
-    folder: str | Path,
-    *,
-    url: str | None = None,
-    name: str | None = None,
-    description: str | None = None,
-    include: Sequence[str] = (),
-    exclude: Sequence[str] = (),
-    previous: str | None = None,
+    folder: str | Path, *, url: str | None = None, name: str | None = None, **options: object
 ) -> PublishReport:
     """Publish the folder of a built site in place: Markdown, llms.txt and the manifest.
 
@@ -194,7 +187,7 @@ def publish_site(
 
     Example:
         ```python
-        report = mkdocs_roaming.publish_site("site", url="https://docs.example/")
+        report = mkdocs_roaming.publish_site("site", url="https://docs.example/", exclude=["drafts/*"])
         print(report.pages, "pages")
         ```
 
@@ -202,26 +195,16 @@ def publish_site(
         folder: The folder with the site's HTML.
         url: The site's URL; by default from the canonical link of its home page.
         name: The site's name; by default from the title of its home page.
-        description: A sentence about the site, for llms.txt.
-        include: Globs of the paths to publish; all by default.
-        exclude: Globs of paths to leave out.
-        previous: Path or URL of the manifest that was published last, to keep the ids of renamed sections as aliases.
+        options: Options of the `roaming` block, such as `description`, `exclude` or `previous`.
 
     Raises:
-        UsageError: The folder is not a built site, or its URL is unknown.
+        UsageError: The folder is not a built site, its URL is unknown, or an option is invalid.
         PublishError: There is no page to publish.
     """
+    from mkdocs_roaming.publish.options import parse_options
     from mkdocs_roaming.sources.built_site import IndexOptions, index_site
 
-    options = IndexOptions(
-        url=url,
-        name=name,
-        description=description,
-        include=tuple(include),
-        exclude=tuple(exclude),
-        previous=previous,
-    )
-    return index_site(Path(folder), options, warn=_warn)
+    return index_site(Path(folder), IndexOptions(url=url, name=name, publish=parse_options(options)), warn=_warn)
 
 
 def publish_pages(
@@ -258,8 +241,9 @@ def publish_pages(
     """
     from mkdocs_roaming.manifest.models import NavItem, Site
     from mkdocs_roaming.publish.cache import ConversionCache
+    from mkdocs_roaming.publish.options import PublishOptions
     from mkdocs_roaming.publish.pipeline import convert_pages
-    from mkdocs_roaming.publish.writer import PublishOptions, publish_batch
+    from mkdocs_roaming.publish.writer import publish_batch
 
     all_pages = list(pages)
     nav = tuple(NavItem(page.title, path=page.path) for page in all_pages)

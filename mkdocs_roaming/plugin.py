@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from mkdocs.config import config_options as option
-from mkdocs.config.base import Config
+from mkdocs.config.base import BaseConfigOption, Config, ConfigErrors, ConfigWarnings, ValidationError
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.plugins import BasePlugin, event_priority, get_plugin_logger
@@ -46,8 +45,8 @@ from mkdocs_roaming._mkdocs import (
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.html.final_page import exclusion_reason, reconcile_article
 from mkdocs_roaming.manifest.models import markdown_path
-from mkdocs_roaming.manifest.outline import MIN_OUTLINE_BUDGET, OUTLINE_BUDGET
 from mkdocs_roaming.publish.cache import ConversionCache
+from mkdocs_roaming.publish.options import OptionError, PublishOptions, parse_options
 from mkdocs_roaming.publish.pipeline import Batch, convert_pages, reconvert_page
 from mkdocs_roaming.publish.pointers import add_markdown_links
 
@@ -65,25 +64,9 @@ LAST = -1000
 
 
 class RoamingConfig(Config):  # type: ignore[no-untyped-call]  # MkDocs leaves it untyped
-    """The options of the plugin; all are optional."""
+    """The options as MkDocs stores them, where hook scripts may change them; `PublishOptions` declares them."""
 
-    enabled = option.Type(bool, default=True)
-    include = option.ListOfItems(option.Type(str), default=[])
-    exclude = option.ListOfItems(option.Type(str), default=[])
-    description = option.Optional(option.Type(str))
-    llms_full = option.Type(bool, default=True)
-    section_files = option.Choice(("auto", True, False), default="auto")
-    outline_tokens = option.Type(int, default=OUTLINE_BUDGET)
-    previous = option.Optional(option.Type(str))
-    lint = option.Type(object, default="off")  # parsed by lint.runner
-    cache = option.Type(bool, default=True)
-    rules = option.Type(object, default=[])  # parsed by publish.rules
-    rules_mode = option.Choice(("each", "pool"), default="each")
-    widget = option.Type(object, default=False)  # parsed by publish.widget
-    search = option.Choice(("lexical", "hybrid"), default="lexical")
-    embeddings = option.Type(dict, default={})  # parsed by embeddings.client
-    serve_model = option.Optional(option.Type(str))
-    classes = option.Type(dict, default={})  # parsed by html.themes
+    vars().update({name: BaseConfigOption() for name in PublishOptions.__struct_fields__})
 
 
 @dataclass(slots=True)
@@ -104,6 +87,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
     """
 
     def __init__(self) -> None:
+        self._options = PublishOptions()
         self._nav: Navigation | None = None
         self._code_languages = CodeLanguages()
         self._builds: dict[str, _LanguageBuild] = {}
@@ -112,25 +96,34 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         self._widget: WidgetOptions | None = None
         self._embeddings: EmbeddingsOptions | None = None
 
+    def load_config(
+        self, options: dict[str, Any], config_file_path: str | None = None
+    ) -> tuple[ConfigErrors, ConfigWarnings]:
+        """Check names and types of the options; MkDocs reports the error."""
+        super().load_config(options, config_file_path)
+        try:
+            parse_options(self.config)
+        except OptionError as error:
+            return [(error.option, ValidationError(error.problem))], []
+        return [], []
+
     # Hooks
 
     def on_config(self, config: MkDocsConfig) -> MkDocsConfig:
         """Validate the options before anything is built."""
-        if not self.config.enabled:
+        with _plugin_errors():
+            self._options = parse_options(self.config)
+        if not self._options.enabled:
             return config
         if not config.site_url:
             raise PluginError(
                 "roaming: site_url is not set, but links in llms.txt and Markdown must be absolute; "
                 "add `site_url: https://…/` to mkdocs.yml"
             )
-        if self.config.outline_tokens < MIN_OUTLINE_BUDGET:
-            raise PluginError(
-                f"roaming: outline_tokens is {self.config.outline_tokens}; set it to {MIN_OUTLINE_BUDGET} or more"
-            )
         from mkdocs_roaming.html.themes import parse_classes
 
         with _plugin_errors():
-            parse_classes(self.config.classes)
+            parse_classes(self._options.classes)
             self._load_rules((), config)
             self._lint = self._load_lint()
             self._widget = self._load_widget(config)
@@ -148,7 +141,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
     @event_priority(LAST)
     def on_page_markdown(self, markdown: str, *, page: MkDocsPage, config: MkDocsConfig, files: Files) -> None:
         """Record the languages of code, which the HTML may not name, while the page is rendered."""
-        if self.config.enabled:
+        if self._options.enabled:
             self._code_languages.start(page, config)
 
     def on_page_content(self, html: str, *, page: MkDocsPage, config: MkDocsConfig, files: Files) -> None:
@@ -158,7 +151,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
     @event_priority(LAST)  # autorefs resolves cross-references in this hook, with priority -50
     def on_env(self, env: Any, *, config: MkDocsConfig, files: Files) -> None:
         """Convert all pages."""
-        if not self.config.enabled:
+        if not self._options.enabled:
             return
         started = time.perf_counter()
         pages = [file.page for file in published_files(files) if file.page is not None]
@@ -168,14 +161,14 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             return
         folder = language_folder(config)
         nav = tuple(iter_nav_items(self._nav.items, folder, config)) if self._nav else ()
-        site = make_site(config, self.config.description, nav)
-        site = replace(site, classes=self.config.classes, redirects=find_redirects(config, files))
+        site = make_site(config, self._options.description, nav)
+        site = replace(site, classes=self._options.classes, redirects=find_redirects(config, files))
         included = (
             make_page(page, folder, self._code_languages.find(page, page.content or ""))
             for page in order_posts(pages)
             if self._is_included(page, folder)
         )
-        cache = ConversionCache(cache_folder(config) / folder if self.config.cache else None)
+        cache = ConversionCache(cache_folder(config) / folder if self._options.cache else None)
         with _plugin_errors():
             batch = convert_pages(site, included, cache=cache, warn=log.warning)
             rules = self._load_rules(pages, config)
@@ -196,7 +189,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
 
     def on_serve(self, server: Any, *, config: MkDocsConfig, builder: Any) -> Any:
         """Add the answer endpoint to the server of `mkdocs serve`; after any error the site is served without it."""
-        if self.config.enabled:
+        if self._options.enabled:
             try:
                 self._add_endpoint(server, config)
             except Exception as error:
@@ -209,37 +202,35 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
     def _load_rules(self, pages: Iterable[MkDocsPage], config: MkDocsConfig) -> RuleSet | None:
         """Return the rules of mkdocs.yml and of the pages' front matter, or None if there are none."""
         pages = [page for page in pages if "roaming" in page.meta]
-        if not self.config.rules and not pages:
+        if not self._options.rules and not pages:
             return None
-        from mkdocs_roaming.publish.rules import RuleSet, parse_page_rules, parse_rules
+        from mkdocs_roaming.publish.rules import load_rules, parse_page_rules
 
-        rules = parse_rules(self.config.rules, Path(config.config_file_path or "mkdocs.yml").name)
-        for page in pages:
-            rules += parse_page_rules(page.meta["roaming"], page.file.src_uri)
-        mode: Any = self.config.rules_mode
-        return RuleSet(rules, mode, lenient=bool(language_folder(config)))
+        rules = load_rules(self._options, Path(config.config_file_path or "mkdocs.yml"))
+        front_matter = [rule for page in pages for rule in parse_page_rules(page.meta["roaming"], page.file.src_uri)]
+        return replace(rules, rules=(*rules.rules, *front_matter), lenient=bool(language_folder(config)))
 
     def _load_lint(self) -> LintConfig | None:
-        if self.config.lint in ("off", False, None):
+        if self._options.lint in ("off", False, None):
             return None
         from mkdocs_roaming.lint.runner import parse_config
 
-        lint = parse_config(self.config.lint, "lint")
+        lint = parse_config(self._options.lint, "lint")
         return lint if lint.level != "off" else None
 
     def _load_widget(self, config: MkDocsConfig) -> WidgetOptions | None:
-        if not self.config.widget:
+        if not self._options.widget:
             return None
         from mkdocs_roaming.publish.widget import parse_widget_options
 
-        return parse_widget_options(self.config.widget, own_endpoint=dev_server_path(config))
+        return parse_widget_options(self._options.widget, own_endpoint=dev_server_path(config))
 
     def _load_embeddings(self) -> EmbeddingsOptions | None:
-        if self.config.search == "lexical":
+        if self._options.search == "lexical":
             return None
         from mkdocs_roaming.embeddings.store import parse_embeddings_options
 
-        return parse_embeddings_options(self.config.embeddings, os.environ, "embeddings", log.info)
+        return parse_embeddings_options(self._options.embeddings, os.environ, "embeddings", log.info)
 
     # Pages
 
@@ -247,9 +238,9 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         source, path = page.file.src_uri, page_path(page, folder)
         if page.meta.get("llms") is False or path is None or path.strip("/") in ("404", "404.html"):
             return False
-        if self.config.include and not matches_any(source, self.config.include):
+        if self._options.include and not matches_any(source, self._options.include):
             return False
-        return not matches_any(source, self.config.exclude)
+        return not matches_any(source, self._options.exclude)
 
     def _check_page(self, output: str, page: MkDocsPage, config: MkDocsConfig) -> str:
         """Compare a page with its final HTML: drop it, convert it again or leave it; return the HTML with links."""
@@ -302,7 +293,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
     # Writing
 
     def _publish(self, build: _LanguageBuild, folder: str, config: MkDocsConfig) -> None:
-        from mkdocs_roaming.publish.writer import PublishOptions, publish_batch
+        from mkdocs_roaming.publish.writer import publish_batch
 
         started = time.perf_counter()
         batch, site_folder = build.batch, Path(config.site_dir) / folder
@@ -316,15 +307,15 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
 
             write_widget_files(site_folder, batch.site.language)
         previous = None
-        if where := self.config.previous:
+        if where := self._options.previous:
             from mkdocs_roaming.publish.previous import read_previous
 
             base = Path(config.config_file_path or ".").parent
             previous = read_previous(localize_previous(where, folder), base, log.warning)
-        section_files: Any = self.config.section_files
-        options = PublishOptions(self.config.llms_full, section_files, self.config.outline_tokens, self._embeddings)
         with _plugin_errors():
-            report = publish_batch(batch, site_folder, options, previous=previous, rules=build.rules)
+            report = publish_batch(
+                batch, site_folder, self._options, embeddings=self._embeddings, previous=previous, rules=build.rules
+            )
         for note in report.notes:
             log.info(note)
         seconds = build.seconds + time.perf_counter() - started
@@ -350,7 +341,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
 
         base = Path(config.config_file_path or ".").parent
         try:
-            answers = load_answer_config(self.config.serve_model, base, os.environ)
+            answers = load_answer_config(self._options.serve_model, base, os.environ)
         except RoamingError as error:
             log.warning(f"questions are answered offline: {error}")
             answers = OFFLINE_CONFIG

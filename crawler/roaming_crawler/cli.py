@@ -159,7 +159,6 @@ def _check_options(url: str | None, folder: str, options: dict[str, Any]) -> Non
 
 
 def _make_config(options: dict[str, Any]) -> CrawlConfig:
-    from mkdocs_roaming.publish.writer import PublishOptions
     from roaming_crawler.config import CrawlConfig, CrawlLimits, DiscoveryConfig, Politeness, ScopeConfig
 
     return CrawlConfig(
@@ -190,7 +189,7 @@ def _make_config(options: dict[str, Any]) -> CrawlConfig:
         refresh=options["refresh"],
         allow_private=options["allow_private"],
         workers=options["workers"],
-        options=PublishOptions(embeddings=embeddings_options(options)),
+        embeddings=embeddings_options(options),
     )
 
 

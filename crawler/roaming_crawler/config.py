@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
 from mkdocs_roaming._version import __version__
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.publish.writer import PublishOptions
+from mkdocs_roaming.publish.options import PublishOptions
 from roaming_crawler.scope import Scope, scope_from_url, url_origin
+
+if TYPE_CHECKING:
+    from mkdocs_roaming.embeddings.store import EmbeddingsOptions
 
 MEGABYTE = 1_000_000
 
@@ -115,3 +118,5 @@ class CrawlConfig:
     workers: int = 2
     """Number of processes that parse and convert pages; 0 uses a thread of this process."""
     options: PublishOptions = field(default_factory=PublishOptions)
+    embeddings: EmbeddingsOptions | None = None
+    """The model whose embeddings are published."""

@@ -129,7 +129,7 @@ class _Crawl:
             },
         )
         if discovered.manifest is not None:
-            result = await mirror_site(session, discovered, self.folder, config.options, self.on_event)
+            result = await mirror_site(session, discovered, self.folder, config, self.on_event)
         else:
             with DiskDict[PageBody](state.path) as bodies:
                 pages, skipped = await visit_pages(session, discovered, config, self.on_event, bodies)

@@ -13,8 +13,8 @@ from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.manifest.models import Manifest, PageEntry
 from mkdocs_roaming.manifest.sections import file_digest
 from mkdocs_roaming.publish.llms_txt import LLMS_FULL
-from mkdocs_roaming.publish.writer import PublishOptions, publish_mirror
-from roaming_crawler.config import EventHandler
+from mkdocs_roaming.publish.writer import publish_mirror
+from roaming_crawler.config import CrawlConfig, EventHandler
 from roaming_crawler.discover import MAX_FULL_BYTES, DiscoveredPages
 from roaming_crawler.fetch import FetchError
 from roaming_crawler.page import SkippedPage
@@ -25,7 +25,7 @@ from roaming_crawler.state import disambiguate_paths, storage_path
 
 
 async def mirror_site(
-    session: Session, discovered: DiscoveredPages, folder: Path, options: PublishOptions, on_event: EventHandler
+    session: Session, discovered: DiscoveredPages, folder: Path, config: CrawlConfig, on_event: EventHandler
 ) -> CrawlResult:
     """Fetch the pages of a manifest and publish them unchanged. Pages that do not match their digest are skipped."""
     assert discovered.manifest is not None
@@ -56,7 +56,7 @@ async def mirror_site(
     old, rollback = read_published_pages(folder), Rollback(folder, session.state.path)
     digests = {page.path: page.digest for page in manifest.pages}
     rollback.save(old, digests, lambda page: page.digest != digests.get(page.path))
-    report = publish_mirror(manifest, texts, folder, options)
+    report = publish_mirror(manifest, texts, folder, config.options, embeddings=config.embeddings)
     skipped.sort(key=lambda page: page.url)
     # A page that matches the manifest is as current as the manifest, wherever it came from.
     is_stale = session.is_stale(discovered.scope.url + MANIFEST_PATH, ACCEPT_ANY)

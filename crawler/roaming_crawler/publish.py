@@ -115,7 +115,7 @@ def publish_crawl(
             )
         rollback.save(old, batch.pages, lambda page: page.digest != _converted_digest(batch, page.path))
         previous = rollback.restore_texts(previous) if previous else None
-        report = publish_batch(batch, folder, config.options, previous=previous)
+        report = publish_batch(batch, folder, config.options, embeddings=config.embeddings, previous=previous)
     stale = [page.url for page in pages if page.is_stale]
     return compare_with_previous(old, rollback, folder, report, skipped, [*notes, *report.notes], stale)
 

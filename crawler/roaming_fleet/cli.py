@@ -36,6 +36,7 @@ def crawl_sites(
     as_json: bool,
 ) -> None:
     """Crawl the sites of a file into a store, and print the report (entry point `roaming.crawl`)."""
+    from mkdocs_roaming.publish.options import PublishOptions
     from roaming_crawler.cli import print_event_as_json
     from roaming_fleet.runner import crawl_many
     from roaming_fleet.sites_file import read_sites_file
@@ -46,7 +47,7 @@ def crawl_sites(
             "--name, --description, --prefix and --resume apply to a single site; leave them out with --many"
         )
     # Files of single sections are nine in ten of all files, and no reader of a store uses them.
-    config = replace(config, options=replace(config.options, section_files=False))
+    config = replace(config, options=PublishOptions(section_files=False))
     sites = read_sites_file(file)
     older_than = _parse_age(refresh_older_than)
     run_engine = _make_engine(engine, at_once, config)
@@ -91,7 +92,7 @@ def _make_engine(name: str | None, at_once: int, config: CrawlConfig) -> Engine:
     kind, _, address = name.partition("=")
     if kind != "dask" or (address and not re.match(r"(tcp|tls|ws|wss|ucx)://", address)):
         raise UsageError(f"--engine {name}: give dask, or dask=tcp://HOST:PORT of a scheduler")
-    if config.options.embeddings is not None:
+    if config.embeddings is not None:
         raise UsageError("--search hybrid: its key would be sent to all workers; leave out --engine, or --search")
     from roaming_fleet.dask_runner import dask_engine
 

@@ -7,6 +7,8 @@ import json
 from dataclasses import asdict, replace
 from typing import Any, Literal
 
+import msgspec
+
 from mkdocs_roaming.html.themes import load_themes
 from mkdocs_roaming.publish.cache import CONVERTER_VERSION
 from roaming_crawler.config import CrawlConfig
@@ -57,10 +59,12 @@ def config_digest(config: CrawlConfig) -> str:
 
 
 def _non_default_options(config: CrawlConfig) -> dict[str, Any]:
-    plain = replace(config, options=replace(config.options, embeddings=None))
-    default = _flatten(asdict(CrawlConfig()))
-    options = {name: value for name, value in _flatten(asdict(plain)).items() if default.get(name) != value}
-    return options | ({"meaning": config.options.embeddings.model} if config.options.embeddings else {})
+    options, default = (
+        _flatten(asdict(replace(one, embeddings=None)) | {"options": msgspec.structs.asdict(one.options)})
+        for one in (config, CrawlConfig())
+    )
+    changed = {name: value for name, value in options.items() if default.get(name) != value}
+    return changed | ({"meaning": config.embeddings.model} if config.embeddings else {})
 
 
 def _flatten(data: dict[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -33,27 +33,14 @@ from mkdocs_roaming.errors import UsageError
 @click.option("--include", multiple=True, metavar="GLOB", help="Publish only pages with a matching path. Repeatable.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Exclude pages with a matching path. Repeatable.")
 @click.option("--previous", metavar="PATH_OR_URL", help="Previous manifest: ids of renamed sections remain valid.")
-@click.option(
-    "--rules",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="YAML file with rules: sections to open for certain questions.",
-)
+@click.option("--rules", metavar="FILE", help="YAML file with rules: sections to open for certain questions.")
 @click.option("--widget", is_flag=True, help="Add the widget to every page; without an endpoint it finds sections.")
 @click.option("--endpoint", metavar="URL", help="URL of the widget's answer endpoint; implies --widget.")
-@click.option(
-    "--outline-tokens",
-    type=click.IntRange(min=200),
-    default=8000,
-    show_default=True,
-    help="Size of the outline in estimated tokens.",
-)
+@click.option("--outline-tokens", type=int, help="Size of the outline in estimated tokens (default: 8000).")
 @click.option(
     "--section-files",
     type=click.Choice(["auto", "yes", "no"]),
-    default="auto",
-    show_default=True,
-    help="Write one file per section; auto: for up to 5,000 sections.",
+    help="Write one file per section; auto: for up to 5,000 sections (default: auto).",
 )
 @click.option("--no-full", is_flag=True, help="Do not write llms-full.txt.")
 @click.option("--no-html", is_flag=True, help="Do not change the built pages.")
@@ -70,25 +57,16 @@ from mkdocs_roaming.errors import UsageError
 @AS_JSON
 def index(site_dir: Path, as_json: bool, **given: Any) -> None:
     """Publish a built site: Markdown, llms.txt and manifest."""
-    from mkdocs_roaming.html.themes import parse_class_options
-    from mkdocs_roaming.publish.widget import parse_widget_options
-    from mkdocs_roaming.publish.writer import PublishOptions
+    from mkdocs_roaming.publish.options import parse_options
     from mkdocs_roaming.sources.built_site import IndexOptions, index_site
 
-    section_files: Any = {"auto": "auto", "yes": True, "no": False}[given["section_files"]]
     options = IndexOptions(
         url=given["url"],
         name=given["name"],
-        description=given["description"],
-        include=given["include"],
-        exclude=given["exclude"],
         html=not given["no_html"],
-        previous=given["previous"],
         cache=given["cache"],
-        rules=given["rules"],
-        classes=parse_class_options(given["classes"]),
-        widget=parse_widget_options({"endpoint": given["endpoint"]} if given["endpoint"] else given["widget"]),
-        publish=PublishOptions(not given["no_full"], section_files, given["outline_tokens"], embeddings_options(given)),
+        publish=parse_options(_given_options(given)),
+        embeddings=embeddings_options(given),
     )
     with progress("Converting") as steps:
         report = index_site(site_dir, options, warn=warn, start_progress=steps)
@@ -98,6 +76,26 @@ def index(site_dir: Path, as_json: bool, **given: Any) -> None:
     for note in report.notes:
         click.echo(note, err=True)
     click.echo(f"{site_dir}: {report}")
+
+
+def _given_options(given: dict[str, Any]) -> dict[str, object]:
+    """Return the options for publishing that are on the command line, as in a configuration file."""
+    from mkdocs_roaming.html.themes import parse_class_options
+
+    options: dict[str, object] = {
+        name: given[name]
+        for name in ("description", "include", "exclude", "previous", "rules", "outline_tokens")
+        if given[name] not in (None, ())
+    }
+    if given["section_files"]:
+        options["section_files"] = {"auto": "auto", "yes": True, "no": False}[given["section_files"]]
+    if given["no_full"]:
+        options["llms_full"] = False
+    if given["endpoint"] or given["widget"]:
+        options["widget"] = {"endpoint": given["endpoint"]} if given["endpoint"] else True
+    if given["classes"]:
+        options["classes"] = parse_class_options(given["classes"])
+    return options
 
 
 @click.command()

@@ -30,6 +30,7 @@ from mkdocs_roaming.manifest.models import (
     url_to_path,
 )
 from mkdocs_roaming.manifest.sections import github_slug
+from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.text.tokenizer import parse_words
 
 MAX_OPENED = 64
@@ -86,6 +87,21 @@ def parse_page_rules(front_matter: object, source: str) -> tuple[ParsedRule, ...
     """
     rules = _decode(front_matter, _FrontMatter, f"{source}: roaming").rules
     return tuple(_parse_rule(rule, f"{source}, rule {number}", source) for number, rule in enumerate(rules, 1))
+
+
+def load_rules(options: PublishOptions, config_file: Path) -> RuleSet:
+    """Return the rules of the options.
+
+    Args:
+        options: The options; `rules` may be the path of a file of rules.
+        config_file: The file of the options, for messages and relative paths.
+
+    Raises:
+        PublishError: The file of rules cannot be read or a rule is invalid.
+    """
+    if isinstance(options.rules, str):
+        return read_rules_file(config_file.parent / options.rules)
+    return RuleSet(parse_rules(options.rules, config_file.name), options.rules_mode)
 
 
 def read_rules_file(file: Path) -> RuleSet:

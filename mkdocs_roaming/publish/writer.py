@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -30,9 +30,10 @@ from mkdocs_roaming.manifest.io import (
 )
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import Manifest, Page, Site, markdown_path, short_markdown_path
-from mkdocs_roaming.manifest.outline import OUTLINE_BUDGET, render_outline
+from mkdocs_roaming.manifest.outline import render_outline
 from mkdocs_roaming.publish.files import resolve_inside, write_atomically
 from mkdocs_roaming.publish.llms_txt import LLMS_FULL, MAX_CHARS, build_llms_txt, iter_llms_full, llms_full_offsets
+from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.pipeline import Batch, reconvert_stale_pages
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
@@ -48,16 +49,6 @@ MAX_SECTION_FILES = 5_000
 OUTLINE_PATH = "roaming/outline.md"
 
 _CACHED_VECTORS = "vectors.bin"
-
-
-@dataclass(frozen=True, slots=True)
-class PublishOptions:
-    """The optional files of a published site."""
-
-    llms_full: bool = True
-    section_files: Literal["auto"] | bool = "auto"
-    outline_tokens: int = OUTLINE_BUDGET
-    embeddings: EmbeddingsOptions | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +91,7 @@ def publish_batch(
     folder: Path,
     options: PublishOptions,
     *,
+    embeddings: EmbeddingsOptions | None = None,
     previous: PreviousSite | None = None,
     rules: RuleSet | None = None,
 ) -> PublishReport:
@@ -108,7 +100,8 @@ def publish_batch(
     Args:
         batch: The converted pages.
         folder: The folder of the built site.
-        options: The optional files.
+        options: The options of the site.
+        embeddings: The model whose embeddings are published.
         previous: The site as it was published last. Old section ids become aliases of the sections that replace them.
         rules: The rules to publish.
 
@@ -134,14 +127,20 @@ def publish_batch(
 
         manifest = resolve_rules(manifest, rules, batch.warn, notes.append)
     output = _Output(site, pages, manifest, options, notes)
-    output.add_vectors(folder, warn=batch.warn, cache=batch.cache.file(_CACHED_VECTORS))
+    if embeddings:
+        output.add_vectors(folder, embeddings, warn=batch.warn, cache=batch.cache.file(_CACHED_VECTORS))
     report = output.write(folder)
     batch.cache.commit(batch.pages)
     return replace(report, reused=batch.cache.reused)
 
 
 def publish_mirror(
-    manifest: Manifest, texts: Mapping[str, bytes], folder: Path, options: PublishOptions
+    manifest: Manifest,
+    texts: Mapping[str, bytes],
+    folder: Path,
+    options: PublishOptions,
+    *,
+    embeddings: EmbeddingsOptions | None = None,
 ) -> PublishReport:
     """Write a copy of a site that publishes a manifest: same Markdown, section ids and nav.
 
@@ -149,7 +148,8 @@ def publish_mirror(
         manifest: The manifest of the site.
         texts: The Markdown of each page by path. Pages without Markdown are left out.
         folder: The folder of the copy.
-        options: The optional files.
+        options: The options of the site.
+        embeddings: The model whose embeddings are published.
 
     Raises:
         PublishError: There is no page with Markdown.
@@ -176,7 +176,8 @@ def publish_mirror(
     )
     notes: list[str] = []
     output = _Output(site, pages, manifest, options, notes)
-    output.add_vectors(folder, warn=notes.append)
+    if embeddings:
+        output.add_vectors(folder, embeddings, warn=notes.append)
     return output.write(folder)
 
 
@@ -212,17 +213,17 @@ class _Output:
     notes: list[str]
     vectors: bytes | None = None
 
-    def add_vectors(self, folder: Path, *, warn: Callable[[str], None], cache: Path | None = None) -> None:
-        """Add the vectors of all sections if the options ask for them; known vectors are not computed again."""
-        if self.options.embeddings is None:
-            return
+    def add_vectors(
+        self, folder: Path, embeddings: EmbeddingsOptions, *, warn: Callable[[str], None], cache: Path | None = None
+    ) -> None:
+        """Add the vectors of all sections; known vectors are not computed again."""
         from mkdocs_roaming.embeddings.store import add_vectors  # few sites have vectors
 
         published = resolve_inside(folder, VECTORS_PATH)
         self.manifest, self.vectors = add_vectors(
             self.manifest,
             self.pages,
-            self.options.embeddings,
+            embeddings,
             known_files=[cache, published] if cache else [published],
             save=partial(write_atomically, cache) if cache else None,
             warn=warn,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from html import unescape
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
 from lxml import etree
@@ -26,24 +27,29 @@ from mkdocs_roaming.html.document import (
     remove_element,
 )
 from mkdocs_roaming.html.final_page import exclusion_reason, find_redirect
-from mkdocs_roaming.html.themes import load_themes
+from mkdocs_roaming.html.themes import load_themes, parse_classes
 from mkdocs_roaming.html.visitor import Element
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.models import Manifest, NavItem, Page, Site, canonicalize_path, path_to_url, url_to_path
 from mkdocs_roaming.publish.cache import ConversionCache
 from mkdocs_roaming.publish.files import find_site_folders, write_atomically
+from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.pipeline import Batch, convert_pages
 from mkdocs_roaming.publish.pointers import add_markdown_links
 from mkdocs_roaming.publish.previous import read_previous
 from mkdocs_roaming.publish.widget import (
     WidgetOptions,
     add_widget,
+    parse_widget_options,
     remove_widget,
     suggest_questions,
     write_widget_files,
 )
-from mkdocs_roaming.publish.writer import PublishOptions, PublishReport, publish_batch
+from mkdocs_roaming.publish.writer import PublishReport, publish_batch
 from mkdocs_roaming.sources import decode_text, site_nav
+
+if TYPE_CHECKING:
+    from mkdocs_roaming.embeddings.store import EmbeddingsOptions
 
 Warn = Callable[[str], None]
 
@@ -59,24 +65,18 @@ _IGNORED_FOLDERS = (".", "_static", "_sources", "_modules")
 
 @dataclass(frozen=True, slots=True)
 class IndexOptions:
-    """Options for indexing a built site. `url`, `name` and `description` are detected if they are None."""
+    """What is known about a built site besides its folder. `url` and `name` are detected if they are None."""
 
     url: str | None = None
     name: str | None = None
-    description: str | None = None
-    include: tuple[str, ...] = ()
-    """Globs of the paths to publish; all if there are none."""
-    exclude: tuple[str, ...] = ()
     html: bool = True
     """Whether to add links to the Markdown to the pages."""
-    previous: str | None = None
-    """Path or URL of the previous manifest, to keep the ids of renamed sections as aliases."""
     cache: Path | None = None
-    rules: Path | None = None
-    classes: Mapping[str, str] = field(default_factory=dict)
-    """Roles of the site's own CSS classes."""
-    widget: WidgetOptions | None = None
+    """The folder of cached conversions."""
+    config_file: Path = Path("roaming.toml")
+    """The file of the options, for messages and relative paths."""
     publish: PublishOptions = field(default_factory=PublishOptions)
+    embeddings: EmbeddingsOptions | None = None
 
 
 def index_site(
@@ -98,21 +98,23 @@ def index_site(
         UsageError: The folder is not a built site, or its URL is unknown.
         PublishError: There is nothing to publish.
     """
-    rules = None
-    if options.rules:
-        from mkdocs_roaming.publish.rules import read_rules_file  # few sites have rules
+    publish, rules = options.publish, None
+    parse_classes(publish.classes)
+    widget = parse_widget_options(publish.widget)
+    if publish.rules:
+        from mkdocs_roaming.publish.rules import load_rules  # few sites have rules
 
-        rules = read_rules_file(options.rules)
-    previous = read_previous(options.previous, Path.cwd(), warn) if options.previous else None
+        rules = load_rules(publish, options.config_file)
+    previous = read_previous(publish.previous, options.config_file.parent, warn) if publish.previous else None
     built = read_site(folder, options, warn)
     cache, on_progress = ConversionCache(options.cache), start_progress(len(built.pages))
     batch = convert_pages(built.site, built.pages, cache=cache, warn=warn, on_progress=on_progress)
-    if options.widget:
+    if widget:
         write_widget_files(folder, built.site.language)
-    report = publish_batch(batch, folder, options.publish, previous=previous, rules=rules)
+    report = publish_batch(batch, folder, publish, embeddings=options.embeddings, previous=previous, rules=rules)
     if options.html:
         for path in batch.pages:
-            _update_html(built.files[path], path, batch, options.widget)
+            _update_html(built.files[path], path, batch, widget)
     return report
 
 
@@ -162,7 +164,7 @@ class _SiteReader:
 
     def __init__(self, folder: Path, options: IndexOptions, warn: Warn) -> None:
         self._folder, self._options, self._warn = folder, options, warn
-        self._themes = load_themes(options.classes)
+        self._themes = load_themes(options.publish.classes)
         self._old = _load_old_manifest(folder)
         self._url = self._find_url()
         self._pages: dict[str, Page] = {}
@@ -197,11 +199,11 @@ class _SiteReader:
         site = Site(
             name=self._options.name or (old.name if old else None) or extract_site_name(head) or self._url,
             url=self._url,
-            description=self._options.description or (old.description if old else "") or about,
+            description=self._options.publish.description or (old.description if old else "") or about,
             language=(head.get("lang") or "en"),
             nav=nav,
             nav_source=source,
-            classes=self._options.classes,
+            classes=self._options.publish.classes,
             redirects=self._redirects,
         )
         return BuiltSite(site, tuple(self._without_shared_descriptions({about, site.description})), self._files)
@@ -247,7 +249,7 @@ class _SiteReader:
         return named if named in (stem, stem + "/", stem + ".html") else None
 
     def _is_selected(self, path: str) -> bool:
-        include, exclude = self._options.include, self._options.exclude
+        include, exclude = self._options.publish.include, self._options.publish.exclude
         if include and not any(fnmatchcase(path, pattern) for pattern in include):
             return False
         return not any(fnmatchcase(path, pattern) for pattern in exclude)

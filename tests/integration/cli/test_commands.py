@@ -24,8 +24,9 @@ from mkdocs_roaming.cli.common import FAULTS_FOUND, NOTHING_FOUND
 from mkdocs_roaming.manifest.io import dump_manifest, load_manifest
 from mkdocs_roaming.manifest.models import NavItem, Page, RuleCondition, RuleEntry, Site
 from mkdocs_roaming.publish.cache import ConversionCache
+from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.pipeline import convert_pages
-from mkdocs_roaming.publish.writer import PublishOptions, publish_batch
+from mkdocs_roaming.publish.writer import publish_batch
 
 COMMANDS = sorted(load_commands())
 NAV = (NavItem("Home", ""), NavItem("Guide", children=(NavItem("Pumps", "pumps/"), NavItem("Lamps", "lamps/"))))

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import click
+import msgspec
 import pytest
 from click.testing import CliRunner
 from reference import PAGES, load_commands
@@ -19,7 +20,7 @@ from mkdocs_roaming.cli.chat import COMMANDS
 from mkdocs_roaming.config import TABLES, load_settings, table_keys
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.validate import validate_site
-from mkdocs_roaming.plugin import RoamingConfig
+from mkdocs_roaming.publish.options import PublishOptions
 
 ROOT = Path(__file__).parents[3]
 COMMANDS_BY_NAME = load_commands()
@@ -120,12 +121,19 @@ def test_sample_site_is_valid(sample: Path) -> None:
     assert (result.faults, result.notes) == ((), ())
 
 
-def test_options_page_lists_all_plugin_options() -> None:
+def test_options_page_lists_all_options_with_their_defaults() -> None:
     table = (ROOT / "docs/reference/options.md").read_text("utf-8").split("\n## ")[0]
-    named = {
-        name for cell in re.findall(r"^\| (`[^|]*) \|", table, re.MULTILINE) for name in re.findall(r"`(\w+)`", cell)
+    documented: dict[str, str] = {}
+    for names, defaults in re.findall(r"^\| (`[^|]*) \| ([^|]*) \|", table, re.MULTILINE):
+        # A default that is not code describes an empty value.
+        values = [text.strip("`") if "`" in text else "" for text in defaults.split(", ")]
+        documented |= zip(re.findall(r"`(\w+)`", names), values * 2, strict=False)
+    declared = msgspec.structs.asdict(PublishOptions())
+    empty = (None, (), [], {})
+    assert documented == {
+        name: "" if value in empty else str(value).lower() if isinstance(value, bool) else str(value)
+        for name, value in declared.items()
     }
-    assert named == {name for name, _ in RoamingConfig()._schema}
 
 
 def test_ask_guide_names_all_options_settings_and_chat_commands() -> None:

@@ -13,8 +13,9 @@ from embeddings_api import SYNONYMS, EmbeddingsApi, ToyEmbedder, serving
 from mkdocs_roaming.embeddings.store import EmbeddingsOptions, parse_embeddings_options
 from mkdocs_roaming.manifest.models import Page, Site
 from mkdocs_roaming.publish.cache import ConversionCache
+from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.pipeline import convert_pages
-from mkdocs_roaming.publish.writer import PublishOptions, PublishReport, publish_batch
+from mkdocs_roaming.publish.writer import PublishReport, publish_batch
 
 PAGES = {
     "": "# Handbook\n\nWelcome to the workshop.\n",
@@ -81,7 +82,7 @@ class Builder:
         cache = ConversionCache(options.get("cache", self.cache))
         converted = [Page(path, path, markdown=text) for path, text in (pages or PAGES).items()]
         batch = convert_pages(Site("Docs", "https://docs.example/"), converted, cache=cache, warn=self.warnings.append)
-        return publish_batch(batch, site or self.site, PublishOptions(embeddings=embeddings))
+        return publish_batch(batch, site or self.site, PublishOptions(), embeddings=embeddings)
 
 
 @pytest.fixture

@@ -100,7 +100,7 @@ def test_build_without_server_warns_and_fails_with_strict(project: Any, serve: S
     [
         ({"search": "hybrid"}, "roaming: embeddings: model is missing. Add it"),
         ({"search": "hybrid", "embeddings": {"modle": "x"}}, "roaming: embeddings: unknown key 'modle'"),
-        ({"search": "both"}, "Expected one of: ('lexical', 'hybrid')"),
+        ({"search": "both"}, "option 'search': expected hybrid or lexical, got 'both'"),
     ],
 )
 def test_invalid_plugin_options_stop_build(project: Any, plugin: dict[str, Any], message: str) -> None:

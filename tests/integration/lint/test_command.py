@@ -18,8 +18,9 @@ from mkdocs_roaming.cli import main
 from mkdocs_roaming.cli.common import FAULTS_FOUND
 from mkdocs_roaming.manifest.models import NavItem, Page, Site
 from mkdocs_roaming.publish.cache import ConversionCache
+from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.pipeline import convert_pages
-from mkdocs_roaming.publish.writer import PublishOptions, publish_batch
+from mkdocs_roaming.publish.writer import publish_batch
 
 NAV = (NavItem("Home", ""), NavItem("Pumps", "pumps/"))
 PAGES = (

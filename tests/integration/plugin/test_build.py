@@ -98,15 +98,29 @@ def test_missing_site_url_aborts_build(mkdocs: Project, caplog: pytest.LogCaptur
     assert "add `site_url: https://…/` to mkdocs.yml" in caplog.text
 
 
-def test_too_small_outline_tokens_aborts_build(mkdocs: Project, caplog: pytest.LogCaptureFixture) -> None:
-    with pytest.raises(Abort):
-        mkdocs({"index.md": HOME}, plugin={"outline_tokens": 10})
-    assert "roaming: outline_tokens is 10; set it to 200 or more" in caplog.text
+@pytest.mark.parametrize(
+    ("plugin", "message"),
+    [
+        ({"outline_tokens": 10}, "option 'outline_tokens': expected a number of 200 or more, got 10"),
+        ({"section_files": "some"}, "option 'section_files': expected auto or true or false, got 'some'"),
+        ({"exlude": ["drafts/*"]}, "option 'exlude': unknown option; did you mean `exclude`?"),
+    ],
+)
+def test_invalid_option_is_an_error_of_the_configuration(
+    mkdocs: Project, plugin: dict[str, object], message: str
+) -> None:
+    with pytest.raises(AssertionError) as error:
+        mkdocs({"index.md": HOME}, plugin=plugin)
+    assert f"('plugins', ValidationError(\"Plugin 'roaming' {message}" in str(error.value)
 
 
-def test_invalid_choice_is_reported_before_build(mkdocs: Project) -> None:
-    with pytest.raises(AssertionError, match="section_files"):
-        mkdocs({"index.md": HOME}, plugin={"section_files": "some"})
+def test_hook_script_can_disable_plugin(mkdocs: Project) -> None:
+    (mkdocs.folder / "hook.py").write_text(
+        "def on_config(config):\n    config.plugins['roaming'].config.enabled = False\n"
+        "on_config.mkdocs_priority = 100\n"
+    )
+    built = mkdocs({"index.md": HOME}, hooks=[str(mkdocs.folder / "hook.py")])
+    assert not (built.folder / "llms.txt").exists()
 
 
 def test_second_build_reuses_pages_and_publishes_same_bytes(mkdocs: Project) -> None:

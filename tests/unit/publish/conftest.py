@@ -7,8 +7,9 @@ from pathlib import Path
 from mkdocs_roaming.manifest.aliases import PreviousSite
 from mkdocs_roaming.manifest.models import NavItem, Page, Site
 from mkdocs_roaming.publish.cache import ConversionCache
+from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.pipeline import convert_pages
-from mkdocs_roaming.publish.writer import PublishOptions, PublishReport, publish_batch
+from mkdocs_roaming.publish.writer import PublishReport, publish_batch
 
 URL = "https://docs.example/sub/"
 NAV = (NavItem("Home", ""), NavItem("Guide", children=(NavItem("Install", "guide/install/"),)))

@@ -8,8 +8,9 @@ import pytest
 
 from mkdocs_roaming.manifest.models import Page, Site
 from mkdocs_roaming.publish.cache import ConversionCache
+from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.pipeline import LinkResolver, convert_pages
-from mkdocs_roaming.publish.writer import PublishOptions, publish_batch
+from mkdocs_roaming.publish.writer import publish_batch
 
 from .conftest import HOME, INSTALL, SITE, URL, publish_pages
 

@@ -15,7 +15,8 @@ from mkdocs_roaming.library.validate import validate_site
 from mkdocs_roaming.manifest.ids import hash_id
 from mkdocs_roaming.manifest.io import load_manifest, validate_manifest
 from mkdocs_roaming.manifest.models import NavItem, Page, Site
-from mkdocs_roaming.publish.writer import PublishOptions, publish_mirror
+from mkdocs_roaming.publish.options import PublishOptions
+from mkdocs_roaming.publish.writer import publish_mirror
 
 from .conftest import HOME, INSTALL, URL, publish_pages, read_tree
 

@@ -12,6 +12,7 @@ from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.validate import validate_site
 from mkdocs_roaming.manifest.io import load_manifest
 from mkdocs_roaming.manifest.models import Manifest
+from mkdocs_roaming.publish.options import parse_options
 from mkdocs_roaming.sources import decode_text
 from mkdocs_roaming.sources.built_site import IndexOptions, index_site
 
@@ -54,7 +55,8 @@ def site(tmp_path: Path) -> Path:
 
 
 def index_to_manifest(folder: Path, **how: object) -> Manifest:
-    index_site(folder, IndexOptions(**how), warn=print)
+    site = {name: how.pop(name) for name in ("url", "name", "html", "cache") if name in how}
+    index_site(folder, IndexOptions(**site, publish=parse_options(how)), warn=print)
     return load_manifest((folder / "roaming/manifest.json").read_bytes())
 
 
