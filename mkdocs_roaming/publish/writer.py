@@ -31,7 +31,7 @@ from mkdocs_roaming.manifest.io import (
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import Manifest, Page, Site, markdown_path, short_markdown_path
 from mkdocs_roaming.manifest.outline import render_outline
-from mkdocs_roaming.publish.files import resolve_inside, write_atomically
+from mkdocs_roaming.publish.files import resolve_inside, write_atomically, write_site_file
 from mkdocs_roaming.publish.llms_txt import LLMS_FULL, MAX_CHARS, build_llms_txt, iter_llms_full, llms_full_offsets
 from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.pipeline import Batch, reconvert_stale_pages
@@ -236,7 +236,7 @@ class _Output:
         written = 0
         for path, data in self._files():
             paths.add(path)
-            written += write_atomically(resolve_inside(folder, path), data)
+            written += write_site_file(folder, path, data)
         removed = _remove(folder, old - paths)
         pages = self.manifest.pages
         return PublishReport(

@@ -1,13 +1,14 @@
-"""Atomic writes, and paths inside a folder."""
+"""Writes, and paths inside a folder."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from mkdocs_roaming.errors import PublishError
-from mkdocs_roaming.publish.files import resolve_inside, write_atomically
+from mkdocs_roaming.publish.files import resolve_inside, write_atomically, write_site_file
 
 
 @pytest.mark.parametrize("path", ["../x", "a/../../x", "/etc/x", "a\0b"])
@@ -22,3 +23,39 @@ def test_write_atomically_skips_unchanged_content_and_leaves_no_temporary_file(t
     assert not write_atomically(file, b"x")
     assert write_atomically(file, b"y")
     assert [found.name for found in (tmp_path / "a").iterdir()] == ["b.txt"]
+
+
+@pytest.mark.parametrize("path", ["../x", "a/../../x", "a/.../../../../x", "/etc/x", "a\0b", ".."])
+def test_write_site_file_rejects_path_outside_folder(tmp_path: Path, path: str) -> None:
+    with pytest.raises(PublishError, match="outside of"):
+        write_site_file(tmp_path / "site", path, b"x")
+
+
+@pytest.mark.parametrize("path", ["index.md", "a/b/c.md", "a/.well-known/x", "führer/a b.md", "a//b.md"])
+def test_write_site_file_creates_replaces_and_skips_unchanged_files(tmp_path: Path, path: str) -> None:
+    assert write_site_file(tmp_path, path, b"x")
+    assert not write_site_file(tmp_path, path, b"x")
+    assert write_site_file(tmp_path, path, lambda: [b"y", b"z"])
+    assert (tmp_path / path).read_bytes() == b"yz"
+    assert [found for found in tmp_path.rglob("*") if found.is_file()] == [tmp_path / path]
+
+
+def test_write_site_file_leaves_nothing_of_a_file_that_cannot_be_completed(tmp_path: Path) -> None:
+    def fail() -> Iterator[bytes]:
+        yield b"x"
+        raise ValueError
+
+    with pytest.raises(ValueError):
+        write_site_file(tmp_path, "a.md", fail)
+    assert not list(tmp_path.iterdir())
+
+
+def test_write_site_file_replaces_symbolic_link_and_not_its_target(tmp_path: Path) -> None:
+    outside, site = tmp_path / "outside.md", tmp_path / "site"
+    site.mkdir()
+    for name in ("dangling.md", "link.md"):
+        (site / name).symlink_to(outside)
+        write_site_file(site, name, b"x")
+        assert not outside.exists() or outside.read_bytes() == b"theirs"
+        assert not (site / name).is_symlink()
+        outside.write_bytes(b"theirs")
