@@ -6,9 +6,11 @@ CONFIG is the project's mkdocs.yml without this plugin. Each round builds the pr
 plugin, with it and no cache, and with it and the cache of the previous build. With --peer-python, the Python of an
 environment with mkdocs-llmstxt and the project's other plugins, it is also built there without and with
 mkdocs-llmstxt. Rounds alternate the builds, so that changes of the load of the machine affect all of them; the first
-round is not counted.
+round is not counted. Every build writes into an empty folder below TMPDIR.
 
-CPU is user time of the build and its children, memory its peak resident size, as reported by the kernel (`wait4`).
+CPU is user and system time of the build and its children, memory its peak resident size, as reported by the kernel
+(`wait4`). On ext4 the system time of creating files depends on how many were deleted before; a TMPDIR in memory
+(/dev/shm) gives steadier figures.
 The table contains medians. Ratios are relative to the build without a plugin in the same environment: the median of
 the ratios of each round, and the ratio of the fastest builds.
 
@@ -42,7 +44,7 @@ class Cost:
     """Cost of one build."""
 
     seconds: float
-    """User CPU time."""
+    """User and system CPU time."""
     megabytes: float
 
 
@@ -100,15 +102,16 @@ def run(command: Sequence[str], cwd: Path) -> Cost:
         if process.returncode:
             output.seek(0)
             raise SystemExit(f"{' '.join(command)}: exit status {process.returncode}\n{output.read()[-3000:].decode()}")
-    return Cost(usage.ru_utime, usage.ru_maxrss / (1024 if sys.platform != "darwin" else 1024 * 1024))
+    return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / (1024 if sys.platform != "darwin" else 1024 * 1024))
 
 
 def measure(config: Path, builds: Sequence[BuildKind], runs: int) -> dict[str, list[Cost]]:
     """Build in alternation and return the costs by kind; the first round fills the caches and is not counted."""
     costs: dict[str, list[Cost]] = {kind.name: [] for kind in builds}
-    with _write_configs(config, builds) as configs:
+    with _write_configs(config, builds) as (configs, folder):
         for number in range(runs + 1):
             for kind in builds:
+                shutil.rmtree(folder / "site", ignore_errors=True)
                 if kind.clears_cache:
                     shutil.rmtree(config.parent / CACHE, ignore_errors=True)
                 # -P: the folder of a project may contain a package named mkdocs
@@ -124,7 +127,7 @@ def measure(config: Path, builds: Sequence[BuildKind], runs: int) -> dict[str, l
 
 def format_table(builds: Sequence[BuildKind], costs: Mapping[str, Sequence[Cost]]) -> Iterator[str]:
     """Yield the lines of the table: medians, and ratios to the build without the plugin."""
-    yield f"{'':26}{'user CPU':>12}{'ratio':>8}{'of best':>10}{'spread':>16}{'peak RSS':>12}{'ratio':>8}"
+    yield f"{'':26}{'CPU':>12}{'ratio':>8}{'of best':>10}{'spread':>16}{'peak RSS':>12}{'ratio':>8}"
     for kind in builds:
         seconds, size = [cost.seconds for cost in costs[kind.name]], [cost.megabytes for cost in costs[kind.name]]
         base = costs[kind.baseline]
@@ -158,16 +161,16 @@ def _inherits(config: Path) -> bool:
 
 
 @contextmanager
-def _write_configs(config: Path, builds: Sequence[BuildKind]) -> Iterator[dict[str, str]]:
-    """Write the configurations, yield their file names by kind, and delete them."""
+def _write_configs(config: Path, builds: Sequence[BuildKind]) -> Iterator[tuple[dict[str, str], Path]]:
+    """Write the configurations, yield their file names by kind and the folder of the site, and delete them."""
     written: dict[str, str] = {}
     with tempfile.TemporaryDirectory(prefix="build-cost-") as folder:
         try:
             for at, kind in enumerate(builds):
                 file = config.parent / f"mkdocs.cost-{os.getpid()}-{at}.yml"
-                file.write_text(derive_config(config, kind.plugins, Path(folder) / str(at)), "utf-8")
+                file.write_text(derive_config(config, kind.plugins, Path(folder) / "site"), "utf-8")
                 written[kind.name] = file.name
-            yield written
+            yield written, Path(folder)
         finally:
             for name in written.values():
                 (config.parent / name).unlink(missing_ok=True)

@@ -33,7 +33,7 @@ def write_site_file(folder: Path, path: str, data: bytes | Callable[[], Iterable
     except FileExistsError:
         return write_atomically(Path(target), data)
     except FileNotFoundError:
-        os.makedirs(os.path.dirname(target), exist_ok=True)
+        Path(target).parent.mkdir(parents=True, exist_ok=True)
         file = _create(target)
     try:
         for chunk in (data,) if isinstance(data, bytes) else data():
@@ -41,7 +41,7 @@ def write_site_file(folder: Path, path: str, data: bytes | Callable[[], Iterable
             while written < len(chunk):
                 written += os.write(file, chunk[written:])
     except BaseException:
-        os.unlink(target)
+        Path(target).unlink()
         raise
     finally:
         os.close(file)

@@ -43,9 +43,9 @@ def test_write_site_file_creates_replaces_and_skips_unchanged_files(tmp_path: Pa
 def test_write_site_file_leaves_nothing_of_a_file_that_cannot_be_completed(tmp_path: Path) -> None:
     def fail() -> Iterator[bytes]:
         yield b"x"
-        raise ValueError
+        raise ValueError("no more")
 
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="no more"):
         write_site_file(tmp_path, "a.md", fail)
     assert not list(tmp_path.iterdir())
 
