@@ -325,8 +325,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
 
     def _run_lint(self, lint: LintConfig, site_folder: Path, config: MkDocsConfig) -> None:
         """Log the findings; the level `strict` makes errors fail a build, but not `mkdocs serve`."""
-        from mkdocs_roaming.lint.formats import format_log
-        from mkdocs_roaming.lint.runner import lint_folder
+        from mkdocs_roaming.lint.runner import format_log, lint_folder
 
         with _plugin_errors():
             report = lint_folder(site_folder, lint, Path(config.docs_dir))

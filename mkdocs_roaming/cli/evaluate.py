@@ -28,16 +28,20 @@ from mkdocs_roaming.evals.generate import generate_questions
 from mkdocs_roaming.evals.output import format_report, render_evaluation, report_to_dict
 from mkdocs_roaming.evals.questions import read_questions, resolve_sections, select_questions
 from mkdocs_roaming.evals.runner import (
+    SEARCH,
     EvalReport,
     Evaluation,
+    ModelSystem,
+    Ranking,
     Regression,
+    SearchSystem,
+    System,
     check_comparable,
     create_baseline,
     find_regressions,
     read_baseline,
     write_baseline,
 )
-from mkdocs_roaming.evals.systems import SEARCH, ModelSystem, Ranking, SearchSystem, System
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.publish.files import check_writable, write_text_file
 

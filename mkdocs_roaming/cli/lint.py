@@ -16,8 +16,7 @@ from mkdocs_roaming.evals.output import render_findings
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.readers import LLMS_FULL
 from mkdocs_roaming.lint.context import LintContext
-from mkdocs_roaming.lint.formats import format_github, format_text, report_to_dict
-from mkdocs_roaming.lint.runner import lint_site, open_sources, parse_config
+from mkdocs_roaming.lint.runner import format_github, format_text, lint_site, open_sources, parse_config, report_to_dict
 from mkdocs_roaming.manifest.models import PageEntry
 from mkdocs_roaming.manifest.sections import file_digest
 from mkdocs_roaming.publish.files import write_text_file

@@ -19,9 +19,8 @@ from markupsafe import Markup
 
 from mkdocs_roaming.evals.metrics import FIGURES, EvalResult, Figure, Totals
 from mkdocs_roaming.evals.questions import Question
-from mkdocs_roaming.evals.runner import EvalReport, Regression, ReportRow
-from mkdocs_roaming.evals.systems import MAX_RANK
-from mkdocs_roaming.lint.models import SEVERITIES, Finding
+from mkdocs_roaming.evals.runner import MAX_RANK, EvalReport, Regression, ReportRow
+from mkdocs_roaming.lint.context import SEVERITIES, Finding
 from mkdocs_roaming.lint.rules import load_rules
 from mkdocs_roaming.lint.runner import LintReport
 

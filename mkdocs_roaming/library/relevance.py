@@ -24,8 +24,7 @@ from math import log, log1p
 
 from mkdocs_roaming.library.postings import PostingMatches, Postings
 from mkdocs_roaming.text.languages import base_language, load_phrases, load_table, load_words
-from mkdocs_roaming.text.synonyms import is_common_word
-from mkdocs_roaming.text.tokenizer import Word, parse_query
+from mkdocs_roaming.text.tokenizer import Word, is_common_word, parse_query
 
 MIN_CONFIDENCE = 0.75
 """Below this confidence a site probably does not answer a query."""

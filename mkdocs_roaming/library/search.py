@@ -23,8 +23,7 @@ from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.text import tokenizer
 from mkdocs_roaming.text.languages import load_words
 from mkdocs_roaming.text.markdown import truncate_at_word
-from mkdocs_roaming.text.synonyms import find_stem_synonyms
-from mkdocs_roaming.text.tokenizer import Word, extract_terms
+from mkdocs_roaming.text.tokenizer import Word, extract_terms, find_stem_synonyms
 
 RankedSection = tuple[SectionRef, float, int | None]
 """A section, its score, and the number of its nearest text window if it contains no word of the query."""

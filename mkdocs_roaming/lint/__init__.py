@@ -15,8 +15,7 @@ Other distributions add rules through the entry-point group `roaming.lint_rules`
 
 from __future__ import annotations
 
-from mkdocs_roaming.lint.context import LintContext, PageText
-from mkdocs_roaming.lint.models import Finding, Problem, Rule, Severity, rule
+from mkdocs_roaming.lint.context import Finding, LintContext, PageText, Problem, Rule, Severity, rule
 from mkdocs_roaming.lint.runner import LintConfig, LintReport, lint_folder, lint_site
 
 __all__ = [

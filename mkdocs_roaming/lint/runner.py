@@ -1,4 +1,4 @@
-"""Run the enabled rules on a site, locate their findings in the sources, and compute the score.
+"""Run the enabled rules on a site, locate their findings in the sources, compute the score, and format the report.
 
 `LintConfig` says which rules run on which pages.
 """
@@ -8,18 +8,17 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
 from mkdocs_roaming.errors import ManifestNotFoundError, UsageError
-from mkdocs_roaming.lint.context import LintContext
-from mkdocs_roaming.lint.models import SEVERITIES, Finding, Problem, Rule, Severity
+from mkdocs_roaming.lint.context import SEVERITIES, Finding, LintContext, Problem, Rule, Severity
 from mkdocs_roaming.lint.rules import load_rules
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
@@ -325,3 +324,72 @@ def _pluralize(count: int, noun: str) -> str:
 
 _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(?:.*\r?\n)*?(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)")
 _ATTRIBUTES = re.compile(r"\s*\{:?[^{}]*\}\s*$")
+
+
+# Formats: text, build log, JSON, GitHub annotations
+
+_MAX_LOGGED = 20
+_GITHUB_LEVELS: Mapping[Severity, str] = {"error": "error", "warning": "warning", "hint": "notice"}
+
+
+def format_text(report: LintReport, docs: str = "", lib: str = "") -> Iterator[str]:
+    """Yield the lines of a report for a terminal: three per finding, and the score.
+
+    Args:
+        report: The report.
+        docs: The folder of the sources, as a prefix of their paths.
+        lib: Name of the site in the last line.
+    """
+    for finding in report.findings:
+        section = f"  {' › '.join(finding.breadcrumb)} [{finding.section}]" if finding.section else ""
+        yield f"{finding.describe_location(docs)}: {finding.severity} {finding.rule}{section}"
+        yield f"    {finding.message}"
+        yield f"    Fix: {finding.fix}"
+    yield f"{lib + ': ' if lib else ''}{report}"
+
+
+def format_log(report: LintReport) -> Iterator[tuple[Severity | None, str]]:
+    """Yield the lines of a report for a build log with their severity: the worst findings, then the score."""
+    findings = sorted(report.findings, key=lambda finding: SEVERITIES.index(finding.severity))
+    for finding in findings[:_MAX_LOGGED]:
+        location = finding.describe_location()
+        yield finding.severity, f"lint: {location}: {finding.rule}: {finding.message} {finding.fix}"
+    if len(findings) > _MAX_LOGGED:
+        hidden = len(findings) - _MAX_LOGGED
+        yield findings[_MAX_LOGGED].severity, f"lint: {hidden} more; run `roaming lint` on the site to list all of them"
+    yield None, f"lint: {report}"
+
+
+def report_to_dict(report: LintReport) -> dict[str, Any]:
+    """Return a report as JSON-compatible data, with the summaries of the rules that found something."""
+    found = {finding.rule for finding in report.findings}
+    return {
+        "site": report.site,
+        "score": report.score,
+        "pages": report.pages,
+        "sections": report.sections,
+        "counts": {severity: report.count(severity) for severity in SEVERITIES},
+        "rules": {
+            id_: {"severity": rule.severity, "why": rule.summary} for id_, rule in load_rules().items() if id_ in found
+        },
+        "findings": [asdict(finding) for finding in report.findings],
+    }
+
+
+def format_github(report: LintReport, docs: str = "") -> Iterator[str]:
+    """Yield a report as workflow commands, which GitHub turns into annotations."""
+    for finding in report.findings:
+        file, line = finding.location(docs)
+        location = f" file={_escape_property(file)},line={line}," if finding.page is not None else " "
+        title = _escape_property(f"roaming {finding.rule}")
+        message = _escape_data(f"{finding.message} {finding.fix}")
+        yield f"::{_GITHUB_LEVELS[finding.severity]}{location}title={title}::{message}"
+    yield f"::notice title=roaming lint::{_escape_data(str(report))}"
+
+
+def _escape_data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _escape_property(text: str) -> str:
+    return _escape_data(text).replace(":", "%3A").replace(",", "%2C")

@@ -12,9 +12,17 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from mkdocs_roaming.manifest.ids import IdAllocator, find_contexts, hash_id, make_former_names, make_names
 from mkdocs_roaming.manifest.models import Manifest, PageEntry, SectionEntry
-from mkdocs_roaming.manifest.sections import Section, find_parents, github_slug
+from mkdocs_roaming.manifest.sections import (
+    IdAllocator,
+    Section,
+    find_contexts,
+    find_parents,
+    github_slug,
+    hash_id,
+    make_former_names,
+    make_names,
+)
 from mkdocs_roaming.text.markdown import to_single_line
 from mkdocs_roaming.text.tokenizer import extract_terms
 

@@ -9,7 +9,6 @@ from urllib.parse import unquote
 from msgspec.structs import replace
 
 from mkdocs_roaming.manifest.aliases import PreviousSite, assign_ids
-from mkdocs_roaming.manifest.ids import IdAllocator
 from mkdocs_roaming.manifest.models import (
     MORE_GROUP,
     Manifest,
@@ -24,7 +23,7 @@ from mkdocs_roaming.manifest.models import (
     path_to_url,
     url_to_path,
 )
-from mkdocs_roaming.manifest.sections import Section, file_digest, github_slug
+from mkdocs_roaming.manifest.sections import IdAllocator, Section, file_digest, github_slug
 from mkdocs_roaming.text.languages import fold, load_phrases
 from mkdocs_roaming.text.markdown import to_single_line
 

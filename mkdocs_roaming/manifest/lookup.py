@@ -13,9 +13,8 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.manifest.ids import find_contexts
 from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry, SectionEntry, path_to_url, url_to_path
-from mkdocs_roaming.manifest.sections import find_parents, github_slug
+from mkdocs_roaming.manifest.sections import find_contexts, find_parents, github_slug
 from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word
 
 MAX_SCOPE_ITEMS = 16

@@ -20,7 +20,7 @@ from mkdocs_roaming.manifest.models import MORE_GROUP, Manifest, NavEntry, PageE
 from mkdocs_roaming.manifest.page_kinds import PageKind, classify_pages, find_listing_pages
 from mkdocs_roaming.publish.pointers import LLMS_TXT
 from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word
-from mkdocs_roaming.text.sentences import shorten
+from mkdocs_roaming.text.openings import shorten
 
 if TYPE_CHECKING:
     from mkdocs_roaming.manifest.builder import PublishedPage

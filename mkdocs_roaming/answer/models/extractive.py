@@ -31,8 +31,14 @@ from mkdocs_roaming.library.rules import RULES_CALL_ID
 from mkdocs_roaming.library.search import parse_query
 from mkdocs_roaming.library.tools import ExpandResult, SearchResult, SearchResults
 from mkdocs_roaming.text.languages import load_words
-from mkdocs_roaming.text.synonyms import find_stem_synonyms, is_common_word
-from mkdocs_roaming.text.tokenizer import Word, estimate_tokens, extract_terms, split_words
+from mkdocs_roaming.text.tokenizer import (
+    Word,
+    estimate_tokens,
+    extract_terms,
+    find_stem_synonyms,
+    is_common_word,
+    split_words,
+)
 
 _MAX_PASSAGES = 3
 _MAX_OPENED = 6

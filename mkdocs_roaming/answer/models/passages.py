@@ -18,8 +18,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from mkdocs_roaming.answer.support.evidence import find_sentences
-from mkdocs_roaming.text.synonyms import find_synonyms, is_common_word
-from mkdocs_roaming.text.tokenizer import Word, extract_terms, occurs_in
+from mkdocs_roaming.text.tokenizer import Word, extract_terms, find_synonyms, is_common_word, occurs_in
 
 Kind = Literal["sentence", "item", "row", "code", "note"]
 

@@ -27,8 +27,7 @@ from mkdocs_roaming.answer.support.evidence import (
 )
 from mkdocs_roaming.answer.support.names import ADDRESS_OR_OPTION, NAME_IN_ENGLISH, NameReader
 from mkdocs_roaming.text.languages import base_language, load_words
-from mkdocs_roaming.text.synonyms import find_synonyms, is_common_word
-from mkdocs_roaming.text.tokenizer import is_stop_word, parse_word, stem
+from mkdocs_roaming.text.tokenizer import find_synonyms, is_common_word, is_stop_word, parse_word, stem
 
 MarkKind = Literal["name", "number", "claim"]
 

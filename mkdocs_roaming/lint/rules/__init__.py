@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 
 from mkdocs_roaming.errors import PluginError
-from mkdocs_roaming.lint.models import Rule
+from mkdocs_roaming.lint.context import Rule
 from mkdocs_roaming.lint.rules import content, headings, structure
 from mkdocs_roaming.plugins import load_entry_points
 

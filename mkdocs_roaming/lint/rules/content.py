@@ -9,8 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 
-from mkdocs_roaming.lint.context import InstructionPattern, LintContext, PageText, load_lint_words
-from mkdocs_roaming.lint.models import Problem, rule
+from mkdocs_roaming.lint.context import InstructionPattern, LintContext, PageText, Problem, load_lint_words, rule
 from mkdocs_roaming.text.languages import available_languages
 
 _MAX_QUOTE = 60

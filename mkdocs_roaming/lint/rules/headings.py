@@ -9,17 +9,17 @@ from collections.abc import Iterator
 from mkdocs_roaming.lint.context import (
     LintContext,
     PageText,
+    Problem,
     is_empty_title,
     is_identifier,
     is_signpost,
     normalize_title,
+    rule,
 )
-from mkdocs_roaming.lint.models import Problem, rule
-from mkdocs_roaming.manifest.ids import make_names
 from mkdocs_roaming.manifest.lookup import SectionRef
 from mkdocs_roaming.manifest.models import PageEntry
 from mkdocs_roaming.manifest.page_kinds import is_version
-from mkdocs_roaming.manifest.sections import github_slug
+from mkdocs_roaming.manifest.sections import github_slug, make_names
 
 _MIN_REPETITIONS = 10
 _MAX_SUGGESTED_PARENT = 40  # characters

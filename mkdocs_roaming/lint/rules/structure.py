@@ -8,9 +8,10 @@ from mkdocs_roaming.lint.context import (
     MANY_SUBSECTIONS,
     LintContext,
     PageText,
+    Problem,
     is_identifier,
+    rule,
 )
-from mkdocs_roaming.lint.models import Problem, rule
 from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
 from mkdocs_roaming.manifest.lookup import SectionRef
 

@@ -10,8 +10,7 @@ from kettle import QUESTIONS
 from mkdocs_roaming.answer.budget import Budget, Prices
 from mkdocs_roaming.answer.models.base import Model, Stop, Text, ToolCall, Usage
 from mkdocs_roaming.evals.questions import parse_questions, resolve_sections
-from mkdocs_roaming.evals.runner import EvalReport, Evaluation
-from mkdocs_roaming.evals.systems import ModelSystem, Ranking, SearchSystem, System
+from mkdocs_roaming.evals.runner import EvalReport, Evaluation, ModelSystem, Ranking, SearchSystem, System
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Search
 

@@ -18,11 +18,10 @@ from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.evals.metrics import EvalResult, TrailStep
 from mkdocs_roaming.evals.output import describe_failure, format_figure, render_evaluation, render_findings
 from mkdocs_roaming.evals.questions import parse_questions, resolve_sections
-from mkdocs_roaming.evals.runner import EvalReport, Evaluation, Regression
-from mkdocs_roaming.evals.systems import ModelSystem, Ranking, SearchSystem
+from mkdocs_roaming.evals.runner import EvalReport, Evaluation, ModelSystem, Ranking, Regression, SearchSystem
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Search
-from mkdocs_roaming.lint.models import Finding
+from mkdocs_roaming.lint.context import Finding
 from mkdocs_roaming.lint.rules import BUILTIN_RULES
 from mkdocs_roaming.lint.runner import LintReport
 

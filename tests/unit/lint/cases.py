@@ -9,8 +9,7 @@ from typing import Any
 
 import yaml
 
-from mkdocs_roaming.lint.context import LintContext
-from mkdocs_roaming.lint.models import Finding
+from mkdocs_roaming.lint.context import Finding, LintContext
 from mkdocs_roaming.lint.runner import LintConfig, lint_site, parse_config
 from mkdocs_roaming.manifest.builder import PublishedPage, build_manifest, sort_paths_by_nav
 from mkdocs_roaming.manifest.lookup import SectionIndex

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from mkdocs_roaming.lint.formats import format_github, format_log, format_text, report_to_dict
-from mkdocs_roaming.lint.models import Finding
-from mkdocs_roaming.lint.runner import LintReport, lint_site
+from mkdocs_roaming.lint.context import Finding
+from mkdocs_roaming.lint.runner import LintReport, format_github, format_log, format_text, lint_site, report_to_dict
 
 from .cases import CASES, load_case
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mkdocs_roaming.lint.models import Rule, rule
+from mkdocs_roaming.lint.context import Rule, rule
 from mkdocs_roaming.lint.rules import BUILTIN_RULES
 from mkdocs_roaming.lint.runner import LintConfig, LintReport, lint_site
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mkdocs_roaming.errors import ManifestNotFoundError
-from mkdocs_roaming.lint.models import SEVERITIES, Severity
+from mkdocs_roaming.lint.context import SEVERITIES, Severity
 from mkdocs_roaming.lint.runner import LintConfig, compute_score, lint_folder, lint_site, open_sources
 
 from .cases import CASES, lint_case, load_case

@@ -11,9 +11,9 @@ from manifests import GUIDE, build, ids_by_title
 
 from mkdocs_roaming.manifest import aliases
 from mkdocs_roaming.manifest.aliases import PreviousSite
-from mkdocs_roaming.manifest.ids import hash_id
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import Manifest
+from mkdocs_roaming.manifest.sections import hash_id
 
 Texts = dict[str, str]
 SECTIONS = st.lists(

@@ -11,10 +11,18 @@ from hypothesis import strategies as st
 from manifests import build
 
 from mkdocs_roaming.manifest.aliases import assign_ids
-from mkdocs_roaming.manifest.ids import IdAllocator, find_contexts, hash_id, make_former_names, make_names
 from mkdocs_roaming.manifest.lookup import SectionIndex
 from mkdocs_roaming.manifest.models import Heading
-from mkdocs_roaming.manifest.sections import Section, find_parents, split_sections
+from mkdocs_roaming.manifest.sections import (
+    IdAllocator,
+    Section,
+    find_contexts,
+    find_parents,
+    hash_id,
+    make_former_names,
+    make_names,
+    split_sections,
+)
 
 TITLES = ("Pumps", "Valves", "Options", "Example", "C", "C++", "安装", "使用 pip 安装", "!", "Options 1")
 HEADINGS = st.tuples(st.integers(2, 4), st.sampled_from(TITLES))

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from mkdocs_roaming.errors import PublishError
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.validate import validate_site
-from mkdocs_roaming.manifest.ids import hash_id
 from mkdocs_roaming.manifest.io import load_manifest, validate_manifest
 from mkdocs_roaming.manifest.models import NavItem, Page, Site
+from mkdocs_roaming.manifest.sections import hash_id
 from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.writer import publish_mirror
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mkdocs_roaming.text.languages import load_phrases
-from mkdocs_roaming.text.synonyms import find_stem_synonyms, find_synonyms, is_common_word
-from mkdocs_roaming.text.tokenizer import parse_word, stem
+from mkdocs_roaming.text.tokenizer import find_stem_synonyms, find_synonyms, is_common_word, parse_word, stem
 
 
 def test_find_stem_synonyms_returns_stems_of_the_same_group() -> None:
