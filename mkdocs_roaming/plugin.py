@@ -188,13 +188,14 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
                 self._publish(build, folder, config)
 
     def on_serve(self, server: Any, *, config: MkDocsConfig, builder: Any) -> Any:
-        """Add the answer endpoint to the server of `mkdocs serve`; after any error the site is served without it."""
-        if self._options.enabled:
-            try:
-                self._add_endpoint(server, config)
-            except Exception as error:
-                reason = " ".join(str(error).split()) or type(error).__name__
-                log.warning(f"the answer endpoint is not available: {reason}")
+        """Add answer endpoint and preview to the server of `mkdocs serve`; after any error it runs without them."""
+        for name, add in (("answer endpoint", self._add_endpoint), ("preview", self._add_preview)):
+            if self._options.enabled:
+                try:
+                    add(server, config)
+                except Exception as error:
+                    reason = " ".join(str(error).split()) or type(error).__name__
+                    log.warning(f"the {name} is not available: {reason}")
         return server
 
     # Options
@@ -347,6 +348,15 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         url = site_url(config)
         server.set_app(DevServerEndpoint(server.get_app(), urlsplit(url).path, Path(config.site_dir), answers))
         log.info(f"questions are answered at {url}v1/ask ({answers.model.name})")
+
+    def _add_preview(self, server: Any, config: MkDocsConfig) -> None:
+        from mkdocs_roaming.lint.runner import LintConfig
+        from mkdocs_roaming.preview.server import PREVIEW_PATH, add_to_dev_server
+
+        url, lint = site_url(config), self._lint or LintConfig()
+        site, docs = Path(config.site_dir), Path(config.docs_dir)
+        server.set_app(add_to_dev_server(server.get_app(), urlsplit(url).path, site, lint, docs))
+        log.info(f"what machines see is shown at {url}{PREVIEW_PATH}")
 
 
 @contextmanager

@@ -27,6 +27,7 @@ COMMANDS = {
     "lint": ("lint:lint", "Report content that is hard to navigate."),
     "mcp": ("serve:mcp", "Serve a site or a store to an agent over MCP."),
     "outline": ("navigate:outline", "Print the collapsed outline, or one branch of it."),
+    "preview": ("preview:preview", "Show what machines see of a site."),
     "search": ("navigate:search", "Search the sections of a site."),
     "serve": ("serve:serve", "Answer questions over HTTP."),
     "validate": ("index:validate", "Validate a published site."),

@@ -65,7 +65,7 @@ def lint(
     )
     library = open_lib(lib)
     read_source = open_sources(docs) if docs else None
-    report = lint_site(_create_context(library), lint_config, read_source)
+    report = lint_site(create_context(library), lint_config, read_source)
     sources = [page.source for page in library.manifest.pages if page.source]
     if read_source is not None and not any(read_source(source) is not None for source in sources):
         example = f", such as {sources[0]}" if sources else ""
@@ -84,7 +84,7 @@ def lint(
         sys.exit(FAULTS_FOUND)
 
 
-def _create_context(library: Library) -> LintContext:
+def create_context(library: Library) -> LintContext:
     """Return a library as rules see it; the pages of a remote one are read at once, if it has them in one file."""
     remote = library.where.startswith(("http://", "https://"))
     full = b""

@@ -149,14 +149,20 @@ def read_site(folder: Path, options: IndexOptions, warn: Warn) -> BuiltSite:
         raise UsageError(f"{folder}: is a file; {hint}")
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder; build the site first")
-    files = sorted(file for file in folder.rglob("*.html") if not _is_ignored(file.relative_to(folder)))
+    files = sorted(file for file in folder.rglob("*.html") if not is_ignored(file.relative_to(folder)))
     if not files:
         raise UsageError(f"{folder}: contains no HTML; {hint}")
     return _SiteReader(folder, options, warn).read(files)
 
 
-def _is_ignored(file: Path) -> bool:
+def is_ignored(file: Path) -> bool:
+    """Return whether a file below the site is not a page, such as one of a hidden folder."""
     return any(part.startswith(_IGNORED_FOLDERS) for part in file.parts)
+
+
+def is_special(path: str) -> bool:
+    """Return whether the page of a path is made by the generator, such as the search page."""
+    return _SPECIAL_PAGE.search(path) is not None
 
 
 class _SiteReader:
@@ -239,7 +245,7 @@ class _SiteReader:
     def _find_path(self, file: Path, tree: Element) -> str | None:
         """Return the path of a page, as its canonical link spells it; None if the link names another page."""
         path = canonicalize_path(file.relative_to(self._folder).as_posix())
-        if _SPECIAL_PAGE.search(path):
+        if is_special(path):
             return None
         canonical = extract_canonical_url(tree)
         named = url_to_path(self._url, canonical) if canonical else None

@@ -1,0 +1,109 @@
+"""`roaming preview`: show what machines see of a site."""
+
+from __future__ import annotations
+
+import webbrowser
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import click
+
+from mkdocs_roaming.cli.common import CONFIG, open_lib, progress, warn
+
+if TYPE_CHECKING:
+    from mkdocs_roaming.lint.runner import LintConfig
+    from mkdocs_roaming.preview.server import PreviewSource
+    from mkdocs_roaming.sources.built_site import IndexOptions
+
+
+@click.command()
+@click.argument("site")
+@click.option("--url", help="URL of a site that is not published (default: the home page's canonical link).")
+@click.option("--include", multiple=True, metavar="GLOB", help="Show the result of this option of index. Repeatable.")
+@click.option("--exclude", multiple=True, metavar="GLOB", help="Show the result of this option of index. Repeatable.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8060, show_default=True, help="Port; 0: a free one.")
+@click.option("--open/--no-browser", "open_browser", default=True, help="Open the page in a browser (default: open).")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Write the page and a copy of the site's HTML to a folder outside of the site, and exit.",
+)
+@CONFIG
+def preview(
+    site: str,
+    url: str | None,
+    include: tuple[str, ...],
+    exclude: tuple[str, ...],
+    port: int,
+    open_browser: bool,
+    output: Path | None,
+    config: Path | None,
+) -> None:
+    """Show what machines see of a site.
+
+    SITE is the folder of a built site, or the URL of a published one. A folder that is not published is converted into
+    a temporary folder; the site itself is never changed. The page shows llms.txt, the outline, each page next to its
+    Markdown, what is left out and why, lint findings, and search results. It is served on this machine only.
+    """
+    from mkdocs_roaming.config import load_settings
+    from mkdocs_roaming.lint.runner import parse_config
+    from mkdocs_roaming.preview.files import HTML_FOLDER, write_preview
+    from mkdocs_roaming.preview.server import BASE, PREVIEW_PATH, PreviewApp, SiteFiles, make_server
+    from mkdocs_roaming.publish.options import PublishOptions
+    from mkdocs_roaming.sources.built_site import IndexOptions
+
+    settings = load_settings(config)
+    lint = parse_config(settings.serving.get("lint", "warn"), f"{settings.where}: [lint]")
+    folder = None if "://" in site else Path(site)
+    options = IndexOptions(url=url, publish=PublishOptions(include=include, exclude=exclude))
+    with ExitStack() as stack:
+        base = f"{HTML_FOLDER}/" if output else BASE
+        source = _open_folder(folder, options, lint, stack, base) if folder else _open_remote(site, lint)
+        shown = source.get()
+        if output:
+            size = write_preview(shown, output, folder)
+            click.echo(f"{output / 'index.html'}: {len(shown.library.manifest.pages)} pages, {size / 2**20:.1f} MB")
+            return
+        mount = urlsplit(shown.library.manifest.site.url).path or "/"
+        app = PreviewApp(SiteFiles(folder, mount), mount, {"": source}.get)
+        server = stack.enter_context(make_server(app, port))
+        address = f"http://127.0.0.1:{server.server_port}{mount}{PREVIEW_PATH}"
+        click.echo(f"{address} (Ctrl-C stops the server)")
+        if open_browser:
+            webbrowser.open(address)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            click.echo()
+
+
+def _open_folder(folder: Path, options: IndexOptions, lint: LintConfig, stack: ExitStack, base: str) -> PreviewSource:
+    """Return the preview of a folder: as it is published, unless options or the lack of a manifest ask for more."""
+    from mkdocs_roaming.manifest.io import MANIFEST_PATH
+    from mkdocs_roaming.preview.server import PreviewSource, manifest_version
+    from mkdocs_roaming.preview.source import is_published, open_built, open_published
+    from mkdocs_roaming.sources.built_site import IndexOptions
+
+    if is_published(folder) and options == IndexOptions():
+        opened = partial(open_published, folder, lint, base=base)
+        return PreviewSource(opened, lambda: manifest_version(folder / MANIFEST_PATH))
+    with progress("Converting") as steps:
+        built = open_built(folder, options, lint, stack, base=base, warn=warn, start_progress=steps)
+    return PreviewSource(lambda: built)
+
+
+def _open_remote(url: str, lint: LintConfig) -> PreviewSource:
+    """Return the preview of a published site at a URL; its HTML is not shown."""
+    from mkdocs_roaming.cli.lint import create_context
+    from mkdocs_roaming.lint.runner import lint_site
+    from mkdocs_roaming.preview.data import Preview
+    from mkdocs_roaming.preview.server import PreviewSource
+
+    library = open_lib(url)
+    shown = Preview(library, lint=lambda: lint_site(create_context(library), lint))
+    return PreviewSource(lambda: shown)

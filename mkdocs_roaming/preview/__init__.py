@@ -1,0 +1,1 @@
+"""What machines see of a site, as a page for its maintainer."""

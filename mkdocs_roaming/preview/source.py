@@ -1,0 +1,136 @@
+"""Open a site for a preview: as it is published, or converted into a temporary folder as it would be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from mkdocs_roaming.html.final_page import exclusion_reason, find_redirect
+from mkdocs_roaming.library.targets import open_library
+from mkdocs_roaming.lint.runner import LintConfig, lint_folder
+from mkdocs_roaming.manifest.io import MANIFEST_PATH
+from mkdocs_roaming.manifest.models import Manifest, canonicalize_path
+from mkdocs_roaming.preview.data import LeftOut, Preview
+from mkdocs_roaming.publish.cache import ConversionCache
+from mkdocs_roaming.publish.pipeline import convert_pages
+from mkdocs_roaming.publish.writer import publish_batch
+from mkdocs_roaming.sources import decode_text
+from mkdocs_roaming.sources.built_site import IndexOptions, is_ignored, is_special, read_site
+
+Warn = Callable[[str], None]
+
+
+def open_published(
+    folder: Path,
+    lint: LintConfig,
+    *,
+    base: str,
+    html: Path | None = None,
+    docs: Path | None = None,
+    known_left_out: Iterable[LeftOut] = (),
+    note: str = "",
+) -> Preview:
+    """Open the folder of a published site.
+
+    Args:
+        folder: The folder.
+        lint: The configuration of the linter.
+        base: URL of the site's HTML, relative to the preview.
+        html: The folder with the HTML of the site, if it is another one.
+        docs: The folder of the sources, for the lines of findings.
+        known_left_out: Pages that are not published, as far as their reason is known from a build.
+        note: How the site was made, in a sentence.
+    """
+    library = open_library(folder)
+    html = html or folder
+    return Preview(
+        library,
+        lint=lambda: lint_folder(folder, lint, docs),
+        html=lambda path: find_html(html, path),
+        left_out=find_left_out(html, library.manifest, known_left_out),
+        base=base,
+        note=note,
+    )
+
+
+def open_built(
+    folder: Path,
+    options: IndexOptions,
+    lint: LintConfig,
+    stack: ExitStack,
+    *,
+    base: str,
+    warn: Warn,
+    start_progress: Callable[[int], Callable[[], None]] = lambda total: lambda: None,
+) -> Preview:
+    """Convert a built site as `roaming index` does, but into a temporary folder, and open it.
+
+    Args:
+        folder: The folder of the built site, which is not changed.
+        options: The options of the conversion.
+        lint: The configuration of the linter.
+        stack: Removes the temporary folder when it is closed.
+        base: URL of the site's HTML, relative to the preview.
+        warn: Called with a line for each problem.
+        start_progress: Called with the number of pages; returns a function that is called after each page.
+
+    Raises:
+        UsageError: The folder is not a built site, or its URL is unknown.
+        PublishError: There is nothing to publish.
+    """
+    built = read_site(folder, options, warn)
+    on_progress = start_progress(len(built.pages))
+    cache = ConversionCache(options.cache)
+    batch = convert_pages(built.site, built.pages, cache=cache, warn=warn, on_progress=on_progress)
+    target = Path(stack.enter_context(TemporaryDirectory(prefix="roaming-preview-", ignore_cleanup_errors=True)))
+    publish_batch(batch, target, options.publish)
+    note = f"{folder} is not published: this is what `roaming index` would write."
+    return open_published(target, lint, base=base, html=folder, note=note)
+
+
+def find_html(folder: Path, path: str) -> str:
+    """Return the HTML file of a page below a folder; empty if there is none."""
+    names = [f"{path}index.html"] if path.endswith("/") or not path else [path, f"{path}.html", f"{path}/index.html"]
+    return next((name for name in names if (folder / name).is_file()), "")
+
+
+def find_left_out(folder: Path, manifest: Manifest, known: Iterable[LeftOut] = ()) -> Iterator[LeftOut]:
+    """Yield the pages of a site that are not published: known ones, then HTML without Markdown.
+
+    Args:
+        folder: The folder with the HTML.
+        manifest: The manifest of the site.
+        known: Pages with the reason that a build had. For others, the HTML tells the reason as far as it can.
+    """
+    seen = {_strip_suffix(page.path) for page in manifest.pages}
+    for page in known:
+        seen.add(_strip_suffix(page.page))
+        yield LeftOut(page.page, page.reason, find_html(folder, page.page))
+    for file in sorted(folder.rglob("*.html")):
+        name = file.relative_to(folder)
+        path = canonicalize_path(name.as_posix())
+        if not is_ignored(name) and _strip_suffix(path) not in seen:
+            yield LeftOut(path, _find_reason(path, decode_text(file.read_bytes())), name.as_posix())
+
+
+def _strip_suffix(path: str) -> str:
+    return path.removesuffix(".html").rstrip("/")
+
+
+def _find_reason(path: str, html: str) -> str:
+    if find_redirect(html):
+        return "a redirect"
+    if is_special(path):
+        return "a page of the generator, such as its search or its error page"
+    if "<head" not in html[:100_000].lower():
+        return "a template, or a part of a page"
+    if reason := exclusion_reason(html):
+        return f"asks not to be indexed ({reason})"
+    return "not in the manifest: excluded, or a copy of another page"
+
+
+def is_published(folder: Path) -> bool:
+    """Return whether a folder has a manifest."""
+    return (folder / MANIFEST_PATH).is_file()
