@@ -22,7 +22,7 @@ from difflib import get_close_matches
 from functools import cache, lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Protocol, Self
+from typing import Protocol, Self, TypeVar
 
 import msgspec
 
@@ -36,6 +36,8 @@ from mkdocs_roaming.manifest.models import Manifest, PageEntry
 from mkdocs_roaming.manifest.page_kinds import is_changelog
 from mkdocs_roaming.text.languages import available_languages, load_words
 from mkdocs_roaming.text.tokenizer import Word, extract_terms, parse_words
+
+T = TypeVar("T")
 
 FIELDS = ("title", "above", "nav", "below", "links", "body")
 """The fields of a section, in the order of the weights of `Index`."""
@@ -218,7 +220,7 @@ def _link_texts(library: SiteTexts, sections: Sequence[SectionRef], texts: Seque
 # Index files
 
 INDEX_VERSION = "1"
-"""Increased when the same site gets another index: by the tokenizer, the fields or the format of the file."""
+"""Increased when a site gets another index or other scores: by the tokenizer, the fields or the format of the files."""
 
 MAX_CACHE_BYTES = 256 * 2**20
 """Size of the folder; the files that were not used for the longest time are deleted."""
@@ -229,7 +231,7 @@ _CHECKSUM_BYTES = 4
 
 @dataclass(frozen=True, slots=True)
 class IndexCache:
-    """Index files in a folder, which several processes may use.
+    """Index files in a folder, which several processes may use, and files with other data of a site.
 
     Attributes:
         folder: The folder; it is created when it is needed.
@@ -252,22 +254,22 @@ class IndexCache:
             return cls(folder / "search") if folder.is_absolute() else None  # a user may have no home
         return cls(Path(setting) / "search") if setting else None
 
-    def load(self, key: str) -> IndexData | None:
-        """Return the index with a key, or None."""
+    def load(self, key: str, kind: type[T]) -> T | None:
+        """Return the data with a key, or None."""
         path = self.folder / (key + _SUFFIX)
         try:
             content = memoryview(read_file(path, self.max_bytes // 4))
             if zlib.crc32(content[_CHECKSUM_BYTES:]) != int.from_bytes(content[:_CHECKSUM_BYTES], "little"):
                 return None
-            data = msgspec.msgpack.decode(content[_CHECKSUM_BYTES:], type=prepare(IndexData))
+            data = msgspec.msgpack.decode(content[_CHECKSUM_BYTES:], type=prepare(kind))
         except (LibraryError, msgspec.MsgspecError, UnicodeDecodeError):
             return None
         with suppress(OSError):
             os.utime(path)
         return data
 
-    def store(self, key: str, data: IndexData) -> None:
-        """Write an index, unless it is too large or the folder cannot be written; then delete the oldest files."""
+    def store(self, key: str, data: object) -> None:
+        """Write data, unless they are too large or the folder cannot be written; then delete the oldest files."""
         content = msgspec.msgpack.encode(data)
         if len(content) > self.max_bytes // 4:
             return

@@ -55,6 +55,7 @@ class Relevance:
             confidence is twice the coverage.
         rank: Returns the rows for the words of a query, best first.
         find_similar: Returns the rows with a word, or with a synonym or another spelling of it.
+        recall: Returns the scores of unrelated questions, from a cache or from the function that computes them.
     """
 
     def __init__(
@@ -63,11 +64,13 @@ class Relevance:
         language: str,
         rank: Callable[[Sequence[Word]], Sequence[int]],
         find_similar: Callable[[Word], PostingMatches],
+        recall: Callable[[Callable[[], list[float]]], list[float]] = lambda compute: compute(),
     ) -> None:
         self._postings = postings
         self._language = base_language(language)
         self._rank = rank
         self._find_similar = find_similar
+        self._recall = recall
         self._shares = _load_shares(self._language)
         self._lock = threading.Lock()
         self._unrelated_scores: list[float] | None = None
@@ -81,9 +84,12 @@ class Relevance:
             return min(2 * features[2], 1.0)
         with self._lock:
             if self._unrelated_scores is None:
-                questions = load_phrases(self._language, "relevance.unrelated_questions")
-                self._unrelated_scores = sorted(_score(self.features(question)) for question in questions)
+                self._unrelated_scores = self._recall(self._score_unrelated)
         return bisect_left(self._unrelated_scores, _score(features)) / (len(self._unrelated_scores) or 1)
+
+    def _score_unrelated(self) -> list[float]:
+        questions = load_phrases(self._language, "relevance.unrelated_questions")
+        return sorted(_score(self.features(question)) for question in questions)
 
     @property
     def is_calibrated(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from math import log1p
 from typing import Self
 
 from mkdocs_roaming.errors import LibraryError
-from mkdocs_roaming.library.index import Index, IndexCache, SiteTexts, asks_about_changes, index_key
+from mkdocs_roaming.library.index import Index, IndexCache, IndexData, SiteTexts, asks_about_changes, index_key
 from mkdocs_roaming.library.postings import PostingMatches, merge_matches
 from mkdocs_roaming.library.relevance import DOUBTFUL_CONFIDENCE, Relevance
 from mkdocs_roaming.library.tools import SearchResult
@@ -135,12 +135,14 @@ class Search:
         self._index: Index | None = None
         self._indexed: Search | None = None
         self._relevance: Relevance | None = None
+        self._key = ""  # of the files in the cache
         self._find_word = lru_cache(_WORD_CACHE_SIZE)(self._find_word_uncached)
 
     def restrict(self, library: SiteTexts) -> Self:
         """Return a search of a restricted library of the same site, which shares this search's index."""
         restricted = copy(self)
         restricted.library, restricted._indexed, restricted._relevance = library, self._indexed or self, None
+        restricted._key = ""
         return restricted
 
     def by_words(self) -> Search:
@@ -290,13 +292,15 @@ class Search:
         fields = (own.title, own.above, own.nav, own.below, own.links, own.body)
         if self._cache is None or len(library.sections) < self._cache.min_sections:
             return Index.from_texts(library, fields, self._excluded_links)
-        key = index_key(library.manifest, fields)
-        if (data := self._cache.load(key)) is not None:
+        key = self._key = index_key(library.manifest, fields)
+        if (data := self._cache.load(key, IndexData)) is not None:
             with suppress(ValueError):
                 return Index(library, fields, data)
         index = Index.from_texts(library, fields)
         if index.complete:
             self._cache.store(key, index.data)
+        else:
+            self._key = ""
         return index
 
     def _get_relevance(self) -> Relevance:
@@ -308,8 +312,20 @@ class Search:
                     self._language,
                     lambda words: [row for row, _ in self._rank_rows(words)],
                     self._find_word,
+                    self._recall_scores,
                 )
             return self._relevance
+
+    def _recall_scores(self, compute: Callable[[], list[float]]) -> list[float]:
+        """Return the scores of unrelated questions from the cache, or compute and cache them."""
+        if self._cache is None or not self._key or self.weights != Weights():
+            return compute()
+        key = f"{self._key}-scores"
+        scores = self._cache.load(key, list[float])
+        if scores is None:
+            scores = compute()
+            self._cache.store(key, scores)
+        return scores
 
     def _find_word_uncached(self, word: Word) -> PostingMatches:
         """Return the matches of a word, of similar terms if it has none, and of its synonyms."""

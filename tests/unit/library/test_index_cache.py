@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 from mkdocs_roaming.library.index import IndexCache, IndexData, index_key
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.readers import MemoryReader
-from mkdocs_roaming.library.search import Search
+from mkdocs_roaming.library.search import Search, Weights
+from mkdocs_roaming.manifest.lookup import Scope
 
 PAGES = [
     ("tides/", "# Tides\n\n## Gauge levels\n\nA gauge shows the level.\n\n## Alarms\n\nAn `AlarmLevel` rings.\n"),
@@ -193,14 +194,14 @@ def test_search_with_manipulated_index_does_not_fail(library: Library, cache: In
 
 def test_oldest_files_are_deleted_when_folder_is_full(library: Library, cache: IndexCache) -> None:
     Search(library, cache=cache).load()
-    data = cache.load(stored_file(cache).stem)
+    data = cache.load(stored_file(cache).stem, IndexData)
     assert data is not None
     size = stored_file(cache).stat().st_size
     small = IndexCache(cache.folder / "small", max_bytes=4 * size)
     for at in range(4):
         small.store(f"key{at}", data)
         os.utime(small.folder / f"key{at}.index", (at, at))
-    assert small.load("key0") is not None  # it is now the newest
+    assert small.load("key0", IndexData) is not None  # it is now the newest
     small.store("key4", data)
     assert sorted(file.stem for file in small.folder.iterdir()) == ["key0", "key2", "key3", "key4"]
     IndexCache(cache.folder / "tiny", max_bytes=size).store("key", data)
@@ -257,3 +258,34 @@ def test_environment_names_or_disables_the_folder(tmp_path: Path, monkeypatch: p
     default = IndexCache.from_environment({})
     assert default is not None
     assert default.folder.is_relative_to(tmp_path / "user") or os.name == "nt" or os.uname().sysname == "Darwin"
+
+
+def test_scores_of_unrelated_questions_are_read_from_the_cache(library: Library, cache: IndexCache) -> None:
+    query = "Which gauge level rings the alarm?"
+    computed = Search(library, cache=cache).confidence(query)
+    (file,) = cache.folder.glob("*-scores.index")
+    stored = cache.load(file.stem, list[float])
+    assert Search(library, cache=cache).confidence(query) == computed > 0
+
+    cache.store(file.stem, [float("inf")] * len(stored or ()))
+    assert Search(library, cache=cache).confidence(query) == 0
+
+    file.write_bytes(b"damaged")
+    assert Search(library, cache=cache).confidence(query) == computed
+
+
+def test_scores_of_unrelated_questions_are_not_shared_by_other_weights(library: Library, cache: IndexCache) -> None:
+    Search(library, cache=cache).confidence("gauge")
+    (file,) = cache.folder.glob("*-scores.index")
+    cache.store(file.stem, [float("inf")])
+    other = Search(library, cache=cache, weights=Weights(synonym=0.5))
+    assert other.confidence("gauge level alarm") > 0
+
+
+def test_scores_of_unrelated_questions_are_not_shared_by_a_scope(library: Library, cache: IndexCache) -> None:
+    whole = Search(library, cache=cache)
+    whole.confidence("gauge")
+    (file,) = cache.folder.glob("*-scores.index")
+    cache.store(file.stem, [float("inf")])
+    part = Search(library, cache=cache).restrict(library.restrict(Scope(paths=("tides/",))))
+    assert part.confidence("gauge level alarm") > 0
