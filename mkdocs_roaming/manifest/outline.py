@@ -17,8 +17,7 @@ from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef, iter_nav
 from mkdocs_roaming.manifest.models import NavEntry, PageEntry
 from mkdocs_roaming.manifest.page_kinds import PageKind, classify_pages, entry_kind, sort_by_kind
 from mkdocs_roaming.text.languages import fold, load_phrases
-from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word
-from mkdocs_roaming.text.openings import shorten
+from mkdocs_roaming.text.markdown import shorten, to_single_line, truncate_at_word
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 OUTLINE_BUDGET = 8000

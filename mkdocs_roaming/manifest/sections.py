@@ -18,7 +18,6 @@ from typing import Protocol
 
 from mkdocs_roaming.manifest.models import MAX_OPENING, Heading
 from mkdocs_roaming.text.markdown import LINE_END, MarkdownHeading, parse_headings, strip_markup
-from mkdocs_roaming.text.openings import make_opening
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 
@@ -63,6 +62,8 @@ def split_sections(markdown: str, *, title: str = "", headings: Sequence[Heading
         title: Title of the page's own section if the Markdown does not start with a level-1 heading.
         headings: Headings of the rendered page, for their anchors.
     """
+    from mkdocs_roaming.text.openings import make_opening  # not needed to read a manifest
+
     body, lines = _strip_front_matter(markdown)
     found = parse_headings(body)
     body_start = len(markdown) - len(body)

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, TypeVar
 from mkdocs_roaming.manifest.models import MORE_GROUP, Manifest, NavEntry, PageEntry, Site, path_to_url, url_to_path
 from mkdocs_roaming.manifest.page_kinds import PageKind, classify_pages, find_listing_pages
 from mkdocs_roaming.publish.pointers import LLMS_TXT
-from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word
-from mkdocs_roaming.text.openings import shorten
+from mkdocs_roaming.text.markdown import shorten, to_single_line, truncate_at_word
 
 if TYPE_CHECKING:
     from mkdocs_roaming.manifest.builder import PublishedPage

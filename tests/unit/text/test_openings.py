@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mkdocs_roaming.manifest.sections import split_sections
-from mkdocs_roaming.text.markdown import to_single_line
-from mkdocs_roaming.text.openings import ends_sentence, first_sentence, make_opening, shorten
+from mkdocs_roaming.text.markdown import ends_sentence, first_sentence, shorten, to_single_line
+from mkdocs_roaming.text.openings import make_opening
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "openings"
 EXPECTED = re.compile(r"^<!-- opening: ?(.*?) ?-->\n", re.MULTILINE)
