@@ -187,7 +187,7 @@ def publish_site(
 
     Example:
         ```python
-        report = mkdocs_roaming.publish_site("site", url="https://docs.example/", exclude=["drafts/*"])
+        report = mkdocs_roaming.publish_site("site", url="https://docs.example/", exclude=["drafts/"])
         print(report.pages, "pages")
         ```
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from fnmatch import fnmatchcase
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from mkdocs.structure.pages import Page as MkDocsPage
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.manifest.models import Alternate, NavItem, Page, Site, canonicalize_path
 from mkdocs_roaming.publish.cache import project_cache_folder
+from mkdocs_roaming.publish.selection import PageName
 
 _MIKE_VERSION = "MIKE_DOCS_VERSION"
 
@@ -147,9 +147,18 @@ def published_files(files: Files) -> Iterator[File]:
     return (file for file in files.documentation_pages() if file.inclusion.value >= InclusionLevel.NOT_IN_NAV.value)
 
 
-def matches_any(source: str, patterns: Iterable[str]) -> bool:
-    """Return whether a source path matches one of the glob patterns."""
-    return any(fnmatchcase(source, pattern) for pattern in patterns)
+def page_name(file: File, folder: str, config: MkDocsConfig) -> PageName:
+    """Return the names by which patterns match a page. The suffix that mkdocs-static-i18n adds is optional."""
+    sources, path = [file.src_uri], unquote(file.url.removeprefix("./"))
+    if i18n := i18n_plugin(config):
+        sources.append(re.sub(rf"\.{re.escape(str(i18n.current_language))}(?=\.\w+$)", "", file.src_uri))
+    return PageName(canonicalize_path(path).removeprefix(f"{folder}/" if folder else ""), tuple(dict.fromkeys(sources)))
+
+
+def docs_prefix(config: MkDocsConfig, files: Files) -> str:
+    """Return the path of the docs folder below the project, which patterns may start with; empty if pages have it."""
+    folder = os.path.relpath(config.docs_dir, Path(config.config_file_path or ".").parent).replace(os.sep, "/") + "/"
+    return "" if any(file.src_uri.startswith(folder) for file in files.documentation_pages()) else folder
 
 
 def make_page(page: MkDocsPage, folder: str, code_languages: tuple[tuple[str, str], ...]) -> Page:

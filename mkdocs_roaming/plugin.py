@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +20,7 @@ from mkdocs.config.base import BaseConfigOption, Config, ConfigErrors, ConfigWar
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.plugins import BasePlugin, event_priority, get_plugin_logger
-from mkdocs.structure.files import Files
+from mkdocs.structure.files import Files, InclusionLevel
 from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page as MkDocsPage
 
@@ -29,6 +29,7 @@ from mkdocs_roaming._mkdocs import (
     add_template_content,
     cache_folder,
     dev_server_path,
+    docs_prefix,
     find_redirects,
     is_inner_build,
     iter_nav_items,
@@ -36,19 +37,20 @@ from mkdocs_roaming._mkdocs import (
     localize_previous,
     make_page,
     make_site,
-    matches_any,
     order_posts,
+    page_name,
     page_path,
     published_files,
     site_url,
 )
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.html.final_page import exclusion_reason, reconcile_article
-from mkdocs_roaming.manifest.models import markdown_path
+from mkdocs_roaming.manifest.models import Page, markdown_path
 from mkdocs_roaming.publish.cache import ConversionCache
 from mkdocs_roaming.publish.options import OptionError, PublishOptions, parse_options
 from mkdocs_roaming.publish.pipeline import Batch, convert_pages, reconvert_page
 from mkdocs_roaming.publish.pointers import add_markdown_links
+from mkdocs_roaming.publish.selection import LeftOut, Selection
 
 # Other modules are imported where they are used: to write the files, or for features that many sites do not use.
 if TYPE_CHECKING:
@@ -88,6 +90,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
 
     def __init__(self) -> None:
         self._options = PublishOptions()
+        self._selection = Selection()
         self._nav: Navigation | None = None
         self._code_languages = CodeLanguages()
         self._builds: dict[str, _LanguageBuild] = {}
@@ -124,6 +127,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
 
         with _plugin_errors():
             parse_classes(self._options.classes)
+            Selection(self._options.include, self._options.exclude)
             self._load_rules((), config)
             self._lint = self._load_lint()
             self._widget = self._load_widget(config)
@@ -136,6 +140,8 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         self._nav = nav
         if not is_inner_build(config):
             self._builds = {}
+            options, root = self._options, docs_prefix(config, files)
+            self._selection = Selection(options.include, options.exclude, roots=[root] if root else [])
         return nav
 
     @event_priority(LAST)
@@ -163,14 +169,12 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         nav = tuple(iter_nav_items(self._nav.items, folder, config)) if self._nav else ()
         site = make_site(config, self._options.description, nav)
         site = replace(site, classes=self._options.classes, redirects=find_redirects(config, files))
-        included = (
-            make_page(page, folder, self._code_languages.find(page, page.content or ""))
-            for page in order_posts(pages)
-            if self._is_included(page, folder)
-        )
+        with _plugin_errors():
+            included, left_out = self._select_pages(order_posts(pages), folder, config, files)
         cache = ConversionCache(cache_folder(config) / folder if self._options.cache else None)
         with _plugin_errors():
             batch = convert_pages(site, included, cache=cache, warn=log.warning)
+            batch.left_out += left_out
             rules = self._load_rules(pages, config)
         self._builds[folder] = _LanguageBuild(batch, rules, time.perf_counter() - started)
 
@@ -183,6 +187,9 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
     @event_priority(LAST)  # mkdocs-static-i18n builds the other languages in this hook, with priority -100
     def on_post_build(self, *, config: MkDocsConfig) -> None:
         """Write all files, and log one line for each language."""
+        if not is_inner_build(config) and self._builds:
+            for message in self._selection.unmatched():
+                log.warning(message)
         for folder in [language_folder(config)] if is_inner_build(config) else list(self._builds):
             if build := self._builds.pop(folder, None):
                 self._publish(build, folder, config)
@@ -235,13 +242,31 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
 
     # Pages
 
-    def _is_included(self, page: MkDocsPage, folder: str) -> bool:
-        source, path = page.file.src_uri, page_path(page, folder)
-        if page.meta.get("llms") is False or path is None or path.strip("/") in ("404", "404.html"):
-            return False
-        if self._options.include and not matches_any(source, self._options.include):
-            return False
-        return not matches_any(source, self._options.exclude)
+    def _select_pages(
+        self, pages: Sequence[MkDocsPage], folder: str, config: MkDocsConfig, files: Files
+    ) -> tuple[list[Page], list[LeftOut]]:
+        """Return the pages to publish, and those that are left out."""
+        included, left_out, names = [], [], []
+        for page in pages:
+            path, name = page_path(page, folder), page_name(page.file, folder, config)
+            if path is None:
+                continue
+            reason = self._selection.find_reason(name)
+            if page.meta.get("llms") is False:
+                reason = "`llms: false` in its front matter"
+            elif path.strip("/") in ("404", "404.html"):
+                reason = "the page for missing addresses"
+            else:
+                names.append(name)
+            if reason:
+                left_out.append(LeftOut(path, reason, page.file.src_uri))
+            else:
+                included.append(make_page(page, folder, self._code_languages.find(page, page.content or "")))
+        self._selection.check_meaning(names)
+        if self._selection:
+            for file in files.documentation_pages(inclusion=InclusionLevel.is_excluded):
+                self._selection.find_reason(page_name(file, folder, config))  # a pattern of an excluded draft is used
+        return included, left_out
 
     def _check_page(self, output: str, page: MkDocsPage, config: MkDocsConfig) -> str:
         """Compare a page with its final HTML: drop it, convert it again or leave it; return the HTML with links."""
@@ -257,8 +282,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         if converted is None or converted.source != source:
             return output
         if reason := exclusion_reason(output) if output.strip() else "another plugin leaves it out":
-            log.info(f"{source}: {reason}; not published")
-            batch.drop(path)
+            batch.drop(path, reason)
             return output
         visible = reconcile_article(converted.article, output)
         article = add_template_content(visible, output, page)
@@ -269,7 +293,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
                 f"{source}: not published, because the built page does not show the words of its article (encrypted, "
                 "or left out by its template). To silence this message, add `llms: false` to its front matter"
             )
-            batch.drop(path)
+            batch.drop(path, "the built page does not show its article")
             return output
         if visible not in (converted.article, None):
             log.info(f"{source}: the built page hides a part of its article; only the rest is published")
@@ -321,6 +345,8 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             log.info(note)
         seconds = build.seconds + time.perf_counter() - started
         log.info(f"{folder and folder + ': '}{report} ({seconds:.1f} s)")
+        for left_out in report.left_out:
+            log.debug(f"left out: {left_out}")
         if self._lint:
             self._run_lint(self._lint, site_folder, config)
 

@@ -30,8 +30,8 @@ from mkdocs_roaming.errors import UsageError
 @click.option("--url", help="URL of the site (default: the home page's canonical link).")
 @click.option("--name", help="Name of the site (default: the home page's title).")
 @click.option("--description", help="One sentence about the site, for llms.txt.")
-@click.option("--include", multiple=True, metavar="GLOB", help="Publish only pages with a matching path. Repeatable.")
-@click.option("--exclude", multiple=True, metavar="GLOB", help="Exclude pages with a matching path. Repeatable.")
+@click.option("--include", multiple=True, metavar="PATTERN", help="Publish only matching pages. Repeatable.")
+@click.option("--exclude", multiple=True, metavar="PATTERN", help="Leave out matching pages. Repeatable.")
 @click.option("--previous", metavar="PATH_OR_URL", help="Previous manifest: ids of renamed sections remain valid.")
 @click.option("--rules", metavar="FILE", help="YAML file with rules: sections to open for certain questions.")
 @click.option("--widget", is_flag=True, help="Add the widget to every page; without an endpoint it finds sections.")
@@ -53,6 +53,8 @@ from mkdocs_roaming.errors import UsageError
     metavar="CLASS=ROLE",
     help="Convert elements with this CSS class as the role, such as my-note=admonition. Repeatable.",
 )
+@click.option("--strict", is_flag=True, help="Publish nothing if there are warnings.")
+@click.option("-v", "--verbose", is_flag=True, help="List the pages that are left out, with the reasons.")
 @click.option("--cache", type=click.Path(path_type=Path), help="Folder for cached conversions.")
 @AS_JSON
 def index(site_dir: Path, as_json: bool, **given: Any) -> None:
@@ -67,6 +69,7 @@ def index(site_dir: Path, as_json: bool, **given: Any) -> None:
         cache=given["cache"],
         publish=parse_options(_given_options(given)),
         embeddings=embeddings_options(given),
+        strict=given["strict"],
     )
     with progress("Converting") as steps:
         report = index_site(site_dir, options, warn=warn, start_progress=steps)
@@ -75,6 +78,8 @@ def index(site_dir: Path, as_json: bool, **given: Any) -> None:
         return
     for note in report.notes:
         click.echo(note, err=True)
+    for left_out in report.left_out if given["verbose"] else ():
+        click.echo(sanitize(f"left out: {left_out}"), err=True)
     click.echo(f"{site_dir}: {report}")
 
 

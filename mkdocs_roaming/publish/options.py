@@ -69,7 +69,7 @@ class OptionError(UsageError):
 
 
 def parse_options(block: Mapping[str, object]) -> PublishOptions:
-    """Parse a `roaming` block. Options without a value have their default; a single pattern needs no list.
+    """Parse a `roaming` block. Options without a value have their default; patterns may be lines, as in `.gitignore`.
 
     Raises:
         OptionError: An option is unknown, or its value has a wrong type or range.
@@ -84,8 +84,8 @@ def parse_options(block: Mapping[str, object]) -> PublishOptions:
             hint = f"did you mean `{nearest[0]}`? " if nearest else ""
             raise OptionError(str(name), f"unknown option; {hint}Available options: {', '.join(known)}")
     for name in ("include", "exclude"):
-        if isinstance(given.get(name), str):
-            given[name] = [given[name]]
+        if isinstance(lines := given.get(name), str):
+            given[name] = [line for line in lines.splitlines() if line.strip() and not line.startswith("#")]
     try:
         return msgspec.convert(given, PublishOptions)
     except (msgspec.ValidationError, OverflowError) as error:

@@ -15,6 +15,7 @@ from mkdocs_roaming.manifest.models import Page, Site, markdown_path, path_to_ur
 from mkdocs_roaming.manifest.sections import split_sections
 from mkdocs_roaming.publish.cache import ConversionCache, ConvertedPage
 from mkdocs_roaming.publish.pointers import format_pointer
+from mkdocs_roaming.publish.selection import LeftOut
 
 Warn = Callable[[str], None]
 
@@ -28,13 +29,16 @@ class Batch:
     warn: Warn
     pages: MutableMapping[str, Page] = field(default_factory=dict)
     converted: MutableMapping[str, ConvertedPage] = field(default_factory=dict)
+    left_out: list[LeftOut] = field(default_factory=list)
+    """The pages of the site that are not published."""
     links_checked: bool = True
     """Whether the links between pages were checked since a page was last dropped."""
 
-    def drop(self, path: str) -> None:
+    def drop(self, path: str, reason: str) -> None:
         """Exclude a page from the build."""
-        self.pages.pop(path, None)
+        page = self.pages.pop(path)
         self.converted.pop(path, None)
+        self.left_out.append(LeftOut(path, reason, page.source))
         self.links_checked = False
 
 
@@ -68,6 +72,7 @@ def convert_pages(
         if page.path in batch.pages:
             first = batch.pages[page.path]
             warn(f"{_name(page)}: same path as {_name(first)}: “{page.path}”. Only the first is published; rename one")
+            batch.left_out.append(LeftOut(page.path, f"same path as {_name(first)}", page.source))
             continue
         batch.pages[page.path] = page
     uncached = []
@@ -123,7 +128,7 @@ def _load_cached(batch: Batch, page: Page) -> bool:
 def _store_result(batch: Batch, page: Page, result: ConvertedPage | str) -> None:
     if isinstance(result, str):
         batch.warn(f"{_name(page)}: {result}; the page is left out")
-        batch.drop(page.path)
+        batch.drop(page.path, result)
         return
     batch.cache.put(page, _conversion_context(batch.site), result)
     batch.converted[page.path] = result

@@ -35,6 +35,7 @@ from mkdocs_roaming.publish.files import resolve_inside, write_atomically, write
 from mkdocs_roaming.publish.llms_txt import LLMS_FULL, MAX_CHARS, build_llms_txt, iter_llms_full, llms_full_offsets
 from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.pipeline import Batch, reconvert_stale_pages
+from mkdocs_roaming.publish.selection import LeftOut
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 if TYPE_CHECKING:
@@ -77,11 +78,14 @@ class PublishReport:
     notes: tuple[str, ...] = ()
     markdown: int = 0
     """Number of pages that were fetched as Markdown."""
+    left_out: tuple[LeftOut, ...] = ()
+    """The pages that are not published, with the reasons."""
 
     def __str__(self) -> str:
         reused = f", {self.reused} pages reused" if self.reused else ""
+        left_out = f", {len(self.left_out)} left out" if self.left_out else ""
         return (
-            f"{self.pages} pages, {self.sections} sections, ~{self.tokens} tokens, "
+            f"{self.pages} pages{left_out}, {self.sections} sections, ~{self.tokens} tokens, "
             f"outline ~{self.outline_tokens} tokens{reused}"
         )
 
@@ -131,7 +135,7 @@ def publish_batch(
         output.add_vectors(folder, embeddings, warn=batch.warn, cache=batch.cache.file(_CACHED_VECTORS))
     report = output.write(folder)
     batch.cache.commit(batch.pages)
-    return replace(report, reused=batch.cache.reused)
+    return replace(report, reused=batch.cache.reused, left_out=tuple(batch.left_out))
 
 
 def publish_mirror(

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,6 +36,7 @@ from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.pipeline import Batch, convert_pages
 from mkdocs_roaming.publish.pointers import add_markdown_links
 from mkdocs_roaming.publish.previous import read_previous
+from mkdocs_roaming.publish.selection import LeftOut, PageName, Selection
 from mkdocs_roaming.publish.widget import (
     WidgetOptions,
     add_widget,
@@ -77,6 +77,8 @@ class IndexOptions:
     """The file of the options, for messages and relative paths."""
     publish: PublishOptions = field(default_factory=PublishOptions)
     embeddings: EmbeddingsOptions | None = None
+    strict: bool = False
+    """Whether nothing is published if there are warnings."""
 
 
 def index_site(
@@ -99,16 +101,25 @@ def index_site(
         PublishError: There is nothing to publish.
     """
     publish, rules = options.publish, None
+    warnings: list[str] = []
+
+    def record(message: str) -> None:
+        warnings.append(message)
+        warn(message)
+
     parse_classes(publish.classes)
     widget = parse_widget_options(publish.widget)
     if publish.rules:
         from mkdocs_roaming.publish.rules import load_rules  # few sites have rules
 
         rules = load_rules(publish, options.config_file)
-    previous = read_previous(publish.previous, options.config_file.parent, warn) if publish.previous else None
-    built = read_site(folder, options, warn)
+    previous = read_previous(publish.previous, options.config_file.parent, record) if publish.previous else None
+    built = read_site(folder, options, record)
     cache, on_progress = ConversionCache(options.cache), start_progress(len(built.pages))
-    batch = convert_pages(built.site, built.pages, cache=cache, warn=warn, on_progress=on_progress)
+    batch = convert_pages(built.site, built.pages, cache=cache, warn=record, on_progress=on_progress)
+    batch.left_out += built.left_out
+    if options.strict and warnings:
+        raise PublishError(f"{folder}: nothing is published, because there are warnings; fix them, or omit --strict")
     if widget:
         write_widget_files(folder, built.site.language)
     report = publish_batch(batch, folder, publish, embeddings=options.embeddings, previous=previous, rules=rules)
@@ -135,6 +146,7 @@ class BuiltSite:
     site: Site
     pages: tuple[Page, ...]
     files: dict[str, Path]
+    left_out: tuple[LeftOut, ...] = ()
 
 
 def read_site(folder: Path, options: IndexOptions, warn: Warn) -> BuiltSite:
@@ -176,15 +188,13 @@ class _SiteReader:
         self._pages: dict[str, Page] = {}
         self._files: dict[str, Path] = {}
         self._redirects: dict[str, str] = {}
+        self._left_out: list[LeftOut] = []
 
     def read(self, files: list[Path]) -> BuiltSite:
         home: Element | None = None
         languages: dict[str, str] = {}
         sidebars: list[tuple[str, Element]] = []
-        for file in files:
-            found = self._read_page(file)
-            if found is None or found[0].path in self._pages or not self._is_selected(found[0].path):
-                continue
+        for file, found in self._select(files):
             page, tree = found
             self._pages[page.path], self._files[page.path] = page, file
             home = tree if page.path == "" else home
@@ -212,53 +222,74 @@ class _SiteReader:
             classes=self._options.publish.classes,
             redirects=self._redirects,
         )
-        return BuiltSite(site, tuple(self._without_shared_descriptions({about, site.description})), self._files)
+        pages = tuple(self._without_shared_descriptions({about, site.description}))
+        return BuiltSite(site, pages, self._files, tuple(self._left_out))
 
-    def _read_page(self, file: Path) -> tuple[Page, Element] | None:
-        """Read one HTML file; None if it is not a page of the site."""
-        text = decode_text(file.read_bytes())
+    def _select(self, files: list[Path]) -> Iterator[tuple[Path, tuple[Page, Element]]]:
+        """Yield the pages to publish with their files; record the others."""
+        folders = [f"{folder}/" for folder in (self._folder.name, "docs") if not (self._folder / folder).is_dir()]
+        options, names = self._options.publish, []
+        selection = Selection(options.include, options.exclude, roots=[self._url, *folders])
+        for file in files:
+            found = self._read_page(file)
+            path = found[0].path if not isinstance(found, str) else self._path(file)
+            reason = selection.find_reason(PageName(path))
+            if isinstance(found, str):
+                self._left_out.append(LeftOut(path, found))
+                continue
+            names.append(PageName(path))
+            if path in self._pages:
+                reason = f"same address as {self._files[path].relative_to(self._folder)}"
+            if reason:
+                self._left_out.append(LeftOut(path, reason))
+            else:
+                yield file, found
+        selection.check_meaning(names)
+        for message in selection.unmatched():
+            self._warn(message)
+
+    def _path(self, file: Path) -> str:
+        return canonicalize_path(file.relative_to(self._folder).as_posix())
+
+    def _read_page(self, file: Path) -> tuple[Page, Element] | str:
+        """Read one HTML file. Return the reason if it is not a page of the site."""
+        text, path = decode_text(file.read_bytes()), self._path(file)
         if target := find_redirect(text):
-            old = canonicalize_path(file.relative_to(self._folder).as_posix())
-            self._redirects[old] = urljoin(path_to_url(self._url, old), target)
-            return None
-        if "<head" not in text[:100_000].lower() or exclusion_reason(text):  # a template, or not to be indexed
-            return None
+            self._redirects[path] = urljoin(path_to_url(self._url, path), target)
+            return f"a redirect to {target}"
+        if "<head" not in text[:100_000].lower():
+            return "a fragment of a page"
+        if reason := exclusion_reason(text):
+            return reason
         try:
             tree = parse_document(text)
         except (etree.ParserError, ValueError) as error:
             self._warn(f"{file.relative_to(self._folder)}: {error}; the page is left out")
-            return None
+            return str(error)
         for element in find_own_elements(tree):
             remove_element(element)
-        path = self._find_path(file, tree)
-        if path is None:
-            return None
+        if is_special(path):
+            return "a page that the generator adds"
+        canonical = self._find_path(path, tree)
+        if canonical is None:
+            return "its canonical link names another page"
         article = find_article(tree, self._themes)
         page = Page(
-            path=path,
+            path=canonical,
             title=extract_title(tree),
             article=lxml_html.tostring(article, encoding="unicode", with_tail=False),
             description=extract_meta(tree, "description"),
         )
         return page, tree
 
-    def _find_path(self, file: Path, tree: Element) -> str | None:
+    def _find_path(self, path: str, tree: Element) -> str | None:
         """Return the path of a page, as its canonical link spells it; None if the link names another page."""
-        path = canonicalize_path(file.relative_to(self._folder).as_posix())
-        if is_special(path):
-            return None
         canonical = extract_canonical_url(tree)
         named = url_to_path(self._url, canonical) if canonical else None
         if named is None or named == path:
             return path
         stem = re.sub(r"(\.html?|/)$", "", path)
         return named if named in (stem, stem + "/", stem + ".html") else None
-
-    def _is_selected(self, path: str) -> bool:
-        include, exclude = self._options.publish.include, self._options.publish.exclude
-        if include and not any(fnmatchcase(path, pattern) for pattern in include):
-            return False
-        return not any(fnmatchcase(path, pattern) for pattern in exclude)
 
     def _drop_other_languages(self, home: str, languages: Mapping[str, str]) -> None:
         """Drop the pages in folders that are sites in another language than the home page.
@@ -280,6 +311,7 @@ class _SiteReader:
             )
             for path in pages:
                 del self._pages[path], self._files[path]
+                self._left_out.append(LeftOut(path, f"another language ({language})"))
 
     def _without_shared_descriptions(self, site: Collection[str]) -> Iterator[Page]:
         """Yield the pages without descriptions of the site, which generators write on pages that have none.

@@ -69,7 +69,7 @@ def test_convert_pages_ignores_cache_when_link_target_appears(tmp_path: Path) ->
 
 def test_dropped_page_is_linked_as_html(tmp_path: Path) -> None:
     batch = convert_pages(SITE, [HOME, INSTALL], cache=ConversionCache(None), warn=lambda message: None)
-    batch.drop("guide/install/")
+    batch.drop("guide/install/", "noindex")
     publish_batch(batch, tmp_path, PublishOptions())
     assert f"({URL}guide/install/#quiet)" in (tmp_path / "index.md").read_text()
     assert not (tmp_path / "guide").exists()

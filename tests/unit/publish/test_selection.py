@@ -1,0 +1,229 @@
+"""Include and exclude patterns: what they match, and messages about those that match nothing or have changed."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mkdocs_roaming.errors import PublishError, UsageError
+from mkdocs_roaming.publish.selection import PageName, Pattern, Selection, match_fnmatch, translate_fnmatch
+
+SOURCES = [
+    "index.md",
+    "faq.md",
+    "guide.md",
+    "guide/index.md",
+    "guide/pumps.md",
+    "guide/internal/seals.md",
+    "internal/index.md",
+    "internal/costs.md",
+    "internal/keep.md",
+    "team/internal/rota.md",
+    "team/faq.md",
+    "größe/maß.md",
+    "old stock/two words.md",
+    "#draft.md",
+]
+
+
+def _address(source: str) -> str:
+    return re.sub(r"(^|/)index/$", r"\1", f"{source.removesuffix('.md')}/")
+
+
+BY_SOURCE = [PageName(_address(source), (source,)) for source in SOURCES]
+BY_ADDRESS = [PageName(page.path) for page in BY_SOURCE if page.path != "guide/" or page.sources == ("guide/index.md",)]
+INTERNAL = {"internal/index.md", "internal/costs.md", "internal/keep.md"}
+DEEP = {"guide/internal/seals.md", "team/internal/rota.md"}
+
+
+def excluded(*patterns: str, pages: list[PageName] = BY_SOURCE, roots: tuple[str, ...] = ()) -> set[str]:
+    """Return the sources, or else the paths, of the pages that patterns exclude."""
+    selection = Selection((), patterns, roots=roots)
+    return {str(page) for page in pages if selection.find_reason(page)}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "sources"),
+    [
+        ("internal", INTERNAL | DEEP),
+        ("internal/", INTERNAL | DEEP),
+        ("/internal", INTERNAL),
+        ("/internal/*", INTERNAL),
+        ("internal/*", INTERNAL),
+        ("internal/**", INTERNAL),
+        ("internal/costs.md", {"internal/costs.md"}),
+        ("internal/costs/", {"internal/costs.md"}),
+        ("internal/costs", {"internal/costs.md"}),
+        ("/internal/*.md", INTERNAL),
+        ("**/internal/", INTERNAL | DEEP),
+        ("faq.md", {"faq.md", "team/faq.md"}),
+        ("/faq.md", {"faq.md"}),
+        ("index.md", {"index.md", "guide/index.md", "internal/index.md"}),
+        ("guide/*.md", {"guide/index.md", "guide/pumps.md"}),
+        ("guide/**/*.md", {"guide/index.md", "guide/pumps.md", "guide/internal/seals.md"}),
+        ("guide/**", {"guide/index.md", "guide/pumps.md", "guide/internal/seals.md"}),
+        ("guide/", {"guide.md", "guide/index.md", "guide/pumps.md", "guide/internal/seals.md"}),
+        ("größe", {"größe/maß.md"}),
+        ("gro\u0308ße/", {"größe/maß.md"}),
+        ("old stock/", {"old stock/two words.md"}),
+        ("two words.md", {"old stock/two words.md"}),
+        (r"\#draft.md", {"#draft.md"}),
+        ("[ft]*/internal/", {"team/internal/rota.md"}),
+        ("*.md", set(SOURCES)),
+        ("/", set(SOURCES)),
+    ],
+)
+def test_pattern_matches_sources_and_addresses_as_in_gitignore(pattern: str, sources: set[str]) -> None:
+    assert excluded(pattern) == sources
+
+
+@pytest.mark.parametrize(
+    ("pattern", "paths"),
+    [
+        ("internal", {"internal/", "internal/costs/", "internal/keep/", "guide/internal/seals/", "team/internal/rota/"}),
+        ("/internal/*", {"internal/", "internal/costs/", "internal/keep/"}),
+        ("internal/costs.md", {"internal/costs/"}),
+        ("internal/costs.html", {"internal/costs/"}),
+        ("internal/costs/index.html", {"internal/costs/"}),
+        ("internal/costs/", {"internal/costs/"}),
+        ("internal/index.md", {"internal/"}),
+        ("index.html", {"/"}),
+        ("index.md", {"/"}),
+    ],
+)
+def test_pattern_matches_file_names_of_an_address_without_source(pattern: str, paths: set[str]) -> None:
+    assert excluded(pattern, pages=BY_ADDRESS) == paths
+
+
+@pytest.mark.parametrize("pattern", ["api", "api.html", "api.md", "/api.html", "*.html"])
+def test_pattern_matches_an_address_with_suffix(pattern: str) -> None:
+    assert excluded(pattern, pages=[PageName("api.html")]) == {"api.html"}
+
+
+@pytest.mark.parametrize("pattern", ["docs/internal/*", "/docs/internal/", "https://pumps.example/internal/"])
+def test_pattern_may_start_with_docs_folder_or_url_of_the_site(pattern: str) -> None:
+    assert excluded(pattern, roots=("https://pumps.example/", "docs/")) == INTERNAL
+
+
+def test_last_matching_pattern_decides() -> None:
+    assert "internal/keep.md" not in excluded("internal/", "!keep.md")
+    assert "internal/keep.md" in excluded("!keep.md", "internal/")
+
+
+def test_exclude_takes_precedence_over_include() -> None:
+    selection = Selection(["guide/"], ["pumps.md"])
+    published = {str(page) for page in BY_SOURCE if selection.find_reason(page) is None}
+    assert published == {"guide.md", "guide/index.md", "guide/internal/seals.md"}
+    assert selection.find_reason(PageName("guide/pumps/", ("guide/pumps.md",))) == "excluded by “pumps.md”"
+    assert selection.find_reason(PageName("faq/", ("faq.md",))) == "not in include"
+
+
+def test_include_that_starts_with_negation_includes_all_other_pages() -> None:
+    selection = Selection(["!internal/"])
+    assert {str(page) for page in BY_SOURCE if selection.find_reason(page)} == INTERNAL | DEEP
+
+
+@pytest.mark.parametrize(
+    ("pattern", "hint"),
+    [
+        ("internal\\*", "write “internal/*”"),
+        ("./internal/", "write “internal/”"),
+        (" internal/", "write “internal/”"),
+        ("handbook/team/internal/", "write “/team/internal”"),
+        ("/rota.md", "write “**/rota.md”"),
+        ("internal/costs.rst", "write “internal/costs.md”"),
+        ("gr%C3%B6%C3%9Fe/", "write “größe/”"),
+        ("!internal\\keep.md", "write “!internal/keep.md”"),
+        ("Internal/", "nearest: internal/, "),
+        ("guide/pmups.md", "nearest: guide/pumps.md"),
+    ],
+)
+def test_unmatched_pattern_is_reported_with_nearest_fix(pattern: str, hint: str) -> None:
+    selection = Selection((), [pattern], option="--")
+    assert not any(map(selection.find_reason, BY_SOURCE))
+    (message,) = selection.unmatched()
+    assert message.startswith(f"--exclude “{pattern}” matches no page; {hint}")
+
+
+def test_matched_pattern_is_not_reported() -> None:
+    selection = Selection(["guide/"], ["faq.md"])
+    for page in BY_SOURCE:
+        selection.find_reason(page)
+    assert list(selection.unmatched()) == []  # `faq.md` only matches pages that `include` leaves out
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fix"),
+    [
+        ("#draft.md", r"write “\#draft.md”"),
+        ("[draft", r"write “\[draft”"),
+        ("", "name a file or a folder"),
+        ("!", "name a file or a folder"),
+        ("draft\\", "name a file or a folder"),
+    ],
+)
+def test_pattern_that_can_never_match_is_an_error(pattern: str, fix: str) -> None:
+    with pytest.raises(UsageError, match=r"^exclude: .* is not a pattern; ") as error:
+        Selection((), [pattern])
+    assert fix in str(error.value)
+
+
+# Patterns of earlier versions
+
+
+@pytest.mark.parametrize(
+    ("include", "exclude", "page", "replacement", "keep"),
+    [
+        ([], ["guide/*.md"], "guide/internal/seals.md", ["guide/**/*.md"], "/guide/*.md"),
+        ([], ["*/*.md", "!faq.md"], "guide/internal/seals.md", ["*/**/*.md"], "/*/*.md"),
+        ([], ["g*seals.md"], "guide/internal/seals.md", ["g*/**/*seals.md"], "/**/g*seals.md"),
+        ([], ["team?internal/*"], "team/internal/rota.md", ["/team/internal/rota.md"], "/team?internal/*"),
+        (["guide/*.md"], [], "guide/internal/seals.md", ["/guide/**/*.md"], "/guide/*.md"),
+        (["faq.md"], [], "team/faq.md", ["/faq.md"], "/**/faq.md"),
+    ],
+)
+def test_pattern_with_another_meaning_before_fails_and_names_replacement(
+    include: list[str], exclude: list[str], page: str, replacement: list[str], keep: str
+) -> None:
+    with pytest.raises(PublishError) as error:
+        Selection(include, exclude).check_meaning(BY_SOURCE)
+    assert f" {page}" in str(error.value)
+    assert f"Write {' and '.join(f'“{one}”' for one in replacement)} to keep it" in str(error.value)
+    assert f"or “{keep}” to" in str(error.value)
+    old = (include or exclude)[0]
+    for new in (replacement, [keep]):  # both are accepted, and the first has the earlier meaning
+        patterns = [*new, *(include or exclude)[1:]]
+        Selection(patterns if include else (), patterns if exclude else ()).check_meaning(BY_SOURCE)
+    before = {str(one) for one in BY_SOURCE if match_fnmatch(old, one)}
+    assert before <= excluded(*replacement)
+    if include:
+        assert before == excluded(*replacement)
+
+
+@pytest.mark.parametrize(
+    ("include", "exclude"),
+    [
+        ([], ["internal"]),  # matched nothing before
+        ([], ["index.md"]),  # excludes more than before
+        ([], ["guide/*.md", "!/guide/internal/seals.md"]),
+        (["internal/", "faq/"], []),
+        (["guide/**"], []),
+        (["guide/*"], ["guide/internal/"]),
+        (["/faq.md", "team/"], []),
+    ],
+)
+def test_intended_selection_is_no_change_of_meaning(include: list[str], exclude: list[str]) -> None:
+    Selection(include, exclude).check_meaning(BY_SOURCE)
+
+
+_NAME = st.text("ab*.", min_size=1, max_size=5).filter(lambda name: name.strip("."))
+
+
+@given(st.lists(_NAME, min_size=1, max_size=3), st.lists(st.text("ab.", min_size=1, max_size=4), min_size=1, max_size=4))
+def test_translated_patterns_match_what_fnmatch_matched(names: list[str], path: list[str]) -> None:
+    pattern, page = "/".join(names), PageName("x/", ("/".join(path),))
+    if match_fnmatch(pattern, page):
+        assert any(Pattern(one).matches(page) for one in translate_fnmatch(pattern))
