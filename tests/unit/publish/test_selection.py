@@ -83,7 +83,10 @@ def test_pattern_matches_sources_and_addresses_as_in_gitignore(pattern: str, sou
 @pytest.mark.parametrize(
     ("pattern", "paths"),
     [
-        ("internal", {"internal/", "internal/costs/", "internal/keep/", "guide/internal/seals/", "team/internal/rota/"}),
+        (
+            "internal",
+            {"internal/", "internal/costs/", "internal/keep/", "guide/internal/seals/", "team/internal/rota/"},
+        ),
         ("/internal/*", {"internal/", "internal/costs/", "internal/keep/"}),
         ("internal/costs.md", {"internal/costs/"}),
         ("internal/costs.html", {"internal/costs/"}),
@@ -222,7 +225,9 @@ def test_intended_selection_is_no_change_of_meaning(include: list[str], exclude:
 _NAME = st.text("ab*.", min_size=1, max_size=5).filter(lambda name: name.strip("."))
 
 
-@given(st.lists(_NAME, min_size=1, max_size=3), st.lists(st.text("ab.", min_size=1, max_size=4), min_size=1, max_size=4))
+@given(
+    st.lists(_NAME, min_size=1, max_size=3), st.lists(st.text("ab.", min_size=1, max_size=4), min_size=1, max_size=4)
+)
 def test_translated_patterns_match_what_fnmatch_matched(names: list[str], path: list[str]) -> None:
     pattern, page = "/".join(names), PageName("x/", ("/".join(path),))
     if match_fnmatch(pattern, page):
