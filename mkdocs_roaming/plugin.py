@@ -45,7 +45,7 @@ from mkdocs_roaming._mkdocs import (
 )
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.html.final_page import exclusion_reason, reconcile_article
-from mkdocs_roaming.manifest.models import Page, markdown_path
+from mkdocs_roaming.manifest.models import Page, Site, markdown_path
 from mkdocs_roaming.publish.cache import ConversionCache
 from mkdocs_roaming.publish.options import OptionError, PublishOptions, parse_options
 from mkdocs_roaming.publish.pipeline import Batch, convert_pages, reconvert_page
@@ -56,6 +56,7 @@ from mkdocs_roaming.publish.selection import LeftOut, Selection
 if TYPE_CHECKING:
     from mkdocs_roaming.embeddings.store import EmbeddingsOptions
     from mkdocs_roaming.lint.runner import LintConfig
+    from mkdocs_roaming.publish.page_menu import PageMenu, PageMenuOptions
     from mkdocs_roaming.publish.rules import RuleSet
     from mkdocs_roaming.publish.widget import WidgetOptions
 
@@ -77,6 +78,7 @@ class _LanguageBuild:
 
     batch: Batch
     rules: RuleSet | None
+    menu: PageMenu | None
     seconds: float
     """Time of the conversion."""
 
@@ -97,6 +99,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         self._dirty = False
         self._lint: LintConfig | None = None
         self._widget: WidgetOptions | None = None
+        self._menu: PageMenuOptions | None = None
         self._embeddings: EmbeddingsOptions | None = None
 
     def load_config(
@@ -131,6 +134,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             self._load_rules((), config)
             self._lint = self._load_lint()
             self._widget = self._load_widget(config)
+            self._menu = self._load_menu()
             self._embeddings = self._load_embeddings()
         return config
 
@@ -176,13 +180,14 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             batch = convert_pages(site, included, cache=cache, warn=log.warning)
             batch.left_out += left_out
             rules = self._load_rules(pages, config)
-        self._builds[folder] = _LanguageBuild(batch, rules, time.perf_counter() - started)
+        menu = self._make_menu(site, config)
+        self._builds[folder] = _LanguageBuild(batch, rules, menu, time.perf_counter() - started)
 
     @event_priority(LAST)  # encryption plugins replace articles in this hook
     def on_post_page(self, output: str, *, page: MkDocsPage, config: MkDocsConfig) -> str:
         """Drop pages whose final HTML hides the article; add the links and the widget to the others."""
         html = self._check_page(output, page, config)
-        return self._add_widget(html, page, config) if self._widget and html.strip() else html
+        return self._add_elements(html, page, config) if (self._widget or self._menu) and html.strip() else html
 
     @event_priority(LAST)  # mkdocs-static-i18n builds the other languages in this hook, with priority -100
     def on_post_build(self, *, config: MkDocsConfig) -> None:
@@ -232,6 +237,22 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         from mkdocs_roaming.publish.widget import parse_widget_options
 
         return parse_widget_options(self._options.widget, own_endpoint=dev_server_path(config))
+
+    def _load_menu(self) -> PageMenuOptions | None:
+        if not self._options.page_menu:
+            return None
+        from mkdocs_roaming.publish.page_menu import parse_page_menu_options
+
+        return parse_page_menu_options(self._options.page_menu)
+
+    def _make_menu(self, site: Site, config: MkDocsConfig) -> PageMenu | None:
+        if self._menu is None:
+            return None
+        from mkdocs_roaming.publish.page_menu import PageMenu
+
+        # The endpoint of `mkdocs serve` offers no MCP.
+        endpoint = self._widget.endpoint if self._widget and not dev_server_path(config) else ""
+        return PageMenu(self._menu, site, endpoint)
 
     def _load_embeddings(self) -> EmbeddingsOptions | None:
         if self._options.search == "lexical":
@@ -302,18 +323,20 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             reconvert_page(batch, replace(converted, article=article, code_languages=languages))
         return add_markdown_links(output, path)
 
-    def _add_widget(self, html: str, page: MkDocsPage, config: MkDocsConfig) -> str:
-        """Add the widget, unless the front matter has `ask: false`."""
+    def _add_elements(self, html: str, page: MkDocsPage, config: MkDocsConfig) -> str:
+        """Add the widget, unless the front matter has `ask: false`; add the page menu if the page is published."""
         folder, front_matter = language_folder(config), page.meta.get("ask")
         build, path = self._builds.get(folder), page_path(page, folder)
-        if self._widget is None or build is None or path is None or front_matter is False:
+        if build is None or path is None:
             return html
-        from mkdocs_roaming.publish.widget import add_widget, suggest_questions
-
         converted = build.batch.converted.get(path)
-        suggestions = suggest_questions(front_matter, converted.sections if converted else ())
-        site_url = build.batch.site.url
-        return add_widget(html, self._widget, path, site_url, suggestions, published=converted is not None)
+        if self._widget and front_matter is not False:
+            from mkdocs_roaming.publish.widget import add_widget, suggest_questions
+
+            suggestions = suggest_questions(front_matter, converted.sections if converted else ())
+            site_url = build.batch.site.url
+            html = add_widget(html, self._widget, path, site_url, suggestions, published=converted is not None)
+        return build.menu.add(html, path, converted.sections[0].title) if build.menu and converted else html
 
     # Writing
 
@@ -331,6 +354,10 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             from mkdocs_roaming.publish.widget import write_widget_files
 
             write_widget_files(site_folder, batch.site.language)
+        if build.menu:
+            from mkdocs_roaming.publish.page_menu import write_page_menu_files
+
+            write_page_menu_files(site_folder)
         previous = None
         if where := self._options.previous:
             from mkdocs_roaming.publish.previous import read_previous

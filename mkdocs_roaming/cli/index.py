@@ -36,6 +36,7 @@ from mkdocs_roaming.errors import UsageError
 @click.option("--rules", metavar="FILE", help="YAML file with rules: sections to open for certain questions.")
 @click.option("--widget", is_flag=True, help="Add the widget to every page; without an endpoint it finds sections.")
 @click.option("--endpoint", metavar="URL", help="URL of the widget's answer endpoint; implies --widget.")
+@click.option("--page-menu", is_flag=True, help="Add a menu to every page: copy as Markdown, open in Claude.")
 @click.option("--outline-tokens", type=int, help="Size of the outline in estimated tokens (default: 8000).")
 @click.option(
     "--section-files",
@@ -98,6 +99,8 @@ def _given_options(given: dict[str, Any]) -> dict[str, object]:
         options["llms_full"] = False
     if given["endpoint"] or given["widget"]:
         options["widget"] = {"endpoint": given["endpoint"]} if given["endpoint"] else True
+    if given["page_menu"]:
+        options["page_menu"] = True
     if given["classes"]:
         options["classes"] = parse_class_options(given["classes"])
     return options

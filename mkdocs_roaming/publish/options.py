@@ -44,6 +44,8 @@ class PublishOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
     """How matching rules are combined."""
     widget: Any = False
     """Whether the widget is on every page, or its options; `publish.widget` parses them."""
+    page_menu: Any = False
+    """Whether pages have a menu for their Markdown, or its options; `publish.page_menu` parses them."""
     search: Literal["lexical", "hybrid"] = "lexical"
     """`hybrid`: publish embeddings."""
     embeddings: dict[str, Any] = {}

@@ -173,7 +173,7 @@ def suggest_questions(front_matter: object, sections: Iterable[Section]) -> list
 
 _OWN_ELEMENTS = re.compile(
     r"<template data-roaming data-roaming-page\b[^>]*></template>"
-    r'|<script type="module" src="[^"]*" data-roaming></script>'
+    r'|<script type="module" src="[^"]*roaming-ask\.js" data-roaming></script>'
     r"|<roaming-ask data-roaming\b[^>]*></roaming-ask>"
 )
 
@@ -239,14 +239,15 @@ def minify(source: str) -> str:
             return "\n" if found["lines"] else found["sign"] or " "
         if text[0] == "`" and text.count("{") != text.count("}"):
             raise ValueError(f"nested template literal; assign the inner one to a name: {text}")
-        return _minify_css(text) if _STYLE.search(bare[: found.start()]) else text
+        return minify_css(text) if _STYLE.search(bare[: found.start()]) else text
 
     # White space on both sides of a comment is one token only after the comment is removed.
     bare = _TOKEN.sub(lambda found: "" if found["comment"] else found[0], source)
     return _TOKEN.sub(minify_token, bare).strip() + "\n"
 
 
-def _minify_css(text: str) -> str:
+def minify_css(text: str) -> str:
+    """Remove comments and insignificant white space from a style sheet."""
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     return re.sub(r"\s*([{};,])\s*|(?<=[\w-]:)\s+", r"\1", re.sub(r"\s+", " ", text))
 

@@ -33,6 +33,12 @@ from mkdocs_roaming.manifest.models import Manifest, NavItem, Page, Site, canoni
 from mkdocs_roaming.publish.cache import ConversionCache
 from mkdocs_roaming.publish.files import find_site_folders, write_atomically
 from mkdocs_roaming.publish.options import PublishOptions
+from mkdocs_roaming.publish.page_menu import (
+    PageMenu,
+    parse_page_menu_options,
+    remove_page_menu,
+    write_page_menu_files,
+)
 from mkdocs_roaming.publish.pipeline import Batch, convert_pages
 from mkdocs_roaming.publish.pointers import add_markdown_links
 from mkdocs_roaming.publish.previous import read_previous
@@ -109,6 +115,7 @@ def index_site(
 
     parse_classes(publish.classes)
     widget = parse_widget_options(publish.widget)
+    menu_options = parse_page_menu_options(publish.page_menu)
     if publish.rules:
         from mkdocs_roaming.publish.rules import load_rules  # few sites have rules
 
@@ -122,20 +129,25 @@ def index_site(
         raise PublishError(f"{folder}: nothing is published, because there are warnings; fix them, or omit --strict")
     if widget:
         write_widget_files(folder, built.site.language)
+    menu = None
+    if menu_options:
+        menu = PageMenu(menu_options, built.site, widget.endpoint if widget else "")
+        write_page_menu_files(folder)
     report = publish_batch(batch, folder, publish, embeddings=options.embeddings, previous=previous, rules=rules)
     if options.html:
         for path in batch.pages:
-            _update_html(built.files[path], path, batch, widget)
+            _update_html(built.files[path], path, batch, widget, menu)
     return report
 
 
-def _update_html(file: Path, path: str, batch: Batch, widget: WidgetOptions | None) -> None:
-    """Add the links to the Markdown, and the widget, to the HTML of a page."""
+def _update_html(file: Path, path: str, batch: Batch, widget: WidgetOptions | None, menu: PageMenu | None) -> None:
+    """Add the links to the Markdown, the widget and the page menu to the HTML of a page."""
     # surrogateescape: bytes that are not UTF-8 are written back unchanged
     html = remove_widget(add_markdown_links(file.read_bytes().decode("utf-8", "surrogateescape"), path))
+    sections = batch.converted[path].sections
     if widget:
-        suggestions = suggest_questions(None, batch.converted[path].sections)
-        html = add_widget(html, widget, path, batch.site.url, suggestions)
+        html = add_widget(html, widget, path, batch.site.url, suggest_questions(None, sections))
+    html = menu.add(html, path, sections[0].title) if menu else remove_page_menu(html)
     write_atomically(file, html.encode("utf-8", "surrogateescape"))
 
 

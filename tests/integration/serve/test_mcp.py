@@ -574,3 +574,41 @@ def test_missing_package_is_reported_with_install_command(tmp_path: Path) -> Non
     )
     assert done.returncode == 1
     assert done.stderr == "roaming: MCP needs the package mcp: pip install 'mkdocs-roaming[mcp]'\n"
+
+
+# Configuration of clients
+
+
+def print_config(client: str, lib: str, *options: str) -> str:
+    command = [sys.executable, "-m", "mkdocs_roaming", "mcp", lib, "--print-config", client, *options]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+async def test_printed_command_starts_a_server(tmp_path: Path, make_site: Any) -> None:
+    """The command runs as printed, except that uv takes the package from this environment."""
+    pages = [("", "# Boat\n\nStart with the pumps.\n"), ("oil/", "# Oil\n\nChange the oil.\n")]
+    folder = make_site(pages).publish(tmp_path)
+    printed = json.loads(print_config("cursor", os.path.relpath(folder), "--path", "oil/**"))
+    (entry,) = printed["mcpServers"].values()
+    assert entry["command"] == "uvx"
+    assert entry["args"][:3] == ["--from", "mkdocs-roaming[mcp]", "roaming"]
+    assert entry["args"][3:] == ["mcp", str(folder.resolve()), "--path", "oil/**"]
+    roaming = StdioServerParameters(command=sys.executable, args=["-m", "mkdocs_roaming", *entry["args"][3:]])
+    async with Client(roaming) as client:
+        outline = text_of(await client.call_tool("read_outline", {}))
+    assert "Change the oil" in outline
+    assert "pumps" not in outline
+
+
+def test_configuration_of_running_server_names_its_url(boat: str) -> None:
+    for lib in (boat, boat.removesuffix("/mcp") + "/"):
+        entry = json.loads(print_config("vscode", lib))["servers"]
+        assert list(entry.values()) == [{"type": "http", "url": boat}]
+        assert re.fullmatch(r"127-0-0-1-\d+", *entry)
+
+
+def test_configuration_for_missing_site_reports_it(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "mkdocs_roaming", "mcp", str(tmp_path / "no"), "--print-config", "zed"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "no such folder or file" in done.stderr

@@ -1,0 +1,71 @@
+"""Configuration of MCP clients: what the page menu copies and `roaming mcp --print-config` prints."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import unicodedata
+from dataclasses import dataclass
+from typing import Any
+
+CLIENTS = {"claude-code": "Claude Code", "cursor": "Cursor", "vscode": "VS Code", "zed": "Zed"}
+"""Names of the clients."""
+
+
+@dataclass(frozen=True, slots=True)
+class McpServer:
+    """An MCP server: the URL of one that is running, or the command that starts one."""
+
+    name: str
+    url: str = ""
+    command: tuple[str, ...] = ()
+
+
+def make_command(lib: str, options: tuple[str, ...] = (), *, extras: str = "mcp") -> tuple[str, ...]:
+    """Return the command that serves a library over standard input and output; uv installs what it needs.
+
+    Args:
+        lib: The LIB argument of `roaming mcp`.
+        options: Options of `roaming mcp`.
+        extras: The extras of the package that the library needs.
+    """
+    return ("uvx", "--from", f"mkdocs-roaming[{extras}]", "roaming", "mcp", lib, *options)
+
+
+def make_server_name(site: str, url: str) -> str:
+    """Return the name of a site's server, of letters, digits and hyphens: Claude Code accepts no others."""
+
+    def slugify(text: str) -> str:
+        ascii_text = unicodedata.normalize("NFKD", text[:200]).encode("ascii", "ignore").decode()
+        return re.sub(r"[^a-z0-9]+", "-", ascii_text.lower())[:40].strip("-")
+
+    return slugify(site) or slugify(re.sub(r"^\w+://", "", url)) or "docs"
+
+
+def format_client_config(client: str, server: McpServer) -> str:
+    """Return the configuration of a client as text: a command for Claude Code, JSON for the others.
+
+    Args:
+        client: A key of `CLIENTS`.
+        server: The server.
+    """
+    if client == "claude-code":
+        target = (
+            ("--transport", "http", server.name, server.url) if server.url else (server.name, "--", *server.command)
+        )
+        return " ".join(map(_quote, ("claude", "mcp", "add", *target)))
+    entry: dict[str, Any] = {"url": server.url}
+    if not server.url:
+        entry = {"command": server.command[0], "args": list(server.command[1:])}
+    if client == "vscode":
+        entry = {"type": "http" if server.url else "stdio", **entry}
+    key = {"cursor": "mcpServers", "vscode": "servers", "zed": "context_servers"}[client]
+    return json.dumps({key: {server.name: entry}}, indent=2, ensure_ascii=False)
+
+
+def _quote(argument: str) -> str:
+    """Quote an argument for POSIX shells, PowerShell and cmd, as far as one quotation fits all of them."""
+    if re.fullmatch(r"[\w@%+=:,./-]+", argument, re.ASCII):
+        return argument
+    return shlex.quote(argument) if re.search(r'["$`\\!%]', argument) else f'"{argument}"'

@@ -1,0 +1,230 @@
+"""The page menu, a button beside the title of each page: its options, its element on each page, and its files."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from html import escape, unescape
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+from urllib.parse import quote, urljoin
+
+import msgspec
+from msgspec import Meta
+
+from mkdocs_roaming.errors import PublishError
+from mkdocs_roaming.manifest.models import Site, markdown_path
+from mkdocs_roaming.publish.files import resolve_inside, write_atomically
+from mkdocs_roaming.publish.mcp_clients import (
+    CLIENTS,
+    McpServer,
+    format_client_config,
+    make_command,
+    make_server_name,
+)
+from mkdocs_roaming.publish.pointers import find_content_start, relative_url
+from mkdocs_roaming.publish.widget import LANGUAGES, minify, minify_css
+
+Item = Literal["copy", "view", "claude", "chatgpt", "mcp"]
+ITEMS: tuple[Item, ...] = get_args(Item)
+
+MENU_CLIENTS = ("claude-code", "cursor", "vscode")
+"""The MCP clients in the menu."""
+
+
+# Options
+
+
+class PageMenuOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The options of the page menu; docs/reference/options.md describes them."""
+
+    items: Annotated[tuple[Item, ...], Meta(min_length=1)] = ITEMS
+    """The items, in order."""
+    mcp: Annotated[str, Meta(pattern=r"^https?://[^/\s]+\S*$")] | None = None
+    """URL of the site's MCP server; without one, the configuration starts `roaming mcp`."""
+
+
+def parse_page_menu_options(config: object) -> PageMenuOptions | None:
+    """Parse the option `page_menu`: true, false or a mapping.
+
+    Returns:
+        The options, or None if pages have no menu.
+
+    Raises:
+        PublishError: An option is invalid.
+    """
+    if config is None or config is False:
+        return None
+    try:
+        return PageMenuOptions() if config is True else msgspec.convert(config, PageMenuOptions)
+    except msgspec.ValidationError as error:
+        raise PublishError(
+            f"page_menu: {error}. Set it to true, or to a mapping with `items` (a list of {', '.join(ITEMS)}) and "
+            "`mcp` (the URL of an MCP server)"
+        ) from None
+
+
+# Pages
+
+ENGLISH = {
+    "menu": "Page menu",
+    "copyPage": "Copy page as Markdown",
+    "viewPage": "View page as Markdown",
+    "openIn": "Open in {name}",
+    "copyConfig": "Copy MCP configuration",
+    "readPage": "Read {url} so that I can ask questions about it.",
+    "copied": "Copied",
+    "notCopied": "This could not be copied.",
+}
+_ICON = (
+    '<svg xmlns="http://www.w3.org/2000/svg" width="24" height="24" viewBox="0 0 24 24" aria-hidden="true">'
+    '<path d="M4 2h9l5 5v4h-2V8h-4V4H6v16h5v2H4zm4 9h5v2H8zm0 4h4v2H8zm9.5-2 1.2 3.3 3.3 1.2-3.3 1.2-1.2 3.3-1.2-3.3'
+    '-3.3-1.2 3.3-1.2z"/></svg>'
+)
+_ASSISTANTS = {
+    "claude": ("Claude", "https://claude.ai/new?q="),
+    "chatgpt": ("ChatGPT", "https://chatgpt.com/?hints=search&q="),
+}
+
+
+class PageMenu:
+    """The page menu of one site.
+
+    Args:
+        options: The options.
+        site: The site.
+        endpoint: URL of the site's answer endpoint, which offers MCP, too; may be relative to the site.
+    """
+
+    def __init__(self, options: PageMenuOptions, site: Site, endpoint: str = "") -> None:
+        self._options, self._site, self._words = options, site, _load_words(site.language)
+        name = make_server_name(site.name, site.url)
+        url = options.mcp or (urljoin(site.url, endpoint).rstrip("/") + "/mcp" if endpoint else "")
+        self._server = McpServer(name, url) if url else McpServer(name, command=make_command(site.url))
+        self._configs = [
+            {"text": CLIENTS[client], "copy": format_client_config(client, self._server)} for client in MENU_CLIENTS
+        ]
+
+    def add(self, html: str, path: str, title: str) -> str:
+        """Add the menu to a page whose Markdown is published; the menu of an earlier build is replaced.
+
+        Pages stay without it if they have no title, and if their HTML belongs to an application in the browser, which
+        would remove the element or report it.
+
+        Args:
+            html: The page.
+            path: The path of the page.
+            title: The first heading of its article.
+        """
+        html = remove_page_menu(html)
+        place = None if _BROWSER_APPLICATION.search(html) else _find_place(html, title)
+        if place is None:
+            return html
+        start, classes = place
+        html = html[:start] + self._format_element(path, classes) + html[start:]
+        end = html.lower().find("</head")
+        if classes or end < 0:
+            return html
+        sheet = f'<link rel="stylesheet" href="{escape(relative_url(path, _SHEET))}" data-roaming>'
+        return html[:end] + sheet + html[end:]
+
+    def _format_element(self, path: str, classes: str) -> str:
+        words, markdown = self._words, relative_url(path, markdown_path(path))
+        data = {
+            "name": words["menu"],
+            "file": markdown,
+            "copied": words["copied"],
+            "failed": words["notCopied"],
+            "items": [self._make_item(item, path, markdown) for item in self._options.items],
+        }
+        text = escape(json.dumps(data, ensure_ascii=False, separators=(",", ":")), quote=False).replace("'", "&#39;")
+        name = escape(words["viewPage"])
+        return (
+            f"<roaming-menu data-roaming data-pagefind-ignore{classes} data-menu='{text}'>"
+            f'<a href="{escape(markdown)}" type="text/markdown" title="{name}" aria-label="{name}">{_ICON}</a>'
+            f'</roaming-menu><script type="module" src="{escape(relative_url(path, _SCRIPT))}" data-roaming></script>'
+        )
+
+    def _make_item(self, item: Item, path: str, markdown: str) -> dict[str, Any]:
+        words = self._words
+        if item == "copy":
+            return {"text": words["copyPage"]}
+        if item == "view":
+            return {"text": words["viewPage"], "href": markdown}
+        if item == "mcp":
+            return {"group": words["copyConfig"], "items": self._configs}
+        name, address = _ASSISTANTS[item]
+        prompt = words["readPage"].replace("{url}", self._site.url + quote(markdown_path(path)))
+        return {"text": words["openIn"].replace("{name}", name), "href": address + quote(prompt, safe="")}
+
+
+def remove_page_menu(html: str) -> str:
+    """Remove the menu from a page."""
+    return _OWN_ELEMENTS.sub("", html) if "<roaming-menu data-roaming" in html else html
+
+
+def _load_words(language: str) -> dict[str, str]:
+    code = language.lower().replace("_", "-").partition("-")[0]
+    if code not in LANGUAGES:
+        return ENGLISH
+    words = json.loads((resources.files("mkdocs_roaming.widget") / f"ask.{code}.json").read_bytes())
+    return {name: words[name] for name in ENGLISH}
+
+
+def _find_place(html: str, title: str) -> tuple[int, str] | None:
+    """Return the offset for the element and its `class` attribute, or None if there is no place for it.
+
+    In Material and Zensical it is among the buttons of the theme. Elsewhere it is before the heading with the page's
+    title; a logo may be a heading, too, so a heading without that text counts only within the main content.
+    """
+    if found := _MATERIAL_ARTICLE.search(html):
+        return found.end(), ' class="md-content__button md-icon"'
+    body = find_content_start(html) or 0
+    main = _MAIN.search(html, body)
+    wanted, first, start = _letters(title), None, -1
+    for tag in _TITLE_TAG.finditer(html, body):
+        if not tag[1]:
+            start = tag.start()
+            first = start if first is None and main and main.end() <= start else first
+        elif start >= 0:
+            if wanted and _letters(html[start : tag.start()]).startswith(wanted):
+                return start, ""
+            start = -1
+    return None if first is None else (first, "")
+
+
+def _letters(text: str) -> str:
+    """Return the letters and digits of HTML or Markdown, for comparisons."""
+    return "".join(filter(str.isalnum, unescape(re.sub(r"<[^<>]*>", "", text)))).casefold()
+
+
+_MATERIAL_ARTICLE = re.compile(r"<article\b[^<>]*\bmd-content__inner\b[^<>]*>")
+_MAIN = re.compile(r"""<(?:main|article)\b[^<>]*>|<[a-z]+\b[^<>]*\brole=["']?main\b[^<>]*>""", re.IGNORECASE)
+_TITLE_TAG = re.compile(r"<(/?)h1\b", re.IGNORECASE)
+_BROWSER_APPLICATION = re.compile(r"""\bid=["']?(?:__docusaurus|__next|__nuxt|___gatsby|app)["'\s>]""")
+_OWN_ELEMENTS = re.compile(
+    r"<roaming-menu data-roaming\b[^<>]*><a [^<>]*><svg [^<>]*><path [^<>]*></svg></a></roaming-menu>"
+    r'|<script type="module" src="[^"]*roaming-menu\.js" data-roaming></script>'
+    r'|<link rel="stylesheet" href="[^"]*roaming-menu\.css" data-roaming>'
+)
+
+
+# Files
+
+_SCRIPT = "roaming/roaming-menu.js"
+_SHEET = "roaming/roaming-menu.css"
+
+
+def write_page_menu_files(folder: Path) -> None:
+    """Write the menu's files into the folder of a site."""
+    for path, data in iter_page_menu_files():
+        write_atomically(resolve_inside(folder, path), data)
+
+
+def iter_page_menu_files() -> Iterator[tuple[str, bytes]]:
+    """Yield path and content of the menu's files, which are minified."""
+    folder = resources.files("mkdocs_roaming.widget")
+    for path, reduce in ((_SCRIPT, minify), (_SHEET, minify_css)):
+        yield path, reduce((folder / path.rpartition("/")[2]).read_text("utf-8")).encode()
