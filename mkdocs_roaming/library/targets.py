@@ -11,8 +11,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
+from posixpath import normpath
 from typing import Any, Protocol, cast
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 
 from mkdocs_roaming._http import HttpResponse
 from mkdocs_roaming.errors import LibraryError, ManifestNotFoundError, UsageError
@@ -36,6 +37,8 @@ from mkdocs_roaming.plugins import load_entry_points
 SearchFactory = Callable[[Library], Search]
 
 _SETTINGS_SUFFIXES = (".yml", ".yaml", ".toml")
+_MAX_REDIRECTS = 4
+"""Maximum number of HTML pages that are followed to a site; each may redirect to the next."""
 _MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdx", ".txt")
 
 
@@ -250,8 +253,30 @@ def _open_folder(path: Path, manifest: Path | None = None) -> Library:
     except MissingFileError:
         if manifest is None and (target := open_with_plugins(str(path))) is not None:
             return cast(Library, target.open_site())
+        if manifest is None and (target_path := _find_redirected_folder(path)) is not None:
+            return _open_folder(target_path)
         raise ManifestNotFoundError(f"{path}: no {MANIFEST_PATH} in this folder; {_folder_hint(path)}") from None
     return Library(load_manifest(data, where=str(manifest or path / MANIFEST_PATH)), reader)
+
+
+def _find_redirected_folder(path: Path) -> Path | None:
+    """Return the site to which the home page of a folder redirects: the default version of several."""
+    from mkdocs_roaming.html.final_page import find_redirect  # few folders need it
+
+    page = PurePosixPath("index.html")
+    for _ in range(_MAX_REDIRECTS):
+        try:
+            html = (path / page).read_text("utf-8", "replace")
+        except OSError:
+            return None
+        page = PurePosixPath(normpath(page.parent / unquote(urlsplit(find_redirect(html) or "").path)))
+        if page.suffix not in (".html", ".htm"):
+            page /= "index.html"
+        if ".." in page.parts or page.is_absolute():
+            return None
+        if (path / page.parent / MANIFEST_PATH).is_file():
+            return path / page.parent
+    return None
 
 
 def _folder_hint(path: Path) -> str:
@@ -307,16 +332,26 @@ def _open_manifest_url(url: str) -> Library:
 
 
 def _open_redirected(root: str, url: str) -> Library:
-    """Open the Markdown at a URL, or the site that it redirects to; else raise what is missing there."""
-    reader = WebReader(root)
-    response = reader.get(url, MAX_MARKDOWN_BYTES)
-    target = parent_url(response.url.partition("?")[0].partition("#")[0])
-    content_type = response.headers.get("content-type", "")
-    if content_type.startswith(("text/markdown", "text/plain")) and not url.endswith("llms.txt"):
-        return _parse_response(response, url)
-    if target != root:
-        with suppress(MissingFileError, _HtmlManifestError):
-            return _open_manifest_url(target + MANIFEST_PATH)
+    """Open the Markdown at a URL, or the site that it redirects to; else raise what is missing there.
+
+    A redirect may be HTML: the home page of a site with several versions leads to the default one.
+    """
+    from mkdocs_roaming.html.final_page import find_redirect  # most sites have a manifest
+
+    reader, address = WebReader(root), url
+    for _ in range(_MAX_REDIRECTS):
+        response = reader.get(address, MAX_MARKDOWN_BYTES)
+        target = parent_url(response.url.partition("?")[0].partition("#")[0])
+        content_type = response.headers.get("content-type", "")
+        if content_type.startswith(("text/markdown", "text/plain")) and not address.endswith("llms.txt"):
+            return _parse_response(response, address)
+        if target != root:
+            with suppress(MissingFileError, _HtmlManifestError):
+                return _open_manifest_url(target + MANIFEST_PATH)
+        body = response.body.decode("utf-8", "replace")
+        redirect = root if address.endswith("llms.txt") else find_redirect(body)
+        if redirect is None or urlsplit(address := urljoin(response.url, redirect)).scheme not in ("http", "https"):
+            break
     hint = f"crawl it with `roaming crawl {root} -o DIR`"
     raise ManifestNotFoundError(f"{root}: publishes no {MANIFEST_PATH}; {hint}")
 
