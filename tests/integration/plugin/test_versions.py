@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+import threading
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from mkdocs_roaming.library.targets import open_library
 
 if TYPE_CHECKING:
     from .conftest import Built, Project
@@ -30,13 +39,21 @@ def deploy(mkdocs: Project, tmp_path: Path) -> Any:
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
 
-    def deployed(versions: list[list[str]], *, sources: dict[str, str] | None = None, **config: Any) -> Path:
+    def deployed(
+        versions: list[list[str]],
+        *,
+        sources: dict[str, str] | None = None,
+        commands: tuple[str, ...] = (),
+        **config: Any,
+    ) -> Path:
         mkdocs.write(sources or {"index.md": HOME, "setup.md": SETUP}, **config)
         run("git", "init", "-q")
         run("git", "add", "docs", "mkdocs.yml")
         run("git", "commit", "-q", "-m", "Begin")
         for version in versions:
             run(str(Path(sys.executable).with_name("mike")), "deploy", *version)
+        for command in commands:
+            run(*command.split())
         run("git", "worktree", "add", "-q", "out", "gh-pages")
         return tmp_path / "out"
 
@@ -82,3 +99,37 @@ def test_build_without_mike_deploy_has_no_version(mkdocs: Project) -> None:
     plugins = [{"mike": {"canonical_version": "latest"}}, "roaming"]
     site = mkdocs({"index.md": HOME, "setup.md": SETUP}, plugins=plugins).manifest.site
     assert (site.url, site.version) == (URL, None)
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    handler = partial(SimpleHTTPRequestHandler, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("alias_type", ["symlink", "redirect"])
+def test_root_list_and_root_url_lead_to_default_version(deploy: Any, alias_type: str) -> None:
+    """The links of the root llms.txt exist; the root of the site opens the default version, as in a browser."""
+    out = deploy(
+        [["1.0"], ["--alias-type", alias_type, "2.0", "latest"], ["3.0-dev"]],
+        commands=("mike set-default latest", "roaming versions --branch gh-pages", "roaming versions --branch gh-pages"),
+    )
+    log = subprocess.run(["git", "log", "--format=%s"], cwd=out, capture_output=True, text=True, check=True).stdout
+    assert log.startswith("Update llms.txt with mkdocs-roaming")
+    assert log.count("Update llms.txt") == 1
+    text = (out / "llms.txt").read_text("utf-8")
+    assert f"- [2.0 (latest)]({URL}2.0/llms.txt): default version, manifest {URL}2.0/roaming/manifest.json\n" in text
+    with served(out) as address:
+        for url in re.findall(rf"{URL}[^\s<)]+\.(?:md|txt|json)", text):
+            with urllib.request.urlopen(url.replace(URL, address)) as response:
+                assert response.read()
+        for root in (address, f"{address}llms.txt", f"{address}latest/", out):
+            assert open_library(root).manifest.site.version == "2.0"

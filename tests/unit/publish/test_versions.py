@@ -1,0 +1,213 @@
+"""The root llms.txt of a site with several versions."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mkdocs_roaming.errors import PublishError
+from mkdocs_roaming.manifest.models import Page, Site
+from mkdocs_roaming.publish.llms_txt import MAX_CHARS
+from mkdocs_roaming.publish.versions import BranchSite, FolderSite, VersionedSite, publish_versions
+
+from .conftest import HOME, INSTALL, publish_pages, read_tree
+
+URL = "https://docs.example/sub/"
+MIKE = [
+    {"version": "2.0", "title": "2.0 [beta]", "aliases": ["dev"]},
+    {"version": "1.0", "title": "1.0", "aliases": ["latest"]},
+    {"version": "0.9", "title": "0.9", "aliases": []},
+]
+REDIRECT = '<!DOCTYPE html><noscript><meta http-equiv="refresh" content="1; url=%s" /></noscript>'
+
+
+def make_site(root: Path, entries: Any = MIKE, *, published: tuple[str, ...] = ("2.0", "1.0"), url: str = URL) -> Path:
+    """Publish versions, each in a folder of the same name, and write versions.json."""
+    root.mkdir(exist_ok=True)
+    (root / "versions.json").write_text(json.dumps(entries), "utf-8")
+    for name in published:
+        (root / name).mkdir(parents=True, exist_ok=True)
+        site = Site("Docs", f"{url}{name}/", f"About {name}.", version=name)
+        publish_pages(root / name, HOME, INSTALL, site=site)
+    return root
+
+
+def read_list(root: Path) -> str:
+    return (root / "llms.txt").read_text("utf-8")
+
+
+def error_of(site: VersionedSite, **options: Any) -> str:
+    with pytest.raises(PublishError) as caught:
+        publish_versions(site, **options)
+    return str(caught.value)
+
+
+def test_root_list_names_versions_above_pages_of_default_version(tmp_path: Path) -> None:
+    root = make_site(tmp_path)
+    report = publish_versions(FolderSite(root))
+    assert str(report) == "llms.txt lists 2.0 [beta], 1.0 (default), 0.9 (HTML only)"
+    head, _, rest = read_list(root).partition("\n## Versions\n\n")
+    versions, _, pages = rest.partition("\n## ")
+    own_head, _, own_pages = (root / "1.0/llms.txt").read_text("utf-8").partition("\n## ")
+    assert head.startswith(own_head)
+    assert "This documentation has 3 versions. The list of pages below is that of 1.0." in head
+    assert versions.splitlines() == [
+        rf"- [2.0 \[beta\] (dev)]({URL}2.0/llms.txt): manifest {URL}2.0/roaming/manifest.json",
+        f"- [1.0 (latest)]({URL}1.0/llms.txt): default version, manifest {URL}1.0/roaming/manifest.json",
+        f"- [0.9]({URL}0.9/): HTML only",
+    ]
+    assert pages == own_pages
+    assert f"({URL}1.0/guide/install/index.md)" in pages
+
+
+def test_second_run_writes_nothing_and_new_version_updates_list(tmp_path: Path) -> None:
+    root = make_site(tmp_path)
+    publish_versions(FolderSite(root))
+    before = read_tree(root)
+    assert str(publish_versions(FolderSite(root))).endswith("; unchanged")
+    assert read_tree(root) == before
+    make_site(root, [{"version": "3.0", "title": "3.0", "aliases": []}, *MIKE], published=("3.0",))
+    assert publish_versions(FolderSite(root)).written
+    assert f"[3.0]({URL}3.0/llms.txt)" in read_list(root)
+
+
+@pytest.mark.parametrize(
+    ("home", "given", "default"),
+    [
+        ("", None, "1.0"),  # the alias `latest`
+        (REDIRECT % "dev/", None, "2.0 [beta]"),
+        (REDIRECT % "2.0/index.html", None, "2.0 [beta]"),
+        (REDIRECT % f"{URL}2.0/", None, "2.0 [beta]"),
+        (REDIRECT % "elsewhere/", None, "1.0"),
+        (REDIRECT % "dev/", "latest", "1.0"),
+        ("<h1>Home</h1>", "2.0", "2.0 [beta]"),
+    ],
+)
+def test_default_version_is_the_given_one_or_that_of_home_page(
+    tmp_path: Path, home: str, given: str | None, default: str
+) -> None:
+    root = make_site(tmp_path)
+    (root / "index.html").write_text(home, "utf-8")
+    assert publish_versions(FolderSite(root), default=given).default == default
+
+
+def test_list_of_version_switcher_is_read(tmp_path: Path) -> None:
+    entries = [
+        {"name": "dev", "version": "dev", "url": f"{URL}en/main/"},
+        {"name": "1.0 (stable)", "version": "1.0", "url": f"{URL}en/1.0/", "preferred": True},
+        {"version": "0.9", "url": "https://old.example/docs/"},
+    ]
+    root = make_site(tmp_path, entries, published=("en/main", "en/1.0"))
+    assert str(publish_versions(FolderSite(root))) == "llms.txt lists dev, 1.0 (stable) (default), 0.9 (HTML only)"
+    assert re.findall(r"^- \[(.+?)\]\((.+?)\)", read_list(root), re.MULTILINE)[:3] == [
+        ("dev", f"{URL}en/main/llms.txt"),
+        ("1.0 (stable)", f"{URL}en/1.0/llms.txt"),
+        ("0.9", "https://old.example/docs/"),
+    ]
+
+
+def test_long_list_of_pages_is_linked_instead_of_repeated(tmp_path: Path) -> None:
+    root = make_site(tmp_path)
+    with (root / "1.0/llms.txt").open("a", encoding="utf-8") as file:
+        file.write(f"- [Far]({URL}1.0/far/index.md)\n" * (MAX_CHARS // 40))
+    publish_versions(FolderSite(root))
+    text = read_list(root)
+    assert len(text) < MAX_CHARS
+    assert f"[1.0 (latest)]({URL}1.0/llms.txt)" in text
+    assert "install" not in text
+
+
+def test_default_version_without_llms_txt_is_linked(tmp_path: Path) -> None:
+    root = make_site(tmp_path)
+    (root / "1.0/llms.txt").unlink()
+    publish_versions(FolderSite(root))
+    assert read_list(root).startswith("# Docs\n\n> About 1.0.\n\nThis documentation has 3 versions. <!--")
+
+
+def test_foreign_llms_txt_is_not_overwritten_unless_asked(tmp_path: Path) -> None:
+    root = make_site(tmp_path)
+    (root / "llms.txt").write_text("# By hand\n", "utf-8")
+    assert "something else wrote llms.txt" in error_of(FolderSite(root))
+    assert read_list(root) == "# By hand\n"
+    publish_versions(FolderSite(root), overwrite=True)
+    edited = read_list(root).replace("\n## Versions", "\nRead the FAQ first.\n\n## Versions")
+    (root / "llms.txt").write_text(edited, "utf-8")
+    assert "--overwrite" in error_of(FolderSite(root))
+    assert read_list(root) == edited
+
+
+def test_folder_without_versions_raises_error_and_keeps_files(tmp_path: Path) -> None:
+    assert "no versions.json" in error_of(FolderSite(tmp_path))
+    for data in ("[", "{}", "[]", "[{}]", '[{"version": "../up"}]', '[{"version": 2}]'):
+        (tmp_path / "versions.json").write_text(data, "utf-8")
+        assert "versions.json is no list of versions" in error_of(FolderSite(tmp_path))
+    root = make_site(tmp_path, published=("2.0",))
+    assert "the default version 1.0 has no roaming/manifest.json" in error_of(FolderSite(root))
+    assert "no version 7; versions.json lists 2.0 [beta], 1.0, 0.9" in error_of(FolderSite(root), default="7")
+    assert not (root / "llms.txt").exists()
+
+
+def test_versions_with_the_same_url_raise_error(tmp_path: Path) -> None:
+    root = make_site(tmp_path)
+    publish_pages(root / "2.0", Page("", "Home", "<p>Hello.</p>"), site=Site("Docs", f"{URL}1.0/"))
+    assert f"the versions 2.0 [beta] and 1.0 have the same URL, {URL}1.0/" in error_of(FolderSite(root))
+
+
+# Branches
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the current folder: a repository with a site on the branch `pages`, which is not checked out."""
+    root = tmp_path / "repository"
+    make_site(root)
+    make_site(root / "docs")
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
+    for who in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{who}_NAME", "Ann")
+        monkeypatch.setenv(f"GIT_{who}_EMAIL", "ann@docs.example")
+    for command in ("init -q -b pages", "add .", "commit -q -m Deploy", "checkout -q --orphan main"):
+        git(*command.split())
+    return root
+
+
+def git(*arguments: str) -> str:
+    return subprocess.run(["git", *arguments], check=True, capture_output=True, text=True).stdout
+
+
+def test_root_list_is_committed_to_branch(repository: Path) -> None:
+    publish_versions(BranchSite("pages", Path()))
+    assert git("log", "--format=%an %s", "pages").splitlines()[1:] == ["Ann Deploy"]
+    assert git("diff", "--name-status", "pages^", "pages") == "A\tllms.txt\n"
+    publish_versions(FolderSite(repository))
+    assert git("show", "pages:llms.txt") == read_list(repository)
+    assert not publish_versions(BranchSite("pages", Path())).written
+    assert len(git("log", "--oneline", "pages").splitlines()) == 2
+
+
+def test_folder_of_branch_is_the_prefix_of_deployments(repository: Path) -> None:
+    site = BranchSite("pages", Path("docs"))
+    assert site.where == "pages:docs"
+    publish_versions(site)
+    assert git("diff", "--name-status", "pages^", "pages") == "A\tdocs/llms.txt\n"
+
+
+def test_missing_branch_raises_error_with_fix(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(PublishError, match="git fetch origin gh-pages:gh-pages"):
+        BranchSite("gh-pages", Path())
+    monkeypatch.chdir(repository.parent)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(repository.parents[1]))
+    with pytest.raises(PublishError, match="no branch pages"):
+        BranchSite("pages", Path())
+
+
+def test_commit_without_identity_raises_error(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_COMMITTER_NAME", "")
+    assert "git config user.name" in error_of(BranchSite("pages", Path()))
+    assert git("log", "--format=%s", "pages") == "Deploy\n"
