@@ -120,7 +120,11 @@ def test_root_list_and_root_url_lead_to_default_version(deploy: Any, alias_type:
     """The links of the root llms.txt exist; the root of the site opens the default version, as in a browser."""
     out = deploy(
         [["1.0"], ["--alias-type", alias_type, "2.0", "latest"], ["3.0-dev"]],
-        commands=("mike set-default latest", "roaming versions --branch gh-pages", "roaming versions --branch gh-pages"),
+        commands=(
+            "mike set-default latest",
+            "roaming versions --branch gh-pages",
+            "roaming versions --branch gh-pages",
+        ),
     )
     log = subprocess.run(["git", "log", "--format=%s"], cwd=out, capture_output=True, text=True, check=True).stdout
     assert log.startswith("Update llms.txt with mkdocs-roaming")
