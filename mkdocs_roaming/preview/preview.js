@@ -175,7 +175,7 @@
       const href = hash(values);
       return el("li", {}, el("a", { class: "entry", href, "data-view": values.view ?? "llms" }, el("span", {}, title), figure()));
     });
-    const tree = el("ul", {}, ...drawEntries(site.nav, "", open));
+    const tree = el("ul", { lang: site.language }, ...drawEntries(site.nav, "", open));
     $("side").replaceChildren(el("ul", { class: "views" }, ...views), tree);
   }
 
@@ -299,7 +299,7 @@
       if (/^#{1,6} /.test(line)) parts.push(el("h2", {}, line.replace(/^#+ /, "")));
       else if (line.trim()) parts.push(el("p", { class: "muted" }, ...titled(line)));
     }
-    return el("div", { class: "lines" }, ...parts);
+    return el("div", { class: "lines", lang: site.language }, ...parts);
   }
 
   /** Return a line with its links by their titles; the line is a quotation or an item of a list. */
@@ -343,7 +343,7 @@
       row.style.paddingInlineStart = `${Math.min(indent.length, 24) * 8}px`;
       return row;
     });
-    return el("ol", { class: "outline" }, ...rows);
+    return el("ol", { class: "outline", lang: site.language }, ...rows);
   }
 
   /** Return the page and the number of tokens by the ids of sections, and of groups, which have no page. */
@@ -369,7 +369,7 @@
     }
     const parts = [...groups].map(([reason, found]) =>
       el("details", { class: "group", open: found.length <= 30 },
-        el("summary", {}, el("strong", {}, reason), el("span", { class: "number" }, ` ${found.length}`)),
+        el("summary", {}, el("strong", {}, ...prose(reason)), el("span", { class: "number" }, ` ${found.length}`)),
         el("ul", { class: "rows" }, ...found.map((one) =>
           el("li", {}, one.html ? el("a", { href: hash({ out: one.page }) }, one.page) : el("span", {}, one.page)))),
       ),
@@ -382,7 +382,7 @@
   function showLeftOutPage(path) {
     const one = site.left_out.find((found) => found.page === path);
     if (!one) return showProblem(`${path} is not left out`);
-    const panel = el("div", { class: "markdown" }, el("p", { class: "label" }, "Markdown"), el("div", { class: "view" }, el("p", {}, `Not published: ${one.reason}.`)));
+    const panel = el("div", { class: "markdown" }, el("p", { class: "label" }, "Markdown"), el("div", { class: "view" }, el("p", {}, ...prose(`Not published: ${one.reason}.`))));
     return pageView(one.page, [el("span", {}, "Left out")], frame(one.html, one.page), panel);
   }
 
@@ -416,6 +416,7 @@
 
   // -------------------------------------------------------------------------------------------------------------- Page
 
+  const narrow = matchMedia("(max-width: 999px)");
   let mode = "both";
 
   async function showPage(values) {
@@ -434,9 +435,10 @@
         el("span", {}, count(data.sections.length, "section")),
         data.tags?.length ? el("span", {}, `tags: ${data.tags.join(", ")}`) : null,
       ];
-      const view = pageView(page.title, meta, frame(page.html, page.title, page.url), markdownPane(page, data, found), page);
+      const view = pageView(page.title, meta, frame(page.html, page.title, page.url, section), markdownPane(page, data, found), page);
       view.dataset.id = page.id;
       view.dataset.version = version;
+      view.shown = section;
       view.goTo = (wanted, jump) => goTo(view, page, wanted, jump);
       setTimeout(() => view.goTo(section, section !== data.sections[0]));
       drawSections(page, data);
@@ -447,19 +449,24 @@
   }
 
   function pageView(title, meta, html, markdown, page) {
-    const panes = el("div", { class: "panes", "data-mode": mode }, html, markdown);
+    const panes = el("div", { class: "panes" }, html, markdown);
+    const show = () => {
+      panes.dataset.mode = narrow.matches && mode === "both" ? "markdown" : mode;
+      for (const button of buttons) button.setAttribute("aria-pressed", `${button.dataset.set === panes.dataset.mode}`);
+    };
     const set = (event) => {
       mode = event.currentTarget.dataset.set;
-      panes.dataset.mode = mode;
-      for (const button of buttons) button.setAttribute("aria-pressed", button.dataset.set === mode);
+      show();
     };
     const buttons = [["html", "HTML"], ["both", "Both"], ["markdown", "Markdown"]].map(([name, label]) =>
-      el("button", { type: "button", "data-set": name, "aria-pressed": `${name === mode}`, click: set }, label),
+      el("button", { type: "button", "data-set": name, click: set }, label),
     );
+    show();
+    narrow.onchange = show;
     const near = page ? neighbours(page) : [];
     return el("div", { class: "page" },
       el("div", { class: "head" },
-        el("div", { class: "bar" }, el("h1", { class: "grow" }, title), el("div", { class: "bar", role: "group", "aria-label": "Show" }, ...buttons), ...near),
+        el("div", { class: "bar" }, el("h1", { class: "grow", lang: site.language }, title), el("div", { class: "bar", role: "group", "aria-label": "Show" }, ...buttons), ...near),
         el("div", { class: "meta" }, ...meta)),
       panes);
   }
@@ -471,15 +478,22 @@
     return [link(site.pages[at - 1], "←", "Previous page (K)"), link(site.pages[at + 1], "→", "Next page (J)")];
   }
 
-  function frame(file, title, url) {
+  /** Return the URL of an HTML file, at the anchor of a section. */
+  function address(file, section) {
+    const url = site.base + file.split("/").map(encodeURIComponent).join("/");
+    return new URL(section?.anchor ? `${url}#${encodeURIComponent(section.anchor)}` : url, document.baseURI).href;
+  }
+
+  function frame(file, title, url, section) {
     if (!file) {
       const address = webAddress(url ?? "");
       return el("div", { class: "html" }, el("p", { class: "label" }, "HTML"),
         el("div", { class: "view" }, address ? el("a", { href: address, target: "_blank", rel: "noopener noreferrer" }, "Open the page ↗") : "There is no HTML."));
     }
-    // No scripts, no forms, no access to the preview.
-    const src = site.base + file.split("/").map(encodeURIComponent).join("/");
-    return el("div", { class: "html" }, el("p", { class: "label" }, "HTML, as built"), el("iframe", { sandbox: "", src, title: `HTML of ${title}` }));
+    // No scripts, no forms, no origin. On a disk, a page without an origin could not load its style sheets.
+    const sandbox = location.protocol === "file:" ? "allow-same-origin" : "";
+    const src = address(file, section);
+    return el("div", { class: "html" }, el("p", { class: "label" }, "HTML, as built"), el("iframe", { sandbox, src, title: `HTML of ${title}` }));
   }
 
   function goTo(view, page, section, jump) {
@@ -491,7 +505,9 @@
       pane.scrollTop = block.offsetTop - pane.offsetTop;
     } else pane.scrollTop = 0;
     const inner = view.querySelector("iframe");
-    if (inner && jump) inner.src = `${inner.src.split("#")[0]}#${encodeURIComponent(section.anchor ?? "")}`;
+    // Replaced, so that the back button leads to the previous page of the preview.
+    if (inner && jump && view.shown !== section) inner.contentWindow.location.replace(address(page.html, section));
+    view.shown = section;
     for (const link of openSections?.querySelectorAll("a") ?? [])
       link.toggleAttribute("aria-current", jump && link.getAttribute("href") === sectionHash(page, section.id));
   }
@@ -503,7 +519,7 @@
       : data.sections.map((section, at) => drawSection(page, section, data.sections[at + 1], found));
     return el("div", { class: "markdown" },
       el("p", { class: "label" }, `Markdown: ${page.markdown}`),
-      el("div", { class: "text", tabindex: "0", role: "region", "aria-label": "Markdown" }, ...own, ...text));
+      el("div", { class: "text", lang: site.language, tabindex: "0", role: "region", "aria-label": "Markdown" }, ...own, ...text));
   }
 
   function drawSection(page, section, next, found) {
@@ -511,11 +527,11 @@
     const bar = el("div", { class: "bar" },
       el("a", { class: "id", href: sectionHash(page, section.id), title: "Link to this section" }, section.id),
       el("span", { class: "muted" }, `H${section.level}`),
-      el("span", { class: "number" }, `~${count(section.tokens, "token")}`),
+      tokens(section.tokens),
       section.aliases?.length ? el("span", { class: "muted", title: section.aliases.join(", ") }, count(section.aliases.length, "former id")) : null,
       el("span", { class: "grow" }),
-      copyButton("Copy id", `Copy the id of ${section.title}`, section.id),
-      copyButton("Copy Markdown", `Copy the Markdown of ${section.title}`, section.text));
+      copyButton("Copy id", `Copy id of ${section.title}`, section.id),
+      copyButton("Copy Markdown", `Copy Markdown of ${section.title}`, section.text));
     return el("section", { class: "section", "data-section": section.id, "aria-label": section.title }, bar, ...drawText(section, here));
   }
 
@@ -690,17 +706,22 @@
       event.preventDefault();
       $("main").focus();
     });
-    let before = "";
+    let isPushed = false;
     let pause;
     $("search").addEventListener("input", () => {
       clearTimeout(pause);
       pause = setTimeout(() => {
         const query = $("search").value;
         const isSearching = location.hash.startsWith("#q=");
-        if (!isSearching) before = location.hash || "#";
-        const address = query ? hash({ q: query }) : before;
-        if (isSearching || !query) history.replaceState(null, "", address);
-        else history.pushState(null, "", address);
+        if (!isSearching) isPushed = false;
+        if (!query) {
+          if (isPushed) history.back();
+          else location.hash = "";
+          return;
+        }
+        if (isSearching) history.replaceState(null, "", hash({ q: query }));
+        else history.pushState(null, "", hash({ q: query }));
+        isPushed ||= !isSearching;
         route();
       }, 120);
     });

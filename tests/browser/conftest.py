@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -145,3 +146,21 @@ def serve() -> Iterator[Serve]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """The source of axe-core, installed with npm into a cache outside the project."""
+    folder = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "mkdocs-roaming-tests"
+    script = folder / "node_modules" / "axe-core" / "axe.min.js"
+    if not script.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "package.json").write_text("{}")
+        command = ["npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--silent", "axe-core@4"]
+        try:
+            done = subprocess.run(command, cwd=folder, capture_output=True, check=False, timeout=120)
+        except (OSError, subprocess.TimeoutExpired):
+            done = None
+        if done is None or done.returncode != 0:
+            pytest.skip("npm cannot install axe-core here")
+    return script.read_text("utf-8")

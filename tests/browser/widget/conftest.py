@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -254,21 +253,3 @@ class Widget:
 def widget(page: Page) -> Widget:
     """The widget of the next page that is opened."""
     return Widget(page)
-
-
-@pytest.fixture(scope="session")
-def axe() -> str:
-    """The source of axe-core, installed with npm into a cache outside the project."""
-    folder = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "mkdocs-roaming-tests"
-    script = folder / "node_modules" / "axe-core" / "axe.min.js"
-    if not script.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "package.json").write_text("{}")
-        command = ["npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--silent", "axe-core@4"]
-        try:
-            done = subprocess.run(command, cwd=folder, capture_output=True, check=False, timeout=120)
-        except (OSError, subprocess.TimeoutExpired):
-            done = None
-        if done is None or done.returncode != 0:
-            pytest.skip("npm cannot install axe-core here")
-    return script.read_text("utf-8")
