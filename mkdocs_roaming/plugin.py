@@ -65,6 +65,9 @@ log = get_plugin_logger("roaming")
 LAST = -1000
 """Priority of hooks that run after those of all other plugins."""
 
+_left_out: dict[Path, tuple[LeftOut, ...]] = {}
+"""The pages that the last build of each folder left out. `mkdocs serve` has a plugin of its own for every rebuild."""
+
 
 class RoamingConfig(Config):  # type: ignore[no-untyped-call]  # MkDocs leaves it untyped
     """The options as MkDocs stores them, where hook scripts may change them; `PublishOptions` declares them."""
@@ -372,6 +375,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             log.info(note)
         seconds = build.seconds + time.perf_counter() - started
         log.info(f"{folder and folder + ': '}{report} ({seconds:.1f} s)")
+        _left_out[site_folder] = report.left_out
         for left_out in report.left_out:
             log.debug(f"left out: {left_out}")
         if self._lint:
@@ -408,7 +412,8 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
 
         url, lint = site_url(config), self._lint or LintConfig()
         site, docs = Path(config.site_dir), Path(config.docs_dir)
-        server.set_app(add_to_dev_server(server.get_app(), urlsplit(url).path, site, lint, docs))
+        app, mount = server.get_app(), urlsplit(url).path
+        server.set_app(add_to_dev_server(app, mount, site, lint, docs, lambda folder: _left_out.get(folder, ())))
         log.info(f"what machines see is shown at {url}{PREVIEW_PATH}")
 
 

@@ -16,6 +16,7 @@ from mkdocs_roaming.lint.rules import load_rules
 from mkdocs_roaming.lint.runner import LintReport
 from mkdocs_roaming.manifest.models import NavEntry, PageEntry, path_to_url, url_to_path
 from mkdocs_roaming.publish.pointers import LLMS_TXT
+from mkdocs_roaming.publish.selection import LeftOut
 from mkdocs_roaming.publish.writer import OUTLINE_PATH
 from mkdocs_roaming.text.markdown import LINE_END
 from mkdocs_roaming.text.tokenizer import estimate_tokens
@@ -25,11 +26,12 @@ _MAX_LISTS = 1_000
 _LINK = re.compile(r"^- \[.{0,2000}\]\((\S{1,2000}llms[^\s/)]{0,40}\.txt)\)", re.MULTILINE)
 
 
-class LeftOut(msgspec.Struct, frozen=True):
-    """A page that is not published: its path or source, and the reason; `html` is its file, if there is one."""
+class LeftOutData(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A page that is not published, with the reason; `html` is its file, if there is one."""
 
-    page: str
+    path: str
     reason: str
+    source: str = ""
     html: str = ""
 
 
@@ -59,7 +61,7 @@ class SiteData(msgspec.Struct, frozen=True, omit_defaults=True):
     sections: int
     pages: tuple[PageSummary, ...]
     nav: tuple[NavEntry, ...]
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[LeftOutData, ...]
     base: str
     note: str = ""
     live: bool = False
@@ -174,7 +176,9 @@ class Preview:
             sections=len(self.library.sections),
             pages=tuple(map(self._summarize, manifest.pages)),
             nav=manifest.nav,
-            left_out=self._left_out,
+            left_out=tuple(
+                LeftOutData(page.path, page.reason, page.source or "", self._html(page.path)) for page in self._left_out
+            ),
             base=self._base,
             note=self._note,
             live=live,

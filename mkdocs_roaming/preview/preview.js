@@ -371,7 +371,7 @@
       el("details", { class: "group", open: found.length <= 30 },
         el("summary", {}, el("strong", {}, ...prose(reason)), el("span", { class: "number" }, ` ${found.length}`)),
         el("ul", { class: "rows" }, ...found.map((one) =>
-          el("li", {}, one.html ? el("a", { href: hash({ out: one.page }) }, one.page) : el("span", {}, one.page)))),
+          el("li", {}, el(one.html ? "a" : "span", one.html ? { href: hash({ out: one.path }) } : {}, one.source || `/${one.path}`)))),
       ),
     );
     const none = el("p", { class: "muted" }, "Every page of the site is published.");
@@ -380,10 +380,10 @@
   }
 
   function showLeftOutPage(path) {
-    const one = site.left_out.find((found) => found.page === path);
+    const one = site.left_out.find((found) => found.path === path);
     if (!one) return showProblem(`${path} is not left out`);
     const panel = el("div", { class: "markdown" }, el("p", { class: "label" }, "Markdown"), el("div", { class: "view" }, el("p", {}, ...prose(`Not published: ${one.reason}.`))));
-    return pageView(one.page, [el("span", {}, "Left out")], frame(one.html, one.page), panel);
+    return pageView(one.source || `/${one.path}`, [el("span", {}, "Left out")], frame(one.html, one.path), panel);
   }
 
   // -------------------------------------------------------------------------------------------------------------- Lint

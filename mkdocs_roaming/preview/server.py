@@ -23,9 +23,10 @@ import msgspec
 from mkdocs_roaming.errors import RoamingError, UsageError
 from mkdocs_roaming.lint.runner import LintConfig
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
-from mkdocs_roaming.preview.data import LeftOut, Preview
+from mkdocs_roaming.preview.data import Preview
 from mkdocs_roaming.preview.files import POLICY, content_type, render_file
 from mkdocs_roaming.preview.source import open_published
+from mkdocs_roaming.publish.selection import LeftOut
 from mkdocs_roaming.serve.requests import AllowedHosts, parse_host
 
 PREVIEW_PATH = "roaming/preview/"
@@ -173,7 +174,7 @@ def add_to_dev_server(
     site: Path,
     lint: LintConfig,
     docs: Path,
-    left_out: Callable[[Path], Iterable[LeftOut]] = lambda folder: (),
+    left_out: Callable[[Path], Iterable[LeftOut]],
 ) -> PreviewApp:
     """Return an application that offers previews of the latest build, also of each language with its own manifest.
 

@@ -7,14 +7,15 @@ from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from mkdocs_roaming.html.final_page import exclusion_reason, find_redirect
+from mkdocs_roaming.html.final_page import exclusion_reason
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.lint.runner import LintConfig, lint_folder
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.manifest.models import Manifest, canonicalize_path
-from mkdocs_roaming.preview.data import LeftOut, Preview
+from mkdocs_roaming.preview.data import Preview
 from mkdocs_roaming.publish.cache import ConversionCache
 from mkdocs_roaming.publish.pipeline import convert_pages
+from mkdocs_roaming.publish.selection import LeftOut
 from mkdocs_roaming.publish.writer import publish_batch
 from mkdocs_roaming.sources import decode_text
 from mkdocs_roaming.sources.built_site import IndexOptions, is_ignored, is_special, read_site
@@ -85,9 +86,10 @@ def open_built(
     cache = ConversionCache(options.cache)
     batch = convert_pages(built.site, built.pages, cache=cache, warn=warn, on_progress=on_progress)
     target = Path(stack.enter_context(TemporaryDirectory(prefix="roaming-preview-", ignore_cleanup_errors=True)))
-    publish_batch(batch, target, options.publish)
+    batch.left_out += built.left_out
+    report = publish_batch(batch, target, options.publish)
     note = f"{folder} is not published: this is what `roaming index` would write."
-    return open_published(target, lint, base=base, html=folder, note=note)
+    return open_published(target, lint, base=base, html=folder, known_left_out=report.left_out, note=note)
 
 
 def find_html(folder: Path, path: str) -> str:
@@ -106,13 +108,13 @@ def find_left_out(folder: Path, manifest: Manifest, known: Iterable[LeftOut] = (
     """
     seen = {_strip_suffix(page.path) for page in manifest.pages}
     for page in known:
-        seen.add(_strip_suffix(page.page))
-        yield LeftOut(page.page, page.reason, find_html(folder, page.page))
+        seen.add(_strip_suffix(page.path))
+        yield page
     for file in sorted(folder.rglob("*.html")):
         name = file.relative_to(folder)
         path = canonicalize_path(name.as_posix())
         if not is_ignored(name) and _strip_suffix(path) not in seen:
-            yield LeftOut(path, _find_reason(path, decode_text(file.read_bytes())), name.as_posix())
+            yield LeftOut(path, _find_reason(path, decode_text(file.read_bytes())))
 
 
 def _strip_suffix(path: str) -> str:
@@ -120,15 +122,11 @@ def _strip_suffix(path: str) -> str:
 
 
 def _find_reason(path: str, html: str) -> str:
-    if find_redirect(html):
-        return "a redirect"
     if is_special(path):
-        return "a page of the generator, such as its search or its error page"
+        return "a page that the generator adds"
     if "<head" not in html[:100_000].lower():
-        return "a template, or a part of a page"
-    if reason := exclusion_reason(html):
-        return f"asks not to be indexed ({reason})"
-    return "not in the manifest: excluded, or a copy of another page"
+        return "a fragment of a page"
+    return exclusion_reason(html) or "not in the manifest: excluded, or a copy of another page"
 
 
 def is_published(folder: Path) -> bool:
