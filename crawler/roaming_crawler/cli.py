@@ -41,8 +41,9 @@ _SIZE = click.IntRange(min=1000)
 @click.option("--scratch", type=_FOLDER, help="With --many and a bucket: folder for files before the upload.")
 @click.option("--name", help="Name of the site (default: from its llms.txt or pages).")
 @click.option("--description", help="Description of the site for llms.txt, one sentence.")
-@click.option("--include", multiple=True, metavar="GLOB", help="Crawl only matching paths. Repeatable.")
-@click.option("--exclude", multiple=True, metavar="GLOB", help="Do not crawl matching paths. Repeatable.")
+@click.option("--include", multiple=True, metavar="PATTERN", help="Crawl only matching pages. Repeatable.")
+@click.option("--exclude", multiple=True, metavar="PATTERN", help="Do not crawl matching pages. Repeatable.")
+@click.option("--strict", is_flag=True, help="Publish nothing if a pattern matches no page.")
 @click.option("--same-host", is_flag=True, help="Crawl the whole host, not only pages below URL.")
 @click.option(
     "--prefix",
@@ -162,7 +163,9 @@ def _make_config(options: dict[str, Any]) -> CrawlConfig:
     from roaming_crawler.config import CrawlConfig, CrawlLimits, DiscoveryConfig, Politeness, ScopeConfig
 
     return CrawlConfig(
-        scope=ScopeConfig(options["prefix"], options["same_host"], options["include"], options["exclude"]),
+        scope=ScopeConfig(
+            options["prefix"], options["same_host"], options["include"], options["exclude"], options["strict"]
+        ),
         name=options["name"],
         description=options["description"],
         limits=CrawlLimits(

@@ -67,6 +67,8 @@ class ScopeConfig:
     same_host: bool = False
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    strict: bool = False
+    """Whether a pattern that matches no page is an error."""
 
     def make_scope(self, url: str) -> Scope:
         """Return the scope of a crawl that starts at a URL.

@@ -133,7 +133,8 @@ class _Crawl:
         else:
             with DiskDict[PageBody](state.path) as bodies:
                 pages, skipped = await visit_pages(session, discovered, config, self.on_event, bodies)
-                discovered.notes += _unmatched_patterns(scope, [page.path for page in pages])
+                if not session.stopped:
+                    discovered.notes += scope.check_patterns(strict=config.scope.strict)
                 result = publish_crawl(session, discovered, pages, skipped, bodies, self.folder, config)
         if session.is_complete:
             limit = {_PAGE_LIMIT: config.limits.pages} if session.stopped else {}
@@ -230,16 +231,6 @@ def _how_to_continue(stopped: str) -> str:
     if MAX_PAGES_OPTION in stopped:
         return "to continue, give the same command with a higher --max-pages"
     return "to continue, give the same command"
-
-
-def _unmatched_patterns(scope: Scope, paths: list[str]) -> list[str]:
-    """Return messages about `--include` patterns that match no page."""
-    scopes = (replace(scope, include=(glob,), exclude=()) for glob in scope.include)
-    return [
-        f"--include {pattern_scope.include[0]}: matches no page; paths are relative to {scope.url}"
-        for pattern_scope in scopes
-        if not any(path and pattern_scope.allows_path(path) for path in paths)
-    ]
 
 
 _MAX_HOPS = 3

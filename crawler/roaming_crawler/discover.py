@@ -128,7 +128,7 @@ async def _read_start_page(session: Session, discovered: DiscoveredPages, start:
         return
     page = parse_page(response.body, response.charset, response.url, discovered.scope.url)
     for link in (*page.links, *page.nav_links):
-        if discovered.scope.contains(link) and is_page_url(link):
+        if is_page_url(link) and discovered.scope.contains(link):
             discovered.add(make_page_ref(link))
             discovered.count("given page")
 
@@ -144,7 +144,7 @@ async def _read_sitemaps(session: Session, discovered: DiscoveredPages) -> None:
     count = 0
     other_hosts: dict[str, str] = {}
     for page, sitemap in listed.pages:
-        if scope.contains(page) and is_page_url(page):
+        if is_page_url(page) and scope.contains(page):
             discovered.add(PageRef(page))
             count += 1
         elif not is_local and url_origin(page) != url_origin(scope.url):

@@ -264,7 +264,7 @@ class _Frontier:
             return
         for link in self._links.select(result):
             linked = make_page_ref(link)
-            if not self.discovered.scope.contains(link) or not is_page_url(link) or linked.url in self.known:
+            if linked.url in self.known or not is_page_url(link) or not self.discovered.scope.contains(link):
                 continue
             if linked.guessed and linked.url in self.table:
                 continue

@@ -32,7 +32,7 @@ async def mirror_site(
     manifest, skipped = _drop_unsafe_paths(discovered.manifest)
     pages = tuple(page for page in manifest.pages if discovered.scope.allows_path(page.path))
     manifest = msgspec.structs.replace(manifest, pages=pages)
-    notes = list(discovered.notes)
+    notes = [*discovered.notes, *discovered.scope.check_patterns(strict=config.scope.strict)]
     if manifest.rules:
         notes.append(f"{discovered.root}: its {len(manifest.rules)} rules are dropped; only rules of own sites apply")
         manifest = msgspec.structs.replace(manifest, rules=())

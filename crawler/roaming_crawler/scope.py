@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit, urlunsplit
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.models import url_to_path
+from mkdocs_roaming.publish.selection import OldDialect, PageName, Selection, translate_stars
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +20,20 @@ class Scope:
 
     Attributes:
         url: Prefix of all URLs in scope; it ends with a slash.
-        include: Glob patterns over paths below `url`. If there are any, a path must match one of them.
-        exclude: Glob patterns over paths below `url`. A path that matches one of them is out of scope.
+        include: Patterns of pages to crawl; all by default. They are relative to `url`.
+        exclude: Patterns of pages to leave out.
+        selection: The compiled patterns.
     """
 
     url: str
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    selection: Selection = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Compile the patterns."""
+        patterns = Selection(self.include, self.exclude, roots=[self.url], option="--", old=_OLD_DIALECT)
+        object.__setattr__(self, "selection", patterns)
 
     def holds(self, url: str) -> bool:
         """Return whether a canonical URL is below the prefix, without looking at the patterns."""
@@ -36,13 +44,23 @@ class Scope:
         return self.holds(url) and self.allows_path(url_to_path(self.url, url) or "")
 
     def allows_path(self, path: str) -> bool:
-        """Return whether the patterns allow a path below the prefix."""
-        if not path or not (self.include or self.exclude):
-            return True
-        key = _strip_page_suffix(path)
-        if self.include and not any(_compile_glob(glob).match(key) for glob in self.include):
-            return False
-        return not any(_compile_glob(glob).match(key) for glob in self.exclude)
+        """Return whether the patterns allow the page at a path below the prefix.
+
+        Raises:
+            PublishError: Patterns of an earlier version decided otherwise.
+        """
+        return not path or not self.selection or _is_selected(self.selection, path)
+
+    def check_patterns(self, *, strict: bool) -> list[str]:
+        """Return a message for each pattern that matched no page.
+
+        Raises:
+            UsageError: There is such a pattern and `strict` is set.
+        """
+        messages = list(self.selection.unmatched(f" below {self.url}"))
+        if messages and strict:
+            raise UsageError("; ".join(messages))
+        return messages
 
     def path(self, url: str) -> str | None:
         """Return the path of a URL below the prefix, or None if the URL is out of scope."""
@@ -120,15 +138,43 @@ def url_origin(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
+@lru_cache(maxsize=8192)  # as above
+def _is_selected(selection: Selection, path: str) -> bool:
+    page = PageName(_strip_markdown_suffix(path))
+    selection.check_meaning([page], complete=False)
+    return selection.find_reason(page) is None
+
+
+def _strip_markdown_suffix(path: str) -> str:
+    """Return the path of a page for the path of its Markdown."""
+    return re.sub(r"((?<=/)index|(?<=.)(?<!/))\.(mdx?|markdown)$", "", path)
+
+
+# Patterns of earlier versions
+
+
+def _match_old_pattern(pattern: str, page: PageName) -> bool:
+    return bool(_compile_old_pattern(pattern).match(_strip_page_suffix(page.path)))
+
+
+def _translate_old_pattern(pattern: str) -> list[str]:
+    """Return patterns for one that started at the root, ignored suffixes, and had `**` within names."""
+    text = re.sub(r"([\[\\])", r"\\\1", _strip_page_suffix(pattern))
+    return [f"/{one.lstrip('/')}" for one in translate_stars(text)]
+
+
+_OLD_DIALECT = OldDialect(_match_old_pattern, _translate_old_pattern, matched_slash=True)
+
+
 def _strip_page_suffix(path: str) -> str:
     """Return what the spellings `guide/`, `guide.html` and `guide/index.md` of one page have in common."""
     return re.sub(r"((^|/)index)?\.(html?|mdx?|markdown)$", "", path.strip("/"))
 
 
 @cache
-def _compile_glob(glob: str) -> re.Pattern[str]:
-    """Compile a glob: `*` within a folder, `**` across folders. A pattern for a folder matches all paths in it."""
-    parts = re.split(r"(\*\*/?|\*|\?)", _strip_page_suffix(glob))
+def _compile_old_pattern(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern: `*` within a folder, `**` across folders. A pattern for a folder matches all paths in it."""
+    parts = re.split(r"(\*\*/?|\*|\?)", _strip_page_suffix(pattern))
     wildcards = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     return re.compile("".join(wildcards.get(part) or re.escape(part) for part in parts) + r"(?:/.*)?\Z", re.DOTALL)
 

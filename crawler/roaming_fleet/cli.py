@@ -46,6 +46,8 @@ def crawl_sites(
         raise UsageError(
             "--name, --description, --prefix and --resume apply to a single site; leave them out with --many"
         )
+    if config.scope.strict:
+        raise UsageError("--strict: a pattern need not match on every site; leave it out with --many")
     # Files of single sections are nine in ten of all files, and no reader of a store uses them.
     config = replace(config, options=PublishOptions(section_files=False))
     sites = read_sites_file(file)

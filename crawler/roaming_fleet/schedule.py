@@ -64,7 +64,8 @@ def _non_default_options(config: CrawlConfig) -> dict[str, Any]:
         for one in (config, CrawlConfig())
     )
     changed = {name: value for name, value in options.items() if default.get(name) != value}
-    return changed | ({"meaning": config.embeddings.model} if config.embeddings else {})
+    changed |= {"meaning": config.embeddings.model} if config.embeddings else {}
+    return changed | ({"patterns": "gitignore"} if config.scope.include or config.scope.exclude else {})
 
 
 def _flatten(data: dict[str, Any], prefix: str = "") -> dict[str, Any]:

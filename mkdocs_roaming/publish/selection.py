@@ -42,10 +42,12 @@ class PageName:
         path: The path of its address below the site: `guide/pumps/` or `guide/pumps.html`.
         sources: Its source below the docs folder, and other spellings of it. Without any, the names of the HTML and of
             the Markdown that the address may stand for are used instead.
+        is_folder: Whether the address is a folder with other pages, so that the page is one of those in the folder.
     """
 
     path: str
     sources: tuple[str, ...] = ()
+    is_folder: bool = False
 
     def __str__(self) -> str:
         return self.sources[0] if self.sources else self.path or "/"
@@ -56,13 +58,13 @@ class PageName:
         if self.sources:
             own = (*(unicodedata.normalize("NFC", source) for source in self.sources), self.path, stem)
         else:
-            own = (self.path, stem, f"{stem or 'index'}.html", f"{stem or 'index'}.md")
+            own = (self.path, stem, stem and f"{stem}/", f"{stem or 'index'}.html", f"{stem or 'index'}.md")
         return tuple(dict.fromkeys(filter(None, own)))
 
     def index_names(self) -> tuple[str, ...]:
-        """Return the names of its index files. Only patterns with a folder match them: a mere `index.md` is a file."""
-        is_index = not self.sources and self.path.endswith("/")
-        return (f"{self.path}index.html", f"{self.path}index.md") if is_index else ()
+        """Return the names of the index files that an address may stand for."""
+        has_index = not self.sources and self.path.endswith("/")
+        return (f"{self.path}index.html", f"{self.path}index.md") if has_index else ()
 
 
 class Pattern:
@@ -90,14 +92,16 @@ class Pattern:
         spec = _compile(body)
         if spec is None:
             raise UsageError(f"“{text}” is not a pattern; {_explain_invalid(body)}")
-        self._spec, self._has_folder, self._is_below = spec, "/" in body.rstrip("/"), body.endswith("/**")
+        self._spec, self._is_below = spec, body.endswith("/**")
+        # On sites whose addresses are folders, a mere `index.md` would match all pages.
+        self._has_folder, self._is_index = "/" in body.rstrip("/"), re.search(r"/index\.\w+$", body) is not None
 
     def matches(self, page: PageName) -> bool:
         """Return whether the pattern matches a page, also if it is negated."""
         names = page.names()
         if self._is_below:  # a folder is not below itself
             names = tuple(name for name in names if not name.endswith("/"))
-        if self._has_folder:
+        if self._is_index or (self._has_folder and page.is_folder):
             names += page.index_names()
         return any(map(self._spec.match_file, names))
 
@@ -218,12 +222,12 @@ class Selection:
 
     # Unmatched patterns
 
-    def unmatched(self) -> Iterator[str]:
+    def unmatched(self, where: str = "") -> Iterator[str]:
         """Yield a message for each pattern that matches no page, with the nearest pattern that matches one."""
         for name, patterns in (("include", self._include), ("exclude", self._exclude)):
             for pattern in patterns:
                 if id(pattern) not in self._used:
-                    yield f"{self._option}{name} “{pattern.text}” matches no page{self._suggest(pattern.text)}"
+                    yield f"{self._option}{name} “{pattern.text}” matches no page{where}{self._suggest(pattern.text)}"
 
     def _suggest(self, text: str) -> str:
         sign, body = ("!", text[1:]) if text.startswith("!") else ("", text)
@@ -281,7 +285,7 @@ class Selection:
 
     def _is_new(self, text: str) -> bool:
         """Return whether a pattern is certainly written in the dialect of `.gitignore`."""
-        return text.startswith("!") or (text.startswith("/") and not self._old.matched_slash)
+        return text.startswith("!") or "://" in text or (text.startswith("/") and not self._old.matched_slash)
 
     def _explain_change(
         self, option: str, pattern: Pattern, is_published: bool, page: PageName, pages: Sequence[PageName]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import unescape
 from pathlib import Path
@@ -189,6 +189,11 @@ def is_special(path: str) -> bool:
     return _SPECIAL_PAGE.search(path) is not None
 
 
+def _folders_above(file: Path) -> Sequence[Path]:
+    """Return the folders with a page; the index page of a folder is the page of the folder above."""
+    return (file.parent if file.name == "index.html" else file).parents
+
+
 class _SiteReader:
     """Reads the pages, the navigation and the metadata of a built site."""
 
@@ -242,14 +247,16 @@ class _SiteReader:
         folders = [f"{folder}/" for folder in (self._folder.name, "docs") if not (self._folder / folder).is_dir()]
         options, names = self._options.publish, []
         selection = Selection(options.include, options.exclude, roots=[self._url, *folders])
+        parents = {parent for file in files for parent in _folders_above(file)} if selection else set()
         for file in files:
             found = self._read_page(file)
             path = found[0].path if not isinstance(found, str) else self._path(file)
-            reason = selection.find_reason(PageName(path))
+            name = PageName(path, is_folder=file.parent in parents)
+            reason = selection.find_reason(name)
             if isinstance(found, str):
                 self._left_out.append(LeftOut(path, found))
                 continue
-            names.append(PageName(path))
+            names.append(name)
             if path in self._pages:
                 reason = f"same address as {self._files[path].relative_to(self._folder)}"
             if reason:

@@ -34,7 +34,11 @@ def _address(source: str) -> str:
 
 
 BY_SOURCE = [PageName(_address(source), (source,)) for source in SOURCES]
-BY_ADDRESS = [PageName(page.path) for page in BY_SOURCE if page.path != "guide/" or page.sources == ("guide/index.md",)]
+BY_ADDRESS = [
+    PageName(page.path, is_folder=page.path in ("guide/", "internal/", "team/"))
+    for page in BY_SOURCE
+    if page.sources != ("guide.md",)
+]
 INTERNAL = {"internal/index.md", "internal/costs.md", "internal/keep.md"}
 DEEP = {"guide/internal/seals.md", "team/internal/rota.md"}
 
@@ -88,6 +92,8 @@ def test_pattern_matches_sources_and_addresses_as_in_gitignore(pattern: str, sou
             {"internal/", "internal/costs/", "internal/keep/", "guide/internal/seals/", "team/internal/rota/"},
         ),
         ("/internal/*", {"internal/", "internal/costs/", "internal/keep/"}),
+        ("internal/*.md", {"internal/", "internal/costs/", "internal/keep/"}),
+        ("internal/*/*", set()),
         ("internal/costs.md", {"internal/costs/"}),
         ("internal/costs.html", {"internal/costs/"}),
         ("internal/costs/index.html", {"internal/costs/"}),
@@ -101,7 +107,7 @@ def test_pattern_matches_file_names_of_an_address_without_source(pattern: str, p
     assert excluded(pattern, pages=BY_ADDRESS) == paths
 
 
-@pytest.mark.parametrize("pattern", ["api", "api.html", "api.md", "/api.html", "*.html"])
+@pytest.mark.parametrize("pattern", ["api", "api/", "api.html", "api.md", "/api.html", "*.html"])
 def test_pattern_matches_an_address_with_suffix(pattern: str) -> None:
     assert excluded(pattern, pages=[PageName("api.html")]) == {"api.html"}
 
