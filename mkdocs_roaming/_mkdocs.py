@@ -73,6 +73,15 @@ def cache_folder(config: MkDocsConfig) -> Path:
     return project_cache_folder(Path(config.config_file_path or ".").parent)
 
 
+def find_llms_txt(config: MkDocsConfig, files: Files) -> File | None:
+    """Return the llms.txt among the files that MkDocs copies, or None."""
+    folder = language_folder(config)
+    path = f"{folder}/llms.txt" if folder else "llms.txt"
+    return next(
+        (file for file in files if file.dest_uri == path and file.inclusion.value > InclusionLevel.DRAFT.value), None
+    )
+
+
 def find_redirects(config: MkDocsConfig, files: Files) -> dict[str, str]:
     """Return the URLs to which the pages of mkdocs-redirects lead, by path. They are written after the build."""
     plugin = config.plugins.get("redirects")

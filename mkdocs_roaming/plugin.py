@@ -30,6 +30,7 @@ from mkdocs_roaming._mkdocs import (
     cache_folder,
     dev_server_path,
     docs_prefix,
+    find_llms_txt,
     find_redirects,
     is_inner_build,
     iter_nav_items,
@@ -49,7 +50,7 @@ from mkdocs_roaming.manifest.models import Page, Site, markdown_path
 from mkdocs_roaming.publish.cache import ConversionCache
 from mkdocs_roaming.publish.options import OptionError, PublishOptions, parse_options
 from mkdocs_roaming.publish.pipeline import Batch, convert_pages, reconvert_page
-from mkdocs_roaming.publish.pointers import add_markdown_links
+from mkdocs_roaming.publish.pointers import LLMS_TXT, add_markdown_links
 from mkdocs_roaming.publish.selection import LeftOut, Selection
 
 # Other modules are imported where they are used: to write the files, or for features that many sites do not use.
@@ -143,8 +144,10 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
 
     @event_priority(LAST)
     def on_nav(self, nav: Navigation, *, config: MkDocsConfig, files: Files) -> Navigation:
-        """Store the nav; its titles are read later, when the pages are loaded."""
+        """Store the nav, whose titles are read later, when the pages are loaded; check the files before rendering."""
         self._nav = nav
+        if self._options.enabled:
+            self._check_files(files, config)
         if not is_inner_build(config):
             self._builds = {}
             options, root = self._options, docs_prefix(config, files)
@@ -175,7 +178,15 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         folder = language_folder(config)
         nav = tuple(iter_nav_items(self._nav.items, folder, config)) if self._nav else ()
         site = make_site(config, self._options.description, nav)
-        site = replace(site, classes=self._options.classes, redirects=find_redirects(config, files))
+        site = replace(
+            site,
+            classes=self._options.classes,
+            redirects=find_redirects(config, files),
+            # Plugins such as mkdocs-llmstxt write theirs after the build.
+            has_llms_txt=self._options.llms_txt is not False
+            or find_llms_txt(config, files) is not None
+            or any("llms" in name for name in config.plugins),
+        )
         with _plugin_errors():
             included, left_out = self._select_pages(order_posts(pages), folder, config, files)
         cache = ConversionCache(cache_folder(config) / folder if self._options.cache else None)
@@ -264,6 +275,14 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
 
         return parse_embeddings_options(self._options.embeddings, os.environ, "embeddings", log.info)
 
+    def _check_files(self, files: Files, config: MkDocsConfig) -> None:
+        """Check for an llms.txt among the files that MkDocs copies, before it renders the pages."""
+        if file := find_llms_txt(config, files):
+            from mkdocs_roaming.publish.ownership import check_llms_txt  # few sites have one
+
+            with _plugin_errors():
+                check_llms_txt(file.content_bytes, Path(config.docs_dir), self._options)
+
     # Pages
 
     def _select_pages(
@@ -300,7 +319,8 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             return output
         if build is None:  # after a dirty build the Markdown of an earlier one may still be there
             is_published = self._dirty and (Path(config.site_dir) / folder / markdown_path(path)).exists()
-            return add_markdown_links(output, path) if is_published else output
+            has_llms_txt = (Path(config.site_dir) / folder / LLMS_TXT).exists()
+            return add_markdown_links(output, path, has_llms_txt=has_llms_txt) if is_published else output
         batch = build.batch
         converted = batch.pages.get(path)
         if converted is None or converted.source != source:
@@ -324,7 +344,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         if article != converted.article:
             languages = self._code_languages.find(page, article)
             reconvert_page(batch, replace(converted, article=article, code_languages=languages))
-        return add_markdown_links(output, path)
+        return add_markdown_links(output, path, has_llms_txt=batch.site.has_llms_txt)
 
     def _add_elements(self, html: str, page: MkDocsPage, config: MkDocsConfig) -> str:
         """Add the widget, unless the front matter has `ask: false`; add the page menu if the page is published."""
@@ -353,14 +373,15 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         if folder and not batch.pages:
             log.warning(f"{folder}: no page to publish, although other languages link to its manifest")
             return
+        extra: list[tuple[str, bytes]] = []
         if self._widget:
-            from mkdocs_roaming.publish.widget import write_widget_files
+            from mkdocs_roaming.publish.widget import iter_widget_files
 
-            write_widget_files(site_folder, batch.site.language)
+            extra += iter_widget_files(batch.site.language)
         if build.menu:
-            from mkdocs_roaming.publish.page_menu import write_page_menu_files
+            from mkdocs_roaming.publish.page_menu import iter_page_menu_files
 
-            write_page_menu_files(site_folder)
+            extra += iter_page_menu_files()
         previous = None
         if where := self._options.previous:
             from mkdocs_roaming.publish.previous import read_previous
@@ -369,7 +390,13 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             previous = read_previous(localize_previous(where, folder), base, log.warning)
         with _plugin_errors():
             report = publish_batch(
-                batch, site_folder, self._options, embeddings=self._embeddings, previous=previous, rules=build.rules
+                batch,
+                site_folder,
+                self._options,
+                embeddings=self._embeddings,
+                previous=previous,
+                rules=build.rules,
+                extra=extra,
             )
         for note in report.notes:
             log.info(note)

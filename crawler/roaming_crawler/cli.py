@@ -17,7 +17,17 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from mkdocs_roaming.cli.common import CONFIG, NOTHING_FOUND, SEARCH_OPTION, embeddings_options, sanitize, warn
+from mkdocs_roaming.cli.common import (
+    CONFIG,
+    LLMS_TXT_OPTION,
+    NOTHING_FOUND,
+    OVERWRITE_OPTION,
+    SEARCH_OPTION,
+    embeddings_options,
+    foreign_file_options,
+    sanitize,
+    warn,
+)
 from mkdocs_roaming.errors import RoamingError, UsageError
 from mkdocs_roaming.plugins import load_entry_point
 
@@ -81,6 +91,8 @@ _SIZE = click.IntRange(min=1000)
 @click.option("--no-links", is_flag=True, help="Do not follow links on pages.")
 @click.option("--no-markdown", is_flag=True, help="Convert every page from its HTML.")
 @click.option("--no-anchors", is_flag=True, help="Do not fetch the HTML of pages that have Markdown.")
+@LLMS_TXT_OPTION
+@OVERWRITE_OPTION
 @click.option("--workers", type=click.IntRange(0, 64), default=2, help="Number of processes that parse pages.")
 @SEARCH_OPTION
 @CONFIG
@@ -160,6 +172,7 @@ def _check_options(url: str | None, folder: str, options: dict[str, Any]) -> Non
 
 
 def _make_config(options: dict[str, Any]) -> CrawlConfig:
+    from mkdocs_roaming.publish.options import parse_options
     from roaming_crawler.config import CrawlConfig, CrawlLimits, DiscoveryConfig, Politeness, ScopeConfig
 
     return CrawlConfig(
@@ -192,6 +205,7 @@ def _make_config(options: dict[str, Any]) -> CrawlConfig:
         refresh=options["refresh"],
         allow_private=options["allow_private"],
         workers=options["workers"],
+        options=parse_options(foreign_file_options(options)),
         embeddings=embeddings_options(options),
     )
 

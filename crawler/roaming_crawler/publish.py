@@ -15,6 +15,7 @@ from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_pages
 from mkdocs_roaming.manifest.models import NavItem, Page, PageEntry, Site, path_to_url
 from mkdocs_roaming.manifest.sections import file_digest
 from mkdocs_roaming.publish.cache import ConversionCache
+from mkdocs_roaming.publish.ownership import PublishedFiles
 from mkdocs_roaming.publish.pipeline import Batch, convert_pages
 from mkdocs_roaming.publish.previous import read_previous
 from mkdocs_roaming.publish.writer import PublishReport, publish_batch
@@ -99,7 +100,9 @@ def publish_crawl(
         where = "" if first.url == discovered.scope.url else f"{first.url}: "
         raise NoPagesError(f"{discovered.scope.url}: no page to publish; {where}{first.reason}{_hint(first.reason)}")
     outputs = _make_outputs(pages, discovered.scope.url)
+    own_llms_txt = config.options.llms_txt is not False or PublishedFiles(folder).author_text.strip()
     site = _make_site(discovered, pages, list(outputs.values()), config)
+    site = replace(site, has_llms_txt=bool(own_llms_txt))
     state = session.state.path
     old, rollback = read_published_pages(folder), Rollback(folder, state)
     previous = read_previous(str(folder), Path.cwd(), notes.append) if old else None

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from mkdocs_roaming.cli.common import AS_JSON, FREE_TEXT, NOTHING_FOUND, format_age, one_line, print_json
 from mkdocs_roaming.errors import LibraryError, UsageError
@@ -36,7 +37,6 @@ def crawl_sites(
     as_json: bool,
 ) -> None:
     """Crawl the sites of a file into a store, and print the report (entry point `roaming.crawl`)."""
-    from mkdocs_roaming.publish.options import PublishOptions
     from roaming_crawler.cli import print_event_as_json
     from roaming_fleet.runner import crawl_many
     from roaming_fleet.sites_file import read_sites_file
@@ -49,7 +49,7 @@ def crawl_sites(
     if config.scope.strict:
         raise UsageError("--strict: a pattern need not match on every site; leave it out with --many")
     # Files of single sections are nine in ten of all files, and no reader of a store uses them.
-    config = replace(config, options=PublishOptions(section_files=False))
+    config = replace(config, options=msgspec.structs.replace(config.options, section_files=False))
     sites = read_sites_file(file)
     older_than = _parse_age(refresh_older_than)
     run_engine = _make_engine(engine, at_once, config)

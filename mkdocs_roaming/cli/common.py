@@ -69,6 +69,13 @@ SEARCH_OPTION = click.option(
     show_default=True,
     help="hybrid: also publish embeddings of the model configured in [embeddings].",
 )
+LLMS_TXT_OPTION = click.option(
+    "--llms-txt",
+    type=click.Choice(["yes", "no", "preamble"]),
+    show_default=False,
+    help="Write llms.txt; preamble: below the text of an llms.txt that exists (default: yes).",
+)
+OVERWRITE_OPTION = click.option("--overwrite", is_flag=True, help="Overwrite files that something else wrote.")
 
 # Text of a page could move the terminal's cursor, change its title, or hide what follows.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -293,6 +300,14 @@ def progress(label: str) -> Iterator[Callable[[int], Callable[[], None]]]:
             return lambda: bar.update(1)
 
         yield start
+
+
+def foreign_file_options(given: dict[str, Any]) -> dict[str, object]:
+    """Return the options `llms_txt` and `overwrite` that are on the command line."""
+    options: dict[str, object] = {}
+    if given["llms_txt"]:
+        options["llms_txt"] = {"yes": True, "no": False}.get(given["llms_txt"], given["llms_txt"])
+    return options | ({"overwrite": True} if given["overwrite"] else {})
 
 
 def embeddings_options(given: dict[str, Any]) -> EmbeddingsOptions | None:

@@ -14,8 +14,11 @@ from mkdocs_roaming.cli.common import (
     CONFIG,
     FAULTS_FOUND,
     LIBRARY,
+    LLMS_TXT_OPTION,
+    OVERWRITE_OPTION,
     SEARCH_OPTION,
     embeddings_options,
+    foreign_file_options,
     open_lib,
     print_json,
     progress,
@@ -43,6 +46,8 @@ from mkdocs_roaming.errors import UsageError
     type=click.Choice(["auto", "yes", "no"]),
     help="Write one file per section; auto: for up to 5,000 sections (default: auto).",
 )
+@LLMS_TXT_OPTION
+@OVERWRITE_OPTION
 @click.option("--no-full", is_flag=True, help="Do not write llms-full.txt.")
 @click.option("--no-html", is_flag=True, help="Do not change the built pages.")
 @SEARCH_OPTION
@@ -92,7 +97,7 @@ def _given_options(given: dict[str, Any]) -> dict[str, object]:
         name: given[name]
         for name in ("description", "include", "exclude", "previous", "rules", "outline_tokens")
         if given[name] not in (None, ())
-    }
+    } | foreign_file_options(given)
     if given["section_files"]:
         options["section_files"] = {"auto": "auto", "yes": True, "no": False}[given["section_files"]]
     if given["no_full"]:

@@ -146,7 +146,7 @@ def add_lint_switches(pointer: str, page: str) -> str:
     The line is before the title, so the comments are in no section.
     """
     switches = dict.fromkeys(" ".join(comment.split()) for comment in _LINT_SWITCH.findall(page))
-    return f"{pointer.removesuffix(chr(10))} {' '.join(switches)}\n" if switches else pointer
+    return " ".join([*filter(None, [pointer.removesuffix("\n")]), *switches]) + "\n" if switches else pointer
 
 
 def is_lint_switch(comment: str | None) -> bool:

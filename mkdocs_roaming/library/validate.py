@@ -213,7 +213,13 @@ class _Validator:
             self.faults.append(f"{VECTORS_PATH}: has other sections than the manifest")
 
     def check_llms_txt(self) -> None:
-        """Check llms.txt and the lists that it links to."""
+        """Check llms.txt and the lists that it links to, unless the site publishes no list of its pages."""
+        entry = self._manifest.llms_txt
+        if entry and not entry.bytes:
+            return
+        own = (self._read("llms.txt") or b"")[-entry.bytes :] if entry else None
+        if entry and own is not None and file_digest(own) != entry.digest:
+            self.faults.append("llms.txt: its list of pages does not match its digest")
         listed: set[str] = set()
         pending, seen = ["llms.txt"], {"llms.txt"}
         while pending:
@@ -223,7 +229,8 @@ class _Validator:
                 self.faults.append(f"{path}: cannot be read")
             if len(text) >= _MAX_LISTING_CHARS:
                 self.faults.append(f"{path}: {len(text)} characters, not below {_MAX_LISTING_CHARS}")
-            headings = Counter(re.findall(r"^## (.+)$", text, re.MULTILINE))
+            headings = Counter(re.findall(r"^## (.+)$", own.decode("utf-8", "replace") if own else text, re.MULTILINE))
+            own = None
             self.faults += [f"{path}: {count} headings “{title}”" for title, count in headings.items() if count > 1]
             for url in re.findall(r"^- \[.*?\]\((\S+?)\)(?::|$)", text, re.MULTILINE):
                 target = url_to_path(self._manifest.site.url, url)

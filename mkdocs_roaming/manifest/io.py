@@ -66,8 +66,18 @@ def load_pages(file: Path) -> tuple[PageEntry, ...]:
         OSError: The file cannot be read.
         ManifestError: As for `load_manifest`.
     """
-    _, pages = _read(_map_file(file), str(file))
+    _, pages = iter_pages(file)
     return tuple(replace(page, sections=()) for page in pages)
+
+
+def iter_pages(file: Path) -> tuple[Manifest, Iterator[PageEntry]]:
+    """Return a manifest file without its pages, and its pages one by one.
+
+    Raises:
+        OSError: The file cannot be read.
+        ManifestError: As for `load_manifest`; also while iterating.
+    """
+    return _read(_map_file(file), str(file))
 
 
 def load_skeleton(file: Path) -> Manifest:
@@ -79,7 +89,7 @@ def load_skeleton(file: Path) -> Manifest:
         OSError: The file cannot be read.
         ManifestError: As for `load_manifest`.
     """
-    head, pages = _read(_map_file(file), str(file))
+    head, pages = iter_pages(file)
     return replace(head, nav=(), rules=(), pages=tuple(map(_strip_sections, pages)))
 
 

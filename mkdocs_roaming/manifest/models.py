@@ -111,6 +111,8 @@ class Site:
     nav_source: str = "mkdocs"
     classes: Mapping[str, str] = dataclass_field(default_factory=dict)
     """Roles of the site's own CSS classes, for the conversion of its pages."""
+    has_llms_txt: bool = True
+    """Whether the site has an llms.txt, of this package or its own, to which pages link."""
     redirects: Mapping[str, str] = dataclass_field(default_factory=dict)
     """The URL to which each redirect page leads, by the path of the redirect page."""
 
@@ -242,6 +244,13 @@ class VectorsEntry(Struct, frozen=True, omit_defaults=True):
     windows: Annotated[Size, Meta(description="parts of sections, each of which has a vector")]
 
 
+class LlmsTxtEntry(Struct, frozen=True, omit_defaults=True):
+    """The list of pages in llms.txt: the end of the file, below the text of an author if there is one."""
+
+    bytes: Annotated[Size, Meta(description="size of the list; 0 if the site has its own llms.txt, or none")]
+    digest: Annotated[Sha256, Meta(description="SHA-256 of the list")]
+
+
 class Manifest(Struct, frozen=True, omit_defaults=True):
     """Description of a published site: its pages, their sections, nav and rules."""
 
@@ -257,6 +266,9 @@ class Manifest(Struct, frozen=True, omit_defaults=True):
         ),
     ] = "each"
     vectors: VectorsEntry | None = None
+    llms_txt: Annotated[
+        LlmsTxtEntry | None, Meta(description="the list of pages in llms.txt; older versions did not record it")
+    ] = None
     anchors: Annotated[bool, Meta(description="whether anchors are those of the rendered pages")] = _always(True)
     nav_source: Annotated[str, Meta(description="origin of the nav")] = _always("mkdocs")
     generator: Annotated[str, Meta(description="program that wrote the manifest")] = ""

@@ -27,7 +27,7 @@ def write_site_file(folder: Path, path: str, data: bytes | Callable[[], Iterable
     Raises:
         PublishError: The file would lie outside of the folder.
     """
-    target = f"{folder}/{path}" if _PLAIN_PATH.fullmatch(path) else str(resolve_inside(folder, path))
+    target = site_path(folder, path)
     try:
         file = _create(target)
     except FileExistsError:
@@ -46,6 +46,11 @@ def write_site_file(folder: Path, path: str, data: bytes | Callable[[], Iterable
     finally:
         os.close(file)
     return True
+
+
+def site_path(folder: Path, path: str) -> str:
+    """Return the file at a path of a site. This is `resolve_inside` without its cost for most paths."""
+    return f"{folder}/{path}" if _PLAIN_PATH.fullmatch(path) else str(resolve_inside(folder, path))
 
 
 _PLAIN_PATH = re.compile(r"(?:[\w-][\w.-]*/)*[\w-][\w.-]*")
@@ -69,13 +74,9 @@ def write_atomically(path: Path, data: bytes | Callable[[], Iterable[bytes]]) ->
     Returns:
         Whether the file was written.
     """
+    if has_content(path, data):
+        return False
     chunks = (lambda: (data,)) if isinstance(data, bytes) else data
-    try:
-        with path.open("rb") as file:
-            if all(file.read(len(chunk)) == chunk for chunk in chunks()) and not file.read(1):
-                return False
-    except OSError:
-        pass
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".roaming-{os.urandom(6).hex()}")
     try:
@@ -86,6 +87,16 @@ def write_atomically(path: Path, data: bytes | Callable[[], Iterable[bytes]]) ->
         temporary.unlink(missing_ok=True)
         raise
     return True
+
+
+def has_content(path: Path, data: bytes | Callable[[], Iterable[bytes]]) -> bool:
+    """Return whether there is a file with this content."""
+    try:
+        with path.open("rb") as file:
+            chunks = (data,) if isinstance(data, bytes) else data()
+            return all(file.read(len(chunk)) == chunk for chunk in chunks) and not file.read(1)
+    except OSError:
+        return False
 
 
 def write_text_file(path: Path, text: str) -> None:

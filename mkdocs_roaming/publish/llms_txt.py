@@ -43,18 +43,20 @@ _SMALL_GROUP_CHARS = 500  # of groups that are not worth a nested list
 _MAX_TITLE_CHARS = 150
 
 _UNGROUPED = "Pages"
+_ALL_PAGES = "All pages"  # heading below the text of an author
 _OPTIONAL = "Optional"  # llmstxt.org: links that can be skipped if a shorter context is needed
 _OPTIONAL_RANK = 3
 
 _T = TypeVar("_T")
 
 
-def build_llms_txt(manifest: Manifest, *, section_files: bool = True) -> dict[str, str]:
+def build_llms_txt(manifest: Manifest, *, section_files: bool = True, above: str = "") -> dict[str, str]:
     """Return the llms.txt files by path: the root, and nested lists of groups that it has no room for.
 
     Args:
         manifest: The manifest of the site.
         section_files: Whether the site publishes a file for each section, which llms.txt then mentions.
+        above: The text of an author at the top of the root, instead of name and summary.
     """
     site = manifest.site
     name = to_single_line(site.name)
@@ -65,8 +67,25 @@ def build_llms_txt(manifest: Manifest, *, section_files: bool = True) -> dict[st
     about += f"A collapsed outline of all sections is at {site.url}roaming/outline.md"
     about += f", each section at {site.url}roaming/sections/<id>.md.\n" if section_files else ".\n"
     files = _Files(manifest)
-    files.add(LLMS_TXT, f"# {name}\n\n> {summary}\n\n{about}", _make_root(manifest))
+    head = f"# {name}\n\n> {summary}\n\n{about}"
+    if above:
+        files.taken = [_OPTIONAL, *re.findall(r"^##[ \t]+(.+?)[ \t#]*$", above, re.MULTILINE)]
+        title = _find_unused(_ALL_PAGES, " ({})", files.taken)
+        head = f"{above}\n\n" + (f"## {title}\n\n" if len(files.taken) > 1 else "") + about
+    files.add(LLMS_TXT, head, _make_root(manifest))
     return files.texts
+
+
+def is_page_list(text: str) -> bool:
+    """Return whether a text has the form of llms.txt or of a nested list: no line is of another kind."""
+    return any(map(_OWN_SENTENCE.match, text.split("\n"))) and all(map(_OWN_LINE.match, text.split("\n")))
+
+
+_OWN_SENTENCE = re.compile(r"A collapsed outline of all sections is at |> .* All pages are listed in \[llms\.txt\]\(")
+_OWN_LINE = re.compile(
+    r"$|##? |> |- \[|- .* \(\d+ pages?\)|Every link below leads to a page as Markdown\.$|The text of all pages is in \["
+    r"|A collapsed outline of all sections is at |The groups of this list, with pages that many others link to:$"
+)
 
 
 def _format_size(size: int) -> str:
@@ -246,6 +265,8 @@ class _Files:
 
     def __init__(self, manifest: Manifest) -> None:
         self.texts: dict[str, str] = {}
+        self.taken: Sequence[str] = (_OPTIONAL,)
+        """Headings that groups cannot have: those of an author, and one with a meaning."""
         self._manifest = manifest
         self._site = manifest.site
         self._folders: set[str] = set()
@@ -278,7 +299,7 @@ class _Files:
             items = [self._make_link(group, root, nested)] if part is None else part.items
             pages = [item for inner in group.walk() for item in inner.items] if part is None else items
             if items:
-                title = _find_unused(group.title(root.titles), " ({})", (_OPTIONAL, *blocks))
+                title = _find_unused(group.title(root.titles), " ({})", (*self.taken, *blocks))
                 target = block or blocks.setdefault(title, _Block(title, group.rank))
                 target.items.extend(items)
                 target.pages.extend(item for item in pages if item.page)

@@ -26,6 +26,10 @@ class PublishOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
     """Patterns of pages to leave out."""
     description: str | None = None
     """One sentence about the site, for llms.txt."""
+    llms_txt: Literal["preamble"] | bool = True
+    """Whether the list of pages is written to llms.txt; `preamble`: below the text of an llms.txt that exists."""
+    overwrite: bool = False
+    """Whether files that something else wrote are overwritten."""
     llms_full: bool = True
     """Whether llms-full.txt is written."""
     section_files: Literal["auto"] | bool = "auto"

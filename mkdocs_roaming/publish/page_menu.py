@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from html import escape, unescape
 from importlib import resources
-from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 from urllib.parse import quote, urljoin
 
@@ -16,7 +15,6 @@ from msgspec import Meta
 
 from mkdocs_roaming.errors import PublishError
 from mkdocs_roaming.manifest.models import Site, markdown_path
-from mkdocs_roaming.publish.files import resolve_inside, write_atomically
 from mkdocs_roaming.publish.mcp_clients import (
     CLIENTS,
     McpServer,
@@ -215,12 +213,6 @@ _OWN_ELEMENTS = re.compile(
 
 _SCRIPT = "roaming/roaming-menu.js"
 _SHEET = "roaming/roaming-menu.css"
-
-
-def write_page_menu_files(folder: Path) -> None:
-    """Write the menu's files into the folder of a site."""
-    for path, data in iter_page_menu_files():
-        write_atomically(resolve_inside(folder, path), data)
 
 
 def iter_page_menu_files() -> Iterator[tuple[str, bytes]]:

@@ -165,7 +165,7 @@ def _convert_article(page: Page, pointer: str, links: LinkResolver, classes: Map
         code_languages=page.code_languages,
         themes=load_themes(classes),
     )
-    text = f"{add_lint_switches(pointer, page.article)}\n{result.markdown}"
+    text = _join(add_lint_switches(pointer, page.article), result.markdown)
     sections = split_sections(text, title=page.title, headings=result.headings)
     return ConvertedPage(text, sections, links.links, links.images)
 
@@ -174,9 +174,13 @@ def _normalize(page: Page, markdown: str, pointer: str, links: LinkResolver) -> 
     from mkdocs_roaming.publish.markdown_source import leading_pointer, normalize_markdown  # few sites publish Markdown
 
     head = add_lint_switches(pointer, leading_pointer(markdown))
-    text = f"{head}\n{normalize_markdown(markdown, title=page.title, link=links.link)}"
+    text = _join(head, normalize_markdown(markdown, title=page.title, link=links.link))
     sections = split_sections(text, title=page.title, headings=page.headings or None)
     return ConvertedPage(text, sections, links.links, links.images)
+
+
+def _join(head: str, markdown: str) -> str:
+    return f"{head}\n{markdown}" if head else markdown
 
 
 def _links(batch: Batch, page: Page) -> LinkResolver:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from html import escape
+from html import escape, unescape
 from posixpath import relpath
-from urllib.parse import quote
+from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from mkdocs_roaming.manifest.models import Site, markdown_path
 from mkdocs_roaming.text.markdown import to_single_line
@@ -14,7 +14,9 @@ LLMS_TXT = "llms.txt"
 
 
 def format_pointer(site: Site) -> str:
-    """Return the first line of every Markdown file: a quote with a link to llms.txt."""
+    """Return the first line of every Markdown file: a quote with a link to llms.txt; nothing without one."""
+    if not site.has_llms_txt:
+        return ""
     name = re.sub(r"([\\`*_\[\]<>])", r"\\\1", to_single_line(site.name))
     return (
         f"> This page belongs to the documentation of {name}. "
@@ -22,10 +24,16 @@ def format_pointer(site: Site) -> str:
     )
 
 
-def add_markdown_links(html: str, path: str) -> str:
+def add_markdown_links(html: str, path: str, *, has_llms_txt: bool = True) -> str:
     """Add links to a page's Markdown and to llms.txt: two `<link>`s in its head and a sentence in its body.
 
-    Links of an earlier build are replaced. Where the page has no head or no body, that part is left out.
+    Links of an earlier build are replaced. Where the page has no head or no body, that part is left out. A page that
+    links to the same Markdown already gets no second link.
+
+    Args:
+        html: The page.
+        path: Its path.
+        has_llms_txt: Whether the site has an llms.txt.
     """
     html = _OWN_LINKS.sub("", html)
     markdown = escape(relative_url(path, markdown_path(path)), quote=True)
@@ -33,18 +41,31 @@ def add_markdown_links(html: str, path: str) -> str:
     # Material requests a sitemap next to each target of `[rel=alternate]`: one 404 per page (zensical/zensical#908).
     # The trailing space avoids that selector; readers that split `rel` into tokens ignore it.
     rel = "alternate " if "data-md-component" in html else "alternate"
-    head = (
-        f'<link rel="{rel}" type="text/markdown" href="{markdown}" data-roaming>'
-        f'<link rel="describedby" type="text/markdown" href="{llms_txt}" data-roaming>'
-    )
-    if end := _HEAD_END.search(html):
+    end = _HEAD_END.search(html)
+    head = ""
+    if not _links_to_markdown(html[: end.start()] if end else "", path):
+        head = f'<link rel="{rel}" type="text/markdown" href="{markdown}" data-roaming>'
+    if has_llms_txt:
+        head += f'<link rel="describedby" type="text/markdown" href="{llms_txt}" data-roaming>'
+    if end:
         html = html[: end.start()] + head + html[end.start() :]
     start = find_content_start(html, end.end() if end else 0)
     if start is None:
         return html
     # Agent-readiness checkers look for a URL that ends in `/llms.txt`, also on the home page.
-    sentence = _sentence(markdown, llms_txt if "/" in llms_txt else f"./{llms_txt}")
-    return html[:start] + sentence + html[start:]
+    llms_txt = llms_txt if "/" in llms_txt else f"./{llms_txt}"
+    return html[:start] + _sentence(markdown, llms_txt if has_llms_txt else "") + html[start:]
+
+
+def _links_to_markdown(head: str, path: str) -> bool:
+    """Return whether a page links to the address of its Markdown as an alternate."""
+    for link in _LINK.findall(head) if "text/markdown" in head else ():
+        attributes = {name.lower(): value.strip("\"'") for name, value in _ATTRIBUTE.findall(link)}
+        if "alternate" in attributes.get("rel", "").lower().split() and attributes.get("type") == "text/markdown":
+            target = urljoin("/" + quote(path), unescape(attributes.get("href", "")))
+            if unquote(urlsplit(target).path).endswith("/" + markdown_path(path)):
+                return True
+    return False
 
 
 def relative_url(path: str, target: str) -> str:
@@ -75,15 +96,17 @@ _VISUALLY_HIDDEN = (
 
 
 def _sentence(markdown: str, llms_txt: str) -> str:
+    listed = f', and all of them are listed in <a href="{llms_txt}" tabindex="-1">llms.txt</a>' if llms_txt else ""
     return (
         f'<p data-roaming data-pagefind-ignore aria-hidden="true" style="{_VISUALLY_HIDDEN}">'
         "For agents and language models, every page of this documentation is also there as Markdown, "
-        f'this one at <a href="{markdown}" tabindex="-1">{markdown.rpartition("/")[2]}</a>, and all of them are listed '
-        f'in <a href="{llms_txt}" tabindex="-1">llms.txt</a>.</p>'
+        f'this one at <a href="{markdown}" tabindex="-1">{markdown.rpartition("/")[2]}</a>{listed}.</p>'
     )
 
 
 _OWN_LINKS = re.compile(r"<link\b[^<>]*\bdata-roaming>|<p data-roaming\b.*?</p>", re.DOTALL)
+_LINK = re.compile(r"<link\b[^<>]*>", re.IGNORECASE)
+_ATTRIBUTE = re.compile(r"""([a-zA-Z-]+)=("[^"]*"|'[^']*'|[^\s"'>]+)""")
 _HEAD_END = re.compile(r"</head\s*>", re.IGNORECASE)
 _BODY = re.compile(r"<body\b[^>]*>", re.IGNORECASE)
 _INSTANT_CONTAINER = re.compile(r"""<div\b[^>]*\bdata-md-component=["']?container\b[^>]*>""")

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 from importlib import resources
-from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
 
 import msgspec
@@ -18,7 +17,6 @@ from mkdocs_roaming.errors import PublishError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.manifest.lookup import Scope
 from mkdocs_roaming.manifest.sections import Section
-from mkdocs_roaming.publish.files import write_site_file
 from mkdocs_roaming.publish.pointers import find_content_start, relative_url
 from mkdocs_roaming.text.markdown import to_single_line
 
@@ -205,12 +203,6 @@ LANGUAGES = ("de", "es", "fr", "ja", "zh")
 """The translations of the widget."""
 
 _SCRIPT = f"roaming/{MODULES[0]}"
-
-
-def write_widget_files(folder: Path, language: str) -> None:
-    """Write the widget's files into the folder of a site."""
-    for path, data in iter_widget_files(language):
-        write_site_file(folder, path, data)
 
 
 def iter_widget_files(language: str) -> Iterator[tuple[str, bytes]]:

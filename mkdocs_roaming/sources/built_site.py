@@ -33,11 +33,12 @@ from mkdocs_roaming.manifest.models import Manifest, NavItem, Page, Site, canoni
 from mkdocs_roaming.publish.cache import ConversionCache
 from mkdocs_roaming.publish.files import find_site_folders, write_atomically
 from mkdocs_roaming.publish.options import PublishOptions
+from mkdocs_roaming.publish.ownership import PublishedFiles, check_llms_txt
 from mkdocs_roaming.publish.page_menu import (
     PageMenu,
+    iter_page_menu_files,
     parse_page_menu_options,
     remove_page_menu,
-    write_page_menu_files,
 )
 from mkdocs_roaming.publish.pipeline import Batch, convert_pages
 from mkdocs_roaming.publish.pointers import add_markdown_links
@@ -46,10 +47,10 @@ from mkdocs_roaming.publish.selection import LeftOut, PageName, Selection
 from mkdocs_roaming.publish.widget import (
     WidgetOptions,
     add_widget,
+    iter_widget_files,
     parse_widget_options,
     remove_widget,
     suggest_questions,
-    write_widget_files,
 )
 from mkdocs_roaming.publish.writer import PublishReport, publish_batch
 from mkdocs_roaming.sources import decode_text, site_nav
@@ -66,6 +67,7 @@ _SPECIAL_PAGE = re.compile(
     r"|^(search|print|print_page)(\.html|/)$"
 )
 _LOCATION = re.compile(r"<loc>\s*(https?://[^<\s]+)\s*</loc>")
+_CRAWL_STATE = ".roaming/state.json"
 _IGNORED_FOLDERS = (".", "_static", "_sources", "_modules")
 
 
@@ -121,29 +123,47 @@ def index_site(
 
         rules = load_rules(publish, options.config_file)
     previous = read_previous(publish.previous, options.config_file.parent, record) if publish.previous else None
+    _check_folder(folder, publish)
     built = read_site(folder, options, record)
     cache, on_progress = ConversionCache(options.cache), start_progress(len(built.pages))
     batch = convert_pages(built.site, built.pages, cache=cache, warn=record, on_progress=on_progress)
     batch.left_out += built.left_out
     if options.strict and warnings:
         raise PublishError(f"{folder}: nothing is published, because there are warnings; fix them, or omit --strict")
-    if widget:
-        write_widget_files(folder, built.site.language)
-    menu = None
-    if menu_options:
-        menu = PageMenu(menu_options, built.site, widget.endpoint if widget else "")
-        write_page_menu_files(folder)
-    report = publish_batch(batch, folder, publish, embeddings=options.embeddings, previous=previous, rules=rules)
+    menu = PageMenu(menu_options, built.site, widget.endpoint if widget else "") if menu_options else None
+    extra = [*(iter_widget_files(built.site.language) if widget else ()), *(iter_page_menu_files() if menu else ())]
+    report = publish_batch(
+        batch, folder, publish, embeddings=options.embeddings, previous=previous, rules=rules, extra=extra
+    )
     if options.html:
         for path in batch.pages:
             _update_html(built.files[path], path, batch, widget, menu)
     return report
 
 
+def _check_folder(folder: Path, options: PublishOptions) -> None:
+    """Raise an error for a folder that another command has published, or that has an llms.txt of its own."""
+    published = PublishedFiles(folder)
+    check_llms_txt(published.author_text, folder, options)
+    if options.overwrite:
+        return
+    if (folder / _CRAWL_STATE).exists():
+        raise UsageError(
+            f"{folder}: was published by `roaming crawl`, which updates it; name the folder of a built site, or "
+            "publish the HTML in this one with --overwrite"
+        )
+    if published.has_sources:
+        raise UsageError(
+            f"{folder}: was published by the MkDocs plugin or the Python API, which know what the HTML does not show, "
+            "such as pages that are not to be published; build without the plugin, or publish the HTML with --overwrite"
+        )
+
+
 def _update_html(file: Path, path: str, batch: Batch, widget: WidgetOptions | None, menu: PageMenu | None) -> None:
     """Add the links to the Markdown, the widget and the page menu to the HTML of a page."""
     # surrogateescape: bytes that are not UTF-8 are written back unchanged
-    html = remove_widget(add_markdown_links(file.read_bytes().decode("utf-8", "surrogateescape"), path))
+    html = file.read_bytes().decode("utf-8", "surrogateescape")
+    html = remove_widget(add_markdown_links(html, path, has_llms_txt=batch.site.has_llms_txt))
     sections = batch.converted[path].sections
     if widget:
         html = add_widget(html, widget, path, batch.site.url, suggest_questions(None, sections))
@@ -201,6 +221,7 @@ class _SiteReader:
         self._folder, self._options, self._warn = folder, options, warn
         self._themes = load_themes(options.publish.classes)
         self._old = _load_old_manifest(folder)
+        self._published = PublishedFiles(folder)
         self._url = self._find_url()
         self._pages: dict[str, Page] = {}
         self._files: dict[str, Path] = {}
@@ -237,6 +258,7 @@ class _SiteReader:
             nav=nav,
             nav_source=source,
             classes=self._options.publish.classes,
+            has_llms_txt=self._options.publish.llms_txt is not False or bool(self._published.author_text.strip()),
             redirects=self._redirects,
         )
         pages = tuple(self._without_shared_descriptions({about, site.description}))
@@ -373,12 +395,14 @@ class _SiteReader:
         site that has been replaced.
         """
         pages, old = self._pages, self._old
-        if old and old.nav_source in ("mkdocs", "llms.txt"):
+        if old and old.nav_source == "mkdocs":
             return site_nav.from_manifest(old), old.nav_source
-        if not old and (llms_txt := _read_text(self._folder / "llms.txt")):
+        if llms_txt := self._published.author_text.decode("utf-8-sig", "replace"):
             nav = site_nav.from_llms_txt(llms_txt, site_nav.make_resolver(self._url, self._url, pages))
-            if len(site_nav.collect_paths(nav)) >= len(pages) // 2:
+            if len(site_nav.collect_paths(nav)) >= max(1, len(pages) // 2):
                 return nav, "llms.txt"
+        if old and old.nav_source == "llms.txt":
+            return site_nav.from_manifest(old), old.nav_source
         navs = [self._read_sidebar(path, tree) for path, tree in sidebars]
         if text := _read_text(self._folder / "toc.html"):  # the pages of mdBook load their sidebar from here
             navs.append(self._read_sidebar("toc.html", parse_document(text)))

@@ -273,9 +273,13 @@ def test_crawl_reports_folder_in_place_of_file(site: Any, tmp_path: Path) -> Non
     (tmp_path / "out" / ".roaming").mkdir(parents=True)
     (tmp_path / "out" / "index.md").mkdir()
     command = ["crawl", site.url, "-o", str(tmp_path / "out"), "--allow-private", "--delay", "0", "--workers", "0"]
-    result = CliRunner().invoke(main, command)
-    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
-    assert result.stderr.startswith(f"roaming: {tmp_path / 'out' / 'index.md'}: cannot be written to (")
+    for option, message in (
+        ("--llms-txt=yes", f"{tmp_path / 'out'}: publishing would overwrite index.md, which something else wrote"),
+        ("--overwrite", f"{tmp_path / 'out' / 'index.md'}: cannot be written to ("),
+    ):
+        result = CliRunner().invoke(main, [*command, option])
+        assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+        assert result.stderr.startswith(f"roaming: {message}")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no limit for the size of a file")

@@ -248,8 +248,8 @@ def test_nav_follows_folders_without_sidebar_and_llms_txt(site: Path) -> None:
 def test_nav_is_read_from_llms_txt_and_kept_in_later_builds(site: Path) -> None:
     """The second build finds its own llms.txt."""
     (site / "llms.txt").write_text(f"# X\n\n## First\n\n- [The guide]({URL}guide/index.md): x\n- [One](deep/one.md)\n")
-    for _ in range(2):
-        manifest = index_to_manifest(site)
+    for how in ({"overwrite": True}, {}):
+        manifest = index_to_manifest(site, **how)
         assert manifest.nav_source == "llms.txt"
         assert [child.page for child in manifest.nav[0].children] == ["guide/", "deep/one.html"]
         assert manifest.nav[1].title == "More"

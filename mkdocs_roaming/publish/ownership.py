@@ -1,0 +1,185 @@
+"""Ownership of files: which files of a folder an earlier build published, and which ones something else wrote.
+
+The manifest in the folder describes what was published. While files are being written, a marker next to it says so: the
+files of an interrupted build are not those of the manifest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+
+import msgspec
+
+from mkdocs_roaming.errors import ManifestError, PublishError
+from mkdocs_roaming.manifest.io import MANIFEST_PATH, VECTORS_PATH, iter_pages
+from mkdocs_roaming.manifest.models import LlmsTxtEntry, PageEntry, short_markdown_path
+from mkdocs_roaming.manifest.sections import file_digest
+from mkdocs_roaming.publish.files import write_atomically
+from mkdocs_roaming.publish.llms_txt import LLMS_FULL, is_page_list
+from mkdocs_roaming.publish.options import PublishOptions
+from mkdocs_roaming.publish.pointers import LLMS_TXT
+
+_MARKER = "roaming/.unfinished"
+_NAV = "roaming/nav/"
+_SECTION = re.compile(r"roaming/sections/([0-9a-f]{8})\.md")
+_NAMED = 3  # files in a message
+
+
+class ForeignFilesError(PublishError):
+    """Files would be overwritten that something else wrote. Nothing is written.
+
+    Attributes:
+        paths: The files, relative to the folder.
+    """
+
+    def __init__(self, folder: Path, paths: Sequence[str]) -> None:
+        """Set the message."""
+        self.paths = tuple(sorted(paths, key=lambda path: (path != LLMS_TXT, path)))
+        names = ", ".join(self.paths[:_NAMED])
+        if more := len(self.paths[_NAMED:]):
+            names += f" and {more} more"
+        it = "it" if len(self.paths) == 1 else "them"
+        ways = f"`overwrite: true` (--overwrite) replaces {it}"
+        if LLMS_TXT in self.paths:
+            ways = (
+                "`llms_txt: preamble` (--llms-txt preamble) keeps llms.txt and adds the list of pages below its text, "
+                f"`llms_txt: false` (--llms-txt no) leaves llms.txt as it is, {ways}"
+            )
+        super().__init__(
+            f"{folder}: publishing would overwrite {names}, which something else wrote or changed. Nothing is "
+            f"published. Choose: {ways}"
+        )
+
+
+class PublishedFiles:
+    """The files that an earlier build published in a folder, according to its manifest.
+
+    Attributes:
+        found: Whether there is a manifest.
+        has_sources: Whether it names the sources of pages, which HTML does not show.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Read the manifest of a folder, if there is one."""
+        self._folder = folder
+        self._digests: dict[str, str] = {}
+        self._in_full: list[tuple[int, PageEntry]] = []
+        self._section_ids: set[str] = set()
+        self._lists: list[LlmsTxtEntry | None] = []
+        self.found = self.has_sources = False
+        with suppress(OSError, ManifestError):
+            head, pages = iter_pages(folder / MANIFEST_PATH)
+            for page in pages:
+                self._add(page)
+            self._lists.append(head.llms_txt)
+            self.found = True
+        self._is_unfinished = False
+        with suppress(OSError, msgspec.DecodeError):
+            self._lists.append(msgspec.json.decode((folder / _MARKER).read_bytes(), type=LlmsTxtEntry))
+            self._is_unfinished = True
+
+    def _add(self, page: PageEntry) -> None:
+        self.has_sources |= page.source is not None
+        for path in (page.markdown, short_markdown_path(page.path)):
+            if path:
+                self._digests[path] = page.digest
+        self._section_ids.update(id_ for section in page.sections for id_ in (section.id, *section.aliases))
+        if page.full is not None:
+            self._in_full.append((page.full, msgspec.structs.replace(page, sections=())))
+
+    def start(self, page_list: LlmsTxtEntry) -> None:
+        """Mark the files of the folder as those of an unfinished build, which writes this list of pages."""
+        write_atomically(self._folder / _MARKER, msgspec.json.encode(page_list))
+
+    def finish(self) -> None:
+        """Remove the mark."""
+        (self._folder / _MARKER).unlink(missing_ok=True)
+
+    def owns(self, path: str) -> bool:
+        """Return whether an existing file was published by an earlier build and is unchanged.
+
+        Below `roaming/`, sections are recognized by their ids, lists by their form, and other files by their names.
+        """
+        if path == LLMS_TXT:
+            return not self.author_text.strip()
+        try:
+            if path.startswith(_NAV):
+                return is_page_list((self._folder / path).read_text("utf-8", "replace"))
+            if self._is_unfinished:
+                return True
+            if path in self._digests:
+                return file_digest((self._folder / path).read_bytes()) == self._digests[path]
+            if path == LLMS_FULL:
+                return self._owns_llms_full()
+        except OSError:
+            return False
+        if section := _SECTION.fullmatch(path):
+            return section[1] in self._section_ids
+        return self.found and path.startswith("roaming/") and path.count("/") == 1
+
+    def is_named(self, path: str) -> bool:
+        """Return whether a file is recognized without reading it."""
+        is_read = path in self._digests or path.startswith(_NAV)
+        return path.startswith("roaming/") and not is_read and self.owns(path)
+
+    def iter_paths(self) -> Iterator[str]:
+        """Yield the files that may be those of an earlier build, except for the fixed names below `roaming/`."""
+        yield from self._digests
+        yield from (LLMS_FULL, LLMS_TXT)
+        for pattern in (f"roaming/sections/{'[0-9a-f]' * 8}.md", f"{_NAV}*/llms.txt", VECTORS_PATH):
+            for file in self._folder.glob(pattern):
+                yield file.relative_to(self._folder).as_posix()
+
+    @property
+    def author_text(self) -> bytes:
+        """The text of llms.txt above the list of pages: the whole file if an earlier build did not write it."""
+        return self._split_llms_txt[0]
+
+    @property
+    def page_list(self) -> bytes:
+        """The list of pages in llms.txt that an earlier build wrote."""
+        return self._split_llms_txt[1]
+
+    @cached_property
+    def _split_llms_txt(self) -> tuple[bytes, bytes]:
+        try:
+            data = (self._folder / LLMS_TXT).read_bytes()
+        except OSError:
+            return b"", b""
+        for entry in self._lists:
+            if entry is None:  # an earlier version did not record its list
+                if is_page_list(data.decode("utf-8", "replace")):
+                    return b"", data
+            elif entry.bytes and file_digest(data[-entry.bytes :]) == entry.digest:
+                return data[: -entry.bytes], data[-entry.bytes :]
+        return data, b""
+
+    def _owns_llms_full(self) -> bool:
+        """Return whether llms-full.txt contains the pages, and nothing else but a line above each."""
+        with (self._folder / LLMS_FULL).open("rb") as file:
+            end = 0
+            for start, page in sorted(self._in_full, key=lambda entry: entry[0]):
+                above = file.read(start - end)
+                if not re.fullmatch(rb"\n?Source: [^\n]*\n\n", above):
+                    return False
+                if "sha256:" + hashlib.sha256(file.read(page.bytes)).hexdigest() != page.digest:
+                    return False
+                end = start + page.bytes
+            return bool(self._in_full) and file.read() == b"\n"
+
+
+def check_llms_txt(author_text: bytes, folder: Path, options: PublishOptions) -> None:
+    """Check for an llms.txt of an author before pages are converted.
+
+    Raises:
+        ForeignFilesError: The options do not say what happens to it.
+    """
+    text = author_text.decode("utf-8", "replace")
+    # A list of pages may equal the one that will be written.
+    if options.llms_txt is True and not options.overwrite and text.strip() and not is_page_list(text):
+        raise ForeignFilesError(folder, [LLMS_TXT])

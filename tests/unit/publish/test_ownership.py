@@ -1,0 +1,236 @@
+"""Files that something else wrote at the paths of published files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from mkdocs_roaming.library.targets import open_library
+from mkdocs_roaming.library.validate import validate_site
+from mkdocs_roaming.manifest.io import MANIFEST_PATH, dump_manifest, load_manifest
+from mkdocs_roaming.manifest.models import Page
+from mkdocs_roaming.publish.options import PublishOptions
+from mkdocs_roaming.publish.ownership import ForeignFilesError, PublishedFiles
+from mkdocs_roaming.publish.writer import PublishReport
+
+from .conftest import HOME, INSTALL, publish_pages, read_tree
+
+GOLDEN = Path(__file__).parents[2] / "golden/llms-txt"
+AUTHOR = (GOLDEN / "author.txt").read_text("utf-8")
+EDITED = Page("guide/install/", "Install", "<h1>Install</h1><p>Walk it.</p>")
+FOREIGN = ("llms.txt", "llms-full.txt", "index.md", "guide/install.md", "guide/install/index.md", "roaming/outline.md")
+
+
+def publish(folder: Path, *pages: Page, **options: Any) -> PublishReport:
+    return publish_pages(folder, *(pages or (HOME, INSTALL)), options=PublishOptions(**options))[0]
+
+
+def write(folder: Path, path: str, text: str = "Written by hand.\n") -> None:
+    (folder / path).parent.mkdir(parents=True, exist_ok=True)
+    (folder / path).write_text(text, "utf-8")
+
+
+def forget_list(folder: Path) -> None:
+    """Rewrite the manifest as a version did that had no record of llms.txt."""
+    manifest = load_manifest((folder / MANIFEST_PATH).read_bytes())
+    write(folder, MANIFEST_PATH, dump_manifest(msgspec.structs.replace(manifest, llms_txt=None)))
+
+
+@pytest.mark.parametrize("path", FOREIGN)
+def test_foreign_file_stops_first_build_and_is_overwritten_on_request(tmp_path: Path, path: str) -> None:
+    write(tmp_path, path)
+    before = read_tree(tmp_path)
+    with pytest.raises(ForeignFilesError) as caught:
+        publish(tmp_path)
+    assert caught.value.paths == (path,)
+    assert f"would overwrite {path}, which something else wrote" in str(caught.value)
+    assert read_tree(tmp_path) == before
+    publish(tmp_path, overwrite=True)
+    assert validate_site(open_library(tmp_path)).faults == ()
+
+
+@pytest.mark.parametrize("path", FOREIGN[:-1])
+def test_file_that_changed_since_it_was_published_stops_next_build(tmp_path: Path, path: str) -> None:
+    publish(tmp_path)
+    write(tmp_path, path)
+    before = read_tree(tmp_path)
+    with pytest.raises(ForeignFilesError):
+        publish(tmp_path, HOME, EDITED)
+    assert read_tree(tmp_path) == before
+
+
+def test_message_names_first_files_and_number_of_others(tmp_path: Path) -> None:
+    for path in FOREIGN:
+        write(tmp_path, path)
+    with pytest.raises(ForeignFilesError) as caught:
+        publish(tmp_path)
+    assert str(caught.value) == (
+        f"{tmp_path}: publishing would overwrite llms.txt, guide/install.md, guide/install/index.md and 3 more, which "
+        "something else wrote or changed. Nothing is published. Choose: `llms_txt: preamble` (--llms-txt preamble) "
+        "keeps llms.txt and adds the list of pages below its text, `llms_txt: false` (--llms-txt no) leaves llms.txt as "
+        "it is, `overwrite: true` (--overwrite) replaces them"
+    )
+
+
+def test_directory_and_dangling_link_count_as_foreign_files(tmp_path: Path) -> None:
+    (tmp_path / "index.md").mkdir()
+    (tmp_path / "llms-full.txt").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(ForeignFilesError) as caught:
+        publish(tmp_path)
+    assert caught.value.paths == ("index.md", "llms-full.txt")
+
+
+def test_identical_files_are_no_conflict(tmp_path: Path) -> None:
+    publish(tmp_path / "a")
+    for path, data in read_tree(tmp_path / "a").items():
+        if path != MANIFEST_PATH:
+            write(tmp_path / "b", path, data.decode())
+    assert publish(tmp_path / "b").written == 1
+    assert read_tree(tmp_path / "a") == read_tree(tmp_path / "b")
+
+
+def test_files_of_earlier_version_are_recognized(tmp_path: Path) -> None:
+    publish(tmp_path)
+    forget_list(tmp_path)
+    publish(tmp_path, HOME, EDITED)
+    assert "Walk it." in (tmp_path / "guide/install.md").read_text()
+    forget_list(tmp_path)
+    write(tmp_path, "llms.txt", AUTHOR)
+    with pytest.raises(ForeignFilesError):
+        publish(tmp_path)
+
+
+def test_files_of_interrupted_build_are_recognized(tmp_path: Path) -> None:
+    publish(tmp_path)
+    old = (tmp_path / MANIFEST_PATH).read_bytes()
+    publish(tmp_path, HOME, EDITED)
+    new = load_manifest((tmp_path / MANIFEST_PATH).read_bytes()).llms_txt
+    (tmp_path / MANIFEST_PATH).write_bytes(old)  # it is written last
+    assert new is not None
+    PublishedFiles(tmp_path).start(new)
+    report = publish(tmp_path)
+    assert report.written > 0
+    assert not (tmp_path / "roaming/.unfinished").exists()
+    assert validate_site(open_library(tmp_path)).faults == ()
+
+
+def test_failed_write_leaves_mark_of_unfinished_build(tmp_path: Path) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root can write to read-only folders")
+    publish(tmp_path)
+    (tmp_path / "guide").chmod(0o500)
+    with pytest.raises(PermissionError):
+        publish(tmp_path, HOME, EDITED)
+    (tmp_path / "guide").chmod(0o700)
+    assert publish(tmp_path).pages == 2
+
+
+@pytest.mark.parametrize("path", ["guide/install.md", "llms-full.txt"])
+def test_old_file_that_changed_is_not_removed(tmp_path: Path, path: str) -> None:
+    publish(tmp_path)
+    write(tmp_path, path)
+    report = publish(tmp_path, HOME, llms_full=False)
+    assert (tmp_path / path).read_text() == "Written by hand.\n"
+    assert report.notes == (f"{path}: changed since it was published; the file is left in the folder",)
+    assert not (tmp_path / "guide/install/index.md").exists()
+
+
+def test_foreign_files_beside_published_ones_are_not_removed(tmp_path: Path) -> None:
+    names = ("llms-2024.txt", "roaming/nav/mine/llms.txt", "roaming/sections/notes.md", "roaming/sections/0123abcd.md")
+    for path in names:
+        write(tmp_path, path)
+    publish(tmp_path)
+    publish(tmp_path, HOME, section_files=False)
+    assert {path: data for path, data in read_tree(tmp_path).items() if path in names} == dict.fromkeys(
+        names, b"Written by hand.\n"
+    )
+
+
+# llms.txt
+
+
+def test_preamble_puts_list_below_text_of_author(tmp_path: Path) -> None:
+    write(tmp_path, "llms.txt", AUTHOR)
+    publish(tmp_path, llms_txt="preamble")
+    text = (tmp_path / "llms.txt").read_text("utf-8")
+    if os.environ.get("UPDATE_GOLDEN"):
+        (GOLDEN / "preamble.txt").write_text(text, "utf-8")
+    assert text == (GOLDEN / "preamble.txt").read_text("utf-8")
+    assert validate_site(open_library(tmp_path)).faults == ()
+
+
+def test_preamble_without_sections_is_followed_by_list_without_heading(tmp_path: Path) -> None:
+    write(tmp_path, "llms.txt", "# Ours\n\n> By hand.\n\n")
+    publish(tmp_path, llms_txt="preamble")
+    text = (tmp_path / "llms.txt").read_text("utf-8")
+    assert text.startswith("# Ours\n\n> By hand.\n\nEvery link below leads to a page as Markdown.\n")
+
+
+def test_second_build_with_preamble_does_not_nest_list(tmp_path: Path) -> None:
+    write(tmp_path, "llms.txt", AUTHOR)
+    publish(tmp_path, llms_txt="preamble")
+    once = (tmp_path / "llms.txt").read_text("utf-8")
+    assert publish(tmp_path, llms_txt="preamble").written == 0
+    publish(tmp_path, HOME, EDITED, llms_txt="preamble")
+    publish(tmp_path, llms_txt="preamble")
+    assert (tmp_path / "llms.txt").read_text("utf-8") == once
+
+
+def test_preamble_uses_newer_text_of_author(tmp_path: Path) -> None:
+    write(tmp_path, "llms.txt", AUTHOR)
+    publish(tmp_path, llms_txt="preamble")
+    write(tmp_path, "llms.txt", "# Newer\n")
+    publish(tmp_path, llms_txt="preamble")
+    text = (tmp_path / "llms.txt").read_text("utf-8")
+    assert text.startswith("# Newer\n\nEvery link below")
+    assert text.count("Every link below") == 1
+
+
+def test_preamble_without_text_of_author_publishes_plain_list(tmp_path: Path) -> None:
+    publish(tmp_path / "a", llms_txt="preamble")
+    publish(tmp_path / "b")
+    assert read_tree(tmp_path / "a") == read_tree(tmp_path / "b")
+
+
+def test_preamble_keeps_bytes_of_author(tmp_path: Path) -> None:
+    author = b"\xef\xbb\xbf# Caf\xe9\r\n\r\n> By hand."
+    (tmp_path / "llms.txt").write_bytes(author)
+    for _ in range(2):
+        publish(tmp_path, llms_txt="preamble")
+        assert (tmp_path / "llms.txt").read_bytes().startswith(author + b"\n\nEvery link")
+
+
+def test_switch_from_preamble_to_list_alone_stops_because_text_would_be_lost(tmp_path: Path) -> None:
+    write(tmp_path, "llms.txt", AUTHOR)
+    publish(tmp_path, llms_txt="preamble")
+    with pytest.raises(ForeignFilesError):
+        publish(tmp_path)
+    publish(tmp_path, llms_txt=False)
+    assert (tmp_path / "llms.txt").read_text("utf-8").strip() == AUTHOR.strip()
+
+
+def test_text_of_author_on_published_list_is_noticed(tmp_path: Path) -> None:
+    publish(tmp_path)
+    write(tmp_path, "llms.txt", AUTHOR)
+    with pytest.raises(ForeignFilesError) as caught:
+        publish(tmp_path)
+    assert caught.value.paths == ("llms.txt",)
+
+
+def test_llms_txt_false_leaves_file_of_author_and_publishes_no_list(tmp_path: Path) -> None:
+    write(tmp_path, "llms.txt", AUTHOR)
+    publish(tmp_path, llms_txt=False)
+    assert (tmp_path / "llms.txt").read_text("utf-8") == AUTHOR
+    assert not (tmp_path / "roaming/nav").exists()
+    assert validate_site(open_library(tmp_path)).faults == ()
+
+
+def test_llms_txt_false_removes_published_list(tmp_path: Path) -> None:
+    publish(tmp_path)
+    publish(tmp_path, llms_txt=False)
+    assert not (tmp_path / "llms.txt").exists()
+    assert validate_site(open_library(tmp_path)).faults == ()
