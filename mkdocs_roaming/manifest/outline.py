@@ -217,7 +217,9 @@ def _find_branch(lines: list[_Line], branch: str, sections: SectionIndex) -> tup
 
 def _shorten_title(title: str) -> str:
     title = truncate_at_word(to_single_line(title), _MAX_TITLE_CHARS)
-    return title if estimate_tokens(title) <= _MAX_TITLE_TOKENS else truncate_at_word(title, _MAX_TITLE_TOKENS)
+    if len(title) <= _MAX_TITLE_TOKENS or estimate_tokens(title) <= _MAX_TITLE_TOKENS:
+        return title
+    return truncate_at_word(title, _MAX_TITLE_TOKENS)
 
 
 # Rendering
@@ -286,18 +288,32 @@ class _Outline:
 
     def _choose_limits(self, lines: Sequence[tuple[_Line, int]]) -> None:
         """Choose the widest limits that fit for the texts of all lines, then wider ones for the first lines."""
+        bare = [self._cost(line, depth) for line, depth in lines]
         for limits in range(_BARE + 1):
-            costs = [self._cost(line, depth, limits) - self._cost(line, depth) for line, depth in lines]
-            if sum(costs) <= self._remaining:
+            costs = self._text_costs(lines, bare, limits)
+            if costs is not None:
                 break
+        else:
+            return
         for (line, _), cost in zip(lines, costs, strict=True):
             line.limits = limits
             self._remaining -= cost
-        for line, depth in lines if limits else ():
-            cost = self._cost(line, depth, limits - 1) - self._cost(line, depth)
-            if cost <= self._remaining:
-                self._remaining -= cost
+        for (line, depth), own, cost in zip(lines, bare, costs, strict=True) if limits else ():
+            more = self._cost(line, depth, limits - 1) - own - cost
+            if more <= self._remaining:
+                self._remaining -= more
                 line.limits = limits - 1
+
+    def _text_costs(self, lines: Sequence[tuple[_Line, int]], bare: Sequence[int], limits: int) -> list[int] | None:
+        """Return what the texts of bare lines cost within limits, or None if they do not fit."""
+        costs: list[int] = []
+        remaining = self._remaining
+        for (line, depth), own in zip(lines, bare, strict=True):
+            costs.append(self._cost(line, depth, limits) - own)
+            remaining -= costs[-1]
+            if remaining < 0:
+                return None
+        return costs
 
     def _open_sections(self, lines: Iterable[tuple[_Line, int]]) -> None:
         """Show subsections level by level, those of the longest pages first. What does not fit is skipped."""
@@ -345,10 +361,10 @@ class _Outline:
 
     def _join_child_titles(self, line: _Line, max_chars: int) -> str:
         """Return the titles of what is closed below a line, those that say nothing left out, by level."""
-        if not max_chars:
+        below = deque[_Line]([*(() if line.pages_open else line.pages), *(() if line.sections_open else line.sections)])
+        if not max_chars or not below:
             return ""
         joined, seen = "", {fold(line.title)}
-        below = deque[_Line]([*(() if line.pages_open else line.pages), *(() if line.sections_open else line.sections)])
         while below:
             child = below.popleft()
             below += child.children
