@@ -22,6 +22,8 @@ _RESERVED_CHARS = 80  # heading of the list, line ends
 _MAX_BREADCRUMB_CHARS = 400
 _MAX_URL_CHARS = 500
 _MAX_TITLE_CHARS = 120
+_MAX_FRAME_CHARS = 1_500
+"""More than breadcrumb, URL, neighbours and the reserved characters have together."""
 _ANY_PART = 999
 _MAX_NAMED = 12
 _SOURCE_CODE = re.compile(r"^> \[!NOTE\]\n> \*\*Source code\b[^\n]*\n(?:>[^\n]*\n?)*\n?", re.MULTILINE)
@@ -102,19 +104,7 @@ def expand_section(
         opened: In a conversation, the ids of the sections whose own text is open. Without, the result depends on the
             site alone.
     """
-    before, after = sections.neighbours(ref)
-    frame = Expansion(
-        id=ref.id,
-        title=_shorten(ref.section.title),
-        breadcrumb=_shorten_breadcrumb(sections, ref),
-        url=_format_url(sections, ref),
-        shown=(),
-        listed=(),
-        part=_ANY_PART,
-        parts=_ANY_PART,
-        before=list_section(sections, before) if before else None,
-        after=list_section(sections, after) if after else None,
-    )
+    frame = _make_frame(sections, ref)
     room = max(cap - len(render_expansion(frame)) - _RESERVED_CHARS, _MIN_TEXT_CHARS)
     known: list[ListedSection] = []
     if opened is None:
@@ -131,6 +121,43 @@ def expand_section(
     if number == 1:
         expansion = replace(expansion, already_open=tuple(known))
     return _name_subsections(sections, expansion, cap - len(render_expansion(expansion)))
+
+
+def render_section_file(sections: SectionIndex, ref: SectionRef, page: bytes) -> bytes:
+    """Return the file of a section: the section expanded, as Markdown.
+
+    Args:
+        sections: Sections of the site.
+        ref: The section.
+        page: The Markdown of its page.
+    """
+    start, end = ref.section.start, ref.page.sections[ref.position + sections.count_descendants(ref)].end
+    if end - start <= MAX_EXPANSION_CHARS - _MAX_FRAME_CHARS:  # nearly always: the text is copied as it is
+        head, tail = _render_around(_make_frame(sections, ref, 1))
+        text = page[start:end]
+        return head.encode("utf-8", "surrogatepass") + text + (tail if text.endswith(b"\n") else f"\n{tail}").encode()
+
+    def read(place: SectionRef) -> str:
+        return page[place.section.start : place.section.end].decode("utf-8", "surrogatepass")
+
+    return render_expansion(expand_section(sections, ref, read)).encode("utf-8", "surrogatepass")
+
+
+def _make_frame(sections: SectionIndex, ref: SectionRef, parts: int = _ANY_PART) -> Expansion:
+    """Return the last of the parts of a section's expansion, without text."""
+    before, after = sections.neighbours(ref)
+    return Expansion(
+        id=ref.id,
+        title=_shorten(ref.section.title),
+        breadcrumb=_shorten_breadcrumb(sections, ref),
+        url=_format_url(sections, ref),
+        shown=(),
+        listed=(),
+        part=parts,
+        parts=parts,
+        before=list_section(sections, before) if before else None,
+        after=list_section(sections, after) if after else None,
+    )
 
 
 def split_source_code(text: str) -> tuple[str, str]:
@@ -158,25 +185,30 @@ def make_text_expansion(sections: SectionIndex, ref: SectionRef, text: str, *, i
 
 def render_expansion(expansion: Expansion) -> str:
     """Return the expansion as Markdown: breadcrumb, text, closed subsections, neighbours."""
+    head, tail = _render_around(expansion)
+    text = expansion.text
+    return head + (text if text.endswith("\n") else f"{text}\n") + tail
+
+
+def _render_around(expansion: Expansion) -> tuple[str, str]:
+    """Return what precedes the text of an expansion as Markdown, and what follows it."""
     head = f"{' › '.join(expansion.breadcrumb)}\n[{expansion.id}] {expansion.url}"
     if expansion.parts > 1:
         head += f" (part {expansion.part} of {expansion.parts})"
-    pieces = [head + "\n\n", expansion.text]
-    if not pieces[-1].endswith("\n"):
-        pieces.append("\n")
+    tail = ""
     if expansion.listed:
-        pieces.append("\nNot opened here:\n\n" + "".join(map(render_listed, expansion.listed)))
+        tail += "\nNot opened here:\n\n" + "".join(map(render_listed, expansion.listed))
     if expansion.already_open:
         known = ", ".join(f"[{section.id}] {section.title}" for section in expansion.already_open)
-        pieces.append(f"\nOpen already: {known}\n")
+        tail += f"\nOpen already: {known}\n"
     neighbours = [
         f"{name}: [{other.id}] {other.title}"
         for name, other in (("Before", expansion.before), ("After", expansion.after))
         if other
     ]
     if neighbours:
-        pieces.append("\n" + " · ".join(neighbours) + "\n")
-    return "".join(pieces)
+        tail += "\n" + " · ".join(neighbours) + "\n"
+    return head + "\n\n", tail
 
 
 def list_section(sections: SectionIndex, ref: SectionRef) -> ListedSection:

@@ -140,8 +140,7 @@ def _filter_nav(entries: Iterable[NavEntry], paths: set[str]) -> Iterator[NavEnt
             yield from children
 
 
-@dataclass(frozen=True, slots=True)
-class SectionRef:
+class SectionRef(Struct, frozen=True):
     """A section on its page; `position` is its index among the page's sections."""
 
     page: PageEntry
@@ -317,9 +316,10 @@ class SectionIndex:
         return f"{page}#{ref.section.anchor}" if ref.position and ref.section.anchor else page
 
     def _tree(self, page: PageEntry) -> _PageTree:
-        if page.path not in self._trees:
-            self._trees[page.path] = _PageTree.from_sections(page.sections)
-        return self._trees[page.path]
+        tree = self._trees.get(page.path)
+        if tree is None:
+            tree = self._trees[page.path] = _PageTree.from_sections(page.sections)
+        return tree
 
 
 @dataclass(frozen=True, slots=True)

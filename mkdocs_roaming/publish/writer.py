@@ -21,7 +21,7 @@ from mkdocs_roaming.manifest.builder import (
     sanitize_manifest,
     sort_paths_by_nav,
 )
-from mkdocs_roaming.manifest.expand import expand_section, render_expansion
+from mkdocs_roaming.manifest.expand import render_section_file
 from mkdocs_roaming.manifest.io import (
     MANIFEST_PATH,
     SCHEMA_PATH,
@@ -368,13 +368,8 @@ class _Output:
     ) -> Iterator[tuple[str, _Content]]:
         positions = {page.path: position for position, page in enumerate(self.manifest.pages)}
 
-        def read(place: SectionRef) -> str:
-            section = place.section
-            data = read_page(positions[place.page.path])
-            return data[section.start : section.end].decode("utf-8", "surrogatepass")
-
         def render(place: SectionRef) -> bytes:
-            return render_expansion(expand_section(sections, place, read)).encode("utf-8", "surrogatepass")
+            return render_section_file(sections, place, read_page(positions[place.page.path]))
 
         for place in sections:
             for id_ in (place.id, *place.section.aliases):
