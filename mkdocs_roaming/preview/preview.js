@@ -111,7 +111,7 @@
 
   function anchorTo(url, text) {
     const own = ownAddress(url);
-    const address = own ?? webAddress(url);
+    const address = own ?? (url.startsWith(site.url) ? null : webAddress(url)); // the site itself may not be published
     if (!address) return el("span", {}, text);
     return el("a", own ? { href: own } : { href: address, target: "_blank", rel: "noopener noreferrer" }, text, own ? "" : " ↗");
   }
@@ -142,6 +142,10 @@
   /** Add the findings to the tree and to the page that is shown. */
   async function showFindings() {
     for (const [path, link] of entries) if (byPage(path).length) link.lastChild.before(badge(byPage(path)));
+    for (const summary of $("side").querySelectorAll("summary")) {
+      const inside = [...entries].filter(([, link]) => summary.parentElement.contains(link)).flatMap(([path]) => byPage(path));
+      if (inside.length) summary.lastChild.before(badge(inside));
+    }
     $("side").querySelector("[data-view=lint]").append(el("span", { class: "number" }, `${lint.data.score}/100`));
     const view = document.querySelector(".page[data-id]");
     const page = byId.get(view?.dataset.id);

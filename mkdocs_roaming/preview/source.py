@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from mkdocs_roaming.errors import PublishError, UsageError
 from mkdocs_roaming.html.final_page import exclusion_reason
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.lint.runner import LintConfig, lint_folder
@@ -18,9 +20,19 @@ from mkdocs_roaming.publish.pipeline import convert_pages
 from mkdocs_roaming.publish.selection import LeftOut
 from mkdocs_roaming.publish.writer import publish_batch
 from mkdocs_roaming.sources import decode_text
-from mkdocs_roaming.sources.built_site import IndexOptions, is_ignored, is_special, read_site
+from mkdocs_roaming.sources.built_site import (
+    IndexOptions,
+    check_folder,
+    find_site_url,
+    is_ignored,
+    is_special,
+    read_site,
+)
 
 Warn = Callable[[str], None]
+
+UNKNOWN_URL = "https://docs.example/"
+"""Stands for the URL of a site that does not name its own."""
 
 
 def open_published(
@@ -78,9 +90,17 @@ def open_built(
         start_progress: Called with the number of pages; returns a function that is called after each page.
 
     Raises:
-        UsageError: The folder is not a built site, or its URL is unknown.
+        UsageError: The folder is not a built site.
         PublishError: There is nothing to publish.
     """
+    note = f"{folder} is not changed: this is what `roaming index` would write."
+    if not options.url and _has_no_url(folder):
+        options = replace(options, url=UNKNOWN_URL)
+        note += f" The site does not name its URL, so links begin with {UNKNOWN_URL}; set it with `--url`."
+    try:
+        check_folder(folder, options.publish)
+    except (PublishError, UsageError) as error:
+        note += f" It would stop first: {error}."
     built = read_site(folder, options, warn)
     on_progress = start_progress(len(built.pages))
     cache = ConversionCache(options.cache)
@@ -88,8 +108,11 @@ def open_built(
     target = Path(stack.enter_context(TemporaryDirectory(prefix="roaming-preview-", ignore_cleanup_errors=True)))
     batch.left_out += built.left_out
     report = publish_batch(batch, target, options.publish)
-    note = f"{folder} is not published: this is what `roaming index` would write."
     return open_published(target, lint, base=base, html=folder, known_left_out=report.left_out, note=note)
+
+
+def _has_no_url(folder: Path) -> bool:
+    return (folder / "index.html").is_file() and not is_published(folder) and find_site_url(folder) is None
 
 
 def find_html(folder: Path, path: str) -> str:

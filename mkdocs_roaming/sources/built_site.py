@@ -123,7 +123,7 @@ def index_site(
 
         rules = load_rules(publish, options.config_file)
     previous = read_previous(publish.previous, options.config_file.parent, record) if publish.previous else None
-    _check_folder(folder, publish)
+    check_folder(folder, publish)
     built = read_site(folder, options, record)
     cache, on_progress = ConversionCache(options.cache), start_progress(len(built.pages))
     batch = convert_pages(built.site, built.pages, cache=cache, warn=record, on_progress=on_progress)
@@ -141,7 +141,7 @@ def index_site(
     return report
 
 
-def _check_folder(folder: Path, options: PublishOptions) -> None:
+def check_folder(folder: Path, options: PublishOptions) -> None:
     """Raise an error for a folder that another command has published, or that has an llms.txt of its own."""
     published = PublishedFiles(folder)
     check_llms_txt(published.author_text, folder, options)
@@ -374,14 +374,8 @@ class _SiteReader:
             return url.rstrip("/") + "/"
         if self._old:
             return self._old.site.url
-        try:
-            home = parse_document(decode_text((folder / "index.html").read_bytes()))
-            if canonical := extract_canonical_url(home):
-                return re.sub(r"index\.html$", "", canonical).rstrip("/") + "/"
-        except (OSError, etree.ParserError, ValueError):
-            pass
-        if root := _find_sitemap_root(_read_text(folder / "sitemap.xml")):
-            return root
+        if found := find_site_url(folder):
+            return found
         if not (folder / "index.html").is_file() and (sites := find_site_folders(folder)):
             raise UsageError(f"{folder}: contains no index.html; name the folder of one site, such as {sites[0]}")
         raise UsageError(
@@ -418,6 +412,17 @@ class _SiteReader:
             tree = parse_document(decode_text(self._files[path].read_bytes()))
         resolve = site_nav.make_resolver(self._url, path_to_url(self._url, path), self._pages)
         return site_nav.from_sidebar(tree, resolve, self._themes)
+
+
+def find_site_url(folder: Path) -> str | None:
+    """Return the URL of a built site that its home page or its sitemap names; None if neither does."""
+    try:
+        home = parse_document(decode_text((folder / "index.html").read_bytes()))
+        if canonical := extract_canonical_url(home):
+            return re.sub(r"index\.html$", "", canonical).rstrip("/") + "/"
+    except (OSError, etree.ParserError, ValueError):
+        pass
+    return _find_sitemap_root(_read_text(folder / "sitemap.xml"))
 
 
 def _find_sitemap_root(sitemap: str) -> str | None:

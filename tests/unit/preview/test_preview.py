@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable
 from contextlib import ExitStack
 from io import BytesIO
@@ -307,6 +308,7 @@ def test_server_shows_the_latest_build_and_survives_an_interrupted_one(app: Prev
     assert call(app, "/docs/roaming/preview/version")[2] == before
     manifest.unlink()
     assert call(app, "/docs/roaming/preview/version")[2] == before
+    manifest.write_bytes(data)
     (site / "guide/index.html").unlink()
     index(site)
     os.utime(manifest, (1, 1))
@@ -329,3 +331,21 @@ def test_library_of_a_url_needs_no_html(make_site: Callable[..., Any]) -> None:
     library: Library = make_site([("guide/", "# Guide\n\nText.\n")]).library()
     (page,) = Preview(library, lint=_no_lint).site().pages
     assert (page.html, page.url) == ("", f"{library.manifest.site.url}guide/")
+
+
+def test_site_without_a_url_is_shown_with_a_note(site: Path) -> None:
+    for file in site.rglob("*.html"):
+        file.write_text(re.sub("<link[^>]*>", "", file.read_text("utf-8")), "utf-8")
+    with ExitStack() as stack:
+        shown = open_built(site, IndexOptions(), LintConfig(), stack, base="", warn=print).site()
+    assert (shown.url, len(shown.pages)) == ("https://docs.example/", 4)
+    assert "--url" in shown.note
+
+
+def test_author_of_llms_txt_is_told_that_publishing_stops(site: Path) -> None:
+    (site / "llms.txt").write_text("# My own list\n")
+    with ExitStack() as stack:
+        preview = open_built(site, IndexOptions(), LintConfig(), stack, base="", warn=print)
+        assert "llms_txt: preamble" in preview.site().note
+        assert "zebra" in preview.files()[1].text
+    assert (site / "llms.txt").read_text() == "# My own list\n"
