@@ -47,6 +47,7 @@ from mkdocs_roaming.manifest.expand import (
 from mkdocs_roaming.manifest.lookup import SectionRef, iter_nav
 from mkdocs_roaming.manifest.models import PageEntry
 from mkdocs_roaming.manifest.outline import OUTLINE_BUDGET, render_outline, render_page_outline
+from mkdocs_roaming.manifest.page_kinds import PageKind, classify_page
 from mkdocs_roaming.text.markdown import truncate_at_word
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
@@ -78,11 +79,8 @@ _PART_TOKENS = 600
 _MIN_BODY_CHARS = 25
 _MIN_CONTAINER_CHARS = 60
 _COMPARED_CHARS = 300
-_LONG_REFERENCE = 40
 _MAX_ADDRESS_CHARS = 2_000
 _IDENTIFIER = re.compile(r"[a-z][A-Z]|\w_\w|(?<!\S)--?\w|\w\.[a-z]\w|\w\(|`")
-_IDENTIFIER_TITLE = re.compile(r"^`[^`]+`|[a-z][A-Z]|\w_\w|\w\(|^--|\w\.\w+$")
-_REFERENCE_NAME = re.compile(r"\b(?:api|cli|commands?|reference)\b", re.IGNORECASE)
 _LINK = re.compile(
     r"^[ >]*(?P<fence>`{3,}|~{3,})[\s\S]*?(?:^[ >]*(?P=fence)[`~]*[ \t]*$|\Z)"
     r"|(?P<tick>`+)(?!`)[^\n]*?(?<!`)(?P=tick)(?!`)"
@@ -135,7 +133,6 @@ class Navigator:
         self._open_chars: dict[str, int] = {}  # by section id
         self._fully_open: set[str] = set()  # ids of sections whose whole own text is open
         self._shown_parts: dict[tuple[str, int], frozenset[str]] = {}  # the ids that an opened part contains
-        self._reference_pages: dict[str, bool] = {}
         self._first_parts: dict[str, tuple[int, frozenset[str]]] = {}  # their cap, and what was open before
         self._open_spans: dict[str, tuple[int, int]] = {}  # the part of a long section that a search has opened
 
@@ -182,8 +179,8 @@ class Navigator:
         """Open the sections that search ranks first for a question, and list the next hits.
 
         Opened are own texts without subsections; of a long section the part that matches best. Left out are sections
-        that only introduce their subsections, repeated texts, and most of generated reference pages unless the question
-        contains an identifier.
+        that only introduce their subsections, repeated texts, and most of reference pages unless the question contains
+        an identifier.
 
         Args:
             question: The question.
@@ -444,14 +441,8 @@ class Navigator:
             return ""
 
     def _is_reference(self, page: PageEntry) -> bool:
-        """Return whether a page looks like generated reference: many sections, named by identifiers."""
-        if page.path not in self._reference_pages:
-            names = [page.path, *self.sections.breadcrumb(SectionRef(page, 0))]
-            titles = [section.title for section in page.sections[1:]]
-            share = sum(bool(_IDENTIFIER_TITLE.search(title)) for title in titles) / (len(titles) or 1)
-            is_named = any(map(_REFERENCE_NAME.search, names))
-            self._reference_pages[page.path] = is_named and (share >= 0.5 or len(titles) >= _LONG_REFERENCE)
-        return self._reference_pages[page.path]
+        nav_titles = (*self.sections.nav_titles(page), page.title)
+        return classify_page(page, nav_titles, self.name) is PageKind.REFERENCE
 
     def _make_results(
         self,

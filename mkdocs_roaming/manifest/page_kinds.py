@@ -55,11 +55,10 @@ def classify_pages(manifest: Manifest) -> dict[str, PageKind]:
 
     visit(manifest.nav, ())
     paths = {page.path for page in manifest.pages}
-    site_words = frozenset(map(_squeeze, manifest.site.name.split()))
     return {
         page.path: PageKind.ARCHIVE
         if _is_translation(page.path, paths)
-        else _classify_page(page, titles.get(page.path, ()), site_words)
+        else classify_page(page, titles.get(page.path, ()), manifest.site.name)
         for page in manifest.pages
     }
 
@@ -110,9 +109,17 @@ def is_version(title: str) -> bool:
     return _VERSION.match(fold(title).strip()) is not None
 
 
-def _classify_page(page: PageEntry, nav_titles: tuple[str, ...], site_words: frozenset[str]) -> PageKind:
+def classify_page(page: PageEntry, nav_titles: tuple[str, ...], site_name: str) -> PageKind:
+    """Return the kind of a page.
+
+    Args:
+        page: The page.
+        nav_titles: The titles above it in the nav and its own there; empty if it is not in the nav.
+        site_name: Name of the site, whose words say nothing in a title.
+    """
     if not page.path:
         return PageKind.GUIDE
+    site_words = frozenset(map(_squeeze, site_name.split()))
     names = _load_names()
     folders = page.path.strip("/").split("/")
     folders[-1] = _file_name(page.path)
