@@ -38,12 +38,12 @@ import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
+from mkdocs_roaming._types import decode_table
 from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget, Prices, SupportMethod
 from mkdocs_roaming.answer.models.base import Model, create_model, split_model_name
 from mkdocs_roaming.embeddings.client import EmbeddingsConfig, parse_embeddings_config
@@ -204,49 +204,20 @@ def load_settings(path: Path | None = None) -> Settings:
     return _build_settings(str(path), data)
 
 
-def decode_table(where: str, name: str, value: object, kind: type[T]) -> T:
-    """Decode a table of a configuration file into a struct.
-
-    Args:
-        where: The file, for messages.
-        name: Name of the table.
-        value: The table.
-        kind: The struct.
-
-    Raises:
-        UsageError: A key is unknown, or a value has a wrong type or range.
-    """
-    if not isinstance(value, dict):
-        raise UsageError(f"{where}: expected the table [{name}], got {value!r}")
-    try:
-        return msgspec.convert(value, kind)
-    except (msgspec.ValidationError, OverflowError) as error:
-        message, _, path = str(error).partition(" - at `$")
-        if "unknown field" in message:
-            message = f"{message}. Known keys: {', '.join(table_keys(kind))}"
-        key = path.rstrip("`").removeprefix(".")
-        raise UsageError(f"{where}: [{name}] {key}: {message}" if key else f"{where}: [{name}] {message}") from None
-
-
-def table_keys(kind: type) -> tuple[str, ...]:
-    """Return the keys of a table's struct."""
-    return tuple(signature(kind).parameters)
-
-
 def _build_settings(where: str, data: dict[str, Any]) -> Settings:
     for name in data:
         if name not in (*TABLES, *OTHER_TABLES):
             known = ", ".join(f"[{table}]" for table in (*TABLES, *OTHER_TABLES))
             raise UsageError(f"{where}: unknown table [{name}]. Known tables: {known}")
-    model = decode_table(where, "model", data.get("model", {}), ModelTable)
-    limits = decode_table(where, "budget", data.get("budget", {}), BudgetTable)
-    search = decode_table(where, "search", data.get("search", {}), SearchTable).mode
+
+    def decode(name: str, kind: type[T]) -> T:
+        return decode_table(data.get(name, {}), kind, f"{where}: [{name}]")
+
+    model, limits, mode = decode("model", ModelTable), decode("budget", BudgetTable), decode("search", SearchTable).mode
     embeddings = parse_embeddings_config(data["embeddings"], f"{where}: [embeddings]") if "embeddings" in data else None
-    if search == "hybrid" and embeddings is None:
-        raise UsageError(f"{where}: [search] mode: hybrid needs an embedding model. Configure [embeddings].")
-    prices = None
-    if "prices" in data:
-        prices = Prices(**msgspec.structs.asdict(decode_table(where, "prices", data["prices"], PricesTable)))
+    if mode == "hybrid" and embeddings is None:
+        raise UsageError(f"{where}: [search]: mode: hybrid needs an embedding model. Configure [embeddings].")
+    prices = Prices(**msgspec.structs.asdict(decode("prices", PricesTable))) if "prices" in data else None
     given = {name: value for name, value in msgspec.structs.asdict(limits).items() if value is not None}
     del given["whole_site_tokens"]
     try:
@@ -261,7 +232,7 @@ def _build_settings(where: str, data: dict[str, Any]) -> Settings:
         prices=prices,
         budget=budget,
         whole_site_tokens=limits.whole_site_tokens,
-        search=search,
+        search=mode,
         embeddings=embeddings,
         serving={name: data[name] for name in OTHER_TABLES if name in data},
     )

@@ -10,7 +10,6 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
 from typing import Protocol
 
 import msgspec
@@ -23,7 +22,7 @@ from mkdocs_roaming._http import (
     parse_retry_after,
     run_with_timeout,
 )
-from mkdocs_roaming._types import prepare
+from mkdocs_roaming._types import decode_table, prepare
 from mkdocs_roaming.errors import LibraryError, RoamingError, UsageError
 
 BASE_URL = "https://api.openai.com/v1"
@@ -68,8 +67,7 @@ class EmbeddingError(RoamingError):
 # Configuration
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddingsConfig:
+class EmbeddingsConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The model and its server.
 
     Args:
@@ -80,14 +78,11 @@ class EmbeddingsConfig:
         query_prefix: Precedes each query.
     """
 
-    model: str
+    model: str = ""
     base_url: str = ""
     key_env: str = ""
     text_prefix: str = ""
     query_prefix: str = ""
-
-
-CONFIG_FIELDS = tuple(field.name for field in fields(EmbeddingsConfig))
 
 
 def parse_embeddings_config(config: object, where: str) -> EmbeddingsConfig:
@@ -96,16 +91,10 @@ def parse_embeddings_config(config: object, where: str) -> EmbeddingsConfig:
     Raises:
         UsageError: The table is invalid.
     """
-    if not isinstance(config, Mapping):
-        raise UsageError(f"{where}: expected a table such as `model: nomic-embed-text`, got {config!r}")
-    for name, value in config.items():
-        if name not in CONFIG_FIELDS:
-            raise UsageError(f"{where}: unknown key {name!r}. Available keys: {', '.join(CONFIG_FIELDS)}")
-        if not isinstance(value, str):
-            raise UsageError(f"{where}: {name} must be a string, not {value!r}")
-    if not str(config.get("model", "")).strip():
+    parsed = decode_table(config, EmbeddingsConfig, where)
+    if not parsed.model.strip():
         raise UsageError(f"{where}: model is missing. Add it, for example `model: nomic-embed-text`")
-    return EmbeddingsConfig(**config)
+    return parsed
 
 
 def create_embeddings_client(

@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from mkdocs_roaming._types import decode_table
 from mkdocs_roaming.errors import ManifestNotFoundError, UsageError
 from mkdocs_roaming.lint.context import SEVERITIES, Finding, LintContext, Problem, Rule, Severity
 from mkdocs_roaming.lint.rules import load_rules
@@ -76,13 +77,10 @@ def parse_config(value: object, where: str) -> LintConfig:
     if level is None or isinstance(level, bool):  # YAML reads `off` as False
         table["level"] = "warn" if level else "off"
     try:
-        config = msgspec.convert(table, LintConfig)
-    except msgspec.ValidationError as error:
-        problem, _, key = str(error).replace("Object contains unknown field", "unknown key").partition(" - at `$")
-        place = f"{where}: {key.strip('.`')}".removesuffix(": ")
-        keys = ", ".join(LintConfig.__struct_fields__)
+        config = decode_table(table, LintConfig, where)
+    except UsageError as error:
         raise UsageError(
-            f"{place}: {problem}. Set warn, strict or off, or a table with the keys {keys}; a list of rules is "
+            f"{error}. Set warn, strict or off, or a table with the keys level, disable and pages; a list of rules is "
             "written as [no-opening, empty-title]."
         ) from None
     _check_rules(config.disable, f"{where}: disable")

@@ -44,9 +44,10 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from mkdocs_roaming._types import decode_table, table_keys
 from mkdocs_roaming.answer.events import summarize
 from mkdocs_roaming.answer.trace import estimate_cost
-from mkdocs_roaming.config import Settings, decode_table, table_keys
+from mkdocs_roaming.config import Settings
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.serve.cache import MAX_CACHED_ANSWERS, AnswerCache
@@ -155,17 +156,17 @@ def build_config(
     With None or an empty tuple, the settings apply. Raise UsageError if the settings are invalid.
     """
     file = settings.where
-    table = decode_table(file, "serve", settings.serving.get("serve", {}), ServeTable)
-    limits = settings.serving.get("limits", {})
+    table = decode_table(settings.serving.get("serve", {}), ServeTable, f"{file}: [serve]")
+    limits, place = settings.serving.get("limits", {}), f"{file}: [limits]"
     if isinstance(limits, dict) and (unknown := next((name for name in limits if name not in LIMIT_KEYS), "")):
-        raise UsageError(f"{file}: [limits] unknown key {unknown!r}. Known keys: {', '.join(LIMIT_KEYS)}")
+        raise UsageError(f"{place}: unknown key {unknown!r}. Known keys: {', '.join(LIMIT_KEYS)}")
     key = environ.get(table.key_env, "").encode("utf-8")
     if 0 < len(key) < MIN_KEY_CHARS:
         raise UsageError(
             f"{table.key_env} needs at least {MIN_KEY_CHARS} characters; create a key with `openssl rand -hex 32`"
         )
     policy = replace(
-        decode_table(file, "limits", limits, RequestPolicy),
+        decode_table(limits, RequestPolicy, place),
         hosts=tuple(dict.fromkeys((*RequestPolicy().hosts, *_bound_names(host), *table.hosts, *hosts))),
         origins=tuple(dict.fromkeys((*table.origins, *origins))),
         proxies=table.proxies if proxies is None else proxies,
@@ -177,7 +178,7 @@ def build_config(
         key_variable=table.key_env,
         site=site,
         policy=policy,
-        quota=decode_table(file, "limits", limits, AnswerQuota),
+        quota=decode_table(limits, AnswerQuota, place),
         counters_url=environ.get(table.counters_env) or None,
         question_log=Path(table.question_log) if table.question_log else None,
         feedback_log=Path(table.feedback_log) if table.feedback_log else None,

@@ -204,12 +204,12 @@ def test_missing_or_invalid_url_and_key_are_reported(
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        ("toy", "e: expected a table such as"),
+        ("toy", "e: expected a table, got 'toy'"),
         ({}, "e: model is missing"),
         ({"model": " "}, "e: model is missing"),
-        ({"model": "m", "modle": "x"}, "e: unknown key 'modle'. Available keys: model, base_url"),
-        ({"model": "m", "key": "sk"}, "e: unknown key 'key'"),
-        ({"model": 7}, "e: model must be a string, not 7"),
+        ({"model": "m", "modle": "x"}, "e: unknown key `modle`. Known keys: model, base_url"),
+        ({"model": "m", "key": "sk"}, "e: unknown key `key`"),
+        ({"model": 7}, "e: model: Expected `str`, got `int`"),
     ],
 )
 def test_invalid_configuration_is_reported_with_location(config: Any, message: str) -> None:

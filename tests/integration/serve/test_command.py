@@ -313,18 +313,18 @@ def test_rules_of_remote_site_need_trust(
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
-        ("[serve]\nhost = 'x'", "[serve] Object contains unknown field `host`"),
-        ("[serve]\nhosts = 'x'", "[serve] hosts: Expected `array`, got `str`"),
-        ("[serve]\ndrain = 1.5", "[serve] drain: Expected `int`, got `float`"),
+        ("[serve]\nhost = 'x'", "[serve]: unknown key `host`"),
+        ("[serve]\nhosts = 'x'", "[serve]: hosts: Expected `array`, got `str`"),
+        ("[serve]\ndrain = 1.5", "[serve]: drain: Expected `int`, got `float`"),
         ("[serve]\nlook_every = 0", "look_every"),
-        ("[serve]\ntrust_rules = 1", "[serve] trust_rules: Expected `bool`, got `int`"),
-        ("[limits]\nanswers = 1", "[limits] unknown key 'answers'"),
-        ("[limits]\nconcurrent = 0", "[limits] concurrent: Expected `int` >= 1"),
-        ("[serve]\nproxies = -1", "[serve] proxies: Expected `int` >= 0"),
+        ("[serve]\ntrust_rules = 1", "[serve]: trust_rules: Expected `bool`, got `int`"),
+        ("[limits]\nanswers = 1", "[limits]: unknown key 'answers'"),
+        ("[limits]\nconcurrent = 0", "[limits]: concurrent: Expected `int` >= 1"),
+        ("[serve]\nproxies = -1", "[serve]: proxies: Expected `int` >= 0"),
         ("[limits]\nmoney_a_day = 1.0", "[prices] and [budget] cost"),
         ("[serve]\norigins = ['docs.example']", "is not an origin"),
         ("[serv]\nx = 1", "unknown table [serv]"),
-        ("serve = 1", "expected the table [serve], got 1"),
+        ("serve = 1", "[serve]: expected a table, got 1"),
     ],
 )
 def test_invalid_setting_is_reported_in_one_line(folder: Path, tmp_path: Path, settings: str, expected: str) -> None:

@@ -16,7 +16,7 @@ import uvicorn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mkdocs_roaming.config import decode_table
+from mkdocs_roaming._types import decode_table
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.serve.metrics import Metrics
 from mkdocs_roaming.serve.middleware import RequestGuard, RequestPolicy
@@ -424,7 +424,7 @@ async def test_websocket_is_closed() -> None:
 @pytest.mark.parametrize("values", [{"body_bytes": 0}, {"requests_a_minute": 0}, {"body_seconds": 0.0}])
 def test_invalid_policy_is_refused(values: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
-        decode_table("roaming.toml", "limits", values, RequestPolicy)
+        decode_table(values, RequestPolicy, "roaming.toml: [limits]")
 
 
 # Over a real port

@@ -19,10 +19,13 @@ def test_parse_config_accepts_level_alone() -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ("loud", "level: Invalid enum value 'loud'. Set warn, strict or off, or a table with the keys level, disable,"),
+        (
+            "loud",
+            "level: Invalid enum value 'loud'. Set warn, strict or off, or a table with the keys level, disable and pages",
+        ),
         (
             {"disabled": []},
-            "unknown key `disabled`. Set warn, strict or off, or a table with the keys level, disable,",
+            "unknown key `disabled`. Known keys: level, disable, pages. Set warn",
         ),
         ({"disable": ["no-such"]}, "disable: unknown rule 'no-such'. Known rules: empty-page-title,"),
         ({"disable": "no-opening"}, "disable: Expected `array`, got `str`. "),

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mkdocs_roaming.config import decode_table
+from mkdocs_roaming._types import decode_table
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.serve.quotas import (
     DAY_SECONDS,
@@ -374,7 +374,7 @@ async def test_failed_storage_is_retried_after_seconds() -> None:
 )
 def test_quota_refuses_zero_and_infinite_limits(settings_: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
-        decode_table("roaming.toml", "limits", settings_, AnswerQuota)
+        decode_table(settings_, AnswerQuota, "roaming.toml: [limits]")
 
 
 def test_check_cost_refuses_day_below_one_answer() -> None:
