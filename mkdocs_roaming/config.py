@@ -104,7 +104,7 @@ TABLES: Mapping[str, type] = {
 }
 """The tables that every command reads."""
 
-OTHER_TABLES = ("serve", "limits", "lint")
+OTHER_TABLES = ("serve", "limits", "lint", "publish")
 """Tables for single commands, which decode them."""
 
 

@@ -30,6 +30,12 @@ from mkdocs_roaming.errors import UsageError
 
 @click.command()
 @click.argument("site_dir", type=click.Path(path_type=Path))
+@click.option(
+    "--config-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Configuration of the site: zensical.toml, mkdocs.yml or roaming.toml (default: the one next to SITE_DIR).",
+)
 @click.option("--url", help="URL of the site (default: the home page's canonical link).")
 @click.option("--name", help="Name of the site (default: the home page's title).")
 @click.option("--description", help="One sentence about the site, for llms.txt.")
@@ -65,15 +71,18 @@ from mkdocs_roaming.errors import UsageError
 @AS_JSON
 def index(site_dir: Path, as_json: bool, **given: Any) -> None:
     """Publish a built site: Markdown, llms.txt and manifest."""
-    from mkdocs_roaming.publish.options import parse_options
     from mkdocs_roaming.sources.built_site import IndexOptions, index_site
+    from mkdocs_roaming.sources.project import find_project
 
+    project = find_project(site_dir, given["config_file"], warn)
+    publish = project.parse_options(_given_options(given))
     options = IndexOptions(
         url=given["url"],
         name=given["name"],
         html=not given["no_html"],
         cache=given["cache"],
-        publish=parse_options(_given_options(given)),
+        project=project,
+        publish=publish,
         embeddings=embeddings_options(given),
         strict=given["strict"],
     )

@@ -61,7 +61,7 @@ class PublishedFiles:
 
     Attributes:
         found: Whether there is a manifest.
-        has_sources: Whether it names the sources of pages, which HTML does not show.
+        has_sources: Whether it names the sources of pages and the nav of MkDocs, which HTML does not show.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -76,6 +76,7 @@ class PublishedFiles:
             head, pages = iter_pages(folder / MANIFEST_PATH)
             for page in pages:
                 self._add(page)
+            self.has_sources &= head.nav_source == "mkdocs"
             self._lists.append(head.llms_txt)
             self.found = True
         self._is_unfinished = False

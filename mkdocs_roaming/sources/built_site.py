@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import unescape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
 from lxml import etree
@@ -54,9 +54,12 @@ from mkdocs_roaming.publish.widget import (
 )
 from mkdocs_roaming.publish.writer import PublishReport, publish_batch
 from mkdocs_roaming.sources import decode_text, site_nav
+from mkdocs_roaming.sources.project import OWN_FILE, Project, find_heading, iter_fences, read_source
+from mkdocs_roaming.text.markdown import to_single_line
 
 if TYPE_CHECKING:
     from mkdocs_roaming.embeddings.store import EmbeddingsOptions
+    from mkdocs_roaming.publish.rules import RuleSet
 
 Warn = Callable[[str], None]
 
@@ -81,8 +84,7 @@ class IndexOptions:
     """Whether to add links to the Markdown to the pages."""
     cache: Path | None = None
     """The folder of cached conversions."""
-    config_file: Path = Path("roaming.toml")
-    """The file of the options, for messages and relative paths."""
+    project: Project = field(default_factory=Project)
     publish: PublishOptions = field(default_factory=PublishOptions)
     embeddings: EmbeddingsOptions | None = None
     strict: bool = False
@@ -108,7 +110,7 @@ def index_site(
         UsageError: The folder is not a built site, or its URL is unknown.
         PublishError: There is nothing to publish.
     """
-    publish, rules = options.publish, None
+    publish, project = options.publish, options.project
     warnings: list[str] = []
 
     def record(message: str) -> None:
@@ -118,13 +120,10 @@ def index_site(
     parse_classes(publish.classes)
     widget = parse_widget_options(publish.widget)
     menu_options = parse_page_menu_options(publish.page_menu)
-    if publish.rules:
-        from mkdocs_roaming.publish.rules import load_rules  # few sites have rules
-
-        rules = load_rules(publish, options.config_file)
-    previous = read_previous(publish.previous, options.config_file.parent, record) if publish.previous else None
+    previous = read_previous(publish.previous, project.folder, record) if publish.previous else None
     check_folder(folder, publish)
     built = read_site(folder, options, record)
+    rules = _load_rules(options, built)
     cache, on_progress = ConversionCache(options.cache), start_progress(len(built.pages))
     batch = convert_pages(built.site, built.pages, cache=cache, warn=record, on_progress=on_progress)
     batch.left_out += built.left_out
@@ -137,7 +136,7 @@ def index_site(
     )
     if options.html:
         for path in batch.pages:
-            _update_html(built.files[path], path, batch, widget, menu)
+            _update_html(built.files[path], path, batch, widget, menu, built.meta.get(path, {}).get("ask"))
     return report
 
 
@@ -159,14 +158,32 @@ def check_folder(folder: Path, options: PublishOptions) -> None:
         )
 
 
-def _update_html(file: Path, path: str, batch: Batch, widget: WidgetOptions | None, menu: PageMenu | None) -> None:
-    """Add the links to the Markdown, the widget and the page menu to the HTML of a page."""
+def _load_rules(options: IndexOptions, built: BuiltSite) -> RuleSet | None:
+    """Return the rules of the options and of the pages' front matter, None if there are none."""
+    front_matter = {path: meta["roaming"] for path, meta in built.meta.items() if "roaming" in meta}
+    if not options.publish.rules and not front_matter:
+        return None
+    from mkdocs_roaming.publish.rules import load_rules, parse_page_rules  # few sites have rules
+
+    rules = load_rules(options.publish, options.project.file or Path(OWN_FILE))
+    sources = {page.path: page.source or page.path for page in built.pages}
+    own = [rule for path, value in front_matter.items() for rule in parse_page_rules(value, sources[path])]
+    return replace(rules, rules=(*rules.rules, *own))
+
+
+def _update_html(
+    file: Path, path: str, batch: Batch, widget: WidgetOptions | None, menu: PageMenu | None, ask: object
+) -> None:
+    """Add the links to the Markdown, the widget and the page menu to the HTML of a page.
+
+    `ask` is the key of its front matter: suggestions, or false for a page without the widget.
+    """
     # surrogateescape: bytes that are not UTF-8 are written back unchanged
     html = file.read_bytes().decode("utf-8", "surrogateescape")
     html = remove_widget(add_markdown_links(html, path, has_llms_txt=batch.site.has_llms_txt))
     sections = batch.converted[path].sections
-    if widget:
-        html = add_widget(html, widget, path, batch.site.url, suggest_questions(None, sections))
+    if widget and ask is not False:
+        html = add_widget(html, widget, path, batch.site.url, suggest_questions(ask, sections))
     html = menu.add(html, path, sections[0].title) if menu else remove_page_menu(html)
     write_atomically(file, html.encode("utf-8", "surrogateescape"))
 
@@ -178,6 +195,8 @@ class BuiltSite:
     site: Site
     pages: tuple[Page, ...]
     files: dict[str, Path]
+    meta: dict[str, Mapping[str, Any]]
+    """The front matter of the pages whose sources are known, by path."""
     left_out: tuple[LeftOut, ...] = ()
 
 
@@ -227,12 +246,22 @@ class _SiteReader:
         self._files: dict[str, Path] = {}
         self._redirects: dict[str, str] = {}
         self._left_out: list[LeftOut] = []
+        self._sources = options.project.find_sources()
+        self._meta: dict[str, Mapping[str, Any]] = {}
 
     def read(self, files: list[Path]) -> BuiltSite:
         home: Element | None = None
         languages: dict[str, str] = {}
         sidebars: list[tuple[str, Element]] = []
-        for file, found in self._select(files):
+        for file in files:
+            found = self._read_page(file)
+            if isinstance(found, str):
+                self._left_out.append(LeftOut(self._path(file), found))
+                continue
+            if (first := self._files.get(found[0].path)) is not None:
+                reason = f"same address as {first.relative_to(self._folder)}"
+                self._left_out.append(LeftOut(found[0].path, reason))
+                continue
             page, tree = found
             self._pages[page.path], self._files[page.path] = page, file
             home = tree if page.path == "" else home
@@ -240,6 +269,8 @@ class _SiteReader:
                 languages[page.path] = str(tree.get("lang") or "")
             if page.path == "" or len(sidebars) < _MAX_SIDEBARS:
                 sidebars.append((page.path, tree))
+        self._add_sources()
+        self._select_pages()
         self._drop_other_languages(str(home.get("lang") or "") if home is not None else "", languages)
         sidebars = [(path, tree) for path, tree in sidebars if path in self._pages]
         if not self._pages:
@@ -248,12 +279,13 @@ class _SiteReader:
             )
         nav, source = self._find_nav(sidebars)
         head = home if home is not None else sidebars[0][1]
-        about = extract_meta(head, "description")
+        about, options, project = extract_meta(head, "description"), self._options, self._options.project
         old = self._old.site if self._old else None
+        description = project.description if project.generator else (old.description if old else "") or about
         site = Site(
-            name=self._options.name or (old.name if old else None) or extract_site_name(head) or self._url,
+            name=options.name or project.name or (old.name if old else None) or extract_site_name(head) or self._url,
             url=self._url,
-            description=self._options.publish.description or (old.description if old else "") or about,
+            description=options.publish.description or description,
             language=(head.get("lang") or "en"),
             nav=nav,
             nav_source=source,
@@ -261,30 +293,34 @@ class _SiteReader:
             has_llms_txt=self._options.publish.llms_txt is not False or bool(self._published.author_text.strip()),
             redirects=self._redirects,
         )
-        pages = tuple(self._without_shared_descriptions({about, site.description}))
-        return BuiltSite(site, pages, self._files, tuple(self._left_out))
+        titles = {item.path: item.title for item in site_nav.iter_items(nav) if item.path is not None}
+        pages = self._without_shared_descriptions({about, site.description})
+        if source == "config":
+            pages = (replace(page, title=titles.get(page.path) or page.title) for page in pages)
+        return BuiltSite(site, tuple(pages), self._files, self._meta, tuple(self._left_out))
 
-    def _select(self, files: list[Path]) -> Iterator[tuple[Path, tuple[Page, Element]]]:
-        """Yield the pages to publish with their files; record the others."""
-        folders = [f"{folder}/" for folder in (self._folder.name, "docs") if not (self._folder / folder).is_dir()]
+    def _select_pages(self) -> None:
+        """Drop the pages that the options and their front matter leave out."""
+        docs = self._options.project.docs
+        folders = {self._folder.name, "docs", docs.name if docs else "docs"}
+        roots = [f"{name}/" for name in sorted(folders) if not (self._folder / name).is_dir()]
         options, names = self._options.publish, []
-        selection = Selection(options.include, options.exclude, roots=[self._url, *folders])
+        selection = Selection(options.include, options.exclude, roots=[self._url, *roots])
+        files = self._files.values()
         parents = {parent for file in files for parent in _folders_above(file)} if selection else set()
-        for file in files:
-            found = self._read_page(file)
-            path = found[0].path if not isinstance(found, str) else self._path(file)
-            name = PageName(path, is_folder=file.parent in parents)
+        for left_out in self._left_out:
+            selection.find_reason(PageName(left_out.path))  # a pattern of a page that is no page is used
+        for path, page in list(self._pages.items()):
+            sources = (page.source,) if page.source else ()
+            name = PageName(path, sources, is_folder=self._files[path].parent in parents)
             reason = selection.find_reason(name)
-            if isinstance(found, str):
-                self._left_out.append(LeftOut(path, found))
-                continue
-            names.append(name)
-            if path in self._pages:
-                reason = f"same address as {self._files[path].relative_to(self._folder)}"
-            if reason:
-                self._left_out.append(LeftOut(path, reason))
+            if self._meta.get(path, {}).get("llms") is False:
+                reason = "`llms: false` in its front matter"
             else:
-                yield file, found
+                names.append(name)
+            if reason:
+                self._left_out.append(LeftOut(path, reason, page.source))
+                del self._pages[path], self._files[path]
         selection.check_meaning(names)
         for message in selection.unmatched():
             self._warn(message)
@@ -332,6 +368,44 @@ class _SiteReader:
         stem = re.sub(r"(\.html?|/)$", "", path)
         return named if named in (stem, stem + "/", stem + ".html") else None
 
+    def _add_sources(self) -> None:
+        """Add to the pages what their Markdown sources say that the HTML does not.
+
+        The sources of pages whose addresses do not follow from their names, such as posts of a blog, are found by
+        their titles.
+        """
+        docs, snippets = self._options.project.docs, self._options.project.snippets
+        texts = {
+            path: (source, *read_source(docs / source, source, snippets, self._warn))
+            for path, source in self._sources.items()
+            if docs is not None
+        }
+        titles = {
+            path: str(meta.get("title") or find_heading(text))
+            for path, (_, meta, text) in texts.items()
+            if path not in self._pages
+        }
+        by_title = _unique({path: page.title for path, page in self._pages.items() if path not in texts})
+        moved = {source: by_title[title] for title, source in _unique(titles).items() if title in by_title}
+        for path, (source, meta, text) in texts.items():
+            page = self._pages.get(moved.get(path, path))
+            if page is not None:
+                self._add_source(page, source, meta, text)
+            elif meta.get("llms") is False:
+                self._warn(f"{source}: its page is not found; if it is published, add its address to `exclude`")
+
+    def _add_source(self, page: Page, source: str, meta: Mapping[str, Any], text: str) -> None:
+        self._meta[page.path] = meta
+        tags = meta.get("tags")
+        self._pages[page.path] = replace(
+            page,
+            source=source,
+            title=to_single_line(str(meta.get("title") or "")) or page.title,
+            code_languages=tuple(iter_fences(text)),
+            description=" ".join(str(meta.get("description") or "").split()),
+            tags=tuple(map(str, tags)) if isinstance(tags, list) else (),
+        )
+
     def _drop_other_languages(self, home: str, languages: Mapping[str, str]) -> None:
         """Drop the pages in folders that are sites in another language than the home page.
 
@@ -362,16 +436,17 @@ class _SiteReader:
         """
         counts = Counter(page.description for page in self._pages.values())
         for page in self._pages.values():
-            is_shared = counts[page.description] > 1 or page.description in site
+            is_shared = page.source is None and (counts[page.description] > 1 or page.description in site)
             yield replace(page, description="") if is_shared else page
 
     def _find_url(self) -> str:
-        """Return the URL of the site: the option, that of the old manifest, or that of the home page or the sitemap."""
-        folder, url = self._folder, self._options.url
-        if url:
-            if not re.match(r"https?://[^/]+", url):
-                raise UsageError(f"--url {url}: not an http(s) URL")
-            return url.rstrip("/") + "/"
+        """Return the URL of the site: from the options, the old manifest, the home page or the sitemap."""
+        folder, project = self._folder, self._options.project
+        for where, url in (("--url", self._options.url), (f"{project.file}: site_url", project.url)):
+            if url and not re.match(r"https?://[^/]+", url):
+                raise UsageError(f"{where} {url}: not an http(s) URL")
+            if url:
+                return url.rstrip("/") + "/"
         if self._old:
             return self._old.site.url
         if found := find_site_url(folder):
@@ -388,14 +463,19 @@ class _SiteReader:
         An earlier build may have known more than the folder shows now: the navigation of MkDocs, or an llms.txt of the
         site that has been replaced.
         """
-        pages, old = self._pages, self._old
-        if old and old.nav_source == "mkdocs":
+        pages, old, project = self._pages, self._old, self._options.project
+        if project.nav is not None:
+            by_source = {source: path for path, source in self._sources.items()}
+            titles = {path: page.title for path, page in pages.items()}
+            if (configured := site_nav.from_config(project.nav, by_source, titles, self._url)) is not None:
+                return configured, "config"
+        if old and not project.generator and old.nav_source == "mkdocs":
             return site_nav.from_manifest(old), old.nav_source
         if llms_txt := self._published.author_text.decode("utf-8-sig", "replace"):
             nav = site_nav.from_llms_txt(llms_txt, site_nav.make_resolver(self._url, self._url, pages))
             if len(site_nav.collect_paths(nav)) >= max(1, len(pages) // 2):
                 return nav, "llms.txt"
-        if old and old.nav_source == "llms.txt":
+        if old and not project.generator and old.nav_source == "llms.txt":
             return site_nav.from_manifest(old), old.nav_source
         navs = [self._read_sidebar(path, tree) for path, tree in sidebars]
         if text := _read_text(self._folder / "toc.html"):  # the pages of mdBook load their sidebar from here
@@ -423,6 +503,12 @@ def find_site_url(folder: Path) -> str | None:
     except (OSError, etree.ParserError, ValueError):
         pass
     return _find_sitemap_root(_read_text(folder / "sitemap.xml"))
+
+
+def _unique(titles: Mapping[str, str]) -> dict[str, str]:
+    """Return the path of each title that one path only has."""
+    counts = Counter(titles.values())
+    return {title: path for path, title in titles.items() if counts[title] == 1}
 
 
 def _find_sitemap_root(sitemap: str) -> str | None:

@@ -13,6 +13,7 @@ from lxml import etree
 from mkdocs_roaming.html.themes import ThemeSet, compile_selector, load_themes
 from mkdocs_roaming.html.visitor import Element, has_class
 from mkdocs_roaming.manifest.models import Manifest, NavEntry, NavItem, url_to_path
+from mkdocs_roaming.text.markdown import to_single_line
 
 Nav = tuple[NavItem, ...]
 Resolve = Callable[[str], str | None]
@@ -35,6 +36,36 @@ def from_manifest(manifest: Manifest) -> Nav:
         return NavItem(entry.title, entry.page, entry.url, tuple(map(item, entry.children)))
 
     return tuple(map(item, manifest.nav))
+
+
+def from_config(items: Sequence[Any], paths: Mapping[str, str], titles: Mapping[str, str], site_url: str) -> Nav | None:
+    """Return the navigation in the configuration of MkDocs or Zensical; None if a plugin has to complete it.
+
+    Args:
+        items: The option `nav`.
+        paths: The path of each page by its Markdown source.
+        titles: The titles of the pages by path, for entries without one.
+        site_url: The URL of the site, for links to other files of it.
+    """
+    nav: list[NavItem] = []
+    for item in items:
+        for title, target in item.items() if isinstance(item, dict) else [("", item)]:
+            name = to_single_line(str(title))
+            if isinstance(target, list):
+                children = from_config(target, paths, titles, site_url)
+                if children is None:
+                    return None
+                nav.append(NavItem(name, children=children))
+                continue
+            source = str(target or "").strip().removeprefix("./").lstrip("/")
+            path = paths.get(source)
+            if path is not None:
+                nav.append(NavItem(name or titles.get(path) or source, path))
+            elif (source.endswith("/") and ":" not in source) or "*" in source or not source:
+                return None
+            else:
+                nav.append(NavItem(name, url=urljoin(site_url, str(target).strip())))
+    return tuple(nav)
 
 
 def from_llms_txt(text: str, resolve: Resolve) -> Nav:
@@ -111,6 +142,13 @@ def merge_navs(navs: Sequence[Nav], pages: Iterable[str], read: Callable[[str], 
         if fruitless > _MAX_FRUITLESS:
             break
     return tuple(_drop_empty_groups(_drop_repeated(nav)))
+
+
+def iter_items(nav: Iterable[NavItem]) -> Iterator[NavItem]:
+    """Yield all items of a navigation, each before its children."""
+    for item in nav:
+        yield item
+        yield from iter_items(item.children)
 
 
 def collect_paths(nav: Iterable[NavItem]) -> set[str]:
@@ -281,10 +319,7 @@ def _drop_empty_groups(items: Iterable[NavItem]) -> Iterator[NavItem]:
 
 
 def _iter_paths(items: Iterable[NavItem]) -> Iterator[str]:
-    for item in items:
-        if item.path is not None:
-            yield item.path
-        yield from _iter_paths(item.children)
+    return (item.path for item in iter_items(items) if item.path is not None)
 
 
 def _read_folder(tree: Mapping[str, Any], parent: str, titles: Mapping[str, str]) -> Iterator[NavItem]:

@@ -29,8 +29,9 @@ PAGES = {
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Path:
-    """A built site without source files."""
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A built site without source files or configuration."""
+    monkeypatch.chdir(tmp_path)
     for name, body in PAGES.items():
         file = tmp_path / "site" / name
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -15,6 +15,7 @@ from mkdocs_roaming.manifest.models import Manifest
 from mkdocs_roaming.publish.options import parse_options
 from mkdocs_roaming.sources import decode_text
 from mkdocs_roaming.sources.built_site import IndexOptions, index_site
+from mkdocs_roaming.sources.project import find_project
 
 URL = "https://docs.example/v2/"
 HEAD = '<!doctype html><html lang="de"><head><meta charset="utf-8"><title>{title} - Docs</title>{head}</head>'
@@ -331,3 +332,60 @@ def test_files_of_removed_pages_are_deleted(site: Path) -> None:
     index_to_manifest(site)
     assert not (site / "deep/one.md").exists()
     assert validate_site(open_library(site)).faults == ()
+
+
+ZENSICAL = """\
+[project]
+site_name = "Harbour"
+site_url = "https://docs.example/v2/"
+nav = [{ "Start" = "index.md" }, { "More" = ["guide.md", { "Tides" = "https://tides.example/" }] }]
+[project.plugins.roaming]
+exclude = ["deep/**"]
+"""
+
+
+@pytest.fixture
+def project(site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a project with the built site in `site`, and enter it."""
+    folder = tmp_path / "project"
+    shutil.copytree(site, folder / "site", ignore=shutil.ignore_patterns("project"))
+    (folder / "zensical.toml").write_text(ZENSICAL, "utf-8")
+    (folder / "docs").mkdir()
+    (folder / "docs/index.md").write_text("# Home\n", "utf-8")
+    (folder / "docs/guide.md").write_text(
+        "---\ntitle: Of pumps\ndescription: Own words.\ntags: [pumps]\nask: false\n"
+        "roaming: {rules: [{when: {any: [tide]}}]}\n---\n\n# Guide\n",
+        "utf-8",
+    )
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def index_project(folder: Path, **options: object) -> Manifest:
+    found = find_project(folder / "site", warn=print)
+    index_site(folder / "site", IndexOptions(project=found, publish=found.parse_options(options)), warn=print)
+    return load_manifest((folder / "site/roaming/manifest.json").read_bytes())
+
+
+def test_configuration_and_sources_complete_the_html(project: Path) -> None:
+    manifest = index_project(project, widget=True)
+    assert (manifest.site.name, manifest.site.url, manifest.nav_source) == ("Harbour", URL, "config")
+    assert [(entry.title, entry.page, entry.url) for entry in (manifest.nav[0], *manifest.nav[1].children)] == [
+        ("Start", "", None),
+        ("Of pumps", "guide/", None),
+        ("Tides", None, "https://tides.example/"),
+    ]
+    home, guide = manifest.pages
+    assert (home.title, home.source) == ("Home", "index.md")
+    assert (guide.title, guide.description, guide.tags) == ("Guide", "Own words.", ("pumps",))
+    assert manifest.rules[0].open == (guide.id,)
+    assert "<roaming-ask" in (project / "site/index.html").read_text()
+    assert "<roaming-ask" not in (project / "site/guide/index.html").read_text()
+
+
+def test_front_matter_excludes_pages_also_those_with_other_addresses(project: Path) -> None:
+    (project / "docs/guide.md").rename(project / "docs/moved.md")
+    assert index_project(project).pages[1].source is None, "another title"
+    (project / "docs/moved.md").write_text("---\nllms: false\n---\n\n# Guide\n", "utf-8")
+    assert [page.path for page in index_project(project).pages] == [""]
+    assert not (project / "site/guide/index.md").exists()

@@ -1,0 +1,378 @@
+"""The project of a built site: the configuration of its generator, and its Markdown sources.
+
+The `roaming` block is read from `zensical.toml`, `mkdocs.yml` or the table [publish] of `roaming.toml`. Nothing of a
+configuration is executed: a value with a tag other than `!ENV` is read as none.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.manifest.models import canonicalize_path
+from mkdocs_roaming.publish.options import OptionError, PublishOptions, parse_options
+from mkdocs_roaming.text.markdown import to_single_line
+
+GENERATOR_FILES = ("zensical.toml", "mkdocs.yml", "mkdocs.yaml", "properdocs.yml", "properdocs.yaml")
+OWN_FILE = "roaming.toml"
+OWN_TABLE = "publish"
+PLUGIN = "roaming"
+
+_SITE_KEYS = ("site_url", "site_name", "site_dir")
+"""Keys of the table [publish] that generators have in their own configuration."""
+_NAV_PLUGINS = frozenset(("awesome-nav", "awesome-pages", "literate-nav", "api-autonav", "mkdocs-nav-weight"))
+"""Plugins that replace the nav of the configuration."""
+_MAX_PARENTS = 16
+_YAML_ERRORS = (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError)
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """What the configuration of a site says about it.
+
+    Attributes:
+        file: The file with the `roaming` block, or that of the generator; None if there is neither.
+        generator: The configuration file of the generator.
+        block: The `roaming` block; None if there is none.
+        nav: The nav as the generator reads it; None if it is not in the configuration.
+        docs: The folder of the Markdown sources.
+        site: The folder of the built site.
+        snippets: The folders of pymdownx.snippets.
+        directory_urls: Whether pages are folders: `guide/` instead of `guide.html`.
+    """
+
+    file: Path | None = None
+    generator: Path | None = None
+    block: Mapping[str, object] | None = None
+    url: str | None = None
+    name: str | None = None
+    description: str = ""
+    nav: list[Any] | None = None
+    docs: Path | None = None
+    site: Path | None = None
+    snippets: tuple[Path, ...] = ()
+    directory_urls: bool = True
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the configuration: relative paths in it are resolved against this folder."""
+        return self.file.parent if self.file else Path()
+
+    def parse_options(self, overrides: Mapping[str, object]) -> PublishOptions:
+        """Parse the options of the block and those that replace them.
+
+        Raises:
+            UsageError: An option is invalid; the message names the file.
+        """
+        try:
+            parse_options(self.block or {})
+        except OptionError as error:
+            raise UsageError(f"{self.file}: {PLUGIN}: {error}") from None
+        return parse_options({**(self.block or {}), **overrides})
+
+    def find_sources(self) -> dict[str, str]:
+        """Return the Markdown source of each page, relative to the docs folder, by the path of the page."""
+        docs, sources = self.docs, dict[str, str]()
+        if docs is None:
+            return sources
+        for file in sorted(docs.rglob("*.md"), key=lambda file: file.name == "README.md"):
+            source = file.relative_to(docs).as_posix()
+            sources.setdefault(self.page_path(source), source)
+        return sources
+
+    def page_path(self, source: str) -> str:
+        """Return the path of the page that a generator writes for a Markdown source."""
+        stem = re.sub(r"(^|/)(index|README)$", r"\1", source.removesuffix(".md"))
+        if stem == "" or stem.endswith("/"):
+            return canonicalize_path(stem)
+        return canonicalize_path(stem + ("/" if self.directory_urls else ".html"))
+
+
+def find_project(
+    site: Path | None = None, config_file: Path | None = None, warn: Callable[[str], None] = lambda message: None
+) -> Project:
+    """Find and read the configuration of a site.
+
+    It is looked for in the working directory and, for a site in another place, next to the site's folder. Without a
+    site the configuration is that of the working directory.
+
+    Args:
+        site: The folder of the built site.
+        config_file: The configuration, if the caller knows it.
+        warn: Receives a line for each configuration that is ignored.
+
+    Raises:
+        UsageError: A configuration cannot be read.
+    """
+    if config_file is not None:
+        return read_project(config_file)
+    here = Path()
+    for folder in _config_folders(site):
+        projects = [read_project(file) for name in (*GENERATOR_FILES, OWN_FILE) if (file := folder / name).is_file()]
+        generator = next((one for one in projects if one.generator), None)
+        owner = next((one for one in projects if one.block is not None), None)
+        if generator is None and owner is None:
+            continue
+        for other in projects:
+            if other.block is not None and other is not owner and owner is not None:
+                warn(f"{other.file}: its options are ignored, because {owner.file} has some; keep them in one file")
+        if owner is None or generator is None or owner is generator:
+            return owner or generator or Project()
+        return replace(
+            generator,
+            file=owner.file,
+            block=owner.block,
+            url=owner.url or generator.url,
+            name=owner.name or generator.name,
+        )
+    if site is not None:
+        for file in (here / name for name in (*GENERATOR_FILES, OWN_FILE)):
+            if file.is_file() and read_project(file).block is not None:
+                warn(f"{file}: ignored, because {site} is in another folder; to use it, add --config-file {file}")
+    return Project()
+
+
+def _config_folders(site: Path | None) -> Iterator[Path]:
+    """Yield the folders of a site's configuration: those above it up to the working directory, else its parent."""
+    if site is None:
+        yield Path()
+        return
+    here, folder = Path.cwd(), site.resolve()
+    if not folder.is_relative_to(here):
+        yield folder.parent
+        return
+    while folder != here:
+        folder = folder.parent
+        yield folder.relative_to(here)
+
+
+def read_project(file: Path) -> Project:
+    """Read the configuration of MkDocs, ProperDocs or Zensical, or the table [publish] of roaming.toml.
+
+    Raises:
+        UsageError: The file cannot be read, or is not of this kind.
+    """
+    if file.suffix == ".toml":
+        data = _read_toml(file)
+        is_own = file.name == OWN_FILE or (OWN_TABLE in data and "project" not in data)
+        return _read_own_table(file, data) if is_own else _read_generator(file, data.get("project", data))
+    return _read_generator(file, read_mkdocs_yaml(file))
+
+
+def _read_own_table(file: Path, data: Mapping[str, Any]) -> Project:
+    table = data.get(OWN_TABLE)
+    if table is None:
+        return Project(file)
+    if not isinstance(table, dict):
+        raise UsageError(f"{file}: expected the table [{OWN_TABLE}], got {table!r}")
+    block = {name: value for name, value in table.items() if name not in _SITE_KEYS}
+    url, name, site = (_text(file, table, key) for key in _SITE_KEYS)
+    return Project(file, None, block, url=url, name=name, site=file.parent / site if site else None)
+
+
+def _read_generator(file: Path, data: object) -> Project:
+    if not isinstance(data, dict):
+        raise UsageError(f"{file}: expected a mapping, such as `site_name: Docs`")
+    plugins = _read_entries(data.get("plugins"))
+    if PLUGIN in plugins and not isinstance(plugins[PLUGIN], dict | None):
+        raise UsageError(f"{file}: {PLUGIN}: expected a mapping of options, got {plugins[PLUGIN]!r}")
+    block = (plugins[PLUGIN] or {}) if PLUGIN in plugins else None
+    offline = plugins.get("offline")
+    is_offline = "offline" in plugins and not (isinstance(offline, dict) and offline.get("enabled") is False)
+    nav = data.get("nav") if isinstance(data.get("nav"), list) and not _NAV_PLUGINS & plugins.keys() else None
+    docs = file.parent / (_text(file, data, "docs_dir") or "docs")
+    return Project(
+        file=file,
+        generator=file,
+        block=block,
+        url=_text(file, data, "site_url"),
+        name=_text(file, data, "site_name"),
+        description=_text(file, data, "site_description") or "",
+        nav=nav,
+        docs=docs if docs.is_dir() else None,
+        site=file.parent / (_text(file, data, "site_dir") or "site"),
+        snippets=_read_snippet_folders(file, data.get("markdown_extensions")),
+        directory_urls=data.get("use_directory_urls") is not False and not is_offline,
+    )
+
+
+def _read_entries(value: object) -> dict[str, Any]:
+    """Return the options of plugins or extensions by name: they are a list of names and mappings, or one mapping."""
+    items = list(value.items()) if isinstance(value, dict) else []
+    for entry in value if isinstance(value, list) else []:
+        items += entry.items() if isinstance(entry, dict) else [(entry, None)]
+    return {str(name).removeprefix("material/"): options for name, options in items}
+
+
+def _read_snippet_folders(file: Path, extensions: object) -> tuple[Path, ...]:
+    """Return the folders of pymdownx.snippets; in zensical.toml the name is split into two tables."""
+    entries = _read_entries(extensions)
+    together = entries.get("pymdownx")
+    options = entries.get("pymdownx.snippets") or (together.get("snippets") if isinstance(together, dict) else None)
+    paths = options.get("base_path") if isinstance(options, dict) else None
+    given = [paths] if isinstance(paths, str) else paths if isinstance(paths, list) else ["."]
+    return tuple(file.parent / path for path in given if isinstance(path, str))
+
+
+def _text(file: Path, data: Mapping[str, Any], key: str) -> str | None:
+    value = data.get(key)
+    if value is not None and not isinstance(value, str):
+        raise UsageError(f"{file}: {key}: expected a text, got {value!r}")
+    return value or None
+
+
+def _read_toml(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text("utf-8-sig"))
+    except OSError as error:
+        raise UsageError(f"{file}: cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{file}: not TOML ({error})") from None
+
+
+# YAML
+
+
+class _ConfigLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # libyaml is optional
+    """Reads `!ENV` as MkDocs does, and values with other tags, such as Python functions, as none."""
+
+
+def _construct_env(loader: Any, node: yaml.Node) -> object:
+    """Return the first variable that is set, else the default, as the plain YAML value that it is written as."""
+    if isinstance(node, yaml.SequenceNode):
+        names, default = node.value[:-1] if len(node.value) > 1 else node.value, node.value[-1]
+        default = loader.construct_object(default, deep=True) if len(node.value) > 1 else None
+    else:
+        names, default = [node], None
+    for name in names:
+        value = os.environ.get(str(name.value))
+        if value is not None:
+            return loader.construct_object(
+                yaml.ScalarNode(loader.resolve(yaml.ScalarNode, value, (True, False)), value)
+            )
+    return default
+
+
+_ConfigLoader.add_constructor("!ENV", _construct_env)
+_ConfigLoader.add_multi_constructor("", lambda loader, suffix, node: None)
+
+
+def read_mkdocs_yaml(file: Path) -> object:
+    """Read a configuration of MkDocs with the files that it inherits; as in MkDocs, lists are replaced.
+
+    Raises:
+        UsageError: A file cannot be read, is invalid YAML, or inherits itself.
+    """
+    merged: dict[str, Any] = {}
+    for _ in range(_MAX_PARENTS):
+        data = parse_yaml(_read_file(file), str(file))
+        if not isinstance(data, dict):
+            return merged or data
+        parent = data.pop("INHERIT", None)
+        merged = _merge(data, merged)
+        if not isinstance(parent, str):
+            return merged
+        file = file.parent / parent
+    raise UsageError(f"{file}: INHERIT leads to more than {_MAX_PARENTS} files; does a file inherit itself?")
+
+
+def parse_yaml(text: str, where: str) -> object:
+    """Parse YAML without executing anything.
+
+    Raises:
+        UsageError: The text is invalid; the message begins with `where`.
+    """
+    try:
+        return yaml.load(text, Loader=_ConfigLoader)  # derived from the safe loader
+    except _YAML_ERRORS as error:
+        raise UsageError(f"{where}: invalid YAML ({' '.join(str(error).split())})") from None
+
+
+def _read_file(file: Path) -> str:
+    try:
+        return file.read_text("utf-8-sig")
+    except OSError as error:
+        raise UsageError(f"{file}: cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise UsageError(f"{file}: not UTF-8 ({error})") from None
+
+
+def _merge(parent: dict[str, Any], child: dict[str, Any]) -> dict[str, Any]:
+    merged = {**parent, **child}
+    for name in parent.keys() & child.keys():
+        if isinstance(parent[name], dict) and isinstance(child[name], dict):
+            merged[name] = _merge(parent[name], child[name])
+    return merged
+
+
+# Front matter and code of the Markdown sources
+
+
+def read_source(
+    file: Path, name: str, snippets: Sequence[Path], warn: Callable[[str], None]
+) -> tuple[Mapping[str, Any], str]:
+    """Return the front matter and the text of a Markdown source.
+
+    Args:
+        file: The source.
+        name: Its name in messages.
+        snippets: The folders of pymdownx.snippets, which are included once.
+        warn: Receives a line if the front matter is invalid.
+    """
+    try:
+        text = file.read_text("utf-8-sig", "replace")
+    except OSError:
+        return {}, ""
+    meta: object = {}
+    if found := _FRONT_MATTER.match(text):
+        text = text[found.end() :]
+        try:
+            meta = parse_yaml(found[1], name)
+        except UsageError as error:
+            warn(f"{error}; its front matter is ignored")
+    text = _SNIPPET.sub(lambda found: _read_snippet(found[2], snippets) or found[0], text)
+    return meta if isinstance(meta, dict) else {}, text
+
+
+def _read_snippet(path: str, folders: Sequence[Path]) -> str:
+    for folder in folders:
+        file = (folder / path).resolve()
+        if file.is_relative_to(folder.resolve()) and file.is_file() and file.stat().st_size < _MAX_SNIPPET:
+            return file.read_text("utf-8", "replace")
+    return ""
+
+
+def find_heading(text: str) -> str:
+    """Return the first heading before any code, without markup; `""` if there is none."""
+    heading = re.search(r"^# +(.+?)(?:[ \t]*#+)?(?:[ \t]*\{[^}\n]*\})?[ \t]*$", text.partition("```")[0], re.MULTILINE)
+    return to_single_line(re.sub(r"[*_`]", "", heading[1])) if heading else ""
+
+
+def iter_fences(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the code of each fence with its language, `""` without one."""
+    fence, language, quotes, lines = "", "", 0, list[str]()
+    for line in text.splitlines():
+        if fence:
+            if (end := line.strip(" \t>")) and set(end) == {fence[0]} and len(end) >= len(fence):
+                yield "\n".join(lines), language
+                fence = ""
+            else:
+                lines.append(re.sub(rf"^(?:[ \t]*>){{0,{quotes}}}", "", line))
+        elif found := _FENCE.match(line):
+            fence, lines, quotes = found[2], [], found[1].count(">")
+            # ```py title="x"   ```{ .py title="x" }   ```{ .yaml .annotate }
+            language = found[3]
+
+
+_FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
+_FENCE = re.compile(r"([ \t>]*)(`{3,}|~{3,})[ \t]*(?:\{[ \t]*)?\.?((?:(?![\w-]+[ \t]*=)[\w#.+-]+)?)(?=[^`]*$)")
+_SNIPPET = re.compile(r"""^[ \t>]*-+8<-+[ \t]+(["'])([^"'\n:]+)\1[ \t]*$""", re.MULTILINE)
+_MAX_SNIPPET = 1_000_000
