@@ -237,14 +237,12 @@ class ModelConfig:
         name: What follows the colon in `--model provider:name`; empty without a colon.
         environ: The environment variables.
         base_url: The base URL of the options.
-        key: The API key of the options.
         settings: The table `[model]` of `roaming.toml`: `model`, `base_url`, `api_key`, `key_env`.
     """
 
     name: str
     environ: Mapping[str, str]
     base_url: str = ""
-    key: str = ""
     settings: Mapping[str, object] = field(default_factory=dict)
 
     def get_base_url(self, variable: str = "") -> str:
@@ -257,17 +255,16 @@ class ModelConfig:
     def get_key(self, variable: str) -> tuple[str, str]:
         """Return the API key, or "", and the name of the environment variable that holds it.
 
-        The option comes first, then the key of `roaming.toml`, and the provider's own environment variable: the
-        general key must not be sent to a server for which another key was set.
+        The key of `roaming.toml` comes first, then the provider's own environment variable: the general key must not be
+        sent to a server for which another key was set.
 
         Raises:
             UsageError: The key contains characters that no key has.
         """
-        key, configured = self.key.strip(), self._first(setting="api_key")
-        name = variable
-        if configured and not key:
+        key, name = self._first(setting="api_key"), variable
+        if key:
             name = self._first(setting="key_env") or variable
-        key = key or configured or self._first("", variable)
+        key = key or self._first("", variable)
         if not (key.isascii() and key.isprintable()) or " " in key:
             raise UsageError(
                 f"the key in {name} contains a character that no key has, such as a typographic quotation mark or a "
@@ -304,7 +301,6 @@ def create_model(
     *,
     environ: Mapping[str, str],
     base_url: str | None = None,
-    key: str | None = None,
     config: Mapping[str, object] | None = None,
 ) -> Model:
     """Create the model for a name such as `claude`, `openai:qwen3` or `myplugin:large`.
@@ -316,7 +312,6 @@ def create_model(
         name: The model, `PROVIDER` or `PROVIDER:MODEL`.
         environ: The environment variables.
         base_url: The base URL of the provider's API.
-        key: The API key.
         config: The settings `model`, `base_url`, `api_key` and `key_env`. If `model` is of another provider than the
             name, the other settings are ignored: they belong to that provider.
 
@@ -333,7 +328,7 @@ def create_model(
     provider, model = split_model_name(name or ("claude" if environ.get("ANTHROPIC_API_KEY") else "offline"))
     if configured.strip() and split_model_name(configured)[0] != provider:
         config = {}
-    settings = ModelConfig(model, environ, base_url or "", key or "", config)
+    settings = ModelConfig(model, environ, base_url or "", config)
     if provider in _BUILT_IN:
         factory: ModelFactory = pkgutil.resolve_name(_BUILT_IN[provider])
         return factory(settings)

@@ -7,8 +7,7 @@ A script is a JSON file with a list of replies; a reply is a list of parts. A pa
 
 from __future__ import annotations
 
-import json
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -63,44 +62,38 @@ class _Call(msgspec.Struct, forbid_unknown_fields=True):
     arguments: Any = {}
 
 
-_PARTS: Mapping[str, tuple[Any, Callable[[Any], Part]]] = {
-    "text": (str, Text),
-    "cite": (str, Citation),
-    "call": (_Call, lambda call: ToolCall(call.id, call.name, call.arguments)),
-    "usage": (dict[Literal["input", "cache_read", "cache_write", "output"], int], lambda usage: Usage(**usage)),
-    "stop": (StopReason, Stop),
-}
+class _Part(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    text: str | None = None
+    cite: str | None = None
+    call: _Call | None = None
+    usage: dict[Literal["input", "cache_read", "cache_write", "output"], int] | None = None
+    stop: StopReason | None = None
+
+    def __post_init__(self) -> None:
+        """Check that there is one part."""
+        if sum(value is not None for value in msgspec.structs.astuple(self)) != 1:
+            raise ValueError(f"must have one of the keys {', '.join(self.__struct_fields__)}")
+
+    def to_part(self) -> Part:
+        if self.text is not None:
+            return Text(self.text)
+        if self.cite is not None:
+            return Citation(self.cite)
+        if self.call is not None:
+            return ToolCall(self.call.id, self.call.name, self.call.arguments)
+        return Usage(**self.usage) if self.usage is not None else Stop(self.stop or "end")
 
 
 def read_script(path: Path) -> list[list[Part]]:
     """Read a script.
 
     Raises:
-        UsageError: The file cannot be read or is not a script; the message names the reply and the part.
+        UsageError: The file cannot be read or is not a script; the message names the place in the file.
     """
     try:
-        replies = json.loads(path.read_text("utf-8"))
+        replies = msgspec.json.decode(path.read_bytes(), type=list[list[_Part]])
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror}); name the file of a script") from None
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path}: not JSON ({error}); a script is a list of replies") from None
-    if not isinstance(replies, list) or not all(isinstance(reply, list) for reply in replies):
-        raise UsageError(f"{path}: not a script; it must be a list of replies, each a list of parts")
-    return [
-        [_parse_part(part, f"{path}: reply {number}, part {position}") for position, part in enumerate(reply, 1)]
-        for number, reply in enumerate(replies, 1)
-    ]
-
-
-def _parse_part(part: object, where: str) -> Part:
-    keys = ", ".join(_PARTS)
-    if not isinstance(part, dict) or len(part) != 1:
-        raise UsageError(f"{where}: must be an object with one of the keys {keys}")
-    ((key, value),) = part.items()
-    if key not in _PARTS:
-        raise UsageError(f"{where}: unknown key {key!r}; use one of {keys}")
-    try:
-        kind, create = _PARTS[key]
-        return create(msgspec.convert(value, kind))
-    except msgspec.ValidationError as error:
-        raise UsageError(f"{where}: {error}") from None
+        raise UsageError(f"{path}: {error}; a script is a list of replies, each a list of parts") from None
+    return [[part.to_part() for part in reply] for reply in replies]

@@ -92,7 +92,7 @@ def test_create_model_rejects_setting_that_is_not_a_string() -> None:
     [
         ("claude", {}, {"ANTHROPIC_BASE_URL": "{url}", **KEYED}, {}),
         ("claude", {}, {"ANTHROPIC_BASE_URL": "{url}/v1", **KEYED}, {}),
-        ("claude", {"key": "test-key", "base_url": "{url}"}, {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}, {}),
+        ("claude", {"base_url": "{url}"}, {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9", **KEYED}, {}),
         ("claude", {}, {"ROAMING_BASE_URL": "{url}", "ANTHROPIC_BASE_URL": "http://127.0.0.1:9", **KEYED}, {}),
         ("openai:qwen3", {}, {"OPENAI_BASE_URL": "{url}/v1", "OPENAI_API_KEY": "test-key"}, {}),
         ("openai:qwen3", {}, {}, {"base_url": "{url}", "api_key": "test-key"}),
@@ -142,21 +142,21 @@ def test_create_model_reads_script_from_file(ask: Ask, tmp_path: Path, ids: dict
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "not JSON"),
-        ("[" * 100_000, "not JSON"),
-        ("{}", "not a script; it must be a list of replies, each a list of parts"),
-        ('[{"text": "x"}]', "not a script"),
+        ("[", "Input data was truncated; a script is a list of replies, each a list of parts"),
+        ("[" * 100_000, "a script is a list of replies"),
+        ("{}", "Expected `array`, got `object`; a script is a list of replies"),
+        ('[{"text": "x"}]', "Expected `array`, got `object` - at `$[0]`"),
         (
             '[[], [{"text": "x"}, {"say": "y"}]]',
-            "reply 2, part 2: unknown key 'say'; use one of text, cite, call, usage, stop",
+            "Object contains unknown field `say` - at `$[1][1]`",
         ),
-        ('[[{"text": 7}]]', "reply 1, part 1: "),
-        ('[[{"call": {"arguments": {}}}]]', "reply 1, part 1: "),
-        ('[[{"usage": {"input": "many"}}]]', "reply 1, part 1: "),
-        ('[[{"usage": {"other": 1}}]]', "reply 1, part 1: "),
-        ('[[{"stop": "never"}]]', "reply 1, part 1: "),
-        ('[[{"text": "x", "cite": "y"}]]', "reply 1, part 1: "),
-        ("[[7]]", "reply 1, part 1: "),
+        ('[[{"text": 7}]]', "$[0][0]"),
+        ('[[{"call": {"arguments": {}}}]]', "$[0][0]"),
+        ('[[{"usage": {"input": "many"}}]]', "$[0][0]"),
+        ('[[{"usage": {"other": 1}}]]', "$[0][0]"),
+        ('[[{"stop": "never"}]]', "$[0][0]"),
+        ('[[{"text": "x", "cite": "y"}]]', "$[0][0]"),
+        ("[[7]]", "$[0][0]"),
     ],
 )
 def test_read_script_names_place_of_error(tmp_path: Path, text: str, message: str) -> None:
