@@ -214,19 +214,13 @@ class Conversation:
             yield SectionsDropped(tuple(map(self.make_reference, dropped)))
 
     def make_reference(self, id_: str) -> Reference:
-        """Return a section as it is shown to readers; all its texts come from the manifest."""
+        """Return a section as it is shown to readers."""
         sections = self.navigator.sections
         section = sections.get(id_)
         if section is None:  # a navigation group, or an id that does not exist
             group = sections.get_group(id_)
             return Reference(id_, group.title if group else id_, (group.title,) if group else (), "")
-        return Reference(
-            section.id,
-            section.section.title,
-            sections.breadcrumb(section),
-            sections.url(section),
-            section.section.tokens,
-        )
+        return Reference.from_section(sections, section)
 
     def describe_result(self, call: str, result: ToolOutput) -> Iterator[Event]:
         """Yield the events of a tool result."""

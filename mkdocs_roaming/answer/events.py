@@ -15,6 +15,7 @@ from msgspec import structs
 
 from mkdocs_roaming.answer.models.base import NO_SOURCE, NO_USAGE, Usage
 from mkdocs_roaming.answer.support.check import Support
+from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 
 AnswerState = Literal["answered", "partial", "passages", "not_found", "refused", "budget", "error"]
 """How an answer ended.
@@ -41,6 +42,11 @@ class Reference:
     breadcrumb: tuple[str, ...]
     url: str
     tokens: int = 0
+
+    @classmethod
+    def from_section(cls, sections: SectionIndex, ref: SectionRef) -> Reference:
+        """Return the reference of a section; all its texts come from the manifest."""
+        return cls(ref.id, ref.section.title, sections.breadcrumb(ref), sections.url(ref), ref.section.tokens)
 
 
 class OutlineRead(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):

@@ -33,7 +33,7 @@ from mkdocs_roaming.evals.questions import Question, QuestionSet
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.search import Search
-from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
+from mkdocs_roaming.manifest.lookup import SectionRef
 from mkdocs_roaming.publish.files import write_text_file
 
 SEARCH = "search"
@@ -107,7 +107,9 @@ class SearchSystem:
             ask=question.ask,
             rank=rank,
             reached=rank is not None and rank <= SEARCH_LIMIT,
-            trail=tuple(TrailStep(_reference(sections, ref), number) for number, ref in enumerate(first, 1)),
+            trail=tuple(
+                TrailStep(Reference.from_section(sections, ref), number) for number, ref in enumerate(first, 1)
+            ),
         )
 
 
@@ -161,11 +163,6 @@ class ModelSystem:
         if any(isinstance(event, SectionsFound) and event.words_only for event in events):
             self._ranking.word_only.add(question.ask)
         return EvalResult.from_events(question, events, rank=self._ranking.rank(question), seconds=seconds)
-
-
-def _reference(sections: SectionIndex, ref: SectionRef) -> Reference:
-    section = ref.section
-    return Reference(ref.id, section.title, sections.breadcrumb(ref), sections.url(ref), section.tokens)
 
 
 MAX_CONSECUTIVE_ERRORS = 5

@@ -255,9 +255,7 @@ class AnswerRequest:
     def _find_section(self, address: str) -> Reference | None:
         index = self.deployment.library.sections
         found = index.get(address.lower()) or index.resolve(address)
-        if found is None:
-            return None
-        return Reference(found.id, found.section.title, index.breadcrumb(found), index.url(found), found.section.tokens)
+        return Reference.from_section(index, found) if found else None
 
     def _sign_turn(self) -> str:
         """Return the signed turn, or an empty string if a follow-up question cannot refer to this answer."""
