@@ -15,9 +15,9 @@ from mkdocs_roaming.answer.conversation import Conversation, ReasoningFilter
 from mkdocs_roaming.answer.events import CitationDropped, Event, SectionCited, TextReleased, TextWithheld
 from mkdocs_roaming.answer.links import find_code_addresses, remove_links, resolve_ids
 from mkdocs_roaming.answer.models.base import NO_SOURCE
+from mkdocs_roaming.answer.support.check import CITATION
 
 _WORD = re.compile(r"\w")
-_CITATION = re.compile(r"\[\^[0-9a-f]{8}\]")
 _ANY_CITATION = re.compile(r"\[\^(?P<id>[0-9a-f]{8})\]", re.IGNORECASE)
 _REPEATED_CITATION = re.compile(r"(\[\^[0-9a-f]{8}\])\1+")
 _LINE_END = re.compile(r"\r\n|\r(?!\Z)")
@@ -157,7 +157,7 @@ class AnswerText:
         self._gaps += _find_gaps(paragraph)
         self.dropped += dropped
         yield from map(CitationDropped, dropped)
-        if not _WORD.search(_CITATION.sub("", text)):
+        if not _WORD.search(CITATION.sub("", text)):
             if not ((cited or is_gap) and self._uncited):
                 return  # only citations
             text, self._uncited = f"{self._uncited} {text}".rstrip(), ""

@@ -39,6 +39,7 @@ from mkdocs_roaming.answer.models.base import (
     Usage,
     UserTurn,
 )
+from mkdocs_roaming.answer.support.check import CITATION
 from mkdocs_roaming.errors import LibraryError, ModelError, UsageError
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.tools import (
@@ -63,7 +64,6 @@ _MAX_SHOWN_IDS = 16
 _MAX_SHOWN_QUERY_CHARS = 400
 _MAX_CHARS_PER_TOKEN = 8  # twice the usual: the model itself keeps the exact limit
 _CLOSE_SECONDS = 1.0
-_CITATION = re.compile(r"\[\^([0-9a-f]{8})\]")
 _REASONING_TAG = re.compile(r"<(?P<closes>/?)\s*think(?:ing)?(?:\s[^<>]*)?>", re.IGNORECASE)
 _PARTIAL_TAG = re.compile(
     r"<(?:/?\s*(?:t(?:h(?:i(?:n(?:k(?:i(?:n(?:g(?:\s[^<>]*)?)?)?|\s[^<>]*)?)?)?)?)?)?)?\Z", re.IGNORECASE
@@ -95,7 +95,7 @@ def check_question(text: str) -> None:
 
 def find_citations(text: str) -> list[str]:
     """Return the ids that an answer cites, in order, without duplicates."""
-    return list(dict.fromkeys(_CITATION.findall(text)))
+    return list(dict.fromkeys(CITATION.findall(text)))
 
 
 def describe_call(call: ToolCall) -> ToolCalled:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -33,8 +32,6 @@ if TYPE_CHECKING:
     from mkdocs_roaming.answer.trace import Trace
     from mkdocs_roaming.library.targets import Candidate, SiteInfo
     from mkdocs_roaming.manifest.lookup import Scope
-
-_CITATION = re.compile(r"\[\^([0-9a-f]{8})\]")
 
 
 @click.command(context_settings=FREE_TEXT)
@@ -135,16 +132,16 @@ def _reduce_budget(budget: Budget, seconds: float, cost: float) -> Budget | None
 
 def _answer_as_json(answer: dict[str, Any], site: SiteInfo | None) -> dict[str, Any]:
     """Return the JSON of an answer; in an answer from a store every section id names its site."""
-    from mkdocs_roaming.answer.support.check import slice_utf16
+    from mkdocs_roaming.answer.support.check import CITATION, slice_utf16
 
     if site is None:
         return answer
-    text = _CITATION.sub(rf"[^{site.key}:\1]", answer["text"])
+    text = CITATION.sub(rf"[^{site.key}:\1]", answer["text"])
     data = {**_namespace(answer, site.key), "text": text, **site_as_json(site)}
     for mark in (data["support"] or {}).get("marks", ()):
         for name in ("start", "end"):
             before = slice_utf16(answer["text"], 0, mark[name])
-            mark[name] += len(_CITATION.findall(before)) * len(f"{site.key}:")
+            mark[name] += len(CITATION.findall(before)) * len(f"{site.key}:")
     return data
 
 

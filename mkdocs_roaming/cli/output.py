@@ -26,7 +26,7 @@ from mkdocs_roaming.answer.events import (
 from mkdocs_roaming.answer.loop import REOPEN_CALL_ID
 from mkdocs_roaming.answer.models.base import NO_USAGE, Usage
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
-from mkdocs_roaming.answer.support.check import Mark, slice_utf16
+from mkdocs_roaming.answer.support.check import CITATION, Mark, slice_utf16
 from mkdocs_roaming.cli.common import one_line, print_error, sanitize
 from mkdocs_roaming.library.navigator import PREFETCH_CALL_ID
 from mkdocs_roaming.library.rules import RULES_CALL_ID
@@ -40,7 +40,6 @@ _OPEN_LABELS = {
     RULES_CALL_ID: "Opened by a rule",
     PREFETCH_CALL_ID: "Opened by search",
 }
-_CITATION = re.compile(r"\[\^([0-9a-f]{8})\]")
 
 
 def run_recording(recording: Recording, *, quiet: bool = False, site: str = "") -> Trace:
@@ -197,7 +196,7 @@ def breadcrumb_line(section: Reference) -> str:
 def _numbered_text(answer: Answer) -> str:
     """Return the text with numbered citations."""
     numbers = {section.id: f"[{number}]" for number, section in enumerate(answer.citations, 1)}
-    return _CITATION.sub(lambda found: numbers.get(found[1], found[0]), sanitize(answer.text)).strip()
+    return CITATION.sub(lambda found: numbers.get(found[1], found[0]), sanitize(answer.text)).strip()
 
 
 def _marked_texts(answer: Answer) -> list[str]:
@@ -217,4 +216,4 @@ def _mark_lines(answer: Answer) -> Iterator[str]:
 
 
 def _without_citations(answer: Answer, mark: Mark) -> str:
-    return _CITATION.sub("", sanitize(slice_utf16(answer.text, mark.start, mark.end)))
+    return CITATION.sub("", sanitize(slice_utf16(answer.text, mark.start, mark.end)))

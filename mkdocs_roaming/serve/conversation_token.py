@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from mkdocs_roaming.answer.conversation import Exchange, find_citations
+from mkdocs_roaming.answer.support.check import CITATION
 from mkdocs_roaming.manifest.lookup import SectionIndex
 
 MAX_TOKEN_CHARS = 2_048
@@ -100,7 +101,7 @@ def restore_memory(tokens: Sequence[str], signer: TokenSigner, sections: Section
 def _update_citations(answer: str, sections: SectionIndex) -> str:
     """Replace ids in citations by the current ones; citations of removed sections are removed."""
     ids = {id_: ref.id if (ref := sections.get(id_)) else "" for id_ in find_citations(answer)}
-    return _CITATION.sub(lambda match: f"[^{ids[match[1]]}]" if ids[match[1]] else "", answer).strip()
+    return CITATION.sub(lambda match: f"[^{ids[match[1]]}]" if ids[match[1]] else "", answer).strip()
 
 
 def _encode_payload(turn: Turn, expires: int) -> bytes:
@@ -132,5 +133,4 @@ _ID_CHARS = 8
 _DIGEST_CHARS = 23  # `sha256:` and 16 digits
 _SIGNATURE_CHARS = 44
 _MAX_PAYLOAD_BYTES = (MAX_TOKEN_CHARS - _SIGNATURE_CHARS) * 3 // 4 - 2
-_CITATION = re.compile(r"\[\^([0-9a-f]{8})\]")
 _PARTIAL_CITATION = re.compile(r"\[\^?[0-9a-f]{0,8}\Z")

@@ -39,7 +39,10 @@ LOW_SUPPORT = 0.5
 GOOD_SUPPORT = 0.9
 """Only an answer with at least this score is cached and shared with other readers."""
 
-_CITATION = re.compile(r"\[\^(?:[0-9a-f]{8}|none)\]")
+CITATION = re.compile(r"\[\^([0-9a-f]{8})\]")
+"""The citation of a section in an answer."""
+
+_ANY_CITATION = re.compile(r"\[\^(?:[0-9a-f]{8}|none)\]")
 _GAP_CITATION = re.compile(r"\[\^none\]")
 _STATEMENT_END = re.compile(r"[.!?]?\s{0,3}\[\^(?:[0-9a-f]{8}|none)\]|[;\n]|[.!?]\s")
 _CLAUSE_END = re.compile(
@@ -294,7 +297,7 @@ def _merge(found: Iterable[_Found]) -> Iterator[_Found]:
 
 def _blank_citations(answer: str) -> str:
     """Return an answer of the same length without citations."""
-    return _CITATION.sub(lambda match: " " * len(match[0]), answer)
+    return _ANY_CITATION.sub(lambda match: " " * len(match[0]), answer)
 
 
 def _is_english(prose: str) -> bool:
