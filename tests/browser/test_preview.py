@@ -125,7 +125,7 @@ def violations(page: Page, axe: str) -> list[str]:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [400, 800, 1280])
-def test_all_views_are_accessible_and_fit(page: Page, site: Path, url: str, axe: str, scheme: Any, width: int) -> None:
+def test_all_views_are_accessible_and_fit(site: Path, url: str, page: Page, axe: str, scheme: Any, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 800})
     page.emulate_media(color_scheme=scheme)
     wrong = {}
@@ -144,7 +144,7 @@ def test_all_views_are_accessible_and_fit(page: Page, site: Path, url: str, axe:
     assert {view: found for view, found in wrong.items() if found} == {}
 
 
-def test_page_shows_html_next_to_its_markdown(page: Page, site: Path, url: str) -> None:
+def test_page_shows_html_next_to_its_markdown(site: Path, url: str, page: Page) -> None:
     page.goto(url)
     page.locator("#side").get_by_text("Guide").click()
     inner = page.frame_locator("iframe")
@@ -157,7 +157,7 @@ def test_page_shows_html_next_to_its_markdown(page: Page, site: Path, url: str) 
     assert page.locator(".section .code").inner_text() == "```console\n$ kettle descale\n```"
 
 
-def test_finding_is_below_its_line(page: Page, url: str) -> None:
+def test_finding_is_below_its_line(url: str, page: Page) -> None:
     page.goto(f"{url}#page=guide%2F")
     finding = page.locator(".finding", has_text="empty-title")
     finding.wait_for()
@@ -166,7 +166,7 @@ def test_finding_is_below_its_line(page: Page, url: str) -> None:
     assert page.locator("#side .badge").count() >= 1
 
 
-def test_link_of_a_section_opens_it_in_both_panes(page: Page, site: Path, url: str) -> None:
+def test_link_of_a_section_opens_it_in_both_panes(site: Path, url: str, page: Page) -> None:
     id_ = section_id(site, "guide/#descale")
     page.goto(f"{url}#page=guide%2F&section={id_}")
     page.locator(f'.section.current[data-section="{id_}"]').wait_for()
@@ -180,7 +180,7 @@ def test_link_of_a_section_opens_it_in_both_panes(page: Page, site: Path, url: s
     page.wait_for_url(f"**#page=guide%2F&section={id_}")
 
 
-def test_keyboard_searches_opens_and_turns_pages(page: Page, site: Path, url: str) -> None:
+def test_keyboard_searches_opens_and_turns_pages(site: Path, url: str, page: Page) -> None:
     page.goto(url)
     page.locator("main h1").wait_for()
     page.keyboard.press("/")
@@ -207,7 +207,7 @@ def test_keyboard_searches_opens_and_turns_pages(page: Page, site: Path, url: st
     page.locator(".page h1", has_text="img src=x").wait_for()
 
 
-def test_copy_button_copies_the_markdown_of_a_section(page: Page, site: Path, url: str) -> None:
+def test_copy_button_copies_the_markdown_of_a_section(site: Path, url: str, page: Page) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.goto(f"{url}#page=guide%2F")
     page.get_by_role("button", name="Copy id of Descale").click()
@@ -240,14 +240,14 @@ def test_site_cannot_run_scripts_in_the_preview(page: Page, tmp_path: Path) -> N
     assert not [one for one in requests if not one.startswith(url.partition("/docs/")[0]) or "stolen" in one]
 
 
-def test_left_out_page_shows_html_and_reason(page: Page, url: str) -> None:
+def test_left_out_page_shows_html_and_reason(url: str, page: Page) -> None:
     page.goto(f"{url}#view=left-out")
     page.get_by_role("link", name="internal/plan/").click()
     page.frame_locator("iframe").get_by_text("zebra").wait_for()
     assert page.get_by_text("Not published: excluded by internal/**").is_visible()
 
 
-def test_preview_follows_a_rebuild_and_keeps_the_page(page: Page, site: Path, url: str) -> None:
+def test_preview_follows_a_rebuild_and_keeps_the_page(site: Path, url: str, page: Page) -> None:
     page.goto(f"{url}#page=guide%2F")
     page.get_by_text("Vinegar dissolves lime").first.wait_for()
     write_site(site, **{"guide/": GUIDE.replace("Vinegar", "Citric acid"), "new/": "<h1>New</h1><p>Page.</p>"})
