@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 import webbrowser
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import click
 
@@ -21,9 +23,15 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("site")
+@click.option(
+    "--config-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Configuration of the site: zensical.toml, mkdocs.yml or roaming.toml (default: the one next to SITE).",
+)
 @click.option("--url", help="URL of a site that is not published (default: the home page's canonical link).")
-@click.option("--include", multiple=True, metavar="GLOB", help="Show the result of this option of index. Repeatable.")
-@click.option("--exclude", multiple=True, metavar="GLOB", help="Show the result of this option of index. Repeatable.")
+@click.option("--include", multiple=True, metavar="PATTERN", help="Publish only matching pages. Repeatable.")
+@click.option("--exclude", multiple=True, metavar="PATTERN", help="Leave out matching pages. Repeatable.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8060, show_default=True, help="Port; 0: a free one.")
 @click.option("--open/--no-browser", "open_browser", default=True, help="Open the page in a browser (default: open).")
 @click.option(
@@ -36,6 +44,7 @@ if TYPE_CHECKING:
 @CONFIG
 def preview(
     site: str,
+    config_file: Path | None,
     url: str | None,
     include: tuple[str, ...],
     exclude: tuple[str, ...],
@@ -52,28 +61,40 @@ def preview(
     """
     from mkdocs_roaming.config import load_settings
     from mkdocs_roaming.lint.runner import parse_config
-    from mkdocs_roaming.preview.files import HTML_FOLDER, write_preview
+    from mkdocs_roaming.preview.files import HTML_FOLDER, check_output, write_preview
     from mkdocs_roaming.preview.server import BASE, PREVIEW_PATH, PreviewApp, SiteFiles, make_server
-    from mkdocs_roaming.publish.options import PublishOptions
     from mkdocs_roaming.sources.built_site import IndexOptions
+    from mkdocs_roaming.sources.project import Project, find_project
 
     settings = load_settings(config)
-    lint = parse_config(settings.serving.get("lint", "warn"), f"{settings.where}: [lint]")
     folder = None if "://" in site else Path(site)
-    options = IndexOptions(url=url, publish=PublishOptions(include=include, exclude=exclude))
+    project = find_project(folder, config_file, warn) if folder else Project()
+    given = {name: value for name, value in (("include", include), ("exclude", exclude)) if value}
+    options = IndexOptions(url=url, project=project, publish=project.parse_options(given))
+    lint = parse_config(settings.serving.get("lint", "warn"), f"{settings.where}: [lint]")
+    if "lint" in (project.block or {}):
+        lint = parse_config(options.publish.lint, f"{project.file}: lint")
+    is_asked = bool(given or url or config_file)
+    if output:
+        check_output(output, folder)
     with ExitStack() as stack:
         base = f"{HTML_FOLDER}/" if output else BASE
-        source = _open_folder(folder, options, lint, stack, base) if folder else _open_remote(site, lint)
+        if folder is None:
+            source = _open_remote(site, lint)
+        else:
+            source = _open_folder(folder, options, lint, stack, base, convert=is_asked)
         shown = source.get()
         if output:
             size = write_preview(shown, output, folder)
             click.echo(f"{output / 'index.html'}: {len(shown.library.manifest.pages)} pages, {size / 2**20:.1f} MB")
             return
-        mount = urlsplit(shown.library.manifest.site.url).path or "/"
+        path = urlsplit(shown.library.manifest.site.url).path or "/"
+        mount = unquote(path)
         app = PreviewApp(SiteFiles(folder, mount), mount, {"": source}.get)
         server = stack.enter_context(make_server(app, port))
-        address = f"http://127.0.0.1:{server.server_port}{mount}{PREVIEW_PATH}"
+        address = f"http://127.0.0.1:{server.server_port}{path}{PREVIEW_PATH}"
         click.echo(f"{address} (Ctrl-C stops the server)")
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # the temporary folder is removed
         if open_browser:
             webbrowser.open(address)
         try:
@@ -82,15 +103,16 @@ def preview(
             click.echo()
 
 
-def _open_folder(folder: Path, options: IndexOptions, lint: LintConfig, stack: ExitStack, base: str) -> PreviewSource:
-    """Return the preview of a folder: as it is published, unless options or the lack of a manifest ask for more."""
+def _open_folder(
+    folder: Path, options: IndexOptions, lint: LintConfig, stack: ExitStack, base: str, *, convert: bool
+) -> PreviewSource:
+    """Return the preview of a folder: as it is published, unless `convert` is set or there is no manifest."""
     from mkdocs_roaming.manifest.io import MANIFEST_PATH
     from mkdocs_roaming.preview.server import PreviewSource, manifest_version
     from mkdocs_roaming.preview.source import is_published, open_built, open_published
-    from mkdocs_roaming.sources.built_site import IndexOptions
 
-    if is_published(folder) and options == IndexOptions():
-        opened = partial(open_published, folder, lint, base=base)
+    if is_published(folder) and not convert:
+        opened = partial(open_published, folder, lint, base=base, docs=options.project.docs)
         return PreviewSource(opened, lambda: manifest_version(folder / MANIFEST_PATH))
     with progress("Converting") as steps:
         built = open_built(folder, options, lint, stack, base=base, warn=warn, start_progress=steps)

@@ -69,6 +69,25 @@ def content_type(name: str) -> str:
     return f"{_TYPES[Path(name).suffix]}; charset=utf-8"
 
 
+def check_output(folder: Path, site: Path | None) -> None:
+    """Check that a preview can be written to a folder.
+
+    Args:
+        folder: The folder to write.
+        site: The folder of the site.
+
+    Raises:
+        UsageError: The folder is a part of the site, or contains other files than an earlier preview.
+    """
+    if site is not None and folder.resolve().is_relative_to(site.resolve()):
+        raise UsageError(
+            f"{folder}: lies in the site, but the preview names excluded pages and must not be published; "
+            "choose a folder outside of it"
+        )
+    if folder.exists() and any(folder.iterdir()) and not (folder / _MARK).is_file():
+        raise UsageError(f"{folder}: is not empty and not an earlier preview; choose another folder")
+
+
 def write_preview(preview: Preview, folder: Path, site: Path | None) -> int:
     """Write a preview that needs no server, with a copy of the site's HTML.
 
@@ -81,16 +100,10 @@ def write_preview(preview: Preview, folder: Path, site: Path | None) -> int:
         The size in bytes.
 
     Raises:
-        UsageError: The folder is a part of the site, or contains other files.
+        UsageError: The folder cannot be written; see `check_output`.
     """
-    if site is not None and folder.resolve().is_relative_to(site.resolve()):
-        raise UsageError(
-            f"{folder}: lies in the site, but the preview names excluded pages and must not be published; "
-            "choose a folder outside of it"
-        )
+    check_output(folder, site)
     try:
-        if folder.exists() and any(folder.iterdir()) and not (folder / _MARK).is_file():
-            raise UsageError(f"{folder}: is not empty and not an earlier preview; choose another folder")
         for part in ("data", HTML_FOLDER):
             shutil.rmtree(folder / part, ignore_errors=True)
         for name in _iter_names(preview):

@@ -15,18 +15,15 @@ from mkdocs_roaming.lint.runner import LintConfig, lint_folder
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.manifest.models import Manifest, canonicalize_path
 from mkdocs_roaming.preview.data import Preview
-from mkdocs_roaming.publish.cache import ConversionCache
-from mkdocs_roaming.publish.pipeline import convert_pages
 from mkdocs_roaming.publish.selection import LeftOut
-from mkdocs_roaming.publish.writer import publish_batch
 from mkdocs_roaming.sources import decode_text
 from mkdocs_roaming.sources.built_site import (
     IndexOptions,
     check_folder,
     find_site_url,
+    index_site,
     is_ignored,
     is_special,
-    read_site,
 )
 
 Warn = Callable[[str], None]
@@ -94,21 +91,18 @@ def open_built(
         PublishError: There is nothing to publish.
     """
     note = f"{folder} is not changed: this is what `roaming index` would write."
-    if not options.url and _has_no_url(folder):
+    if not (options.url or options.project.url) and _has_no_url(folder):
         options = replace(options, url=UNKNOWN_URL)
         note += f" The site does not name its URL, so links begin with {UNKNOWN_URL}; set it with `--url`."
     try:
         check_folder(folder, options.publish)
     except (PublishError, UsageError) as error:
         note += f" It would stop first: {error}."
-    built = read_site(folder, options, warn)
-    on_progress = start_progress(len(built.pages))
-    cache = ConversionCache(options.cache)
-    batch = convert_pages(built.site, built.pages, cache=cache, warn=warn, on_progress=on_progress)
     target = Path(stack.enter_context(TemporaryDirectory(prefix="roaming-preview-", ignore_cleanup_errors=True)))
-    batch.left_out += built.left_out
-    report = publish_batch(batch, target, options.publish)
-    return open_published(target, lint, base=base, html=folder, known_left_out=report.left_out, note=note)
+    report = index_site(folder, options, warn=warn, start_progress=start_progress, target=target)
+    return open_published(
+        target, lint, base=base, html=folder, docs=options.project.docs, known_left_out=report.left_out, note=note
+    )
 
 
 def _has_no_url(folder: Path) -> bool:

@@ -97,6 +97,7 @@ def index_site(
     *,
     warn: Warn,
     start_progress: Callable[[int], Callable[[], None]] = lambda total: lambda: None,
+    target: Path | None = None,
 ) -> PublishReport:
     """Publish the folder of a built site in place: Markdown, llms.txt and the manifest.
 
@@ -105,6 +106,7 @@ def index_site(
         options: The options.
         warn: Called with a line for each problem.
         start_progress: Called with the number of pages; returns a function that is called after each page.
+        target: Another folder to publish into. The folder of the site is not changed then.
 
     Raises:
         UsageError: The folder is not a built site, or its URL is unknown.
@@ -121,7 +123,8 @@ def index_site(
     widget = parse_widget_options(publish.widget)
     menu_options = parse_page_menu_options(publish.page_menu)
     previous = read_previous(publish.previous, project.folder, record) if publish.previous else None
-    check_folder(folder, publish)
+    if target is None:
+        check_folder(folder, publish)
     built = read_site(folder, options, record)
     rules = _load_rules(options, built)
     cache, on_progress = ConversionCache(options.cache), start_progress(len(built.pages))
@@ -132,9 +135,9 @@ def index_site(
     menu = PageMenu(menu_options, built.site, widget.endpoint if widget else "") if menu_options else None
     extra = [*(iter_widget_files(built.site.language) if widget else ()), *(iter_page_menu_files() if menu else ())]
     report = publish_batch(
-        batch, folder, publish, embeddings=options.embeddings, previous=previous, rules=rules, extra=extra
+        batch, target or folder, publish, embeddings=options.embeddings, previous=previous, rules=rules, extra=extra
     )
-    if options.html:
+    if options.html and target is None:
         for path in batch.pages:
             _update_html(built.files[path], path, batch, widget, menu, built.meta.get(path, {}).get("ask"))
     return report
