@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.manifest.io import MANIFEST_PATH
+from mkdocs_roaming.errors import ManifestError, UsageError
+from mkdocs_roaming.manifest.io import MANIFEST_PATH, iter_pages
 from roaming_crawler.config import CrawlConfig, EventHandler, ScopeConfig
 from roaming_crawler.discover import discover
 from roaming_crawler.disk_dict import DiskDict
@@ -101,7 +102,7 @@ class _Crawl:
             started = self.clock.monotonic()
             try:
                 result = await self._crawl_and_publish(session, resume)
-            except (NoPagesError, RefusedError):
+            except (NoPagesError, RefusedError, UsageError):
                 state.discard_first_crawl()
                 raise
             except BaseExceptionGroup as group:  # for example a full disk in one of the tasks
@@ -128,6 +129,7 @@ class _Crawl:
                 "manifest": discovered.manifest is not None,
             },
         )
+        _check_published_site(self.folder, discovered.manifest.site.url if discovered.manifest else scope.url)
         if discovered.manifest is not None:
             result = await mirror_site(session, discovered, self.folder, config, self.on_event)
         else:
@@ -220,10 +222,22 @@ def _parse_start_url(url: str) -> str:
 
 def _check_output_folder(folder: Path) -> None:
     """Raise UsageError for a folder with other files, because pages could overwrite them."""
-    if (folder / STATE_DIR).exists() or (folder / MANIFEST_PATH).exists() or not folder.is_dir():
+    if (folder / STATE_DIR).exists() or not folder.is_dir():
         return
-    if any(not file.name.startswith(".") and not file.is_symlink() for file in folder.iterdir()):
+    if (folder / MANIFEST_PATH).exists():
+        is_foreign = next(folder.rglob("*.html"), None) is not None  # a build has published its site
+    else:
+        is_foreign = any(not file.name.startswith(".") and not file.is_symlink() for file in folder.iterdir())
+    if is_foreign:
         raise UsageError(f"{folder}: contains files that no crawl has written; give a new or empty folder")
+
+
+def _check_published_site(folder: Path, url: str) -> None:
+    """Raise UsageError for a folder with the published files of another site, such as a copy without its state."""
+    with suppress(OSError, ManifestError):
+        published = iter_pages(folder / MANIFEST_PATH)[0].site.url
+        if published != url and not (folder / STATE_DIR / "state.json").exists():
+            raise UsageError(f"{folder}: contains the files of {published}; give a new or empty folder")
 
 
 def _how_to_continue(stopped: str) -> str:

@@ -55,7 +55,7 @@ async def mirror_site(
             group.start_soon(work)
     old, rollback = read_published_pages(folder), Rollback(folder, session.state.path)
     digests = {page.path: page.digest for page in manifest.pages}
-    rollback.save(old, digests, lambda page: page.digest != digests.get(page.path))
+    rollback.save(old, digests)
     report = publish_mirror(manifest, texts, folder, config.options, embeddings=config.embeddings)
     skipped.sort(key=lambda page: page.url)
     # A page that matches the manifest is as current as the manifest, wherever it came from.

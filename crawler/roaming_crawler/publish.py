@@ -116,7 +116,7 @@ def publish_crawl(
                 map_fn=map_pages,
                 mapping_factory=lambda: stack.enter_context(DiskDict(state)),
             )
-        rollback.save(old, batch.pages, lambda page: page.digest != _converted_digest(batch, page.path))
+        rollback.save(old, {path: _converted_digest(batch, path) for path in batch.pages})
         previous = rollback.restore_texts(previous) if previous else None
         report = publish_batch(batch, folder, config.options, embeddings=config.embeddings, previous=previous)
     stale = [page.url for page in pages if page.is_stale]
@@ -182,8 +182,6 @@ def _hint(reason: str) -> str:
 
 
 def _converted_digest(batch: Batch, path: str) -> str:
-    if path not in batch.converted:
-        return ""
     text = batch.converted[path].markdown
     return file_digest(text.encode("utf-8", "surrogatepass"))
 

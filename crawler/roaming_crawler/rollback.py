@@ -10,9 +10,12 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
+
+import msgspec
 
 from mkdocs_roaming.errors import PublishError
 from mkdocs_roaming.manifest.aliases import PreviousSite
@@ -22,29 +25,29 @@ from mkdocs_roaming.publish.files import resolve_inside, write_atomically
 
 
 class Rollback:
-    """Backup of the Markdown of a folder's pages, and the list of their files."""
+    """Backup of the Markdown of a folder's pages, and the list of their files with the digests of what was written."""
 
     def __init__(self, folder: Path, state: Path) -> None:
         """Use the backup of a folder; `state` is its state folder."""
         self._folder, self._backup = folder, state / "before"
 
-    def save(self, old: Iterable[PageEntry], new: Iterable[str], is_changed: Callable[[PageEntry], bool]) -> None:
+    def save(self, old: Iterable[PageEntry], new: Mapping[str, str]) -> None:
         """Back up the pages that will be overwritten or removed.
 
         Args:
             old: Published pages.
-            new: Paths of the pages that will be written.
-            is_changed: Returns whether the Markdown of an old page will change.
+            new: Digests of the pages that will be written, by path.
         """
-        files = dict.fromkeys(self._files())
+        files = self._files()
         for page in old:
-            files |= dict.fromkeys(_page_files(page.path))
             with suppress(OSError, PublishError):
-                if is_changed(page) and not self._copy_of(page).exists():
+                if new.get(page.path) != page.digest and not self._copy_of(page).exists():
                     self._link(resolve_inside(self._folder, page.markdown), page)
-        for path in new:
-            files |= dict.fromkeys(_page_files(path))
-        write_atomically(self._backup / "files.json", json.dumps(list(files)).encode("utf-8"))
+        for path, digest in chain(((page.path, page.digest) for page in old), new.items()):
+            for file in _page_files(path):
+                files.setdefault(file, set()).add(digest)
+        data = {file: sorted(digests) for file, digests in files.items()}
+        write_atomically(self._backup / "files.json", json.dumps(data).encode("utf-8"))
 
     def restore_texts(self, previous: PreviousSite) -> PreviousSite:
         """Return the previous site with the texts that a killed crawl has overwritten."""
@@ -60,20 +63,21 @@ class Rollback:
         return PreviousSite(previous.manifest, text)
 
     def finish(self, pages: Iterable[PageEntry]) -> None:
-        """Remove the files of pages that are no longer published, and the backup."""
+        """Remove the files of pages that are no longer published, unless they were changed, and the backup."""
         published = {file for page in pages for file in _page_files(page.path)}
-        for path in self._files():
+        for path, digests in self._files().items():
             if path not in published:
                 with suppress(OSError, PublishError):
-                    resolve_inside(self._folder, path).unlink()
+                    file = resolve_inside(self._folder, path)
+                    if file_digest(file.read_bytes()) in digests:
+                        file.unlink()
         shutil.rmtree(self._backup, ignore_errors=True)
 
-    def _files(self) -> list[str]:
+    def _files(self) -> dict[str, set[str]]:
         try:
-            files = json.loads((self._backup / "files.json").read_bytes())
-        except (OSError, ValueError):
-            return []
-        return [path for path in files if isinstance(path, str)] if isinstance(files, list) else []
+            return msgspec.json.decode((self._backup / "files.json").read_bytes(), type=dict[str, set[str]])
+        except (OSError, msgspec.MsgspecError):
+            return {}
 
     def _copy_of(self, page: PageEntry) -> Path:
         name = f"{page.path} {page.digest}".encode("utf-8", "surrogatepass")

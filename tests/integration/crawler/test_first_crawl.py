@@ -16,8 +16,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from mkdocs_roaming import publish_site
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.errors import RoamingError
+from mkdocs_roaming.publish.options import PublishOptions
 from roaming_crawler.config import ScopeConfig
 from roaming_crawler.scope import version_prefix
 
@@ -130,6 +132,46 @@ def test_crawl_refuses_folder_with_other_files(site: Any, run_crawl: Any, tmp_pa
     assert run_crawl(site.url, tmp_path / "new").paths == [""]
     shutil.rmtree(tmp_path / "new" / ".roaming")  # as in a copy of the published files
     assert run_crawl(site.url, tmp_path / "new").result.same == 1
+
+
+def test_crawl_refuses_folder_of_built_site_or_of_another_site(site: Any, run_crawl: Any, tmp_path: Path) -> None:
+    site.page("/", "Home")
+    site.page("/docs/", "Docs")
+    built, other = tmp_path / "built", tmp_path / "other"
+    built.mkdir()
+    (built / "index.html").write_text("<html><head><title>Home</title></head><body><h1>Home</h1></body></html>")
+    publish_site(built, url=site.url)
+    before = (built / "index.md").read_bytes()
+    with pytest.raises(RoamingError, match="built: contains files that no crawl has written; give a new or empty"):
+        run_crawl(site.url, built)
+    assert (built / "index.md").read_bytes() == before
+    run_crawl(f"{site.url}docs/", other)
+    shutil.rmtree(other / ".roaming")
+    with pytest.raises(RoamingError, match=f"other: contains the files of {site.url}docs/; give a new or empty folder"):
+        run_crawl(site.url, other)
+    run_crawl(f"{site.url}docs/", other)
+    with pytest.raises(RoamingError, match="was published by `roaming crawl`, which updates it"):
+        publish_site(other)
+
+
+def test_crawl_neither_overwrites_nor_removes_files_of_others(site: Any, run_crawl: Any, tmp_path: Path) -> None:
+    site.page("/", "Home", links=("a", "b"))
+    site.page("/a", "A")
+    site.page("/b", "B")
+    output = run_crawl(site.url)
+    (output.folder / "a.md").write_text("Changed by hand.")
+    (output.folder / "NOTES.md").write_text("Not published.")
+    site.page("/", "Home", links=("b",))
+    del site.responses["/a"]
+    assert run_crawl(site.url).paths == ["", "b"]
+    assert (output.folder / "a.md").read_text() == "Changed by hand."
+    assert (output.folder / "NOTES.md").read_text() == "Not published."
+    (output.folder / "b.md").write_text("Changed by hand.")
+    site.page("/b", "B", text="Something new.")
+    with pytest.raises(RoamingError, match=r"would overwrite b\.md, which something else wrote or changed"):
+        run_crawl(site.url)
+    assert (output.folder / "b.md").read_text() == "Changed by hand."
+    assert "Something new." in run_crawl(site.url, options=PublishOptions(overwrite=True)).text("b")
 
 
 def test_crawl_refuses_file_as_output(site: Any, run_crawl: Any, tmp_path: Path) -> None:
