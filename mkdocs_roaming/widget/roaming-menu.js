@@ -108,7 +108,8 @@ class RoamingMenu extends HTMLElement {
     if (this.#menu.hidden) {
       if (!/^Arrow(Down|Up)$/.test(key)) return;
       this.#open(key === "ArrowUp" ? -1 : 0);
-    } else if (key === "Escape") this.#close(true);
+    } else if (key === "Tab") return this.#close(true); // the focus moves on from the button
+    else if (key === "Escape") this.#close(true);
     else if (key === " " && at >= 0) items[at].click();
     else {
       const found = { ArrowDown: at + 1, ArrowUp: at < 0 ? -1 : at - 1, Home: 0, End: -1 }[key];

@@ -264,3 +264,22 @@ def test_build_imports_no_http_client_second_parser_or_reading_side(
     assert (tmp_path / "other/roaming/manifest.json").read_bytes() == (
         tmp_path / "site/roaming/manifest.json"
     ).read_bytes()
+
+
+def test_page_menu_is_on_published_pages_only(mkdocs: Project) -> None:
+    hidden = "---\nllms: false\n---\n# Hidden\n"
+    options = {"page_menu": True, "widget": {"endpoint": "https://ask.example/"}}
+    built = mkdocs({"index.md": HOME, "guide/install.md": INSTALL, "hidden.md": hidden}, plugins=[{"roaming": options}])
+    html = built.text("guide/install/index.html")
+    assert html.count("<roaming-menu ") == 1
+    assert "https://ask.example/mcp" in html
+    assert '<script type="module" src="../../roaming/roaming-menu.js" data-roaming>' in html
+    assert "<roaming-menu " not in built.text("hidden/index.html")
+    assert "roaming-menu" in built.text("roaming/roaming-menu.js")
+    assert built.faults == ()
+
+
+def test_invalid_page_menu_stops_build(mkdocs: Project, caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(Abort):
+        mkdocs({"index.md": HOME}, plugins=[{"roaming": {"page_menu": {"items": ["gemini"]}}}])
+    assert "roaming: page_menu: Invalid enum value 'gemini'" in caplog.text

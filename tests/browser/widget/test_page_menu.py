@@ -1,0 +1,425 @@
+"""The page menu in Chromium: keyboard, clipboard, themes, navigation, layout, content security policy."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from mkdocs_roaming.publish.options import PublishOptions
+from mkdocs_roaming.sources.built_site import IndexOptions, index_site
+
+from .conftest import Stage, picture, served
+from .themes import THEMES, built
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page, Route
+
+LONG_TITLE = "Everything about the gauges of a harbour, how they are read, and what they say about the next tide"
+SOURCES = {
+    "index.md": "# Welcome\n\nWater & *salt*.\n\n[Gauges](guide/gauges.md), [Hidden](guide/hidden.md).\n",
+    "guide/gauges.md": f"# {LONG_TITLE}\n\nEach has a name.\n\n" + "Water.\n\n" * 80,
+    "guide/hidden.md": "---\nllms: false\n---\n# Hidden\n\n[Welcome](../index.md)\n",
+}
+CSP = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
+    "require-trusted-types-for 'script'"
+)
+SHIFTS = """
+  window.shifts = 0;
+  const add = (list) => list.getEntries().forEach(({ value }) => (window.shifts += value));
+  new PerformanceObserver(add).observe({ type: "layout-shift", buffered: true });
+"""
+
+
+class Menu:
+    """The page menu of a page."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.host = page.locator("roaming-menu")
+        self.button = self.host.locator("button[aria-haspopup]")
+        self.menu = self.host.get_by_role("menu")
+        self.items = self.host.get_by_role("menuitem")
+        self.status = self.host.get_by_role("status")
+
+    def item(self, name: str) -> Locator:
+        return self.host.get_by_role("menuitem", name=name, exact=True)
+
+    def focused(self) -> str:
+        """Return the text of the focused element, or the name of the button."""
+        script = "({ shadowRoot: root }) => root.activeElement?.ariaLabel || root.activeElement?.textContent || ''"
+        return str(self.host.evaluate(script))
+
+    def pasted(self) -> str:
+        """Return the text of the clipboard, as the keyboard pastes it."""
+        self.page.evaluate("document.body.append(Object.assign(document.createElement('textarea'), { id: 'paste' }))")
+        self.page.locator("#paste").press("Control+v")
+        text = self.page.locator("#paste").input_value()
+        self.page.locator("#paste").evaluate("area => area.remove()")
+        return text
+
+
+@pytest.fixture
+def menu(page: Page) -> Menu:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    return Menu(page)
+
+
+@pytest.fixture
+def tolerated() -> str:
+    """Themes ask for fonts and scripts of other hosts."""
+    return r"request to https://|fonts\.g|cdnjs|ERR_FAILED|setting 'disabled'"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Stage]]:
+    """Function that builds the site in a theme, once."""
+    stages: dict[str, Stage] = {}
+    contexts = []
+
+    def build(theme: str) -> Stage:
+        if theme not in stages:
+            context = served(tmp_path_factory.mktemp("site") / "site")
+            stages[theme] = context.__enter__()
+            contexts.append(context)
+            search = "material/search" if THEMES[theme]["name"] == "material" else "search"
+            built(stages[theme], theme, SOURCES, plugins=[search, {"roaming": {"page_menu": True}}])
+        return stages[theme]
+
+    yield build
+    for context in contexts:
+        context.__exit__(None, None, None)
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Iterator[Callable[..., Stage]]:
+    """Function that publishes a plain HTML page, and serves it."""
+    contexts = []
+
+    def publish(html: str = "", lang: str = "en", attrs: str = "", **options: Any) -> Stage:
+        folder = tmp_path / "plain"
+        folder.mkdir()
+        body = html or f"<main><h1>{LONG_TITLE}</h1><p>It boils.</p></main>"
+        (folder / "index.html").write_text(
+            f'<!doctype html><html lang="{lang}" {attrs}><head><meta charset=utf-8><title>Kettle</title>'
+            '<meta name=viewport content="width=device-width"><link rel=icon href="data:,">'
+            f"</head><body>{body}</body></html>",
+            "utf-8",
+        )
+        publish_options = PublishOptions(page_menu=options or True)
+        index_site(folder, IndexOptions(url="https://kettle.example/", publish=publish_options), warn=print)
+        context = served(folder)
+        contexts.append(context)
+        return context.__enter__()
+
+    yield publish
+    for context in contexts:
+        context.__exit__(None, None, None)
+
+
+def violations(page: Page, axe: str) -> list[str]:
+    page.evaluate(axe)
+    script = "async () => (await axe.run('roaming-menu')).violations.map(({ id, nodes }) => `${id}: ${nodes[0].html}`)"
+    found: list[str] = page.evaluate(script)
+    return found
+
+
+# Actions
+
+
+def test_copied_page_is_the_published_file(page: Page, menu: Menu, site: Callable[[str], Stage]) -> None:
+    stage = site("material")
+    for path in ("", "guide/gauges/"):
+        page.goto(stage.url + path)
+        menu.button.click()
+        menu.item("Copy page as Markdown").click()
+        menu.status.get_by_text("Copied").wait_for()
+        assert not menu.menu.is_visible()
+        assert menu.focused() == "Page menu"
+        published = (stage.folder / path / "index.md").read_text("utf-8")
+        assert menu.pasted() == published
+        assert len(published) > 60
+
+
+def test_copy_works_without_clipboard_api(page: Page, menu: Menu, plain: Callable[..., Stage]) -> None:
+    """As on sites without https."""
+    stage = plain()
+    page.add_init_script("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+    page.goto(stage.url)
+    menu.button.click()
+    menu.item("Copy page as Markdown").click()
+    menu.status.get_by_text("Copied").wait_for()
+    assert menu.pasted() == (stage.folder / "index.md").read_text("utf-8")
+
+
+def test_missing_file_is_reported(page: Page, menu: Menu, plain: Callable[..., Stage]) -> None:
+    stage = plain()
+    page.route("**/index.md", lambda route: route.abort())
+    page.goto(stage.url)
+    menu.button.click()
+    menu.item("Copy page as Markdown").click()
+    menu.status.get_by_text("This could not be copied.").wait_for()
+    page.unroute("**/index.md")
+    menu.button.click()
+    menu.item("Copy page as Markdown").click()
+    menu.status.get_by_text("Copied", exact=True).wait_for()
+
+
+def test_configurations_are_copied(page: Page, menu: Menu, plain: Callable[..., Stage]) -> None:
+    page.goto(plain(mcp="https://kettle.example/mcp").url)
+    expected = {
+        "Claude Code": "claude mcp add --transport http kettle https://kettle.example/mcp",
+        "Cursor": '{\n  "mcpServers": {\n    "kettle": {\n      "url": "https://kettle.example/mcp"\n    }\n  }\n}',
+    }
+    for name, text in expected.items():
+        menu.button.click()
+        assert menu.host.get_by_role("group", name="Copy MCP configuration").is_visible()
+        menu.item(name).click()
+        menu.status.get_by_text("Copied").wait_for()
+        assert menu.pasted() == text
+
+
+def test_links_open_markdown_here_and_assistants_in_new_tabs(
+    page: Page, menu: Menu, site: Callable[[str], Stage]
+) -> None:
+    stage = site("material")
+    page.goto(f"{stage.url}guide/gauges/")
+    menu.button.click()
+    claude = menu.item("Open in Claude")
+    assert claude.get_attribute("target") == "_blank"
+    assert claude.get_attribute("rel") == "noopener"
+    (prompt,) = parse_qs(urlsplit(claude.get_attribute("href") or "").query)["q"]
+    assert f"{stage.url}guide/gauges/index.md" in prompt
+    menu.item("View page as Markdown").click()
+    page.wait_for_url(f"{stage.url}guide/gauges/index.md")
+
+
+# Keyboard and assistive technology
+
+
+def test_menu_follows_the_keyboard(page: Page, menu: Menu, site: Callable[[str], Stage]) -> None:
+    stage = site("material")
+    page.goto(stage.url)
+    names = [
+        *("Copy page as Markdown", "View page as Markdown", "Open in Claude", "Open in ChatGPT"),
+        *("Claude Code", "Cursor", "VS Code"),
+    ]
+    menu.button.focus()
+    for key in ("Enter", "Space", "ArrowDown"):
+        page.keyboard.press(key)
+        assert menu.focused() == names[0]
+        assert menu.button.get_attribute("aria-expanded") == "true"
+        page.keyboard.press("Escape")
+        assert not menu.menu.is_visible()
+        assert menu.focused() == "Page menu"
+        assert menu.button.get_attribute("aria-expanded") == "false"
+    page.keyboard.press("ArrowUp")
+    assert menu.focused() == names[-1]
+    walked = []
+    for _ in names:
+        page.keyboard.press("ArrowDown")
+        walked.append(menu.focused())
+    assert walked == names
+    for key, name in (("Home", names[0]), ("ArrowUp", names[-1]), ("End", names[-1]), ("c", names[0]), ("o", names[2])):
+        page.keyboard.press(key)
+        assert menu.focused() == name
+    for key in ("s", "f", "/", "n", "p"):  # shortcuts of Material
+        page.keyboard.press(key)
+    assert page.url == stage.url
+    assert not page.locator("#__search").is_checked()
+    page.keyboard.press("Tab")
+    assert not menu.menu.is_visible()
+    assert page.evaluate("document.activeElement.localName") == "a"
+
+
+def test_space_copies_and_click_outside_closes(page: Page, menu: Menu, plain: Callable[..., Stage]) -> None:
+    stage = plain()
+    page.goto(stage.url)
+    menu.button.press("Enter")
+    page.keyboard.press("Space")
+    menu.status.get_by_text("Copied").wait_for()
+    assert menu.pasted() == (stage.folder / "index.md").read_text("utf-8")
+    menu.button.click()
+    page.locator("p").last.click()
+    assert not menu.menu.is_visible()
+    menu.button.click()
+    menu.button.click()
+    assert not menu.menu.is_visible()
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_axe_finds_no_violations(
+    page: Page, menu: Menu, site: Callable[[str], Stage], axe: str, theme: str, tolerated: str
+) -> None:
+    page.goto(f"{site(theme).url}guide/gauges/")
+    menu.button.wait_for()
+    assert violations(page, axe) == []
+    menu.button.click()
+    assert violations(page, axe) == []
+    picture(page, f"menu-{theme}")
+    menu.item("Cursor").click()
+    menu.status.get_by_text("Copied").wait_for()
+    assert violations(page, axe) == []
+
+
+@pytest.mark.parametrize(
+    ("language", "name", "copy", "copied"),
+    [
+        ("en", "Page menu", "Copy page as Markdown", "Copied"),
+        ("de", "Seitenmenü", "Seite als Markdown kopieren", "Kopiert"),
+        ("es", "Menú de la página", "Copiar la página como Markdown", "Copiado"),
+        ("fr", "Menu de la page", "Copier la page en Markdown", "Copié"),
+        ("ja", "ページメニュー", "ページを Markdown でコピー", "コピーしました"),
+        ("zh", "页面菜单", "以 Markdown 格式复制本页", "已复制"),
+    ],
+)
+def test_texts_are_in_the_language_of_the_site(
+    page: Page, menu: Menu, plain: Callable[..., Stage], language: str, name: str, copy: str, copied: str
+) -> None:
+    page.goto(plain(lang=language).url)
+    page.get_by_role("button", name=name, exact=True).click()
+    menu.item(copy).click()
+    menu.status.get_by_text(copied).wait_for()
+
+
+# Pages
+
+
+def test_instant_navigation_shows_the_menu_of_the_new_page(
+    page: Page, menu: Menu, site: Callable[[str], Stage]
+) -> None:
+    stage = site("material")
+    page.goto(stage.url)
+    page.wait_for_load_state("networkidle")
+    page.evaluate("window.loadedOnce = true")
+    menu.button.click()
+
+    def arrive(title: str, path: str) -> None:
+        page.wait_for_selector(f"h1:has-text('{title}')")
+        assert menu.host.count() == 1
+        assert not menu.menu.is_visible()
+        menu.button.click()
+        assert menu.item("View page as Markdown").evaluate("link => link.href") == f"{stage.url}{path}index.md"
+        menu.item("Copy page as Markdown").click()
+        menu.status.get_by_text("Copied").wait_for()
+        assert menu.pasted() == (stage.folder / path / "index.md").read_text("utf-8")
+
+    page.click("article >> text=Gauges")
+    arrive(LONG_TITLE, "guide/gauges/")
+    page.go_back()
+    arrive("Welcome", "")
+    page.click("article >> text=Hidden")
+    page.wait_for_selector("h1:has-text('Hidden')")
+    assert menu.host.count() == 0
+    page.click("article >> text=Welcome")
+    arrive("Welcome", "")
+    assert page.evaluate("window.loadedOnce") is True
+
+
+def test_menu_is_added_by_navigation_from_a_page_without_one(
+    page: Page, menu: Menu, site: Callable[[str], Stage]
+) -> None:
+    stage = site("material")
+    page.goto(f"{stage.url}guide/hidden/")
+    page.wait_for_load_state("networkidle")
+    page.evaluate("window.loadedOnce = true")
+    assert menu.host.count() == 0
+    page.click("article >> text=Welcome")
+    menu.button.click()
+    assert menu.item("View page as Markdown").evaluate("link => link.href") == f"{stage.url}index.md"
+    assert page.evaluate("window.loadedOnce") is True
+
+
+@pytest.mark.parametrize("width", [1280, 700, 390])
+@pytest.mark.parametrize("theme", ["material", "mkdocs", "readthedocs", "plain"])
+def test_nothing_moves_when_the_module_is_loaded(
+    page: Page, menu: Menu, site: Callable[[str], Stage], plain: Callable[..., Stage], theme: str, width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    page.add_init_script(SHIFTS)
+    waiting: list[Route] = []
+    page.route("**/roaming-menu.js", lambda route: waiting.append(route))
+    page.goto(plain().url if theme == "plain" else f"{site(theme).url}guide/gauges/", wait_until="commit")
+    link = menu.host.get_by_role("link", name="View page as Markdown")
+    link.wait_for()
+    page.wait_for_timeout(300)
+    boxes = "() => [...document.querySelectorAll('h1, p, roaming-menu')].map(one => Object.values(one.getBoundingClientRect().toJSON()))"
+    before, shifts = page.evaluate(boxes), page.evaluate("window.shifts")
+    for route in waiting:
+        route.continue_()
+    menu.button.wait_for()
+    page.wait_for_timeout(100)
+    assert page.evaluate(boxes) == before
+    assert page.evaluate("window.shifts") == shifts
+    assert theme != "plain" or shifts == 0
+    icon, title = menu.button.bounding_box(), page.locator("h1").last.bounding_box()
+    assert icon is not None
+    assert title is not None
+    assert icon["x"] + icon["width"] <= title["x"] + title["width"]
+    assert abs(icon["y"] - title["y"]) < 40
+    menu.button.click()
+    box = menu.menu.bounding_box()
+    assert box is not None
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= width
+
+
+def test_menu_works_with_strict_content_security_policy(page: Page, menu: Menu, plain: Callable[..., Stage]) -> None:
+    stage = plain()
+    file = stage.folder / "index.html"
+    file.write_text(re.sub(r"<p data-roaming.*?</p>", "", file.read_text("utf-8")), "utf-8")  # has an inline style
+    stage.csp = CSP
+    page.goto(stage.url)
+    assert menu.host.evaluate("host => getComputedStyle(host).float") == "inline-end"
+    menu.button.click()
+    assert menu.menu.evaluate("menu => getComputedStyle(menu).position") == "absolute"
+    menu.item("Copy page as Markdown").click()
+    menu.status.get_by_text("Copied").wait_for()
+
+
+def test_menu_is_at_the_end_of_lines_from_right_to_left(page: Page, menu: Menu, plain: Callable[..., Stage]) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto(plain(attrs="dir=rtl").url)
+    menu.button.click()
+    icon, box = menu.button.bounding_box(), menu.menu.bounding_box()
+    assert icon is not None
+    assert box is not None
+    assert icon["x"] == box["x"] < 20
+
+
+def test_print_hides_menu(page: Page, menu: Menu, plain: Callable[..., Stage], site: Callable[[str], Stage]) -> None:
+    for url in (plain().url, site("material").url):
+        page.goto(url)
+        menu.button.wait_for()
+        page.emulate_media(media="print")
+        assert not menu.host.is_visible()
+        page.emulate_media(media="screen")
+
+
+def test_link_to_markdown_remains_without_javascript(
+    browser: Any, plain: Callable[..., Stage], site: Callable[[str], Stage]
+) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    for stage in (plain(), site("readthedocs")):
+        page.goto(stage.url)
+        page.get_by_role("link", name="View page as Markdown").click()
+        page.wait_for_url(f"{stage.url}index.md")
+    context.close()
+
+
+def test_link_to_markdown_remains_for_pages_opened_as_files(browser: Any, plain: Callable[..., Stage]) -> None:
+    """Browsers load no modules from files."""
+    stage = plain()
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto((stage.folder / "index.html").as_uri())
+    link = page.get_by_role("link", name="View page as Markdown")
+    assert link.evaluate("link => link.href") == (stage.folder / "index.md").as_uri()
+    assert page.locator("roaming-menu button").count() == 0
+    context.close()
