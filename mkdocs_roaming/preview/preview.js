@@ -154,7 +154,7 @@
       const { scrollTop } = view.querySelector(".text");
       view.querySelector(".markdown").replaceWith(pane);
       view.querySelector(".text").scrollTop = scrollTop;
-      route();
+      view.current?.();
     }
   }
   const byPage = (path) => findings(pages.get(path));
@@ -448,7 +448,7 @@
       drawSections(page, data);
       return view;
     }
-    nested.goTo(section, true);
+    nested.goTo(section, section !== data.sections[0] || values.has("section"));
     return nested;
   }
 
@@ -502,12 +502,11 @@
 
   function goTo(view, page, section, jump) {
     for (const old of view.querySelectorAll(".section.current")) old.classList.remove("current");
-    const block = view.querySelector(`[data-section="${section.id}"]`);
+    const block = () => view.querySelector(`[data-section="${section.id}"]`);
     const pane = view.querySelector(".text");
-    if (jump && block) {
-      block.classList.add("current");
-      pane.scrollTop = block.offsetTop - pane.offsetTop;
-    } else pane.scrollTop = 0;
+    view.current = () => jump && block()?.classList.add("current");
+    view.current();
+    pane.scrollTop = jump && block() ? block().offsetTop - pane.offsetTop : 0;
     const inner = view.querySelector("iframe");
     // Replaced, so that the back button leads to the previous page of the preview.
     if (inner && jump && view.shown !== section) inner.contentWindow.location.replace(address(page.html, section));
