@@ -63,7 +63,7 @@ class StaticSite(StaticFiles):
         file, status, headers = Path(full_path), stat_result, _cache_headers(Path(full_path).name)
         if (markdown := self._find_markdown(file)) is not None:
             headers["vary"] = "Accept"
-            if choose_media_type(request_headers.get("accept", ""), (HTML, MARKDOWN)) == MARKDOWN:
+            if _prefers_markdown(request_headers.get("accept", "")):
                 file, status = markdown, markdown.stat()
         media_type = _CONTENT_TYPES.get(file.suffix)
         response = FileResponse(file, status_code, headers, media_type, stat_result=status)
@@ -83,6 +83,11 @@ class StaticSite(StaticFiles):
             if status is not None and stat.S_ISREG(status.st_mode):
                 return Path(full_path)
         return None
+
+
+def _prefers_markdown(accept: str) -> bool:
+    """Return whether a client names Markdown with no less weight than HTML; agents often name both, browsers do not."""
+    return MARKDOWN in accept.lower() and choose_media_type(accept, (MARKDOWN, HTML)) == MARKDOWN
 
 
 def _cache_headers(name: str) -> dict[str, str]:

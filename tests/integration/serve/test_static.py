@@ -78,6 +78,20 @@ def test_accept_markdown_returns_markdown_of_page(http: Any, path: str) -> None:
     assert response.headers["etag"] != page.headers["etag"]
 
 
+@pytest.mark.parametrize(
+    ("accept", "kind"),
+    [
+        ("text/markdown, text/html, */*", "text/markdown"),
+        ("text/html, text/markdown", "text/markdown"),
+        ("text/html, text/markdown;q=0.9", "text/html"),
+        ("text/markdown;q=0, */*", "text/html"),
+        ("text/*", "text/html"),
+    ],
+)
+def test_markdown_that_is_named_wins_over_html_of_equal_weight(http: Any, accept: str, kind: str) -> None:
+    assert http.get("/install/", headers={"Accept": accept}).headers["content-type"] == f"{kind}; charset=utf-8"
+
+
 def test_page_without_markdown_returns_html(http: Any) -> None:
     response = http.get("/bare.html", headers={"Accept": "text/markdown"})
     assert response.headers["content-type"].startswith("text/html")
