@@ -8,7 +8,6 @@ from __future__ import annotations
 import http.client
 import json
 import os
-import shutil
 import socket
 import ssl
 import subprocess
@@ -29,8 +28,9 @@ import uvicorn
 from mkdocs_roaming.serve.metrics import Metrics
 from mkdocs_roaming.serve.middleware import RequestGuard, RequestPolicy
 
+from .conftest import CADDY, NGINX, free_port, nginx_command, wait_for
+
 DEPLOY = Path(__file__).parents[3] / "deploy"
-NGINX, CADDY = (shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin") for name in ("nginx", "caddy"))
 pytestmark = pytest.mark.slow
 PIECES, PAUSE = 4, 0.4
 
@@ -92,23 +92,6 @@ class Front:
         return answer
 
 
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
-
-
-def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
-    for _ in range(500):
-        assert process.poll() is None, "it ended at once"
-        with socket.socket() as line:
-            if line.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.02)
-    raise AssertionError("it does not listen")
-
-
 @contextmanager
 def behind(app: Any) -> Iterator[int]:
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -141,16 +124,7 @@ def nginx(upstream: int, folder: Path) -> Iterator[Front]:
         assert there in recipe
         recipe = recipe.replace(there, here)
     (folder / "roaming.conf").write_text(recipe)
-    temporary = "".join(
-        f"{kind}_temp_path {folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-    )
-    (folder / "nginx.conf").write_text(
-        f"daemon off; worker_processes 1; pid {folder}/pid; error_log {folder}/error.log; events {{}}\n"
-        f"http {{ access_log {folder}/access.log; {temporary} include {folder}/roaming.conf; }}\n"
-    )
-    command = [str(NGINX), "-p", str(folder), "-e", str(folder / "error.log"), "-c", str(folder / "nginx.conf")]
-    tried = subprocess.run([*command, "-t"], capture_output=True, text=True, check=False)
-    assert tried.returncode == 0, tried.stderr
+    command = nginx_command(folder, folder / "roaming.conf")
     with subprocess.Popen(command) as process:
         try:
             wait_for(port, process)

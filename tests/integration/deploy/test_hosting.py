@@ -1,0 +1,225 @@
+"""The recipes of docs/guides/hosting.md: their files are valid, and the servers respond with Markdown as described."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import shutil
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from mkdocs_roaming.library.targets import open_library
+from mkdocs_roaming.library.validate import validate_site
+
+from .conftest import CADDY, NGINX, free_port, nginx_command, wait_for
+
+ROOT = Path(__file__).parents[3]
+GUIDE = (ROOT / "docs/guides/hosting.md").read_text("utf-8")
+RECIPES = dict(re.findall(r'^```\w+ title="([^"]+)"\n(.*?)^```$', GUIDE, re.MULTILINE | re.DOTALL))
+NODE = shutil.which("node")
+
+
+class _MkDocsLoader(yaml.SafeLoader):
+    """Reads `!ENV`, as MkDocs does."""
+
+
+_MkDocsLoader.add_constructor("!ENV", lambda loader, node: loader.construct_sequence(node))  # type: ignore[arg-type]
+
+
+def parse(title: str) -> Any:
+    text = RECIPES[title]
+    if title.endswith(".toml"):
+        return tomllib.loads(text)
+    return json.loads(text) if title.endswith(".json") else yaml.load(text, _MkDocsLoader)
+
+
+@pytest.mark.parametrize("title", [title for title in RECIPES if re.search(r"\.(ya?ml|json|toml)\b", title)])
+def test_configuration_files_can_be_parsed(title: str) -> None:
+    assert isinstance(parse(title), dict)
+
+
+def test_github_workflow_has_the_steps_of_our_own() -> None:
+    recipe = parse(".github/workflows/docs.yml")
+    own = yaml.safe_load((ROOT / ".github/workflows/docs.yml").read_text("utf-8"))
+    assert recipe["permissions"] == own["permissions"]
+    steps, own_steps = ([step.get("uses") for step in one["jobs"]["deploy"]["steps"]] for one in (recipe, own))
+    assert [step for step in steps if step] == [step for step in own_steps if step]
+    caches = [step["with"] for step in recipe["jobs"]["deploy"]["steps"] if step.get("uses") == "actions/cache@v4"]
+    assert caches[0]["path"] == ".cache/roaming"
+
+
+@pytest.mark.parametrize(
+    ("title", "schema"),
+    [
+        (".github/workflows/docs.yml", "vendor.github-workflows"),
+        (".gitlab-ci.yml", "vendor.gitlab-ci"),
+        (".readthedocs.yaml", "vendor.readthedocs"),
+        (".readthedocs.yaml for Sphinx", "vendor.readthedocs"),
+    ],
+)
+def test_pipelines_match_published_schemas(tmp_path: Path, title: str, schema: str) -> None:
+    check = shutil.which("check-jsonschema")
+    if check is None:
+        pytest.skip("needs check-jsonschema")
+    (tmp_path / "file.yaml").write_text(RECIPES[title], "utf-8")
+    subprocess.run([check, "--builtin-schema", schema, str(tmp_path / "file.yaml")], check=True)
+
+
+def test_builds_differ_by_plugin_only() -> None:
+    build = "mkdocs build --strict"
+    assert {"run": build} in parse(".github/workflows/docs.yml")["jobs"]["deploy"]["steps"]
+    assert f"{build} --site-dir public" in parse(".gitlab-ci.yml")["pages"]["script"]
+    assert parse("netlify.toml")["build"]["command"] == build
+    assert parse("mkdocs.yml")["site_url"][0] == "READTHEDOCS_CANONICAL_URL"
+
+
+def test_compression_step_of_gitlab_can_be_repeated(tmp_path: Path) -> None:
+    (step,) = [line for line in parse(".gitlab-ci.yml")["pages"]["script"] if line.startswith("find")]
+    (tmp_path / "public/a").mkdir(parents=True)
+    for name in ("llms.txt", "llms.txt.gz", "a/index.md", "a/logo.png"):
+        (tmp_path / "public" / name).write_text("x")
+    subprocess.run(step, shell=True, cwd=tmp_path, check=True)
+    assert sorted(file.name for file in tmp_path.rglob("*.gz")) == ["index.md.gz", "llms.txt.gz"]
+
+
+# Servers
+
+
+@contextmanager
+def run_nginx(site: Path, folder: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
+    recipe = RECIPES["/etc/nginx/conf.d/docs.conf"]
+    for there, here in (("listen 80;", f"listen 127.0.0.1:{port};"), ("/srv/docs", str(site))):
+        assert there in recipe
+        recipe = recipe.replace(there, here)
+    (folder / "docs.conf").write_text(recipe)
+    with subprocess.Popen(nginx_command(folder, folder / "docs.conf")) as process:
+        yield process
+
+
+@contextmanager
+def run_caddy(site: Path, folder: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
+    recipe = RECIPES["/etc/caddy/Caddyfile"]
+    assert recipe.startswith("docs.example {\n\troot * /srv/docs\n")
+    recipe = recipe.replace("docs.example", f"http://127.0.0.1:{port}").replace("/srv/docs", str(site))
+    (folder / "Caddyfile").write_text("{\n\tadmin off\n}\n" + recipe)
+    environment = {**os.environ, "HOME": str(folder), "XDG_DATA_HOME": str(folder), "XDG_CONFIG_HOME": str(folder)}
+    command = [str(CADDY), "run", "--config", str(folder / "Caddyfile"), "--adapter", "caddyfile"]
+    with (
+        (folder / "log").open("wb") as log,
+        subprocess.Popen(command, env=environment, stdout=log, stderr=log) as process,
+    ):
+        yield process
+
+
+@contextmanager
+def run_edge(site: Path, folder: Path, port: int, host: str) -> Iterator[subprocess.Popen[bytes]]:
+    (folder / "package.json").write_text('{"type": "module"}')
+    for title in ("negotiation.js", "functions/_middleware.js", "netlify/edge-functions/markdown.js"):
+        (folder / title).parent.mkdir(parents=True, exist_ok=True)
+        (folder / title).write_text(RECIPES[title])
+    script = Path(__file__).with_name("edge.mjs")
+    with subprocess.Popen([str(NODE), str(script), host, str(site), str(folder), str(port)]) as process:
+        yield process
+
+
+Request = Any
+
+
+@pytest.fixture(scope="module", params=["nginx", "caddy", "cloudflare", "netlify"])
+def host(request: pytest.FixtureRequest, sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Request]:
+    """Return a function that sends a request to a server with the sample site: status, headers and body."""
+    needed = {"nginx": NGINX, "caddy": CADDY}.get(request.param, NODE)
+    if needed is None:
+        pytest.skip(f"needs {request.param if request.param in ('nginx', 'caddy') else 'node'}")
+    folder, port = tmp_path_factory.mktemp(request.param), free_port()
+    running = {"nginx": run_nginx, "caddy": run_caddy}.get(request.param)
+    context = running(sample, folder, port) if running else run_edge(sample, folder, port, request.param)
+
+    def send(path: str, method: str = "GET", **headers: str) -> tuple[int, http.client.HTTPMessage, bytes]:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        try:
+            connection.request(method, path, headers={name.replace("_", "-"): text for name, text in headers.items()})
+            response = connection.getresponse()
+            return response.status, response.headers, response.read()
+        finally:
+            connection.close()
+
+    with context as process:
+        try:
+            wait_for(port, process)
+            send.name, send.url = request.param, f"http://127.0.0.1:{port}/"  # type: ignore[attr-defined]
+            yield send
+        finally:
+            process.terminate()
+
+
+BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"
+
+
+@pytest.mark.parametrize(
+    ("path", "accept", "kind"),
+    [
+        ("/reference/cli/", "text/markdown", "markdown"),
+        ("/reference/cli/", "text/markdown, text/html, */*", "markdown"),
+        ("/reference/cli/", "text/html, TEXT/Markdown , */*;q=0.1", "markdown"),
+        ("/reference/cli/", "text/markdown;q=1.0, text/html;q=0.7, */*;q=0.1", "markdown"),
+        ("/reference/cli/index.html", "text/markdown", "markdown"),
+        ("/reference/cli", "text/markdown", "markdown"),
+        ("/", "text/markdown", "markdown"),
+        ("/reference/cli/", BROWSER, "html"),
+        ("/reference/cli/", "*/*", "html"),
+        ("/reference/cli/", "text/*", "html"),
+        ("/reference/cli/", "", "html"),
+        ("/reference/cli/", "text/html, text/markdown;q=0.5", "html"),
+        ("/reference/cli/", "text/markdown;q=0, */*", "html"),
+        ("/reference/cli/", "text/markdown;q=x", "html"),
+        ("/reference/cli/", "text/markdown-like", "html"),
+        ("/404.html", "text/markdown", "html"),  # has no Markdown
+    ],
+)
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_accept_selects_markdown_or_html(
+    host: Request, sample: Path, path: str, accept: str, kind: str, method: str
+) -> None:
+    status, headers, body = host(path, method, Accept=accept)
+    assert (status, headers["Content-Type"]) == (200, f"text/{kind}; charset=utf-8")
+    assert "Accept" in ", ".join(headers.get_all("Vary", []))
+    folder = sample / path.strip("/").removesuffix("index.html")
+    file = folder / ("index.md" if kind == "markdown" else "index.html") if folder.is_dir() else folder
+    assert body == (file.read_bytes() if method == "GET" else b"")
+
+
+def test_missing_page_is_404_for_all_clients(host: Request) -> None:
+    for path in ("/missing/", "/missing.html", "/missing", "/missing.md"):
+        status, headers, _ = host(path, Accept="text/markdown")
+        assert (status, headers["Content-Type"]) == (404, "text/html; charset=utf-8")
+
+
+def test_known_etag_returns_304_for_its_representation_only(host: Request) -> None:
+    page, markdown = (host("/reference/cli/", Accept=accept)[1]["ETag"] for accept in ("text/html", "text/markdown"))
+    assert page != markdown
+    status, _, body = host("/reference/cli/", Accept="text/markdown", If_None_Match=markdown)
+    assert (status, body) == (304, b"")
+    assert host("/reference/cli/", Accept="text/html", If_None_Match=markdown)[0] == 200
+
+
+def test_web_servers_set_types_and_compress(host: Request) -> None:
+    if host.name not in ("nginx", "caddy"):
+        pytest.skip("the host sets these headers, not the function")
+    types = {"llms.txt": "text/plain; charset=utf-8", "reference/cli.md": "text/markdown; charset=utf-8"}
+    for path, kind in types.items():
+        assert host(f"/{path}")[1]["Content-Type"] == kind
+    _, headers, _ = host("/roaming/manifest.json", Accept_Encoding="gzip")
+    assert headers["Content-Type"].startswith("application/json")
+    assert (headers["Content-Encoding"], headers["Access-Control-Allow-Origin"]) == ("gzip", "*")
+    assert "Accept-Encoding" in ", ".join(headers.get_all("Vary"))
+    assert validate_site(open_library(host.url)).faults == ()
