@@ -157,10 +157,11 @@ def published_files(files: Files) -> Iterator[File]:
 
 
 def page_name(file: File, folder: str, config: MkDocsConfig) -> PageName:
-    """Return the names by which patterns match a page. The suffix that mkdocs-static-i18n adds is optional."""
+    """Return the names by which patterns match a page. Its language in mkdocs-static-i18n is optional."""
     sources, path = [file.src_uri], unquote(file.url.removeprefix("./"))
     if i18n := i18n_plugin(config):
-        sources.append(re.sub(rf"\.{re.escape(str(i18n.current_language))}(?=\.\w+$)", "", file.src_uri))
+        language = re.escape(str(i18n.current_language))
+        sources.append(re.sub(rf"^{language}/|\.{language}(?=\.\w+$)", "", file.src_uri))
     return PageName(canonicalize_path(path).removeprefix(f"{folder}/" if folder else ""), tuple(dict.fromkeys(sources)))
 
 

@@ -356,7 +356,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         if self._widget and front_matter is not False:
             from mkdocs_roaming.publish.widget import add_widget, suggest_questions
 
-            suggestions = suggest_questions(front_matter, converted.sections if converted else ())
+            suggestions = suggest_questions(front_matter, converted.sections) if converted else ()
             site_url = build.batch.site.url
             html = add_widget(html, self._widget, path, site_url, suggestions, published=converted is not None)
         return build.menu.add(html, path, converted.sections[0].title) if build.menu and converted else html

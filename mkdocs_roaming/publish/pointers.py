@@ -35,7 +35,7 @@ def add_markdown_links(html: str, path: str, *, has_llms_txt: bool = True) -> st
         path: Its path.
         has_llms_txt: Whether the site has an llms.txt.
     """
-    html = _OWN_LINKS.sub("", html)
+    html = remove_markdown_links(html)
     markdown = escape(relative_url(path, markdown_path(path)), quote=True)
     llms_txt = escape(relative_url(path, LLMS_TXT), quote=True)
     # Material requests a sitemap next to each target of `[rel=alternate]`: one 404 per page (zensical/zensical#908).
@@ -66,6 +66,11 @@ def _links_to_markdown(head: str, path: str) -> bool:
             if unquote(urlsplit(target).path).endswith("/" + markdown_path(path)):
                 return True
     return False
+
+
+def remove_markdown_links(html: str) -> str:
+    """Remove the links of an earlier build."""
+    return _OWN_LINKS.sub("", html)
 
 
 def relative_url(path: str, target: str) -> str:

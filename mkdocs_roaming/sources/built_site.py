@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,9 +42,9 @@ from mkdocs_roaming.publish.page_menu import (
     remove_page_menu,
 )
 from mkdocs_roaming.publish.pipeline import Batch, convert_pages
-from mkdocs_roaming.publish.pointers import add_markdown_links
+from mkdocs_roaming.publish.pointers import add_markdown_links, remove_markdown_links
 from mkdocs_roaming.publish.previous import read_previous
-from mkdocs_roaming.publish.selection import LeftOut, PageName, Selection
+from mkdocs_roaming.publish.selection import LeftOut, OldDialect, PageName, Selection, translate_fnmatch
 from mkdocs_roaming.publish.widget import (
     WidgetOptions,
     add_widget,
@@ -140,6 +141,8 @@ def index_site(
     if options.html and target is None:
         for path in batch.pages:
             _update_html(built.files[path], path, batch, widget, menu, built.meta.get(path, {}).get("ask"))
+        for file in built.left_out_files:
+            _clean_html(file)
     return report
 
 
@@ -174,6 +177,14 @@ def _load_rules(options: IndexOptions, built: BuiltSite) -> RuleSet | None:
     return replace(rules, rules=(*rules.rules, *own))
 
 
+def _clean_html(file: Path) -> None:
+    """Remove what an earlier run added to the HTML of a page that is left out now."""
+    html = file.read_bytes().decode("utf-8", "surrogateescape")
+    clean = remove_page_menu(remove_widget(remove_markdown_links(html)))
+    if clean != html:
+        write_atomically(file, clean.encode("utf-8", "surrogateescape"))
+
+
 def _update_html(
     file: Path, path: str, batch: Batch, widget: WidgetOptions | None, menu: PageMenu | None, ask: object
 ) -> None:
@@ -201,6 +212,7 @@ class BuiltSite:
     meta: dict[str, Mapping[str, Any]]
     """The front matter of the pages whose sources are known, by path."""
     left_out: tuple[LeftOut, ...] = ()
+    left_out_files: tuple[Path, ...] = ()
 
 
 def read_site(folder: Path, options: IndexOptions, warn: Warn) -> BuiltSite:
@@ -229,6 +241,14 @@ def is_ignored(file: Path) -> bool:
 def is_special(path: str) -> bool:
     """Return whether the page of a path is made by the generator, such as the search page."""
     return _SPECIAL_PAGE.search(path) is not None
+
+
+def _match_old_pattern(pattern: str, page: PageName) -> bool:
+    """Return whether a pattern matched in an earlier version: an address, or in mkdocs.yml a source."""
+    return any(fnmatchcase(name, pattern) for name in (page.path, *page.sources))
+
+
+_OLD_DIALECT = OldDialect(_match_old_pattern, translate_fnmatch)
 
 
 def _folders_above(file: Path) -> Sequence[Path]:
@@ -275,6 +295,7 @@ class _SiteReader:
         self._add_sources()
         self._select_pages()
         self._drop_other_languages(str(home.get("lang") or "") if home is not None else "", languages)
+        home = home if "" in self._pages else None
         sidebars = [(path, tree) for path, tree in sidebars if path in self._pages]
         if not self._pages:
             raise PublishError(
@@ -300,7 +321,9 @@ class _SiteReader:
         pages = self._without_shared_descriptions({about, site.description})
         if source == "config":
             pages = (replace(page, title=titles.get(page.path) or page.title) for page in pages)
-        return BuiltSite(site, tuple(pages), self._files, self._meta, tuple(self._left_out))
+        published = set(self._files.values())
+        others = tuple(file for file in files if file not in published)
+        return BuiltSite(site, tuple(pages), self._files, self._meta, tuple(self._left_out), others)
 
     def _select_pages(self) -> None:
         """Drop the pages that the options and their front matter leave out."""
@@ -308,7 +331,7 @@ class _SiteReader:
         folders = {self._folder.name, "docs", docs.name if docs else "docs"}
         roots = [f"{name}/" for name in sorted(folders) if not (self._folder / name).is_dir()]
         options, names = self._options.publish, []
-        selection = Selection(options.include, options.exclude, roots=[self._url, *roots])
+        selection = Selection(options.include, options.exclude, roots=[self._url, *roots], old=_OLD_DIALECT)
         files = self._files.values()
         parents = {parent for file in files for parent in _folders_above(file)} if selection else set()
         for left_out in self._left_out:

@@ -1,0 +1,217 @@
+"""Excluded pages: no published file contains a word of them, whatever excludes them and whoever publishes."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+
+from mkdocs_roaming.cli import main
+
+if TYPE_CHECKING:
+    from .conftest import Project
+
+GUIDE = Path(__file__).parents[3] / "docs/guides/publish.md"
+
+SECRET = """\
+---
+description: Plugh in one sentence.
+tags: [plugh]
+ask: [What is plugh?]
+---
+# Plugh handbook
+
+Plugh[^1] is `plugh()`. ![A plugh](plugh.png "Plugh")
+
+## Plugh heading {#plugh-anchor}
+
+```python title="plugh.py"
+plugh(1)
+```
+
+| Plugh | Value |
+| --- | --- |
+| plugh | 1 |
+
+[^1]: A note on plugh.
+"""
+
+CASES = {
+    "internal/": "team/internal/costs.md",
+    "/internal/": "internal/costs.md",
+    "internal/*": "internal/costs.md",
+    "/internal/*": "internal/costs.md",
+    "internal/**": "internal/deep/costs.md",
+    "guide/*.md": "guide/costs.md",
+    "guide/**/*.md": "guide/deep/costs.md",
+    "faq.md": "team/faq.md",
+    "/faq.md": "faq.md",
+    "docs/internal/*": "internal/costs.md",
+    "drafts/*.md": "drafts/costs.md",
+}
+"""The patterns of the guide, each with a page that it excludes."""
+
+
+def sources(secret: str) -> dict[str, str]:
+    """Return a site with a secret page that other pages link to."""
+    return {
+        "index.md": f"# Home\n\nSee [this page]({secret}) and [the pumps](pumps.md).\n",
+        "pumps.md": f"# Pumps\n\nDrain [before]({secret}).\n\n## Seals\n\nReplace them.\n",
+        "drafts/roadmap.md": "# Roadmap\n\nSoon.\n",
+        secret: SECRET,
+    }
+
+
+def words_of_files(folder: Path) -> list[str]:
+    """Return the published files that contain a word of the secret page, and HTML whose elements of ours do."""
+    found = []
+    for file in folder.rglob("*"):
+        if not file.is_file() or "search" in file.parts or file.name.startswith("sitemap"):
+            continue
+        text = file.read_bytes().decode("utf-8", "replace")
+        if file.suffix == ".html":
+            text = "".join(re.findall(r"<[^>]*data-roaming[^>]*>", text))
+        if "plugh" in text.lower():
+            found.append(file.relative_to(folder).as_posix())
+    return found
+
+
+def test_guide_shows_tested_patterns_only() -> None:
+    section = GUIDE.read_text("utf-8").partition("## Exclude content")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (`.*?) \|", section, re.MULTILINE)
+    shown = {pattern for row in rows for pattern in re.findall(r"`(.+?)`", row)}
+    shown |= set(re.findall(r'^ +- "?([^:"]+?)"?$', section, re.MULTILINE))
+    assert "internal/" in shown
+    assert {pattern for pattern in shown if not pattern.startswith("!")} <= CASES.keys()
+
+
+@pytest.mark.parametrize(("pattern", "secret"), CASES.items())
+def test_build_publishes_no_word_of_excluded_page(mkdocs: Project, pattern: str, secret: str) -> None:
+    plugins: list[Any] = ["search", {"redirects": {"redirect_maps": {"old.md": secret}}}]
+    extensions = ["attr_list", "footnotes", "tables", "fenced_code"]
+    options = {"widget": True, "exclude": [pattern, "!drafts/roadmap.md"]}
+    for exclude in ([], options["exclude"]):  # the first build publishes the page, and caches it
+        built = mkdocs(
+            sources(secret),
+            plugin={**options, "exclude": exclude},
+            plugins=plugins,
+            markdown_extensions=extensions,
+        )
+        assert bool(words_of_files(built.folder)) == (not exclude)
+    assert words_of_files(mkdocs.folder / ".cache") == []
+    assert sorted(built.paths()) == ["", "drafts/roadmap/", "pumps/"]
+    assert built.faults == ()
+    address = re.sub(r"(index)?\.md$", "", secret).rstrip("/") + "/"
+    assert f"[this page](https://docs.example/sub/{address})" in built.text("index.md")
+    html = built.text(f"{address}index.html")
+    assert "text/markdown" not in html
+
+
+@pytest.mark.parametrize(("pattern", "secret"), CASES.items())
+def test_index_publishes_no_word_of_excluded_page(mkdocs: Project, pattern: str, secret: str) -> None:
+    site = mkdocs(sources(secret), plugins=[], markdown_extensions=["attr_list", "footnotes", "tables"]).folder
+    for exclude in ((), ("--exclude", pattern, "--exclude", "!drafts/roadmap.md")):
+        done = CliRunner().invoke(main, ["index", str(site), "--widget", "--strict", *exclude])
+        assert (done.exit_code, bool(words_of_files(site))) == (0, not exclude), done.output
+    assert "4 pages" not in done.stdout
+    assert (site / "drafts/roadmap/index.md").exists()
+    address = re.sub(r"(index)?\.md$", "", secret).rstrip("/") + "/"
+    assert "data-roaming" not in (site / address / "index.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize(("pattern", "secret"), [case for case in CASES.items() if case[0] != "docs/internal/*"])
+def test_crawl_publishes_no_word_of_excluded_page(mkdocs: Project, pattern: str, secret: str) -> None:
+    site = mkdocs(sources(secret), plugins=[], markdown_extensions=["attr_list", "footnotes", "tables"]).folder
+    out = mkdocs.folder / "out"
+    for exclude in ((), ("--exclude", pattern, "--exclude", "!drafts/roadmap.md")):
+        done = CliRunner().invoke(main, ["crawl", str(site), "-o", str(out), "--workers", "0", "--strict", *exclude])
+        assert done.exit_code == 0, done.output
+        published = [name for name in words_of_files(out) if not name.startswith(".roaming/")]
+        assert bool(published) == (not exclude)
+    stored = [file.read_bytes() for file in (out / ".roaming").rglob("*") if file.is_file()]
+    assert not any(b"A note on plugh" in data for data in stored)
+    assert (out / "drafts/roadmap/index.md").exists()
+
+
+# Messages of a build
+
+SMALL = {"index.md": "# Home\n", "guide/pumps.md": "# Pumps\n", "guide/internal/seals.md": "# Seals\n"}
+
+
+def run_mkdocs(mkdocs: Project, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", *arguments],
+        cwd=mkdocs.folder,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_unmatched_pattern_is_a_warning_that_fails_a_strict_build(mkdocs: Project) -> None:
+    mkdocs.write(SMALL, plugins=[{"roaming": {"exclude": "intrenal/"}}])
+    done = run_mkdocs(mkdocs)
+    assert (done.returncode, done.stderr.count("WARNING")) == (0, 1)
+    assert "roaming: exclude “intrenal/” matches no page; nearest: guide/internal/" in done.stderr
+    assert run_mkdocs(mkdocs, "--strict").returncode == 1
+
+
+def test_verbose_build_lists_each_page_that_is_left_out(mkdocs: Project) -> None:
+    sources = {**SMALL, "draft.md": "---\nllms: false\n---\n# Draft\n"}
+    mkdocs.write(sources, plugins=[{"roaming": {"exclude": "# not yet\ninternal/\n"}}])
+    done = run_mkdocs(mkdocs)
+    assert "left out:" not in done.stderr
+    assert "roaming: 2 pages, 2 left out, 2 sections" in done.stderr
+    done = run_mkdocs(mkdocs, "-v", "--strict")
+    assert "roaming: left out: draft.md: `llms: false` in its front matter\n" in done.stderr
+    assert "roaming: left out: guide/internal/seals.md: excluded by “internal/”\n" in done.stderr
+    assert done.returncode == 0
+
+
+def test_pattern_of_earlier_versions_fails_build_before_anything_is_published(mkdocs: Project) -> None:
+    mkdocs.write(SMALL, plugins=[{"roaming": {"exclude": ["guide/*.md"]}}])
+    done = run_mkdocs(mkdocs)
+    assert done.returncode == 1
+    assert "roaming: exclude “guide/*.md”: earlier versions left out guide/internal/seals.md" in done.stderr
+    assert "Write “guide/**/*.md” to keep it left out, or “/guide/*.md” to publish it" in done.stderr
+    assert not list((mkdocs.folder / "site").rglob("*.md"))
+    assert mkdocs(SMALL, plugin={"exclude": ["guide/**/*.md"]}).paths() == [""]
+    assert mkdocs(SMALL, plugin={"exclude": ["/guide/*.md"]}).paths() == ["", "guide/internal/seals/"]
+
+
+def test_invalid_pattern_is_an_error(mkdocs: Project) -> None:
+    mkdocs.write(SMALL, plugins=[{"roaming": {"exclude": ["[draft"]}}])
+    done = run_mkdocs(mkdocs)
+    assert done.returncode == 1
+    assert "roaming: exclude: “[draft” is not a pattern; a bracket is not closed" in done.stderr
+
+
+def test_prefix_of_docs_folder_is_no_prefix_if_pages_are_in_such_a_folder(mkdocs: Project) -> None:
+    sources = {"index.md": "# Home\n", "docs/pumps.md": "# Pumps\n", "pumps.md": "# Other pumps\n"}
+    assert mkdocs(sources, plugin={"exclude": ["docs/*.md"]}).paths() == ["", "pumps/"]
+
+
+def test_pattern_of_page_that_mkdocs_does_not_build_is_no_warning(mkdocs: Project) -> None:
+    built = mkdocs(SMALL, plugin={"exclude": ["/guide/internal/"]}, exclude_docs="guide/internal/")
+    assert built.messages(logging.WARNING) == []
+
+
+@pytest.mark.parametrize("structure", ["folder", "suffix"])
+def test_pattern_excludes_all_languages_of_a_page(mkdocs: Project, structure: str) -> None:
+    names = {"folder": ("en/{}.md", "de/{}.md"), "suffix": ("{}.md", "{}.de.md")}[structure]
+    texts = {name.format(page): f"# {page}\n" for page in ("index", "internal/costs", "pumps") for name in names}
+    languages = [{"locale": "en", "name": "English", "default": True}, {"locale": "de", "name": "Deutsch"}]
+    plugins: list[Any] = [{"i18n": {"docs_structure": structure, "languages": languages}}]
+    for pattern in ("internal/costs.md", "/internal/", "pumps/"):
+        built = mkdocs(texts, plugins=plugins, plugin={"exclude": [pattern]})
+        left = ["", "internal/costs/"] if pattern == "pumps/" else ["", "pumps/"]
+        assert (built.paths(), built.below("de").paths()) == (left, left)
+        assert built.messages(logging.WARNING) == []
