@@ -57,6 +57,7 @@ from mkdocs_roaming.publish.selection import LeftOut, Selection
 if TYPE_CHECKING:
     from mkdocs_roaming.embeddings.store import EmbeddingsOptions
     from mkdocs_roaming.lint.runner import LintConfig
+    from mkdocs_roaming.publish.ownership import WrittenFiles
     from mkdocs_roaming.publish.page_menu import PageMenu, PageMenuOptions
     from mkdocs_roaming.publish.rules import RuleSet
     from mkdocs_roaming.publish.widget import WidgetOptions
@@ -101,6 +102,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         self._code_languages = CodeLanguages()
         self._builds: dict[str, _LanguageBuild] = {}
         self._dirty = False
+        self._written: list[WrittenFiles] = []
         self._lint: LintConfig | None = None
         self._widget: WidgetOptions | None = None
         self._menu: PageMenuOptions | None = None
@@ -130,6 +132,9 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
                 "roaming: site_url is not set, but links in llms.txt and Markdown must be absolute; "
                 "add `site_url: https://…/` to mkdocs.yml"
             )
+        # Not a hook of its own, because MkDocs reuses plugins that have it for all builds of `mkdocs serve`.
+        if self._check_written not in config.plugins.events["shutdown"]:
+            config.plugins.events["shutdown"].append(self._check_written)
         from mkdocs_roaming.html.themes import parse_classes
 
         with _plugin_errors():
@@ -212,6 +217,16 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         for folder in [language_folder(config)] if is_inner_build(config) else list(self._builds):
             if build := self._builds.pop(folder, None):
                 self._publish(build, folder, config)
+
+    def on_build_error(self, *, error: Exception) -> None:
+        """Forget the files of a failed build."""
+        self._written.clear()
+
+    def _check_written(self) -> None:
+        """Check at the end of the process that no other plugin has overwritten the files."""
+        with _plugin_errors():
+            for files in self._written:
+                files.check()
 
     def on_serve(self, server: Any, *, config: MkDocsConfig, builder: Any) -> Any:
         """Add answer endpoint and preview to the server of `mkdocs serve`; after any error it runs without them."""
@@ -364,6 +379,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
     # Writing
 
     def _publish(self, build: _LanguageBuild, folder: str, config: MkDocsConfig) -> None:
+        from mkdocs_roaming.publish.ownership import WrittenFiles
         from mkdocs_roaming.publish.writer import publish_batch
 
         started = time.perf_counter()
@@ -398,6 +414,10 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
                 rules=build.rules,
                 extra=extra,
             )
+        if batch.site.has_llms_txt and not (site_folder / LLMS_TXT).exists():
+            log.warning("pages link to llms.txt, which no plugin has written, and `llms_txt` is false")
+        if not dev_server_path(config):
+            self._written.append(WrittenFiles(site_folder, batch.pages, self._options))
         for note in report.notes:
             log.info(note)
         seconds = build.seconds + time.perf_counter() - started

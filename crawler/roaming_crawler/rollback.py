@@ -19,7 +19,7 @@ import msgspec
 
 from mkdocs_roaming.errors import PublishError
 from mkdocs_roaming.manifest.aliases import PreviousSite
-from mkdocs_roaming.manifest.models import PageEntry, SectionEntry, markdown_path, short_markdown_path
+from mkdocs_roaming.manifest.models import PageEntry, SectionEntry, page_files
 from mkdocs_roaming.manifest.sections import file_digest, slice_digest
 from mkdocs_roaming.publish.files import resolve_inside, write_atomically
 
@@ -44,7 +44,7 @@ class Rollback:
                 if new.get(page.path) != page.digest and not self._copy_of(page).exists():
                     self._link(resolve_inside(self._folder, page.markdown), page)
         for path, digest in chain(((page.path, page.digest) for page in old), new.items()):
-            for file in _page_files(path):
+            for file in page_files(path):
                 files.setdefault(file, set()).add(digest)
         data = {file: sorted(digests) for file, digests in files.items()}
         write_atomically(self._backup / "files.json", json.dumps(data).encode("utf-8"))
@@ -64,7 +64,7 @@ class Rollback:
 
     def finish(self, pages: Iterable[PageEntry]) -> None:
         """Remove the files of pages that are no longer published, unless they were changed, and the backup."""
-        published = {file for page in pages for file in _page_files(page.path)}
+        published = {file for page in pages for file in page_files(page.path)}
         for path, digests in self._files().items():
             if path not in published:
                 with suppress(OSError, PublishError):
@@ -92,7 +92,3 @@ class Rollback:
             os.link(file, self._copy_of(page))
         except OSError:  # the file system has no hard links
             write_atomically(self._copy_of(page), file.read_bytes())
-
-
-def _page_files(path: str) -> tuple[str, ...]:
-    return tuple(file for file in (markdown_path(path), short_markdown_path(path)) if file)

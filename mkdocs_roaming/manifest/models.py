@@ -328,5 +328,10 @@ def short_markdown_path(path: str) -> str | None:
     return path[:-1] + ".md" if path.endswith("/") and path != "/" else None
 
 
+def page_files(path: str) -> tuple[str, ...]:
+    """Return the files with a page's Markdown: one, or two with the same content."""
+    return tuple(file for file in (markdown_path(path), short_markdown_path(path)) if file)
+
+
 _MAX_REDIRECTS = 10
 _PATH_CHARACTERS = "/-._~!$&'()*+,;=:@"  # RFC 3986, section 3.3

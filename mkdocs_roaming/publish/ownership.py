@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +17,7 @@ import msgspec
 
 from mkdocs_roaming.errors import ManifestError, PublishError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, VECTORS_PATH, iter_pages
-from mkdocs_roaming.manifest.models import LlmsTxtEntry, PageEntry, short_markdown_path
+from mkdocs_roaming.manifest.models import LlmsTxtEntry, PageEntry, page_files
 from mkdocs_roaming.manifest.sections import file_digest
 from mkdocs_roaming.publish.files import write_atomically
 from mkdocs_roaming.publish.llms_txt import LLMS_FULL, is_page_list
@@ -40,20 +40,26 @@ class ForeignFilesError(PublishError):
     def __init__(self, folder: Path, paths: Sequence[str]) -> None:
         """Set the message."""
         self.paths = tuple(sorted(paths, key=lambda path: (path != LLMS_TXT, path)))
-        names = ", ".join(self.paths[:_NAMED])
-        if more := len(self.paths[_NAMED:]):
-            names += f" and {more} more"
-        it = "it" if len(self.paths) == 1 else "them"
-        ways = f"`overwrite: true` (--overwrite) replaces {it}"
+        others = len(self.paths) - (LLMS_TXT in self.paths)
+        ways = f"`overwrite: true` (--overwrite) replaces {'them' if len(self.paths) > 1 else 'it'}"
         if LLMS_TXT in self.paths:
             ways = (
                 "`llms_txt: preamble` (--llms-txt preamble) keeps llms.txt and adds the list of pages below its text, "
                 f"`llms_txt: false` (--llms-txt no) leaves llms.txt as it is, {ways}"
             )
+        if others:
+            which = "the other files" if len(self.paths) > others else "them" if others > 1 else "it"
+            ways += f"; or do not let anything else write {which}"
         super().__init__(
-            f"{folder}: publishing would overwrite {names}, which something else wrote or changed. Nothing is "
-            f"published. Choose: {ways}"
+            f"{folder}: publishing would overwrite {_name(self.paths)}, which something else wrote or changed. "
+            f"Nothing is published. Choose: {ways}"
         )
+
+
+def _name(paths: Sequence[str]) -> str:
+    """Return the first paths, and the number of the others."""
+    more = len(paths[_NAMED:])
+    return ", ".join(paths[:_NAMED]) + (f" and {more} more" if more else "")
 
 
 class PublishedFiles:
@@ -86,9 +92,7 @@ class PublishedFiles:
 
     def _add(self, page: PageEntry) -> None:
         self.has_sources |= page.source is not None
-        for path in (page.markdown, short_markdown_path(page.path)):
-            if path:
-                self._digests[path] = page.digest
+        self._digests |= dict.fromkeys((page.markdown, *page_files(page.path)), page.digest)
         self._section_ids.update(id_ for section in page.sections for id_ in (section.id, *section.aliases))
         if page.full is not None:
             self._in_full.append((page.full, msgspec.structs.replace(page, sections=())))
@@ -172,6 +176,42 @@ class PublishedFiles:
                     return False
                 end = start + page.bytes
             return bool(self._in_full) and file.read() == b"\n"
+
+
+class WrittenFiles:
+    """The pages and lists in a folder after a build has written them, to detect that something overwrites them."""
+
+    def __init__(self, folder: Path, pages: Iterable[str], options: PublishOptions) -> None:
+        """Record the files of a build: those of the pages, which are given by their paths, and the lists."""
+        self._folder = folder
+        lists = [LLMS_TXT] * (options.llms_txt is not False) + [LLMS_FULL] * options.llms_full
+        files = (*lists, *(file for page in pages for file in page_files(page)))
+        self._stamps = {file: _stamp(folder / file) for file in files}
+
+    def check(self) -> None:
+        """Check that the files have the content that was written.
+
+        Raises:
+            PublishError: Something else has written another content.
+        """
+        changed = [file for file, stamp in self._stamps.items() if _stamp(self._folder / file) != stamp]
+        if not changed:
+            return
+        published = PublishedFiles(self._folder)
+        lost = [path for path in changed if not (published.owns(path) or (path == LLMS_TXT and published.page_list))]
+        if lost:
+            raise PublishError(
+                f"{self._folder}: after publishing, another plugin overwrote {_name(lost)}; let it run earlier (with a "
+                "higher priority of its hook), or not write the same files"
+            )
+
+
+def _stamp(file: Path) -> tuple[int, int] | None:
+    try:
+        status = file.stat()
+    except OSError:
+        return None
+    return status.st_size, status.st_mtime_ns
 
 
 def check_llms_txt(author_text: bytes, folder: Path, options: PublishOptions) -> None:

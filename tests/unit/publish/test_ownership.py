@@ -72,7 +72,7 @@ def test_message_names_first_files_and_number_of_others(tmp_path: Path) -> None:
         f"{tmp_path}: publishing would overwrite llms.txt, guide/install.md, guide/install/index.md and 3 more, which "
         "something else wrote or changed. Nothing is published. Choose: `llms_txt: preamble` (--llms-txt preamble) "
         "keeps llms.txt and adds the list of pages below its text, `llms_txt: false` (--llms-txt no) leaves llms.txt as "
-        "it is, `overwrite: true` (--overwrite) replaces them"
+        "it is, `overwrite: true` (--overwrite) replaces them; or do not let anything else write the other files"
     )
 
 

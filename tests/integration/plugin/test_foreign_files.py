@@ -1,0 +1,159 @@
+"""Files of authors and of other plugins at the paths of published files, in any order of the plugins."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from mkdocs.exceptions import Abort
+
+if TYPE_CHECKING:
+    from .conftest import Project
+
+SOURCES = {"index.md": "# Home\n\nSee [the guide](guide.md).\n", "guide.md": "# Guide\n\n## Start\n\nDrain it.\n"}
+AUTHOR = "# Ours\n\n> By hand.\n\n## Start here\n\n- [Guide](https://docs.example/sub/guide/)\n"
+OTHER_PLUGIN = """
+from pathlib import Path
+from mkdocs.plugins import event_priority
+
+@event_priority({priority})
+def on_{event}(config={config}):
+    for path in {paths}:
+        (Path({folder}) / path).write_text("Another plugin wrote this.\\n")
+"""
+BEFORE = (100, 0, -999)
+AFTER = (-1000, -2000)  # hooks with the priority of this plugin run after it
+
+
+def add_hook(mkdocs: Project, *paths: str, priority: int = 0, shutdown: bool = False) -> dict[str, Any]:
+    """Add a script that writes files, as other plugins do after the build."""
+    event, config, folder = ("shutdown", "None", "'site'") if shutdown else ("post_build", "...", "config.site_dir")
+    script = OTHER_PLUGIN.format(event=event, config=config, folder=folder, priority=priority, paths=paths)
+    (mkdocs.folder / "hook.py").write_text(script.replace("(config=...)", "(config)").replace("(config=None)", "()"))
+    return {"hooks": [str(mkdocs.folder / "hook.py")]}
+
+
+def add_llms_txt(mkdocs: Project, text: str = AUTHOR) -> None:
+    (mkdocs.folder / "docs").mkdir(exist_ok=True)
+    (mkdocs.folder / "docs/llms.txt").write_text(text)
+
+
+def run_mkdocs(mkdocs: Project) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "mkdocs", "build"]
+    return subprocess.run(command, cwd=mkdocs.folder, capture_output=True, text=True, check=False)
+
+
+def test_llms_txt_of_author_stops_build_before_rendering(mkdocs: Project, caplog: pytest.LogCaptureFixture) -> None:
+    add_llms_txt(mkdocs)
+    mkdocs.write({**SOURCES, "index.md": "# Home\n\n[broken](nowhere.md)\n"})
+    with pytest.raises(Abort):
+        mkdocs.build()
+    assert f"{mkdocs.folder / 'docs'}: publishing would overwrite llms.txt, which something else wrote" in caplog.text
+    assert "nowhere.md" not in caplog.text
+    assert not (mkdocs.folder / "site/index.html").exists()
+
+
+def test_preamble_keeps_llms_txt_of_author_above_list(mkdocs: Project) -> None:
+    add_llms_txt(mkdocs)
+    for _ in range(2):
+        built = mkdocs(SOURCES, plugin={"llms_txt": "preamble"})
+        assert built.text("llms.txt").startswith(f"{AUTHOR}\n## All pages\n\nEvery link below")
+        assert built.text("llms.txt").count("Every link below") == 1
+        assert built.faults == ()
+
+
+def test_llms_txt_false_points_to_llms_txt_of_author(mkdocs: Project) -> None:
+    add_llms_txt(mkdocs)
+    built = mkdocs(SOURCES, plugin={"llms_txt": False})
+    assert built.text("llms.txt") == AUTHOR
+    assert "[llms.txt](https://docs.example/sub/llms.txt)" in built.text("guide/index.md").split("\n")[0]
+    assert built.text("guide/index.html").count("../llms.txt") == 2
+    assert built.faults == ()
+
+
+def test_llms_txt_false_without_another_one_points_nowhere(mkdocs: Project) -> None:
+    pages = {**SOURCES, "guide.md": "<!-- roaming-lint: off -->\n\n# Guide\n\n## Start\n\nDrain it.\n"}
+    built = mkdocs(pages, plugin={"llms_txt": False})
+    assert built.files_with("llms.txt") == ["roaming/manifest.schema.json"]
+    assert "llms.txt" not in built.text("guide/index.html")
+    assert 'href="index.md"' in built.text("guide/index.html")
+    assert built.text("index.md").startswith("# Home\n")
+    assert built.text("guide/index.md").startswith("<!-- roaming-lint: off -->\n\n# Guide\n")
+    assert built.manifest.pages[1].sections[0].start == built.text("guide/index.md").index("# Guide")
+    assert built.faults == ()
+
+
+def test_overwrite_replaces_llms_txt_of_author(mkdocs: Project) -> None:
+    add_llms_txt(mkdocs)
+    built = mkdocs(SOURCES, plugin={"overwrite": True})
+    assert "By hand" not in built.text("llms.txt")
+    assert built.faults == ()
+
+
+@pytest.mark.parametrize("priority", BEFORE)
+@pytest.mark.parametrize("paths", [("llms.txt",), ("guide/index.md", "guide.md"), ("llms-full.txt", "index.md")])
+def test_files_of_plugin_that_runs_earlier_stop_build(
+    mkdocs: Project, caplog: pytest.LogCaptureFixture, priority: int, paths: tuple[str, ...]
+) -> None:
+    mkdocs.write(SOURCES, **add_hook(mkdocs, *paths, priority=priority))
+    with pytest.raises(Abort):
+        mkdocs.build()
+    assert f"would overwrite {', '.join(sorted(paths))}, which something else wrote" in caplog.text
+    assert (mkdocs.folder / "site" / paths[0]).read_text() == "Another plugin wrote this.\n"
+    assert not (mkdocs.folder / "site/roaming").exists()
+
+
+@pytest.mark.parametrize("priority", BEFORE)
+def test_llms_txt_of_plugin_that_runs_earlier_is_kept_or_replaced(mkdocs: Project, priority: int) -> None:
+    hook = add_hook(mkdocs, "llms.txt", priority=priority)
+    assert mkdocs(SOURCES, plugin={"overwrite": True}, **hook).text("llms.txt").startswith("# Docs\n")
+    built = mkdocs(SOURCES, plugin={"llms_txt": "preamble"}, **hook)
+    assert built.text("llms.txt").startswith("Another plugin wrote this.\n\nEvery link below")
+    assert built.faults == ()
+    assert mkdocs(SOURCES, plugin={"llms_txt": False}, **hook).text("llms.txt") == "Another plugin wrote this.\n"
+
+
+@pytest.mark.parametrize("priority", AFTER)
+@pytest.mark.parametrize("path", ["llms.txt", "guide.md"])
+def test_plugin_that_overwrites_published_files_fails_build(mkdocs: Project, priority: int, path: str) -> None:
+    mkdocs.write(SOURCES, **add_hook(mkdocs, path, priority=priority))
+    done = run_mkdocs(mkdocs)
+    assert done.returncode == 1
+    assert f"after publishing, another plugin overwrote {path}; let it run earlier" in done.stderr
+
+
+def test_plugin_that_overwrites_published_files_at_shutdown_fails_build(mkdocs: Project) -> None:
+    mkdocs.write(SOURCES, **add_hook(mkdocs, "llms.txt", shutdown=True))
+    done = run_mkdocs(mkdocs)
+    assert (done.returncode, "another plugin overwrote llms.txt" in done.stderr) == (1, True)
+
+
+def test_plugin_may_write_llms_txt_later_if_none_is_published(mkdocs: Project) -> None:
+    hook = add_hook(mkdocs, "llms.txt", priority=AFTER[-1])
+    mkdocs.write(SOURCES, plugins=[{"roaming": {"llms_txt": False}}], **hook)
+    assert run_mkdocs(mkdocs).returncode == 0
+    assert (mkdocs.folder / "site/llms.txt").read_text() == "Another plugin wrote this.\n"
+
+
+def test_widget_file_of_author_stops_build(mkdocs: Project, caplog: pytest.LogCaptureFixture) -> None:
+    (mkdocs.folder / "docs/roaming").mkdir(parents=True)
+    (mkdocs.folder / "docs/roaming/roaming-ask.js").write_text("// patched\n")
+    with pytest.raises(Abort):
+        mkdocs(SOURCES, plugin={"widget": True})
+    assert "would overwrite roaming/roaming-ask.js" in caplog.text
+
+
+def test_llms_txt_of_a_language_concerns_that_language(mkdocs: Project, caplog: pytest.LogCaptureFixture) -> None:
+    pages = {"index.md": "# Home\n", "index.fr.md": "# Accueil\n"}
+    languages = [
+        {"locale": "en", "name": "English", "build": True, "default": True},
+        {"locale": "fr", "name": "Français", "build": True},
+    ]
+    (mkdocs.folder / "docs").mkdir()
+    (mkdocs.folder / "docs/llms.fr.txt").write_text("# Les n\u00f4tres\n")
+    plugins = [{"i18n": {"docs_structure": "suffix", "languages": languages}}]
+    built = mkdocs(pages, plugins=plugins, plugin={"llms_txt": "preamble"})
+    assert built.text("fr/llms.txt").startswith("# Les n\u00f4tres\n\nEvery link below")
+    assert built.text("llms.txt").startswith("# Docs\n")
