@@ -62,7 +62,7 @@ class SiteData(msgspec.Struct, frozen=True, omit_defaults=True):
     pages: tuple[PageSummary, ...]
     nav: tuple[NavEntry, ...]
     left_out: tuple[LeftOutData, ...]
-    base: str
+    base: str = ""
     note: str = ""
     live: bool = False
 
@@ -141,7 +141,7 @@ class Preview:
         lint: Returns the findings; it is called when they are shown first.
         html: Returns the HTML file of a page's path, below the site's folder; empty if there is none.
         left_out: The pages that are not published.
-        base: URL of the site's HTML, relative to the preview.
+        base: URL of the site's HTML, relative to the preview; empty if there is none.
         note: How the site was made, in a sentence.
     """
 

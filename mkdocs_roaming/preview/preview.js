@@ -167,7 +167,7 @@
   const VIEWS = [
     ["llms.txt", {}, () => null],
     ["Outline", { view: "outline" }, () => tokens(site.outline_tokens)],
-    ["Left out", { view: "left-out" }, () => el("span", { class: "number" }, `${site.left_out.length}`)],
+    ["Left out", { view: "left-out" }, () => site.base && el("span", { class: "number" }, `${site.left_out.length}`)],
     ["Lint", { view: "lint" }, () => null],
   ];
 
@@ -273,7 +273,7 @@
       ["Markdown tokens", `~${short(site.tokens)}`],
       ["Outline tokens", `~${short(site.outline_tokens)}`],
       [lists.length > 1 ? `Tokens of ${lists.length} lists` : "llms.txt tokens", `~${short(lists.reduce((total, one) => total + one.tokens, 0))}`],
-      ["Left out", site.left_out.length.toLocaleString("en")],
+      ...(site.base ? [["Left out", site.left_out.length.toLocaleString("en")]] : []),
     ];
     return el("dl", { class: "stats" }, ...figures.map(([term, figure]) => el("div", {}, el("dt", {}, term), el("dd", {}, figure))));
   }
@@ -375,12 +375,12 @@
       el("details", { class: "group", open: found.length <= 30 },
         el("summary", {}, el("strong", {}, ...prose(reason)), el("span", { class: "number" }, ` ${found.length}`)),
         el("ul", { class: "rows" }, ...found.map((one) =>
-          el("li", {}, el(one.html ? "a" : "span", one.html ? { href: hash({ out: one.path }) } : {}, one.source || `/${one.path}`)))),
+          el("li", {}, el("a", { href: hash({ out: one.path }) }, one.source || `/${one.path}`)))),
       ),
     );
-    const none = el("p", { class: "muted" }, "Every page of the site is published.");
+    const none = el("p", { class: "muted" }, site.base ? "Every page of the site is published." : "A published site at a URL does not say what it leaves out. Give its folder instead.");
     const head = el("p", { class: "muted" }, "Pages without Markdown, by reason. They are in none of the published files.");
-    return el("div", { class: "view" }, el("h1", {}, `Left out: ${count(site.left_out.length, "page")}`), ...(parts.length ? [head, ...parts] : [none]));
+    return el("div", { class: "view" }, el("h1", {}, site.base ? `Left out: ${count(site.left_out.length, "page")}` : "Left out"), ...(parts.length ? [head, ...parts] : [none]));
   }
 
   function showLeftOutPage(path) {
@@ -433,13 +433,15 @@
     if (nested?.dataset.id !== page.id || nested.dataset.version !== version) {
       const found = findings(page);
       const meta = [
-        el("span", {}, `/${page.path}`),
+        webAddress(page.url ?? "")
+          ? el("a", { href: page.url, target: "_blank", rel: "noopener noreferrer" }, `/${page.path} ↗`)
+          : el("span", {}, `/${page.path}`),
         data.source ? el("span", {}, data.source) : null,
         el("span", {}, `~${count(page.tokens, "token")}`),
         el("span", {}, count(data.sections.length, "section")),
         data.tags?.length ? el("span", {}, `tags: ${data.tags.join(", ")}`) : null,
       ];
-      const view = pageView(page.title, meta, frame(page.html, page.title, page.url, section), markdownPane(page, data, found), page);
+      const view = pageView(page.title, meta, frame(page.html, page.title, section), markdownPane(page, data, found), page);
       view.dataset.id = page.id;
       view.dataset.version = version;
       view.shown = section;
@@ -453,9 +455,9 @@
   }
 
   function pageView(title, meta, html, markdown, page) {
-    const panes = el("div", { class: "panes" }, html, markdown);
+    const panes = el("div", { class: "panes" }, html ?? "", markdown);
     const show = () => {
-      panes.dataset.mode = narrow.matches && mode === "both" ? "markdown" : mode;
+      panes.dataset.mode = !html || (narrow.matches && mode === "both") ? "markdown" : mode;
       for (const button of buttons) button.setAttribute("aria-pressed", `${button.dataset.set === panes.dataset.mode}`);
     };
     const set = (event) => {
@@ -470,7 +472,7 @@
     const near = page ? neighbours(page) : [];
     return el("div", { class: "page" },
       el("div", { class: "head" },
-        el("div", { class: "bar" }, el("h1", { class: "grow", lang: site.language }, title), el("div", { class: "bar", role: "group", "aria-label": "Show" }, ...buttons), ...near),
+        el("div", { class: "bar" }, el("h1", { class: "grow", lang: site.language }, title), html ? el("div", { class: "bar", role: "group", "aria-label": "Show" }, ...buttons) : "", ...near),
         el("div", { class: "meta" }, ...meta)),
       panes);
   }
@@ -488,12 +490,9 @@
     return new URL(section?.anchor ? `${url}#${encodeURIComponent(section.anchor)}` : url, document.baseURI).href;
   }
 
-  function frame(file, title, url, section) {
-    if (!file) {
-      const address = webAddress(url ?? "");
-      return el("div", { class: "html" }, el("p", { class: "label" }, "HTML"),
-        el("div", { class: "view" }, address ? el("a", { href: address, target: "_blank", rel: "noopener noreferrer" }, "Open the page ↗") : "There is no HTML."));
-    }
+  /** Return the pane with the HTML of a page; null if there is no file of it. */
+  function frame(file, title, section) {
+    if (!file) return null;
     // No scripts, no forms, no origin. On a disk, a page without an origin could not load its style sheets.
     const sandbox = location.protocol === "file:" ? "allow-same-origin" : "";
     const src = address(file, section);
