@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,6 +19,7 @@ from mkdocs_roaming.cli.common import (
     LLMS_TXT_OPTION,
     OVERWRITE_OPTION,
     SEARCH_OPTION,
+    F,
     embeddings_options,
     foreign_file_options,
     open_lib,
@@ -27,63 +30,95 @@ from mkdocs_roaming.cli.common import (
 )
 from mkdocs_roaming.errors import UsageError
 
+if TYPE_CHECKING:
+    from mkdocs_roaming.embeddings.store import EmbeddingsOptions
+    from mkdocs_roaming.publish.options import PublishOptions
+    from mkdocs_roaming.sources.project import Project
+
+
+_OPTIONS = (
+    click.option(
+        "--config-file",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Configuration of the site: zensical.toml, mkdocs.yml or roaming.toml (default: that of the project).",
+    ),
+    click.option("--url", help="URL of the site (default: the home page's canonical link)."),
+    click.option("--name", help="Name of the site (default: the home page's title)."),
+    click.option("--description", help="One sentence about the site, for llms.txt."),
+    click.option("--include", multiple=True, metavar="PATTERN", help="Publish only matching pages. Repeatable."),
+    click.option("--exclude", multiple=True, metavar="PATTERN", help="Leave out matching pages. Repeatable."),
+    click.option("--previous", metavar="PATH_OR_URL", help="Previous manifest: ids of renamed sections remain valid."),
+    click.option("--rules", metavar="FILE", help="YAML file with rules: sections to open for certain questions."),
+    click.option("--widget", is_flag=True, help="Add the widget to every page; without an endpoint it finds sections."),
+    click.option("--endpoint", metavar="URL", help="URL of the widget's answer endpoint; implies --widget."),
+    click.option("--page-menu", is_flag=True, help="Add a menu to every page: copy as Markdown, open in Claude."),
+    click.option("--outline-tokens", type=int, help="Size of the outline in estimated tokens (default: 8000)."),
+    click.option(
+        "--section-files",
+        type=click.Choice(["auto", "yes", "no"]),
+        help="Write one file per section; auto: for up to 5,000 sections (default: auto).",
+    ),
+    LLMS_TXT_OPTION,
+    OVERWRITE_OPTION,
+    click.option("--no-full", is_flag=True, help="Do not write llms-full.txt."),
+    click.option("--no-html", is_flag=True, help="Do not change the built pages."),
+    SEARCH_OPTION,
+    CONFIG,
+    click.option(
+        "--class",
+        "classes",
+        multiple=True,
+        metavar="CLASS=ROLE",
+        help="Convert elements with this CSS class as the role, such as my-note=admonition. Repeatable.",
+    ),
+    click.option("--strict", is_flag=True, help="Publish nothing if there are warnings."),
+    click.option("-v", "--verbose", is_flag=True, help="List the pages that are left out, with the reasons."),
+    click.option("--cache", type=click.Path(path_type=Path), help="Folder for cached conversions."),
+)
+
+
+def publishing_options(command: F) -> F:
+    """Add the options for publishing to a command."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
 
 @click.command()
 @click.argument("site_dir", type=click.Path(path_type=Path))
-@click.option(
-    "--config-file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Configuration of the site: zensical.toml, mkdocs.yml or roaming.toml (default: the one next to SITE_DIR).",
-)
-@click.option("--url", help="URL of the site (default: the home page's canonical link).")
-@click.option("--name", help="Name of the site (default: the home page's title).")
-@click.option("--description", help="One sentence about the site, for llms.txt.")
-@click.option("--include", multiple=True, metavar="PATTERN", help="Publish only matching pages. Repeatable.")
-@click.option("--exclude", multiple=True, metavar="PATTERN", help="Leave out matching pages. Repeatable.")
-@click.option("--previous", metavar="PATH_OR_URL", help="Previous manifest: ids of renamed sections remain valid.")
-@click.option("--rules", metavar="FILE", help="YAML file with rules: sections to open for certain questions.")
-@click.option("--widget", is_flag=True, help="Add the widget to every page; without an endpoint it finds sections.")
-@click.option("--endpoint", metavar="URL", help="URL of the widget's answer endpoint; implies --widget.")
-@click.option("--page-menu", is_flag=True, help="Add a menu to every page: copy as Markdown, open in Claude.")
-@click.option("--outline-tokens", type=int, help="Size of the outline in estimated tokens (default: 8000).")
-@click.option(
-    "--section-files",
-    type=click.Choice(["auto", "yes", "no"]),
-    help="Write one file per section; auto: for up to 5,000 sections (default: auto).",
-)
-@LLMS_TXT_OPTION
-@OVERWRITE_OPTION
-@click.option("--no-full", is_flag=True, help="Do not write llms-full.txt.")
-@click.option("--no-html", is_flag=True, help="Do not change the built pages.")
-@SEARCH_OPTION
-@CONFIG
-@click.option(
-    "--class",
-    "classes",
-    multiple=True,
-    metavar="CLASS=ROLE",
-    help="Convert elements with this CSS class as the role, such as my-note=admonition. Repeatable.",
-)
-@click.option("--strict", is_flag=True, help="Publish nothing if there are warnings.")
-@click.option("-v", "--verbose", is_flag=True, help="List the pages that are left out, with the reasons.")
-@click.option("--cache", type=click.Path(path_type=Path), help="Folder for cached conversions.")
+@publishing_options
 @AS_JSON
 def index(site_dir: Path, as_json: bool, **given: Any) -> None:
     """Publish a built site: Markdown, llms.txt and manifest."""
-    from mkdocs_roaming.sources.built_site import IndexOptions, index_site
     from mkdocs_roaming.sources.project import find_project
 
-    project = find_project(site_dir, given["config_file"], warn)
-    publish = project.parse_options(_given_options(given))
+    publish(site_dir, find_project(site_dir, given["config_file"], warn), given, as_json=as_json)
+
+
+def publish(site_dir: Path, project: Project, given: dict[str, Any], *, as_json: bool) -> None:
+    """Publish the folder of a built site, and print the result on one line.
+
+    Args:
+        site_dir: The folder.
+        project: The configuration of the site.
+        given: The options of `publishing_options`.
+        as_json: Whether the result is printed as JSON.
+    """
+    from mkdocs_roaming.sources.built_site import IndexOptions, index_site
+
+    publish_options = given_options(given, project)
+    if not publish_options.enabled:
+        click.echo(f"{site_dir}: not published, because `enabled` is false in {project.file}")
+        return
     options = IndexOptions(
         url=given["url"],
         name=given["name"],
         html=not given["no_html"],
         cache=given["cache"],
         project=project,
-        publish=publish,
-        embeddings=embeddings_options(given),
+        publish=publish_options,
+        embeddings=embeddings_options(given) or _configured_embeddings(publish_options),
         strict=given["strict"],
     )
     with progress("Converting") as steps:
@@ -96,10 +131,32 @@ def index(site_dir: Path, as_json: bool, **given: Any) -> None:
     for left_out in report.left_out if given["verbose"] else ():
         click.echo(sanitize(f"left out: {left_out}"), err=True)
     click.echo(f"{site_dir}: {report}")
+    if publish_options.lint not in ("off", False, None):
+        _lint(site_dir, publish_options.lint, project.docs)
 
 
-def _given_options(given: dict[str, Any]) -> dict[str, object]:
-    """Return the options for publishing that are on the command line, as in a configuration file."""
+def _configured_embeddings(options: PublishOptions) -> EmbeddingsOptions | None:
+    if options.search == "lexical":
+        return None
+    from mkdocs_roaming.embeddings.store import parse_embeddings_options  # few sites have vectors
+
+    return parse_embeddings_options(options.embeddings, os.environ, "embeddings", partial(click.echo, err=True))
+
+
+def _lint(site_dir: Path, option: object, docs: Path | None) -> None:
+    """Print the findings of the configured lint; with the level `strict`, faults are an error."""
+    from mkdocs_roaming.lint.runner import format_log, lint_folder, parse_config
+
+    config = parse_config(option, "lint")
+    report = lint_folder(site_dir, config, docs)
+    for _, line in format_log(report):
+        click.echo(sanitize(line), err=True)
+    if config.level == "strict" and report.has_faults:
+        sys.exit(FAULTS_FOUND)
+
+
+def given_options(given: dict[str, Any], project: Project) -> PublishOptions:
+    """Return the options of a site: those of the command line replace those of its configuration."""
     from mkdocs_roaming.html.themes import parse_class_options
 
     options: dict[str, object] = {
@@ -117,7 +174,7 @@ def _given_options(given: dict[str, Any]) -> dict[str, object]:
         options["page_menu"] = True
     if given["classes"]:
         options["classes"] = parse_class_options(given["classes"])
-    return options
+    return project.parse_options(options)
 
 
 @click.command()

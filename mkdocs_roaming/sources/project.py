@@ -45,6 +45,7 @@ class Project:
         nav: The nav as the generator reads it; None if it is not in the configuration.
         docs: The folder of the Markdown sources.
         site: The folder of the built site.
+        theme: The theme of MkDocs.
         snippets: The folders of pymdownx.snippets.
         directory_urls: Whether pages are folders: `guide/` instead of `guide.html`.
     """
@@ -58,6 +59,7 @@ class Project:
     nav: list[Any] | None = None
     docs: Path | None = None
     site: Path | None = None
+    theme: str = ""
     snippets: tuple[Path, ...] = ()
     directory_urls: bool = True
 
@@ -185,7 +187,7 @@ def _read_generator(file: Path, data: object) -> Project:
     if PLUGIN in plugins and not isinstance(plugins[PLUGIN], dict | None):
         raise UsageError(f"{file}: {PLUGIN}: expected a mapping of options, got {plugins[PLUGIN]!r}")
     block = (plugins[PLUGIN] or {}) if PLUGIN in plugins else None
-    offline = plugins.get("offline")
+    offline, theme = plugins.get("offline"), data.get("theme")
     is_offline = "offline" in plugins and not (isinstance(offline, dict) and offline.get("enabled") is False)
     nav = data.get("nav") if isinstance(data.get("nav"), list) and not _NAV_PLUGINS & plugins.keys() else None
     docs = file.parent / (_text(file, data, "docs_dir") or "docs")
@@ -199,6 +201,7 @@ def _read_generator(file: Path, data: object) -> Project:
         nav=nav,
         docs=docs if docs.is_dir() else None,
         site=file.parent / (_text(file, data, "site_dir") or "site"),
+        theme=str((theme.get("name") if isinstance(theme, dict) else theme) or "mkdocs"),
         snippets=_read_snippet_folders(file, data.get("markdown_extensions")),
         directory_urls=data.get("use_directory_urls") is not False and not is_offline,
     )

@@ -1,0 +1,162 @@
+"""`roaming build`: the generator runs, then its output is published."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from mkdocs_roaming.library.targets import open_library
+from mkdocs_roaming.library.validate import validate_site
+
+PAGE = '<html lang="en"><head><title>Pumps</title></head><body><main><h1>Pumps</h1><p>Three.</p></main></body></html>'
+GENERATOR = f"""\
+import pathlib, sys
+print("building", *sys.argv[1:])
+print("careful", file=sys.stderr)
+site = pathlib.Path("out")
+site.mkdir(exist_ok=True)
+(site / "index.html").write_text({PAGE!r})
+"""
+ZENSICAL = '[project]\nsite_name = "Harbour"\nsite_url = "https://docs.example/"\nsite_dir = "out"\n'
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Return a project with a generator that is a Python program."""
+    (tmp_path / "generate.py").write_text(GENERATOR, "utf-8")
+    return tmp_path
+
+
+def build(project: Path, *arguments: str, path: Path | None = None) -> subprocess.CompletedProcess[str]:
+    environment = {"NO_MKDOCS_2_WARNING": "1", "PATH": str(path or project / "bin")}
+    return subprocess.run(
+        [sys.executable, "-m", "mkdocs_roaming", "build", *arguments],
+        cwd=project,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def install(project: Path, name: str, text: str) -> None:
+    program = project / "bin" / name
+    program.parent.mkdir(exist_ok=True)
+    program.write_text(f"#!/bin/sh\n{text}\n", "utf-8")
+    program.chmod(0o755)
+
+
+def test_command_is_run_and_its_output_published(project: Path) -> None:
+    arguments = ["--site-dir", "out", "--url", "https://docs.example/", "--", sys.executable, "generate.py", "--fast"]
+    done = build(project, *arguments)
+    assert (done.returncode, done.stderr) == (0, "careful\n")
+    first, second = done.stdout.splitlines()
+    assert first == "building --fast"
+    assert second.startswith("out: 1 pages, 1 sections")
+    assert validate_site(open_library(project / "out")).faults == ()
+
+
+def test_generator_of_configuration_is_run(project: Path) -> None:
+    (project / "zensical.toml").write_text(ZENSICAL, "utf-8")
+    install(project, "zensical", f'echo "$@"; exec "{sys.executable}" generate.py')
+    done = build(project)
+    assert (done.returncode, done.stdout.splitlines()[:2]) == (0, ["build", "building"])
+    assert "Harbour" in (project / "out/llms.txt").read_text("utf-8")
+
+
+def test_site_folder_and_options_come_from_own_table(project: Path) -> None:
+    table = '[publish]\nsite_url = "https://docs.example/"\nsite_dir = "out"\nllms_full = false\n'
+    (project / "roaming.toml").write_text(table, "utf-8")
+    assert build(project, "--", sys.executable, "generate.py").returncode == 0
+    assert (project / "out/llms.txt").exists()
+    assert not (project / "out/llms-full.txt").exists()
+
+
+def test_failed_build_publishes_nothing_and_keeps_exit_code(project: Path) -> None:
+    (project / "out").mkdir()
+    (project / "out/index.html").write_text(PAGE, "utf-8")
+    done = build(project, "--site-dir", "out", "--", sys.executable, "-c", "raise SystemExit(7)")
+    assert (done.returncode, done.stdout, done.stderr) == (7, "", "")
+    assert [file.name for file in (project / "out").iterdir()] == ["index.html"]
+
+
+def test_site_of_plugin_is_published_once(project: Path) -> None:
+    (project / "docs").mkdir()
+    (project / "docs/index.md").write_text("# Pumps\n\nThree.\n", "utf-8")
+    text = "site_name: Harbour\nsite_url: https://docs.example/\nplugins: [roaming]\n"
+    (project / "mkdocs.yml").write_text(text, "utf-8")
+    done = build(project, "--", sys.executable, "-m", "mkdocs", "build")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr.count("roaming: 1 pages") == 1
+    (project / "mkdocs.yml").write_text(text.replace("[roaming]", "[]"), "utf-8")
+    done = build(project, "--", sys.executable, "-m", "mkdocs", "build", "-q", "--site-dir", "public")
+    assert done.stdout.startswith("public: 1 pages")
+
+
+@pytest.mark.parametrize(
+    ("config", "arguments", "message"),
+    [
+        ("", ["--site-dir", "out", "--", "no-such-program"], "no-such-program: no such command; install it"),
+        ("", [], "no zensical.toml or mkdocs.yml in "),
+        ("", ["--", "true"], "no folder to publish: name the folder that the command writes with --site-dir"),
+        ("site_name = 'A'\n", [], "zensical.toml: zensical is not installed; install it, or name its build command"),
+        ("[project.plugins.roaming]\nexlude = 'x'\n", [], "exlude: unknown option; did you mean `exclude`?"),
+    ],
+)
+def test_error_says_what_to_do(project: Path, config: str, arguments: list[str], message: str) -> None:
+    if config:
+        (project / "zensical.toml").write_text(config, "utf-8")
+    install(project, "true", "exit 0")
+    done = build(project, *arguments)
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_ambiguous_generator_is_reported(project: Path) -> None:
+    (project / "mkdocs.yml").write_text("site_name: A\n", "utf-8")
+    install(project, "zensical", "exit 0")
+    done = build(project)
+    assert done.returncode == 1
+    assert "zensical are installed and can build it; name one: roaming build -- " in done.stderr
+
+
+def test_disabled_site_is_built_but_not_published(project: Path) -> None:
+    (project / "roaming.toml").write_text('[publish]\nsite_dir = "out"\nenabled = false\n', "utf-8")
+    done = build(project, "--", sys.executable, "generate.py")
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[1] == "out: not published, because `enabled` is false in roaming.toml"
+    assert not (project / "out/llms.txt").exists()
+
+
+def test_strict_lint_fails_after_publication(project: Path) -> None:
+    table = '[publish]\nsite_url = "https://docs.example/"\nsite_dir = "out"\nlint = "strict"\n'
+    (project / "roaming.toml").write_text(table, "utf-8")
+    page = PAGE.replace("Three.", "Three\u202e.")
+    (project / "generate.py").write_text(GENERATOR.replace(PAGE, page), "utf-8")
+    done = build(project, "--", sys.executable, "generate.py")
+    assert (project / "out/llms.txt").exists()
+    assert (done.returncode, "hidden" in done.stderr) == (4, True), done.stderr
+
+
+def test_signal_stops_generator(project: Path) -> None:
+    program = "import sys, time; print('ready', flush=True)\ntry: time.sleep(60)\nexcept KeyboardInterrupt: sys.exit(9)"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mkdocs_roaming", "build", "--site-dir", "out", "--", sys.executable, "-c", program],
+        cwd=project,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30) == 9
+    process.stdout.close()
