@@ -87,6 +87,7 @@ class Scope(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
         found = next((other.manifest for other in site.alternates if other.version == self.version), None)
         others = [other.version for other in site.alternates if other.version]
         hint = f"open {found}" if found else _list_names("other versions", self.version or "", others)
+        hint = hint or ("name the URL or folder of that version" if site.version else "")
         own = f"version {site.version}" if site.version else "not versioned"
         raise UsageError(f"the site is {own}, not version {self.version}" + (f"; {hint}" if hint else ""))
 

@@ -31,6 +31,7 @@ from mkdocs_roaming.text.markdown import to_single_line
 VERSIONS_PATH = "versions.json"
 
 _DEFAULT_ALIASES = ("stable", "latest")
+_DESCRIPTION = re.compile(r"(?m)^(- \[.*?\]\([^\s)]+\)): .*$")
 _MARK = re.compile(r" <!-- roaming versions ([0-9a-f]{16}) -->")
 
 
@@ -193,20 +194,19 @@ def _check_urls(site: VersionedSite, versions: Sequence[_Version]) -> None:
 def _render(chosen: _Version, site: SiteEntry, versions: Sequence[_Version], listing: str) -> str:
     """Return the root llms.txt: that of the default version with a list of the versions above its pages.
 
-    Without room for the pages there is only the list of the versions, with a link to each llms.txt.
+    If there is too little room, the pages have no descriptions, or only the versions are listed.
     """
     root = urljoin(site.url, "../" * len(chosen.folder.split("/")))
     lines = "".join(f"- {_version_link(version, version is chosen, root)}\n" for version in versions)
-    count = "1 version" if len(versions) == 1 else f"{len(versions)} versions"
+    rest = f"\n\n## Versions\n\n{lines}"
     head, heading, pages = listing.partition("\n## ")
-    if not heading:
-        head = f"# {to_single_line(site.name)}\n\n> {to_single_line(site.description) or 'The documentation.'}\n"
-    about = f"This documentation has {count}. The list of pages below is that of {chosen.name}."
-    text = _mark(f"{head}\n{about}", f"\n\n## Versions\n\n{lines}{heading}{pages}")
-    if heading and len(text) < MAX_CHARS:
-        return text
-    about = f"This documentation has {count}."
-    return _mark(f"{head[: MAX_CHARS // 2]}\n{about}", f"\n\n## Versions\n\n{lines}")
+    for listed in (pages, _DESCRIPTION.sub(r"\1", pages)) if heading else ():
+        about = f"This documentation has several versions. The pages below are those of {chosen.name}."
+        text = _mark(f"{head}\n{about}", f"{rest}{heading}{listed}")
+        if len(text) < MAX_CHARS:
+            return text
+    summary = to_single_line(site.description) or f"Documentation of {to_single_line(site.name)}."
+    return _mark(f"# {to_single_line(site.name)}\n\n> {summary}\n\nThis documentation has several versions.", rest)
 
 
 def _version_link(version: _Version, is_default: bool, root: str) -> str:

@@ -115,6 +115,12 @@ def test_restrict_to_other_version_names_its_manifest(make_site: Callable, versi
         library.restrict(Scope(version=version))
 
 
+def test_restrict_to_version_at_unknown_place_asks_for_its_url(make_site: Callable) -> None:
+    library = make_site([("a/", "# A\n")], site=Site("Docs", "https://docs.example/p/", version="2.0")).library()
+    with pytest.raises(UsageError, match=r"version 2\.0, not version 1\.0; name the URL or folder of that version$"):
+        library.restrict(Scope(version="1.0"))
+
+
 def test_restrict_to_version_of_site_without_versions_fails(library: Library) -> None:
     with pytest.raises(UsageError, match=r"the site is not versioned, not version 2$"):
         library.restrict(Scope(version="2"))

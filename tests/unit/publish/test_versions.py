@@ -55,7 +55,7 @@ def test_root_list_names_versions_above_pages_of_default_version(tmp_path: Path)
     versions, _, pages = rest.partition("\n## ")
     own_head, _, own_pages = (root / "1.0/llms.txt").read_text("utf-8").partition("\n## ")
     assert head.startswith(own_head)
-    assert "This documentation has 3 versions. The list of pages below is that of 1.0." in head
+    assert "This documentation has several versions. The pages below are those of 1.0." in head
     assert versions.splitlines() == [
         rf"- [2.0 \[beta\] (dev)]({URL}2.0/llms.txt): manifest {URL}2.0/roaming/manifest.json",
         f"- [1.0 (latest)]({URL}1.0/llms.txt): default version, manifest {URL}1.0/roaming/manifest.json",
@@ -111,22 +111,26 @@ def test_list_of_version_switcher_is_read(tmp_path: Path) -> None:
     ]
 
 
-def test_long_list_of_pages_is_linked_instead_of_repeated(tmp_path: Path) -> None:
+def test_long_list_of_pages_has_no_descriptions_or_is_linked(tmp_path: Path) -> None:
     root = make_site(tmp_path)
-    with (root / "1.0/llms.txt").open("a", encoding="utf-8") as file:
-        file.write(f"- [Far]({URL}1.0/far/index.md)\n" * (MAX_CHARS // 40))
+    listing = (root / "1.0/llms.txt").read_text("utf-8")
+    (root / "1.0/llms.txt").write_text(listing + f"- [Far]({URL}1.0/far/index.md): {'far ' * 8}\n" * 700, "utf-8")
     publish_versions(FolderSite(root))
     text = read_list(root)
     assert len(text) < MAX_CHARS
-    assert f"[1.0 (latest)]({URL}1.0/llms.txt)" in text
-    assert "install" not in text
+    assert text.count(f"- [Far]({URL}1.0/far/index.md)\n") == 700
+    assert f"- [2.0 \\[beta\\] (dev)]({URL}2.0/llms.txt): manifest" in text
+    (root / "1.0/llms.txt").write_text(listing + f"- [Far]({URL}1.0/far/index.md)\n" * 1500, "utf-8")
+    publish_versions(FolderSite(root))
+    assert len(read_list(root)) < 1000
+    assert f"[1.0 (latest)]({URL}1.0/llms.txt)" in read_list(root)
 
 
 def test_default_version_without_llms_txt_is_linked(tmp_path: Path) -> None:
     root = make_site(tmp_path)
     (root / "1.0/llms.txt").unlink()
     publish_versions(FolderSite(root))
-    assert read_list(root).startswith("# Docs\n\n> About 1.0.\n\nThis documentation has 3 versions. <!--")
+    assert read_list(root).startswith("# Docs\n\n> About 1.0.\n\nThis documentation has several versions. <!--")
 
 
 def test_foreign_llms_txt_is_not_overwritten_unless_asked(tmp_path: Path) -> None:
