@@ -123,24 +123,21 @@ def expand_section(
     return _name_subsections(sections, expansion, cap - len(render_expansion(expansion)))
 
 
-def render_section_file(sections: SectionIndex, ref: SectionRef, page: bytes) -> bytes:
-    """Return the file of a section: the section expanded, as Markdown.
+def render_section_file(
+    sections: SectionIndex, ref: SectionRef, read: Callable[[SectionRef], str]
+) -> tuple[str, tuple[int, int], str]:
+    """Return the file of a section, which is the section expanded: text, a slice of its page's Markdown, and text.
 
     Args:
         sections: Sections of the site.
         ref: The section.
-        page: The Markdown of its page.
+        read: Returns a section's own text.
     """
     start, end = ref.section.start, ref.page.sections[ref.position + sections.count_descendants(ref)].end
-    if end - start <= MAX_EXPANSION_CHARS - _MAX_FRAME_CHARS:  # nearly always: the text is copied as it is
-        head, tail = _render_around(_make_frame(sections, ref, 1))
-        text = page[start:end]
-        return head.encode("utf-8", "surrogatepass") + text + (tail if text.endswith(b"\n") else f"\n{tail}").encode()
-
-    def read(place: SectionRef) -> str:
-        return page[place.section.start : place.section.end].decode("utf-8", "surrogatepass")
-
-    return render_expansion(expand_section(sections, ref, read)).encode("utf-8", "surrogatepass")
+    if end - start > MAX_EXPANSION_CHARS - _MAX_FRAME_CHARS:  # a few large ones, of which only a part is shown
+        return render_expansion(expand_section(sections, ref, read)), (0, 0), ""
+    head, tail = _render_around(_make_frame(sections, ref, 1))
+    return head, (start, end), tail if start < end else f"\n{tail}"
 
 
 def _make_frame(sections: SectionIndex, ref: SectionRef, parts: int = _ANY_PART) -> Expansion:

@@ -1,4 +1,4 @@
-"""Conversions of earlier builds: one JSON file per page, safe to delete.
+"""Conversions of earlier builds, one JSON file per page, and the files that were made of them; safe to delete.
 
 A cached page is used only if its article, the languages of its code, the converter's version and the target of every
 link are unchanged. So a new page causes a new conversion only of the pages that link to it.
@@ -17,7 +17,7 @@ import msgspec
 
 from mkdocs_roaming._types import prepare
 from mkdocs_roaming._version import __version__
-from mkdocs_roaming.manifest.models import Page
+from mkdocs_roaming.manifest.models import LlmsTxtEntry, Page
 from mkdocs_roaming.manifest.sections import Section
 from mkdocs_roaming.publish.files import write_atomically
 
@@ -25,6 +25,8 @@ CONVERTER_VERSION = "5"
 """Increased when the converter writes different Markdown for the same HTML. Cached pages are converted again then."""
 
 _FORMAT = "2"
+
+_SITE_NAME = "site.msgpack"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,30 @@ class ConvertedPage:
     sections: tuple[Section, ...]
     links: dict[str, str]
     images: dict[str, str]
+
+
+class SiteFile(msgspec.Struct, array_like=True, frozen=True):
+    """A file of a site: text, a slice of the Markdown of the page with an index in nav order, and text."""
+
+    path: str
+    head: bytes
+    page: int = 0
+    start: int = 0
+    end: int = 0
+    tail: bytes = b""
+
+
+class SiteFiles(msgspec.Struct, frozen=True):
+    """The files of a site, apart from those that are the Markdown of its pages, and what a report says about them."""
+
+    key: str
+    """Digest of what they depend on."""
+    files: list[SiteFile]
+    llms_txt: LlmsTxtEntry
+    sections: int
+    tokens: int
+    outline_tokens: int
+    markdown: int
 
 
 class _PageEntry(msgspec.Struct):
@@ -54,7 +80,13 @@ class ConversionCache:
     def __init__(self, folder: Path | None, *, write_through: bool = False) -> None:
         self._folder, self._write_through = folder, write_through
         self._new: dict[str, _PageEntry] = {}
+        self._site: SiteFiles | None = None
         self.reused = 0
+
+    @property
+    def is_enabled(self) -> bool:
+        """Whether anything is cached."""
+        return self._folder is not None
 
     def get(
         self, page: Page, pointer: str, link: Callable[[str], str], image: Callable[[str], str]
@@ -87,8 +119,19 @@ class ConversionCache:
         """Return the path of another file in the cache, or None if the cache is disabled."""
         return self._folder / name if self._folder else None
 
-    def commit(self, paths: Collection[str]) -> None:
-        """Write the conversions of the published pages, given by their paths, and delete all others.
+    def read_site(self, key: str) -> SiteFiles | None:
+        """Return the files of the last build if they have this key."""
+        if self._folder is None:
+            return None
+        try:
+            cached = msgspec.msgpack.decode((self._folder / _SITE_NAME).read_bytes(), type=prepare(SiteFiles))
+        except (OSError, ValueError, msgspec.MsgspecError):
+            return None
+        self._site = cached if cached.key == key else None
+        return self._site
+
+    def commit(self, paths: Collection[str], site: SiteFiles | None = None) -> None:
+        """Write the conversions of the published pages, given by their paths, and the files of the site; delete others.
 
         The cleartext of a page that was excluded late, for example because it is encrypted, must not stay in the
         cache. If the folder is not writable, nothing is cached.
@@ -103,7 +146,11 @@ class ConversionCache:
             for file in self._folder.glob("*.json"):
                 if file.name not in names:
                     file.unlink(missing_ok=True)
-        except OSError:
+            if site is None:
+                (self._folder / _SITE_NAME).unlink(missing_ok=True)
+            elif site is not self._site:
+                write_atomically(self._folder / _SITE_NAME, msgspec.msgpack.encode(site))
+        except (OSError, UnicodeEncodeError):
             return
 
     def _write(self, path: str) -> None:

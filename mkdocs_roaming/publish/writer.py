@@ -1,14 +1,15 @@
-"""Write the published files of a site: build the manifest from converted pages and write everything, manifest last."""
+"""Write the published files of a site: Markdown of its pages, and the files made from its manifest, which is last."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from os.path import lexists
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -21,26 +22,21 @@ from mkdocs_roaming.manifest.builder import (
     sanitize_manifest,
     sort_paths_by_nav,
 )
-from mkdocs_roaming.manifest.expand import render_section_file
 from mkdocs_roaming.manifest.io import (
     MANIFEST_PATH,
-    SCHEMA_PATH,
     VECTORS_PATH,
     iter_manifest_json,
-    render_schema,
 )
-from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
-from mkdocs_roaming.manifest.models import LlmsTxtEntry, Manifest, Page, Site, markdown_path, short_markdown_path
-from mkdocs_roaming.manifest.outline import render_outline
-from mkdocs_roaming.manifest.sections import file_digest
+from mkdocs_roaming.manifest.models import Manifest, Page, Site, markdown_path, short_markdown_path
+from mkdocs_roaming.publish.cache import CONVERTER_VERSION, SiteFile, SiteFiles
 from mkdocs_roaming.publish.files import has_content, resolve_inside, site_path, write_atomically, write_site_file
-from mkdocs_roaming.publish.llms_txt import LLMS_FULL, MAX_CHARS, build_llms_txt, iter_llms_full, llms_full_offsets
+from mkdocs_roaming.publish.llms_txt import LLMS_FULL, iter_llms_full, llms_full_offsets
 from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.ownership import ForeignFilesError, PublishedFiles
 from mkdocs_roaming.publish.pipeline import Batch, reconvert_stale_pages
 from mkdocs_roaming.publish.pointers import LLMS_TXT
 from mkdocs_roaming.publish.selection import LeftOut
-from mkdocs_roaming.text.tokenizer import estimate_tokens
+from mkdocs_roaming.publish.site_files import MAX_SECTION_FILES, make_site_files
 
 if TYPE_CHECKING:
     from mkdocs_roaming.embeddings.store import EmbeddingsOptions
@@ -48,14 +44,7 @@ if TYPE_CHECKING:
 
 GENERATOR = f"mkdocs-roaming {__version__}"
 
-MAX_SECTION_FILES = 5_000
-"""Maximum number of section files with `section_files: auto`; larger sites get none."""
-
-OUTLINE_PATH = "roaming/outline.md"
-
 _CACHED_VECTORS = "vectors.bin"
-
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,22 +115,22 @@ def publish_batch(
         raise PublishError(f"{folder}: no page to publish; check include, exclude and the nav")
     site = batch.site
     pages = _BatchPages(batch, sort_paths_by_nav(site, batch.pages))
-    if options.llms_full:
-        pages.offsets = list(llms_full_offsets(pages, site))
-    manifest = build_manifest(
-        site,
-        pages,
-        generator=GENERATOR,
-        previous=previous,
-    )
-    notes: list[str] = []
-    if rules is not None and rules.rules:
-        from mkdocs_roaming.publish.rules import resolve_rules  # few sites have rules
+    published = PublishedFiles(folder)
+    is_plain = previous is None and rules is None and embeddings is None and options.llms_txt != "preamble"
+    key = _compute_key(pages, options) if is_plain and batch.cache.is_enabled else ""
+    files = batch.cache.read_site(key) if key else None
+    output = _Output(folder, site, pages, options, published, extra, files=files)
+    if files is None:
+        if options.llms_full:
+            pages.offsets = list(llms_full_offsets(pages, site))
+        manifest = build_manifest(site, pages, generator=GENERATOR, previous=previous)
+        if rules is not None and rules.rules:
+            from mkdocs_roaming.publish.rules import resolve_rules  # few sites have rules
 
-        manifest = resolve_rules(manifest, rules, batch.warn, notes.append)
-    output = _Output(folder, site, pages, manifest, options, notes, extra)
+            manifest = resolve_rules(manifest, rules, batch.warn, output.notes.append)
+        output.set_manifest(manifest, key)
     report = output.publish(embeddings, batch.warn, batch.cache.file(_CACHED_VECTORS))
-    batch.cache.commit(batch.pages)
+    batch.cache.commit(batch.pages, output.files if key else None)
     return replace(report, reused=batch.cache.reused, left_out=tuple(batch.left_out))
 
 
@@ -186,8 +175,9 @@ def publish_mirror(
             for page, offset in zip(entries, offsets, strict=True)
         ),
     )
-    notes: list[str] = []
-    return _Output(folder, site, pages, manifest, options, notes).publish(embeddings, notes.append)
+    output = _Output(folder, site, pages, options, PublishedFiles(folder))
+    output.set_manifest(manifest)
+    return output.publish(embeddings, output.notes.append)
 
 
 @dataclass(slots=True)
@@ -208,6 +198,26 @@ class _BatchPages(Sequence[PublishedPage]):
         return PublishedPage(self.batch.pages[path], converted.markdown, converted.sections, offset)
 
 
+def _compute_key(pages: _BatchPages, options: PublishOptions) -> str:
+    """Return a digest of all that the files of a site depend on; an empty string if they are not cached.
+
+    Large sites are not cached: their manifest should not be in memory as a whole.
+    """
+    encode = msgspec.msgpack.Encoder(enc_hook=repr).encode
+    digest, sections = hashlib.sha256(), 0
+    try:
+        digest.update(encode((GENERATOR, CONVERTER_VERSION, pages.batch.site, options)))
+        for path in pages.paths:
+            page, converted = pages.batch.pages[path], pages.batch.converted[path]
+            # Of the HTML only its conversion matters.
+            page = replace(page, article="", markdown=page.markdown and "", code_languages=())
+            digest.update(encode((page, converted)))
+            sections += len(converted.sections)
+    except UnicodeEncodeError:  # file names with lone surrogates
+        return ""
+    return digest.hexdigest() if sections <= MAX_SECTION_FILES else ""
+
+
 # Writing
 
 _Content = bytes | Callable[[], Iterable[bytes]]
@@ -221,42 +231,57 @@ class _Output:
     folder: Path
     site: Site
     pages: Sequence[PublishedPage]
-    manifest: Manifest
     options: PublishOptions
-    notes: list[str]
+    published: PublishedFiles
     extra: Iterable[tuple[str, bytes]] = ()
+    files: SiteFiles | None = None
+    manifest: Manifest | None = None
+    """The manifest, unless its JSON is one of the files."""
     vectors: bytes | None = None
+    notes: list[str] = field(default_factory=list)
+
+    def set_manifest(self, manifest: Manifest, key: str = "") -> None:
+        """Make the files from a manifest; with a key, they can be cached."""
+        above = self.published.author_text.decode("utf-8", "surrogateescape").rstrip()
+        self.files = make_site_files(
+            manifest,
+            self._read_page,
+            self.options,
+            key=key,
+            above=above if self.options.llms_txt == "preamble" else "",
+            note=self.notes.append,
+        )
+        self.manifest = None if key else msgspec.structs.replace(manifest, llms_txt=self.files.llms_txt)
 
     def publish(
         self, embeddings: EmbeddingsOptions | None, warn: Callable[[str], None], cache: Path | None = None
     ) -> PublishReport:
         """Check and write all files, and remove those of an earlier build that are no longer published."""
-        published = PublishedFiles(self.folder)
-        files = list(self._files(published, has_vectors=embeddings is not None))
+        published, site_files = self.published, self.files
+        assert site_files is not None
+        files = list(self._iter_files(site_files, has_vectors=embeddings is not None))
         unchanged = self._check(files, published)
         if embeddings:
             self._add_vectors(embeddings, warn, cache)
         if self.vectors is None:
             files = [file for file in files if file[0] != VECTORS_PATH]
-        assert self.manifest.llms_txt is not None
-        published.start(self.manifest.llms_txt)
+        published.start(site_files.llms_txt)
         written = 0
         for path, data in files:
             written += path not in unchanged and write_site_file(self.folder, path, data)
         removed = self._remove_old(published, {path for path, _ in files})
         published.finish()
-        pages = self.manifest.pages
         return PublishReport(
-            pages=len(pages),
-            sections=sum(len(page.sections) for page in pages),
-            tokens=self.manifest.tokens,
-            outline_tokens=estimate_tokens((self.folder / OUTLINE_PATH).read_text("utf-8")),
+            pages=len(self.pages),
+            sections=site_files.sections,
+            tokens=site_files.tokens,
+            outline_tokens=site_files.outline_tokens,
             reused=0,
             written=written,
             unchanged=len(files) - written,
             removed=removed,
             notes=tuple(self.notes),
-            markdown=sum(1 for page in pages if page.origin == "markdown"),
+            markdown=site_files.markdown,
         )
 
     def _check(self, files: Iterable[tuple[str, _Content]], published: PublishedFiles) -> set[str]:
@@ -299,6 +324,7 @@ class _Output:
         from mkdocs_roaming.embeddings.store import add_vectors  # few sites have vectors
 
         published = resolve_inside(self.folder, VECTORS_PATH)
+        assert self.manifest is not None  # sites with vectors have no files in the cache
         self.manifest, self.vectors = add_vectors(
             self.manifest,
             self.pages,
@@ -309,28 +335,23 @@ class _Output:
             note=self.notes.append,
         )
 
-    def _files(self, published: PublishedFiles, *, has_vectors: bool) -> Iterator[tuple[str, _Content]]:
-        """Yield path and content of each file in the order of writing."""
+    def _iter_files(self, files: SiteFiles, *, has_vectors: bool) -> Iterator[tuple[str, _Content]]:
+        """Yield path and content of each file in the order of writing; the manifest is the last."""
         read_page = lru_cache(maxsize=4)(self._read_page)  # a page has two files, and sections are in page order
-        for position, page in enumerate(self.manifest.pages):
-            data = partial(_chunk, read_page, position)
-            yield page.markdown, data
-            if short_path := short_markdown_path(page.path):
+        for position, published in enumerate(self.pages):
+            path, data = published.page.path, partial(_read_chunk, read_page, position)
+            yield markdown_path(path), data
+            if short_path := short_markdown_path(path):
                 yield short_path, data
         if self.options.llms_full:
             yield LLMS_FULL, self._llms_full
-        sections = SectionIndex(self.manifest)
-        section_files = self._has_section_files(len(sections))
-        if section_files:
-            yield from self._section_files(sections, read_page)
-        yield from self._lists(published, section_files=section_files)
-        budget = min(self.options.outline_tokens, MAX_CHARS // 4 - 100)
-        yield OUTLINE_PATH, render_outline(sections, budget=budget).encode()
         yield from self.extra
         if has_vectors:
             yield VECTORS_PATH, lambda: (self.vectors or b"",)
-        yield SCHEMA_PATH, render_schema().encode()
-        yield MANIFEST_PATH, lambda: iter_manifest_json(self.manifest)
+        for file in files.files:
+            yield file.path, partial(_join_file, file, read_page) if file.start < file.end else file.head
+        if (manifest := self.manifest) is not None:
+            yield MANIFEST_PATH, lambda: iter_manifest_json(self.manifest or manifest)
 
     def _read_page(self, position: int) -> bytes:
         markdown: str = self.pages[position].markdown
@@ -339,42 +360,10 @@ class _Output:
     def _llms_full(self) -> Iterator[bytes]:
         return (chunk.encode("utf-8", "surrogatepass") for chunk in iter_llms_full(self.pages, self.site))
 
-    def _lists(self, published: PublishedFiles, *, section_files: bool) -> Iterator[tuple[str, bytes]]:
-        """Yield llms.txt and the lists that it links to, and add the size of the list to the manifest."""
-        texts: dict[str, str] = {}
-        above = ""
-        if self.options.llms_txt is not False:
-            if self.options.llms_txt == "preamble":
-                above = published.author_text.decode("utf-8", "surrogateescape").rstrip()
-            texts = build_llms_txt(self.manifest, section_files=section_files, above=above)
-        own = texts.get(LLMS_TXT, "")[len(above) :].encode("utf-8", "surrogatepass")
-        self.manifest = msgspec.structs.replace(self.manifest, llms_txt=LlmsTxtEntry(len(own), file_digest(own)))
-        for path, text in texts.items():
-            data = text.encode("utf-8", "surrogatepass")
-            yield path, above.encode("utf-8", "surrogateescape") + own if path == LLMS_TXT else data
 
-    def _has_section_files(self, count: int) -> bool:
-        if self.options.section_files != "auto":
-            return self.options.section_files
-        if count > MAX_SECTION_FILES:
-            self.notes.append(
-                f"no section files are written, because the site has {count} sections, more than {MAX_SECTION_FILES}. "
-                "To write them, set `section_files: true`"
-            )
-        return count <= MAX_SECTION_FILES
-
-    def _section_files(
-        self, sections: SectionIndex, read_page: Callable[[int], bytes]
-    ) -> Iterator[tuple[str, _Content]]:
-        positions = {page.path: position for position, page in enumerate(self.manifest.pages)}
-
-        def render(place: SectionRef) -> bytes:
-            return render_section_file(sections, place, read_page(positions[place.page.path]))
-
-        for place in sections:
-            for id_ in (place.id, *place.section.aliases):
-                yield f"roaming/sections/{id_}.md", partial(_chunk, render, place)
+def _read_chunk(read_page: Callable[[int], bytes], position: int) -> tuple[bytes]:
+    return (read_page(position),)
 
 
-def _chunk(read: Callable[[_T], bytes], source: _T) -> tuple[bytes]:
-    return (read(source),)
+def _join_file(file: SiteFile, read_page: Callable[[int], bytes]) -> tuple[bytes]:
+    return (file.head + read_page(file.page)[file.start : file.end] + file.tail,)

@@ -1,0 +1,102 @@
+"""The files of a site that are made from its manifest: section files, llms.txt, the outline and the schema."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+
+from msgspec.structs import replace
+
+from mkdocs_roaming.manifest.expand import render_section_file
+from mkdocs_roaming.manifest.io import MANIFEST_PATH, SCHEMA_PATH, iter_manifest_json, render_schema
+from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
+from mkdocs_roaming.manifest.models import LlmsTxtEntry, Manifest
+from mkdocs_roaming.manifest.outline import render_outline
+from mkdocs_roaming.manifest.sections import file_digest
+from mkdocs_roaming.publish.cache import SiteFile, SiteFiles
+from mkdocs_roaming.publish.llms_txt import MAX_CHARS, build_llms_txt
+from mkdocs_roaming.publish.options import PublishOptions
+from mkdocs_roaming.publish.pointers import LLMS_TXT
+from mkdocs_roaming.text.tokenizer import estimate_tokens
+
+MAX_SECTION_FILES = 5_000
+"""Maximum number of section files with `section_files: auto`; larger sites get none."""
+
+OUTLINE_PATH = "roaming/outline.md"
+
+
+def make_site_files(
+    manifest: Manifest,
+    read_page: Callable[[int], bytes],
+    options: PublishOptions,
+    *,
+    key: str = "",
+    above: str = "",
+    note: Callable[[str], None],
+) -> SiteFiles:
+    """Return the files in the order of writing, with the manifest as the last one if they have a key.
+
+    Args:
+        manifest: The manifest of the site.
+        read_page: Returns the Markdown of the page with an index in the manifest.
+        options: The options of the site.
+        key: Key of the files in the cache. Files without a key are not cached.
+        above: Text above the list of pages in llms.txt.
+        note: Receives a line about files that are left out.
+    """
+    sections = SectionIndex(manifest)
+    section_files = _has_section_files(options, len(sections), note)
+    files = list(_make_section_files(sections, read_page)) if section_files else []
+    texts: dict[str, str] = {}
+    if options.llms_txt is not False:
+        texts = build_llms_txt(manifest, section_files=section_files, above=above)
+    own = texts.get(LLMS_TXT, "")[len(above) :].encode("utf-8", "surrogatepass")
+    for path, text in texts.items():
+        is_root = path == LLMS_TXT
+        data = above.encode("utf-8", "surrogateescape") + own if is_root else text.encode("utf-8", "surrogatepass")
+        files.append(SiteFile(path, data))
+    outline = render_outline(sections, budget=min(options.outline_tokens, MAX_CHARS // 4 - 100))
+    files.append(SiteFile(OUTLINE_PATH, outline.encode()))
+    files.append(SiteFile(SCHEMA_PATH, render_schema().encode()))
+    llms_txt = LlmsTxtEntry(len(own), file_digest(own))
+    if key:
+        complete = replace(manifest, llms_txt=llms_txt)
+        files.append(SiteFile(MANIFEST_PATH, b"".join(iter_manifest_json(complete))))
+    return SiteFiles(
+        key,
+        files,
+        llms_txt,
+        sections=sum(len(page.sections) for page in manifest.pages),
+        tokens=manifest.tokens,
+        outline_tokens=estimate_tokens(outline),
+        markdown=sum(1 for page in manifest.pages if page.origin == "markdown"),
+    )
+
+
+def _has_section_files(options: PublishOptions, count: int, note: Callable[[str], None]) -> bool:
+    if options.section_files != "auto":
+        return options.section_files
+    if count > MAX_SECTION_FILES:
+        note(
+            f"no section files are written, because the site has {count} sections, more than {MAX_SECTION_FILES}. "
+            "To write them, set `section_files: true`"
+        )
+    return count <= MAX_SECTION_FILES
+
+
+def _make_section_files(sections: SectionIndex, read_page: Callable[[int], bytes]) -> Iterator[SiteFile]:
+    read_page = lru_cache(maxsize=4)(read_page)  # sections are in page order
+    positions = {page.path: position for position, page in enumerate(sections.manifest.pages)}
+
+    def read(place: SectionRef) -> str:
+        section = place.section
+        return read_page(positions[place.page.path])[section.start : section.end].decode("utf-8", "surrogatepass")
+
+    for place in sections:
+        head, (start, end), tail = render_section_file(sections, place, read)
+        position = positions[place.page.path]
+        if start < end and not read_page(position).endswith(b"\n", start, end):
+            tail = f"\n{tail}"
+        texts = head.encode("utf-8", "surrogatepass"), tail.encode("utf-8", "surrogatepass")
+        for id_ in (place.id, *place.section.aliases):
+            yield SiteFile(f"roaming/sections/{id_}.md", texts[0], position, start, end, texts[1])
