@@ -61,6 +61,7 @@ def test_github_workflow_has_the_steps_of_our_own() -> None:
     ("title", "schema"),
     [
         (".github/workflows/docs.yml", "vendor.github-workflows"),
+        (".github/workflows/versions.yml", "vendor.github-workflows"),
         (".gitlab-ci.yml", "vendor.gitlab-ci"),
         (".readthedocs.yaml", "vendor.readthedocs"),
         (".readthedocs.yaml for Sphinx", "vendor.readthedocs"),
