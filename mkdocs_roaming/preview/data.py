@@ -22,8 +22,9 @@ from mkdocs_roaming.text.markdown import LINE_END
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 _MAX_RESULTS = 30
-_MAX_LISTS = 1_000
-_LINK = re.compile(r"^- \[.{0,2000}\]\((\S{1,2000}llms[^\s/)]{0,40}\.txt)\)", re.MULTILINE)
+_MAX_LISTS = 300
+_LINK = re.compile(r"\]\(([^\s()\[\]]{1,2000})\)")
+_NESTED_LIST = re.compile(r"(.*/)?llms(-\d+)?\.txt")
 
 
 class LeftOutData(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -230,8 +231,10 @@ class Preview:
                 texts[path] = _decode(self.library.file(path))
             except LibraryError:
                 continue
-            targets = [url_to_path(self.library.manifest.site.url, url) for url in _LINK.findall(texts[path])]
-            waiting += [target for target in targets if target and target not in texts and target not in waiting]
+            for url in dict.fromkeys(_LINK.findall(texts[path])):
+                target = url_to_path(self.library.manifest.site.url, url) or ""
+                if _NESTED_LIST.fullmatch(target) and target not in texts and target not in waiting:
+                    waiting.append(target)
         return [FileData(path, text, estimate_tokens(text)) for path, text in texts.items()]
 
     # Findings

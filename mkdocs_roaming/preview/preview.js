@@ -472,7 +472,7 @@
     const near = page ? neighbours(page) : [];
     return el("div", { class: "page" },
       el("div", { class: "head" },
-        el("div", { class: "bar" }, el("h1", { class: "grow", lang: site.language }, title), html ? el("div", { class: "bar", role: "group", "aria-label": "Show" }, ...buttons) : "", ...near),
+        el("div", { class: "bar" }, el("h1", { class: "grow", lang: site.language, title }, title), html ? el("div", { class: "bar", role: "group", "aria-label": "Show" }, ...buttons) : "", ...near),
         el("div", { class: "meta" }, ...meta)),
       panes);
   }
@@ -628,6 +628,7 @@
     if (!query.trim()) return el("div", { class: "view" }, el("h1", {}, "Search"), el("p", { class: "muted" }, "Type words, a question or the id of a section."));
     const hits = await find(query);
     const how = site.live ? "ranked as by `roaming search`" : "ranked by titles and openings, as in the widget; `roaming preview` with its server ranks as `roaming search`";
+    const none = site.live ? "No section contains one of these words. An agent would get no result either." : "No title or opening contains one of these words.";
     say(hits.length ? `${count(hits.length, "section")} found` : "Nothing found");
     const rows = hits.map((hit) => {
       const page = byId.get(hit.page);
@@ -639,7 +640,7 @@
     });
     return el("div", { class: "view" },
       el("h1", {}, hits.length ? `Search: ${query}` : "Nothing found"),
-      el("p", { class: "muted" }, hits.length ? prose(`${hits.length < 30 ? count(hits.length, "section") : "The best 30 sections"}, ${how}.`) : "No section contains one of these words. An agent would get no result either."),
+      el("p", { class: "muted" }, hits.length ? prose(`${hits.length < 30 ? count(hits.length, "section") : "The best 30 sections"}, ${how}.`) : none),
       el("ol", { class: "rows" }, ...rows));
   }
 
@@ -653,6 +654,7 @@
     const only = values.get("section");
     let view, link;
     try {
+      if (document.activeElement !== $("search")) $("search").value = values.get("q") ?? "";
       if (values.has("q")) view = await showSearch(values.get("q"));
       else if (values.has("page")) {
         link = entries.get(values.get("page"));

@@ -127,10 +127,11 @@ def find_left_out(folder: Path, manifest: Manifest, known: Iterable[LeftOut] = (
     for page in known:
         seen.add(_strip_suffix(page.path))
         yield page
+    others = {file.parents[1] for file in folder.rglob(MANIFEST_PATH)} - {folder}  # languages and versions
     for file in sorted(folder.rglob("*.html")):
         name = file.relative_to(folder)
         path = canonicalize_path(name.as_posix())
-        if not is_ignored(name) and _strip_suffix(path) not in seen:
+        if not is_ignored(name) and _strip_suffix(path) not in seen and others.isdisjoint(file.parents):
             yield LeftOut(path, _find_reason(path, decode_text(file.read_bytes())))
 
 

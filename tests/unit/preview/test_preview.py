@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 from collections.abc import Callable
 from contextlib import ExitStack
 from io import BytesIO
@@ -21,7 +22,7 @@ from mkdocs_roaming.lint.runner import LintConfig
 from mkdocs_roaming.manifest.models import Site
 from mkdocs_roaming.preview.data import Preview
 from mkdocs_roaming.preview.files import render_file, write_preview
-from mkdocs_roaming.preview.server import PreviewApp, PreviewSource, SiteFiles, manifest_version
+from mkdocs_roaming.preview.server import PreviewApp, PreviewSource, SiteFiles, add_to_dev_server, manifest_version
 from mkdocs_roaming.preview.source import find_left_out, open_built, open_published
 from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.selection import LeftOut
@@ -153,6 +154,14 @@ def test_lists_include_nested_ones(make_site: Callable[..., Any]) -> None:
     made.files["roaming/nav/0a/llms.txt"] = f"# Part\n\n- [All]({made.manifest.site.url}llms.txt)\n"
     preview = Preview(made.library(), lint=_no_lint)
     assert [file.path for file in preview.files()] == ["roaming/outline.md", "llms.txt", "roaming/nav/0a/llms.txt"]
+
+
+@pytest.mark.parametrize("piece", ["- [a](", "](", "](x", "- [", "](llms"])
+def test_hostile_list_is_read_in_linear_time(make_site: Callable[..., Any], piece: str) -> None:
+    made = make_site([("", "# Home\n\nText.\n")])
+    made.files["llms.txt"] = piece * (1_000_000 // len(piece))
+    files = Preview(made.library(), lint=_no_lint).files()  # takes hours in quadratic time
+    assert files[1].path == "llms.txt"
 
 
 def test_findings_name_page_section_and_line(site: Path) -> None:
@@ -321,6 +330,18 @@ def test_server_without_a_readable_build_says_why() -> None:
 
     app = PreviewApp(SiteFiles(None, "/"), "/", {"": PreviewSource(fail)}.get)
     assert call(app, "/roaming/preview/")[::2] == (503, b"site: no manifest\n")
+
+
+def test_each_language_below_a_site_has_its_preview(site: Path, tmp_path: Path) -> None:
+    index(site)
+    shutil.copytree(site, site / "de")
+    app = add_to_dev_server(SiteFiles(site, "/docs/"), "/docs/", site, LintConfig(), tmp_path, lambda folder: ())
+    shown = [call(app, f"/docs/{folder}roaming/preview/data/site.js")[2].decode() for folder in ("", "de/")]
+    left_out = [json.loads(text.partition(", ")[2].removesuffix(");\n"))["left_out"] for text in shown]
+    assert [page["path"] for page in left_out[0]] == ["404.html", "old/"]
+    assert left_out[0] == left_out[1]
+    for folder in ("fr/", "de/../", "../", "de-"):
+        assert call(app, f"/docs/{folder}roaming/preview/")[0] == 404
 
 
 def _no_lint() -> Any:
