@@ -23,7 +23,7 @@ button:is(:hover, [aria-expanded=true]) { color: var(--roaming-accent, var(--md-
   border: 1px solid color-mix(in srgb, var(--_fg) 22%, var(--_bg)); border-radius: .4em; box-shadow: 0 2px 12px #0003 }
 [role=menu] { padding: .3em 0 }
 [role=status] { padding: .3em .7em }
-[role=status]:empty { padding: 0; border: 0 }
+[role=status]:empty { padding: 0; border: 0; box-shadow: none }
 [hidden] { display: none }
 [role=menuitem] { display: block; box-sizing: border-box; width: 100%; padding: .4em 1em }
 [role=menuitem]:is(:hover, :focus) { background: color-mix(in srgb, var(--_fg) 10%, var(--_bg)) }

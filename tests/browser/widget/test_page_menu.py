@@ -362,11 +362,16 @@ def test_nothing_moves_when_the_module_is_loaded(
     assert title is not None
     assert icon["x"] + icon["width"] <= title["x"] + title["width"]
     assert abs(icon["y"] - title["y"]) < 40
+    top = title["y"]
     menu.button.click()
     box = menu.menu.bounding_box()
     assert box is not None
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= width
+    menu.host.evaluate("host => (host.nextElementSibling.remove(), host.remove())")
+    title = page.locator("h1").last.bounding_box()
+    assert title is not None
+    assert title["y"] == top
 
 
 def test_menu_works_with_strict_content_security_policy(page: Page, menu: Menu, plain: Callable[..., Stage]) -> None:
