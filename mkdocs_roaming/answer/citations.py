@@ -227,6 +227,7 @@ class AnswerText:
             before = text
             text, removed = remove_links(_ANY_CITATION.sub(drop_invalid, text), self._conversation.knows_address)
             self.removed_links += removed
+        cited = [id_ for id_ in cited if f"[^{id_}]" in text]  # others were part of a removed link
         return _REPEATED_CITATION.sub(r"\1", text).strip("\n").rstrip(), cited, dropped
 
 

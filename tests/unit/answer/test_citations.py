@@ -124,6 +124,11 @@ def test_answer_text_discard_forgets_text_before_tool_call() -> None:
     assert not answer.is_partial
 
 
+def test_answer_text_citation_in_a_removed_link_does_not_count() -> None:
+    output = release(["[aaaaaaaa]:[^aaaaaaaa] made up"])
+    assert (output.text, len(output.withheld)) == ("", 1)
+
+
 _CITED = ["[^aaaaaaaa]", "[^bbbbbbbb]", "[^cccccccc]", "[^none]", "[aaaaaaaa]", "^cccccccc]"]
 _MARKUP = st.sampled_from([*_CITED, "```", "`", "\n", "\n\n", "- ", "1. ", "| a |", ":"])
 
