@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
@@ -265,11 +265,12 @@ class _Output:
             self._add_vectors(embeddings, warn, cache)
         if self.vectors is None:
             files = [file for file in files if file[0] != VECTORS_PATH]
+        old = set(published.iter_paths())
         published.start(site_files.llms_txt)
         written = 0
         for path, data in files:
             written += path not in unchanged and write_site_file(self.folder, path, data)
-        removed = self._remove_old(published, {path for path, _ in files})
+        removed = self._remove_old(published, old.difference(path for path, _ in files))
         published.finish()
         return PublishReport(
             pages=len(self.pages),
@@ -288,7 +289,10 @@ class _Output:
         """Return the files that already have the right content; raise an error if something else wrote others."""
         unchanged: set[str] = set()
         foreign = []
+        is_fresh = not lexists(self.folder / "roaming")
         for path, data in files:
+            if is_fresh and path.startswith("roaming/"):
+                continue
             target = site_path(self.folder, path)
             if not lexists(target) or published.is_named(path):
                 continue
@@ -300,16 +304,16 @@ class _Output:
             raise ForeignFilesError(self.folder, foreign)
         return unchanged
 
-    def _remove_old(self, published: PublishedFiles, paths: Collection[str]) -> int:
+    def _remove_old(self, published: PublishedFiles, paths: Iterable[str]) -> int:
         """Remove files of an earlier build, unless they were changed since; return their number."""
         removed = 0
-        for path in sorted(set(published.iter_paths()).difference(paths)):
+        for path in sorted(paths):
             with suppress(OSError, PublishError):
                 target = resolve_inside(self.folder, path)
                 if not lexists(target):
                     continue
-                if path == LLMS_TXT and published.page_list and published.author_text:
-                    write_atomically(target, published.author_text)
+                if path == LLMS_TXT and published.page_list and published.author_text.strip():
+                    write_atomically(target, published.author_text.rstrip() + b"\n")
                 elif published.owns(path):
                     target.unlink()
                     removed += 1

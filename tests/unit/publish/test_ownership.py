@@ -210,7 +210,7 @@ def test_switch_from_preamble_to_list_alone_stops_because_text_would_be_lost(tmp
     with pytest.raises(ForeignFilesError):
         publish(tmp_path)
     publish(tmp_path, llms_txt=False)
-    assert (tmp_path / "llms.txt").read_text("utf-8").strip() == AUTHOR.strip()
+    assert (tmp_path / "llms.txt").read_text("utf-8") == AUTHOR
 
 
 def test_text_of_author_on_published_list_is_noticed(tmp_path: Path) -> None:
