@@ -20,9 +20,9 @@ from mkdocs.structure.nav import Link
 from mkdocs.structure.pages import Page as MkDocsPage
 
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
+from mkdocs_roaming.manifest.lookup import PageName
 from mkdocs_roaming.manifest.models import Alternate, NavItem, Page, Site, canonicalize_path
 from mkdocs_roaming.publish.cache import project_cache_folder
-from mkdocs_roaming.publish.selection import PageName
 
 _MIKE_VERSION = "MIKE_DOCS_VERSION"
 

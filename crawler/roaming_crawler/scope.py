@@ -8,8 +8,9 @@ from functools import cache, lru_cache
 from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit, urlunsplit
 
 from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.manifest.lookup import PageName
 from mkdocs_roaming.manifest.models import url_to_path
-from mkdocs_roaming.publish.selection import OldDialect, PageName, Selection, translate_stars
+from mkdocs_roaming.publish.selection import OldDialect, Selection, translate_stars
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -22,7 +21,7 @@ from mkdocs_roaming.errors import ManifestNotFoundError, UsageError
 from mkdocs_roaming.lint.context import SEVERITIES, Finding, LintContext, Problem, Rule, Severity
 from mkdocs_roaming.lint.rules import load_rules
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
-from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
+from mkdocs_roaming.manifest.lookup import PageName, SectionIndex, SectionRef, match_pattern
 from mkdocs_roaming.manifest.models import PageEntry
 from mkdocs_roaming.manifest.sections import github_slug
 from mkdocs_roaming.text.markdown import parse_headings, strip_markup
@@ -40,7 +39,7 @@ class LintConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         level: Whether the plugin lints a build, and whether errors and warnings fail it.
         disable: Ids of rules to disable.
-        pages: Ids of rules to ignore by glob of page; `*` means all rules.
+        pages: Ids of rules to ignore by pattern of pages; `*` means all rules.
     """
 
     level: Literal["warn", "strict", "off"] = "warn"
@@ -48,10 +47,10 @@ class LintConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pages: Mapping[str, frozenset[str]] = {}
 
     def is_ignored(self, rule: Rule, page: PageEntry) -> bool:
-        """Return whether a rule is ignored on a page; globs match its source or its path."""
-        names = [name for name in (page.source, page.path) if name]
+        """Return whether a rule is ignored on a page; patterns match its source or its path."""
+        name = PageName.from_entry(page)
         return any(
-            not ignored.isdisjoint((rule.id, "*")) and any(fnmatchcase(name, pattern) for name in names)
+            not ignored.isdisjoint((rule.id, "*")) and match_pattern(pattern, name)
             for pattern, ignored in self.pages.items()
         )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -36,9 +38,8 @@ class Scope(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
 
     Attributes:
         tags: Tags in any case; a page needs one of them.
-        paths: Patterns of the path of a page (`guide/pumps/`) or of its source file (`guide/pumps.md`); a page needs
-            one of them. `*` is any text within a folder, `**` for any number of folders. A pattern of a folder
-            covers all that is below it.
+        paths: Patterns in the dialect of `.gitignore`, of the path of a page (`guide/pumps/`) or of its source file
+            (`guide/pumps.md`); a page needs one of them.
         version: The version that the site must have.
     """
 
@@ -57,8 +58,9 @@ class Scope(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
 
     def normalize(self) -> Scope:
         """Return an equivalent scope that is equal for the same tags and paths in another order."""
-        tags, paths = {tag.casefold() for tag in self.tags}, {path.strip("/") for path in self.paths}
-        return Scope(tuple(sorted(tags)), tuple(sorted(paths)), self.version)
+        tags, paths = {tag.casefold() for tag in self.tags}, dict.fromkeys(map(_normalize_pattern, self.paths))
+        has_negation = any(path.startswith("!") for path in paths)  # the last pattern that matches decides
+        return Scope(tuple(sorted(tags)), tuple(paths if has_negation else sorted(paths)), self.version)
 
     def restrict(self, manifest: Manifest) -> Manifest:
         """Return a manifest of the visible pages alone. Its digest is that of the site.
@@ -77,8 +79,12 @@ class Scope(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
         return not self.tags or not {tag.casefold() for tag in self.tags}.isdisjoint(map(str.casefold, page.tags))
 
     def _has_path(self, page: PageEntry) -> bool:
-        names = (page.path, page.source or page.path)
-        return not self.paths or any(_matches_path(pattern, name) for pattern in self.paths for name in names)
+        name = PageName.from_entry(page)
+        is_visible = not self.paths or self.paths[0].startswith("!")
+        for pattern in self.paths:
+            if match_pattern(pattern.removeprefix("!"), name):
+                is_visible = not pattern.startswith("!")
+        return is_visible
 
     def _check_version(self, manifest: Manifest) -> None:
         site = manifest.site
@@ -107,17 +113,75 @@ class Scope(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
         return f"{message}; {hint or 'pages of this site have none'}"
 
 
+@dataclass(frozen=True, slots=True)
+class PageName:
+    """The names by which patterns match a page.
+
+    Attributes:
+        path: The path of its address below the site: `guide/pumps/` or `guide/pumps.html`.
+        sources: Its source below the docs folder, and other spellings of it. Without any, the names of the HTML and of
+            the Markdown that the address may stand for are used instead.
+        is_folder: Whether the address is a folder with other pages, so that the page is one of those in the folder.
+    """
+
+    path: str
+    sources: tuple[str, ...] = ()
+    is_folder: bool = False
+
+    @classmethod
+    def from_entry(cls, page: PageEntry) -> PageName:
+        """Return the names of a published page."""
+        return cls(page.path, (page.source,) if page.source else ())
+
+    def __str__(self) -> str:
+        return self.sources[0] if self.sources else self.path or "/"
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names that every pattern is compared with."""
+        stem = re.sub(r"(/|\.html?)$", "", self.path)
+        if self.sources:
+            own = (*(unicodedata.normalize("NFC", source) for source in self.sources), self.path, stem)
+        else:
+            own = (self.path, stem, stem and f"{stem}/", f"{stem or 'index'}.html", f"{stem or 'index'}.md")
+        return tuple(dict.fromkeys(filter(None, own)))
+
+    def index_names(self) -> tuple[str, ...]:
+        """Return the names of the index files that an address may stand for."""
+        has_index = not self.sources and self.path.endswith("/")
+        return (f"{self.path}index.html", f"{self.path}index.md") if has_index else ()
+
+
+def match_pattern(pattern: str, page: PageName) -> bool:
+    """Return whether a pattern in the dialect of `.gitignore` matches a page, or a folder above it.
+
+    The time is linear in the lengths of pattern and names, because clients of an endpoint send patterns.
+    """
+    names = (page.path, *page.names(), *(page.index_names() if _INDEX.search(pattern) else ()))
+    return any(_matches_path(pattern, name) for name in names)
+
+
 def _matches_path(pattern: str, path: str) -> bool:
-    """Return whether a pattern matches a path or a folder above it; the time is linear in the length of both."""
     names = path.strip("/").split("/")
+    parts = pattern.strip("/").split("/")
     ends = {0}  # the numbers of names that the pattern may have matched so far
-    for part in pattern.strip("/").split("/"):
+    for part in parts if "/" in pattern.rstrip("/") else ["**", *parts]:
         if part == "**":
             ends = set(range(min(ends, default=len(names) + 1), len(names) + 1))
         else:
-            glob = part.replace("[", "[[]")  # only * and ? are special
+            glob = _ESCAPE.sub(lambda match: f"[{match[1]}]" if match[1] in "*?[" else match[1], part)
             ends = {end + 1 for end in ends if end < len(names) and fnmatchcase(names[end], glob)}
     return bool(ends)
+
+
+_ESCAPE = re.compile(r"\\(.)")
+_INDEX = re.compile(r"/index\.\w+$")
+
+
+def _normalize_pattern(pattern: str) -> str:
+    """Return a pattern without slashes that change nothing."""
+    sign, body = ("!", pattern[1:]) if pattern.startswith("!") else ("", pattern)
+    body = body.rstrip("/")
+    return sign + (body.lstrip("/") if "/" in body.lstrip("/") else body)
 
 
 def _list_names(label: str, wanted: str, names: Iterable[str]) -> str:

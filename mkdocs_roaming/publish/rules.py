@@ -20,7 +20,7 @@ import yaml
 from msgspec.structs import replace
 
 from mkdocs_roaming.errors import PublishError
-from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
+from mkdocs_roaming.manifest.lookup import PageName, SectionIndex, SectionRef, match_pattern
 from mkdocs_roaming.manifest.models import (
     Manifest,
     PageEntry,
@@ -319,12 +319,8 @@ class _Targets:
         """Return the pages that a glob or an address matches."""
         if page := self.page(glob):
             return [page]
-        glob = glob.lstrip("/")
-        return [
-            page
-            for page in self.sections.manifest.pages
-            if any(fnmatchcase(name, glob) for name in self._names[page.path])
-        ]
+        pages = self.sections.manifest.pages
+        return [page for page in pages if match_pattern(glob, PageName.from_entry(page))]
 
     def match_sections(self, glob: str) -> list[SectionRef]:
         """Return the top sections of the pages that a glob matches; after a `#`, sections by their anchor."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from mkdocs_roaming.errors import PublishError, UsageError
+from mkdocs_roaming.manifest.lookup import PageName
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -32,39 +33,6 @@ class LeftOut:
 
     def __str__(self) -> str:
         return f"{self.source or '/' + self.path}: {self.reason}"
-
-
-@dataclass(frozen=True, slots=True)
-class PageName:
-    """The names by which patterns match a page.
-
-    Attributes:
-        path: The path of its address below the site: `guide/pumps/` or `guide/pumps.html`.
-        sources: Its source below the docs folder, and other spellings of it. Without any, the names of the HTML and of
-            the Markdown that the address may stand for are used instead.
-        is_folder: Whether the address is a folder with other pages, so that the page is one of those in the folder.
-    """
-
-    path: str
-    sources: tuple[str, ...] = ()
-    is_folder: bool = False
-
-    def __str__(self) -> str:
-        return self.sources[0] if self.sources else self.path or "/"
-
-    def names(self) -> tuple[str, ...]:
-        """Return the names that every pattern is compared with."""
-        stem = re.sub(r"(/|\.html?)$", "", self.path)
-        if self.sources:
-            own = (*(unicodedata.normalize("NFC", source) for source in self.sources), self.path, stem)
-        else:
-            own = (self.path, stem, stem and f"{stem}/", f"{stem or 'index'}.html", f"{stem or 'index'}.md")
-        return tuple(dict.fromkeys(filter(None, own)))
-
-    def index_names(self) -> tuple[str, ...]:
-        """Return the names of the index files that an address may stand for."""
-        has_index = not self.sources and self.path.endswith("/")
-        return (f"{self.path}index.html", f"{self.path}index.md") if has_index else ()
 
 
 class Pattern:

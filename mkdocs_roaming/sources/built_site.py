@@ -30,6 +30,7 @@ from mkdocs_roaming.html.final_page import exclusion_reason, find_redirect
 from mkdocs_roaming.html.themes import load_themes, parse_classes
 from mkdocs_roaming.html.visitor import Element
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
+from mkdocs_roaming.manifest.lookup import PageName
 from mkdocs_roaming.manifest.models import Manifest, NavItem, Page, Site, canonicalize_path, path_to_url, url_to_path
 from mkdocs_roaming.publish.cache import ConversionCache
 from mkdocs_roaming.publish.files import find_site_folders, write_atomically
@@ -44,7 +45,7 @@ from mkdocs_roaming.publish.page_menu import (
 from mkdocs_roaming.publish.pipeline import Batch, convert_pages
 from mkdocs_roaming.publish.pointers import add_markdown_links, remove_markdown_links
 from mkdocs_roaming.publish.previous import read_previous
-from mkdocs_roaming.publish.selection import LeftOut, OldDialect, PageName, Selection, translate_fnmatch
+from mkdocs_roaming.publish.selection import LeftOut, OldDialect, Selection, translate_fnmatch
 from mkdocs_roaming.publish.widget import (
     WidgetOptions,
     add_widget,

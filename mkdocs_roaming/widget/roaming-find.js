@@ -206,15 +206,25 @@ export const query = (text, language) => {
 // --------------------------------------------------------------------------------------------------------------- Scope
 
 /** Return whether a page is in a scope, as `Scope` of the Python package decides. */
-export function inScope({ path, source = path, tags = [] }, { tags: wanted = [], paths = [] }) {
+export function inScope({ path, source, tags = [] }, { tags: wanted = [], paths = [] }) {
   const trim = (text) => text.replace(/^\/+|\/+$/g, "");
   const has = (tag) => tags.some((own) => fold(own) === fold(tag));
-  const part = (text) => text.replace(/[.+^$(){}|[\]\\]/g, "\\$&").replace(/\*/g, "[^/]*").replace(/\?/g, "[^/]");
+  const stem = path.replace(/(\/|\.html?)$/, "");
+  const names = source ? [source, path, stem] : [path, stem, `${stem || "index"}.html`, `${stem || "index"}.md`];
+  const indexes = source || !path.endsWith("/") ? [] : [`${path}index.html`, `${path}index.md`];
+  const part = (text) =>
+    text.replace(/\\(.)|\[([!^]?)([^\]]+)\]|[.+^$(){}|[\]\\*?]/g, (all, escaped, not, chars) => {
+      if (chars) return `[${not && "^"}${chars.replace(/[\\^]/g, "\\$&")}]`;
+      return all === "*" ? "[^/]*" : all === "?" ? "[^/]" : `\\${escaped ?? all}`;
+    });
   const matches = (glob) => {
-    const pattern = trim(glob).split("/").map((text) => (text === "**" ? "(?:[^/]*/)*" : `${part(text)}/`));
-    return [path, source].some((name) => new RegExp(`^${pattern.join("")}`).test(`${trim(name)}/`));
+    const start = /\/./.test(glob) || glob[0] === "/" ? "" : "(?:[^/]*/)*";
+    const parts = trim(glob).split("/").map((text) => (text === "**" ? "(?:[^/]*/)*" : `${part(text)}/`));
+    const pattern = new RegExp(`^${start}${parts.join("")}`);
+    return [...names, ...(/\/index\.\w+$/.test(glob) ? indexes : [])].some((name) => pattern.test(`${trim(name)}/`));
   };
-  return (!wanted.length || wanted.some(has)) && (!paths.length || paths.some(matches));
+  const decide = (visible, glob) => (matches(glob.replace(/^!/, "")) ? glob[0] !== "!" : visible);
+  return (!wanted.length || wanted.some(has)) && paths.reduce(decide, !paths.length || paths[0][0] === "!");
 }
 
 // -------------------------------------------------------------------------------------------------------------- Finder

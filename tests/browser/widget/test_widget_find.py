@@ -92,8 +92,23 @@ def test_scope_selects_same_pages_as_python(page: Page, stage: Stage) -> None:
     paths = ["", "guide/", "guide/pumps/", "guide/a.b/", "guides/x.html", "a/guide/pumps/", "v1/api/", "v10/[api]/"]
     patterns = ["guide", "/guide/**", "guide/*", "**/pumps", "v?/api", "guide/a?b", "guide/a.b", "/", "*", "**", "[v]1"]
     patterns += ["v10/[api]", "*/*.md", "guide/pumps.md", "g**e", "**/guide/**/pumps", "guides/x.html", "nowhere"]
+    patterns += [
+        "pumps",
+        "pumps/",
+        "/pumps",
+        "x.html",
+        "guides/x",
+        "x.md",
+        "[gv]*",
+        "v[!1]*",
+        r"v10/\[api]",
+        "guide/index.md",
+    ]
+    patterns += [r"guide/a\.b", "*.md", "index.md", "api/"]
     pages = [{"path": path, "source": (path.rstrip("/") or "index") + ".md", "tags": ["ABC", "ß"]} for path in paths]
+    pages += [{"path": f"no/{path}", "tags": []} for path in paths]
     scopes = [*({"paths": [pattern]} for pattern in patterns), {"tags": ["abc"]}, {"tags": ["SS"]}, {"tags": ["x"]}, {}]
+    scopes += [{"paths": ["guide", "!pumps"]}, {"paths": ["!guide"]}, {"paths": ["!pumps", "guide/"]}]
     page.goto(stage.page(""))
     found = page.evaluate(
         """async ([pages, scopes]) => {

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mkdocs_roaming.errors import PublishError, UsageError
-from mkdocs_roaming.publish.selection import PageName, Pattern, Selection, match_fnmatch, translate_fnmatch
+from mkdocs_roaming.manifest.lookup import PageName
+from mkdocs_roaming.publish.selection import Pattern, Selection, match_fnmatch, translate_fnmatch
 
 SOURCES = [
     "index.md",
