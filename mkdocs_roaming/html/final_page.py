@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from html import unescape
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -45,7 +46,12 @@ def find_redirect(html: str) -> str | None:
     """Return the target of a page that redirects in HTML, None for any other page."""
     tags = _META.findall(html[:20_000])
     found = next((match for tag in tags if _REFRESH.search(tag) and (match := _REFRESH_URL.search(tag))), None)
-    return unescape(found[1]) if found else None
+    target = unescape(found[1]) if found else None
+    try:
+        urlsplit(target or "")
+    except ValueError:  # no valid URL
+        return None
+    return target
 
 
 def reconcile_article(article: str, html: str) -> str | None:

@@ -267,7 +267,7 @@ def _find_redirected_folder(path: Path) -> Path | None:
     for _ in range(_MAX_REDIRECTS):
         try:
             html = (path / page).read_text("utf-8", "replace")
-        except OSError:
+        except (OSError, ValueError):  # a null byte in the path
             return None
         page = PurePosixPath(normpath(page.parent / unquote(urlsplit(find_redirect(html) or "").path)))
         if page.suffix not in (".html", ".htm"):

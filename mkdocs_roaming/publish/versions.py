@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 from urllib.parse import unquote, urljoin, urlsplit
 
 import msgspec
@@ -102,7 +102,10 @@ def publish_versions(site: VersionedSite, *, default: str | None = None, overwri
 
 
 class _Entry(Struct, frozen=True):
-    """An entry of versions.json: `title` and `aliases` are mike's, `name`, `url` and `preferred` the switcher's."""
+    """An entry of versions.json.
+
+    `title`, `aliases` and `properties` are mike's; `name`, `url` and `preferred` those of the version switcher.
+    """
 
     version: str = ""
     title: str = ""
@@ -110,6 +113,12 @@ class _Entry(Struct, frozen=True):
     name: str = ""
     url: str = ""
     preferred: bool = False
+    properties: dict[str, Any] | None = None
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether Material's version selector leaves the version out."""
+        return bool(self.properties and self.properties.get("hidden"))
 
     @property
     def folders(self) -> list[str]:
@@ -143,7 +152,7 @@ def _read_entries(site: VersionedSite) -> list[_Entry]:
     if data is None:
         raise PublishError(f"{site.where}: no {VERSIONS_PATH}; name the folder that contains all versions of the site")
     try:
-        entries = msgspec.json.decode(data, type=list[_Entry])
+        entries = [entry for entry in msgspec.json.decode(data, type=list[_Entry]) if not entry.is_hidden]
         if not entries or not all(entry.folders for entry in entries):
             raise ValueError("each needs a `version`")
     except ValueError as error:  # also of msgspec

@@ -96,6 +96,12 @@ def test_default_version_is_the_given_one_or_that_of_home_page(
     assert publish_versions(FolderSite(root), default=given).default == default
 
 
+def test_hidden_version_is_not_listed(tmp_path: Path) -> None:
+    root = make_site(tmp_path, [*MIKE[:2], {**MIKE[2], "properties": {"hidden": True}}])
+    assert str(publish_versions(FolderSite(root))) == "llms.txt lists 2.0 [beta], 1.0 (default)"
+    assert "0.9" not in read_list(root)
+
+
 def test_list_of_version_switcher_is_read(tmp_path: Path) -> None:
     entries = [
         {"name": "dev", "version": "dev", "url": f"{URL}en/main/"},
