@@ -341,7 +341,6 @@ EXCEPTION_HANDLERS: Mapping[Any, Callable[[Request, Exception], Awaitable[Respon
 _STATUS_DETAILS = {
     404: "There is nothing at this address.",
     405: "This address does not take that method.",
-    416: "The range begins beyond the end of the file; Content-Range has its length.",
 }
 _UNREADABLE_RETRY_SECONDS = 30.0
 _MAX_TAG_CHARS = 40  # longer file names may be invalid

@@ -286,7 +286,6 @@ def encode_json(data: object) -> bytes:
 _STATUS_PHRASES = {
     413: "Request Entity Too Large",
     414: "Request-URI Too Long",
-    416: "Requested Range Not Satisfiable",
     422: "Unprocessable Entity",
 }
 _JSON_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))

@@ -15,7 +15,7 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, RedirectResponse, Response
 from starlette.staticfiles import NotModifiedResponse, PathLike, StaticFiles
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.serve.content import CONTENT_TYPES, choose_media_type
@@ -44,7 +44,7 @@ class StaticSite(StaticFiles):
             location = quote("/" + scope["path"].strip("/") + "/")  # never `//`, which would be another host
             response = RedirectResponse(location + (f"?{query}" if query else ""), 308)
         response.headers.setdefault("cache-control", "no-cache")
-        await response(_drop_invalid_range(scope), receive, _raise_for_unsatisfiable_range(send))
+        await response(scope, receive, send)
 
     def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
         """Return a file or folder and its status; no status if there is none or if it must not be served."""
@@ -97,37 +97,6 @@ def _cache_headers(name: str) -> dict[str, str]:
     return {"cache-control": "public, max-age=31536000, immutable"} if has_hash else {}
 
 
-# Ranges
-
-
-def _drop_invalid_range(scope: Scope) -> Scope:
-    """Remove a Range header that is invalid or not of a GET request: RFC 9110 ignores it, Starlette refuses it."""
-    value = Headers(scope=scope).get("range")
-    if value is None or (scope["method"] == "GET" and _is_valid_range(value)):
-        return scope
-    return {**scope, "headers": [header for header in scope["headers"] if header[0] != b"range"]}
-
-
-def _raise_for_unsatisfiable_range(send: Send) -> Send:
-    """Raise HTTPException for a range beyond the end, so that it becomes a problem response."""
-
-    async def send_or_raise(message: Message) -> None:
-        if message["type"] == "http.response.start" and message["status"] == 416:
-            raise HTTPException(416, headers={"Content-Range": Headers(raw=message["headers"])["content-range"]})
-        await send(message)
-
-    return send_or_raise
-
-
-def _is_valid_range(value: str) -> bool:
-    if not _RANGE.fullmatch(value):
-        return False
-    pairs = [text.partition("-")[::2] for text in value.partition("=")[2].split(",")]
-    return all(not first.strip() or not last.strip() or int(first) <= int(last) for first, last in pairs)
-
-
 _FORBIDDEN = re.compile(r"[\\\0:]|^\.\.?$")
 _HASHED = re.compile(r"[.-](?P<hash>[0-9a-f]{8,64})\.(min\.)?(css|js|woff2?|svg|png|map|mjs)(\.map)?$")
-_ONE_RANGE = r"[ \t]*(?:[0-9]{1,15}-[0-9]{0,15}|-[0-9]{1,15})[ \t]*"
-_RANGE = re.compile(rf"bytes={_ONE_RANGE}(?:,{_ONE_RANGE})*")
 _CONTENT_TYPES = {".md": CONTENT_TYPES[MARKDOWN], ".txt": "text/plain; charset=utf-8"}
