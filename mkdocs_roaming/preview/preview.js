@@ -217,7 +217,8 @@
     if (!link) return;
     link.setAttribute("aria-current", "page");
     for (let up = link.closest("details"); up; up = up.parentElement.closest("details")) up.open = true;
-    link.scrollIntoView({ block: "nearest" });
+    const { top, bottom } = link.getBoundingClientRect();
+    if (top < $("side").getBoundingClientRect().top || bottom > innerHeight) link.scrollIntoView({ block: "center" });
   }
 
   function drawSections(page, data) {
@@ -280,7 +281,9 @@
 
   function fileTree(lists, current) {
     const items = lists.map((one) =>
-      el("li", {}, el("a", { href: hash({ file: one.path }), "aria-current": one.path === current && "true" }, one.path), tokens(one.tokens)),
+      el("li", {},
+        el("span", {}, el("a", { href: hash({ file: one.path }), "aria-current": one.path === current && "true" }, one.path), el("span", { class: "muted", lang: site.language }, one.text.match(/^# (.*)/)?.[1] ?? "")),
+        tokens(one.tokens)),
     );
     return el("details", { class: "group", open: lists.length <= 12 }, el("summary", {}, el("strong", {}, count(lists.length, "list"))), el("ul", { class: "rows" }, ...items));
   }
