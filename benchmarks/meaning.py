@@ -28,10 +28,9 @@ from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.readers import MemoryReader
 from mkdocs_roaming.library.search import Search, Weights
 from mkdocs_roaming.library.targets import open_library
-from mkdocs_roaming.manifest.builder import PublishedPage
 from mkdocs_roaming.manifest.io import VECTORS_PATH
 from mkdocs_roaming.manifest.lookup import SectionRef
-from mkdocs_roaming.manifest.models import Page
+from mkdocs_roaming.manifest.models import Page, PublishedPage
 
 
 def main() -> None:

@@ -15,9 +15,9 @@ import pytest
 
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.readers import MemoryReader
-from mkdocs_roaming.manifest.builder import PublishedPage, build_manifest
+from mkdocs_roaming.manifest.builder import build_manifest
 from mkdocs_roaming.manifest.io import dump_manifest
-from mkdocs_roaming.manifest.models import Manifest, NavItem, Page, Site, markdown_path
+from mkdocs_roaming.manifest.models import Manifest, NavItem, Page, PublishedPage, Site, markdown_path
 from mkdocs_roaming.manifest.sections import split_sections
 
 ROOT = Path(__file__).parents[1]

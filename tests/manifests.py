@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from mkdocs_roaming.manifest.aliases import PreviousSite
-from mkdocs_roaming.manifest.builder import PublishedPage, build_manifest
-from mkdocs_roaming.manifest.models import Heading, Manifest, NavItem, Page, Site
+from mkdocs_roaming.manifest.builder import build_manifest
+from mkdocs_roaming.manifest.models import Heading, Manifest, NavItem, Page, PublishedPage, Site
 from mkdocs_roaming.manifest.sections import split_sections
 
 URL = "https://docs.example/p/"

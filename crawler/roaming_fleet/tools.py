@@ -28,7 +28,7 @@ from mkdocs_roaming.library.tools import (
     parse_ids,
 )
 from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
-from mkdocs_roaming.manifest.outline import OUTLINE_BUDGET
+from mkdocs_roaming.manifest.models import OUTLINE_BUDGET
 from mkdocs_roaming.text.markdown import truncate_at_word
 from roaming_fleet.collection import Collection, OpenSite, RankedSite, SiteHit
 from roaming_fleet.errors import SiteNotFoundError

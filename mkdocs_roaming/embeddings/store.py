@@ -44,7 +44,7 @@ from mkdocs_roaming.text.markdown import truncate_at_word
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 if TYPE_CHECKING:
-    from mkdocs_roaming.manifest.builder import PublishedPage
+    from mkdocs_roaming.manifest.models import PublishedPage
 
 
 class VectorsError(RoamingError):

@@ -68,7 +68,7 @@ def reconcile_article(article: str, html: str) -> str | None:
         The article if the page shows all of it, the article of the final page if a part is hidden, None if less than
         `MIN_SHARE` of its words are left.
     """
-    if article in html or _strip_tags(article) in _strip_tags(_main_part(html)):  # unchanged, or minified
+    if _contains(html, article) or _strip_tags(article) in _strip_tags(_main_part(html)):  # unchanged, or minified
         return article
     from mkdocs_roaming.html.document import count_visible_words, find_article, parse_body
 
@@ -111,6 +111,13 @@ def reconcile_post_list(article: str | None, html: str) -> str | None:
 
     final = _remove_undisplayed(find_article(html))
     return _serialize(final) if final.tag != "body" else article
+
+
+def _contains(html: str, article: str) -> bool:
+    """Return whether a page contains an article. A search for all of a long article is slow."""
+    beginning = article[:64]
+    start = html.find(beginning)
+    return start >= 0 and (html.startswith(article, start) or article in html)
 
 
 def _main_part(html: str) -> str:

@@ -24,8 +24,8 @@ from mkdocs_roaming.library.tools import SearchResult
 from mkdocs_roaming.manifest.expand import expand_section
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.lookup import Scope, SectionIndex, SectionRef
-from mkdocs_roaming.manifest.models import Manifest, PageEntry, SectionEntry
-from mkdocs_roaming.manifest.outline import OUTLINE_BUDGET, render_outline
+from mkdocs_roaming.manifest.models import OUTLINE_BUDGET, Manifest, PageEntry, SectionEntry
+from mkdocs_roaming.manifest.outline import render_outline
 from mkdocs_roaming.manifest.sections import file_digest, slice_digest
 
 T = TypeVar("T")

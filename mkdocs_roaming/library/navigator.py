@@ -45,8 +45,8 @@ from mkdocs_roaming.manifest.expand import (
     split_source_code,
 )
 from mkdocs_roaming.manifest.lookup import SectionRef, iter_nav
-from mkdocs_roaming.manifest.models import PageEntry
-from mkdocs_roaming.manifest.outline import OUTLINE_BUDGET, render_outline, render_page_outline
+from mkdocs_roaming.manifest.models import OUTLINE_BUDGET, PageEntry
+from mkdocs_roaming.manifest.outline import render_outline, render_page_outline
 from mkdocs_roaming.manifest.page_kinds import PageKind, classify_page
 from mkdocs_roaming.text.markdown import truncate_at_word
 from mkdocs_roaming.text.tokenizer import estimate_tokens

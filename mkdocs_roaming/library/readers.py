@@ -17,8 +17,8 @@ from urllib.parse import quote, urljoin, urlsplit
 from mkdocs_roaming._http import FETCH_TIMEOUT, HttpClient, HttpResponse
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, dump_manifest, with_digest
-from mkdocs_roaming.manifest.models import Manifest, Page, Site, markdown_path, url_to_path
-from mkdocs_roaming.manifest.sections import Section, github_slug, split_sections
+from mkdocs_roaming.manifest.models import Manifest, Page, Section, Site, markdown_path, url_to_path
+from mkdocs_roaming.manifest.sections import github_slug, split_sections
 from mkdocs_roaming.text.markdown import parse_headings
 
 MAX_MANIFEST_BYTES = 256 * 2**20
@@ -194,7 +194,8 @@ def parse_markdown_site(markdown: str, *, name: str, url: str, where: str) -> tu
         url: The text's own address; empty if it has none.
         where: Names the text in messages.
     """
-    from mkdocs_roaming.manifest.builder import PublishedPage, build_manifest  # most sites have a manifest
+    from mkdocs_roaming.manifest.builder import build_manifest  # most sites have a manifest
+    from mkdocs_roaming.manifest.models import PublishedPage
 
     pages = _split_pages(markdown, name)
     site_url = _site_url([page.url for page in pages], url)

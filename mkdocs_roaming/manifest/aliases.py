@@ -12,10 +12,9 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from mkdocs_roaming.manifest.models import Manifest, PageEntry, SectionEntry
+from mkdocs_roaming.manifest.models import Manifest, PageEntry, Section, SectionEntry
 from mkdocs_roaming.manifest.sections import (
     IdAllocator,
-    Section,
     find_contexts,
     find_parents,
     github_slug,

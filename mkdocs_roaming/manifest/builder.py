@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from urllib.parse import unquote
 
 from msgspec.structs import replace
@@ -14,8 +13,8 @@ from mkdocs_roaming.manifest.models import (
     Manifest,
     NavEntry,
     NavItem,
-    Page,
     PageEntry,
+    PublishedPage,
     SectionEntry,
     Site,
     SiteEntry,
@@ -23,23 +22,9 @@ from mkdocs_roaming.manifest.models import (
     path_to_url,
     url_to_path,
 )
-from mkdocs_roaming.manifest.sections import IdAllocator, Section, file_digest, github_slug
+from mkdocs_roaming.manifest.sections import IdAllocator, file_digest, github_slug
 from mkdocs_roaming.text.languages import fold, load_phrases
 from mkdocs_roaming.text.markdown import to_single_line
-
-
-@dataclass(frozen=True, slots=True)
-class PublishedPage:
-    """A page with its final Markdown. `full` is the byte offset of the Markdown in llms-full.txt."""
-
-    page: Page
-    markdown: str
-    sections: tuple[Section, ...]
-    full: int | None = None
-
-    def encode(self) -> bytes:
-        """Return the content of the Markdown file."""
-        return self.markdown.encode("utf-8", "surrogatepass")
 
 
 def build_manifest(
@@ -108,20 +93,6 @@ def _sanitize_nav(nav: Iterable[NavEntry]) -> tuple[NavEntry, ...]:
     return tuple(
         replace(entry, title=to_single_line(entry.title), children=_sanitize_nav(entry.children)) for entry in nav
     )
-
-
-def sort_paths_by_nav(site: Site, paths: Collection[str]) -> list[str]:
-    """Return the paths of pages in nav order; paths that are not in the nav follow in the given order."""
-    ordered: dict[str, None] = {}
-
-    def visit(items: Iterable[NavItem]) -> None:
-        for item in items:
-            if item.path is not None and item.path in paths:
-                ordered[item.path] = None
-            visit(item.children)
-
-    visit(site.nav)
-    return list(ordered | dict.fromkeys(paths))
 
 
 # Pages and sections

@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from typing import Annotated, Any, Literal
 from urllib.parse import quote, unquote
 
 from msgspec import Meta, Struct, field
+
+OUTLINE_BUDGET = 8000
+MIN_OUTLINE_BUDGET = 200
+"""Default and minimum size of an outline, in estimated tokens."""
 
 MORE_GROUP = "More"
 """Title of the nav group with the pages that are not in the nav."""
@@ -77,6 +81,53 @@ class Page:
     """Markdown that the site publishes itself, as fetched; None if `article` is to be converted."""
     headings: tuple[Heading, ...] = ()
     """Headings of the rendered page, for the anchors that fetched Markdown lacks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A slice of a page's Markdown.
+
+    Attributes:
+        level: Level of the heading.
+        title: Text of the heading.
+        anchor: Anchor of the heading on the rendered page.
+        start: Offset of the first byte.
+        end: Offset of the byte after the section's own text.
+        parent: Index of the enclosing section on the page; None for the page's own section.
+        opening: Its first sentence of prose; empty if it has none.
+        targets: URLs that it links to.
+        digest: Digest of the slice.
+        body: Digest of the text below the heading; empty without text.
+        tokens: Estimated number of tokens.
+        anchors: Further anchors on the rendered page between the heading and the next one.
+    """
+
+    level: int
+    title: str
+    anchor: str | None
+    start: int
+    end: int
+    parent: int | None = None
+    opening: str = ""
+    targets: tuple[str, ...] = ()
+    digest: str = ""
+    body: str = ""
+    tokens: int = 0
+    anchors: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedPage:
+    """A page with its final Markdown. `full` is the byte offset of the Markdown in llms-full.txt."""
+
+    page: Page
+    markdown: str
+    sections: tuple[Section, ...]
+    full: int | None = None
+
+    def encode(self) -> bytes:
+        """Return the content of the Markdown file."""
+        return self.markdown.encode("utf-8", "surrogatepass")
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,6 +339,20 @@ class Manifest(Struct, frozen=True, omit_defaults=True):
 
 
 # Paths and URLs of pages
+
+
+def sort_paths_by_nav(site: Site, paths: Collection[str]) -> list[str]:
+    """Return the paths of pages in nav order; paths that are not in the nav follow in the given order."""
+    ordered: dict[str, None] = {}
+
+    def visit(items: Iterable[NavItem]) -> None:
+        for item in items:
+            if item.path is not None and item.path in paths:
+                ordered[item.path] = None
+            visit(item.children)
+
+    visit(site.nav)
+    return list(ordered | dict.fromkeys(paths))
 
 
 def path_to_url(site_url: str, path: str) -> str:

@@ -14,14 +14,11 @@ from functools import cache
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef, iter_nav
-from mkdocs_roaming.manifest.models import NavEntry, PageEntry
+from mkdocs_roaming.manifest.models import MIN_OUTLINE_BUDGET, OUTLINE_BUDGET, NavEntry, PageEntry
 from mkdocs_roaming.manifest.page_kinds import PageKind, classify_pages, entry_kind, sort_by_kind
 from mkdocs_roaming.text.languages import fold, load_phrases
 from mkdocs_roaming.text.markdown import shorten, to_single_line, truncate_at_word
 from mkdocs_roaming.text.tokenizer import estimate_tokens
-
-OUTLINE_BUDGET = 8000
-MIN_OUTLINE_BUDGET = 200
 
 _LEGEND = (
     "[id] Title — opening · titles inside +12: 12 sections inside are not listed; read_outline(id) lists them, "

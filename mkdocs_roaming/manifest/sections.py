@@ -12,46 +12,13 @@ import re
 import unicodedata
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, count, islice
 from typing import Protocol
 
-from mkdocs_roaming.manifest.models import MAX_OPENING, Heading
+from mkdocs_roaming.manifest.models import MAX_OPENING, Heading, Section
 from mkdocs_roaming.text.markdown import LINE_END, MarkdownHeading, parse_headings, strip_markup
 from mkdocs_roaming.text.tokenizer import estimate_tokens
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A slice of a page's Markdown.
-
-    Attributes:
-        level: Level of the heading.
-        title: Text of the heading.
-        anchor: Anchor of the heading on the rendered page.
-        start: Offset of the first byte.
-        end: Offset of the byte after the section's own text.
-        parent: Index of the enclosing section on the page; None for the page's own section.
-        opening: Its first sentence of prose; empty if it has none.
-        targets: URLs that it links to.
-        digest: Digest of the slice.
-        body: Digest of the text below the heading; empty without text.
-        tokens: Estimated number of tokens.
-        anchors: Further anchors on the rendered page between the heading and the next one.
-    """
-
-    level: int
-    title: str
-    anchor: str | None
-    start: int
-    end: int
-    parent: int | None = None
-    opening: str = ""
-    targets: tuple[str, ...] = ()
-    digest: str = ""
-    body: str = ""
-    tokens: int = 0
-    anchors: tuple[str, ...] = ()
 
 
 def split_sections(markdown: str, *, title: str = "", headings: Sequence[Heading] | None = None) -> tuple[Section, ...]:

@@ -17,8 +17,7 @@ import msgspec
 
 from mkdocs_roaming._types import prepare
 from mkdocs_roaming._version import __version__
-from mkdocs_roaming.manifest.models import LlmsTxtEntry, Page
-from mkdocs_roaming.manifest.sections import Section
+from mkdocs_roaming.manifest.models import LlmsTxtEntry, Page, Section
 from mkdocs_roaming.publish.files import write_atomically
 
 CONVERTER_VERSION = "5"

@@ -1,4 +1,4 @@
-"""llms.txt and llms-full.txt.
+"""llms.txt.
 
 llms.txt follows llmstxt.org. Clients cut files after 20,000 to 100,000 characters, and follow links to pages more often
 than links to lists. So the root lists every page if it can: descriptions are shortened and dropped before groups become
@@ -9,22 +9,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import heappop, heappush, nlargest
 from itertools import count, takewhile
 from typing import TYPE_CHECKING, TypeVar
 
-from mkdocs_roaming.manifest.models import MORE_GROUP, Manifest, NavEntry, PageEntry, Site, path_to_url, url_to_path
+from mkdocs_roaming.manifest.models import MORE_GROUP, Manifest, NavEntry, PageEntry, path_to_url, url_to_path
 from mkdocs_roaming.manifest.page_kinds import PageKind, classify_pages, find_listing_pages
-from mkdocs_roaming.publish.pointers import LLMS_TXT
+from mkdocs_roaming.publish.pointers import LLMS_FULL, LLMS_TXT
 from mkdocs_roaming.text.markdown import shorten, to_single_line, truncate_at_word
 
 if TYPE_CHECKING:
-    from mkdocs_roaming.manifest.builder import PublishedPage
-
-LLMS_FULL = "llms-full.txt"
+    pass
 
 MAX_CHARS = 50_000
 """Maximum length of a file. Clients truncate longer ones."""
@@ -414,27 +412,3 @@ def _count(pages: int) -> str:
 
 def _escape(text: str) -> str:
     return re.sub(r"([\\\[\]])", r"\\\1", text)
-
-
-# llms-full.txt
-
-
-def llms_full_offsets(pages: Iterable[PublishedPage], site: Site) -> Iterator[int]:
-    """Yield the byte offset of each page's Markdown in llms-full.txt."""
-    offset = 0
-    for page in pages:
-        offset += len(_source_line(page, site).encode())
-        yield offset
-        offset += len(page.markdown.encode("utf-8", "surrogatepass")) + 1
-
-
-def iter_llms_full(pages: Iterable[PublishedPage], site: Site) -> Iterator[str]:
-    """Yield llms-full.txt in chunks: for each page a line `Source: <URL>` and its Markdown file."""
-    for page in pages:
-        yield _source_line(page, site)
-        yield page.markdown
-        yield "\n"
-
-
-def _source_line(page: PublishedPage, site: Site) -> str:
-    return f"Source: {page.page.url or path_to_url(site.url, page.page.path)}\n\n"

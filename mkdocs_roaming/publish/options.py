@@ -12,7 +12,10 @@ import msgspec
 from msgspec import Meta
 
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.manifest.outline import MIN_OUTLINE_BUDGET, OUTLINE_BUDGET
+from mkdocs_roaming.manifest.models import MIN_OUTLINE_BUDGET, OUTLINE_BUDGET
+
+MAX_SECTION_FILES = 5_000
+"""Maximum number of section files with `section_files: auto`; larger sites get none."""
 
 
 class PublishOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -18,11 +18,9 @@ import msgspec
 from mkdocs_roaming.errors import ManifestError, PublishError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, VECTORS_PATH, iter_pages
 from mkdocs_roaming.manifest.models import LlmsTxtEntry, PageEntry, page_files
-from mkdocs_roaming.manifest.sections import file_digest
 from mkdocs_roaming.publish.files import write_atomically
-from mkdocs_roaming.publish.llms_txt import LLMS_FULL, is_page_list
 from mkdocs_roaming.publish.options import PublishOptions
-from mkdocs_roaming.publish.pointers import LLMS_TXT
+from mkdocs_roaming.publish.pointers import LLMS_FULL, LLMS_TXT
 
 _MARKER = "roaming/.unfinished"
 _NAV = "roaming/nav/"
@@ -114,11 +112,11 @@ class PublishedFiles:
             return not self.author_text.strip()
         try:
             if path.startswith(_NAV):
-                return is_page_list((self._folder / path).read_text("utf-8", "replace"))
+                return _is_page_list((self._folder / path).read_text("utf-8", "replace"))
             if self._is_unfinished:
                 return True
             if path in self._digests:
-                return file_digest((self._folder / path).read_bytes()) == self._digests[path]
+                return _file_digest((self._folder / path).read_bytes()) == self._digests[path]
             if path == LLMS_FULL:
                 return self._owns_llms_full()
         except OSError:
@@ -134,6 +132,8 @@ class PublishedFiles:
 
     def iter_paths(self) -> Iterator[str]:
         """Yield the files that may be those of an earlier build, except for the fixed names below `roaming/`."""
+        if not self.found and not self._is_unfinished:
+            return
         yield from self._digests
         yield from (LLMS_FULL, LLMS_TXT)
         for pattern in (f"roaming/sections/{'[0-9a-f]' * 8}.md", f"{_NAV}*/llms.txt", VECTORS_PATH):
@@ -158,9 +158,9 @@ class PublishedFiles:
             return b"", b""
         for entry in self._lists:
             if entry is None:  # an earlier version did not record its list
-                if is_page_list(data.decode("utf-8", "replace")):
+                if _is_page_list(data.decode("utf-8", "replace")):
                     return b"", data
-            elif entry.bytes and file_digest(data[-entry.bytes :]) == entry.digest:
+            elif entry.bytes and _file_digest(data[-entry.bytes :]) == entry.digest:
                 return data[: -entry.bytes], data[-entry.bytes :]
         return data, b""
 
@@ -222,5 +222,20 @@ def check_llms_txt(author_text: bytes, folder: Path, options: PublishOptions) ->
     """
     text = author_text.decode("utf-8", "replace")
     # A list of pages may equal the one that will be written.
-    if options.llms_txt is True and not options.overwrite and text.strip() and not is_page_list(text):
+    if options.llms_txt is True and not options.overwrite and text.strip() and not _is_page_list(text):
         raise ForeignFilesError(folder, [LLMS_TXT])
+
+
+# In a folder without published files neither is needed, nor the modules that it imports.
+
+
+def _is_page_list(text: str) -> bool:
+    from mkdocs_roaming.publish.llms_txt import is_page_list
+
+    return is_page_list(text)
+
+
+def _file_digest(data: bytes) -> str:
+    from mkdocs_roaming.manifest.sections import file_digest
+
+    return file_digest(data)

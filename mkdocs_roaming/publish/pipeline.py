@@ -10,9 +10,7 @@ from typing import Any
 from urllib.parse import quote, urljoin
 
 from mkdocs_roaming.errors import ConversionError
-from mkdocs_roaming.html.escape import add_lint_switches
 from mkdocs_roaming.manifest.models import Page, Site, markdown_path, path_to_url, url_to_path
-from mkdocs_roaming.manifest.sections import split_sections
 from mkdocs_roaming.publish.cache import ConversionCache, ConvertedPage
 from mkdocs_roaming.publish.pointers import format_pointer
 from mkdocs_roaming.publish.selection import LeftOut
@@ -155,7 +153,9 @@ def _try_convert(site: Site, paths: Collection[str], page: Page) -> ConvertedPag
 def _convert_article(page: Page, pointer: str, links: LinkResolver, classes: Mapping[str, str]) -> ConvertedPage:
     # These import lxml, which is not needed if all pages are cached.
     from mkdocs_roaming.html.converter import convert
+    from mkdocs_roaming.html.escape import add_lint_switches
     from mkdocs_roaming.html.themes import load_themes
+    from mkdocs_roaming.manifest.sections import split_sections
 
     result = convert(
         page.article,
@@ -171,6 +171,8 @@ def _convert_article(page: Page, pointer: str, links: LinkResolver, classes: Map
 
 
 def _normalize(page: Page, markdown: str, pointer: str, links: LinkResolver) -> ConvertedPage:
+    from mkdocs_roaming.html.escape import add_lint_switches
+    from mkdocs_roaming.manifest.sections import split_sections
     from mkdocs_roaming.publish.markdown_source import leading_pointer, normalize_markdown  # few sites publish Markdown
 
     head = add_lint_switches(pointer, leading_pointer(markdown))

@@ -11,6 +11,7 @@ from mkdocs_roaming.manifest.models import Site, markdown_path
 from mkdocs_roaming.text.markdown import to_single_line
 
 LLMS_TXT = "llms.txt"
+LLMS_FULL = "llms-full.txt"
 
 
 def format_pointer(site: Site) -> str:
@@ -70,7 +71,7 @@ def _links_to_markdown(head: str, path: str) -> bool:
 
 def remove_markdown_links(html: str) -> str:
     """Remove the links of an earlier build."""
-    return _OWN_LINKS.sub("", html)
+    return _OWN_LINKS.sub("", html) if "data-roaming" in html else html
 
 
 def relative_url(path: str, target: str) -> str:
@@ -88,7 +89,8 @@ def find_content_start(html: str, begin: int = 0) -> int | None:
         html: The page.
         begin: The offset from which the body is searched.
     """
-    found = _INSTANT_CONTAINER.search(html) or _BODY.search(html, begin)
+    found = _INSTANT_CONTAINER.search(html, begin) if "data-md-component" in html else None
+    found = found or _BODY.search(html, begin)
     return found.end() if found else None
 
 

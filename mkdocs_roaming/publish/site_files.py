@@ -15,12 +15,9 @@ from mkdocs_roaming.manifest.outline import render_outline
 from mkdocs_roaming.manifest.sections import file_digest
 from mkdocs_roaming.publish.cache import SiteFile, SiteFiles
 from mkdocs_roaming.publish.llms_txt import MAX_CHARS, build_llms_txt
-from mkdocs_roaming.publish.options import PublishOptions
+from mkdocs_roaming.publish.options import MAX_SECTION_FILES, PublishOptions
 from mkdocs_roaming.publish.pointers import LLMS_TXT
 from mkdocs_roaming.text.tokenizer import estimate_tokens
-
-MAX_SECTION_FILES = 5_000
-"""Maximum number of section files with `section_files: auto`; larger sites get none."""
 
 OUTLINE_PATH = "roaming/outline.md"
 

@@ -16,7 +16,7 @@ from msgspec import Meta
 from mkdocs_roaming.errors import PublishError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.manifest.lookup import Scope
-from mkdocs_roaming.manifest.sections import Section
+from mkdocs_roaming.manifest.models import Section
 from mkdocs_roaming.publish.pointers import find_content_start, relative_url
 from mkdocs_roaming.text.markdown import to_single_line
 

@@ -15,31 +15,32 @@ import msgspec
 
 from mkdocs_roaming._version import __version__
 from mkdocs_roaming.errors import PublishError
-from mkdocs_roaming.manifest.aliases import PreviousSite
-from mkdocs_roaming.manifest.builder import (
-    PublishedPage,
-    build_manifest,
-    sanitize_manifest,
-    sort_paths_by_nav,
-)
 from mkdocs_roaming.manifest.io import (
     MANIFEST_PATH,
     VECTORS_PATH,
     iter_manifest_json,
 )
-from mkdocs_roaming.manifest.models import Manifest, Page, Site, markdown_path, short_markdown_path
+from mkdocs_roaming.manifest.models import (
+    Manifest,
+    Page,
+    PublishedPage,
+    Site,
+    markdown_path,
+    path_to_url,
+    short_markdown_path,
+    sort_paths_by_nav,
+)
 from mkdocs_roaming.publish.cache import CONVERTER_VERSION, SiteFile, SiteFiles
 from mkdocs_roaming.publish.files import has_content, resolve_inside, site_path, write_atomically, write_site_file
-from mkdocs_roaming.publish.llms_txt import LLMS_FULL, iter_llms_full, llms_full_offsets
-from mkdocs_roaming.publish.options import PublishOptions
+from mkdocs_roaming.publish.options import MAX_SECTION_FILES, PublishOptions
 from mkdocs_roaming.publish.ownership import ForeignFilesError, PublishedFiles
 from mkdocs_roaming.publish.pipeline import Batch, reconvert_stale_pages
-from mkdocs_roaming.publish.pointers import LLMS_TXT
+from mkdocs_roaming.publish.pointers import LLMS_FULL, LLMS_TXT
 from mkdocs_roaming.publish.selection import LeftOut
-from mkdocs_roaming.publish.site_files import MAX_SECTION_FILES, make_site_files
 
 if TYPE_CHECKING:
     from mkdocs_roaming.embeddings.store import EmbeddingsOptions
+    from mkdocs_roaming.manifest.aliases import PreviousSite
     from mkdocs_roaming.publish.rules import RuleSet
 
 GENERATOR = f"mkdocs-roaming {__version__}"
@@ -121,8 +122,10 @@ def publish_batch(
     files = batch.cache.read_site(key) if key else None
     output = _Output(folder, site, pages, options, published, extra, files=files)
     if files is None:
+        from mkdocs_roaming.manifest.builder import build_manifest  # not needed if nothing has changed
+
         if options.llms_full:
-            pages.offsets = list(llms_full_offsets(pages, site))
+            pages.offsets = list(_find_full_offsets(pages, site))
         manifest = build_manifest(site, pages, generator=GENERATOR, previous=previous)
         if rules is not None and rules.rules:
             from mkdocs_roaming.publish.rules import resolve_rules  # few sites have rules
@@ -155,6 +158,8 @@ def publish_mirror(
         PublishError: There is no page with Markdown.
         ForeignFilesError: Files of something else would be overwritten. Nothing is written then.
     """
+    from mkdocs_roaming.manifest.builder import sanitize_manifest
+
     manifest = sanitize_manifest(manifest)
     entries = tuple(page for page in manifest.pages if page.path in texts)
     if not entries:
@@ -166,7 +171,7 @@ def publish_mirror(
         )
         for entry in entries
     ]
-    offsets = list(llms_full_offsets(pages, site)) if options.llms_full else [None] * len(entries)
+    offsets = list(_find_full_offsets(pages, site)) if options.llms_full else [None] * len(entries)
     manifest = msgspec.structs.replace(
         manifest,
         vectors=None,
@@ -242,6 +247,8 @@ class _Output:
 
     def set_manifest(self, manifest: Manifest, key: str = "") -> None:
         """Make the files from a manifest; with a key, they can be cached."""
+        from mkdocs_roaming.publish.site_files import make_site_files  # not needed if nothing has changed
+
         above = self.published.author_text.decode("utf-8", "surrogateescape").rstrip()
         self.files = make_site_files(
             manifest,
@@ -362,7 +369,7 @@ class _Output:
         return markdown.encode("utf-8", "surrogatepass")
 
     def _llms_full(self) -> Iterator[bytes]:
-        return (chunk.encode("utf-8", "surrogatepass") for chunk in iter_llms_full(self.pages, self.site))
+        return (chunk.encode("utf-8", "surrogatepass") for chunk in _iter_llms_full(self.pages, self.site))
 
 
 def _read_chunk(read_page: Callable[[int], bytes], position: int) -> tuple[bytes]:
@@ -371,3 +378,27 @@ def _read_chunk(read_page: Callable[[int], bytes], position: int) -> tuple[bytes
 
 def _join_file(file: SiteFile, read_page: Callable[[int], bytes]) -> tuple[bytes]:
     return (file.head + read_page(file.page)[file.start : file.end] + file.tail,)
+
+
+# llms-full.txt
+
+
+def _find_full_offsets(pages: Iterable[PublishedPage], site: Site) -> Iterator[int]:
+    """Yield the byte offset of each page's Markdown in llms-full.txt."""
+    offset = 0
+    for page in pages:
+        offset += len(_source_line(page, site).encode())
+        yield offset
+        offset += len(page.markdown.encode("utf-8", "surrogatepass")) + 1
+
+
+def _iter_llms_full(pages: Iterable[PublishedPage], site: Site) -> Iterator[str]:
+    """Yield llms-full.txt in chunks: for each page a line `Source: <URL>` and its Markdown file."""
+    for page in pages:
+        yield _source_line(page, site)
+        yield page.markdown
+        yield "\n"
+
+
+def _source_line(page: PublishedPage, site: Site) -> str:
+    return f"Source: {page.page.url or path_to_url(site.url, page.page.path)}\n\n"

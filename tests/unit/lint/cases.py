@@ -11,9 +11,9 @@ import yaml
 
 from mkdocs_roaming.lint.context import Finding, LintContext
 from mkdocs_roaming.lint.runner import LintConfig, lint_site, parse_config
-from mkdocs_roaming.manifest.builder import PublishedPage, build_manifest, sort_paths_by_nav
+from mkdocs_roaming.manifest.builder import build_manifest
 from mkdocs_roaming.manifest.lookup import SectionIndex
-from mkdocs_roaming.manifest.models import Heading, NavItem, Page, Site, markdown_path
+from mkdocs_roaming.manifest.models import Heading, NavItem, Page, PublishedPage, Site, markdown_path, sort_paths_by_nav
 from mkdocs_roaming.manifest.sections import github_slug, split_sections
 
 CASES = Path(__file__).parents[2] / "golden" / "lint"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from manifests import API, GUIDE, URL, build, ids_by_title
 
-from mkdocs_roaming.manifest.builder import sort_paths_by_nav
-from mkdocs_roaming.manifest.models import MORE_GROUP, Heading, NavItem, Site
+from mkdocs_roaming.manifest.models import MORE_GROUP, Heading, NavItem, Site, sort_paths_by_nav
 from mkdocs_roaming.manifest.sections import hash_id
 
 

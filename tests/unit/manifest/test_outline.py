@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.manifest.builder import PublishedPage, build_manifest
+from mkdocs_roaming.manifest.builder import build_manifest
 from mkdocs_roaming.manifest.lookup import SectionIndex
-from mkdocs_roaming.manifest.models import NavItem, Page, Site
+from mkdocs_roaming.manifest.models import NavItem, Page, PublishedPage, Site
 from mkdocs_roaming.manifest.outline import render_outline, render_page_outline
 from mkdocs_roaming.manifest.sections import split_sections
 from mkdocs_roaming.text.tokenizer import estimate_tokens

@@ -12,9 +12,9 @@ import pytest
 from msgspec.structs import replace
 
 from mkdocs_roaming.errors import ManifestError
-from mkdocs_roaming.manifest.builder import PublishedPage, build_manifest
+from mkdocs_roaming.manifest.builder import build_manifest
 from mkdocs_roaming.manifest.io import dump_manifest, load_manifest, load_pages, load_skeleton, validate_manifest
-from mkdocs_roaming.manifest.models import Manifest, NavItem, Page, Site
+from mkdocs_roaming.manifest.models import Manifest, NavItem, Page, PublishedPage, Site
 from mkdocs_roaming.manifest.sections import split_sections
 from mkdocs_roaming.publish.files import write_atomically
 from roaming_crawler.disk_dict import DiskDict

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from mkdocs_roaming.errors import PublishError
-from mkdocs_roaming.manifest.sections import Section
+from mkdocs_roaming.manifest.models import Section
 from mkdocs_roaming.publish import page_menu
 from mkdocs_roaming.publish.widget import (
     LANGUAGES,
