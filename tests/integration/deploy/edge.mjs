@@ -3,6 +3,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { gzipSync } from "node:zlib";
 
 const [host, site, recipes, port] = process.argv.slice(2);
 const origin = `http://127.0.0.1:${port}`;
@@ -38,6 +39,12 @@ if (host === "cloudflare") {
 createServer(async (incoming, outgoing) => {
   const request = new Request(origin + incoming.url, { method: incoming.method, headers: incoming.headers });
   const response = await handle(request);
-  outgoing.writeHead(response.status, Object.fromEntries(response.headers));
-  outgoing.end(Buffer.from(await response.arrayBuffer()));
+  const headers = Object.fromEntries(response.headers);
+  let body = Buffer.from(await response.arrayBuffer());
+  if (request.headers.get("Accept-Encoding")?.includes("gzip") && !headers["content-encoding"] && body.length) {
+    headers["content-encoding"] = "gzip";
+    body = gzipSync(body);
+  }
+  outgoing.writeHead(response.status, headers);
+  outgoing.end(body);
 }).listen(Number(port), "127.0.0.1");

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import http.client
 import json
 import os
@@ -211,6 +212,13 @@ def test_known_etag_returns_304_for_its_representation_only(host: Request) -> No
     status, _, body = host("/reference/cli/", Accept="text/markdown", If_None_Match=markdown)
     assert (status, body) == (304, b"")
     assert host("/reference/cli/", Accept="text/html", If_None_Match=markdown)[0] == 200
+
+
+@pytest.mark.parametrize(("accept", "file"), [("text/markdown", "index.md"), ("text/html", "index.html")])
+def test_compressed_responses_can_be_decompressed(host: Request, sample: Path, accept: str, file: str) -> None:
+    _, headers, body = host("/reference/cli/", Accept=accept, Accept_Encoding="gzip")
+    assert headers["Content-Encoding"] == "gzip"
+    assert gzip.decompress(body) == (sample / "reference/cli" / file).read_bytes()
 
 
 def test_web_servers_set_types_and_compress(host: Request) -> None:
