@@ -94,10 +94,14 @@ class PageMenu:
         options: The options.
         site: The site.
         endpoint: URL of the site's answer endpoint, which offers MCP, too; may be relative to the site.
+
+    Attributes:
+        pages_without: Number of pages that had no place for the menu.
     """
 
     def __init__(self, options: PageMenuOptions, site: Site, endpoint: str = "") -> None:
         self._options, self._site, self._words = options, site, _load_words(site.language)
+        self.pages_without = 0
         name = make_server_name(site.name, site.url)
         url = options.mcp or (urljoin(site.url, endpoint).rstrip("/") + "/mcp" if endpoint else "")
         self._server = McpServer(name, url) if url else McpServer(name, command=make_command(site.url))
@@ -119,6 +123,7 @@ class PageMenu:
         html = remove_page_menu(html)
         place = None if _BROWSER_APPLICATION.search(html) else _find_place(html, title)
         if place is None:
+            self.pages_without += 1
             return html
         start, classes = place
         html = html[:start] + self._format_element(path, classes) + html[start:]
@@ -177,8 +182,9 @@ def _find_place(html: str, title: str) -> tuple[int, str] | None:
     In Material and Zensical it is among the buttons of the theme. Elsewhere it is before the heading with the page's
     title; a logo may be a heading, too, so a heading without that text counts only within the main content.
     """
+    classes = ' class="md-content__button md-icon"' if "md-content" in html else ""
     if found := _MATERIAL_ARTICLE.search(html):
-        return found.end(), ' class="md-content__button md-icon"'
+        return found.end(), classes
     body = find_content_start(html) or 0
     main = _MAIN.search(html, body)
     wanted, first, start = _letters(title), None, -1
@@ -188,9 +194,9 @@ def _find_place(html: str, title: str) -> tuple[int, str] | None:
             first = start if first is None and main and main.end() <= start else first
         elif start >= 0:
             if wanted and _letters(html[start : tag.start()]).startswith(wanted):
-                return start, ""
+                return start, classes
             start = -1
-    return None if first is None else (first, "")
+    return None if first is None else (first, classes)
 
 
 def _letters(text: str) -> str:
@@ -198,7 +204,7 @@ def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, unescape(re.sub(r"<[^<>]*>", "", text)))).casefold()
 
 
-_MATERIAL_ARTICLE = re.compile(r"<article\b[^<>]*\bmd-content__inner\b[^<>]*>")
+_MATERIAL_ARTICLE = re.compile(r"<(?:article|div)\b[^<>]*\bmd-content__inner\b[^<>]*>")  # lists of posts have a div
 _MAIN = re.compile(r"""<(?:main|article)\b[^<>]*>|<[a-z]+\b[^<>]*\brole=["']?main\b[^<>]*>""", re.IGNORECASE)
 _TITLE_TAG = re.compile(r"<(/?)h1\b", re.IGNORECASE)
 _BROWSER_APPLICATION = re.compile(r"""\bid=["']?(?:__docusaurus|__next|__nuxt|___gatsby|app)["'\s>]""")

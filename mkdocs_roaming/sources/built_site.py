@@ -144,6 +144,11 @@ def index_site(
             _update_html(built.files[path], path, batch, widget, menu, built.meta.get(path, {}).get("ask"))
         for file in built.left_out_files:
             _clean_html(file)
+        if menu and menu.pages_without:
+            warn(
+                f"{menu.pages_without} of {len(batch.pages)} pages get no page menu: they have no title, or a "
+                "framework renders them again in the browser"
+            )
     return report
 
 

@@ -97,6 +97,7 @@ def test_add_can_be_repeated_and_undone_together_with_the_widget() -> None:
         ("<body><h1>Logo</h1><div role=main><h1>Another</h1></div>", "Not there", "<h1>Another"),
         ("<body><h1>Logo</h1><article><H1 id=x>Äpfel &amp; Birnen<a>¶</a></H1></article>", "Äpfel & Birnen", "<H1"),
         ('<body><article class="md-content__inner x"><a>edit</a><h1>Other</h1></article>', "Boil", "<a>edit"),
+        ('<body><div class="md-content"><div class="md-content__inner"><header><h1>Posts', "Posts", "<header>"),
         ("<body><h1>Logo</h1><p>Bare</p>", "Bare", None),
         ("<body><main><p>No title</p></main>", "No title", None),
         ('<body><div id="__docusaurus"><main><h1>Boil</h1></main></div>', "Boil", None),
@@ -104,8 +105,9 @@ def test_add_can_be_repeated_and_undone_together_with_the_widget() -> None:
     ],
 )
 def test_add_inserts_element_before_the_title(html: str, title: str, before: str | None) -> None:
-    added = make_menu().add(html, "a/", title)
-    assert ("<roaming-menu " in added) == (before is not None)
+    menu = make_menu()
+    added = menu.add(html, "a/", title)
+    assert ("<roaming-menu " in added) == (before is not None) == (not menu.pages_without)
     if before:
         rest = added.partition("</roaming-menu>")[2].partition("</script>")[2]
         assert rest.startswith(before)
