@@ -43,7 +43,8 @@
     const element = document.createElement(tag);
     for (const [name, value] of Object.entries(attributes ?? {})) {
       if (typeof value === "function") element.addEventListener(name, value);
-      else if (value !== null && value !== false && value !== undefined) element.setAttribute(name, value === true ? "" : value);
+      else if (value !== null && value !== false && value !== undefined)
+        element.setAttribute(name, value === true ? "" : value);
     }
     element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
     return element;
@@ -51,11 +52,14 @@
 
   const say = (text) => ($("status").textContent = text);
   const count = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
-  const short = (number) => (number < 1000 ? `${number}` : number < 9950 ? `${(number / 1000).toFixed(1)}k` : `${Math.round(number / 1000)}k`);
-  const tokens = (number) => el("span", { class: "number", title: `about ${count(number, "token")}` }, `~${short(number)}`);
+  const short = (number) =>
+    number < 1000 ? `${number}` : number < 9950 ? `${(number / 1000).toFixed(1)}k` : `${Math.round(number / 1000)}k`;
+  const tokens = (number) =>
+    el("span", { class: "number", title: `about ${count(number, "token")}` }, `~${short(number)}`);
   const webAddress = (url) => (/^https?:/i.test(url) ? url : null);
   const hash = (values) => `#${new URLSearchParams(values)}`;
-  const sectionHash = (page, section) => hash({ page: page.path, ...(section && section !== page.id ? { section } : {}) });
+  const sectionHash = (page, section) =>
+    hash({ page: page.path, ...(section && section !== page.id ? { section } : {}) });
 
   function copyButton(label, name, text) {
     const copy = async (event) => {
@@ -86,7 +90,11 @@
     pages = new Map(site.pages.map((page) => [page.path, page]));
     byId = new Map(site.pages.map((page) => [page.id, page]));
     byFile = new Map(site.pages.map((page) => [page.markdown, page]));
-    const totals = [count(site.pages.length, "page"), count(site.sections, "section"), `~${count(site.tokens, "token")}`];
+    const totals = [
+      count(site.pages.length, "page"),
+      count(site.sections, "section"),
+      `~${count(site.tokens, "token")}`,
+    ];
     $("totals").textContent = `${totals.join(" · ")} · outline ~${count(site.outline_tokens, "token")}`;
     $("totals").title = $("totals").textContent;
     $("name").textContent = site.name;
@@ -106,18 +114,25 @@
     }
     const page = byFile.get(path) ?? pages.get(path);
     if (page) return hash({ page: page.path, ...(anchor ? { anchor } : {}) });
-    return /(^|\/)llms[^/]*\.txt$|^roaming\/outline\.md$/.test(path) && path !== "llms-full.txt" ? hash({ file: path }) : null;
+    return /(^|\/)llms[^/]*\.txt$|^roaming\/outline\.md$/.test(path) && path !== "llms-full.txt"
+      ? hash({ file: path })
+      : null;
   }
 
   function anchorTo(url, text) {
     const own = ownAddress(url);
     const address = own ?? (url.startsWith(site.url) ? null : webAddress(url)); // the site itself may not be published
     if (!address) return el("span", {}, text);
-    return el("a", own ? { href: own } : { href: address, target: "_blank", rel: "noopener noreferrer" }, text, own ? "" : " ↗");
+    return el(
+      "a",
+      own ? { href: own } : { href: address, target: "_blank", rel: "noopener noreferrer" },
+      text,
+      own ? "" : " ↗",
+    );
   }
 
   function findings(page) {
-    return lint ? lint.byPage.get(page.id) ?? [] : [];
+    return lint ? (lint.byPage.get(page.id) ?? []) : [];
   }
 
   function badge(found) {
@@ -143,10 +158,14 @@
   async function showFindings() {
     for (const [path, link] of entries) if (byPage(path).length) link.lastChild.before(badge(byPage(path)));
     for (const summary of $("side").querySelectorAll("summary")) {
-      const inside = [...entries].filter(([, link]) => summary.parentElement.contains(link)).flatMap(([path]) => byPage(path));
+      const inside = [...entries]
+        .filter(([, link]) => summary.parentElement.contains(link))
+        .flatMap(([path]) => byPage(path));
       if (inside.length) summary.lastChild.before(badge(inside));
     }
-    $("side").querySelector("[data-view=lint]").append(el("span", { class: "number" }, `${lint.data.score}/100`));
+    $("side")
+      .querySelector("[data-view=lint]")
+      .append(el("span", { class: "number" }, `${lint.data.score}/100`));
     const view = document.querySelector(".page[data-id]");
     const page = byId.get(view?.dataset.id);
     if (page && findings(page).length) {
@@ -177,29 +196,45 @@
     const open = new Set([...$("side").querySelectorAll("details[open]")].map((details) => details.dataset.key));
     const views = VIEWS.map(([title, values, figure]) => {
       const href = hash(values);
-      return el("li", {}, el("a", { class: "entry", href, "data-view": values.view ?? "llms" }, el("span", {}, title), figure()));
+      return el(
+        "li",
+        {},
+        el("a", { class: "entry", href, "data-view": values.view ?? "llms" }, el("span", {}, title), figure()),
+      );
     });
     const tree = el("ul", { lang: site.language }, ...drawEntries(site.nav, "", open));
     $("side").replaceChildren(el("ul", { class: "views" }, ...views), tree);
   }
 
   function drawEntries(nav, key, open) {
-    return nav.map((entry, at) => {
-      const page = entry.page !== undefined && entry.page !== null ? pages.get(entry.page) : null;
-      const below = entry.children ?? [];
-      const own = page ? drawPage(page, entry.title) : entry.url ? drawLink(entry) : null;
-      if (!below.length) return own ? el("li", {}, own) : null;
-      const path = `${key}/${at}`;
-      const summary = el("summary", {}, el("span", {}, entry.title), tokens(sum(entry)));
-      const list = el("ul", {}, own && el("li", {}, own), ...drawEntries(below, path, open));
-      return el("li", {}, el("details", { "data-key": path, open: open.has(path) || site.pages.length <= 40 }, summary, list));
-    }).filter(Boolean);
+    return nav
+      .map((entry, at) => {
+        const page = entry.page !== undefined && entry.page !== null ? pages.get(entry.page) : null;
+        const below = entry.children ?? [];
+        const own = page ? drawPage(page, entry.title) : entry.url ? drawLink(entry) : null;
+        if (!below.length) return own ? el("li", {}, own) : null;
+        const path = `${key}/${at}`;
+        const summary = el("summary", {}, el("span", {}, entry.title), tokens(sum(entry)));
+        const list = el("ul", {}, own && el("li", {}, own), ...drawEntries(below, path, open));
+        return el(
+          "li",
+          {},
+          el("details", { "data-key": path, open: open.has(path) || site.pages.length <= 40 }, summary, list),
+        );
+      })
+      .filter(Boolean);
   }
 
-  const sum = (entry) => (pages.get(entry.page)?.tokens ?? 0) + (entry.children ?? []).reduce((total, child) => total + sum(child), 0);
+  const sum = (entry) =>
+    (pages.get(entry.page)?.tokens ?? 0) + (entry.children ?? []).reduce((total, child) => total + sum(child), 0);
 
   function drawPage(page, title) {
-    const link = el("a", { class: "entry", href: sectionHash(page) }, el("span", {}, title || page.title), tokens(page.tokens));
+    const link = el(
+      "a",
+      { class: "entry", href: sectionHash(page) },
+      el("span", {}, title || page.title),
+      tokens(page.tokens),
+    );
     entries.set(page.path, link);
     return link;
   }
@@ -228,7 +263,16 @@
     openSections = null;
     if (!link || !below.length) return;
     const items = below.map((section) =>
-      el("li", {}, el("a", { class: `entry l${section.level}`, href: sectionHash(page, section.id) }, el("span", {}, section.title), tokens(section.tokens))),
+      el(
+        "li",
+        {},
+        el(
+          "a",
+          { class: `entry l${section.level}`, href: sectionHash(page, section.id) },
+          el("span", {}, section.title),
+          tokens(section.tokens),
+        ),
+      ),
     );
     openSections = el("ul", { class: "sections" }, ...items);
     link.after(openSections);
@@ -257,11 +301,14 @@
       { class: "view" },
       isHome && site.note ? el("p", { class: "note" }, ...prose(site.note)) : null,
       isHome ? stats(lists) : null,
-      el("div", { class: "bar" },
+      el(
+        "div",
+        { class: "bar" },
         el("h1", { class: "grow" }, name === "roaming/outline.md" ? "Outline" : name),
         el("span", { class: "number" }, `~${count(file.tokens, "token")}`),
         el("button", { type: "button", "aria-pressed": `${source}`, click: toggle }, "Source"),
-        copyButton("Copy", `Copy ${name}`, file.text)),
+        copyButton("Copy", `Copy ${name}`, file.text),
+      ),
       lists.length > 1 && name !== "roaming/outline.md" ? fileTree(lists, name) : null,
       body,
     );
@@ -273,19 +320,39 @@
       ["Sections", site.sections.toLocaleString("en")],
       ["Markdown tokens", `~${short(site.tokens)}`],
       ["Outline tokens", `~${short(site.outline_tokens)}`],
-      [lists.length > 1 ? `Tokens of ${lists.length} lists` : "llms.txt tokens", `~${short(lists.reduce((total, one) => total + one.tokens, 0))}`],
+      [
+        lists.length > 1 ? `Tokens of ${lists.length} lists` : "llms.txt tokens",
+        `~${short(lists.reduce((total, one) => total + one.tokens, 0))}`,
+      ],
       ...(site.base ? [["Left out", site.left_out.length.toLocaleString("en")]] : []),
     ];
-    return el("dl", { class: "stats" }, ...figures.map(([term, figure]) => el("div", {}, el("dt", {}, term), el("dd", {}, figure))));
+    return el(
+      "dl",
+      { class: "stats" },
+      ...figures.map(([term, figure]) => el("div", {}, el("dt", {}, term), el("dd", {}, figure))),
+    );
   }
 
   function fileTree(lists, current) {
     const items = lists.map((one) =>
-      el("li", {},
-        el("span", {}, el("a", { href: hash({ file: one.path }), "aria-current": one.path === current && "true" }, one.path), el("span", { class: "muted", lang: site.language }, one.text.match(/^# (.*)/)?.[1] ?? "")),
-        tokens(one.tokens)),
+      el(
+        "li",
+        {},
+        el(
+          "span",
+          {},
+          el("a", { href: hash({ file: one.path }), "aria-current": one.path === current && "true" }, one.path),
+          el("span", { class: "muted", lang: site.language }, one.text.match(/^# (.*)/)?.[1] ?? ""),
+        ),
+        tokens(one.tokens),
+      ),
     );
-    return el("details", { class: "group", open: lists.length <= 12 }, el("summary", {}, el("strong", {}, count(lists.length, "list"))), el("ul", { class: "rows" }, ...items));
+    return el(
+      "details",
+      { class: "group", open: lists.length <= 12 },
+      el("summary", {}, el("strong", {}, count(lists.length, "list"))),
+      el("ul", { class: "rows" }, ...items),
+    );
   }
 
   const ITEM = /^- \[((?:[^\\\]]|\\.){0,2000})\]\((\S{1,2000})\)(?::? (.*))?$/;
@@ -299,7 +366,19 @@
       if (item && !line.includes("), [")) {
         if (!rows) parts.push((rows = el("ul", { class: "rows" })));
         const page = target(item[2]);
-        rows.append(el("li", {}, el("span", {}, anchorTo(item[2], unescape(item[1])), item[3] ? el("span", { class: "muted" }, item[3]) : null), page ? tokens(page.tokens) : null));
+        rows.append(
+          el(
+            "li",
+            {},
+            el(
+              "span",
+              {},
+              anchorTo(item[2], unescape(item[1])),
+              item[3] ? el("span", { class: "muted" }, item[3]) : null,
+            ),
+            page ? tokens(page.tokens) : null,
+          ),
+        );
         continue;
       }
       rows = null;
@@ -339,17 +418,25 @@
 
   /** Show the lines of the outline with the size of the page, section or group that each stands for. */
   function outline(text, sizes) {
-    const rows = text.split("\n").filter(Boolean).map((line) => {
-      const [, indent, id, rest] = LINE_ID.exec(line) ?? [];
-      if (!id) return el("li", { class: "muted" }, el("span", {}, line));
-      const { page, size } = sizes.get(id) ?? {};
-      const cut = rest.indexOf(" — ");
-      const [title, opening] = cut < 0 ? [rest, ""] : [rest.slice(0, cut), rest.slice(cut)];
-      const name = page ? el("a", { href: sectionHash(page, id) }, title) : el("strong", {}, title);
-      const row = el("li", {}, el("span", {}, el("span", { class: "id muted" }, `[${id}] `), name, el("span", { class: "muted" }, opening)), size === undefined ? null : tokens(size));
-      row.style.paddingInlineStart = `${Math.min(indent.length, 24) * 8}px`;
-      return row;
-    });
+    const rows = text
+      .split("\n")
+      .filter(Boolean)
+      .map((line) => {
+        const [, indent, id, rest] = LINE_ID.exec(line) ?? [];
+        if (!id) return el("li", { class: "muted" }, el("span", {}, line));
+        const { page, size } = sizes.get(id) ?? {};
+        const cut = rest.indexOf(" — ");
+        const [title, opening] = cut < 0 ? [rest, ""] : [rest.slice(0, cut), rest.slice(cut)];
+        const name = page ? el("a", { href: sectionHash(page, id) }, title) : el("strong", {}, title);
+        const row = el(
+          "li",
+          {},
+          el("span", {}, el("span", { class: "id muted" }, `[${id}] `), name, el("span", { class: "muted" }, opening)),
+          size === undefined ? null : tokens(size),
+        );
+        row.style.paddingInlineStart = `${Math.min(indent.length, 24) * 8}px`;
+        return row;
+      });
     return el("ol", { class: "outline", lang: site.language }, ...rows);
   }
 
@@ -357,11 +444,13 @@
   async function measure() {
     const sizes = new Map();
     for (const { id, sections } of (await load("sections")).pages)
-      for (const section of sections) sizes.set(section.id, { page: byId.get(id), size: section.id === id ? byId.get(id).tokens : section.tokens });
-    const walk = (nav) => nav.forEach((entry) => {
-      if (entry.id && !pages.has(entry.page)) sizes.set(entry.id, { size: sum(entry) });
-      walk(entry.children ?? []);
-    });
+      for (const section of sections)
+        sizes.set(section.id, { page: byId.get(id), size: section.id === id ? byId.get(id).tokens : section.tokens });
+    const walk = (nav) =>
+      nav.forEach((entry) => {
+        if (entry.id && !pages.has(entry.page)) sizes.set(entry.id, { size: sum(entry) });
+        walk(entry.children ?? []);
+      });
     walk(site.nav);
     return sizes;
   }
@@ -375,21 +464,46 @@
       groups.get(one.reason).push(one);
     }
     const parts = [...groups].map(([reason, found]) =>
-      el("details", { class: "group", open: found.length <= 30 },
+      el(
+        "details",
+        { class: "group", open: found.length <= 30 },
         el("summary", {}, el("strong", {}, ...prose(reason)), el("span", { class: "number" }, ` ${found.length}`)),
-        el("ul", { class: "rows" }, ...found.map((one) =>
-          el("li", {}, el("a", { href: hash({ out: one.path }) }, one.source || `/${one.path}`)))),
+        el(
+          "ul",
+          { class: "rows" },
+          ...found.map((one) => el("li", {}, el("a", { href: hash({ out: one.path }) }, one.source || `/${one.path}`))),
+        ),
       ),
     );
-    const none = el("p", { class: "muted" }, site.base ? "Every page of the site is published." : "A published site at a URL does not say what it leaves out. Give its folder instead.");
-    const head = el("p", { class: "muted" }, "Pages without Markdown, by reason. They are in none of the published files.");
-    return el("div", { class: "view" }, el("h1", {}, site.base ? `Left out: ${count(site.left_out.length, "page")}` : "Left out"), ...(parts.length ? [head, ...parts] : [none]));
+    const none = el(
+      "p",
+      { class: "muted" },
+      site.base
+        ? "Every page of the site is published."
+        : "A published site at a URL does not say what it leaves out. Give its folder instead.",
+    );
+    const head = el(
+      "p",
+      { class: "muted" },
+      "Pages without Markdown, by reason. They are in none of the published files.",
+    );
+    return el(
+      "div",
+      { class: "view" },
+      el("h1", {}, site.base ? `Left out: ${count(site.left_out.length, "page")}` : "Left out"),
+      ...(parts.length ? [head, ...parts] : [none]),
+    );
   }
 
   function showLeftOutPage(path) {
     const one = site.left_out.find((found) => found.path === path);
     if (!one) return showProblem(`${path} is not left out`);
-    const panel = el("div", { class: "markdown" }, el("p", { class: "label" }, "Markdown"), el("div", { class: "view" }, el("p", {}, ...prose(`Not published: ${one.reason}.`))));
+    const panel = el(
+      "div",
+      { class: "markdown" },
+      el("p", { class: "label" }, "Markdown"),
+      el("div", { class: "view" }, el("p", {}, ...prose(`Not published: ${one.reason}.`))),
+    );
     return pageView(one.source || `/${one.path}`, [el("span", {}, "Left out")], frame(one.html, one.path), panel);
   }
 
@@ -404,12 +518,37 @@
       groups.get(one.rule).push(one);
     }
     const order = ["error", "warning", "hint"];
-    const sorted = [...groups].sort(([, one], [, other]) => order.indexOf(one[0].severity) - order.indexOf(other[0].severity) || other.length - one.length);
+    const sorted = [...groups].sort(
+      ([, one], [, other]) =>
+        order.indexOf(one[0].severity) - order.indexOf(other[0].severity) || other.length - one.length,
+    );
     const parts = sorted.map(([rule, found]) =>
-      el("details", { class: "group", open: found.length <= 5 },
-        el("summary", {}, el("strong", {}, rule), " ", el("span", { class: found[0].severity }, `${found.length} ${found[0].severity}${found.length === 1 ? "" : "s"}`)),
+      el(
+        "details",
+        { class: "group", open: found.length <= 5 },
+        el(
+          "summary",
+          {},
+          el("strong", {}, rule),
+          " ",
+          el(
+            "span",
+            { class: found[0].severity },
+            `${found.length} ${found[0].severity}${found.length === 1 ? "" : "s"}`,
+          ),
+        ),
         el("p", { class: "muted" }, ...prose(data.rules[rule])),
-        el("ul", { class: "rows" }, ...found.map((one) => el("li", {}, el("span", {}, place(one), el("span", { class: "muted" }, ...prose(`${one.message} ${one.fix}`)))))),
+        el(
+          "ul",
+          { class: "rows" },
+          ...found.map((one) =>
+            el(
+              "li",
+              {},
+              el("span", {}, place(one), el("span", { class: "muted" }, ...prose(`${one.message} ${one.fix}`))),
+            ),
+          ),
+        ),
       ),
     );
     return el("div", { class: "view" }, el("h1", {}, "Lint"), el("p", { class: "muted" }, data.summary), ...parts);
@@ -418,7 +557,12 @@
   function place(finding) {
     const page = byId.get(finding.page);
     if (!page) return "The site";
-    return el("a", { href: hash({ page: page.path, section: finding.section }) }, page.title, el("span", { class: "number" }, ` ${finding.source || `line ${finding.line}`}`));
+    return el(
+      "a",
+      { href: hash({ page: page.path, section: finding.section }) },
+      page.title,
+      el("span", { class: "number" }, ` ${finding.source || `line ${finding.line}`}`),
+    );
   }
 
   // -------------------------------------------------------------------------------------------------------------- Page
@@ -431,7 +575,9 @@
     if (!page) return showProblem(`There is no page ${values.get("page")}`);
     const data = await load(`page-${page.id}`);
     const anchor = values.get("anchor");
-    const section = data.sections.find((one) => one.id === values.get("section") || (anchor && one.anchor === anchor)) ?? data.sections[0];
+    const section =
+      data.sections.find((one) => one.id === values.get("section") || (anchor && one.anchor === anchor)) ??
+      data.sections[0];
     const nested = document.querySelector(".page[data-id]");
     if (nested?.dataset.id !== page.id || nested.dataset.version !== version) {
       const found = findings(page);
@@ -444,13 +590,23 @@
         el("span", {}, count(data.sections.length, "section")),
         data.tags?.length ? el("span", {}, `tags: ${data.tags.join(", ")}`) : null,
       ];
-      const view = pageView(page.title, meta, frame(page.html, page.title, section), markdownPane(page, data, found), page);
+      const view = pageView(
+        page.title,
+        meta,
+        frame(page.html, page.title, section),
+        markdownPane(page, data, found),
+        page,
+      );
       view.dataset.id = page.id;
       view.dataset.version = version;
       view.shown = section;
       view.goTo = (wanted, jump) => goTo(view, page, wanted, jump);
-      setTimeout(() => view.goTo(section, section !== data.sections[0]));
-      drawSections(page, data);
+      const scrolled = nested?.dataset.id === page.id ? nested.querySelector(".text").scrollTop : null; // built again
+      view.start = () => {
+        drawSections(page, data);
+        if (scrolled === null) view.goTo(section, section !== data.sections[0]);
+        else view.querySelector(".text").scrollTop = scrolled;
+      };
       return view;
     }
     nested.goTo(section, section !== data.sections[0] || values.has("section"));
@@ -467,23 +623,48 @@
       mode = event.currentTarget.dataset.set;
       show();
     };
-    const buttons = [["html", "HTML"], ["both", "Both"], ["markdown", "Markdown"]].map(([name, label]) =>
-      el("button", { type: "button", "data-set": name, click: set }, label),
-    );
+    const buttons = [
+      ["html", "HTML"],
+      ["both", "Both"],
+      ["markdown", "Markdown"],
+    ].map(([name, label]) => el("button", { type: "button", "data-set": name, click: set }, label));
     show();
     narrow.onchange = show;
     const near = page ? neighbours(page) : [];
-    return el("div", { class: "page" },
-      el("div", { class: "head" },
-        el("div", { class: "bar" }, el("h1", { class: "grow", lang: site.language, title }, title), html ? el("div", { class: "bar", role: "group", "aria-label": "Show" }, ...buttons) : "", ...near),
-        el("div", { class: "meta" }, ...meta)),
-      panes);
+    return el(
+      "div",
+      { class: "page" },
+      el(
+        "div",
+        { class: "head" },
+        el(
+          "div",
+          { class: "bar" },
+          el("h1", { class: "grow", lang: site.language, title }, title),
+          html ? el("div", { class: "bar", role: "group", "aria-label": "Show" }, ...buttons) : "",
+          ...near,
+        ),
+        el("div", { class: "meta" }, ...meta),
+      ),
+      panes,
+    );
   }
 
   function neighbours(page) {
     const at = site.pages.indexOf(page);
     const link = (other, label, name) =>
-      other ? el("a", { class: "button", href: sectionHash(other), "aria-label": `${name}: ${other.title}`, title: `${name}: ${other.title}` }, label) : null;
+      other
+        ? el(
+            "a",
+            {
+              class: "button",
+              href: sectionHash(other),
+              "aria-label": `${name}: ${other.title}`,
+              title: `${name}: ${other.title}`,
+            },
+            label,
+          )
+        : null;
     return [link(site.pages[at - 1], "←", "Previous page (K)"), link(site.pages[at + 1], "→", "Next page (J)")];
   }
 
@@ -499,7 +680,12 @@
     // No scripts, no forms, no origin. On a disk, a page without an origin could not load its style sheets.
     const sandbox = location.protocol === "file:" ? "allow-same-origin" : "";
     const src = address(file, section);
-    return el("div", { class: "html" }, el("p", { class: "label" }, "HTML, as built"), el("iframe", { sandbox, src, title: `HTML of ${title}` }));
+    return el(
+      "div",
+      { class: "html" },
+      el("p", { class: "label" }, "HTML, as built"),
+      el("iframe", { sandbox, src, title: `HTML of ${title}` }),
+    );
   }
 
   function goTo(view, page, section, jump) {
@@ -522,22 +708,40 @@
     const text = data.fault
       ? [el("p", { class: "finding error" }, el("p", {}, data.fault))]
       : data.sections.map((section, at) => drawSection(page, section, data.sections[at + 1], found));
-    return el("div", { class: "markdown" },
+    return el(
+      "div",
+      { class: "markdown" },
       el("p", { class: "label" }, `Markdown: ${page.markdown}`),
-      el("div", { class: "text", lang: site.language, tabindex: "0", role: "region", "aria-label": "Markdown" }, ...own, ...text));
+      el(
+        "div",
+        { class: "text", lang: site.language, tabindex: "0", role: "region", "aria-label": "Markdown" },
+        ...own,
+        ...text,
+      ),
+    );
   }
 
   function drawSection(page, section, next, found) {
     const here = found.filter((one) => one.line >= section.line && (!next || one.line < next.line));
-    const bar = el("div", { class: "bar" },
+    const bar = el(
+      "div",
+      { class: "bar" },
       el("a", { class: "id", href: sectionHash(page, section.id), title: "Link to this section" }, section.id),
       el("span", { class: "muted" }, `H${section.level}`),
       tokens(section.tokens),
-      section.aliases?.length ? el("span", { class: "muted", title: section.aliases.join(", ") }, count(section.aliases.length, "former id")) : null,
+      section.aliases?.length
+        ? el("span", { class: "muted", title: section.aliases.join(", ") }, count(section.aliases.length, "former id"))
+        : null,
       el("span", { class: "grow" }),
       copyButton("Copy id", `Copy id of ${section.title}`, section.id),
-      copyButton("Copy Markdown", `Copy Markdown of ${section.title}`, section.text));
-    return el("section", { class: "section", "data-section": section.id, "aria-label": section.title }, bar, ...drawText(section, here));
+      copyButton("Copy Markdown", `Copy Markdown of ${section.title}`, section.text),
+    );
+    return el(
+      "section",
+      { class: "section", "data-section": section.id, "aria-label": section.title },
+      bar,
+      ...drawText(section, here),
+    );
   }
 
   /** Return the text of a section with each finding below its line. */
@@ -563,9 +767,13 @@
   }
 
   function drawFinding(one) {
-    return el("div", { class: `finding ${one.severity}` },
-      el("strong", {}, `${one.severity}: ${one.rule}`), el("span", { class: "number" }, `  ${one.source || `line ${one.line}`}`),
-      el("p", {}, ...prose(`${one.message} ${one.fix}`)));
+    return el(
+      "div",
+      { class: `finding ${one.severity}` },
+      el("strong", {}, `${one.severity}: ${one.rule}`),
+      el("span", { class: "number" }, `  ${one.source || `line ${one.line}`}`),
+      el("p", {}, ...prose(`${one.message} ${one.fix}`)),
+    );
   }
 
   /** Return nodes for lines of Markdown: headings, code and the targets of links are marked. */
@@ -624,32 +832,66 @@
       finder = new globalThis.RoamingFinder(await load("sections"));
     }
     while (!finder.index(20)) await new Promise((next) => setTimeout(next));
-    return finder.find(query).slice(0, 30).map((section) => ({ id: section.id, page: section.page.id, breadcrumb: section.path, text: section.opening }));
+    return finder
+      .find(query)
+      .slice(0, 30)
+      .map((section) => ({ id: section.id, page: section.page.id, breadcrumb: section.path, text: section.opening }));
   }
 
   async function showSearch(query) {
-    if (!query.trim()) return el("div", { class: "view" }, el("h1", {}, "Search"), el("p", { class: "muted" }, "Type words, a question or the id of a section."));
+    if (!query.trim())
+      return el(
+        "div",
+        { class: "view" },
+        el("h1", {}, "Search"),
+        el("p", { class: "muted" }, "Type words, a question or the id of a section."),
+      );
     const hits = await find(query);
-    const how = site.live ? "ranked as by `roaming search`" : "ranked by titles and openings, as in the widget; `roaming preview` with its server ranks as `roaming search`";
-    const none = site.live ? "No section contains one of these words. An agent would get no result either." : "No title or opening contains one of these words.";
+    const how = site.live
+      ? "ranked as by `roaming search`"
+      : "ranked by titles and openings, as in the widget; `roaming preview` with its server ranks as `roaming search`";
+    const none = site.live
+      ? "No section contains one of these words. An agent would get no result either."
+      : "No title or opening contains one of these words.";
     say(hits.length ? `${count(hits.length, "section")} found` : "Nothing found");
     const rows = hits.map((hit) => {
       const page = byId.get(hit.page);
       const above = hit.breadcrumb.slice(0, -1).join(" › ");
-      return page && el("li", {}, el("span", {},
-        above ? el("span", { class: "muted small" }, above) : null,
-        el("a", { href: sectionHash(page, hit.id) }, hit.breadcrumb.at(-1)),
-        el("span", { class: "muted" }, hit.text)), el("span", { class: "id number" }, hit.id));
+      return (
+        page &&
+        el(
+          "li",
+          {},
+          el(
+            "span",
+            {},
+            above ? el("span", { class: "muted small" }, above) : null,
+            el("a", { href: sectionHash(page, hit.id) }, hit.breadcrumb.at(-1)),
+            el("span", { class: "muted" }, hit.text),
+          ),
+          el("span", { class: "id number" }, hit.id),
+        )
+      );
     });
-    return el("div", { class: "view" },
+    return el(
+      "div",
+      { class: "view" },
       el("h1", {}, hits.length ? `Search: ${query}` : "Nothing found"),
-      el("p", { class: "muted" }, hits.length ? prose(`${hits.length < 30 ? count(hits.length, "section") : "The best 30 sections"}, ${how}.`) : none),
-      el("ol", { class: "rows" }, ...rows));
+      el(
+        "p",
+        { class: "muted" },
+        hits.length
+          ? prose(`${hits.length < 30 ? count(hits.length, "section") : "The best 30 sections"}, ${how}.`)
+          : none,
+      ),
+      el("ol", { class: "rows" }, ...rows),
+    );
   }
 
   // ------------------------------------------------------------------------------------------------------------ Router
 
   let latest;
+  let routed = false;
 
   async function route() {
     const current = (latest = {});
@@ -661,7 +903,8 @@
       if (values.has("q")) view = await showSearch(values.get("q"));
       else if (values.has("page")) {
         link = entries.get(values.get("page"));
-        if (document.querySelector(".page")?.dataset.id !== pages.get(values.get("page"))?.id || !openSections) markCurrent(link);
+        if (document.querySelector(".page")?.dataset.id !== pages.get(values.get("page"))?.id || !openSections)
+          markCurrent(link);
         view = await showPage(values);
       } else if (values.has("out")) view = showLeftOutPage(values.get("out"));
       else if (only) view = await showSection(only);
@@ -681,6 +924,9 @@
     if (view !== $("main").firstElementChild) {
       $("main").replaceChildren(view);
       $("main").scrollTop = 0;
+      view.start?.();
+      if (routed && document.activeElement === document.body) $("main").focus({ preventScroll: true }); // a link of the old view
+      routed = true;
     }
     closeMenu();
     const heading = view.querySelector("h1")?.textContent;
@@ -753,7 +999,11 @@
         $("search").focus();
         $("search").select();
       } else if (event.key === "j" || event.key === "k") step(event.key === "j" ? 1 : -1);
-      else if ((event.key === "ArrowDown" || event.key === "ArrowUp") && event.target.matches("#side a, #side summary, main .rows a")) move(event);
+      else if (
+        (event.key === "ArrowDown" || event.key === "ArrowUp") &&
+        event.target.matches("#side a, #side summary, main .rows a")
+      )
+        move(event);
     });
   }
 
@@ -766,7 +1016,9 @@
 
   /** Move the focus to the next or previous link of the tree or of the results. */
   function move(event) {
-    const links = [...document.querySelectorAll(event.target.closest("#side") ? "#side a, #side summary" : "main .rows a")].filter((link) => link.checkVisibility());
+    const links = [
+      ...document.querySelectorAll(event.target.closest("#side") ? "#side a, #side summary" : "main .rows a"),
+    ].filter((link) => link.checkVisibility());
     const next = links[links.indexOf(event.target) + (event.key === "ArrowDown" ? 1 : -1)];
     if (next) next.focus();
     else if (event.key === "ArrowUp" && !event.target.closest("#side")) $("search").focus();

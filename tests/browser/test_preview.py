@@ -191,6 +191,7 @@ def test_keyboard_searches_opens_and_turns_pages(site: Path, url: str, page: Pag
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     page.locator(f'.section.current[data-section="{expected[0]}"]').wait_for()
+    assert page.evaluate("document.activeElement.id") == "main"
     page.keyboard.press("j")
     page.locator(".page h1", has_text="img src=x").wait_for()
     page.keyboard.press("k")
@@ -248,11 +249,15 @@ def test_left_out_page_shows_html_and_reason(url: str, page: Page) -> None:
 
 
 def test_preview_follows_a_rebuild_and_keeps_the_page(site: Path, url: str, page: Page) -> None:
+    page.set_viewport_size({"width": 1280, "height": 300})
     page.goto(f"{url}#page=guide%2F")
     page.get_by_text("Vinegar dissolves lime").first.wait_for()
+    page.locator("[data-view=lint] .number").wait_for(state="attached")
+    page.locator(".text").evaluate("pane => (pane.scrollTop = 90)")
     write_site(site, **{"guide/": GUIDE.replace("Vinegar", "Citric acid"), "new/": "<h1>New</h1><p>Page.</p>"})
     page.locator(".section", has_text="Citric acid dissolves").wait_for()
     page.locator("#side").get_by_text("New").wait_for()
+    assert page.locator(".text").evaluate("pane => pane.scrollTop") == 90
     assert page.url.endswith("#page=guide%2F")
 
 
