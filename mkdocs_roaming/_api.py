@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import aclosing
 from pathlib import Path
 from queue import SimpleQueue
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.targets import open_library
@@ -199,7 +199,7 @@ def publish_site(
 
     Raises:
         UsageError: The folder is not a built site, its URL is unknown, or an option is invalid.
-        PublishError: There is no page to publish.
+        PublishError: There is no page to publish, or a file would be overwritten that something else wrote.
     """
     from mkdocs_roaming.publish.options import parse_options
     from mkdocs_roaming.sources.built_site import IndexOptions, index_site
@@ -216,6 +216,8 @@ def publish_pages(
     description: str = "",
     language: str = "en",
     version: str | None = None,
+    llms_txt: Literal["preamble"] | bool = True,
+    overwrite: bool = False,
 ) -> PublishReport:
     """Publish pages from any source to a folder: Markdown, llms.txt and the manifest.
 
@@ -235,21 +237,25 @@ def publish_pages(
         description: A sentence about the site, for llms.txt.
         language: The site's language: `en`, `pt-BR`.
         version: The version that the site documents.
+        llms_txt: Whether the list of pages is written to llms.txt; `preamble`: below the text of one that exists.
+        overwrite: Whether files in the folder that something else wrote are overwritten.
 
     Raises:
-        PublishError: There is no page to publish.
+        PublishError: There is no page to publish, or a file would be overwritten that something else wrote.
     """
     from mkdocs_roaming.manifest.models import NavItem, Site
     from mkdocs_roaming.publish.cache import ConversionCache
     from mkdocs_roaming.publish.options import PublishOptions
+    from mkdocs_roaming.publish.ownership import PublishedFiles
     from mkdocs_roaming.publish.pipeline import convert_pages
     from mkdocs_roaming.publish.writer import publish_batch
 
     all_pages = list(pages)
     nav = tuple(NavItem(page.title, path=page.path) for page in all_pages)
-    site = Site(name, url.rstrip("/") + "/", description, language, version, nav=nav)
+    has_llms_txt = llms_txt is not False or bool(PublishedFiles(Path(folder)).author_text.strip())
+    site = Site(name, url.rstrip("/") + "/", description, language, version, nav=nav, has_llms_txt=has_llms_txt)
     batch = convert_pages(site, all_pages, cache=ConversionCache(None), warn=_warn)
-    return publish_batch(batch, Path(folder), PublishOptions())
+    return publish_batch(batch, Path(folder), PublishOptions(llms_txt=llms_txt, overwrite=overwrite))
 
 
 def _warn(message: str) -> None:

@@ -38,16 +38,21 @@ class ForeignFilesError(PublishError):
     def __init__(self, folder: Path, paths: Sequence[str]) -> None:
         """Set the message."""
         self.paths = tuple(sorted(paths, key=lambda path: (path != LLMS_TXT, path)))
-        others = len(self.paths) - (LLMS_TXT in self.paths)
-        ways = f"`overwrite: true` (--overwrite) replaces {'them' if len(self.paths) > 1 else 'it'}"
-        if LLMS_TXT in self.paths:
+        replace = "`overwrite: true` (--overwrite) replaces"
+        them = "them" if len(self.paths) > 1 else "it"
+        if LLMS_TXT not in self.paths:
+            ways = f"{replace} {them}; or do not let anything else write {them}"
+        elif len(self.paths) == 1:
             ways = (
-                "`llms_txt: preamble` (--llms-txt preamble) keeps llms.txt and adds the list of pages below its text, "
-                f"`llms_txt: false` (--llms-txt no) leaves llms.txt as it is, {ways}"
+                "`llms_txt: preamble` (--llms-txt preamble) keeps its text and adds the list of pages below, "
+                f"`llms_txt: false` (--llms-txt no) leaves it as it is, {replace} it"
             )
-        if others:
-            which = "the other files" if len(self.paths) > others else "them" if others > 1 else "it"
-            ways += f"; or do not let anything else write {which}"
+        else:
+            ways = (
+                f"{replace} them; together with `llms_txt: preamble` (--llms-txt preamble) llms.txt keeps its text "
+                "above the list of pages, with `llms_txt: false` (--llms-txt no) it stays as it is. Or do not let "
+                "anything else write these files"
+            )
         super().__init__(
             f"{folder}: publishing would overwrite {_name(self.paths)}, which something else wrote or changed. "
             f"Nothing is published. Choose: {ways}"

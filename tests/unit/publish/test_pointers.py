@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from mkdocs_roaming.manifest.models import Site
 from mkdocs_roaming.publish.pointers import add_markdown_links, format_pointer
 
@@ -23,6 +25,33 @@ def test_add_markdown_links_avoids_sitemap_request_of_material() -> None:
     once = add_markdown_links("<html><head></head><body><div data-md-component=container>Hi</div></body></html>", "a/")
     assert '<link rel="alternate " type="text/markdown" href="index.md" data-roaming>' in once
     assert add_markdown_links(once, "a/") == once
+
+
+@pytest.mark.parametrize(
+    ("link", "is_same"),
+    [
+        ('<link rel="alternate" type="text/markdown" href="index.md">', True),
+        ("<LINK href='/sub/guide/install/index.md?v=2' type='text/markdown' rel='alternate nofollow'>", True),
+        ("<link rel=alternate type=text/markdown href=https://docs.example/sub/guide/install/index.md>", True),
+        ('<link rel="alternate" type="text/markdown" href="../install.md">', False),
+        ('<link rel="alternate" type="application/rss+xml" href="index.md">', False),
+        ('<link rel="canonical" type="text/markdown" href="index.md">', False),
+        ('<link rel="alternate" type="text/markdown">', False),
+    ],
+)
+def test_add_markdown_links_keeps_links_of_others_and_repeats_none(link: str, is_same: bool) -> None:
+    once = add_markdown_links(f"<html><head>{link}</head><body>Hi</body></html>", "guide/install/")
+    assert link in once
+    assert ('rel="alternate" type="text/markdown" href="index.md" data-roaming>' in once) is not is_same
+    assert 'rel="describedby"' in once
+    assert add_markdown_links(once, "guide/install/") == once
+
+
+def test_add_markdown_links_without_llms_txt_links_to_markdown_alone() -> None:
+    once = add_markdown_links("<html><head></head><body>Hi</body></html>", "a/", has_llms_txt=False)
+    assert "llms.txt" not in once
+    assert 'this one at <a href="index.md" tabindex="-1">index.md</a>.</p>' in once
+    assert format_pointer(Site("A", URL, has_llms_txt=False)) == ""
 
 
 def test_format_pointer_escapes_site_name() -> None:
