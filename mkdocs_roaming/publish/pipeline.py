@@ -29,6 +29,8 @@ class Batch:
     converted: MutableMapping[str, ConvertedPage] = field(default_factory=dict)
     left_out: list[LeftOut] = field(default_factory=list)
     """The pages of the site that are not published."""
+    context: str = ""
+    """What conversions depend on besides their page."""
     links_checked: bool = True
     """Whether the links between pages were checked since a page was last dropped."""
 
@@ -65,7 +67,7 @@ def convert_pages(
         map_fn: Applies the conversion to pages.
         mapping_factory: Creates the mappings of the batch: `dict`, or a class that stores values on disk.
     """
-    batch = Batch(site, cache, warn, mapping_factory(), mapping_factory())
+    batch = Batch(site, cache, warn, mapping_factory(), mapping_factory(), context=_conversion_context(site))
     for page in pages:
         if page.path in batch.pages:
             first = batch.pages[page.path]
@@ -117,7 +119,7 @@ def _convert(batch: Batch, page: Page) -> None:
 
 def _load_cached(batch: Batch, page: Page) -> bool:
     links = _links(batch, page)
-    cached = batch.cache.get(page, _conversion_context(batch.site), links.link, links.image)
+    cached = batch.cache.get(page, batch.context, links.link, links.image)
     if cached is not None:
         batch.converted[page.path] = cached
     return cached is not None
@@ -128,7 +130,7 @@ def _store_result(batch: Batch, page: Page, result: ConvertedPage | str) -> None
         batch.warn(f"{_name(page)}: {result}; the page is left out")
         batch.drop(page.path, result)
         return
-    batch.cache.put(page, _conversion_context(batch.site), result)
+    batch.cache.put(page, batch.context, result)
     batch.converted[page.path] = result
 
 

@@ -65,7 +65,8 @@ class _Section:
 
     def finish(self) -> MarkdownHeading:
         prose = "\n".join([self.title, *self.prose])
-        targets = tuple(target for groups in _TARGET.findall(prose) for target in groups if target)
+        found = _TARGET.findall(prose) if "](" in prose or "<http" in prose else ()
+        targets = tuple(target for groups in found for target in groups if target)
         return MarkdownHeading(self.line, self.level, self.title, targets, self.below)
 
 
