@@ -23,7 +23,7 @@ from mkdocs_roaming.errors import PublishError
 from mkdocs_roaming.html.final_page import find_redirect
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.models import SiteEntry, path_to_url
-from mkdocs_roaming.publish.files import resolve_inside, write_atomically
+from mkdocs_roaming.publish.files import resolve_inside, write_text_file
 from mkdocs_roaming.publish.llms_txt import MAX_CHARS
 from mkdocs_roaming.publish.pointers import LLMS_TXT
 from mkdocs_roaming.text.markdown import to_single_line
@@ -44,8 +44,12 @@ class VersionedSite(Protocol):
     def read(self, path: str) -> bytes | None:
         """Return a file; None if there is no such file."""
 
-    def write(self, path: str, data: bytes) -> None:
-        """Replace a file."""
+    def write(self, path: str, text: str) -> None:
+        """Replace a file.
+
+        Raises:
+            RoamingError: The file cannot be written.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +91,16 @@ def publish_versions(site: VersionedSite, *, default: str | None = None, overwri
     _check_urls(site, versions)
     listing = (site.read(f"{chosen.folder}/{LLMS_TXT}") or b"").decode("utf-8", "replace")
     text = _render(chosen, chosen.site, versions, listing)
-    data, old = text.encode(), site.read(LLMS_TXT)
+    old = site.read(LLMS_TXT)
+    is_new = old != text.encode()
     if old is not None and not overwrite and not _is_own(old):
         raise PublishError(
             f"{site.where}: something else wrote {LLMS_TXT}, which is not overwritten; remove it, or add --overwrite"
         )
-    if old != data:
-        site.write(LLMS_TXT, data)
+    if is_new:
+        site.write(LLMS_TXT, text)
     unpublished = tuple(version.name for version in versions if version.site is None)
-    return VersionsReport(tuple(version.name for version in versions), chosen.name, unpublished, old != data)
+    return VersionsReport(tuple(version.name for version in versions), chosen.name, unpublished, is_new)
 
 
 # Versions
@@ -258,9 +263,9 @@ class FolderSite(VersionedSite):
         except (OSError, ValueError):
             return None
 
-    def write(self, path: str, data: bytes) -> None:
+    def write(self, path: str, text: str) -> None:
         """Replace a file."""
-        write_atomically(self._root / path, data)
+        write_text_file(self._root / path, text)
 
 
 class BranchSite(VersionedSite):
@@ -287,8 +292,9 @@ class BranchSite(VersionedSite):
         """Return a file; None if there is no such file."""
         return _git("cat-file", "blob", f"{self._ref}:{(self._folder / path).as_posix()}")
 
-    def write(self, path: str, data: bytes) -> None:
+    def write(self, path: str, text: str) -> None:
         """Replace a file in a new commit."""
+        data = text.encode()
         committer = _git("var", "GIT_COMMITTER_IDENT")
         if committer is None:
             raise PublishError("git has no name and email for a commit; set them with `git config user.name` and so on")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mkdocs_roaming.errors import PublishError
+from mkdocs_roaming.errors import PublishError, UsageError
 from mkdocs_roaming.manifest.models import Page, Site
 from mkdocs_roaming.publish.llms_txt import MAX_CHARS
 from mkdocs_roaming.publish.versions import BranchSite, FolderSite, VersionedSite, publish_versions
@@ -160,6 +160,13 @@ def test_folder_without_versions_raises_error_and_keeps_files(tmp_path: Path) ->
     assert "the default version 1.0 has no roaming/manifest.json" in error_of(FolderSite(root))
     assert "no version 7; versions.json lists 2.0 [beta], 1.0, 0.9" in error_of(FolderSite(root), default="7")
     assert not (root / "llms.txt").exists()
+
+
+def test_folder_that_cannot_be_written_raises_error(tmp_path: Path) -> None:
+    root = make_site(tmp_path)
+    (root / "llms.txt").mkdir()
+    with pytest.raises(UsageError, match=r"llms\.txt: cannot be written"):
+        publish_versions(FolderSite(root))
 
 
 def test_versions_with_the_same_url_raise_error(tmp_path: Path) -> None:
