@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -208,13 +208,22 @@ def order_posts(pages: Sequence[MkDocsPage]) -> list[MkDocsPage]:
     return sorted(pages, key=lambda page: positions.get(id(page), -1))
 
 
-def add_template_content(article: str | None, html: str, page: MkDocsPage) -> str | None:
-    """Return the article with the content that the template of the page adds to it."""
-    if not blog_posts(page) and not page.meta.get("template"):
+def add_template_content(
+    article: str | None, html: str, page: MkDocsPage, is_published: Callable[[MkDocsPage], bool]
+) -> str | None:
+    """Return the article with the content that the template of the page adds to it.
+
+    Lists of posts keep the excerpts of posts for which `is_published` returns true.
+    """
+    posts = blog_posts(page)
+    if not posts and not page.meta.get("template"):
         return article
     from mkdocs_roaming.html.final_page import reconcile_post_list, reconcile_template  # imports lxml
 
-    return reconcile_post_list(article, html) if blog_posts(page) else reconcile_template(article, html)
+    if not posts:
+        return reconcile_template(article, html)
+    left_out = {post.url for post in posts if not is_published(post)}
+    return reconcile_post_list(article, html, lambda href: urljoin(page.url, href).partition("#")[0] in left_out)
 
 
 def _plain_text(title: object) -> str:

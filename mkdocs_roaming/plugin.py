@@ -344,7 +344,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             batch.drop(path, reason)
             return output
         visible = reconcile_article(converted.article, output)
-        article = add_template_content(visible, output, page)
+        article = add_template_content(visible, output, page, lambda post: page_path(post, folder) in batch.pages)
         if article is None:
             # With a template of its own that is intended.
             write = log.info if page.meta.get("template") else log.warning

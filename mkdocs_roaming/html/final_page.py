@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from collections import Counter
+    from collections.abc import Callable
 
     from mkdocs_roaming.html.visitor import Element
 
@@ -21,6 +22,7 @@ MIN_SHARE = 0.9
 
 _MIN_WORDS = 20
 """An article with fewer words may be completed by its page's template."""
+_TITLES = ("h1", "h2", "h3")
 _HEAD_END = re.compile(r"</head\s*>", re.IGNORECASE)
 _META = re.compile(r"<meta\b[^>]*>", re.IGNORECASE)
 _REFRESH = re.compile(r"""http-equiv\s*=\s*["']?refresh""", re.IGNORECASE)
@@ -105,11 +107,20 @@ def reconcile_template(article: str | None, html: str) -> str | None:
     return _serialize(final) if replace else article
 
 
-def reconcile_post_list(article: str | None, html: str) -> str | None:
-    """Return the article of a list of blog posts with the excerpts, which only the template adds."""
+def reconcile_post_list(
+    article: str | None, html: str, is_left_out: Callable[[str], bool] = lambda href: False
+) -> str | None:
+    """Return the article of a list of blog posts with the excerpts, which only the template adds.
+
+    Args:
+        article: The HTML of the article; None if the page does not show it.
+        html: The final HTML of the page.
+        is_left_out: Returns whether the post at the address of a link is not published.
+    """
     from mkdocs_roaming.html.document import find_article
 
     final = _remove_undisplayed(find_article(html))
+    remove_excerpts(final, is_left_out)
     return _serialize(final) if final.tag != "body" else article
 
 
@@ -118,6 +129,17 @@ def _contains(html: str, article: str) -> bool:
     beginning = article[:64]
     start = html.find(beginning)
     return start >= 0 and (html.startswith(article, start) or article in html)
+
+
+def remove_excerpts(root: Element, is_left_out: Callable[[str], bool]) -> None:
+    """Remove the excerpts of posts that are not published: articles in an article, with a link in their heading."""
+    from mkdocs_roaming.html.document import remove_element
+
+    for link in root.findall(".//a[@href]"):
+        excerpt = next(link.iterancestors("article"), None)
+        is_title = next(link.iterancestors(*_TITLES), None) is not None or next(link.iter(*_TITLES), None) is not None
+        if is_title and excerpt is not None and excerpt is not root and is_left_out(link.get("href") or ""):
+            remove_element(excerpt)
 
 
 def _main_part(html: str) -> str:

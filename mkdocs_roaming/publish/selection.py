@@ -261,13 +261,14 @@ class Selection:
         text, matched = pattern.text, self._old.matches
         before = matched(text, page)
         others = sum(1 for one in pages if matched(text, one) == before != pattern.matches(one)) - 1
-        names = f"{page} and {others} more" if others > 0 else str(page)
-        old, now = ("left out", "publish it") if is_published else ("published", "leave it out")
+        names, them = (f"{page} and {others} more", "them") if others > 0 else (str(page), "it")
+        old, now = ("left out", f"publish {them}") if is_published else ("published", f"leave {them} out")
         replacement = _quote(self._find_replacement(text, pages, exact=option == "include"))
+        does = "does not match" if before else "matches"
         keep = f", or “{_mark_as_new(text)}” to {now}" if not self._old.matched_slash else ""
         return (
             f"{self._option}{option} “{text}”: earlier versions {old} {names}, but in the dialect of .gitignore the "
-            f"pattern {'does not match' if before else 'matches'} it. Write {replacement} to keep it {old}{keep}"
+            f"pattern {does} {them}. Write {replacement} to keep {them} {old}{keep}"
         )
 
     def _find_replacement(self, text: str, pages: Sequence[PageName], *, exact: bool) -> list[str]:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from functools import partial
 from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,7 @@ from mkdocs_roaming.html.document import (
     parse_document,
     remove_element,
 )
-from mkdocs_roaming.html.final_page import exclusion_reason, find_redirect
+from mkdocs_roaming.html.final_page import exclusion_reason, find_redirect, remove_excerpts
 from mkdocs_roaming.html.themes import load_themes, parse_classes
 from mkdocs_roaming.html.visitor import Element
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
@@ -338,7 +339,7 @@ class _SiteReader:
         roots = [f"{name}/" for name in sorted(folders) if not (self._folder / name).is_dir()]
         options, names = self._options.publish, []
         selection = Selection(options.include, options.exclude, roots=[self._url, *roots], old=_OLD_DIALECT)
-        files = self._files.values()
+        files, count = self._files.values(), len(self._pages)
         parents = {parent for file in files for parent in _folders_above(file)} if selection else set()
         for left_out in self._left_out:
             selection.find_reason(PageName(left_out.path))  # a pattern of a page that is no page is used
@@ -356,6 +357,20 @@ class _SiteReader:
         selection.check_meaning(names)
         for message in selection.unmatched():
             self._warn(message)
+        if len(self._pages) < count:
+            self._remove_excerpts()
+
+    def _remove_excerpts(self) -> None:
+        """Remove the excerpts of posts that are left out from lists of blog posts."""
+        left_out = {one.path for one in self._left_out}
+        for path, page in self._pages.items():
+            if page.article.count("<article") > 1:
+                root, base = lxml_html.fromstring(page.article), path_to_url(self._url, path)
+                remove_excerpts(root, partial(self._is_link_to, left_out, base))
+                self._pages[path] = replace(page, article=lxml_html.tostring(root, encoding="unicode"))
+
+    def _is_link_to(self, paths: Collection[str], base: str, href: str) -> bool:
+        return url_to_path(self._url, urljoin(base, href)) in paths
 
     def _path(self, file: Path) -> str:
         return canonicalize_path(file.relative_to(self._folder).as_posix())

@@ -140,6 +140,27 @@ def test_crawl_publishes_no_word_of_excluded_page(mkdocs: Project, pattern: str,
     assert (out / "drafts/roadmap/index.md").exists()
 
 
+@pytest.mark.parametrize("is_front_matter", [True, False])
+def test_list_of_posts_has_no_excerpt_of_excluded_post(mkdocs: Project, is_front_matter: bool) -> None:
+    llms = "llms: false\n" if is_front_matter else ""
+    posts = {
+        "blog/posts/secret.md": f"---\ndate: 2024-01-01\nslug: quiet\n{llms}---\n# Plugh\n\nAbout plugh.\n",
+        "blog/posts/open.md": "---\ndate: 2024-02-01\n---\n# Pumps\n\nAbout [it](secret.md).\n",
+    }
+    texts = {"index.md": "# Home\n", "blog/index.md": "# Blog\n", **posts}
+    theme = {"name": "material", "font": False}
+    pattern = "drafts/" if is_front_matter else "blog/posts/secret.md"
+    built = mkdocs(texts, theme=theme, plugins=["blog"], plugin={"exclude": [pattern]})
+    assert words_of_files(built.folder) == []
+    assert "## [Pumps](https://docs.example/sub/blog/2024/02/01/pumps/index.md)" in built.text("blog/index.md")
+    site = mkdocs(texts, theme=theme, plugins=["blog"], site="html").folder
+    done = CliRunner().invoke(main, ["index", str(site), "--exclude", "blog/2024/01/", "--strict"])
+    assert (done.exit_code, words_of_files(site)) == (0, []), done.output
+    assert "## [Pumps](https://docs.example/sub/blog/2024/02/01/pumps/index.md)" in (site / "blog/index.md").read_text(
+        "utf-8"
+    )
+
+
 # Messages of a build
 
 SMALL = {"index.md": "# Home\n", "guide/pumps.md": "# Pumps\n", "guide/internal/seals.md": "# Seals\n"}

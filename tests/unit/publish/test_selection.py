@@ -201,7 +201,7 @@ def test_pattern_with_another_meaning_before_fails_and_names_replacement(
     with pytest.raises(PublishError) as error:
         Selection(include, exclude).check_meaning(BY_SOURCE)
     assert f" {page}" in str(error.value)
-    assert f"Write {' and '.join(f'“{one}”' for one in replacement)} to keep it" in str(error.value)
+    assert f"Write {' and '.join(f'“{one}”' for one in replacement)} to keep " in str(error.value)
     assert f"or “{keep}” to" in str(error.value)
     old = (include or exclude)[0]
     for new in (replacement, [keep]):  # both are accepted, and the first has the earlier meaning
