@@ -15,6 +15,8 @@ from mkdocs_roaming.lint.runner import LintConfig, lint_folder
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.manifest.models import Manifest, canonicalize_path
 from mkdocs_roaming.preview.data import Preview
+from mkdocs_roaming.publish.ownership import PublishedFiles
+from mkdocs_roaming.publish.pointers import LLMS_TXT
 from mkdocs_roaming.publish.selection import LeftOut
 from mkdocs_roaming.sources import decode_text
 from mkdocs_roaming.sources.built_site import (
@@ -99,6 +101,8 @@ def open_built(
     except (PublishError, UsageError) as error:
         note += f" It would stop first: {error}."
     target = Path(stack.enter_context(TemporaryDirectory(prefix="roaming-preview-", ignore_cleanup_errors=True)))
+    if options.publish.llms_txt is not True and (text := PublishedFiles(folder).author_text):
+        (target / LLMS_TXT).write_bytes(text)
     report = index_site(folder, options, warn=warn, start_progress=start_progress, target=target)
     return open_published(
         target, lint, base=base, html=folder, docs=options.project.docs, known_left_out=report.left_out, note=note
@@ -111,6 +115,8 @@ def _has_no_url(folder: Path) -> bool:
 
 def find_html(folder: Path, path: str) -> str:
     """Return the HTML file of a page below a folder; empty if there is none."""
+    if path.startswith("/") or ".." in path.split("/"):
+        return ""
     names = [f"{path}index.html"] if path.endswith("/") or not path else [path, f"{path}.html", f"{path}/index.html"]
     return next((name for name in names if (folder / name).is_file()), "")
 

@@ -23,7 +23,7 @@ from mkdocs_roaming.manifest.models import Site
 from mkdocs_roaming.preview.data import Preview
 from mkdocs_roaming.preview.files import render_file, write_preview
 from mkdocs_roaming.preview.server import PreviewApp, PreviewSource, SiteFiles, add_to_dev_server, manifest_version
-from mkdocs_roaming.preview.source import find_left_out, open_built, open_published
+from mkdocs_roaming.preview.source import find_html, find_left_out, open_built, open_published
 from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.selection import LeftOut
 from mkdocs_roaming.sources.built_site import IndexOptions, index_site
@@ -370,3 +370,21 @@ def test_author_of_llms_txt_is_told_that_publishing_stops(site: Path) -> None:
         assert "llms_txt: preamble" in preview.site().note
         assert "zebra" in preview.files()[1].text
     assert (site / "llms.txt").read_text() == "# My own list\n"
+
+
+@pytest.mark.parametrize(("option", "has_pages"), [("preamble", True), (False, False)])
+def test_llms_txt_of_an_author_is_shown_as_it_would_be_published(site: Path, option: Any, has_pages: bool) -> None:
+    (site / "llms.txt").write_text("# My own list\n")
+    options = IndexOptions(publish=PublishOptions(llms_txt=option))
+    with ExitStack() as stack:
+        preview = open_built(site, options, LintConfig(), stack, base="", warn=print)
+        text = preview.files()[1].text
+        assert "stop" not in preview.site().note
+    assert text.startswith("# My own list")
+    assert ("zebra" in text) is has_pages
+
+
+@pytest.mark.parametrize("path", ["../outside", "guide/../../outside", "/etc/hosts"])
+def test_html_outside_of_the_site_is_not_found(site: Path, path: str) -> None:
+    (site.parent / "outside.html").write_text("outside")
+    assert find_html(site, path) == ""
