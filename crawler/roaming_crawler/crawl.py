@@ -135,8 +135,7 @@ class _Crawl:
         else:
             with DiskDict[PageBody](state.path) as bodies:
                 pages, skipped = await visit_pages(session, discovered, config, self.on_event, bodies)
-                if not session.stopped:
-                    discovered.notes += scope.check_patterns(strict=config.scope.strict)
+                discovered.notes += scope.check_patterns(strict=config.scope.strict)
                 result = publish_crawl(session, discovered, pages, skipped, bodies, self.folder, config)
         if session.is_complete:
             limit = {_PAGE_LIMIT: config.limits.pages} if session.stopped else {}

@@ -265,11 +265,19 @@ class Selection:
         old, now = ("left out", f"publish {them}") if is_published else ("published", f"leave {them} out")
         replacement = _quote(self._find_replacement(text, pages, exact=option == "include"))
         does = "does not match" if before else "matches"
-        keep = f", or “{_mark_as_new(text)}” to {now}" if not self._old.matched_slash else ""
+        today = self._find_unambiguous(text) if option == "include" or not self._old.matched_slash else ""
+        keep = f", or “{today}” to {now}" if today else ""
         return (
             f"{self._option}{option} “{text}”: earlier versions {old} {names}, but in the dialect of .gitignore the "
             f"pattern {does} {them}. Write {replacement} to keep {them} {old}{keep}"
         )
+
+    def _find_unambiguous(self, text: str) -> str:
+        """Return a pattern with today's meaning that matched nothing, or the same, in earlier versions."""
+        has_folder = "/" in text.rstrip("/")
+        if self._old.matched_slash:
+            return "" if has_folder else f"**/{text}"
+        return _anchor(text) if has_folder else f"/**/{text}"
 
     def _find_replacement(self, text: str, pages: Sequence[PageName], *, exact: bool) -> list[str]:
         """Return patterns that match all pages that a pattern matched before and, if `exact`, no others.
@@ -321,11 +329,6 @@ def _escape(page: PageName) -> str:
 
 def _anchor(text: str) -> str:
     return f"/{text.removeprefix('/')}"
-
-
-def _mark_as_new(text: str) -> str:
-    """Return a pattern with the same meaning that matched nothing in earlier versions."""
-    return _anchor(text) if "/" in text.rstrip("/") else f"/**/{text}"
 
 
 def _quote(patterns: Sequence[str]) -> str:

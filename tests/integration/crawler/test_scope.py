@@ -109,6 +109,15 @@ def test_pattern_with_another_meaning_before_is_refused(option: str, pattern: st
     assert Scope(ROOT, **{option: (replacement,)}).contains(ROOT + quote(path)) is False
 
 
+def test_include_with_another_meaning_before_names_pattern_for_all_folders() -> None:
+    with pytest.raises(
+        PublishError, match=re.escape("Write “/guide” to keep it left out, or “**/guide” to publish it")
+    ):
+        Scope(ROOT, include=("guide",)).contains(f"{ROOT}ja/guide/boil/")
+    assert Scope(ROOT, include=("**/guide",)).contains(f"{ROOT}ja/guide/boil/")
+    assert Scope(ROOT, include=("**/guide",)).contains(f"{ROOT}guide/boil/")
+
+
 def test_crawl_with_pattern_of_earlier_versions_requests_no_page_that_it_excluded(site: Any, tmp_path: Any) -> None:
     site.page("/docs/", "Home", links=("/docs/guide/deep/boil.html",))
     site.page("/docs/guide/deep/boil.html", "Boil")
