@@ -188,7 +188,7 @@ def _refuse_site_options(lib: str) -> None:
 
 
 def _check_packages() -> None:
-    missing = [name for name in ("starlette", "uvicorn") if find_spec(name) is None]
+    missing = [name for name in ("limits", "starlette", "uvicorn") if find_spec(name) is None]
     if missing:
         raise UsageError(f"roaming serve needs the package {missing[0]}: pip install 'mkdocs-roaming[serve]'")
 

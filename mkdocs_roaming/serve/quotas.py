@@ -19,14 +19,18 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from hashlib import blake2b
+from importlib.util import find_spec
 from math import ceil, isfinite
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import anyio
 from msgspec import Meta
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.serve.requests import ProblemError
+
+if TYPE_CHECKING:
+    from limits.aio.storage import Storage
 
 DAY_SECONDS = 86_400
 
@@ -219,9 +223,12 @@ class CounterStore:
     """
 
     def __init__(self, url: str | None = None, *, clock: Callable[[], float] = time.time, timeout: float = 2.0) -> None:
+        from limits.errors import StorageError
+
         self.clock = clock
         self.is_shared = url is not None
-        self._storage = _MemoryStorage(clock) if url is None else _RedisStorage(url)
+        self._storage = _MemoryStorage(clock) if url is None else _open_redis(url)
+        self._storage_errors = (StorageError, OSError)
         self._timeout = timeout
         self._is_down, self._down_until = False, float("-inf")
         self._postponed: dict[str, int] = {}
@@ -284,9 +291,10 @@ class CounterStore:
 
     async def close(self) -> None:
         """Close the connections to the storage; they are opened again when needed."""
-        if isinstance(self._storage, _RedisStorage):
-            with anyio.move_on_after(self._timeout), suppress(*self._storage.errors):
-                await self._storage.close()
+        client = getattr(getattr(self._storage, "bridge", None), "storage", None)
+        if client is not None:
+            with anyio.move_on_after(self._timeout), suppress(*self._storage_errors):
+                await client.aclose()
 
     async def _call(self, call: Callable[[], Awaitable[int]]) -> int:
         """Call the storage. After a failure it is not called for some seconds, so that requests do not wait for it."""
@@ -297,7 +305,7 @@ class CounterStore:
         try:
             with anyio.fail_after(self._timeout):
                 count = await call()
-        except self._storage.errors as error:  # TimeoutError is an OSError
+        except self._storage_errors as error:  # TimeoutError is an OSError
             if not self._is_down:
                 _log.warning("the counters cannot be reached (%s); no money is spent until then", type(error).__name__)
             self._is_down, self._down_until = True, self.clock() + _RETRY_SECONDS
@@ -309,9 +317,10 @@ class CounterStore:
 
 
 class _MemoryStorage:
-    """Counters in this process. Its methods never suspend, so that several calls in a row are atomic."""
+    """Counters in this process. Its methods never suspend, so that several calls in a row are atomic.
 
-    errors: tuple[type[Exception], ...] = ()
+    The in-memory storage of `limits` traverses all counters after every addition: 30 ms per answer with 50,000 clients.
+    """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -334,42 +343,6 @@ class _MemoryStorage:
         return value if expires > self._clock() else 0
 
 
-class _RedisStorage:
-    """Counters in a Redis. `errors` are raised if it cannot be reached, or refuses a command."""
-
-    def __init__(self, url: str) -> None:
-        scheme, separator, _ = url.partition("://")
-        if not separator or scheme not in _REDIS_SCHEMES:  # messages must not contain the URL: it may hold a password
-            raise UsageError(f"counters are kept in memory or in Redis: write a URL with {', '.join(_REDIS_SCHEMES)}")
-        try:
-            from redis.asyncio import Redis
-            from redis.exceptions import RedisError
-
-            self._client = Redis.from_url(url.removeprefix("redis+"), socket_timeout=1.0, socket_connect_timeout=1.0)
-        except ImportError:
-            raise UsageError(
-                "counters in Redis need the package redis: pip install 'mkdocs-roaming[serve,redis]'"
-            ) from None
-        except ValueError:
-            raise UsageError("the URL of Redis cannot be parsed; write redis://:PASSWORD@HOST:6379/0") from None
-        self.errors: tuple[type[Exception], ...] = (RedisError, OSError)
-        self._increment = self._client.register_script(_INCREMENT)
-        self.close = self._client.aclose
-
-    async def incr(self, key: str, seconds: int, amount: int) -> int:
-        return int(await self._increment([key], [amount, seconds]))
-
-    async def get(self, key: str) -> int:
-        return int(await self._client.get(key) or 0)
-
-
-_INCREMENT = """
-local value = redis.call('INCRBY', KEYS[1], ARGV[1])
-if redis.call('TTL', KEYS[1]) < 0 then redis.call('EXPIRE', KEYS[1], ARGV[2]) end
-return value
-"""
-
-
 # Sliding windows: the count of the current period, plus the part of the previous one that the window still covers
 
 
@@ -388,6 +361,27 @@ def _seconds_to_wait(window: Window, now: float, previous: int, current: int) ->
         return (1 - (window.limit - 1 - current) / previous - elapsed) * window.seconds
     rest = max(0.0, 1 - (window.limit - 1) / current) if current else 0.0
     return (1 - elapsed + rest) * window.seconds
+
+
+def _open_redis(url: str) -> Storage:
+    from limits.aio.storage import RedisStorage
+    from limits.errors import ConfigurationError
+
+    scheme, separator, _ = url.partition("://")
+    if not separator or scheme not in _REDIS_SCHEMES:  # the message must not contain the URL: it may hold a password
+        raise UsageError(f"counters are kept in memory or in Redis: write a URL with {', '.join(_REDIS_SCHEMES)}")
+    if find_spec("redis") is None:
+        raise UsageError("counters in Redis need the package redis: pip install 'mkdocs-roaming[serve,redis]'")
+    try:
+        return RedisStorage(
+            f"async+{url}",
+            wrap_exceptions=True,
+            implementation="redispy",
+            socket_timeout=1.0,
+            socket_connect_timeout=1.0,
+        )
+    except (ConfigurationError, ValueError):
+        raise UsageError("the URL of Redis cannot be parsed; write redis://:PASSWORD@HOST:6379/0") from None
 
 
 _log = logging.getLogger("mkdocs_roaming.serve")

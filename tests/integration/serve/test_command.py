@@ -409,7 +409,7 @@ def test_port_in_use_is_reported_in_one_line(folder: Path) -> None:
     assert "Choose another port with --port" in result.stderr
 
 
-@pytest.mark.parametrize("package", ["starlette", "uvicorn"])
+@pytest.mark.parametrize("package", ["starlette", "uvicorn", "limits"])
 def test_missing_package_is_reported_in_one_line(folder: Path, package: str) -> None:
     code = f"import sys; sys.modules[{package!r}] = None; from mkdocs_roaming.cli import main; main()"
     result = subprocess.run(
