@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import webbrowser
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -96,11 +96,19 @@ def preview(
         click.echo(f"{address} (Ctrl-C stops the server)")
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # the temporary folder is removed
         if open_browser:
-            webbrowser.open(address)
+            _open_browser(address)
         try:
             server.serve_forever()
         except KeyboardInterrupt:
             click.echo()
+
+
+def _open_browser(address: str) -> None:
+    """Open a page in a graphical browser, if there is one. One in the terminal would block the command."""
+    with suppress(webbrowser.Error):
+        browser = webbrowser.get()
+        if type(browser) is not webbrowser.GenericBrowser:
+            browser.open(address)
 
 
 def _open_folder(
