@@ -17,7 +17,7 @@ from typing import Any
 import click
 
 from mkdocs_roaming.cli.common import AS_JSON, warn
-from mkdocs_roaming.cli.index import given_options, publish, publishing_options
+from mkdocs_roaming.cli.index import Publication, publishing_options
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.sources.project import Project, find_project
 
@@ -37,25 +37,32 @@ _PLUGIN_HOSTS = ("mkdocs", "properdocs")
 @publishing_options
 @AS_JSON
 def build(command: tuple[str, ...], site_dir: Path | None, as_json: bool, **given: Any) -> None:
-    """Build a site with its generator, and publish it: Markdown, llms.txt and manifest.
+    """Build a site with its generator, and publish it.
 
     COMMAND builds the site; by default zensical build, mkdocs build or properdocs build, by the configuration file in
     the working directory. Its output is unchanged. If it fails, nothing is published, and the exit code is its own.
     """
     config_file = given["config_file"] or _find_path(command, "-f", "--config-file")
     project = find_project(None, config_file, warn)
-    given_options(given, project)  # invalid options are reported before the site is built
     site_dir = site_dir or _find_path(command, "-d", "--site-dir") or project.site
+    project.parse_options({})
     arguments = list(command) or [*_find_generator(project), *(["-f", str(config_file)] if config_file else [])]
     if site_dir is None:
         raise UsageError(
             "no folder to publish: name the folder that the command writes with --site-dir, or set site_dir in the "
             "table [publish] of roaming.toml"
         )
-    if status := _run(arguments):
+    publication = Publication(site_dir, project, given)  # invalid options are reported before the site is built
+    status = 1
+    publication.site.take_out()
+    try:
+        status = _run(arguments)
+    finally:
+        publication.site.put_back(failed=status != 0)
+    if status:
         sys.exit(status)
     if not _is_published_by_plugin(site_dir, project, arguments):
-        publish(site_dir, project, given, as_json=as_json)
+        publication.run(as_json=as_json)
 
 
 def _find_path(command: Sequence[str], *names: str) -> Path | None:

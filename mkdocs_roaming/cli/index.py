@@ -33,6 +33,7 @@ from mkdocs_roaming.errors import UsageError
 if TYPE_CHECKING:
     from mkdocs_roaming.embeddings.store import EmbeddingsOptions
     from mkdocs_roaming.publish.options import PublishOptions
+    from mkdocs_roaming.publish.writer import PublishReport
     from mkdocs_roaming.sources.project import Project
 
 
@@ -74,7 +75,11 @@ _OPTIONS = (
     ),
     click.option("--strict", is_flag=True, help="Publish nothing if there are warnings."),
     click.option("-v", "--verbose", is_flag=True, help="List the pages that are left out, with the reasons."),
-    click.option("--cache", type=click.Path(path_type=Path), help="Folder for cached conversions."),
+    click.option(
+        "--cache",
+        type=click.Path(path_type=Path),
+        help="Folder of the cache (default: in .cache/roaming).",
+    ),
 )
 
 
@@ -93,46 +98,80 @@ def index(site_dir: Path, as_json: bool, **given: Any) -> None:
     """Publish a built site: Markdown, llms.txt and manifest."""
     from mkdocs_roaming.sources.project import find_project
 
-    publish(site_dir, find_project(site_dir, given["config_file"], warn), given, as_json=as_json)
+    project = find_project(site_dir, given["config_file"], warn)
+    Publication(site_dir, project, given).run(as_json=as_json)
 
 
-def publish(site_dir: Path, project: Project, given: dict[str, Any], *, as_json: bool) -> None:
-    """Publish the folder of a built site, and print the result on one line.
+class Publication:
+    """Publication of the folder of a built site with the options of a command.
 
     Args:
         site_dir: The folder.
         project: The configuration of the site.
         given: The options of `publishing_options`.
-        as_json: Whether the result is printed as JSON.
-    """
-    from mkdocs_roaming.sources.built_site import IndexOptions, index_site
 
-    publish_options = given_options(given, project)
-    if not publish_options.enabled:
-        click.echo(f"{site_dir}: not published, because `enabled` is false in {project.file}")
-        return
-    options = IndexOptions(
-        url=given["url"],
-        name=given["name"],
-        html=not given["no_html"],
-        cache=given["cache"],
-        project=project,
-        publish=publish_options,
-        embeddings=embeddings_options(given) or _configured_embeddings(publish_options),
-        strict=given["strict"],
-    )
-    with progress("Converting") as steps:
-        report = index_site(site_dir, options, warn=warn, start_progress=steps)
-    if as_json:
-        print_json(asdict(report))
-        return
-    for note in report.notes:
-        click.echo(note, err=True)
-    for left_out in report.left_out if given["verbose"] else ():
-        click.echo(sanitize(f"left out: {left_out}"), err=True)
-    click.echo(f"{site_dir}: {report}")
-    if publish_options.lint not in ("off", False, None):
-        _lint(site_dir, publish_options.lint, project.docs)
+    Raises:
+        UsageError: An option is invalid.
+    """
+
+    def __init__(self, site_dir: Path, project: Project, given: dict[str, Any]) -> None:
+        from mkdocs_roaming.sources.incremental import IncrementalSite
+
+        self._site_dir, self._project, self._given = site_dir, project, given
+        self._options = _given_options(given, project)
+        self._cache = given["cache"] or _find_cache(site_dir, project, self._options)
+        arguments = [given[name] for name in ("url", "name", "no_html", "strict", "search", "overwrite")]
+        self.site = IncrementalSite(site_dir, self._cache, project, self._options, arguments)
+
+    def run(self, *, as_json: bool) -> None:
+        """Publish the site, and print the result on one line or as JSON."""
+        if not self._options.enabled:
+            click.echo(f"{self._site_dir}: not published, because `enabled` is false in {self._project.file}")
+            return
+        report = self.site.find_unchanged(warn) or self._publish()
+        if as_json:
+            print_json(asdict(report))
+            return
+        for note in report.notes:
+            click.echo(note, err=True)
+        for left_out in report.left_out if self._given["verbose"] else ():
+            click.echo(sanitize(f"left out: {left_out}"), err=True)
+        click.echo(f"{self._site_dir}: {report}")
+        if self._options.lint not in ("off", False, None):
+            _lint(self._site_dir, self._options.lint, self._project.docs)
+
+    def _publish(self) -> PublishReport:
+        from mkdocs_roaming.sources.built_site import IndexOptions, index_site
+
+        given, warnings = self._given, list[str]()
+
+        def record(message: str) -> None:
+            warnings.append(message)
+            warn(message)
+
+        options = IndexOptions(
+            url=given["url"],
+            name=given["name"],
+            html=not given["no_html"],
+            cache=self._cache,
+            project=self._project,
+            publish=self._options,
+            embeddings=embeddings_options(given) or _configured_embeddings(self._options),
+            strict=given["strict"],
+        )
+        with progress("Converting") as steps:
+            report = index_site(self._site_dir, options, warn=record, start_progress=steps)
+        self.site.save(report, warnings)
+        return report
+
+
+def _find_cache(site_dir: Path, project: Project, options: PublishOptions) -> Path | None:
+    """Return the cache folder of a site in its project; None for a site that belongs to no project."""
+    from mkdocs_roaming.publish.cache import project_cache_folder
+
+    if not options.cache or project.file is None:
+        return None
+    return project_cache_folder(project.folder) / "index" / site_dir.resolve().name
 
 
 def _configured_embeddings(options: PublishOptions) -> EmbeddingsOptions | None:
@@ -155,10 +194,8 @@ def _lint(site_dir: Path, option: object, docs: Path | None) -> None:
         sys.exit(FAULTS_FOUND)
 
 
-def given_options(given: dict[str, Any], project: Project) -> PublishOptions:
+def _given_options(given: dict[str, Any], project: Project) -> PublishOptions:
     """Return the options of a site: those of the command line replace those of its configuration."""
-    from mkdocs_roaming.html.themes import parse_class_options
-
     options: dict[str, object] = {
         name: given[name]
         for name in ("description", "include", "exclude", "previous", "rules", "outline_tokens")
@@ -173,6 +210,8 @@ def given_options(given: dict[str, Any], project: Project) -> PublishOptions:
     if given["page_menu"]:
         options["page_menu"] = True
     if given["classes"]:
+        from mkdocs_roaming.html.themes import parse_class_options  # imports lxml
+
         options["classes"] = parse_class_options(given["classes"])
     return project.parse_options(options)
 

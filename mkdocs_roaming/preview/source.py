@@ -18,13 +18,12 @@ from mkdocs_roaming.preview.data import Preview
 from mkdocs_roaming.publish.ownership import PublishedFiles
 from mkdocs_roaming.publish.pointers import LLMS_TXT
 from mkdocs_roaming.publish.selection import LeftOut
-from mkdocs_roaming.sources import decode_text
+from mkdocs_roaming.sources import decode_text, is_ignored
 from mkdocs_roaming.sources.built_site import (
     IndexOptions,
     check_folder,
     find_site_url,
     index_site,
-    is_ignored,
     is_special,
 )
 

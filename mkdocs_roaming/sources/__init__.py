@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+_IGNORED_FOLDERS = (".", "_static", "_sources", "_modules")
+
 
 def decode_text(data: bytes, charset: str = "") -> str:
     """Decode text as UTF-8, by its byte order mark, by the server's charset, or by a guess, in that order.
@@ -17,3 +21,8 @@ def decode_text(data: bytes, charset: str = "") -> str:
 
     encodings = [charset] if charset else []
     return UnicodeDammit(data, user_encodings=encodings, is_html=True).unicode_markup or data.decode("utf-8", "replace")
+
+
+def is_ignored(file: Path) -> bool:
+    """Return whether a file below the site is not a page, such as one of a hidden folder."""
+    return any(part.startswith(_IGNORED_FOLDERS) for part in file.parts)

@@ -56,7 +56,7 @@ from mkdocs_roaming.publish.widget import (
     suggest_questions,
 )
 from mkdocs_roaming.publish.writer import PublishReport, publish_batch
-from mkdocs_roaming.sources import decode_text, site_nav
+from mkdocs_roaming.sources import decode_text, is_ignored, site_nav
 from mkdocs_roaming.sources.project import OWN_FILE, Project, find_heading, iter_fences, read_source
 from mkdocs_roaming.text.markdown import to_single_line
 
@@ -74,7 +74,6 @@ _SPECIAL_PAGE = re.compile(
 )
 _LOCATION = re.compile(r"<loc>\s*(https?://[^<\s]+)\s*</loc>")
 _CRAWL_STATE = ".roaming/state.json"
-_IGNORED_FOLDERS = (".", "_static", "_sources", "_modules")
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,11 +237,6 @@ def read_site(folder: Path, options: IndexOptions, warn: Warn) -> BuiltSite:
     if not files:
         raise UsageError(f"{folder}: contains no HTML; {hint}")
     return _SiteReader(folder, options, warn).read(files)
-
-
-def is_ignored(file: Path) -> bool:
-    """Return whether a file below the site is not a page, such as one of a hidden folder."""
-    return any(part.startswith(_IGNORED_FOLDERS) for part in file.parts)
 
 
 def is_special(path: str) -> bool:

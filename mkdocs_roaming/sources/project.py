@@ -341,8 +341,12 @@ def read_source(
             meta = parse_yaml(found[1], name)
         except UsageError as error:
             warn(f"{error}; its front matter is ignored")
-    text = _SNIPPET.sub(lambda found: _read_snippet(found[2], snippets) or found[0], text)
-    return meta if isinstance(meta, dict) else {}, text
+    return meta if isinstance(meta, dict) else {}, expand_snippets(text, snippets)
+
+
+def expand_snippets(text: str, folders: Sequence[Path]) -> str:
+    """Return a text with the files that it includes with pymdownx.snippets, if they are in one of the folders."""
+    return _SNIPPET.sub(lambda found: _read_snippet(found[2], folders) or found[0], text)
 
 
 def _read_snippet(path: str, folders: Sequence[Path]) -> str:
