@@ -311,7 +311,9 @@ def _iter_spellings(text: str) -> Iterator[str]:
     yield from (slashes, clean, clean.rstrip("/"))
     yield f"**/{clean.lstrip('/')}"
     names = clean.strip("/").split("/")
-    yield from ("/" + "/".join(names[start:]) for start in range(1, min(len(names), _MAX_PARENTS)))
+    for start in range(1, min(len(names), _MAX_PARENTS)):
+        if not re.search(r"[*?[]", names[start]):  # `/*` would match far more
+            yield "/" + "/".join(names[start:])
     stem = re.sub(r"(/index)?\.\w+$", "", clean)
     yield f"{stem}.md"
     if not stem.endswith("*"):

@@ -148,6 +148,7 @@ def test_include_that_starts_with_negation_includes_all_other_pages() -> None:
         ("gr%C3%B6%C3%9Fe/", "write “größe/”"),
         ("!internal\\keep.md", "write “!internal/keep.md”"),
         ("Internal/", "nearest: internal/, "),
+        ("gudie/*.md", "nearest: guide"),
         ("guide/pmups.md", "nearest: guide/pumps.md"),
     ],
 )
