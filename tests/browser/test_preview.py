@@ -150,11 +150,12 @@ def test_page_shows_html_next_to_its_markdown(site: Path, url: str, page: Page) 
     inner = page.frame_locator("iframe")
     inner.get_by_role("heading", name="Descale").wait_for()
     assert inner.locator("h1").evaluate("heading => getComputedStyle(heading).color") == "rgb(1, 2, 3)"
+    page.locator(".finding").wait_for()  # the Markdown is drawn again with the findings
     sections = page.locator(".section")
     ids = [section.id for section in open_library(site).manifest.pages[1].sections]
     assert [section.get_attribute("data-section") for section in sections.all()] == ids
-    assert page.locator(".section pre").all_inner_texts()[-1].startswith("## Descale\n\nVinegar")
-    assert page.locator(".section .code").inner_text() == "```console\n$ kettle descale\n```"
+    assert page.locator(".section pre").all_text_contents()[-1].startswith("## Descale\n\nVinegar")
+    assert page.locator(".section .code").text_content() == "```console\n$ kettle descale\n```"
 
 
 def test_finding_is_below_its_line(url: str, page: Page) -> None:
@@ -211,6 +212,7 @@ def test_keyboard_searches_opens_and_turns_pages(site: Path, url: str, page: Pag
 def test_copy_button_copies_the_markdown_of_a_section(site: Path, url: str, page: Page) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.goto(f"{url}#page=guide%2F")
+    page.locator(".finding").wait_for()  # the Markdown is drawn again with the findings
     page.get_by_role("button", name="Copy id of Descale").click()
     page.get_by_text("Copied").first.wait_for()
     assert page.evaluate("navigator.clipboard.readText()") == section_id(site, "guide/#descale")
