@@ -201,6 +201,9 @@ def _given_options(given: dict[str, Any], project: Project) -> PublishOptions:
         for name in ("description", "include", "exclude", "previous", "rules", "outline_tokens")
         if given[name] not in (None, ())
     } | foreign_file_options(given)
+    for name in ("rules", "previous"):  # relative to the working directory, not to the configuration
+        if name in options and project.folder != Path() and "://" not in given[name]:
+            options[name] = str(Path(given[name]).absolute())
     if given["section_files"]:
         options["section_files"] = {"auto": "auto", "yes": True, "no": False}[given["section_files"]]
     if given["no_full"]:

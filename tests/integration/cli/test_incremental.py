@@ -132,6 +132,16 @@ def test_option_on_command_line_is_not_taken_from_last_build(project: Path) -> N
     assert (project / "site/llms-full.txt").exists()
 
 
+def test_rules_on_command_line_are_relative_to_working_directory(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build()
+    (project.parent / "rules.yml").write_text("- {when: {any: [tide]}, open: pumps/}\n", "utf-8")
+    monkeypatch.chdir(project.parent)
+    result = CliRunner().invoke(main, ["index", "project/site", "--rules", "rules.yml"])
+    assert (result.exit_code, "tide" in (project / "site/roaming/manifest.json").read_text("utf-8")) == (0, True)
+
+
 def test_files_of_failed_build_are_put_back(project: Path) -> None:
     build()
     files = read(project / "site")
