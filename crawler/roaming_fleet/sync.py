@@ -5,7 +5,7 @@ match their digests, or retries. The state for the next crawl is stored in archi
 archives are not uploaded again.
 
     .fleet/state/<key>/known.tar.gz                      responses and the list of uploaded files; written last
-    .fleet/state/<key>/<parts>-<part>-<digest>.tar.gz    a part of the bodies, parsed pages and Markdown
+    .fleet/state/<key>/<parts>-<part>-<digest>.tar.gz    a part of the bodies, parsed pages, Markdown and llms.txt
 
 The name of an archive contains its digest: previous archives stay complete until the new list is written.
 """
@@ -28,6 +28,7 @@ from typing import Any
 
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.publish.files import write_atomically
+from mkdocs_roaming.publish.pointers import LLMS_TXT
 from roaming_crawler.publish import read_published_pages
 from roaming_crawler.state import STATE_DIR
 from roaming_fleet.buckets import BlobNotFoundError, Bucket, BucketError
@@ -158,7 +159,7 @@ def _partition_state(folder: Path) -> dict[str, list[str]]:
     state = (file for name in _STATE_FOLDERS for file in (folder / STATE_DIR / name).rglob("*") if file.is_file())
     paths = {file.relative_to(folder).as_posix() for file in state}
     pages = (page.markdown for page in read_published_pages(folder))
-    paths |= {path for path in (MANIFEST_PATH, *pages) if (folder / path).is_file()}
+    paths |= {path for path in (MANIFEST_PATH, LLMS_TXT, *pages) if (folder / path).is_file()}
     size = sum((folder / path).stat().st_size for path in paths)
     parts = 1 << max(0, (size - 1) // _ARCHIVE_BYTES).bit_length()
     found: dict[str, list[str]] = {f"{parts}-{part}": [] for part in range(parts)}
