@@ -157,10 +157,11 @@ def match_pattern(pattern: str, page: PageName) -> bool:
     The time is linear in the lengths of pattern and names, because clients of an endpoint send patterns.
     """
     names = (page.path, *page.names(), *(page.index_names() if _INDEX.search(pattern) else ()))
-    return any(_matches_path(pattern, name) for name in names)
+    return any(match_name(pattern, name) for name in names)
 
 
-def _matches_path(pattern: str, path: str) -> bool:
+def match_name(pattern: str, path: str) -> bool:
+    """Return whether a pattern matches one name of a page, or a folder above it; see `match_pattern`."""
     names = path.strip("/").split("/")
     parts = pattern.strip("/").split("/")
     ends = {0}  # the numbers of names that the pattern may have matched so far

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from mkdocs_roaming.errors import PublishError, UsageError
-from mkdocs_roaming.manifest.lookup import PageName
+from mkdocs_roaming.manifest.lookup import PageName, match_name
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -61,6 +61,7 @@ class Pattern:
         if spec is None:
             raise UsageError(f"“{text}” is not a pattern; {_explain_invalid(body)}")
         self._spec, self._is_below = spec, body.endswith("/**")
+        self._body = re.sub(r"/\*\*$", "/*", body)
         # On sites whose addresses are folders, a mere `index.md` would match all pages.
         self._has_folder, self._is_index = "/" in body.rstrip("/"), re.search(r"/index\.\w+$", body) is not None
 
@@ -71,7 +72,12 @@ class Pattern:
             names = tuple(name for name in names if not name.endswith("/"))
         if self._is_index or (self._has_folder and page.is_folder):
             names += page.index_names()
-        return any(map(self._spec.match_file, names))
+        return any(map(self._match, names))
+
+    def _match(self, name: str) -> bool:
+        if len(name) <= _MAX_REGEX_CHARS:
+            return self._spec.match_file(name)
+        return match_name(self._body, name)  # an address of a crawled site could keep the regular expression busy
 
 
 def _compile(text: str) -> GitIgnoreSpec | None:
@@ -338,6 +344,7 @@ def _quote(patterns: Sequence[str]) -> str:
     return shown + (f" and {len(patterns) - _MAX_NAMED} more" if len(patterns) > _MAX_NAMED else "")
 
 
+_MAX_REGEX_CHARS = 100
 _MAX_NAMED = 3
 _MAX_COMPARED = 2_000
 _MAX_PARENTS = 20

@@ -118,6 +118,20 @@ def test_pattern_may_start_with_docs_folder_or_url_of_the_site(pattern: str) -> 
     assert excluded(pattern, roots=("https://pumps.example/", "docs/")) == INTERNAL
 
 
+@pytest.mark.parametrize(
+    ("pattern", "path", "matches"),
+    [
+        ("*a*a*a*a*b", "a" * 2000 + "/", False),
+        ("**/a/**/b/**/c", "a/b/" * 500, False),
+        ("internal/**", "internal/" + "a/" * 500, True),
+        ("a/", "internal/" + "a/" * 500, True),
+        ("/a/*", "internal/" + "a/" * 500, False),
+    ],
+)
+def test_long_addresses_are_matched_quickly(pattern: str, path: str, matches: bool) -> None:
+    assert Pattern(pattern).matches(PageName(path)) is matches
+
+
 def test_last_matching_pattern_decides() -> None:
     assert "internal/keep.md" not in excluded("internal/", "!keep.md")
     assert "internal/keep.md" in excluded("!keep.md", "internal/")
