@@ -57,7 +57,7 @@ from mkdocs_roaming.publish.selection import LeftOut, Selection
 if TYPE_CHECKING:
     from mkdocs_roaming.embeddings.store import EmbeddingsOptions
     from mkdocs_roaming.lint.runner import LintConfig
-    from mkdocs_roaming.publish.ownership import WrittenFiles
+    from mkdocs_roaming.publish.ownership import KeptFiles, WrittenFiles
     from mkdocs_roaming.publish.page_menu import PageMenu, PageMenuOptions
     from mkdocs_roaming.publish.rules import RuleSet
     from mkdocs_roaming.publish.widget import WidgetOptions
@@ -103,6 +103,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         self._builds: dict[str, _LanguageBuild] = {}
         self._dirty = False
         self._written: list[WrittenFiles] = []
+        self._kept: KeptFiles | None = None
         self._lint: LintConfig | None = None
         self._widget: WidgetOptions | None = None
         self._menu: PageMenuOptions | None = None
@@ -146,6 +147,19 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             self._menu = self._load_menu()
             self._embeddings = self._load_embeddings()
         return config
+
+    def on_pre_build(self, *, config: MkDocsConfig) -> None:
+        """Keep the files of the last build of `mkdocs serve`; after this hook MkDocs empties their folder."""
+        if self._options.enabled and dev_server_path(config) and not is_inner_build(config):
+            from mkdocs_roaming.publish.ownership import KeptFiles
+
+            self._kept = KeptFiles(Path(config.site_dir))
+
+    def on_files(self, files: Files, *, config: MkDocsConfig) -> None:
+        """Put the kept files back; what has changed is written after the build."""
+        if self._kept and not is_inner_build(config):
+            self._kept.put_back()
+            self._kept = None
 
     @event_priority(LAST)
     def on_nav(self, nav: Navigation, *, config: MkDocsConfig, files: Files) -> Navigation:

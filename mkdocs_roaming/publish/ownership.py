@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import msgspec
 
@@ -181,6 +182,42 @@ class PublishedFiles:
                     return False
                 end = start + page.bytes
             return bool(self._in_full) and file.read() == b"\n"
+
+
+class KeptFiles:
+    """The files that a build published, moved out of their folder while the folder is emptied.
+
+    The next build then writes only those that have changed. An llms.txt is not kept, because an author's text in it may
+    be gone.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Move the files of a folder, and of the languages in it, to a temporary folder."""
+        self._folder = folder
+        self._kept = TemporaryDirectory(prefix="roaming-", dir=folder.parent)
+        sites = [folder, *(file.parent.parent for file in folder.glob(f"*/{MANIFEST_PATH}"))]
+        self._paths = [file.relative_to(folder) for site in sites for file in _iter_kept(site)]
+        self._move(folder, Path(self._kept.name))
+
+    def put_back(self) -> None:
+        """Move the files back."""
+        self._move(Path(self._kept.name), self._folder)
+        self._kept.cleanup()
+
+    def _move(self, source: Path, target: Path) -> None:
+        for path in self._paths:
+            with suppress(OSError):  # the build writes a file that is missing
+                (target / path).parent.mkdir(parents=True, exist_ok=True)
+                (source / path).rename(target / path)
+
+
+def _iter_kept(site: Path) -> Iterator[Path]:
+    """Yield the folder `roaming` and the unchanged files outside of it."""
+    published = PublishedFiles(site)
+    if published.found:
+        paths = [path for path in published.iter_paths() if not path.startswith("roaming/") and path != LLMS_TXT]
+        yield from (site / path for path in paths if published.owns(path))
+        yield site / "roaming"
 
 
 class WrittenFiles:
