@@ -71,7 +71,7 @@ def convert_pages(
     for page in pages:
         if page.path in batch.pages:
             first = batch.pages[page.path]
-            warn(f"{_name(page)}: same path as {_name(first)}: “{page.path}”. Only the first is published; rename one")
+            warn(f"{_name(page)}: same path as {_name(first)}: `{page.path}`. Only the first is published; rename one")
             batch.left_out.append(LeftOut(page.path, f"same path as {_name(first)}", page.source))
             continue
         batch.pages[page.path] = page

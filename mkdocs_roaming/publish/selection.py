@@ -59,7 +59,7 @@ class Pattern:
             body = "/**"  # the root itself
         spec = _compile(body)
         if spec is None:
-            raise UsageError(f"“{text}” is not a pattern; {_explain_invalid(body)}")
+            raise UsageError(f"`{text}` is not a pattern; {_explain_invalid(body)}")
         self._spec, self._is_below = spec, body.endswith("/**")
         self._body = re.sub(r"/\*\*$", "/*", body)
         # On sites whose addresses are folders, a mere `index.md` would match all pages.
@@ -93,10 +93,10 @@ def _compile(text: str) -> GitIgnoreSpec | None:
 
 def _explain_invalid(text: str) -> str:
     if text.startswith("#"):
-        return f"it is a comment. To match a name with #, write “\\{text}”"
+        return f"it is a comment. To match a name with #, write `\\{text}`"
     if "[" in text:
-        return f"a bracket is not closed. To match a bracket, write “{text.replace('[', chr(92) + '[')}”"
-    return "name a file or a folder, such as “internal/”"
+        return f"a bracket is not closed. To match a bracket, write `{text.replace('[', chr(92) + '[')}`"
+    return "name a file or a folder, such as `internal/`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,10 +184,10 @@ class Selection:
             self._pages[page] = None
         included, excluded = self._find_last(self._include, page), self._find_last(self._exclude, page)
         if included and included.is_negated:
-            return f"excluded by “{included.text}” in {self._option}include"
+            return f"excluded by `{included.text}` in {self._option}include"
         if not included and self._include and not self._include[0].is_negated:
             return f"not in {self._option}include"
-        return f"excluded by “{excluded.text}”" if excluded and not excluded.is_negated else None
+        return f"excluded by `{excluded.text}`" if excluded and not excluded.is_negated else None
 
     def _find_last(self, patterns: Sequence[Pattern], page: PageName) -> Pattern | None:
         matching = [pattern for pattern in patterns if pattern.matches(page)]
@@ -201,14 +201,14 @@ class Selection:
         for name, patterns in (("include", self._include), ("exclude", self._exclude)):
             for pattern in patterns:
                 if id(pattern) not in self._used:
-                    yield f"{self._option}{name} “{pattern.text}” matches no page{where}{self._suggest(pattern.text)}"
+                    yield f"{self._option}{name} `{pattern.text}` matches no page{where}{self._suggest(pattern.text)}"
 
     def _suggest(self, text: str) -> str:
         sign, body = ("!", text[1:]) if text.startswith("!") else ("", text)
         for candidate in _iter_spellings(body):
             found = sum(map(Pattern(candidate, self._roots).matches, self._pages)) if _compile(candidate) else 0
             if 0 < found < max(2, len(self._pages)):
-                return f"; write “{sign}{candidate}”"
+                return f"; write `{sign}{candidate}`"
         names = {name: None for page in self._pages for name in (str(page), page.path)}
         folders = {folder: None for name in names for folder in _parents(name)}
         known = {name.casefold(): name for name in (*folders, *names) if name}
@@ -272,9 +272,9 @@ class Selection:
         replacement = _quote(self._find_replacement(text, pages, exact=option == "include"))
         does = "does not match" if before else "matches"
         today = self._find_unambiguous(text) if option == "include" or not self._old.matched_slash else ""
-        keep = f", or “{today}” to {now}" if today else ""
+        keep = f", or `{today}` to {now}" if today else ""
         return (
-            f"{self._option}{option} “{text}”: earlier versions {old} {names}, but in the dialect of .gitignore the "
+            f"{self._option}{option} `{text}`: earlier versions {old} {names}, but in the dialect of .gitignore the "
             f"pattern {does} {them}. Write {replacement} to keep {them} {old}{keep}"
         )
 
@@ -340,7 +340,7 @@ def _anchor(text: str) -> str:
 
 
 def _quote(patterns: Sequence[str]) -> str:
-    shown = " and ".join(f"“{pattern}”" for pattern in patterns[:_MAX_NAMED])
+    shown = " and ".join(f"`{pattern}`" for pattern in patterns[:_MAX_NAMED])
     return shown + (f" and {len(patterns) - _MAX_NAMED} more" if len(patterns) > _MAX_NAMED else "")
 
 

@@ -185,7 +185,7 @@ def test_crawl_reports_unmatched_include_pattern(site: Any, run_crawl: Any) -> N
     site.page("/guide/a/", "A")
     output = run_crawl(site.url, scope=ScopeConfig(include=("guide", "giude/**")))
     assert output.paths == ["", "guide/a/"]
-    assert output.result.notes == (f"--include “giude/**” matches no page below {site.url}; nearest: guide/, guide/a/",)
+    assert output.result.notes == (f"--include `giude/**` matches no page below {site.url}; nearest: guide/, guide/a/",)
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ def test_patterns_and_prefixes_select_pages(
 ) -> None:
     _add_pages(site)
     result = _run(f"{site.url}docs/", "-o", str(tmp_path / "out"), *options)
-    message = f"--include “nothing/*” matches no page below {site.url}docs/\n"
+    message = f"--include `nothing/*` matches no page below {site.url}docs/\n"
     assert (result.exit_code, result.stderr) == (0, message if "nothing/*" in options else "")
     assert _published(tmp_path / "out") == paths
     if "--include" in options:
@@ -103,15 +103,15 @@ def test_patterns_and_prefixes_select_pages(
     ],
 )
 def test_pattern_with_another_meaning_before_is_refused(option: str, pattern: str, path: str, replacement: str) -> None:
-    with pytest.raises(PublishError, match=re.escape(f"Write “{replacement}” to keep it")) as error:
+    with pytest.raises(PublishError, match=re.escape(f"Write `{replacement}` to keep it")) as error:
         Scope(ROOT, **{option: (pattern,)}).contains(ROOT + quote(path))
-    assert f"--{option} “{pattern}”: earlier versions " in str(error.value)
+    assert f"--{option} `{pattern}`: earlier versions " in str(error.value)
     assert Scope(ROOT, **{option: (replacement,)}).contains(ROOT + quote(path)) is False
 
 
 def test_include_with_another_meaning_before_names_pattern_for_all_folders() -> None:
     with pytest.raises(
-        PublishError, match=re.escape("Write “/guide” to keep it left out, or “**/guide” to publish it")
+        PublishError, match=re.escape("Write `/guide` to keep it left out, or `**/guide` to publish it")
     ):
         Scope(ROOT, include=("guide",)).contains(f"{ROOT}ja/guide/boil/")
     assert Scope(ROOT, include=("**/guide",)).contains(f"{ROOT}ja/guide/boil/")
@@ -124,7 +124,7 @@ def test_crawl_with_pattern_of_earlier_versions_requests_no_page_that_it_exclude
     result = _run(f"{site.url}docs/", "-o", str(tmp_path / "out"), "--exclude", "guide/*.html")
     assert result.exit_code == 1
     assert "earlier versions left out guide/deep/boil.html" in result.stderr
-    assert "Write “/guide/*” to keep it left out" in result.stderr
+    assert "Write `/guide/*` to keep it left out" in result.stderr
     assert "/docs/guide/deep/boil.html" not in site.paths()
     assert not (tmp_path / "out/llms.txt").exists()
 
@@ -134,7 +134,7 @@ def test_strict_crawl_with_unmatched_pattern_publishes_nothing(site: Any, tmp_pa
     result = _run(f"{site.url}docs/", "-o", str(tmp_path / "out"), "--exclude", "giude/", "--strict")
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr.startswith(
-        f"roaming: --exclude “giude/” matches no page below {site.url}docs/; nearest: guide/"
+        f"roaming: --exclude `giude/` matches no page below {site.url}docs/; nearest: guide/"
     )
     assert not (tmp_path / "out/llms.txt").exists()
     assert _run(f"{site.url}docs/", "-o", str(tmp_path / "out"), "--exclude", "guide/", "--strict").exit_code == 0

@@ -181,7 +181,7 @@ def test_unmatched_pattern_is_a_warning_that_fails_a_strict_build(mkdocs: Projec
     mkdocs.write(SMALL, plugins=[{"roaming": {"exclude": "intrenal/"}}])
     done = run_mkdocs(mkdocs)
     assert (done.returncode, done.stderr.count("WARNING")) == (0, 1)
-    assert "roaming: exclude “intrenal/” matches no page; nearest: guide/internal/" in done.stderr
+    assert "roaming: exclude `intrenal/` matches no page; nearest: guide/internal/" in done.stderr
     assert run_mkdocs(mkdocs, "--strict").returncode == 1
 
 
@@ -193,7 +193,7 @@ def test_verbose_build_lists_each_page_that_is_left_out(mkdocs: Project) -> None
     assert "roaming: 2 pages, 2 left out, 2 sections" in done.stderr
     done = run_mkdocs(mkdocs, "-v", "--strict")
     assert "roaming: left out: draft.md: `llms: false` in its front matter\n" in done.stderr
-    assert "roaming: left out: guide/internal/seals.md: excluded by “internal/”\n" in done.stderr
+    assert "roaming: left out: guide/internal/seals.md: excluded by `internal/`\n" in done.stderr
     assert done.returncode == 0
 
 
@@ -201,8 +201,8 @@ def test_pattern_of_earlier_versions_fails_build_before_anything_is_published(mk
     mkdocs.write(SMALL, plugins=[{"roaming": {"exclude": ["guide/*.md"]}}])
     done = run_mkdocs(mkdocs)
     assert done.returncode == 1
-    assert "roaming: exclude “guide/*.md”: earlier versions left out guide/internal/seals.md" in done.stderr
-    assert "Write “guide/**/*.md” to keep it left out, or “/guide/*.md” to publish it" in done.stderr
+    assert "roaming: exclude `guide/*.md`: earlier versions left out guide/internal/seals.md" in done.stderr
+    assert "Write `guide/**/*.md` to keep it left out, or `/guide/*.md` to publish it" in done.stderr
     assert not list((mkdocs.folder / "site").rglob("*.md"))
     assert mkdocs(SMALL, plugin={"exclude": ["guide/**/*.md"]}).paths() == [""]
     assert mkdocs(SMALL, plugin={"exclude": ["/guide/*.md"]}).paths() == ["", "guide/internal/seals/"]
@@ -212,7 +212,7 @@ def test_invalid_pattern_is_an_error(mkdocs: Project) -> None:
     mkdocs.write(SMALL, plugins=[{"roaming": {"exclude": ["[draft"]}}])
     done = run_mkdocs(mkdocs)
     assert done.returncode == 1
-    assert "roaming: exclude: “[draft” is not a pattern; a bracket is not closed" in done.stderr
+    assert "roaming: exclude: `[draft` is not a pattern; a bracket is not closed" in done.stderr
 
 
 def test_prefix_of_docs_folder_is_no_prefix_if_pages_are_in_such_a_folder(mkdocs: Project) -> None:

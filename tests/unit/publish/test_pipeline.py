@@ -80,5 +80,5 @@ def test_convert_pages_reports_duplicate_path_and_keeps_first_page(tmp_path: Pat
     report, warnings = publish_pages(tmp_path, HOME, twin)
     assert report.pages == 1
     assert warnings == [
-        "other.md: same path as /: “”. Only the first is published; rename one",
+        "other.md: same path as /: ``. Only the first is published; rename one",
     ]

@@ -141,7 +141,7 @@ def test_exclude_takes_precedence_over_include() -> None:
     selection = Selection(["guide/"], ["pumps.md"])
     published = {str(page) for page in BY_SOURCE if selection.find_reason(page) is None}
     assert published == {"guide.md", "guide/index.md", "guide/internal/seals.md"}
-    assert selection.find_reason(PageName("guide/pumps/", ("guide/pumps.md",))) == "excluded by “pumps.md”"
+    assert selection.find_reason(PageName("guide/pumps/", ("guide/pumps.md",))) == "excluded by `pumps.md`"
     assert selection.find_reason(PageName("faq/", ("faq.md",))) == "not in include"
 
 
@@ -153,14 +153,14 @@ def test_include_that_starts_with_negation_includes_all_other_pages() -> None:
 @pytest.mark.parametrize(
     ("pattern", "hint"),
     [
-        ("internal\\*", "write “internal/*”"),
-        ("./internal/", "write “internal/”"),
-        (" internal/", "write “internal/”"),
-        ("handbook/team/internal/", "write “/team/internal”"),
-        ("/rota.md", "write “**/rota.md”"),
-        ("internal/costs.rst", "write “internal/costs.md”"),
-        ("gr%C3%B6%C3%9Fe/", "write “größe/”"),
-        ("!internal\\keep.md", "write “!internal/keep.md”"),
+        ("internal\\*", "write `internal/*`"),
+        ("./internal/", "write `internal/`"),
+        (" internal/", "write `internal/`"),
+        ("handbook/team/internal/", "write `/team/internal`"),
+        ("/rota.md", "write `**/rota.md`"),
+        ("internal/costs.rst", "write `internal/costs.md`"),
+        ("gr%C3%B6%C3%9Fe/", "write `größe/`"),
+        ("!internal\\keep.md", "write `!internal/keep.md`"),
         ("Internal/", "nearest: internal/, "),
         ("gudie/*.md", "nearest: guide"),
         ("guide/pmups.md", "nearest: guide/pumps.md"),
@@ -170,7 +170,7 @@ def test_unmatched_pattern_is_reported_with_nearest_fix(pattern: str, hint: str)
     selection = Selection((), [pattern], option="--")
     assert not any(map(selection.find_reason, BY_SOURCE))
     (message,) = selection.unmatched()
-    assert message.startswith(f"--exclude “{pattern}” matches no page; {hint}")
+    assert message.startswith(f"--exclude `{pattern}` matches no page; {hint}")
 
 
 def test_matched_pattern_is_not_reported() -> None:
@@ -183,8 +183,8 @@ def test_matched_pattern_is_not_reported() -> None:
 @pytest.mark.parametrize(
     ("pattern", "fix"),
     [
-        ("#draft.md", r"write “\#draft.md”"),
-        ("[draft", r"write “\[draft”"),
+        ("#draft.md", r"write `\#draft.md`"),
+        ("[draft", r"write `\[draft`"),
         ("", "name a file or a folder"),
         ("!", "name a file or a folder"),
         ("draft\\", "name a file or a folder"),
@@ -216,8 +216,8 @@ def test_pattern_with_another_meaning_before_fails_and_names_replacement(
     with pytest.raises(PublishError) as error:
         Selection(include, exclude).check_meaning(BY_SOURCE)
     assert f" {page}" in str(error.value)
-    assert f"Write {' and '.join(f'“{one}”' for one in replacement)} to keep " in str(error.value)
-    assert f"or “{keep}” to" in str(error.value)
+    assert f"Write {' and '.join(f'`{one}`' for one in replacement)} to keep " in str(error.value)
+    assert f"or `{keep}` to" in str(error.value)
     old = (include or exclude)[0]
     for new in (replacement, [keep]):  # both are accepted, and the first has the earlier meaning
         patterns = [*new, *(include or exclude)[1:]]
