@@ -272,6 +272,8 @@ class _SiteReader:
         self._left_out: list[LeftOut] = []
         self._sources = options.project.find_sources()
         self._meta: dict[str, Mapping[str, Any]] = {}
+        self._hidden: dict[str, str] = {}
+        """The sources with `llms: false` whose pages are not found, by the paths that their names suggest."""
 
     def read(self, files: list[Path]) -> BuiltSite:
         home: Element | None = None
@@ -348,11 +350,23 @@ class _SiteReader:
             if reason:
                 self._left_out.append(LeftOut(path, reason, page.source))
                 del self._pages[path], self._files[path]
+        self._check_hidden(selection)
         selection.check_meaning(names)
         for message in selection.unmatched():
             self._warn(message)
         if len(self._pages) < count:
             self._remove_excerpts()
+
+    def _check_hidden(self, selection: Selection) -> None:
+        """Raise an error if a page of a source with `llms: false` could be published under another address."""
+        unknown = next((path for path, page in self._pages.items() if page.source is None), None)
+        for path, source in self._hidden.items():
+            if selection.find_reason(PageName(path, (source,))) is None and unknown is not None:
+                raise PublishError(
+                    f"{source}: its front matter says `llms: false`, but its page is not found; it could be one of "
+                    f"those without a known source, such as {unknown or 'the home page'}. Add `{source}` to `exclude`, "
+                    "and the address of its page if it has one"
+                )
 
     def _remove_excerpts(self) -> None:
         """Remove the excerpts of posts that are left out from lists of blog posts."""
@@ -432,8 +446,8 @@ class _SiteReader:
             page = self._pages.get(moved.get(path, path))
             if page is not None:
                 self._add_source(page, source, meta, text)
-            elif meta.get("llms") is False:
-                self._warn(f"{source}: its page is not found; if it is published, add its address to `exclude`")
+            elif meta.get("llms") is False and path not in {one.path for one in self._left_out}:
+                self._hidden[path] = source
 
     def _add_source(self, page: Page, source: str, meta: Mapping[str, Any], text: str) -> None:
         self._meta[page.path] = meta

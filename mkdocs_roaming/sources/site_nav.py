@@ -183,7 +183,7 @@ def _read_lists(element: Element, resolve: Resolve) -> list[NavItem]:
     for child in element:
         tag = child.tag if isinstance(child.tag, str) else ""
         items = groups[-1][1]
-        if has_class(child, "relations"):  # alabaster: the previous and the next page
+        if has_class(child, "relations") or _is_page_contents(child):  # alabaster: the previous and the next page
             continue
         if has_class(child, "part-title"):  # mdBook
             groups.append((_read_text(child), []))
@@ -260,6 +260,14 @@ def _read_pydata(page: Element, resolve: Resolve) -> Nav:
 def _is_post_sidebar(bar: Element) -> bool:
     """Return whether a sidebar is Material's sidebar of a blog post: date, author, related links."""
     return any(has_class(parent, "md-sidebar--post") for parent in bar.iterancestors())
+
+
+def _is_page_contents(element: Element) -> bool:
+    """Return whether a list is Sphinx's list of the sections of the page, next to the navigation in its sidebar."""
+    if element.tag != "ul" or not len(element) or element[0].get("class"):
+        return False
+    targets = [link.get("href") or "" for link in element.iter("a")]
+    return bool(targets) and all(target.startswith("#") for target in targets)
 
 
 def _is_item(element: Element) -> bool:

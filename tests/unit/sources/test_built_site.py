@@ -171,6 +171,25 @@ def test_nav_ignores_sidebar_of_blog_posts(site: Path) -> None:
     assert index_to_manifest(site).nav[2].title == "More"
 
 
+def test_nav_ignores_contents_and_neighbours_of_the_page_in_sphinx_sidebars(site: Path) -> None:
+    contents = '<ul><li><a href="#">One</a><ul><li><a href="#run">Run</a></li></ul></li></ul>'
+    neighbours = '<ul><li><a href="../">Home</a><ul><li>Next: <a href="../guide/">Guide</a></li></ul></li></ul>'
+    toctree = (
+        '<ul><li class="toctree-l1"><a href="{root}guide/">Guide</a></li>'
+        '<li class="toctree-l1"><a href="{root}deep/one.html">One</a></li></ul>'
+    )
+    home = HOME.format(nav="").replace(
+        "</p></div>", f'</p><div class="toctree-wrapper">{toctree.format(root="")}</div></div>'
+    )
+    (site / "index.html").write_text(home, "utf-8")
+    for sidebar in (contents + neighbours, contents + toctree.format(root="../")):
+        html = GUIDE.replace("Guide", "One").replace(
+            "<body>", f'<body><div class="sphinxsidebarwrapper">{sidebar}</div>'
+        )
+        (site / "deep/one.html").write_text(html, "utf-8")
+        assert [item.page for item in index_to_manifest(site).nav] == ["", "guide/", "deep/one.html"], sidebar
+
+
 def test_url_is_read_from_sitemap_without_canonical_link(site: Path) -> None:
     """The URL of the home page in sitemap.xml is used if all others begin with it."""
     (site / "index.html").write_text(HOME.format(nav="").replace(f'<link rel="canonical" href="{URL}">', ""))
@@ -389,3 +408,21 @@ def test_front_matter_excludes_pages_also_those_with_other_addresses(project: Pa
     (project / "docs/moved.md").write_text("---\nllms: false\n---\n\n# Guide\n", "utf-8")
     assert [page.path for page in index_project(project).pages] == [""]
     assert not (project / "site/guide/index.md").exists()
+
+
+def test_index_site_fails_if_an_excluded_source_could_be_one_of_the_pages(project: Path) -> None:
+    index_project(project)
+    before = read_files(project / "site")
+    (project / "docs/guide.md").rename(project / "docs/moved.md")
+    (project / "docs/moved.md").write_text("---\nllms: false\n---\n\n# Another title\n", "utf-8")
+    with pytest.raises(PublishError, match=r"moved\.md: its front matter says `llms: false`.* such as guide/\. Add"):
+        index_project(project)
+    assert read_files(project / "site") == before
+    config = project / "zensical.toml"
+    config.write_text(config.read_text("utf-8").replace('"deep/**"', '"deep/**", "guide/", "moved.md"'), "utf-8")
+    assert [page.path for page in index_project(project).pages] == [""]
+
+
+def test_excluded_source_without_page_is_no_error_if_all_sources_are_known(project: Path) -> None:
+    (project / "docs/draft.md").write_text("---\nllms: false\n---\n\n# Draft\n", "utf-8")
+    assert [page.path for page in index_project(project).pages] == ["", "guide/"]
