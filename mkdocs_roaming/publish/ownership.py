@@ -96,7 +96,9 @@ class PublishedFiles:
 
     def _add(self, page: PageEntry) -> None:
         self.has_sources |= page.source is not None
-        self._digests |= dict.fromkeys((page.markdown, *page_files(page.path)), page.digest)
+        self._digests[page.markdown] = page.digest
+        for file in page_files(page.path):  # `guide.md` is also the name of the copy of `guide/index.md`
+            self._digests.setdefault(file, page.digest)
         self._section_ids.update(id_ for section in page.sections for id_ in (section.id, *section.aliases))
         if page.full is not None:
             self._in_full.append((page.full, msgspec.structs.replace(page, sections=())))

@@ -267,6 +267,7 @@ class _Output:
         published, site_files = self.published, self.files
         assert site_files is not None
         files = list(self._iter_files(site_files, has_vectors=embeddings is not None))
+        _check_distinct(path for path, _ in files)
         unchanged = self._check(files, published)
         if embeddings:
             self._add_vectors(embeddings, warn, cache)
@@ -349,10 +350,11 @@ class _Output:
     def _iter_files(self, files: SiteFiles, *, has_vectors: bool) -> Iterator[tuple[str, _Content]]:
         """Yield path and content of each file in the order of writing; the manifest is the last."""
         read_page = lru_cache(maxsize=4)(self._read_page)  # a page has two files, and sections are in page order
+        own = {markdown_path(published.page.path) for published in self.pages}
         for position, published in enumerate(self.pages):
             path, data = published.page.path, partial(_read_chunk, read_page, position)
             yield markdown_path(path), data
-            if short_path := short_markdown_path(path):
+            if (short_path := short_markdown_path(path)) and short_path not in own:
                 yield short_path, data
         if self.options.llms_full:
             yield LLMS_FULL, self._llms_full
@@ -370,6 +372,17 @@ class _Output:
 
     def _llms_full(self) -> Iterator[bytes]:
         return (chunk.encode("utf-8", "surrogatepass") for chunk in _iter_llms_full(self.pages, self.site))
+
+
+def _check_distinct(paths: Iterable[str]) -> None:
+    """Check that no two files have the same path: the later one would replace the other."""
+    seen: set[str] = set()
+    for path in paths:
+        if path in seen:
+            raise PublishError(
+                f"{path}: two published files have this path; rename the page with this Markdown file, or exclude it"
+            )
+        seen.add(path)
 
 
 def _read_chunk(read_page: Callable[[int], bytes], position: int) -> tuple[bytes]:

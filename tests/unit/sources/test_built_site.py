@@ -248,6 +248,25 @@ def test_index_site_twice_writes_identical_files(site: Path) -> None:
     assert first["guide/index.html"].count(b"data-roaming") == 3
 
 
+def test_markdown_of_a_page_is_not_replaced_by_the_copy_of_another(site: Path) -> None:
+    for title, path in (("File", "guide.html"), ("Folder", "guide/index.html")):
+        (site / path).write_text(GUIDE.replace("Guide", title), "utf-8")
+    for _ in range(2):
+        index_to_manifest(site)
+        assert "# File" in (site / "guide.md").read_text("utf-8")
+        assert "# Folder" in (site / "guide/index.md").read_text("utf-8")
+        assert validate_site(open_library(site)).faults == ()
+
+
+def test_index_site_fails_if_two_published_files_have_the_same_path(site: Path) -> None:
+    (site / "roaming").mkdir()
+    (site / "roaming/outline.html").write_text(GUIDE, "utf-8")
+    before = read_files(site)
+    with pytest.raises(PublishError, match=r"^roaming/outline\.md: two published files have this path"):
+        index_to_manifest(site)
+    assert read_files(site) == before
+
+
 def test_index_site_without_html_does_not_change_pages(site: Path) -> None:
     before = read_files(site)
     index_to_manifest(site, html=False)
