@@ -22,6 +22,7 @@ from mkdocs_roaming._version import __version__
 from mkdocs_roaming.publish.cache import CONVERTER_VERSION
 from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.ownership import PublishedFiles
+from mkdocs_roaming.publish.pointers import LLMS_TXT
 from mkdocs_roaming.publish.writer import PublishReport
 from mkdocs_roaming.sources import is_ignored
 from mkdocs_roaming.sources.project import Project, expand_snippets
@@ -29,7 +30,7 @@ from mkdocs_roaming.sources.project import Project, expand_snippets
 _RECORD = "published.msgpack"
 _CARRIED = "carried"
 _SECTIONS = "roaming/sections"
-_ROOT_FILES = ("llms.txt", "sitemap.xml")
+_ROOT_FILES = (LLMS_TXT, "sitemap.xml")
 """Files of the site that are inputs: a text of the author, and the address of a site without configuration."""
 
 _Stat = tuple[int, int]
@@ -91,6 +92,8 @@ class IncrementalSite:
             carried.mkdir(parents=True)
             (self._folder / _SECTIONS).rename(carried / "sections")
         for number, path in enumerate(self._record.others()):
+            if path == LLMS_TXT and self._options.llms_txt is not True:
+                continue  # it contains an author's text, which may be gone
             with suppress(OSError):
                 if path in self._record.html:  # the generator may compare its sources with its output
                     os.link(self._folder / path, carried / str(number))

@@ -124,6 +124,18 @@ def test_build_after_change_equals_first_build(project: Path, monkeypatch: pytes
     assert read(project / "site") == fresh(project, monkeypatch)
 
 
+@pytest.mark.parametrize("option", ["preamble", "no"])
+def test_text_of_author_that_is_gone_is_not_put_back(project: Path, option: str) -> None:
+    copy = "if pathlib.Path('llms.txt').exists(): shutil.copy('llms.txt', 'site')\n"
+    (project / "generate.py").write_text(GENERATOR + copy, "utf-8")
+    (project / "llms.txt").write_text("# Harbour\n\nWritten by hand.\n", "utf-8")
+    build("--llms-txt", option)
+    assert "Written by hand." in (project / "site/llms.txt").read_text("utf-8")
+    (project / "llms.txt").unlink()
+    build("--llms-txt", option)
+    assert b"Written by hand." not in b"".join(read(project / "site").values())
+
+
 def test_option_on_command_line_is_not_taken_from_last_build(project: Path) -> None:
     build()
     build("--no-full")
