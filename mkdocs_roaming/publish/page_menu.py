@@ -204,8 +204,8 @@ def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, unescape(re.sub(r"<[^<>]*>", "", text)))).casefold()
 
 
-_MATERIAL_ARTICLE = re.compile(r"<(?:article|div)\b[^<>]*\bmd-content__inner\b[^<>]*>")  # lists of posts have a div
-_MAIN = re.compile(r"""<(?:main|article)\b[^<>]*>|<[a-z]+\b[^<>]*\brole=["']?main\b[^<>]*>""", re.IGNORECASE)
+_MATERIAL_ARTICLE = re.compile(r"<(?:article|div)\b(?=[^<>]*\bmd-content__inner\b)[^<>]*>")  # lists of posts have a div
+_MAIN = re.compile(r"""<(?:main|article)\b[^<>]*>|<[a-z]+\b(?=[^<>]*\brole=["']?main\b)[^<>]*>""", re.IGNORECASE)
 _TITLE_TAG = re.compile(r"<(/?)h1\b", re.IGNORECASE)
 _BROWSER_APPLICATION = re.compile(r"""\bid=["']?(?:__docusaurus|__next|__nuxt|___gatsby|app)["'\s>]""")
 _OWN_ELEMENTS = re.compile(

@@ -94,26 +94,21 @@ def find_content_start(html: str, begin: int = 0) -> int | None:
     return found.end() if found else None
 
 
-# Not display:none, because text extractors drop that. Screen readers, the tab key, Pagefind and Material's search skip
-# the sentence.
-_VISUALLY_HIDDEN = (
-    "position:absolute;top:0;left:0;width:1px;height:1px;margin:0;overflow:hidden;clip-path:inset(50%);"
-    "white-space:nowrap"
-)
-
-
 def _sentence(markdown: str, llms_txt: str) -> str:
-    listed = f', and all of them are listed in <a href="{llms_txt}" tabindex="-1">llms.txt</a>' if llms_txt else ""
+    # Text extractors keep an element with `hidden`; screen readers, the tab key and Material's search skip it. A style
+    # attribute would violate a strict content security policy, and a class needs a style sheet on every page.
+    listed = f', and all of them are listed in <a href="{llms_txt}">llms.txt</a>' if llms_txt else ""
     return (
-        f'<p data-roaming data-pagefind-ignore aria-hidden="true" style="{_VISUALLY_HIDDEN}">'
+        "<p data-roaming data-pagefind-ignore hidden>"
         "For agents and language models, every page of this documentation is also there as Markdown, "
-        f'this one at <a href="{markdown}" tabindex="-1">{markdown.rpartition("/")[2]}</a>{listed}.</p>'
+        f'this one at <a href="{markdown}">{markdown.rpartition("/")[2]}</a>{listed}.</p>'
     )
 
 
-_OWN_LINKS = re.compile(r"<link\b[^<>]*\bdata-roaming>|<p data-roaming\b.*?</p>", re.DOTALL)
+# No pattern scans beyond the start of the next element of its kind: pages may be hostile, and time is linear.
+_OWN_LINKS = re.compile(r"<link\b[^<>]*\bdata-roaming>|<p data-roaming\b[^<]*(?:<(?!/?p\b)[^<]*)*</p>")
 _LINK = re.compile(r"<link\b[^<>]*>", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"""([a-zA-Z-]+)=("[^"]*"|'[^']*'|[^\s"'>]+)""")
 _HEAD_END = re.compile(r"</head\s*>", re.IGNORECASE)
-_BODY = re.compile(r"<body\b[^>]*>", re.IGNORECASE)
-_INSTANT_CONTAINER = re.compile(r"""<div\b[^>]*\bdata-md-component=["']?container\b[^>]*>""")
+_BODY = re.compile(r"<body\b[^<>]*>", re.IGNORECASE)
+_INSTANT_CONTAINER = re.compile(r"""<div\b(?=[^<>]*\bdata-md-component=["']?container\b)[^<>]*>""")

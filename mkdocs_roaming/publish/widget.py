@@ -170,9 +170,9 @@ def suggest_questions(front_matter: object, sections: Iterable[Section]) -> list
 
 
 _OWN_ELEMENTS = re.compile(
-    r"<template data-roaming data-roaming-page\b[^>]*></template>"
+    r"<template data-roaming data-roaming-page\b[^<>]*></template>"
     r'|<script type="module" src="[^"]*roaming-ask\.js" data-roaming></script>'
-    r"|<roaming-ask data-roaming\b[^>]*></roaming-ask>"
+    r"|<roaming-ask data-roaming\b[^<>]*></roaming-ask>"
 )
 
 

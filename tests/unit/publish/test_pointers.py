@@ -50,7 +50,7 @@ def test_add_markdown_links_keeps_links_of_others_and_repeats_none(link: str, is
 def test_add_markdown_links_without_llms_txt_links_to_markdown_alone() -> None:
     once = add_markdown_links("<html><head></head><body>Hi</body></html>", "a/", has_llms_txt=False)
     assert "llms.txt" not in once
-    assert 'this one at <a href="index.md" tabindex="-1">index.md</a>.</p>' in once
+    assert 'this one at <a href="index.md">index.md</a>.</p>' in once
     assert format_pointer(Site("A", URL, has_llms_txt=False)) == ""
 
 
