@@ -8,6 +8,7 @@ to one loop. Requests are accepted only for names of this machine, and from page
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -101,8 +102,10 @@ class DevServerEndpoint:
         self._site = LocalizedSite(create_watcher(folder), create_watcher)
         self._service = AnswerService(self._site, config, TokenSigner(os.urandom(32)))
         self._hosts = AllowedHosts(LOOPBACK)
-        self._portal_context = start_blocking_portal(name="roaming")  # a daemon thread, never stopped
-        self._portal = self._portal_context.__enter__()
+        portal = ExitStack()
+        self._portal = portal.enter_context(start_blocking_portal(name="roaming"))
+        # Later the interpreter has stopped daemon threads, and closing the portal would wait for its thread forever.
+        atexit.register(portal.close)
         self._check_lock = anyio.Lock()
         self._places = Semaphore(MAX_CONCURRENT_ANSWERS)
 
