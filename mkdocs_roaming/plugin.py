@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -156,10 +156,10 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             self._kept = KeptFiles(Path(config.site_dir))
 
     def on_files(self, files: Files, *, config: MkDocsConfig) -> None:
-        """Put the kept files back; what has changed is written after the build."""
-        if self._kept and not is_inner_build(config):
-            self._kept.put_back()
-            self._kept = None
+        """Put the kept files back in a dirty build, which does not empty the folder."""
+        if self._kept and not is_inner_build(config) and any(Path(config.site_dir).glob("[!.]*")):
+            self._kept.put_back_all()
+            self._discard_kept()
 
     @event_priority(LAST)
     def on_nav(self, nav: Navigation, *, config: MkDocsConfig, files: Files) -> Navigation:
@@ -231,10 +231,18 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         for folder in [language_folder(config)] if is_inner_build(config) else list(self._builds):
             if build := self._builds.pop(folder, None):
                 self._publish(build, folder, config)
+        if not is_inner_build(config):
+            self._discard_kept()
 
     def on_build_error(self, *, error: Exception) -> None:
         """Forget the files of a failed build."""
         self._written.clear()
+        self._discard_kept()
+
+    def _discard_kept(self) -> None:
+        if self._kept:
+            self._kept.discard()
+            self._kept = None
 
     def _check_written(self) -> None:
         """Check at the end of the process that no other plugin has overwritten the files."""
@@ -418,7 +426,8 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
 
             base = Path(config.config_file_path or ".").parent
             previous = read_previous(localize_previous(where, folder), base, log.warning)
-        with _plugin_errors():
+        kept = self._kept.put_back(folder) if self._kept and batch.pages else nullcontext()
+        with _plugin_errors(), kept:
             report = publish_batch(
                 batch,
                 site_folder,

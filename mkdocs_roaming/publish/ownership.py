@@ -9,21 +9,23 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cached_property
+from os.path import lexists
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import msgspec
 
 from mkdocs_roaming.errors import ManifestError, PublishError
-from mkdocs_roaming.manifest.io import MANIFEST_PATH, VECTORS_PATH, iter_pages
+from mkdocs_roaming.manifest.io import MANIFEST_PATH, SCHEMA_PATH, VECTORS_PATH, iter_pages
 from mkdocs_roaming.manifest.models import LlmsTxtEntry, PageEntry, page_files
 from mkdocs_roaming.publish.files import write_atomically
 from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.pointers import LLMS_FULL, LLMS_TXT
 
 _MARKER = "roaming/.unfinished"
+_FIXED = (MANIFEST_PATH, SCHEMA_PATH, "roaming/outline.md")
 _NAV = "roaming/nav/"
 _SECTION = re.compile(r"roaming/sections/([0-9a-f]{8})\.md")
 _NAMED = 3  # files in a message
@@ -72,6 +74,7 @@ class PublishedFiles:
     Attributes:
         found: Whether there is a manifest.
         has_sources: Whether it names the sources of pages and the nav of MkDocs, which HTML does not show.
+        is_unfinished: Whether the build that wrote the files was interrupted.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -89,10 +92,10 @@ class PublishedFiles:
             self.has_sources &= head.nav_source == "mkdocs"
             self._lists.append(head.llms_txt)
             self.found = True
-        self._is_unfinished = False
+        self.is_unfinished = False
         with suppress(OSError, msgspec.DecodeError):
             self._lists.append(msgspec.json.decode((folder / _MARKER).read_bytes(), type=LlmsTxtEntry))
-            self._is_unfinished = True
+            self.is_unfinished = True
 
     def _add(self, page: PageEntry) -> None:
         self.has_sources |= page.source is not None
@@ -121,7 +124,7 @@ class PublishedFiles:
         try:
             if path.startswith(_NAV):
                 return _is_page_list((self._folder / path).read_text("utf-8", "replace"))
-            if self._is_unfinished:
+            if self.is_unfinished:
                 return True
             if path in self._digests:
                 return _file_digest((self._folder / path).read_bytes()) == self._digests[path]
@@ -140,7 +143,7 @@ class PublishedFiles:
 
     def iter_paths(self) -> Iterator[str]:
         """Yield the files that may be those of an earlier build, except for the fixed names below `roaming/`."""
-        if not self.found and not self._is_unfinished:
+        if not self.found and not self.is_unfinished:
             return
         yield from self._digests
         yield from (LLMS_FULL, LLMS_TXT)
@@ -189,8 +192,8 @@ class PublishedFiles:
 class KeptFiles:
     """The files that a build published, moved out of their folder while the folder is emptied.
 
-    The next build then writes only those that have changed. An llms.txt is not kept, because an author's text in it may
-    be gone.
+    The next build puts them back when it publishes, and then writes only those that have changed. If it publishes
+    nothing, they are deleted. An llms.txt is not kept, because an author's text in it may be gone.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -198,28 +201,51 @@ class KeptFiles:
         self._folder = folder
         self._kept = TemporaryDirectory(prefix="roaming-", dir=folder.parent)
         sites = [folder, *(file.parent.parent for file in folder.glob(f"*/{MANIFEST_PATH}"))]
-        self._paths = [file.relative_to(folder) for site in sites for file in _iter_kept(site)]
-        self._move(folder, Path(self._kept.name))
+        self._paths = {site.relative_to(folder).as_posix(): list(_iter_kept(site)) for site in sites}
+        for site, paths in self._paths.items():
+            _move(paths, folder / site, self._kept.name / Path(site))
 
-    def put_back(self) -> None:
-        """Move the files back."""
-        self._move(Path(self._kept.name), self._folder)
+    def put_back_all(self) -> None:
+        """Put all files back into a folder that was not emptied."""
+        for site, paths in self._paths.items():
+            _move(paths, self._kept.name / Path(site), self._folder / site)
+
+    def discard(self) -> None:
+        """Delete the files that were not put back."""
         self._kept.cleanup()
 
-    def _move(self, source: Path, target: Path) -> None:
-        for path in self._paths:
-            with suppress(OSError):  # the build writes a file that is missing
-                (target / path).parent.mkdir(parents=True, exist_ok=True)
-                (source / path).rename(target / path)
+    @contextmanager
+    def put_back(self, language: str) -> Iterator[None]:
+        """Put the files of a language back, and remove them again if the block fails.
+
+        If the build has written one of these files, none is put back: it is not one that an earlier build published.
+        """
+        site = language or "."
+        folder, paths = self._folder / site, self._paths.pop(site, [])
+        if any(lexists(folder / path) for path in paths):
+            paths = []
+        _move(paths, self._kept.name / Path(site), folder)
+        try:
+            yield
+        except BaseException:
+            for path in paths:
+                (folder / path).unlink(missing_ok=True)
+            raise
 
 
-def _iter_kept(site: Path) -> Iterator[Path]:
-    """Yield the folder `roaming` and the unchanged files outside of it."""
+def _move(paths: Iterable[str], source: Path, target: Path) -> None:
+    for path in paths:
+        with suppress(OSError):  # the build writes a file that is missing
+            (target / path).parent.mkdir(parents=True, exist_ok=True)
+            (source / path).rename(target / path)
+
+
+def _iter_kept(site: Path) -> Iterator[str]:
+    """Yield the unchanged files that a build published in a folder."""
     published = PublishedFiles(site)
-    if published.found:
-        paths = [path for path in published.iter_paths() if not path.startswith("roaming/") and path != LLMS_TXT]
-        yield from (site / path for path in paths if published.owns(path))
-        yield site / "roaming"
+    if published.found and not published.is_unfinished:
+        paths = {*published.iter_paths(), *_FIXED} - {LLMS_TXT}
+        yield from (path for path in paths if lexists(site / path) and published.owns(path))
 
 
 class WrittenFiles:

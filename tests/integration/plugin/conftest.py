@@ -126,6 +126,7 @@ class Server:
 
     url: str
     log: Path
+    process: subprocess.Popen[bytes]
 
     def get(self, path: str) -> tuple[str, str]:
         """Return a file's text and content type."""
@@ -183,7 +184,7 @@ def serving(free_port: Callable[[], int]) -> Serving:
             process = subprocess.Popen(
                 line, cwd=project, stdout=stream, stderr=stream, env={**os.environ, **quiet, **environment}
             )
-        server = Server(f"http://127.0.0.1:{port}/sub/", log)
+        server = Server(f"http://127.0.0.1:{port}/sub/", log, process)
         try:
             server.wait("Serving on")
             yield server

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,6 +62,49 @@ def test_rebuild_writes_only_files_of_edited_pages(mkdocs: Project, tmp_path: Pa
         lists = {"llms.txt", "llms-full.txt", "roaming/manifest.json", "roaming/outline.md"}
         assert changed <= {edited.markdown, "guide/install.md", *lists, *sections}
         assert before.keys() == _read_times(tmp_path).keys()
+
+
+def test_rebuild_keeps_no_file_that_was_deleted_below_roaming(
+    mkdocs: Project, tmp_path: Path, serving: Serving
+) -> None:
+    mkdocs.write({**SOURCES, "roaming/own.txt": "zanzibar\n", "roaming/tours.md": "# Tours\n\nTo zanzibar.\n"})
+    (tmp_path / "temporary").mkdir()
+    with serving(tmp_path, TMPDIR=str(tmp_path / "temporary")) as server:
+        assert len(_find_word(tmp_path, "zanzibar")) > 2
+        shutil.rmtree(tmp_path / "docs/roaming")
+        server.wait(REBUILT)
+        assert _find_word(tmp_path, "zanzibar") == []
+
+
+def test_failed_rebuild_publishes_no_page_that_is_hidden_now(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
+    mkdocs.write({**SOURCES, "plan.md": "# Plan\n\nOn to zanzibar.\n"})
+    hooks = (
+        "import pathlib\ndef on_post_page(output, page, config):\n    if 'fail' in output: raise ValueError('fail')\n"
+    )
+    (tmp_path / "hooks.py").write_text(hooks)
+    with (tmp_path / "mkdocs.yml").open("a") as file:
+        file.write("\nhooks: [hooks.py]\n")
+    (tmp_path / "temporary").mkdir()
+    with serving(tmp_path, TMPDIR=str(tmp_path / "temporary")) as server:
+        assert "plan.md" in _find_word(tmp_path, "zanzibar")
+        (tmp_path / "docs/plan.md").write_text("---\nllms: false\n---\n# Plan\n\nNow fail.\n")
+        server.wait("An error happened during the rebuild")
+        assert _find_word(tmp_path, "zanzibar") == []
+        assert [file.name for file in (tmp_path / "temporary").glob("roaming-*")] == []
+
+
+def test_interrupted_server_exits(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
+    mkdocs.write(SOURCES)
+    with serving(tmp_path) as server:
+        server.process.send_signal(signal.SIGINT)
+        server.process.wait(timeout=30)
+
+
+def _find_word(project: Path, word: str) -> list[str]:
+    """Return the files of the site that contain a word."""
+    (site,) = (project / "temporary").glob("mkdocs_*")
+    files = [file for file in site.rglob("*") if file.is_file() and word.encode() in file.read_bytes()]
+    return sorted(file.relative_to(site).as_posix() for file in files)
 
 
 def _read_times(project: Path) -> dict[str, int]:
