@@ -140,7 +140,7 @@ def _render_index(preview: Preview) -> bytes:
 
 def _render_finder() -> bytes:
     """Return the search of the widget as a plain script: pages that are opened from a disk may not load modules."""
-    source = (resources.files("mkdocs_roaming.widget") / "roaming-find.js").read_text("utf-8")
+    source = (resources.files("mkdocs_roaming.widget") / "roaming-finder.js").read_text("utf-8")
     body = re.sub(r"^(import .*|export (?=class|const|function))", "", source, flags=re.MULTILINE)
     return f"(() => {{\n{body}\nglobalThis.RoamingFinder = Finder;\n}})();\n".encode()
 

@@ -196,7 +196,7 @@ def _format_attributes(options: WidgetOptions) -> str:
 
 # Files
 
-MODULES = ("roaming-ask.js", "roaming-find.js", "roaming-done.js")
+MODULES = ("roaming-ask.js", "roaming-turn.js", "roaming-markdown.js", "roaming-find.js", "roaming-finder.js")
 """The module that pages load, and those that it loads on demand."""
 
 LANGUAGES = ("de", "es", "fr", "ja", "zh")

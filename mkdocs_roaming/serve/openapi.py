@@ -153,8 +153,15 @@ OPERATIONS = (
     Operation("health", "GET", "/healthz", "Check whether questions can be answered.", {JSON: schemas.Health}, (503,)),
     Operation("metrics", "GET", "/metrics", "Metrics for Prometheus.", {"text/plain": str}, _REQUEST_ERRORS),
     Operation("openapi", "GET", "/openapi.json", "This description.", {JSON: Any}, (400, 421)),
-    Operation("widget", "GET", "/roaming-ask.js", "The widget.", _SCRIPT, _FILE_ERRORS),
-    Operation("widget_finder", "GET", "/roaming-find.js", "The search of the widget.", _SCRIPT, _FILE_ERRORS),
+    Operation(
+        "widget",
+        "GET",
+        "/roaming-{module}.js",
+        "A module of the widget: `ask`, and those that it loads.",
+        _SCRIPT,
+        _FILE_ERRORS,
+        (Parameter("module", _text("The name of the module."), required=True),),
+    ),
     Operation(
         "widget_strings",
         "GET",

@@ -165,12 +165,11 @@ class Routes:
         return respond_with_etag(request, self._description, JSON)
 
     async def widget(self, request: Request) -> Response:
-        """Return the widget's module."""
-        return _respond_with_file(request, self._widget / "roaming-ask.js", "text/javascript; charset=utf-8")
-
-    async def widget_finder(self, request: Request) -> Response:
-        """Return the widget's module that searches without an endpoint."""
-        return _respond_with_file(request, self._widget / "roaming-find.js", "text/javascript; charset=utf-8")
+        """Return a module of the widget."""
+        name = request.path_params["module"]
+        if len(name) > _MAX_TAG_CHARS or not name.isalnum():
+            raise ProblemError(404, "no_file", "There is no such file.")
+        return _respond_with_file(request, self._widget / f"roaming-{name}.js", "text/javascript; charset=utf-8")
 
     async def widget_strings(self, request: Request) -> Response:
         """Return the widget's translations for a language."""

@@ -3,8 +3,8 @@
 //   <script type="module" src="roaming/roaming-ask.js"></script>
 //   <roaming-ask endpoint="https://ask.example/"></roaming-ask>      without an endpoint it searches sections
 //
-// Two modules next to this file are loaded on demand: roaming-find.js searches sections where there is no endpoint,
-// roaming-done.js adds actions to a finished answer.
+// The modules next to this file are loaded on demand: roaming-turn.js and roaming-markdown.js with the first question,
+// roaming-find.js and roaming-finder.js where sections are searched without an endpoint.
 // There are no inline styles, no inline scripts and no HTML from strings, so the strictest content security policy
 // works. Text from answers and manifests is only inserted as text nodes.
 
@@ -27,48 +27,13 @@ const ENGLISH = {
   next: "Next: {question}",
   width: "Width of the panel",
   log: "Conversation",
-  outline: "Reading the outline",
-  outlineOf: "Reading the outline · {n} section|Reading the outline · {n} sections",
-  opening: "Opening {title}",
-  reading: "Reading {n} section|Reading {n} sections",
-  writing: "Writing the answer",
-  slow: "Still reading…",
-  answered: "Answer ready, {n} source|Answer ready, {n} sources",
-  opened: "Opened {n} of {all} sections · {cited} cited",
-  whole: "Read all {all} sections · {cited} cited",
-  open: "opening",
-  read: "read",
-  found: "found by search",
-  tokens: "~{n} tokens",
-  cited: "cited [{n}]",
-  missing: "not there",
-  too_big: "too long",
-  sources: "Sources",
-  source: "Source {n}: {title}",
-  again: "Ask again",
-  continue: "Continue",
-  search: "Search the docs instead",
-  looked: "Looked at",
-  nearest: "Nearest sections",
-  partial: "The answer may be incomplete.",
-  passages: "Closest passages",
-  not_found: "The docs do not seem to answer this.",
-  refused: "The model declined to answer this.",
-  budget: "The answer reached its limit and may be incomplete.",
-  error: "The answer could not be finished. Please ask again.",
-  lost: "The connection was lost. Please ask again.",
-  stopped: "Stopped. Your question is back in the input.",
-  invalid: "This question was not accepted. Shorten it.",
-  rate: "Too many questions just now.",
-  money: "Today's budget for answers is spent.",
   down: "No answers at the moment. Here is what the outline finds.",
-  table: "Table",
-  code: "Code",
-  rows: "{n} more row|{n} more rows",
+  lost: "The connection was lost. Please ask again.",
 };
 const TRANSLATED = ["de", "es", "fr", "ja", "zh"];
 
-const fill = (text, values) => {
+/** Replace names in braces by their values; `n` selects singular or plural. */
+export const fill = (text, values) => {
   const forms = `${text}`.split("|");
   return forms.at(values.n === 1 ? 0 : -1).replace(/\{(\w+)\}/g, (all, name) => values[name] ?? all);
 };
@@ -165,10 +130,10 @@ let sheet; // created once, by the first element on a page
 // ------------------------------------------------------------------------------------------------------------ Elements
 
 // Direction overrides could disguise what a text says.
-const plain = (text) => String(text).replace(/[\u202a-\u202e\u2066-\u2069\0-\b]/g, "");
+export const plain = (text) => String(text).replace(/[\u202a-\u202e\u2066-\u2069\0-\b]/g, "");
 
 /** Create an element: names with `on…` are listeners, the others attributes unless they are empty. */
-function el(tag, attrs = {}, ...children) {
+export function el(tag, attrs = {}, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attrs)) {
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
@@ -178,243 +143,8 @@ function el(tag, attrs = {}, ...children) {
   return node;
 }
 
-// ------------------------------------------------------------------------------------------------------------ Markdown
-// Paragraphs, headings, lists, fences, tables, quotes, emphasis, links and [^id]. No HTML and no images, so a hostile
-// answer can only show text. Limits protect the page from endless input.
-
-const LONGEST = 60_000;
-const LONGEST_BLOCK = 8_000;
-const MOST_CELLS = 1_000;
-const DEEPEST = 6;
-const FENCE = /^ {0,3}(`{3,}|~{3,})([^`]*)$/;
-const ITEM = /^( *)([-*+]|\d{1,9}[.)])( +|$)/;
-const QUOTE = /^ {0,3}> ?/;
-const HEADING = /^ {0,3}#{1,6}( |$)/;
-const RULE = /^ {0,3}([-*_])( *\1){2,} *$/;
-const DELIMITER = /^[ |]*:?-+:?(?: *\| *:?-+:?)*[ |]*$/;
-const begins = (line) => [FENCE, ITEM, QUOTE, HEADING, RULE].some((pattern) => pattern.test(line));
-
-/** Split lines into top-level blocks with their kind and first line. */
-function cut(lines) {
-  const blocks = [];
-  let at = 0;
-  const upTo = (ends) => {
-    while (++at < lines.length && !ends(lines[at]));
-  };
-  while (at < lines.length) {
-    const from = at;
-    const line = lines[at];
-    const fence = FENCE.exec(line);
-    const first = ITEM.exec(line);
-    let kind = "p";
-    if (!line.trim()) {
-      at++;
-      continue;
-    }
-    if (fence) {
-      kind = "fence";
-      const end = new RegExp(`^ {0,3}${fence[1]}+ *$`);
-      upTo((next) => end.test(next));
-      at++;
-    } else if (HEADING.test(line) || RULE.test(line)) {
-      kind = HEADING.test(line) ? "heading" : "rule";
-      at++;
-    } else if (QUOTE.test(line)) {
-      kind = "quote";
-      upTo((next) => !next.trim() || (!QUOTE.test(next) && begins(next)));
-    } else if (first) {
-      kind = "list";
-      upTo((next) => {
-        const blank = !next.trim();
-        if (blank) next = lines[at + 1] ?? "";
-        const item = ITEM.exec(next);
-        if (item && !item[1]) return item[2] > "0" !== first[2] > "0"; // a bullet or a number
-        return !next.trim() || (!/^ {2}/.test(next) && (blank || begins(next)));
-      });
-    } else if (line.includes("|") && DELIMITER.test(lines[at + 1] ?? "")) {
-      kind = "table";
-      upTo((next) => !next.includes("|"));
-    } else upTo((next) => !next.trim() || begins(next));
-    blocks.push({ kind, from, lines: lines.slice(from, at) });
-  }
-  return blocks;
-}
-
-/** Render Markdown that is still growing. Finished blocks are not rendered again, so a selection survives. */
-export class Markdown {
-  #text = "";
-  #done = 0; // lines
-  #last; // text and element of the block that may still grow
-  #tail;
-  /** `link(address)` returns the URL of an allowed link; `cite(id)` returns the element of a citation. */
-  constructor(into, options) {
-    Object.assign(this, { into, words: ENGLISH, link() {}, cite() {} }, options);
-  }
-  push(more) {
-    this.#text = (this.#text + more).slice(0, LONGEST);
-    const shown = this.#text.replace(/\n[ \d*+.)_-]*$/, ""); // "*" may become "**", and "2" may become "2."
-    const blocks = cut(shown.split(/\r\n?|\n/).slice(this.#done));
-    blocks.forEach((block, at) => {
-      const text = block.lines.join("\n").trimEnd();
-      if (!at && text === this.#last) return;
-      if (!at) this.#tail?.remove();
-      this.#last = text;
-      this.into.append((this.#tail = this.#block(block, 0)));
-    });
-    this.#done += blocks.at(-1)?.from ?? 0;
-  }
-  #block({ kind, lines }, depth) {
-    const text = lines.join("\n").trim();
-    if (depth > DEEPEST) return el("p", {}, text);
-    if (kind === "fence") {
-      const closed = lines.length > 1 && /^ *(```+|~~~+) *$/.test(lines.at(-1));
-      const code = el("code", {}, lines.slice(1, closed ? -1 : undefined).join("\n"));
-      return this.#wide("pre", { part: "code", dir: "ltr" }, this.words.code, code);
-    }
-    if (kind === "heading") return this.#inline(el("h4", { dir: "auto" }), text.replace(/^#+ *| +#+$/g, ""));
-    if (kind === "rule") return el("hr");
-    if (kind === "quote") {
-      const inner = lines.map((line) => line.replace(QUOTE, ""));
-      inner[0] = inner[0].replace(/^\[!(\w)(\w+)\]/, (all, first, rest) => `**${first}${rest.toLowerCase()}** `);
-      return this.#nested(el("blockquote"), inner, depth);
-    }
-    if (kind === "list") return this.#list(lines, depth);
-    if (kind === "table") return this.#table(lines);
-    return this.#inline(el("p", { dir: "auto" }), text);
-  }
-  /** Create an element that can be scrolled horizontally, also with the keyboard. */
-  #wide(tag, attrs, label, ...children) {
-    return el(tag, { ...attrs, tabindex: "0", role: "group", "aria-label": label }, ...children);
-  }
-  /** Render nested blocks; with `bare`, a first paragraph is rendered without its own element, as in list items. */
-  #nested(into, lines, depth, bare = false) {
-    cut(lines).forEach((block, at) => {
-      if (bare && !at && block.kind === "p") this.#inline(into, block.lines.join("\n"));
-      else into.append(this.#block(block, depth + 1));
-    });
-    return into;
-  }
-  #list(lines, depth) {
-    const [, margin, sign] = ITEM.exec(lines[0]);
-    const items = [];
-    for (const line of lines) {
-      const item = ITEM.exec(line);
-      if (item?.[1].length <= margin.length + 1)
-        items.push([line.slice(item[0].length).replace(/^\[([ xX])\] /, (all, done) => (done === " " ? "☐ " : "☑ "))]);
-      else items.at(-1).push(line.replace(/^ {1,4}/, ""));
-    }
-    const start = parseInt(sign) > 1 && parseInt(sign);
-    const elements = items.map((item) => {
-      const task = /^[☐☑]/.test(item[0]) && "task";
-      return this.#nested(el("li", { dir: "auto", class: task }), item, depth, true);
-    });
-    return el(/\d/.test(sign) ? "ol" : "ul", { start }, ...elements);
-  }
-  #table(lines) {
-    const [head, , ...rows] = lines.map((line) =>
-      line.trim().replace(/^\||\|$/g, "").split(/(?<!\\)\|/).map((cell) => cell.trim().replace("\\|", "|")),
-    );
-    const width = Math.min(head.length, MOST_CELLS);
-    const shown = Math.floor(MOST_CELLS / width);
-    const cell = (tag, text = "") => this.#inline(el(text ? tag : "td"), text); // an empty cell is not a heading
-    const row = (tag, cells) => el("tr", {}, ...head.slice(0, width).map((_, at) => cell(tag, cells[at])));
-    const n = rows.length - shown;
-    return this.#wide(
-      "div",
-      { class: "wide" },
-      this.words.table,
-      el("table", {}, row("th", head), ...rows.slice(0, shown).map((cells) => row("td", cells))),
-      n > 0 && el("p", { class: "muted" }, fill(this.words.rows, { n })),
-    );
-  }
-  #inline(into, text, depth = 0) {
-    const put = (more) => into.append(plain(more).replace(/ *\n/g, " "));
-    let at = 0;
-    const found = text.length < LONGEST_BLOCK && depth < DEEPEST ? text.matchAll(INLINE) : [];
-    for (const { 0: all, index, groups } of found) {
-      const { escaped, entity, code, id, image, label, address, bare, strong, em, under, del } = groups;
-      put(id ? text.slice(at, index).trimEnd() : text.slice(at, index));
-      at = index + all.length;
-      const anchor = (to, shown, deeper) => {
-        const href = this.link(to);
-        return this.#inline(el(href ? "a" : "span", { href }), shown, deeper);
-      };
-      if (entity) put(ENTITIES[entity]);
-      else if (code) into.append(el("code", { dir: "ltr" }, code.replace(/\n/g, " ").replace(/^ (.+) $/, "$1")));
-      else if (id) into.append(this.cite(id) ?? "");
-      else if (label) into.append(anchor(address, label, depth + 1));
-      else if (bare) into.append(anchor(bare, bare, DEEPEST));
-      else if (strong ?? em ?? under ?? del) {
-        const tag = strong ? "strong" : del ? "del" : "em";
-        into.append(this.#inline(el(tag), strong ?? em ?? under ?? del, depth + 1));
-      }
-      else put(escaped ?? image);
-    }
-    put(text.slice(at));
-    return into;
-  }
-}
-const ENTITIES = { lt: "<", gt: ">", amp: "&", quot: '"', "#39": "'" };
-const LABEL = "(?:[^\\[\\]\\\\\\n]|\\\\.|\\[[^\\[\\]\\n]*\\])";
-const target = (name) => `\\(<?(${name}[^\\s<>()]*(?:\\([^\\s<>()]*\\)[^\\s<>()]*)*)>?(?: +"[^"]*")?\\)`;
-const INLINE = new RegExp(
-  [
-    "\\\\(?<escaped>[!-/:-@\\[-`{-~])",
-    "&(?<entity>lt|gt|amp|quot|#39);",
-    "(?<ticks>`+)(?<code>[^`]|[^`][^]*?[^`])\\k<ticks>(?!`)",
-    "\\[\\^(?<id>[0-9a-f]{8})\\]",
-    `!\\[(?<image>${LABEL}*)\\]${target("")}`,
-    `\\[(?<label>${LABEL}+)\\]${target("?<address>")}`,
-    "<?(?<bare>https?://[^\\s<>()\\]`*]*[^\\s<>()\\]`*.,;:!?'\"])>?",
-    "\\*\\*(?=\\S)(?<strong>[^]*?[^\\s*])\\*\\*",
-    "\\*(?=[^\\s*])(?<em>[^*]*[^\\s*])\\*",
-    "(?<![\\p{L}\\p{N}_])_(?=[^\\s_])(?<under>[^_]*[^\\s_])_(?![\\p{L}\\p{N}_])", // but not in `__init__`
-    "~~(?=\\S)(?<del>[^~]*\\S)~~",
-  ].join("|"),
-  "gu",
-);
-
-// -------------------------------------------------------------------------------------------------- Server-sent events
-
-/** Yield the data of each event of a stream. */
-export async function* events(stream) {
-  const reader = stream.getReader();
-  const decoder = new TextDecoder();
-  let rest = "";
-  let data = [];
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    rest += decoder.decode(value, { stream: true });
-    const lines = rest.split(/\r\n|\n|\r(?!$)/); // a carriage return at the end may be half of a line end
-    rest = lines.pop();
-    for (const line of lines) {
-      if (line.startsWith("data:")) data.push(line.slice(5).trimStart());
-      else if (!line && data.length) {
-        const event = data.join("\n");
-        if (event === "[DONE]") return;
-        yield event;
-        data = [];
-      }
-    }
-  }
-}
-
-/** Return why an endpoint refused a question. */
-async function refusal(response) {
-  const { status } = response;
-  const problem = await response.json().catch(() => {});
-  if (status === 429) {
-    const seconds = Math.min(+response.headers.get("retry-after") || +problem?.retry_after || 30, 86_400);
-    return { code: problem?.code === "money" ? "money" : "rate", seconds };
-  }
-  if ([400, 413, 422].includes(status)) return { code: "invalid" };
-  return { code: status === 404 || status >= 500 ? "down" : "error" };
-}
-
 // ------------------------------------------------------------------------------------------------------------- Element
 
-const ENDS = ["answered", "partial", "passages", "not_found", "refused", "budget"];
 const TURNS = 6; // number of turns that are stored and sent as conversation
 const MODIFIER = /^(Mac|iP)/.test(navigator.platform) ? "metaKey" : "ctrlKey";
 
@@ -436,6 +166,7 @@ export class RoamingAsk extends HTMLElement {
   #alert;
   #opener; // the element that gets the focus back
   #abort; // aborts the listeners on the page
+  #restored; // resolves when the turns of the previous page are shown
   #running; // aborts the current answer
   #ended; // resolves when the current answer has ended
   #next; // the question that is sent after the current answer
@@ -505,7 +236,7 @@ export class RoamingAsk extends HTMLElement {
   }
   /** Send a question to the endpoint. */
   request(body, signal) {
-    return this.#post("v1/ask", body, signal);
+    return this._post("v1/ask", body, signal);
   }
   fetch(...what) {
     return globalThis.fetch(...what);
@@ -567,7 +298,7 @@ export class RoamingAsk extends HTMLElement {
     if (!sheet) (sheet = new CSSStyleSheet()).replaceSync(STYLE);
     root.adoptedStyleSheets = [sheet];
     const attrs = { class: "opener", part: "button", "aria-haspopup": "dialog", hidden: this.mode === "off" };
-    root.append((this.#button = this.#action(this._words.button, () => this.open(), attrs)));
+    root.append((this.#button = this._action(this._words.button, () => this.open(), attrs)));
     // Typed keys must not trigger shortcuts of the site, such as "s" for its search. Ctrl and Meta pass.
     for (const kind of ["keydown", "keypress", "keyup"])
       root.addEventListener(kind, (event) => event.ctrlKey || event.metaKey || event.stopPropagation());
@@ -579,7 +310,7 @@ export class RoamingAsk extends HTMLElement {
   #build() {
     if (this.#dialog) return;
     const words = this._words;
-    const icon = (sign, part, act) => this.#action(sign, act, { part, title: words[part], "aria-label": words[part] });
+    const icon = (sign, part, act) => this._action(sign, act, { part, title: words[part], "aria-label": words[part] });
     this.#input = el("textarea", {
       part: "input", rows: 1, maxlength: 1000, enterkeyhint: "send", dir: "auto",
       onkeydown: (event) => this.#typed(event),
@@ -615,7 +346,7 @@ export class RoamingAsk extends HTMLElement {
       this.#alert,
     );
     this.shadowRoot.append(this.#dialog);
-    this.#restore();
+    this.#restored = this.#restore();
   }
   #show(focus = true) {
     this.#wide.matches ? (this.#dialog.open = true) : this.#dialog.showModal();
@@ -644,7 +375,7 @@ export class RoamingAsk extends HTMLElement {
     });
     return edge;
   }
-  #action(text, onclick, attrs = {}) {
+  _action(text, onclick, attrs = {}) {
     return el("button", { type: "button", onclick, ...attrs }, text);
   }
 
@@ -690,6 +421,19 @@ export class RoamingAsk extends HTMLElement {
     anchor.click();
     anchor.remove();
   };
+  /** Search sections for a question that the endpoint did not answer. */
+  _search(question) {
+    this.#found = question;
+    this.prefill(question);
+  }
+  /** Allow links to a section of the endpoint. */
+  _allow(url) {
+    this.#known.add(url);
+  }
+  /** Refuse questions, or accept them again. */
+  _wait(waiting) {
+    this.#send.disabled = waiting;
+  }
   _say(text, urgent) {
     (urgent ? this.#alert : this.#polite).textContent = text;
   }
@@ -699,9 +443,6 @@ export class RoamingAsk extends HTMLElement {
   get #endpoint() {
     const url = this.getAttribute("endpoint");
     return url && new URL(url.replace(/\/?$/, "/"), document.baseURI);
-  }
-  get #done() {
-    return import(new URL("roaming-done.js", HERE));
   }
   get #finds() {
     if (this.#found !== undefined || this.mode === "finder") return true;
@@ -731,82 +472,57 @@ export class RoamingAsk extends HTMLElement {
     const href = url && this._link(url);
     return el(href ? "a" : "span", { href }, text);
   }
-  #post(path, body, signal) {
+  _post(path, body, signal) {
     const headers = { "content-type": "application/json", accept: "text/event-stream" };
     const url = new URL(path, this.#endpoint);
     return this.fetch(url, { method: "POST", redirect: "error", headers, body: JSON.stringify(body), signal });
   }
 
-  // Turns: question, trail, answer, sources, status, actions
+  // Turns
 
-  #newTurn(question) {
-    const turn = { question, parts: [], sections: new Map(), places: new Map(), cited: [], text: "", n: 0 };
-    turn.summary = el("summary", {}, this._words.outline);
-    turn.list = el("ul");
-    turn.trail = el("details", { class: "trail", part: "trail", open: true, hidden: true }, turn.summary, turn.list);
-    turn.answer = el("div", { class: "answer", part: "answer" });
-    turn.sources = el("div");
-    turn.state = el("p", { class: "muted", part: "status" });
-    turn.actions = el("div", { class: "row", part: "actions" });
-    const heading = el("h3", { part: "question", dir: "auto" }, question);
-    turn.article = el(
-      "article", { class: "turn", part: "turn", "aria-busy": "true" }, heading, turn.trail, turn.answer, turn.sources,
-      turn.actions, turn.state,
-    );
-    turn.markdown = new Markdown(turn.answer, {
-      link: this._link, words: this._words, cite: (id) => this.#cite(turn, id),
-    });
-    return turn;
-  }
   #add(turn) {
     this.#hits.before(turn.article);
     this.#turns.push(turn);
     if (this.#turns.length > TURNS) this.#turns.shift().article.remove();
   }
   async #answer(question) {
-    const words = this._words;
-    const turns = this.#turns.map((one) => one.turn).filter(Boolean);
-    const turn = this.#newTurn(question);
     const { signal } = (this.#running = new AbortController());
-    const step = (text) => turn.text || this.#step(turn, text);
-    const late = setTimeout(step, 5_000, words.slow);
-    const page = this.getAttribute("page-context") === "off" ? undefined : this._page.path;
-    this.#add(turn);
-    this._say("", true); // so that the same text is announced again
-    step(words.outline);
-    this.#done.catch(() => {}); // load it now: later the connection may be lost
-    this.#draw();
-    turn.article.scrollIntoView();
-    this._emit("ask", { question });
-    let problem;
+    let turn, problem;
     try {
+      const { Turn } = await import(new URL("roaming-turn.js", HERE));
+      await this.#restored;
+      const turns = this.#turns.map((one) => one.signed).filter(Boolean);
+      const page = this.getAttribute("page-context") === "off" ? undefined : this._page.path;
       const scope = JSON.parse(this.getAttribute("scope"));
-      const response = await this.request({ question, page, lang: this.#language, turns, scope }, signal);
-      if (!response.ok) problem = await refusal(response);
-      else for await (const data of events(response.body)) this.#part(turn, JSON.parse(data), true);
+      turn = new Turn(this, question);
+      this.#add(turn);
+      this.#draw();
+      turn.article.scrollIntoView();
+      this._emit("ask", { question });
+      problem = await turn.run({ question, page, lang: this.#language, turns, scope }, signal);
     } catch {
-      problem = { code: signal.aborted ? "stopped" : turn.parts.length ? "lost" : "down" };
+      problem = { code: "lost" }; // a module could not be loaded
     }
-    if (!turn.status) problem ??= { code: "lost" };
-    clearTimeout(late);
     this.stop(); // ignore the rest of the stream
     this.#running = undefined;
-    if (!this.#turns.includes(turn)) return this.#draw(); // the reader has started over
+    if (turn && !this.#turns.includes(turn)) return this.#draw(); // the reader has started over
     const next = this.#next;
     const input = joined(question, next);
     if (next) this.#queue();
-    if (problem?.code === "down" && this.mode === "auto") {
-      this.#turns.pop().article.remove();
-      this.#down = Date.now() + 60_000;
-      this._say(words.down, true);
+    if (!turn || (problem?.code === "down" && this.mode === "auto")) {
+      if (turn) {
+        this.#turns.pop().article.remove();
+        this.#down = Date.now() + 60_000;
+      }
+      this._say(turn ? this._words.down : this._words.lost, true);
       return this.prefill(joined(input, this.#input.value));
     }
     let failed;
     try {
-      failed = this.#finish(turn, problem);
+      failed = turn.finish(problem);
     } catch {
       turn.status = undefined; // the response was invalid
-      failed = this.#finish(turn, { code: "lost" });
+      failed = turn.finish({ code: "lost" });
     }
     if (failed) {
       this.#input.value ||= input;
@@ -815,133 +531,6 @@ export class RoamingAsk extends HTMLElement {
     this.#keep();
     this.#draw();
     if (next && !failed) this.ask(next);
-  }
-  #step(turn, text) {
-    this._say((turn.state.textContent = plain(text)));
-  }
-
-  /** Show one part of the stream. With `live`, announce it and dispatch events; restored turns do neither. */
-  #part(turn, part, live) {
-    const words = this._words;
-    const { type, id, data } = part;
-    const step = (text) => live && !turn.text && this.#step(turn, text);
-    turn.parts.push(part);
-    if (type === "data-outline") {
-      turn.outline = data;
-      turn.summary.textContent = turn.state.textContent = fill(words.outlineOf, { n: data.sections });
-    } else if (type === "data-section") {
-      turn.sections.set(id, { id, ...data });
-      this.#known.add(data.url);
-      if (data.state === "open") step(fill(words.opening, data));
-      this.#trace(turn, id);
-    } else if (type === "start-step") {
-      const n = turn.sections.size;
-      if (n !== turn.n) step(fill(words.reading, { n: (turn.n = n) }));
-    } else if (type === "text-delta" && part.delta) {
-      step(words.writing);
-      turn.text += part.delta;
-      // The growing block is rendered again each time, so a longer text is rendered less often.
-      if (live) turn.late ??= setTimeout(() => this.#write(turn), 20 + turn.text.length / 50);
-    } else if (type === "data-support") turn.support = data;
-    else if (type === "data-status") turn.status = data;
-    else if (type === "finish") turn.turn = part.messageMetadata?.turn;
-    for (const opened of part.output?.opened ?? []) {
-      const section = turn.sections.get(opened); // not a section that was open before
-      if (section?.state === "open") section.state = "read";
-      this.#trace(turn, opened);
-    }
-    const [event] = /outline|section|delta/.exec(type) ?? [];
-    if (live && event) this._emit(event, { id, text: part.delta, ...data });
-  }
-  /** Render the new text; `end` finishes the last block. */
-  #write(turn, end = "") {
-    turn.late = clearTimeout(turn.late);
-    turn.markdown.push(turn.text.slice(turn.written) + end);
-    turn.written = turn.text.length;
-    for (const cited of turn.cited) this.#trace(turn, cited);
-  }
-  /** Show a section in the trail under its parents' titles, and add URL and title to its citations. */
-  #trace(turn, id) {
-    const words = this._words;
-    const section = turn.sections.get(id);
-    if (!section) return; // for a small site that was read as a whole, sections arrive after the text that cites them
-    turn.trail.hidden = false;
-    const above = section.path.slice(0, -1).join(" › ");
-    const place = (key, make, into) => {
-      if (!turn.places.has(key)) into.append(turn.places.set(key, make()).get(key));
-      return turn.places.get(key);
-    };
-    const group = above ? place(above, () => el("li", {}, el("span", { class: "muted" }, above), el("ul")), turn.list) : turn.list;
-    const make = () => el("li", { part: "trail-item" }, this._anchor(section, section.title), el("span", { class: "muted" }));
-    const row = place(id, make, group.querySelector("ul") ?? group);
-    const n = turn.cited.indexOf(id) + 1;
-    const notes = [words[section.by === "search" ? "found" : section.state === "cited" ? "read" : section.state]];
-    if (section.tokens) notes.push(fill(words.tokens, { n: section.tokens }));
-    if (n) notes.push(fill(words.cited, { n }));
-    row.lastChild.textContent = ` ${notes.join(" · ")}`;
-    const href = n && section.url && this._link(section.url);
-    if (href)
-      for (const cite of turn.answer.querySelectorAll(".cite:not([href])")) {
-        if (cite.textContent !== `[${n}]`) continue;
-        cite.href = href;
-        cite.ariaLabel = plain(fill(words.source, { n, title: section.title }));
-      }
-  }
-  #cite(turn, id) {
-    const number = turn.cited.indexOf(id) + 1 || turn.cited.push(id);
-    return el("sup", {}, el("a", { class: "cite", part: "cite" }, `[${number}]`));
-  }
-
-  /** Show the result of a turn and its actions; return whether the question should be sent again. */
-  #finish(turn, problem, live = true) {
-    this.#write(turn, "\n\n");
-    const words = this._words;
-    const { question, text, outline, actions } = turn;
-    const seconds = problem?.seconds;
-    const status = turn.status ?? {};
-    const state = (turn.code = problem?.code) ?? (ENDS.includes(status.state) ? status.state : "error");
-    const is = (...states) => states.includes(state);
-    const failed = problem || is("error");
-    const bad = failed || is("refused", "budget");
-    const sources = turn.cited.map((id) => turn.sections.get(id)).filter(Boolean);
-    const n = turn.sections.size;
-    const message = fill(words[is("down") ? "error" : state], { n: sources.length });
-    const lists = { sources, nearest: status.nearest, looked: status.looked_at };
-    const [title, listed] = Object.entries(lists).find(([, list]) => list?.length) ?? [];
-    const items = listed?.map((one) =>
-      // Numbers skip citations of unknown sections.
-      el("li", { value: turn.cited.indexOf(one.id) + 1 }, this._anchor(one, one.path.join(" › ") || one.title)),
-    );
-    turn.article.ariaBusy = "false";
-    turn.trail.open = false;
-    turn.trail.hidden = !n && !outline?.whole;
-    const counts = { n: status.sections ?? n, all: outline?.sections ?? n, cited: sources.length };
-    turn.summary.textContent = fill(outline?.whole ? words.whole : words.opened, counts);
-    if (listed) turn.sources.append(el("h4", {}, words[title]), el("ol", { part: "sources" }, ...items));
-    turn.state.textContent = "";
-    if (is("passages")) turn.answer.prepend(el("h4", {}, message));
-    else if (!is("answered")) {
-      turn.state.textContent = message;
-      turn.sources.before(turn.state);
-      turn.state.className = bad && !is("stopped") ? "alert" : "";
-    }
-    if (bad) turn.state.part = "status error";
-
-    const act = (name, what) => actions.append(this.#action(words[name], what));
-    act(is("partial", "budget") ? "continue" : "again", () => this.ask(question));
-    if (is("passages", "not_found", "refused", "error"))
-      act("search", () => {
-        this.#found = question;
-        this.prefill(question);
-      });
-    const helpers = { el, fill, post: this.#post.bind(this), send: this.#send };
-    const say = () => live && this._say(message, bad);
-    this.#done.then(({ done }) => done(turn, { sources, message, seconds }, this, helpers)).catch(() => seconds && say());
-    if (!seconds) say(); // otherwise the remaining time is announced, too
-    if (!live) return;
-    const detail = { question, answer: text, sources, status, code: state, retryAfter: seconds };
-    this._emit(seconds ? "ratelimit" : failed ? "error" : "answer", detail);
-    return failed;
   }
 
   // Storage
@@ -958,14 +547,18 @@ export class RoamingAsk extends HTMLElement {
       this.#store?.setItem(this.#key, JSON.stringify(turns));
     } catch {} // full or forbidden
   }
-  #restore() {
+  async #restore() {
     try {
-      for (const { question, parts, code } of JSON.parse(this.#store?.getItem(this.#key) ?? "[]")) {
-        const turn = this.#newTurn(question);
-        for (const part of parts) this.#part(turn, part);
-        this.#finish(turn, code && { code }, false);
+      const stored = JSON.parse(this.#store?.getItem(this.#key) ?? "[]");
+      if (!stored.length) return;
+      const { Turn } = await import(new URL("roaming-turn.js", HERE));
+      for (const { question, parts, code } of stored) {
+        const turn = new Turn(this, question);
+        for (const part of parts) turn.part(part);
+        turn.finish(code && { code }, false);
         this.#add(turn);
       }
+      this.#draw();
     } catch {} // forbidden, or written by another version
   }
 
@@ -980,7 +573,7 @@ export class RoamingAsk extends HTMLElement {
     this.#send.textContent = this.#running ? words.stop : words.send;
     this.#send.hidden = finds;
     this.#intro.hidden = this.#turns.length || query.trim();
-    const suggest = (text) => this.#action(text, () => (finds ? this.prefill(text) : this.ask(text)));
+    const suggest = (text) => this._action(text, () => (finds ? this.prefill(text) : this.ask(text)));
     const suggestions = JSON.parse(this._page.suggestions ?? "[]").slice(0, 4);
     this.#intro.replaceChildren(el("p", {}, finds ? words.findIntro : words.intro), ...suggestions.map(suggest));
     this.#find(query);
@@ -989,7 +582,7 @@ export class RoamingAsk extends HTMLElement {
     if (!query && !this.#view) return;
     try {
       const { View } = await import(new URL("roaming-find.js", HERE));
-      this.#view ??= new View(this, this.#hits, { el, fill, Markdown });
+      this.#view ??= new View(this, this.#hits);
       await this.#view.list(query, Date.now() < this.#down && this._words.down);
     } catch {
       this.#hits.textContent = this._words.lost;

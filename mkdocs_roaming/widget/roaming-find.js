@@ -1,323 +1,10 @@
-// Search of sections in the browser, from the published manifest. <roaming-ask> loads it if there is no endpoint, or if
-// the endpoint fails.
+// The finder of <roaming-ask>: lists the sections that match the typed words, and opens them in place. It is loaded if
+// there is no endpoint, or if the endpoint fails.
 
-import { copier } from "./roaming-done.js";
-
-// --------------------------------------------------------------------------------------------------------------- Words
-// The tokenizer of the Python package, so that both searches find the same sections. English words are stemmed; words of
-// other languages are compared by their prefix.
-
-const SPACELESS =
-  "\u3005-\u3007\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff" +
-  "\u{20000}-\u{3ffff}\uac00-\ud7a3\u0e01-\u0e3a\u0e40-\u0e5b\u0e81-\u0edf\u1000-\u109f\u1780-\u17d3";
-const MARKS =
-  "\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed";
-const JOINING = MARKS + "\u0900-\u0963\u0966-\u0dff\u0f18-\u0fbc\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff";
-const WORD = `(?:(?![${SPACELESS}])[\\p{L}\\p{N}])(?:(?![${SPACELESS}])[\\p{L}\\p{N}]|[${JOINING}])*`;
-const RUN = new RegExp(
-  `[${SPACELESS}]+|(?:(?<![\\p{L}\\p{N}_.$@\\-])(?:--?|[.$@])(?=[A-Za-z]))?${WORD}` +
-    `(?:(?:[\\-._\\/:@\\\\'’]{1,3}|(?<=\\p{Nd}),(?=\\p{Nd}{3}(?!\\p{Nd})))${WORD})*(?:\\+\\+\\d*|(?<!\\p{L}{2})#(?![\\p{L}\\p{N}_]))?`,
-  "gu",
-);
-const PIECE = new RegExp(
-  "([^A-Za-z0-9]*)(" +
-    [
-      "(?<![A-Za-z0-9])[vV]?\\d+(?:\\.\\d+)+|\\d+(?:\\.\\d+)+",
-      "(?<![A-Za-z0-9])(?=[a-fA-F]*\\d)(?=\\d*[a-fA-F])[0-9a-fA-F]{7,}(?![A-Za-z0-9])|0[xX][0-9a-fA-F]+",
-      "(?<![A-Za-z0-9])[A-Za-z]\\d[A-Za-z0-9]*|[A-Z]{2,}s(?![a-z])|[A-Z]{2,}(?=v\\d)|(?<=[A-Z])v\\d+",
-      "[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\\d+)",
-    ].join("|"),
-  "g",
-);
-const SPACELESS_RUN = new RegExp(`^[${SPACELESS}]`, "u");
-const ALL_MARKS = new RegExp(`[${MARKS}]`, "g");
-const ACCENTED = /^[A-Za-z\u00c0-\u024f\u0370-\u03ff\u1e00-\u1fff\u0415\u0435]/;
-const LETTERS = { ß: "ss", ς: "σ", ø: "o", ł: "l", đ: "d", ħ: "h", ı: "i", ŧ: "t", æ: "ae", œ: "oe", þ: "th", ð: "d" };
-const NOT_LATIN = "ar be bg bn el fa he hi hy ja ka km ko lo mk ml mr my ne ru ta te th uk ur yi zh".split(" ");
-const STOP =
-  "a about am an and any are as at be been being but by can could did do does doing done for from had has have having he her " +
-  "here him his how i if in into is it its may me might mine must my of on or our ours please shall she should so some such " +
-  "than that the their them then there these they this those to us want was we were what when where which who whom whose why " +
-  "will with would you your yours";
-
-const ascii = (text) => /^[\0-\x7f]*$/.test(text);
-
-/** Return a text without case, accents and compatibility forms. */
-function fold(text) {
-  if (ascii(text)) return text.toLowerCase();
-  const folded = Array.from(text.normalize("NFKC"), (character) => {
-    const bare = character.normalize("NFKD");
-    const kept = ACCENTED.test(bare) ? bare : character;
-    return kept.replace(ALL_MARKS, "").toLowerCase().replace(/[ßςøłđħıŧæœþð]/g, (each) => LETTERS[each]);
-  });
-  return folded.join("").normalize("NFKC");
-}
-
-const IRREGULAR = {
-  __proto__: null, // otherwise "constructor" would be inherited
-  skis: "ski", skies: "sky", idly: "idl", gently: "gentl", ugly: "ugli", early: "earli", only: "onli", singly: "singl",
-  ...Object.fromEntries("andes atlas bias cosmos howe news sky".split(" ").map((word) => [word, word])),
-};
-const endings = (text) => {
-  const map = Object.fromEntries(text.split(" ").flatMap((group) => group.split(">")[0].split("|").map((end) => [end, group.split(">")[1]])));
-  return [new RegExp(`(?:${Object.keys(map).join("|")})$`), map];
-};
-const SECOND = endings(
-  "tional>tion enci>ence anci>ance abli>able entli>ent izer|ization>ize ational|ation|ator>ate alism|aliti|alli>al " +
-    "fulness|fulli>ful ousli|ousness>ous iveness|iviti>ive biliti|bli>ble ogist>og ogi>og lessli>less li>",
-);
-const THIRD = endings("tional>tion ational>ate alize>al icate|iciti|ical>ic ful|ness|ative>");
-const FOURTH = endings("al|ance|ence|er|ic|able|ible|ant|ement|ment|ent|ism|ate|iti|ous|ive|ize|ion>");
-
-/** Return the stem of an English word by the Snowball algorithm. */
-function english(word) {
-  if (IRREGULAR[word]) return IRREGULAR[word];
-  if (word.length < 3) return word;
-  word = word.replace(/^y/, "Y").replace(/([aeiouy])y/g, "$1Y");
-  const after = (from) => {
-    const found = /[aeiouy][^aeiouy]/.exec(word.slice(from));
-    return found ? from + found.index + 2 : word.length;
-  };
-  const first = /^(?:arsen|commun|emerg|gener|inter|later|organ|past|univers)/.exec(word)?.[0].length ?? after(0);
-  const second = after(first);
-  const short = (stem) => /[^aeiouy][aeiouy][^aeiouywxY]$|^[aeiouy][^aeiouy]$|past$/.test(stem);
-  const step = ([pattern, map], change) => {
-    const found = pattern.exec(word);
-    if (found && found.index >= first) word = change(word.slice(0, found.index), found[0], map[found[0]]) ?? word;
-  };
-
-  if (/sses$/.test(word)) word = word.slice(0, -2);
-  else if (/ie[ds]$/.test(word)) word = word.slice(0, word.length > 4 ? -2 : -1);
-  else if (/[aeiouy].+s$/.test(word) && !/[us]s$/.test(word)) word = word.slice(0, -1);
-
-  const found = /(eed|ed|ing)(?:ly)?$/.exec(word);
-  if (found) {
-    const stem = word.slice(0, found.index);
-    if (found[1] === "eed") {
-      if (found.index >= first && !/^(?:succ|proc|exc)$/.test(stem)) word = stem + "ee";
-    } else if (found[0] === "ing" && /^[^aeiouy]y$/.test(stem)) word = stem[0] + "ie";
-    else if (!(found[0] === "ing" && /^(?:even|cann|inn|earr|herr|out)$/.test(stem)) && /[aeiouy]/.test(stem)) {
-      if (/(?:at|bl|iz)$/.test(stem)) word = stem + "e";
-      else if (/(bb|dd|ff|gg|mm|nn|pp|rr|tt)$/.test(stem)) word = /^[aeo]..$/.test(stem) ? stem : stem.slice(0, -1);
-      else word = stem.length === first && short(stem) ? stem + "e" : stem;
-    }
-  }
-  word = word.replace(/(.[^aeiouy])[yY]$/, "$1i");
-  step(SECOND, (stem, end, put) => {
-    if (end === "ogi" && !/l$/.test(stem)) return word;
-    return end === "li" && !/[cdeghkmnrt]$/.test(stem) ? word : stem + put;
-  });
-  step(THIRD, (stem, end, put) => (end === "ative" && stem.length < second ? word : stem + put));
-  step(FOURTH, (stem, end) => (stem.length < second || (end === "ion" && !/[st]$/.test(stem)) ? word : stem));
-  const stem = word.slice(0, -1);
-  if (word.endsWith("e") ? stem.length >= second || (stem.length >= first && !short(stem)) : /ll$/.test(word) && stem.length >= second)
-    word = stem;
-  return word.toLowerCase();
-}
-
-function stem(word, code) {
-  const folded = fold(word).slice(0, 100);
-  const known = ascii(folded) && (code === "en" || NOT_LATIN.includes(code));
-  return known && folded.length > 2 && folded.length <= 40 && !/[\d.+#$@_-]/.test(folded) ? english(folded) : folded;
-}
-
-/** Parse one word: its terms for the index, and the runs of terms that match it. */
-function read(run, code) {
-  let word = run.replace(/’/g, "'");
-  word = word.replace(code === "fr" ? /^(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quoiqu)'(?=.)/i : /'(?:s|re|ve|ll|d|m)$/i, "");
-  const [, sign = "", body, end = ""] = /^(--?|[.$@])?([^]*?)(\+\+\d*|#)?$/.exec(word.replace(/'/g, ""));
-  const shape = body.replace(/[^\0-\x7f]/gu, (one) => (/\p{Nd}/u.test(one) ? "0" : /\p{Lu}/u.test(one) ? "Z" : "z").repeat(one.length));
-  const pieces = [];
-  for (const found of shape.matchAll(PIECE)) {
-    const at = found.index + found[1].length;
-    const piece = body.slice(at, at + found[2].length);
-    if (fold(piece)) pieces.push([found[1], piece.includes(".") ? piece.replace(/^v/i, "") : piece]);
-  }
-  if (!pieces.length) return { text: run, whole: "", parts: [], terms: [], runs: [] };
-  if (end && /^\p{L}$/u.test(pieces.at(-1)[1])) {
-    pieces.at(-1)[1] += end.replace(/\d+$/, "");
-    if (/\d/.test(end)) pieces.push(["", end.replace(/^\++/, "")]);
-  }
-  const single = pieces.length === 1;
-  const simple = single && !sign && !end;
-  let terms = pieces.flatMap(([, piece]) => {
-    if (!piece.includes(".")) return [stem(piece, code)];
-    const numbers = fold(piece).split(".");
-    const upto = numbers.length > 3 ? [2, 3, numbers.length] : numbers.length > 2 ? [2, 3] : [2];
-    return upto.map((count) => numbers.slice(0, count).join("."));
-  });
-  const parts = single ? terms.slice(-1) : terms;
-  let [whole, start, count] = ["", 0, 0];
-  const inner = [];
-  for (const [gap, piece] of pieces) {
-    const folded = fold(piece);
-    if (gap && whole) {
-      if (count > 1) inner.push(whole.slice(start));
-      if (gap !== "," && /\d$/.test(whole) && /^\d/.test(folded)) whole += gap === "." ? "." : "_";
-      [start, count] = [whole.length, 0];
-    }
-    whole += folded;
-    count++;
-  }
-  if (count > 1 && start) inner.push(whole.slice(start));
-  whole = (single ? sign : "") + whole.slice(0, 100) + (/\p{L}$/u.test(whole) ? end : "");
-  const stemmed = stem(whole, code);
-  if (!simple || !terms.includes(stemmed)) terms = [...terms, ...inner, ...(terms.at(-1) === whole ? [] : [whole])];
-  const runs = simple ? [parts, [whole], [stemmed]] : [[whole], [stemmed], parts];
-  return { text: run, whole, parts, terms, runs: distinct(runs), stop: simple && isStop(whole, code) };
-}
-const distinct = (runs) => [...new Map(runs.map((run) => [run.join(" "), run])).values()];
-const stopWords = { __proto__: null, en: STOP.split(" ") };
-/** Add the stop words of a language. */
-export const addStopWords = (code, text) => (stopWords[code] ??= text.split(" "));
-function isStop(word, code) {
-  if (code === "ja" && /^[\u3041-\u309f]+$/.test(word)) return !/^(?:ない|なく|なし|せん|ずに)$/.test(word);
-  return stopWords[ascii(word) && NOT_LATIN.includes(code) ? "en" : code]?.includes(word) ?? false;
-}
-
-const memory = new Map(); // words that were parsed before
-function words(text, language = "en") {
-  const code = language.toLowerCase().split(/[-_]/)[0];
-  if (!ascii(text)) text = text.replace(/[\u00ad\u200b-\u200f\u2060-\u2064\ufe00-\ufe0f\ufeff]/g, "").normalize("NFKC").replace(/ʼ/g, "'");
-  text = text.replace(/(?<=\p{L})-\n[ \t]*(?=[a-z])/gu, "-");
-  return (text.match(RUN) ?? []).flatMap((run) => {
-    const key = code + run;
-    if (!memory.has(key)) memory.set(key, SPACELESS_RUN.test(run) ? pairs(Array.from(run), code) : [read(run, code)]);
-    return memory.get(key);
-  });
-}
-const pairs = (characters, code) =>
-  Array.from({ length: Math.max(1, characters.length - 1) }, (_, at) => {
-    const pair = characters.slice(at, at + 2).join("");
-    const prefix = characters.length === 1;
-    const last = at + 2 >= characters.length && !prefix;
-    return { text: pair, whole: pair, parts: [pair], terms: last ? [pair, characters.at(-1)] : [pair], runs: [[pair]], stop: isStop(pair, code), prefix };
-  });
-
-/** Return the terms of a text in order. */
-export const terms = (text, language) => words(text, language).flatMap((word) => word.terms);
-/** Return the distinct words of a query. */
-export const query = (text, language) => {
-  const seen = new Set();
-  const first = ({ runs }) => !seen.has(`${runs[0]}`) && seen.add(`${runs[0]}`);
-  return words(text, language).filter(first);
-};
-
-// --------------------------------------------------------------------------------------------------------------- Scope
-
-/** Return whether a page is in a scope, as `Scope` of the Python package decides. */
-export function inScope({ path, source, tags = [] }, { tags: wanted = [], paths = [] }) {
-  const trim = (text) => text.replace(/^\/+|\/+$/g, "");
-  const has = (tag) => tags.some((own) => fold(own) === fold(tag));
-  const stem = path.replace(/(\/|\.html?)$/, "");
-  const names = source ? [source, path, stem] : [path, stem, `${stem || "index"}.html`, `${stem || "index"}.md`];
-  const indexes = source || !path.endsWith("/") ? [] : [`${path}index.html`, `${path}index.md`];
-  const part = (text) =>
-    text.replace(/\\(.)|\[([!^]?)([^\]]+)\]|[.+^$(){}|[\]\\*?]/g, (all, escaped, not, chars) => {
-      if (chars) return `[${not && "^"}${chars.replace(/[\\^]/g, "\\$&")}]`;
-      return all === "*" ? "[^/]*" : all === "?" ? "[^/]" : `\\${escaped ?? all}`;
-    });
-  const matches = (glob) => {
-    const start = /\/./.test(glob) || glob[0] === "/" ? "" : "(?:[^/]*/)*";
-    const parts = trim(glob).split("/").map((text) => (text === "**" ? "(?:[^/]*/)*" : `${part(text)}/`));
-    const pattern = new RegExp(`^${start}${parts.join("")}`);
-    return [...names, ...(/\/index\.\w+$/.test(glob) ? indexes : [])].some((name) => pattern.test(`${trim(name)}/`));
-  };
-  const decide = (visible, glob) => (matches(glob.replace(/^!/, "")) ? glob[0] !== "!" : visible);
-  return (!wanted.length || wanted.some(has)) && paths.reduce(decide, !paths.length || paths[0][0] === "!");
-}
-
-// -------------------------------------------------------------------------------------------------------------- Finder
-
-const MOST = 10_000;
-const WEIGHTS = [12, 2, 1.5]; // title, titles above, opening
-
-/** Ranks the sections of a manifest by words. */
-export class Finder {
-  constructor(manifest) {
-    Object.assign(this, { manifest, language: manifest.site.language || "en", sections: [], fields: [], postings: new Map() });
-    const above = new Map();
-    const walk = (items, titles) => {
-      for (const item of items ?? []) {
-        if (item.page !== undefined) above.set(item.page, titles);
-        walk(item.children, [...titles, item.title]);
-      }
-    };
-    walk(manifest.nav, []);
-    for (const page of manifest.pages) {
-      const open = [];
-      for (const section of page.sections) {
-        while (open.length && open.at(-1).level >= section.level) open.pop();
-        const path = [...(above.get(page.path) ?? []), ...open.map((one) => one.title)];
-        open.push(section);
-        this.sections.push({ ...section, page, path: [...path, section.title] });
-      }
-    }
-    this.indexed = 0;
-  }
-  /** Index sections for some milliseconds; return whether all are indexed. */
-  index(milliseconds = 8) {
-    const until = performance.now() + milliseconds;
-    for (; this.indexed < this.sections.length && performance.now() < until; this.indexed++) {
-      const { title, path, opening = "" } = this.sections[this.indexed];
-      const texts = [title, path.slice(0, -1).join("\n"), opening];
-      const fields = texts.map((text) => terms(text, this.language));
-      this.fields.push(fields);
-      fields.forEach((field, at) => {
-        for (const term of new Set(field)) {
-          if (!this.postings.has(term)) this.postings.set(term, []);
-          this.postings.get(term).push(this.indexed * 4 + at);
-        }
-      });
-    }
-    return this.indexed === this.sections.length;
-  }
-  /** Return the matching sections, best first. The last word may be incomplete. */
-  find(text) {
-    const scores = new Map();
-    let wanted = query(text.slice(0, 1000), this.language);
-    if (!wanted.every((word) => word.stop)) wanted = wanted.filter((word) => !word.stop);
-    for (const [at, word] of wanted.entries()) {
-      const found = new Map(); // share by position in the index
-      for (const run of word.runs) for (const spot of this.spots(run)) found.set(spot, 1);
-      const growing = at === wanted.length - 1 && /[^\s]$/.test(text);
-      if (word.prefix || growing || this.language.slice(0, 2) !== "en")
-        for (const [term, spots] of this.postings)
-          if (alike(word.whole, term, growing || word.prefix)) for (const spot of spots) if (!found.has(spot)) found.set(spot, 0.4);
-      const rarity = Math.log(1 + this.sections.length / (1 + new Set([...found.keys()].map((spot) => spot >> 2)).size));
-      const held = new Map();
-      for (const [spot, share] of found) held.set(spot >> 2, (held.get(spot >> 2) ?? 0) + WEIGHTS[spot & 3] * share * rarity);
-      for (const [section, score] of held) {
-        const [sum, count] = scores.get(section) ?? [0, 0];
-        scores.set(section, [sum + score, count + 1]);
-      }
-    }
-    const ranked = [...scores].map(([section, [sum, count]]) => {
-      const title = this.fields[section][0];
-      const entire = title.filter((term) => wanted.some((word) => word.terms.includes(term))).length / (title.length || 1);
-      return [section, sum * (1 + 0.4 * entire) * (count / wanted.length)];
-    });
-    return ranked.sort((one, other) => other[1] - one[1] || one[0] - other[0]).map(([section]) => this.sections[section]);
-  }
-  spots(run) {
-    const spots = this.postings.get(run[0]) ?? [];
-    if (run.length === 1) return spots;
-    return spots.filter((spot) => {
-      const field = this.fields[spot >> 2][spot & 3];
-      return field.some((_, at) => run.every((term, next) => field[at + next] === term));
-    });
-  }
-}
-/** Return whether a term may be an inflection of a word, or begins with it. */
-function alike(word, term, growing) {
-  if (term.startsWith(word)) return growing || (word.length > 3 && term.length - word.length < 4);
-  if (growing || term.slice(0, 4) !== word.slice(0, 4)) return false;
-  let same = 4;
-  while (same < word.length && word[same] === term[same]) same++;
-  return same > 3 && word.length - same < 5 && term.length - same < 4;
-}
-
-// ---------------------------------------------------------------------------------------------------------------- View
+import { el, fill } from "./roaming-ask.js";
+import { Finder, MOST, addStopWords, inScope } from "./roaming-finder.js";
+import { Markdown } from "./roaming-markdown.js";
+import { copier } from "./roaming-turn.js";
 
 const ENGLISH = {
   results: "{n} section found|{n} sections found",
@@ -345,13 +32,13 @@ const STYLE = `
 .hit > .answer { padding: .6em .8em; border-block-start: 1px solid var(--_border) }
 `;
 
-/** Shows search results in `into`. `host` is the <roaming-ask> element, `helpers` has helpers of its module. */
+/** Shows search results in `into`. `host` is the <roaming-ask> element. */
 export class View {
   #library; // the loaded manifest and its finder
   #latest;
   #counting;
-  constructor(host, into, helpers) {
-    Object.assign(this, { host, into }, helpers);
+  constructor(host, into) {
+    Object.assign(this, { host, into });
     into.className = "found";
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(STYLE);
@@ -362,7 +49,7 @@ export class View {
   }
   /** Show the results for a query, unless a newer query has arrived in between. */
   async list(question, notice) {
-    const { el, fill, words } = this;
+    const { words } = this;
     const latest = (this.#latest = {});
     if (words.stopWords) addStopWords(words.language, words.stopWords);
     clearTimeout(this.#counting);
@@ -385,7 +72,7 @@ export class View {
       ...(notice ? [el("p", { class: "alert", part: "error" }, notice)] : []),
       note(message),
       ...found.slice(0, MOST_SHOWN).map((section) => this.#hit(section)),
-      el("p", { class: "row" }, copier(words.prompt, () => this.#prompt(question.trim(), found), this.host, this)),
+      el("p", { class: "row" }, copier(words.prompt, () => this.#prompt(question.trim(), found), this.host)),
     );
     this.#counting = setTimeout(() => this.host._say(message), 600); // after a pause in typing
   }
@@ -410,7 +97,7 @@ export class View {
     return url.href;
   }
   #hit(section) {
-    const { el, words, host } = this;
+    const { words, host } = this;
     const { id, title, path, tokens, opening = "" } = section;
     const url = this.#address(section);
     const body = el("div", { class: "open answer" });
@@ -420,7 +107,7 @@ export class View {
       body.append(words.loading);
       const text = await this.#text(section).catch(() => words.unread);
       body.replaceChildren();
-      new this.Markdown(body, { link: host._link, words }).push(`${text}\n\n`);
+      new Markdown(body, { link: host._link, words }).push(`${text}\n\n`);
       body.append(el("p", {}, host._anchor({ url }, words.page)));
       host._emit("section", { id, title, path, url, tokens, state: "read" });
     };
@@ -465,7 +152,7 @@ export class View {
     const { site } = this.#library.manifest;
     const sections = found.slice(0, 5).map(({ path, page }) => `- ${path.join(" › ")}: ${site.url}${page.markdown}`);
     const values = { site: site.name, question, llms: `${site.url}llms.txt`, sections: sections.join("\n") };
-    return this.fill(this.words.promptText, values);
+    return fill(this.words.promptText, values);
   }
 }
 

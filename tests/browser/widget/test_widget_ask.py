@@ -66,7 +66,7 @@ def test_event_parser_accepts_all_splits_and_line_ends(page: Page, stage: Stage)
     page.goto(stage.page())
     wrong = page.evaluate(
         """async () => {
-            const { events } = await import("/roaming/roaming-ask.js");
+            const { events } = await import("/roaming/roaming-turn.js");
             const wrong = [];
             for (const end of ["\\n", "\\r\\n", "\\r"]) {
                 const text = ["data: ü🫖", "", ": ping", "", "data: 1", "data: 2", "", "event: x", "data:3", "", ""];

@@ -31,7 +31,7 @@ def test_tokenizer_matches_shared_vectors(page: Page, stage: Stage) -> None:
     page.goto(stage.page(""))
     results = page.evaluate(
         """async (vectors) => {
-            const { terms, query } = await import("/roaming/roaming-find.js");
+            const { terms, query } = await import("/roaming/roaming-finder.js");
             const shown = ({ text, whole, parts, runs, stop, prefix }) =>
                 ({ text, whole, parts, runs, stop: !!stop, prefix: !!prefix });
             return [vectors.terms.map(({ text, language }) => terms(text, language)),
@@ -60,7 +60,7 @@ def test_stemmer_matches_python_index(page: Page, stage: Stage) -> None:
     page.goto(stage.page(""))
     found = page.evaluate(
         """async (words) => {
-            const { terms } = await import("/roaming/roaming-find.js");
+            const { terms } = await import("/roaming/roaming-finder.js");
             return words.map((word) => terms(word, "en"));
         }""",
         all_words,
@@ -73,7 +73,7 @@ def test_inflections_find_sections_in_all_languages(page: Page, stage: Stage, ma
     page.goto(stage.page(""))
     wrong = page.evaluate(
         """async (vectors) => {
-            const { Finder } = await import("/roaming/roaming-find.js");
+            const { Finder } = await import("/roaming/roaming-finder.js");
             const wrong = [];
             for (const { text, language, found_by, not_by } of vectors) {
                 const section = { id: "1", level: 1, title: text, start: 0, end: 1 };
@@ -112,7 +112,7 @@ def test_scope_selects_same_pages_as_python(page: Page, stage: Stage) -> None:
     page.goto(stage.page(""))
     found = page.evaluate(
         """async ([pages, scopes]) => {
-            const { inScope } = await import("/roaming/roaming-find.js");
+            const { inScope } = await import("/roaming/roaming-finder.js");
             return scopes.map((scope) => pages.filter((page) => inScope(page, scope)).map((page) => page.path));
         }""",
         [pages, scopes],

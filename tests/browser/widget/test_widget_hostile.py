@@ -35,7 +35,7 @@ def rendered(page: Page, markdown: str, pieces: int = 1) -> Any:
     """Return the HTML that the page shows for Markdown that arrives in a number of chunks."""
     return page.evaluate(
         """async ([text, pieces]) => {
-            const { Markdown } = await import("/roaming/roaming-ask.js");
+            const { Markdown } = await import("/roaming/roaming-markdown.js");
             const into = document.createElement("div");
             document.body.append(into);
             const link = (to) => (to.startsWith("https://ok.example/") ? to : undefined);
@@ -167,7 +167,7 @@ def test_selection_in_finished_block_survives(page: Page, stage: Stage) -> None:
     page.goto(stage.page())
     kept = page.evaluate(
         """async () => {
-            const { Markdown } = await import("/roaming/roaming-ask.js");
+            const { Markdown } = await import("/roaming/roaming-markdown.js");
             const into = document.createElement("div");
             const markdown = new Markdown(into, {});
             markdown.push("One **two**.");
