@@ -44,29 +44,50 @@ const joined = (...questions) => questions.filter(Boolean).join("\n");
 const STYLE = `
 :host {
   --_bg: var(--roaming-bg, var(--md-default-bg-color, Canvas));
-  --_fg: var(--roaming-fg, var(--md-typeset-color, CanvasText));
-  --_link: var(--roaming-accent, var(--md-typeset-a-color, LinkText));
-  --_accent: var(--roaming-accent, var(--md-primary-fg-color, LinkText));
-  --_on-accent: var(--md-primary-bg-color, Canvas);
+  --_fg: var(--roaming-fg, var(--md-default-fg-color, CanvasText));
   --_muted: var(--roaming-muted, color-mix(in srgb, var(--_fg) 76%, var(--_bg)));
-  --_border: var(--roaming-border, color-mix(in srgb, var(--_fg) 22%, var(--_bg)));
-  --_code: var(--roaming-code-bg, color-mix(in srgb, var(--_fg) 6%, var(--_bg)));
-  --_danger: var(--roaming-danger, #d3302f);
+  --_line: var(--roaming-border, color-mix(in srgb, var(--_fg) 13%, var(--_bg)));
+  --_edge: color-mix(in srgb, var(--_fg) 50%, var(--_bg));
+  --_soft: color-mix(in srgb, var(--_fg) 6%, var(--_bg));
+  --_code: var(--roaming-code-bg, var(--md-code-bg-color, color-mix(in srgb, var(--_fg) 5%, var(--_bg))));
+  --_source: var(--roaming-accent, var(--md-typeset-a-color, #3451b2));
+  --_accent: var(--_source);
+  --_on-accent: #fff;
+  --_tint: color-mix(in srgb, var(--_accent) 9%, var(--_bg));
+  --_mark: color-mix(in srgb, var(--_accent) 18%, var(--_bg));
+  --_raise: var(--_bg);
+  --_warn: #8a5300;
+  --_danger: var(--roaming-danger, #b3261e);
+  --_mono: var(--roaming-mono, var(--md-code-font-family, ui-monospace, Consolas, monospace));
+  --_shadow: 0 0 0 1px var(--_line), 0 2px 6px #00000014, 0 16px 40px #00000029;
+  --_ease: cubic-bezier(.2, 0, 0, 1);
   --_radius: var(--roaming-radius, .5em);
   all: initial;
   color-scheme: inherit;
   direction: inherit;
   font: var(--roaming-font-size, 16px)/1.5 var(--roaming-font, var(--md-text-font-family, system-ui, sans-serif));
 }
+@supports (color: oklch(from red l c h)) and (color: light-dark(#000, #fff)) {
+  :host {
+    --_accent: light-dark(oklch(from var(--_source) min(l, .5) c h), oklch(from var(--_source) max(l, .74) c h));
+    --_on-accent: light-dark(#fff, #14161c);
+    --_raise: light-dark(var(--_bg), color-mix(in srgb, #fff 6%, var(--_bg)));
+    --_warn: light-dark(#8a5300, #f0b65a);
+    --_danger: var(--roaming-danger, light-dark(#b3261e, #ff9d94));
+  }
+}
 :host([hidden]), [hidden], :empty:not(hr, textarea, th, td, [role]), dialog:modal .resize { display: none !important }
 * { box-sizing: border-box; margin: 0; padding: 0; font: inherit; color: inherit; overflow-wrap: anywhere }
-:focus-visible { outline: 2px solid var(--roaming-focus, var(--_link)); outline-offset: 2px }
+:focus-visible { outline: 2px solid var(--roaming-focus, var(--_accent)); outline-offset: 2px }
 button { cursor: pointer; min-height: 2em; min-width: 2em; padding: 0 .7em; background: none;
-  border: 1px solid var(--_border); border-radius: var(--_radius) }
+  border: 1px solid var(--_line); border-radius: var(--_radius) }
 button:hover { background: var(--_code) }
 :disabled { opacity: .5; cursor: default }
-a { color: var(--_link); text-underline-offset: .15em }
+a { color: var(--_accent); text-underline-offset: .15em }
 ul, ol { padding-inline-start: 1.4em }
+.icon { width: 18px; height: 18px; fill: none; stroke: currentColor; stroke-width: 1.6; stroke-linecap: round;
+  stroke-linejoin: round; flex: none }
+.icon.mirrored:dir(rtl) { scale: -1 1 }
 .muted, summary { color: var(--_muted); font-size: .875em }
 .sr { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap }
 .opener, dialog { position: fixed; z-index: var(--roaming-z, 1050) }
@@ -76,13 +97,13 @@ ul, ol { padding-inline-start: 1.4em }
   border-color: var(--_on-accent) }
 .opener:hover, form button:hover { background: color-mix(in srgb, var(--_accent) 88%, var(--_on-accent)) }
 dialog { inset-block: 0; inset-inline: auto 0; width: var(--roaming-width, 26em); min-width: 18em; max-width: 100%;
-  height: var(--roaming-height, 100dvh); max-height: none; border: 0 solid var(--_border); border-inline-start-width: 1px;
+  height: var(--roaming-height, 100dvh); max-height: none; border: 0 solid var(--_line); border-inline-start-width: 1px;
   color: var(--_fg); background: var(--_bg); box-shadow: 0 0 24px #0003 }
 dialog[open] { display: flex; flex-direction: column }
 dialog:modal { width: 100%; height: 100dvh }
 .resize { position: absolute; inset-block: 0; inset-inline-start: 0; width: 8px; cursor: ew-resize; touch-action: none }
-.resize:is(:hover, :focus-visible) { background: var(--_link); outline-offset: -2px }
-.head, form { display: flex; gap: .4em; align-items: center; padding: .6em 1em; border: 0 solid var(--_border) }
+.resize:is(:hover, :focus-visible) { background: var(--_accent); outline-offset: -2px }
+.head, form { display: flex; gap: .4em; align-items: center; padding: .6em 1em; border: 0 solid var(--_line) }
 .head { border-block-end-width: 1px }
 .head button { border-color: transparent }
 form { border-block-start-width: 1px; align-items: end }
@@ -90,25 +111,25 @@ h2 { flex: 1 }
 h2, h3, h4, strong, th { font-weight: 700 }
 .log { flex: 1; overflow: auto; padding: 1em; overscroll-behavior: contain }
 .turn { display: grid; grid-template-columns: minmax(0, 1fr); gap: .7em; padding-block-end: 1.2em }
-.turn + .turn { padding-block-start: 1.2em; border-block-start: 1px solid var(--_border) }
+.turn + .turn { padding-block-start: 1.2em; border-block-start: 1px solid var(--_line) }
 h3 { font-size: 1.1em; line-height: 1.3; white-space: pre-wrap }
 summary { cursor: pointer; min-height: 2em }
-.trail ul { list-style: none; border-inline-start: 2px solid var(--_border); padding-inline-start: .9em }
+.trail ul { list-style: none; border-inline-start: 2px solid var(--_line); padding-inline-start: .9em }
 .trail > ul { font-size: .9em }
 .trail a, ol > li > a { display: inline-block; min-height: 24px; vertical-align: top }
 .answer > * + *, .answer :is(li, blockquote) > * + * { margin-block-start: .7em }
 em { font-style: italic }
-pre, code { font-family: var(--roaming-mono, ui-monospace, Consolas, monospace); background: var(--_code) }
+pre, code { font-family: var(--_mono); background: var(--_code) }
 code { font-size: .875em; border-radius: .25em; padding: .1em .25em }
-pre { overflow: auto; border: 1px solid var(--_border); border-radius: var(--_radius); padding: .6em 1em }
+pre { overflow: auto; border: 1px solid var(--_line); border-radius: var(--_radius); padding: .6em 1em }
 pre code { padding: 0; background: none; white-space: pre }
-blockquote, .alert { border-inline-start: 3px solid var(--_border); padding-inline-start: .9em }
+blockquote, .alert { border-inline-start: 3px solid var(--_line); padding-inline-start: .9em }
 .alert { border-color: var(--_danger) }
-hr { border: 0 solid var(--_border); border-block-start-width: 1px }
+hr { border: 0 solid var(--_line); border-block-start-width: 1px }
 .wide { overflow: auto }
 .wide * { overflow-wrap: normal }
 table { border-collapse: collapse; font-size: .9em }
-th, td { border: 1px solid var(--_border); padding: .3em .6em; text-align: start }
+th, td { border: 1px solid var(--_line); padding: .3em .6em; text-align: start }
 sup { font-size: .75em; line-height: 0 }
 .cite { padding: .6em .5em; margin: 0 -.4em; font-weight: 600; text-decoration: none }
 mark { background: none; text-decoration: underline dotted 2px var(--_danger); text-underline-offset: .2em }
@@ -119,7 +140,7 @@ textarea { flex: 1; min-width: 0; resize: none; max-height: 10em; padding: .6em 
 textarea::placeholder { color: var(--_muted); opacity: 1 }
 form button { padding: .6em .9em }
 .task { list-style: none; margin-inline-start: -1.2em }
-[aria-busy=true] > .muted::before { content: "● " / ""; color: var(--_link); animation: 1s alternate infinite busy }
+[aria-busy=true] > .muted::before { content: "● " / ""; color: var(--_accent); animation: 1s alternate infinite busy }
 @media (prefers-reduced-motion) { ::before { animation: none !important } }
 @keyframes busy { to { opacity: .2 } }
 @media (forced-colors: active) { :host { --_accent: ButtonFace; --_on-accent: ButtonText } }
@@ -128,6 +149,43 @@ form button { padding: .6em .9em }
 let sheet; // created once, by the first element on a page
 
 // ------------------------------------------------------------------------------------------------------------ Elements
+
+// Icons: a 24 px grid, 1.6 px strokes. The second path, if there is one, is filled.
+const ICONS = {
+  ask: [
+    "M12 3.5c5 0 9 3.4 9 7.9s-4 7.9-9 7.9c-1 0-2-.1-2.9-.4L4 20.5l1.3-3.8C3.9 15.3 3 13.5 3 11.4c0-4.5 4-7.9 9-7.9Z",
+    "M12 6.5c.4 3.1 1.6 4.4 4.8 4.9-3.2.5-4.4 1.8-4.8 4.9-.4-3.1-1.6-4.4-4.8-4.9 3.2-.5 4.4-1.8 4.8-4.9Z",
+  ],
+  chat: ["M4 7a2 2 0 0 1 2-2h12a2 2 0 0 1 2 2v8a2 2 0 0 1-2 2h-7l-5 3.5V17a2 2 0 0 1-2-2Z"],
+  chev: ["m9 6 6 6-6 6"],
+  down: ["M12 5v14m6-6-6 6-6-6"],
+  find: ["M4.5 11a6.5 6.5 0 1 0 13 0 6.5 6.5 0 0 0-13 0M20 20l-4.3-4.3"],
+  go: ["M5 12h14m-5-5 5 5-5 5"],
+  info: ["M3.5 12a8.5 8.5 0 1 0 17 0 8.5 8.5 0 0 0-17 0M12 8v5m0 3v.01"],
+  new: ["M11 5H6a2 2 0 0 0-2 2v11a2 2 0 0 0 2 2h11a2 2 0 0 0 2-2v-5M9 15l.7-3.2L17.5 4A1.8 1.8 0 0 1 20 6.5l-7.8 7.8Z"],
+  next: ["M6 5v6a3 3 0 0 0 3 3h9m-4-4 4 4-4 4"],
+  off: ["M4 4l16 16M8.5 6.6a6 6 0 0 1 9 4.4 4 4 0 0 1 2.6 6.5M16 19H8a5 5 0 0 1-1.6-9.7"],
+  ok: ["m5 12.5 4.5 4.5L19 7.5"],
+  page: ["M14 3.5H7.5A1.5 1.5 0 0 0 6 5v14a1.5 1.5 0 0 0 1.5 1.5h9A1.5 1.5 0 0 0 18 19V7.5Zm0 0v4h4M9.5 12.5h5m-5 3.5h5"],
+  redo: ["M19 12a7 7 0 1 1-2.2-5.1L19 9m0-5v5h-5"],
+  ret: ["M19 6v5a3 3 0 0 1-3 3H6m4-4-4 4 4 4"],
+  stop: ["", "M9 7h6a2 2 0 0 1 2 2v6a2 2 0 0 1-2 2H9a2 2 0 0 1-2-2V9a2 2 0 0 1 2-2Z"],
+  up: ["M12 19V5m-6 6 6-6 6 6"],
+  x: ["m6 6 12 12M18 6 6 18"],
+};
+const MIRRORED = ["chev", "go", "next", "ret"]; // in right-to-left pages
+const svg = (tag, attrs, ...children) => {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const name in attrs) node.setAttribute(name, attrs[name]);
+  node.append(...children);
+  return node;
+};
+
+/** Create an icon of path data: one path that is drawn, and one that is filled. */
+export function icon(drawn, filled) {
+  const fill = filled ? [svg("path", { d: filled, fill: "currentColor", stroke: "none" })] : [];
+  return svg("svg", { class: "icon", viewBox: "0 0 24 24", "aria-hidden": true }, svg("path", { d: drawn }), ...fill);
+}
 
 // Direction overrides could disguise what a text says.
 export const plain = (text) => String(text).replace(/[\u202a-\u202e\u2066-\u2069\0-\b]/g, "");
@@ -146,12 +204,14 @@ export function el(tag, attrs = {}, ...children) {
 // ------------------------------------------------------------------------------------------------------------- Element
 
 const TURNS = 6; // number of turns that are stored and sent as conversation
+const loadTurn = async () => (await import(new URL("roaming-turn.js", HERE))).Turn;
 const MODIFIER = /^(Mac|iP)/.test(navigator.platform) ? "metaKey" : "ctrlKey";
 
 /** The element. It dispatches bubbling events `roaming:…`; `request` and `fetch` may be overridden. */
 export class RoamingAsk extends HTMLElement {
   static observedAttributes = ["open", "mode", "endpoint"];
   _words = ENGLISH;
+  #Turn; // the class, once it is loaded
   #turns = [];
   #known = new Set(); // URLs of sections from the endpoint
   #ready;
@@ -346,7 +406,8 @@ export class RoamingAsk extends HTMLElement {
       this.#alert,
     );
     this.shadowRoot.append(this.#dialog);
-    this.#restored = this.#restore();
+    this.#log.ariaBusy = "true";
+    this.#restored = this.#restore().finally(() => (this.#log.ariaBusy = "false"));
   }
   #show(focus = true) {
     this.#wide.matches ? (this.#dialog.open = true) : this.#dialog.showModal();
@@ -374,6 +435,12 @@ export class RoamingAsk extends HTMLElement {
       },
     });
     return edge;
+  }
+  /** Return one of the icons above. */
+  _icon(name) {
+    const drawn = icon(...ICONS[name]);
+    drawn.classList.toggle("mirrored", MIRRORED.includes(name));
+    return drawn;
   }
   _action(text, onclick, attrs = {}) {
     return el("button", { type: "button", onclick, ...attrs }, text);
@@ -489,8 +556,8 @@ export class RoamingAsk extends HTMLElement {
     const { signal } = (this.#running = new AbortController());
     let turn, problem;
     try {
-      const { Turn } = await import(new URL("roaming-turn.js", HERE));
       await this.#restored;
+      const Turn = (this.#Turn ??= await loadTurn()); // not a task later if it is loaded: the question is shown at once
       const turns = this.#turns.map((one) => one.signed).filter(Boolean);
       const page = this.getAttribute("page-context") === "off" ? undefined : this._page.path;
       const scope = JSON.parse(this.getAttribute("scope"));
@@ -551,7 +618,7 @@ export class RoamingAsk extends HTMLElement {
     try {
       const stored = JSON.parse(this.#store?.getItem(this.#key) ?? "[]");
       if (!stored.length) return;
-      const { Turn } = await import(new URL("roaming-turn.js", HERE));
+      const Turn = (this.#Turn = await loadTurn());
       for (const { question, parts, code } of stored) {
         const turn = new Turn(this, question);
         for (const part of parts) turn.part(part);

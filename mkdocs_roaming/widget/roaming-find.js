@@ -21,7 +21,7 @@ const ENGLISH = {
 const MOST_SHOWN = 8;
 const STYLE = `
 .found > * + * { margin-block-start: .5em }
-.hit { border: 1px solid var(--_border); border-radius: var(--_radius) }
+.hit { border: 1px solid var(--_line); border-radius: var(--_radius) }
 .hit > summary { padding: .6em .8em; color: inherit; font-size: 1em; line-height: 1.35; list-style: none }
 .hit > summary > * { display: block }
 .hit > summary:hover { background: var(--_code) }
@@ -29,7 +29,7 @@ const STYLE = `
 .hit > summary > h3::before { content: "▸ "; color: var(--_muted) }
 .hit[open] > summary > h3::before { content: "▾ " }
 .hit[open] > summary > h3 + * { display: none }
-.hit > .answer { padding: .6em .8em; border-block-start: 1px solid var(--_border) }
+.hit > .answer { padding: .6em .8em; border-block-start: 1px solid var(--_line) }
 `;
 
 /** Shows search results in `into`. `host` is the <roaming-ask> element. */

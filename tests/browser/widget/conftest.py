@@ -225,7 +225,9 @@ class Widget:
         self.hits = self.panel.locator(".hit")
 
     def open(self) -> Widget:
+        """Open the panel, and wait for the turns of the previous page."""
         self.page.locator("roaming-ask .opener").click()
+        self.panel.locator("[part=log][aria-busy=false]").wait_for()
         return self
 
     def ask(self, question: str) -> Locator:
