@@ -15,6 +15,7 @@ import click
 from mkdocs_roaming.answer import events
 from mkdocs_roaming.answer.models.base import Usage
 from mkdocs_roaming.answer.support.check import Mark, Support
+from mkdocs_roaming.answer.support.passages import Passage
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.manifest.io import render_schema
 
@@ -51,7 +52,10 @@ def events_page() -> str:
         "`Finished`.",
         *(_class(kind) for kind in get_args(events.Event)),
         "## Data in events, and the complete answer",
-        *(_class(kind, "###") for kind in (events.Reference, Usage, Support, Mark, events.NotFound, events.Answer)),
+        *(
+            _class(kind, "###")
+            for kind in (events.Reference, Usage, Support, Mark, Passage, events.NotFound, events.Answer)
+        ),
     ]
     return "\n\n".join(parts) + "\n"
 

@@ -15,6 +15,7 @@ from msgspec import structs
 
 from mkdocs_roaming.answer.models.base import NO_SOURCE, NO_USAGE, Usage
 from mkdocs_roaming.answer.support.check import Support
+from mkdocs_roaming.answer.support.passages import Passage
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 
 AnswerState = Literal["answered", "partial", "passages", "not_found", "refused", "budget", "error"]
@@ -244,12 +245,14 @@ class SupportChecked(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     """The answer was compared with the opened sections.
 
     Attributes:
-        support: The result, or None.
+        support: The result, or None; closest passages are not checked.
         skipped: Why the check was not possible.
+        passages: The passages that the answer cites.
     """
 
     support: Support | None
     skipped: str = ""
+    passages: tuple[Passage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,6 +362,7 @@ class Answer:
         whole_site: Whether the model read the whole site.
         support: Result of the support check.
         support_skipped: Why the support check was not possible.
+        passages: The passages that the answer cites.
     """
 
     text: str
@@ -383,6 +387,7 @@ class Answer:
     whole_site: bool = False
     support: Support | None = None
     support_skipped: str = ""
+    passages: tuple[Passage, ...] = ()
 
     @property
     def memory(self) -> str:
@@ -433,5 +438,6 @@ def summarize(events: Iterable[Event]) -> Answer:
         whole_site=whole_site,
         support=check.support,
         support_skipped=check.skipped,
+        passages=check.passages,
         **{name: getattr(finished, name) for name in finished.__struct_fields__},
     )

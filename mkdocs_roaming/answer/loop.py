@@ -79,10 +79,12 @@ from mkdocs_roaming.answer.support.check import (
     mark_addresses,
     read_claims,
 )
+from mkdocs_roaming.answer.support.passages import CitedSection, Passage, find_passages
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.navigator import PREFETCH_CALL_ID, PREFETCH_TOKENS, Navigator
 from mkdocs_roaming.library.rules import RULES_CALL_ID, apply_rules, rules_share
 from mkdocs_roaming.library.tools import TOOLS, ToolError, ToolOutput
+from mkdocs_roaming.manifest.lookup import SectionRef
 from mkdocs_roaming.manifest.models import PageEntry
 from mkdocs_roaming.text.markdown import truncate_at_word
 from mkdocs_roaming.text.tokenizer import estimate_tokens
@@ -181,11 +183,11 @@ async def answer(
                 yield event
         run.state, run.stop = stop.state, stop
 
-    if run.text.text and run.state != "passages":  # passages are quoted word for word
+    if run.text.text:
         async with aclosing(_check_answer(run)) as checks:
             async for event in checks:
                 yield event
-    elif not run.text.text:
+    else:
         for event in await _find_replacement(run, page, history, whole_site_tokens):
             yield event
     yield await _finish(run)
@@ -513,8 +515,11 @@ async def _find_replacement(
 
 
 async def _check_answer(run: _Run) -> AsyncGenerator[Event, None]:
-    """Compare the answer with all sections that were opened for it."""
+    """Compare the answer with all sections that were opened for it, and find the passages that it cites."""
     text, library, index = run.text.text, run.navigator.library, run.navigator.sections
+    if run.state == "passages":  # quoted word for word
+        yield SupportChecked(None, passages=await _find_passages(run))
+        return
 
     def read() -> list[OpenSection]:
         opened = filter(None, map(index.get, run.navigator.opened))
@@ -539,7 +544,8 @@ async def _check_answer(run: _Run) -> AsyncGenerator[Event, None]:
         support = await run.read(lambda: check(None))
     except StopAnswer as stop:
         foreign = run.text.foreign_addresses  # marked in any case
-        yield SupportChecked(mark_addresses(text, foreign) if foreign else None, stop.error or "no time was left")
+        reason = stop.error or "no time was left"
+        yield SupportChecked(mark_addresses(text, foreign) if foreign else None, reason, await _find_passages(run))
         return
     has_room = run.budget.spent_share(run.usage) < 1 and run.deadline.used_share < 1
     if run.budget.support == "model" and run.state in ("answered", "partial") and has_room:
@@ -552,7 +558,29 @@ async def _check_answer(run: _Run) -> AsyncGenerator[Event, None]:
                 support = await run.read(lambda: check(judgement.claims))
     if run.state == "answered" and support.score < LOW_SUPPORT:
         run.state = "partial"
-    yield SupportChecked(support)
+    yield SupportChecked(support, passages=await _find_passages(run))
+
+
+async def _find_passages(run: _Run) -> tuple[Passage, ...]:
+    """Return the passages that the answer cites; none if there is no time left or the site cannot be read."""
+    index, library = run.navigator.sections, run.navigator.library
+
+    def read(id_: str) -> CitedSection | None:
+        section = index.get(id_)
+        if section is None:
+            return None
+        earlier = (SectionRef(section.page, position) for position in range(section.position))
+        texts = (library.text(one) for one in (section, *index.descendants(section)))
+        return CitedSection("\n\n".join(texts), "\n\n".join(map(library.text, earlier)))
+
+    def find() -> tuple[Passage, ...]:
+        cited = {id_: found for id_ in find_citations(run.text.text) if (found := read(id_))}
+        return tuple(find_passages(run.text.text, cited, library.manifest.site.language))
+
+    try:
+        return await run.read(find)
+    except StopAnswer:
+        return ()
 
 
 @dataclass(slots=True)

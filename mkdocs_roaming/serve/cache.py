@@ -176,7 +176,7 @@ class AnswerCache:
 
 def _is_well_supported(event: Event) -> bool:
     """Return False for the result of a support check that failed or found too little support."""
-    if not isinstance(event, SupportChecked):
+    if not isinstance(event, SupportChecked) or (event.support is None and not event.skipped):
         return True
     return event.support is not None and event.support.score >= GOOD_SUPPORT
 

@@ -9,7 +9,7 @@ Titles, paths and URLs come from the manifest. Of the model's output only the te
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -18,6 +18,7 @@ import msgspec
 from mkdocs_roaming.answer import events, prompts
 from mkdocs_roaming.answer.events import Answer, Event, Finished, Reference
 from mkdocs_roaming.answer.support.check import Support
+from mkdocs_roaming.answer.support.passages import Passage
 from mkdocs_roaming.library.navigator import PREFETCH_CALL_ID
 from mkdocs_roaming.library.tools import parse_tool_name
 from mkdocs_roaming.serve import schemas
@@ -43,13 +44,16 @@ class AnswerContext:
     """Facts about an answer that its events do not contain.
 
     `find_section` resolves an id, an alias or a URL. `sign_turn` is called after the last event and returns the signed
-    turn, or an empty string if follow-up questions cannot refer to this answer.
+    turn, or an empty string if follow-up questions cannot refer to this answer. `find_snippet` returns the opening of a
+    section, by id, and `suggest` the questions that the reader may ask next, by the ids of the cited sections.
     """
 
     find_section: Callable[[str], Reference | None]
     sign_turn: Callable[[], str]
     cached: bool = False
     dropped_turns: int = 0
+    find_snippet: Callable[[str], str] = lambda id_: ""
+    suggest: Callable[[Sequence[str]], Sequence[str]] = lambda ids: ()
 
 
 def encode_sse(part: StreamPart) -> bytes:
@@ -65,9 +69,9 @@ def encode_answer(answer: Answer, context: AnswerContext, *, digest: str) -> sch
     encoded: schemas.Answer = {
         "state": answer.state,
         "answer": answer.text,
-        "sources": [encode_section(section) for section in answer.citations],
+        "sources": [_encode_source(section, context) for section in answer.citations],
         "trail": [encode_section(section) for section in answer.trail],
-        "support": encode_support(answer.support) if answer.support or answer.support_skipped else None,
+        "support": encode_support(answer.support, answer.support_skipped, answer.passages) or None,
         "status": encode_status(answer, context, sections=len(answer.trail)),
         "digest": digest,
     }
@@ -122,8 +126,8 @@ def encode_status(result: Finished | Answer, context: AnswerContext, *, sections
     if result.foreign_addresses:
         status["foreign_addresses"] = result.foreign_addresses
     if result.not_found is not None:
-        status["looked_at"] = [encode_section(section) for section in result.not_found.looked_at]
-        status["nearest"] = [encode_section(section) for section in result.not_found.nearest]
+        status["looked_at"] = [_encode_source(section, context) for section in result.not_found.looked_at]
+        status["nearest"] = [_encode_source(section, context) for section in result.not_found.nearest]
     return status
 
 
@@ -134,11 +138,24 @@ def status_code(result: Finished | Answer) -> str:
     return f"budget_{result.spent}" if result.state == "budget" and result.spent else result.state
 
 
-def encode_support(support: Support | None) -> schemas.Support:
-    """Return the support check. Offsets are UTF-16 units in the answer's Markdown."""
-    if support is None:
-        return {"skipped": True}
-    return {"score": support.score, "marks": msgspec.to_builtins(support.marks)}
+def encode_support(support: Support | None, skipped: str, passages: Sequence[Passage]) -> schemas.Support:
+    """Return the support check and the cited passages. Offsets are UTF-16 units in the answer's Markdown."""
+    encoded: schemas.Support = {}
+    if support is not None:
+        encoded = {"score": support.score, "marks": msgspec.to_builtins(support.marks)}
+    elif skipped:
+        encoded["skipped"] = True
+    if passages:
+        encoded["passages"] = msgspec.to_builtins(passages)
+    return encoded
+
+
+def _encode_source(section: Reference, context: AnswerContext) -> schemas.Source:
+    """Return a section with its opening."""
+    encoded = encode_section(section)
+    if snippet := context.find_snippet(section.id):
+        encoded["snippet"] = snippet
+    return encoded
 
 
 # Stream
@@ -208,7 +225,8 @@ class PartEncoder:
             case events.SupportChecked():
                 yield from self._end_step()
                 yield from self._source_parts()
-                yield {"type": "data-support", "data": encode_support(event.support)}
+                if support := encode_support(event.support, event.skipped, event.passages):
+                    yield {"type": "data-support", "data": support}
             case Finished():
                 yield from self._finish(event)
 
@@ -298,6 +316,8 @@ class PartEncoder:
             data = {**self._read[section.id]}
         elif state == "read":
             self._read[section.id] = data
+        if state == "cited" and (snippet := self._context.find_snippet(section.id)):
+            data["snippet"] = snippet
         return {"type": "data-section", "id": section.id, "data": {**data, "state": state}}
 
     # End of the stream

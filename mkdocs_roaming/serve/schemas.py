@@ -95,6 +95,7 @@ class Source(TypedDict):
     path: list[str]
     url: str
     tokens: int
+    snippet: NotRequired[Annotated[str, Meta(description="Opening of the section, in plain text.")]]
 
 
 class Usage(TypedDict):
@@ -150,12 +151,22 @@ class Mark(TypedDict):
     passage: str
 
 
+class Passage(TypedDict):
+    """The statement of a cited section that is nearest to the text before a citation."""
+
+    section: SectionId
+    text: Annotated[str, Meta(description="Plain text of at most 240 characters.")]
+    fragment: Annotated[str, Meta(description="Value of a text fragment, `#:~:text=`; empty if there is none.")]
+    start: Annotated[int, Meta(description="Offset of the citation in UTF-16 units, in the answer's Markdown.")]
+
+
 class Support(TypedDict, total=False):
-    """The support check of an answer."""
+    """The support check of an answer, and the passages that it cites."""
 
     score: Annotated[float, Meta(description="The share of the answer in sentences without a mark.")]
     marks: list[Mark]
     skipped: bool
+    passages: list[Passage]
 
 
 class Answer(TypedDict):

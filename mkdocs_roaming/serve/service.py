@@ -250,12 +250,16 @@ class AnswerRequest:
     # What the encoder asks for
 
     def _context(self) -> AnswerContext:
-        return AnswerContext(self._find_section, self._sign_turn, self.cached, self._memory.dropped)
+        return AnswerContext(self._find_section, self._sign_turn, self.cached, self._memory.dropped, self._find_snippet)
 
     def _find_section(self, address: str) -> Reference | None:
         index = self.deployment.library.sections
         found = index.get(address.lower()) or index.resolve(address)
         return Reference.from_section(index, found) if found else None
+
+    def _find_snippet(self, id_: str) -> str:
+        section = self.deployment.library.sections.get(id_)
+        return section.section.opening if section else ""
 
     def _sign_turn(self) -> str:
         """Return the signed turn, or an empty string if a follow-up question cannot refer to this answer."""

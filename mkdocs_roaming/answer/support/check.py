@@ -121,7 +121,7 @@ def check_support(
         gaps: Start and end of statements that the model marked with `[^none]`; others are found by their words.
         foreign: Start and end of addresses that are marked in any case.
     """
-    text = _blank_citations(answer)
+    text = blank_citations(answer)
     segments = split_segments(text)
     prose = (text[segment.start : segment.end] for segment in segments if segment.kind != "code")
     evidence = Evidence(sections, question, language, answer)
@@ -141,13 +141,13 @@ def check_support(
 
 def mark_addresses(answer: str, addresses: Sequence[tuple[int, int]]) -> Support:
     """Return the result for an answer that cannot be checked: marks on addresses that no opened section contains."""
-    to_utf16 = _make_converter(answer)
+    to_utf16 = make_utf16_converter(answer)
     return Support(0.0, tuple(Mark("name", to_utf16(start), to_utf16(end)) for start, end in addresses))
 
 
 def find_statements(answer: str) -> list[tuple[int, int]]:
     """Return start and end of each sentence and table row of an answer, without lead-ins and gaps."""
-    text, gaps = _blank_citations(answer), list(_find_gaps(answer))
+    text, gaps = blank_citations(answer), list(_find_gaps(answer))
     return [
         (segment.start, segment.end)
         for segment in split_segments(text)
@@ -295,7 +295,7 @@ def _merge(found: Iterable[_Found]) -> Iterator[_Found]:
 # The whole answer
 
 
-def _blank_citations(answer: str) -> str:
+def blank_citations(answer: str) -> str:
     """Return an answer of the same length without citations."""
     return _ANY_CITATION.sub(lambda match: " " * len(match[0]), answer)
 
@@ -326,7 +326,7 @@ def _is_inside(position: int, spans: Sequence[tuple[int, int]]) -> bool:
 
 def _make_support(answer: str, found: Sequence[_Found], segments: Sequence[Segment], evidence: Evidence) -> Support:
     """Return the result for marks in the order of the text, whose offsets are characters of the answer."""
-    to_utf16 = _make_converter(answer)
+    to_utf16 = make_utf16_converter(answer)
     marks: list[Mark] = []
     total = unsupported = position = 0
     for segment in segments:
@@ -343,7 +343,7 @@ def _make_support(answer: str, found: Sequence[_Found], segments: Sequence[Segme
     return Support(round(1 - unsupported / total, 4) if total else 1.0, tuple(marks))
 
 
-def _make_converter(text: str) -> Callable[[int], int]:
+def make_utf16_converter(text: str) -> Callable[[int], int]:
     """Return the function that converts offsets of characters to UTF-16 code units."""
     astral = [position for position, character in enumerate(text) if ord(character) > 0xFFFF]
     return lambda offset: offset + bisect_left(astral, offset)

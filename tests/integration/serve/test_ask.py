@@ -244,7 +244,7 @@ def test_answer_without_support_check_is_not_cached(
     with monkeypatch.context() as patch:
         patch.setattr("mkdocs_roaming.answer.loop.check_support", fail)
         (support,) = [part["data"] for part in endpoint.ask(PORT) if part["type"] == "data-support"]
-        assert support == {"skipped": True}
+        assert support["skipped"]
     assert not endpoint.status(PORT)["cached"]
     assert endpoint.status(PORT)["cached"]
 

@@ -242,6 +242,13 @@ def test_support_is_checked_against_opened_sections(ask: Ask, ids: dict[str, str
     assert [(mark.kind, mark.start, mark.end, mark.section) for mark in found.marks] == [("number", 12, 16, server)]
 
 
+def test_support_check_finds_cited_passage(ask: Ask, ids: dict[str, str]) -> None:
+    server = ids["Server"]
+    result = summarize(ask(ScriptedModel([[expand_call(server)], [Text(f"The port is 8642 [^{server}].")]])))
+    (passage,) = result.passages
+    assert (passage.section, passage.text) == (server, "server.port · 8642 · the port it listens on")
+
+
 def test_support_is_not_checked_without_text(ask: Ask) -> None:
     events = ask(ScriptedModel([[Text("No.")]]))
     assert not select(SupportChecked, events)

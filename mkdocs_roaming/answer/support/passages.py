@@ -1,0 +1,186 @@
+"""Finds the passages that an answer cites: for each citation the statement of the section that fits best.
+
+A passage has a text fragment, with which browsers scroll to it and mark it: `page/#anchor:~:text=first%20words,last`.
+Fragments match the first occurrence on the rendered page, so there is none if the page contains the words earlier.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from mkdocs_roaming.answer.support.check import blank_citations, make_utf16_converter
+from mkdocs_roaming.answer.support.evidence import (
+    MAX_PASSAGE_CHARS,
+    Segment,
+    find_numbers,
+    find_words,
+    normalize_text,
+    split_segments,
+)
+from mkdocs_roaming.text.markdown import strip_markup, truncate_at_word
+from mkdocs_roaming.text.tokenizer import is_stop_word, stem
+
+_CITATION_GROUP = re.compile(r"\[\^[0-9a-f]{8}\](?:\s*\[\^[0-9a-f]{8}\])*")
+_CITATION = re.compile(r"\[\^([0-9a-f]{8})\]")
+_PARAGRAPH_END = re.compile(r"\n[ \t]*\n(?=[^\n]*\S)")
+_CELL_END = re.compile(r"(?<!\\)\|")
+_IMAGE_OR_NOTE = re.compile(r"!\[[^\]]*\](?:\([^()\s]*\))?|\[\^[^\]]*\]")
+_MARKUP = re.compile(r"\]\([^()\s]*\)|</?[A-Za-z][^<>]*>|[`*\[\]\\|]")
+_MAX_CLAIM_CHARS = 800
+_MIN_SHARE = 0.2  # of the claim's words that a passage contains
+_MIN_WORDS = 2
+_EXACT_WORDS = 8  # a longer passage is found by its first and last words
+_START_WORDS = (4, 6, 8)
+_END_WORDS = 4
+_MIN_FRAGMENT_CHARS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """The statement of a cited section that is nearest to the text that cites it.
+
+    Attributes:
+        section: Id of the section.
+        text: The statement as plain text, at most 240 characters.
+        fragment: Value of a text fragment, as in `#:~:text=`; empty if the words are not unique.
+        start: Offset of the citation, in UTF-16 code units of the answer.
+    """
+
+    section: str
+    text: str
+    fragment: str
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class CitedSection:
+    """The Markdown of a cited section with its subsections, and that of its page before the section."""
+
+    text: str
+    before: str = ""
+
+
+def find_passages(answer: str, sections: Mapping[str, CitedSection], language: str = "en") -> list[Passage]:
+    """Return the passages for the citations of an answer, in the order of the text.
+
+    Citations without a passage that shares enough words with the text before them are left out.
+
+    Args:
+        answer: The answer as Markdown, with `[^id]` citations.
+        sections: The cited sections by id.
+        language: Language of the site.
+    """
+    to_utf16 = make_utf16_converter(answer)
+    readers = {id_: _SectionReader(section, language) for id_, section in sections.items()}
+    passages: list[Passage] = []
+    for claim, group in _iter_claims(answer):
+        words = _find_content(claim, language)
+        for citation in _CITATION.finditer(answer, *group):
+            reader = readers.get(citation[1])
+            if reader and (found := reader.find(words)):
+                passages.append(Passage(citation[1], *found, to_utf16(citation.start())))
+    return passages
+
+
+def _iter_claims(answer: str) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Yield the text that each group of citations supports, and start and end of the group."""
+    text, start = blank_citations(answer), 0
+    for group in _CITATION_GROUP.finditer(answer):
+        claim = text[start : group.start()].rstrip()
+        if not claim.strip():
+            claim = text[: group.start()].rstrip()  # a second citation for the same statement
+        paragraph = max((end.end() for end in _PARAGRAPH_END.finditer(claim)), default=0)
+        yield claim[paragraph:][-_MAX_CLAIM_CHARS:], group.span()
+        start = group.end()
+
+
+def _find_content(text: str, language: str) -> set[str]:
+    """Return the stems of a text's words without stop words, and its numbers."""
+    normal = normalize_text(text)
+    words = (word for word in find_words(normal) if len(word) > 1 and not is_stop_word(word, language))
+    return {*(stem(word, language) for word in words), *(number for number, _, _ in find_numbers(normal))}
+
+
+class _SectionReader:
+    """The statements of one section."""
+
+    def __init__(self, section: CitedSection, language: str) -> None:
+        self._section = section
+        self._segments = [one for one in split_segments(section.text) if one.kind != "heading"]
+        self._content = [_find_content(self._read(one), language) for one in self._segments]
+        self._frequency = Counter(word for content in self._content for word in content)
+
+    def find(self, words: set[str]) -> tuple[str, str] | None:
+        """Return the text and the fragment of the statement with most of the words; rare words count most."""
+
+        def score(content: set[str]) -> float:
+            return sum(1 / (1 + self._frequency[word]) for word in sorted(content & words))
+
+        scored = [(score(content), -len(content), -number) for number, content in enumerate(self._content)]
+        if not scored:
+            return None
+        best = -max(scored)[2]
+        shared = len(self._content[best] & words)
+        if (shared < _MIN_WORDS and shared < len(words) * _MIN_SHARE) or not shared:
+            return None
+        parts = _to_plain(self._segments[best], self._read(self._segments[best]))
+        if not parts:
+            return None
+        before = self._section.before + "\n" + self._section.text[: self._segments[best].start]
+        fragment = "" if "$" in parts[0] else make_fragment(parts, before)  # formulas are rendered as something else
+        return truncate_at_word(" · ".join(parts), MAX_PASSAGE_CHARS), fragment
+
+    def _read(self, segment: Segment) -> str:
+        return self._section.text[segment.start : segment.end]
+
+
+def _to_plain(segment: Segment, text: str) -> list[str]:
+    """Return a statement as the rendered page shows it; the cells of a table row are separate."""
+    if segment.kind == "code":
+        return [" ".join(text.split())]
+    text = _IMAGE_OR_NOTE.sub("", text)
+    cells = _CELL_END.split(text.strip().strip("|")) if segment.kind == "row" else [text]
+    return [plain for cell in cells if (plain := strip_markup(cell.strip().replace("\\|", "|")))]
+
+
+# Text fragments
+
+
+def make_fragment(parts: Sequence[str], before: str) -> str:
+    """Return the value of a text fragment for a passage; empty if its words are not unique.
+
+    Args:
+        parts: The passage as plain text; the cells of a table row are separate.
+        before: The Markdown of the page before the passage.
+    """
+    known = _normalize(before)
+    _, dash, description = parts[0].partition(" — ")
+    if len(parts) == 1 and dash and len(description.split()) > 1:
+        parts = [description]  # pages render the name and the type of a parameter in many ways
+    words = parts[0].split()
+    if len(parts) == 1 and len(words) <= _EXACT_WORDS:
+        return _encode(parts[0]) if _is_unique(parts[0], known) else ""
+    end = " ".join(parts[-1].split()[-_END_WORDS:])
+    for count in _START_WORDS:
+        start = " ".join(words[: min(count, len(words) - (_END_WORDS if len(parts) == 1 else 0))])
+        if _is_unique(start, known):
+            return f"{_encode(start)},{_encode(end)}"
+    longest = max(parts, key=len)
+    return _encode(longest) if len(parts) > 1 and _is_unique(longest, known) else ""
+
+
+def _is_unique(text: str, known: str) -> bool:
+    return len(text) >= _MIN_FRAGMENT_CHARS and _normalize(text) not in known
+
+
+def _normalize(text: str) -> str:
+    return normalize_text(_MARKUP.sub("", text)).strip()
+
+
+def _encode(text: str) -> str:
+    """Percent-encode a text; `-` and `,` have a meaning in fragments."""
+    return quote(text, safe="").replace("-", "%2D")

@@ -1,0 +1,76 @@
+"""The passages that readers see for the citations of an answer, and their text fragments."""
+
+from __future__ import annotations
+
+import pytest
+
+from mkdocs_roaming.answer.support.passages import CitedSection, find_passages, make_fragment
+
+BREW = "0a0a0a0a"
+SECTION = CitedSection(
+    "## Brewing\n\nA kettle brews tea. The default port of the console is `8642`, and the server reads it from "
+    "[its settings](settings.md) at every start.\n\n"
+    "| key | default | meaning |\n| --- | --- | --- |\n| `brew.water` | 7 l | water of a pot |\n"
+    "| `brew.leaves` | 21 g | tea for a pot of seven litres |\n\n"
+    "![A pot](pot.png) The pot of $v$ litres holds seven cups.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("answer", "text", "fragment"),
+    [
+        pytest.param(
+            f"It listens on port 8642. [^{BREW}]",
+            "The default port of the console is 8642, and the server reads it from its settings at every start.",
+            "The%20default%20port%20of,settings%20at%20every%20start.",
+            id="sentence",
+        ),
+        pytest.param(
+            f"Use 21 g of leaves for a pot. [^{BREW}]",
+            "brew.leaves · 21 g · tea for a pot of seven litres",
+            "brew.leaves,pot%20of%20seven%20litres",
+            id="row",
+        ),
+        pytest.param(
+            f"The pot holds seven cups. [^{BREW}]", "The pot of $v$ litres holds seven cups.", "", id="formula"
+        ),
+    ],
+)
+def test_passage_is_nearest_statement_as_plain_text(answer: str, text: str, fragment: str) -> None:
+    (passage,) = find_passages(answer, {BREW: SECTION})
+    assert (passage.section, passage.text, passage.fragment) == (BREW, text, fragment)
+
+
+def test_each_citation_has_passage_of_its_own_statement() -> None:
+    """Offsets count UTF-16 code units, and a citation below a block belongs to the block."""
+    answer = f"🫖 A kettle brews tea [^{BREW}]. The port is 8642.\n\n[^{BREW}]\n\nMoon and stars. [^{BREW}]"
+    first, second = find_passages(answer, {BREW: SECTION})
+    assert first.text == "A kettle brews tea."
+    assert second.text.startswith("The default port")
+    units = answer.encode("utf-16-le")
+    for passage in (first, second):
+        assert units[2 * passage.start :].decode("utf-16-le").startswith(f"[^{BREW}]")
+
+
+def test_passage_of_unknown_section_is_left_out() -> None:
+    assert find_passages(f"The port is 8642. [^{BREW}]", {}) == []
+
+
+def test_text_fragment_grows_until_its_start_is_unique() -> None:
+    words = "To stop the server without loss, close the lid before you lift the pot."
+    assert make_fragment([words], "") == "To%20stop%20the%20server,you%20lift%20the%20pot."
+    assert make_fragment([words], "To **stop** the server, read on.").startswith("To%20stop%20the%20server%20without")
+    assert make_fragment([words], f"Before: {words}") == ""
+
+
+def test_text_fragment_encodes_separators_of_fragments() -> None:
+    assert make_fragment(["--lid, open & shut"], "") == "%2D%2Dlid%2C%20open%20%26%20shut"
+
+
+def test_text_fragment_of_parameter_is_its_description() -> None:
+    assert make_fragment(["lid (bool, default: True) — Whether it is shut."], "") == "Whether%20it%20is%20shut."
+
+
+def test_text_fragment_of_row_with_repeated_key_uses_longest_cell() -> None:
+    before = "Set brew.leaves first."
+    assert make_fragment(["brew.leaves", "21 g", "tea for a pot"], before) == "tea%20for%20a%20pot"
