@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from mkdocs_roaming.lint.runner import LintConfig
     from mkdocs_roaming.publish.ownership import KeptFiles, WrittenFiles
     from mkdocs_roaming.publish.page_menu import PageMenu, PageMenuOptions
+    from mkdocs_roaming.publish.questions import SiteQuestions
     from mkdocs_roaming.publish.rules import RuleSet
     from mkdocs_roaming.publish.widget import WidgetOptions
 
@@ -84,6 +85,7 @@ class _LanguageBuild:
     batch: Batch
     rules: RuleSet | None
     menu: PageMenu | None
+    questions: SiteQuestions | None
     seconds: float
     """Time of the conversion."""
 
@@ -106,6 +108,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         self._kept: KeptFiles | None = None
         self._lint: LintConfig | None = None
         self._widget: WidgetOptions | None = None
+        self._questions: SiteQuestions | None = None
         self._menu: PageMenuOptions | None = None
         self._embeddings: EmbeddingsOptions | None = None
 
@@ -144,6 +147,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             self._load_rules((), config)
             self._lint = self._load_lint()
             self._widget = self._load_widget(config)
+            self._questions = self._load_questions(config)
             self._menu = self._load_menu()
             self._embeddings = self._load_embeddings()
         return config
@@ -213,8 +217,9 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             batch = convert_pages(site, included, cache=cache, warn=log.warning)
             batch.left_out += left_out
             rules = self._load_rules(pages, config)
+        questions = self._assign_questions(batch, pages, folder)
         menu = self._make_menu(site, config)
-        self._builds[folder] = _LanguageBuild(batch, rules, menu, time.perf_counter() - started)
+        self._builds[folder] = _LanguageBuild(batch, rules, menu, questions, time.perf_counter() - started)
 
     @event_priority(LAST)  # encryption plugins replace articles in this hook
     def on_post_page(self, output: str, *, page: MkDocsPage, config: MkDocsConfig) -> str:
@@ -289,6 +294,13 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
 
         return parse_widget_options(self._options.widget, own_endpoint=dev_server_path(config))
 
+    def _load_questions(self, config: MkDocsConfig) -> SiteQuestions | None:
+        if self._widget is None:
+            return None
+        from mkdocs_roaming.publish.questions import load_site_questions
+
+        return load_site_questions(self._widget.questions, Path(config.config_file_path or ".").parent)
+
     def _load_menu(self) -> PageMenuOptions | None:
         if not self._options.page_menu:
             return None
@@ -348,6 +360,17 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
                 self._selection.find_reason(page_name(file, folder, config))  # a pattern of an excluded draft is used
         return included, left_out
 
+    def _assign_questions(self, batch: Batch, pages: Iterable[MkDocsPage], folder: str) -> SiteQuestions | None:
+        """Set the questions of the pages; those of the options are in the default language."""
+        if self._questions is None:
+            return None
+        from mkdocs_roaming.publish.questions import SiteQuestions
+
+        questions = SiteQuestions() if folder else self._questions
+        front_matter = {path: page.meta for page in pages if (path := page_path(page, folder)) is not None}
+        questions.assign(batch.pages, front_matter, batch.site.url)
+        return questions
+
     def _check_page(self, output: str, page: MkDocsPage, config: MkDocsConfig) -> str:
         """Compare a page with its final HTML: drop it, convert it again or leave it; return the HTML with links."""
         folder, source = language_folder(config), page.file.src_uri
@@ -390,12 +413,13 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         if build is None or path is None:
             return html
         converted = build.batch.converted.get(path)
-        if self._widget and front_matter is not False:
-            from mkdocs_roaming.publish.widget import add_widget, suggest_questions
+        if self._widget and build.questions and front_matter is not False:
+            from mkdocs_roaming.publish.widget import add_widget
 
-            suggestions = suggest_questions(front_matter, converted.sections) if converted else ()
-            site_url = build.batch.site.url
-            html = add_widget(html, self._widget, path, site_url, suggestions, published=converted is not None)
+            batch = build.batch
+            own, home = (batch.pages[one].questions if one in batch.pages else () for one in (path, ""))
+            suggestions = build.questions.suggest(own, home)
+            html = add_widget(html, self._widget, path, batch.site.url, suggestions, published=converted is not None)
         return build.menu.add(html, path, converted.sections[0].title) if build.menu and converted else html
 
     # Writing

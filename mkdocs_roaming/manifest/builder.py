@@ -86,7 +86,8 @@ def _sanitize_page(page: PageEntry) -> PageEntry:
         for section in page.sections
     )
     title, description = to_single_line(page.title), to_single_line(page.description)
-    return replace(page, title=title, description=description, sections=sections)
+    questions = tuple(map(to_single_line, page.questions))
+    return replace(page, title=title, description=description, sections=sections, questions=questions)
 
 
 def _sanitize_nav(nav: Iterable[NavEntry]) -> tuple[NavEntry, ...]:
@@ -138,6 +139,7 @@ def _make_page_entry(
         full=published.full,
         tokens=sum(section.tokens for section in published.sections),
         url=page.url if page.url and page.url != path_to_url(site.url, page.path) else None,
+        questions=page.questions,
     )
 
 

@@ -81,6 +81,8 @@ class Page:
     """Markdown that the site publishes itself, as fetched; None if `article` is to be converted."""
     headings: tuple[Heading, ...] = ()
     """Headings of the rendered page, for the anchors that fetched Markdown lacks."""
+    questions: tuple[str, ...] = ()
+    """Questions that the page answers, as suggestions for readers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,6 +265,9 @@ class PageEntry(Struct, frozen=True, omit_defaults=True):
     full: Annotated[Size | None, Meta(description="byte offset of the page's Markdown in llms-full.txt")] = None
     tokens: Annotated[Size, Meta(description="estimated number of tokens")] = _always(0)
     url: Annotated[str | None, Meta(description="URL of the page if it is not site.url followed by path")] = None
+    questions: Annotated[
+        tuple[str, ...], Meta(description="questions that the page answers, as suggestions for readers")
+    ] = ()
 
 
 class RuleCondition(Struct, frozen=True, omit_defaults=True):

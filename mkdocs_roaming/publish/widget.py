@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from html import escape
 from importlib import resources
 from typing import Annotated, Any, Literal, get_type_hints
@@ -16,16 +16,19 @@ from msgspec import Meta
 from mkdocs_roaming.errors import PublishError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.manifest.lookup import Scope
-from mkdocs_roaming.manifest.models import Section
 from mkdocs_roaming.publish.pointers import find_content_start, relative_url
-from mkdocs_roaming.text.markdown import to_single_line
-
-MAX_SUGGESTIONS = 4
-
-_MAX_SUGGESTION_CHARS = 80
-
 
 # Options
+
+_Address = Annotated[str, Meta(pattern=r"^(https?://[^/\s]|/|mailto:)\S*$")]
+
+
+@dataclass(frozen=True, slots=True)
+class WayOut:
+    """A link for readers whose question was not answered, such as a new issue. The URL may contain placeholders."""
+
+    label: Annotated[str, Meta(min_length=1)]
+    url: _Address
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,14 @@ class WidgetOptions:
     page_context: bool = True
     """Whether a question is sent with the path of the page."""
     feedback: bool = False
+    show_usage: bool = False
+    """Whether readers see the model, the tokens and the cost of an answer."""
+    links: tuple[WayOut, ...] = ()
+    """Links for readers whose question was not answered."""
+    questions: str | tuple[str, ...] = ()
+    """The path of a question file, or the questions that pages without own ones suggest."""
+    questions_model: str = ""
+    """The model that writes questions for pages without own ones."""
     scope: Scope | None = None
     """The part of the site that is asked and searched."""
     strings: dict[str, str] | None = None
@@ -78,6 +89,10 @@ def parse_widget_options(config: object, *, own_endpoint: str = "") -> WidgetOpt
     options = WidgetOptions(**values)
     if options.mode == "endpoint" and not options.endpoint:
         raise PublishError("widget: mode is `endpoint`, but no endpoint is set; add `endpoint: https://…`")
+    for link in options.links:
+        if unknown := sorted(set(_PLACEHOLDER.findall(link.url)) - set(_PLACEHOLDERS)):
+            available = ", ".join(f"{{{name}}}" for name in _PLACEHOLDERS)
+            raise PublishError(f"widget: links: unknown placeholder {{{unknown[0]}}} in {link.url!r}; use {available}")
     return options if options.mode != "off" else None
 
 
@@ -102,9 +117,15 @@ _EXPECTED = {
     "allow_links": "a list of URLs such as https://example.org/",
     "page_context": "true or false",
     "feedback": "true or false",
+    "show_usage": "true or false",
+    "links": "a list of mappings with `label` and `url`, such as `url: https://example.org/new?title={question}`",
+    "questions": "the path of a question file, or a list of questions",
+    "questions_model": "a model such as claude or openai:NAME",
     "scope": "a mapping with lists `tags` and `paths`, such as `paths: [guide/**]`",
     "strings": "a mapping of names to texts, such as `title: Ask us`",
 }
+_PLACEHOLDER = re.compile(r"\{(\w*)\}")
+_PLACEHOLDERS = ("question", "sections", "page")
 
 
 # Pages
@@ -129,14 +150,14 @@ def add_widget(
         options: The options of the widget.
         path: The path of the page.
         site_url: The URL of the site.
-        suggestions: Questions that the widget suggests.
+        suggestions: Questions that the widget suggests on this page.
         published: Whether the page is in the manifest.
     """
     html = remove_widget(html)
     data = {"manifest": relative_url(path, MANIFEST_PATH), "site": site_url}
     if published:
         data["path"] = path
-    if suggested := list(suggestions)[:MAX_SUGGESTIONS]:
+    if suggested := list(suggestions):
         data["suggestions"] = json.dumps(suggested, ensure_ascii=False)
     attributes = "".join(f' data-{name}="{escape(value)}"' for name, value in data.items())
     template = f"<template data-roaming data-roaming-page data-pagefind-ignore{attributes}></template>"
@@ -153,20 +174,6 @@ def add_widget(
 def remove_widget(html: str) -> str:
     """Remove the widget from a page."""
     return _OWN_ELEMENTS.sub("", html) if "<roaming-ask data-roaming" in html else html
-
-
-def suggest_questions(front_matter: object, sections: Iterable[Section]) -> list[str]:
-    """Return the suggestions of a page: the list `ask` of its front matter, else its headings, questions first."""
-    if isinstance(front_matter, list):
-        return [to_single_line(str(item)) for item in front_matter if str(item).strip()]
-    titles = [
-        (section.level, title)
-        for section in sections
-        if section.level in (2, 3) and 3 <= len(title := to_single_line(section.title)) <= _MAX_SUGGESTION_CHARS
-    ]
-    questions = [title for _, title in titles if title.endswith(("?", "？"))]
-    top_level = [title for level, title in titles if level == 2]
-    return list(dict.fromkeys([*questions, *top_level]))[:MAX_SUGGESTIONS]
 
 
 _OWN_ELEMENTS = re.compile(
@@ -187,6 +194,8 @@ def _format_attributes(options: WidgetOptions) -> str:
         "allow-links": " ".join(options.allow_links),
         "page-context": "" if options.page_context else "off",
         "feedback": "on" if options.feedback else "",
+        "show-usage": "on" if options.show_usage else "",
+        "links": json.dumps([asdict(link) for link in options.links], ensure_ascii=False) if options.links else "",
         "scope": msgspec.json.encode(options.scope).decode() if options.scope else "",
         "strings": json.dumps(options.strings, ensure_ascii=False) if options.strings else "",
     }

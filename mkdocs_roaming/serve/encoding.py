@@ -1,7 +1,8 @@
 """Encode answers: the AI SDK's *UI message stream v1* as server-sent events, one JSON object, or Markdown.
 
 A stream has these parts, in this order: `start`, `data-outline`; for each model call `start-step`, its tool calls with
-their sections, `finish-step`; the text; `source-url` for each cited section; `data-support`; `data-status`; `finish`.
+their sections, `finish-step`; the text; `source-url` for each cited section; `data-support`; `data-status`;
+`data-followups`; `finish`.
 
 Titles, paths and URLs come from the manifest. Of the model's output only the text and the requested ids are sent.
 """
@@ -45,7 +46,7 @@ class AnswerContext:
 
     `find_section` resolves an id, an alias or a URL. `sign_turn` is called after the last event and returns the signed
     turn, or an empty string if follow-up questions cannot refer to this answer. `find_snippet` returns the opening of a
-    section, by id, and `suggest` the questions that the reader may ask next, by the ids of the cited sections.
+    section, by id. `suggest` is called after the last event, too; it returns questions that the reader may ask next.
     """
 
     find_section: Callable[[str], Reference | None]
@@ -53,7 +54,7 @@ class AnswerContext:
     cached: bool = False
     dropped_turns: int = 0
     find_snippet: Callable[[str], str] = lambda id_: ""
-    suggest: Callable[[Sequence[str]], Sequence[str]] = lambda ids: ()
+    suggest: Callable[[], Sequence[str]] = tuple
 
 
 def encode_sse(part: StreamPart) -> bytes:
@@ -75,6 +76,8 @@ def encode_answer(answer: Answer, context: AnswerContext, *, digest: str) -> sch
         "status": encode_status(answer, context, sections=len(answer.trail)),
         "digest": digest,
     }
+    if questions := context.suggest():
+        encoded["followups"] = list(questions)
     if turn := context.sign_turn():
         encoded["turn"] = turn
     return encoded
@@ -333,6 +336,8 @@ class PartEncoder:
         yield {"type": "data-status", "data": encode_status(end, self._context, sections=len(self._trail))}
         if end.state == "error":
             yield {"type": "error", "errorText": end.message or FAILED_MESSAGE}
+        if questions := self._context.suggest():
+            yield {"type": "data-followups", "data": {"questions": list(questions)}}
         turn = self._context.sign_turn()
         yield {"type": "finish", **({"messageMetadata": {"turn": turn}} if turn else {})}
 

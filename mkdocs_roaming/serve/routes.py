@@ -39,7 +39,7 @@ from mkdocs_roaming.serve.encoding import (
     encode_sse,
     make_failure,
 )
-from mkdocs_roaming.serve.log import Journal, public_message
+from mkdocs_roaming.serve.log import Journal, hash_turn, public_message
 from mkdocs_roaming.serve.metrics import MEDIA_TYPE, Metrics
 from mkdocs_roaming.serve.openapi import OPERATIONS, describe_operations
 from mkdocs_roaming.serve.quotas import QuotaLimiter, Reservation
@@ -79,6 +79,7 @@ class Routes:
         self._widget, self._ping_seconds = widget, ping_seconds
         self._description = encode_json(describe_operations(OPERATIONS))
         self._queue = WorkQueue()
+        self._rated: dict[str, None] = {}
 
     # Answers
 
@@ -148,7 +149,12 @@ class Routes:
             raise ProblemError(404, "no_feedback", "Feedback is not collected here.")
         feedback = parse_feedback(await _read_json(request))
         await run_in_thread(lambda: self._journal.log_feedback(feedback))
-        self._metrics.count_feedback(helpful=feedback.helpful)
+        turn = hash_turn(feedback.turn)
+        if turn not in self._rated:  # a comment follows in a request of its own
+            self._rated[turn] = None
+            self._metrics.count_feedback(helpful=feedback.helpful)
+        if len(self._rated) > _MAX_RATED_TURNS:
+            del self._rated[next(iter(self._rated))]
         return Response(status_code=204)
 
     async def health(self, request: Request) -> Response:
@@ -344,3 +350,4 @@ _STATUS_DETAILS = {
 _UNREADABLE_RETRY_SECONDS = 30.0
 _MAX_TAG_CHARS = 40  # longer file names may be invalid
 _CLOSE_SECONDS = 2.0
+_MAX_RATED_TURNS = 1_000

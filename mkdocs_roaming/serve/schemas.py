@@ -182,6 +182,7 @@ class Answer(TypedDict):
     support: Support | None
     status: Status
     digest: str
+    followups: NotRequired[Annotated[list[str], Meta(description="Questions that the site suggests next.")]]
     turn: NotRequired[Annotated[str, Meta(description="Send it with the next question, as one of its `turns`.")]]
 
 

@@ -22,9 +22,11 @@ from mkdocs_roaming.answer.events import Event, Finished, Reference, RoundStarte
 from mkdocs_roaming.answer.loop import answer
 from mkdocs_roaming.answer.models.base import NO_USAGE, Model, Part, Request, Usage
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
+from mkdocs_roaming.answer.support.evidence import find_words, normalize_text
 from mkdocs_roaming.errors import ModelError
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import SearchFactory
+from mkdocs_roaming.manifest.lookup import SectionIndex
 from mkdocs_roaming.serve import schemas
 from mkdocs_roaming.serve.cache import AnswerCache, CacheKey, SharedAnswer, hash_config, without_cost
 from mkdocs_roaming.serve.conversation_token import TokenSigner, make_turn, restore_memory
@@ -32,6 +34,10 @@ from mkdocs_roaming.serve.deployments import Deployment, LocalizedSite
 from mkdocs_roaming.serve.encoding import AnswerContext, PartEncoder, StreamPart, encode_answer
 from mkdocs_roaming.serve.log import public_message, strip_passwords
 from mkdocs_roaming.serve.requests import Question, find_page
+from mkdocs_roaming.text.tokenizer import is_stop_word, stem
+
+MAX_FOLLOWUPS = 3
+"""Maximum number of questions that the site suggests after an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +256,9 @@ class AnswerRequest:
     # What the encoder asks for
 
     def _context(self) -> AnswerContext:
-        return AnswerContext(self._find_section, self._sign_turn, self.cached, self._memory.dropped, self._find_snippet)
+        return AnswerContext(
+            self._find_section, self._sign_turn, self.cached, self._memory.dropped, self._find_snippet, self._suggest
+        )
 
     def _find_section(self, address: str) -> Reference | None:
         index = self.deployment.library.sections
@@ -260,6 +268,14 @@ class AnswerRequest:
     def _find_snippet(self, id_: str) -> str:
         section = self.deployment.library.sections.get(id_)
         return section.section.opening if section else ""
+
+    def _suggest(self) -> list[str]:
+        result, library = summarize(self._events), self.deployment.library
+        if result.state not in ("answered", "partial", "passages"):
+            return []
+        asked = [self.question.text, *(exchange.question for exchange in self._memory.history)]
+        ids = [section.id for section in (*result.citations, *result.trail)]
+        return choose_followups(library.sections, ids, asked)
 
     def _sign_turn(self) -> str:
         """Return the signed turn, or an empty string if a follow-up question cannot refer to this answer."""
@@ -294,6 +310,36 @@ class _TrackedModel:
                 await close()
 
 
+# Follow-ups
+
+
+def choose_followups(sections: SectionIndex, ids: Sequence[str], asked: Sequence[str]) -> list[str]:
+    """Return questions of the pages of some sections, without those that were asked already in similar words.
+
+    Args:
+        sections: The sections of the site.
+        ids: The sections of an answer, the cited ones first.
+        asked: The questions of the conversation.
+    """
+    language = sections.manifest.site.language
+    pages = {found.page.path: found.page for id_ in ids if (found := sections.get(id_))}
+    chosen: list[str] = []
+    known = [_question_words(question, language) for question in asked]
+    for question in (question for page in pages.values() for question in page.questions):
+        words = _question_words(question, language)
+        if all(len(words & other) <= _SAME_QUESTION_SHARE * len(words | other) for other in known):
+            chosen.append(question)
+            known.append(words)
+        if len(chosen) == MAX_FOLLOWUPS:
+            break
+    return chosen
+
+
+def _question_words(text: str, language: str) -> frozenset[str]:
+    words = [word for word in find_words(normalize_text(text)) if not is_stop_word(word, language)]
+    return frozenset(stem(word, language) for word in words)
+
+
 # Cost
 
 
@@ -316,3 +362,4 @@ def _is_usage_complete(events: Sequence[Event], *, unbilled: bool) -> bool:
 
 
 _log = logging.getLogger("mkdocs_roaming.serve")
+_SAME_QUESTION_SHARE = 0.5

@@ -46,6 +46,7 @@ from mkdocs_roaming.publish.page_menu import (
 from mkdocs_roaming.publish.pipeline import Batch, convert_pages
 from mkdocs_roaming.publish.pointers import add_markdown_links, remove_markdown_links
 from mkdocs_roaming.publish.previous import read_previous
+from mkdocs_roaming.publish.questions import SiteQuestions, load_site_questions
 from mkdocs_roaming.publish.selection import LeftOut, OldDialect, Selection, translate_fnmatch
 from mkdocs_roaming.publish.widget import (
     WidgetOptions,
@@ -53,7 +54,6 @@ from mkdocs_roaming.publish.widget import (
     iter_widget_files,
     parse_widget_options,
     remove_widget,
-    suggest_questions,
 )
 from mkdocs_roaming.publish.writer import PublishReport, publish_batch
 from mkdocs_roaming.sources import decode_text, is_ignored, site_nav
@@ -123,6 +123,7 @@ def index_site(
 
     parse_classes(publish.classes)
     widget = parse_widget_options(publish.widget)
+    questions = load_site_questions(widget.questions, project.folder) if widget else SiteQuestions()
     menu_options = parse_page_menu_options(publish.page_menu)
     previous = read_previous(publish.previous, project.folder, record) if publish.previous else None
     if target is None:
@@ -134,6 +135,8 @@ def index_site(
     batch.left_out += built.left_out
     if options.strict and warnings:
         raise PublishError(f"{folder}: nothing is published, because there are warnings; fix them, or omit --strict")
+    if widget:
+        questions.assign(batch.pages, built.meta, built.site.url)
     menu = PageMenu(menu_options, built.site, widget.endpoint if widget else "") if menu_options else None
     extra = [*(iter_widget_files(built.site.language) if widget else ()), *(iter_page_menu_files() if menu else ())]
     report = publish_batch(
@@ -141,7 +144,8 @@ def index_site(
     )
     if options.html and target is None:
         for path in batch.pages:
-            _update_html(built.files[path], path, batch, widget, menu, built.meta.get(path, {}).get("ask"))
+            is_wanted = built.meta.get(path, {}).get("ask") is not False
+            _update_html(built.files[path], path, batch, widget if is_wanted else None, questions, menu)
         for file in built.left_out_files:
             _clean_html(file)
         if menu and menu.pages_without:
@@ -192,18 +196,22 @@ def _clean_html(file: Path) -> None:
 
 
 def _update_html(
-    file: Path, path: str, batch: Batch, widget: WidgetOptions | None, menu: PageMenu | None, ask: object
+    file: Path,
+    path: str,
+    batch: Batch,
+    widget: WidgetOptions | None,
+    questions: SiteQuestions,
+    menu: PageMenu | None,
 ) -> None:
-    """Add the links to the Markdown, the widget and the page menu to the HTML of a page.
-
-    `ask` is the key of its front matter: suggestions, or false for a page without the widget.
-    """
+    """Add the links to the Markdown, the widget and the page menu to the HTML of a page."""
     # surrogateescape: bytes that are not UTF-8 are written back unchanged
     html = file.read_bytes().decode("utf-8", "surrogateescape")
     html = remove_widget(add_markdown_links(html, path, has_llms_txt=batch.site.has_llms_txt))
     sections = batch.converted[path].sections
-    if widget and ask is not False:
-        html = add_widget(html, widget, path, batch.site.url, suggest_questions(ask, sections))
+    if widget:
+        home = batch.pages[""].questions if "" in batch.pages else ()
+        suggestions = questions.suggest(batch.pages[path].questions, home)
+        html = add_widget(html, widget, path, batch.site.url, suggestions)
     html = menu.add(html, path, sections[0].title) if menu else remove_page_menu(html)
     write_atomically(file, html.encode("utf-8", "surrogateescape"))
 

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 SOURCES = {
-    "index.md": "# Welcome\n\nWater.\n\n## Does it float?\n\nIt does.\n\n## Start\n\n[Gauges](guide/gauges.md).\n",
-    "guide/gauges.md": "# Gauges\n\nEach has a name.\n\n## Read a gauge\n\nLook at it.\n\n" + "Water.\n\n" * 80,
+    "index.md": "---\nquestions: [Does it float?, How do I start?]\n---\n# Welcome\n\nWater.\n\n## Does it float?\n\nIt does.\n\n## Start\n\n[Gauges](guide/gauges.md).\n",
+    "guide/gauges.md": "---\nquestions: [How do I read a gauge?]\n---\n# Gauges\n\nEach has a name.\n\n## Read a gauge\n\nLook at it.\n\n"
+    + "Water.\n\n" * 80,
 }
 
 
@@ -129,7 +130,7 @@ def test_instant_navigation_keeps_panel_and_turns(page: Page, material: Stage, w
     page.goto(material.url)
     page.evaluate("window.loadedOnce = true")
     widget.open()
-    assert widget.panel.locator(".suggest button").all_inner_texts() == ["Does it float?", "Start"]
+    assert widget.panel.locator(".suggest button").all_inner_texts() == ["Does it float?", "How do I start?"]
     turn = widget.ask("How do I read it?")
     turn.locator(".cite").click()
     page.wait_for_url(url)
@@ -140,7 +141,7 @@ def test_instant_navigation_keeps_panel_and_turns(page: Page, material: Stage, w
     widget.ask("And now?")
     assert material.asked[-1]["page"] == "guide/gauges/"
     widget.panel.get_by_role("button", name="Start over").click()
-    assert widget.panel.locator(".suggest button").all_inner_texts() == ["Read a gauge"]
+    assert widget.panel.locator(".suggest button").all_inner_texts() == ["How do I read a gauge?"]
 
 
 def test_search_index_does_not_contain_widget(page: Page, material: Stage) -> None:

@@ -24,7 +24,7 @@ SECRET = """\
 ---
 description: Plugh in one sentence.
 tags: [plugh]
-ask: [What is plugh?]
+questions: [What is plugh?]
 ---
 # Plugh handbook
 

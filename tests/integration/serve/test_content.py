@@ -252,11 +252,13 @@ def test_feedback_and_question_have_same_turn(start: Start, folder: Path, tmp_pa
         body = {"question": question, "page": "/install/"}
         response = endpoint.http.post("/v1/ask", json=body, headers={"Accept": form})
         turn = response.text.rpartition('"turn":"')[2].partition('"')[0]
-        judged = endpoint.http.post("/v1/feedback", json={"turn": turn, "helpful": False, "comment": "Which one?"})
-        assert (judged.status_code, judged.content) == (204, b"")
+        for comment in ({}, {"comment": "Which one?"}):
+            judged = endpoint.http.post("/v1/feedback", json={"turn": turn, "helpful": False, **comment})
+            assert (judged.status_code, judged.content) == (204, b"")
     question_lines = [json.loads(line) for line in questions.read_text().splitlines()]
     opinion_lines = [json.loads(line) for line in opinions.read_text().splitlines()]
-    assert [line["turn"] for line in question_lines] == [line["turn"] for line in opinion_lines]
+    assert [line["turn"] for line in question_lines for _ in range(2)] == [line["turn"] for line in opinion_lines]
+    assert [line["comment"] for line in opinion_lines] == ["", "Which one?"] * 2
     assert (question_lines[0]["state"], question_lines[0]["page"], question_lines[0]["model"]) == (
         "passages",
         "/install/",

@@ -7,13 +7,13 @@ import json
 import re
 import subprocess
 import sys
+from html import escape
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mkdocs_roaming.errors import PublishError
-from mkdocs_roaming.manifest.models import Section
 from mkdocs_roaming.publish import page_menu
 from mkdocs_roaming.publish.widget import (
     LANGUAGES,
@@ -24,7 +24,6 @@ from mkdocs_roaming.publish.widget import (
     minify,
     parse_widget_options,
     remove_widget,
-    suggest_questions,
 )
 
 SOURCES = Path(__file__).parents[3] / "mkdocs_roaming" / "widget"
@@ -126,6 +125,13 @@ def test_parse_widget_options_prefers_own_endpoint() -> None:
         ({"allow_links": "https://a.example"}, "widget: allow_links is 'https://a.example'; set it to a list of URLs"),
         ({"allow_links": ["javascript:x"]}, "widget: allow_links is ['javascript:x']; set it to a list of URLs"),
         ({"scope": {"paths": "guide"}}, "widget: scope is {'paths': 'guide'}; set it to a mapping with lists"),
+        ({"show_usage": "on"}, "widget: show_usage is 'on'; set it to true or false"),
+        ({"links": [{"label": "New", "url": "javascript:x"}]}, "widget: links is [{'label': 'New', 'url': 'javascript"),
+        (
+            {"links": [{"label": "New", "url": "https://a.example/new?q={answer}"}]},
+            "widget: links: unknown placeholder {answer} in 'https://a.example/new?q={answer}'; use {question}, {sections}",
+        ),
+        ({"questions": {"file": "a.yml"}}, "widget: questions is {'file': 'a.yml'}; set it to the path of a question"),
         ({"strings": {"title": 3}}, "widget: strings is {'title': 3}; set it to a mapping"),
     ],
 )
@@ -144,6 +150,8 @@ def test_add_widget_escapes_attributes_and_can_be_repeated() -> None:
         {
             "endpoint": "https://ask.example/?a&b",
             "open": True,
+            "show_usage": True,
+            "links": [{"label": "Open an issue", "url": "https://git.example/new?title={question}"}],
             "scope": {"paths": ["guide/**"]},
             "strings": {"title": 'Say "hi" <now>'},
         }
@@ -153,8 +161,10 @@ def test_add_widget_escapes_attributes_and_can_be_repeated() -> None:
     assert '<body><template data-roaming data-roaming-page data-pagefind-ignore data-manifest="../../roaming/' in html
     assert 'data-path="guide/a b/" data-suggestions="[&quot;What is \\&quot;x\\&quot;?&quot;]"></template>' in html
     assert '<script type="module" src="../../roaming/roaming-ask.js" data-roaming></script>' in html
+    links = '[{"label": "Open an issue", "url": "https://git.example/new?title={question}"}]'
+    assert f'show-usage="on" links="{escape(links)}" scope=' in html
     assert 'scope="{&quot;paths&quot;:[&quot;guide/**&quot;]}"' in html
-    assert 'endpoint="https://ask.example/?a&amp;b" scope=' in html
+    assert 'endpoint="https://ask.example/?a&amp;b" show-usage=' in html
     assert 'strings="{&quot;title&quot;: &quot;Say \\&quot;hi\\&quot;' in html
     assert html.endswith(" open></roaming-ask></body></html>")
     assert add_widget(html, options, "guide/a b/", "https://docs.example/", ['What is "x"?']) == html
@@ -170,17 +180,6 @@ def test_add_widget_works_without_body() -> None:
     assert html.endswith("</script><roaming-ask data-roaming></roaming-ask>")
 
 
-def test_suggest_questions_returns_headings_questions_first() -> None:
-    titles = [(1, "Page"), (2, "Install it"), (3, "Deeper"), (3, "Why does it drip?"), (2, "Run it"), (2, "x" * 99)]
-    sections = [Section(level, title, None, 0, 1) for level, title in titles]
-    assert suggest_questions(None, sections) == ["Why does it drip?", "Install it", "Run it"]
-
-
-def test_suggest_questions_prefers_front_matter() -> None:
-    sections = [Section(2, "Install it", None, 0, 1)]
-    assert suggest_questions(["How  hot?", 3], sections) == ["How hot?", "3"]
-
-
 def test_index_adds_widget_and_removes_it_again(tmp_path: Path, make_site: Any) -> None:
     (tmp_path / "index.html").write_text(
         '<html lang="de"><head><title>Kessel</title></head><body><main><h1>Kessel</h1><p>Kocht Wasser.</p>'
@@ -190,7 +189,7 @@ def test_index_adds_widget_and_removes_it_again(tmp_path: Path, make_site: Any) 
     subprocess.run([*command, "--endpoint", "https://ask.example/"], check=True, capture_output=True)
     html = (tmp_path / "index.html").read_text()
     assert '<roaming-ask data-roaming endpoint="https://ask.example/"></roaming-ask></body>' in html
-    assert "Warum pfeift er?&quot;]" in html
+    assert "data-suggestions" not in html
     assert (tmp_path / "roaming" / "ask.de.json").exists()
     subprocess.run(command, check=True, capture_output=True)
     assert "roaming-ask" not in (tmp_path / "index.html").read_text()
