@@ -56,6 +56,7 @@ from mkdocs_roaming.publish.selection import LeftOut, Selection
 # Other modules are imported where they are used: to write the files, or for features that many sites do not use.
 if TYPE_CHECKING:
     from mkdocs_roaming.embeddings.store import EmbeddingsOptions
+    from mkdocs_roaming.evals.page_questions import PageQuestionWriter
     from mkdocs_roaming.lint.runner import LintConfig
     from mkdocs_roaming.publish.ownership import KeptFiles, WrittenFiles
     from mkdocs_roaming.publish.page_menu import PageMenu, PageMenuOptions
@@ -86,6 +87,7 @@ class _LanguageBuild:
     rules: RuleSet | None
     menu: PageMenu | None
     questions: SiteQuestions | None
+    writer: PageQuestionWriter | None
     seconds: float
     """Time of the conversion."""
 
@@ -219,7 +221,9 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             rules = self._load_rules(pages, config)
         questions = self._assign_questions(batch, pages, folder)
         menu = self._make_menu(site, config)
-        self._builds[folder] = _LanguageBuild(batch, rules, menu, questions, time.perf_counter() - started)
+        self._builds[folder] = _LanguageBuild(
+            batch, rules, menu, questions, self._make_writer(folder, config), time.perf_counter() - started
+        )
 
     @event_priority(LAST)  # encryption plugins replace articles in this hook
     def on_post_page(self, output: str, *, page: MkDocsPage, config: MkDocsConfig) -> str:
@@ -300,6 +304,23 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         from mkdocs_roaming.publish.questions import load_site_questions
 
         return load_site_questions(self._widget.questions, Path(config.config_file_path or ".").parent)
+
+    def _make_writer(self, folder: str, config: MkDocsConfig) -> PageQuestionWriter | None:
+        """Return the writer of suggested questions; `mkdocs serve` asks no model, as each edit would cost money."""
+        if self._widget is None or not self._widget.questions_model:
+            return None
+        from mkdocs_roaming.evals.page_questions import PageQuestionWriter
+
+        base, is_offline = Path(config.config_file_path or ".").parent, bool(dev_server_path(config))
+        with _plugin_errors():
+            return PageQuestionWriter(
+                self._widget.questions_model,
+                base,
+                os.environ,
+                cache_folder(config) / folder,
+                warn=log.warning,
+                is_offline=is_offline,
+            )
 
     def _load_menu(self) -> PageMenuOptions | None:
         if not self._options.page_menu:
@@ -417,6 +438,11 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             from mkdocs_roaming.publish.widget import add_widget
 
             batch = build.batch
+            if build.writer and converted and not batch.pages[path].questions:
+                written = build.writer.write(
+                    converted.sections[0].title, converted.markdown, site=batch.site.name, language=batch.site.language
+                )
+                batch.pages[path] = replace(batch.pages[path], questions=written)
             own, home = (batch.pages[one].questions if one in batch.pages else () for one in (path, ""))
             suggestions = build.questions.suggest(own, home)
             html = add_widget(html, self._widget, path, batch.site.url, suggestions, published=converted is not None)
@@ -465,8 +491,9 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             log.warning("pages link to llms.txt, which no plugin has written, and `llms_txt` is false")
         if not dev_server_path(config):
             self._written.append(WrittenFiles(site_folder, batch.pages, self._options))
-        for note in report.notes:
-            log.info(note)
+        for note in (*report.notes, build.writer.finish() if build.writer else ""):
+            if note:
+                log.info(note)
         seconds = build.seconds + time.perf_counter() - started
         log.info(f"{folder and folder + ': '}{report} ({seconds:.1f} s)")
         _left_out[site_folder] = report.left_out

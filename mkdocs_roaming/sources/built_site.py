@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -135,8 +136,10 @@ def index_site(
     batch.left_out += built.left_out
     if options.strict and warnings:
         raise PublishError(f"{folder}: nothing is published, because there are warnings; fix them, or omit --strict")
+    written = ""
     if widget:
         questions.assign(batch.pages, built.meta, built.site.url)
+        written = _write_questions(batch, widget, options, record) if widget.questions_model else ""
     menu = PageMenu(menu_options, built.site, widget.endpoint if widget else "") if menu_options else None
     extra = [*(iter_widget_files(built.site.language) if widget else ()), *(iter_page_menu_files() if menu else ())]
     report = publish_batch(
@@ -153,7 +156,24 @@ def index_site(
                 f"{menu.pages_without} of {len(batch.pages)} pages get no page menu: they have no title, or a "
                 "framework renders them again in the browser"
             )
-    return report
+    return replace(report, notes=(*report.notes, written)) if written else report
+
+
+def _write_questions(batch: Batch, widget: WidgetOptions, options: IndexOptions, warn: Warn) -> str:
+    """Let a model write the questions of pages without own ones; return a line about it."""
+    from mkdocs_roaming.evals.page_questions import PageQuestionWriter  # few sites let a model write
+
+    cache = options.cache
+    if cache is None:
+        raise PublishError("widget: questions_model needs the cache of a project; name a configuration file")
+    writer = PageQuestionWriter(widget.questions_model, options.project.folder, os.environ, cache, warn=warn)
+    for path, page in list(batch.pages.items()):
+        if not page.questions:
+            converted, site = batch.converted[path], batch.site
+            title = converted.sections[0].title
+            questions = writer.write(title, converted.markdown, site=site.name, language=site.language)
+            batch.pages[path] = replace(page, questions=questions)
+    return writer.finish()
 
 
 def check_folder(folder: Path, options: PublishOptions) -> None:
