@@ -15,19 +15,32 @@ const HERE = import.meta.url;
 
 const ENGLISH = {
   title: "Ask these docs",
-  button: "Ask",
+  button: "Ask the docs",
+  findTitle: "Find in these docs",
+  findButton: "Find in the docs",
   close: "Close",
   reset: "Start over",
-  intro: "Answers come from this documentation, with their sources.",
+  hello: "What would you like to do?",
+  intro: "Answers come from these docs. Every statement links to its section.",
   findIntro: "Type a few words: the sections that fit open right here.",
+  suggested: "Questions about this page",
   placeholder: "Ask a question",
+  followUp: "Ask a follow-up",
   findPlaceholder: "Find a section",
   send: "Send",
   stop: "Stop",
   next: "Next: {question}",
   width: "Width of the panel",
   log: "Conversation",
-  down: "No answers at the moment. Here is what the outline finds.",
+  latest: "Jump to latest",
+  here: "About this page",
+  everywhere: "Ask about all pages",
+  back: "Back to the answer",
+  legal: "Written by a model from these docs. Check the sources.",
+  down: "No answer: the service can’t be reached",
+  kept: "Your question is kept below. The panel comes back by itself when the connection does.",
+  retry: "Try again",
+  online: "You can ask again.",
   lost: "The connection was lost. Please ask again.",
 };
 const TRANSLATED = ["de", "es", "fr", "ja", "zh"];
@@ -43,8 +56,8 @@ const joined = (...questions) => questions.filter(Boolean).join("\n");
 
 const STYLE = `
 :host {
-  --_bg: var(--roaming-bg, var(--md-default-bg-color, Canvas));
-  --_fg: var(--roaming-fg, var(--md-default-fg-color, CanvasText));
+  --_bg: var(--roaming-bg, var(--md-default-bg-color, var(--bs-body-bg, Canvas)));
+  --_fg: var(--roaming-fg, var(--md-default-fg-color, var(--bs-body-color, CanvasText)));
   --_muted: var(--roaming-muted, color-mix(in srgb, var(--_fg) 76%, var(--_bg)));
   --_line: var(--roaming-border, color-mix(in srgb, var(--_fg) 13%, var(--_bg)));
   --_edge: color-mix(in srgb, var(--_fg) 50%, var(--_bg));
@@ -61,11 +74,15 @@ const STYLE = `
   --_mono: var(--roaming-mono, var(--md-code-font-family, ui-monospace, Consolas, monospace));
   --_shadow: 0 0 0 1px var(--_line), 0 2px 6px #00000014, 0 16px 40px #00000029;
   --_ease: cubic-bezier(.2, 0, 0, 1);
-  --_radius: var(--roaming-radius, .5em);
+  --_radius: var(--roaming-radius, 8px);
+  --_width: var(--roaming-width, 416px);
+  --_tip: color-mix(in srgb, var(--_fg) 100%, var(--_bg));
   all: initial;
   color-scheme: inherit;
   direction: inherit;
-  font: var(--roaming-font-size, 16px)/1.5 var(--roaming-font, var(--md-text-font-family, system-ui, sans-serif));
+  font-family: var(--roaming-font, var(--md-text-font-family, inherit));
+  font-size: var(--roaming-font-size, 15px);
+  line-height: 1.6;
 }
 @supports (color: oklch(from red l c h)) and (color: light-dark(#000, #fff)) {
   :host {
@@ -76,40 +93,138 @@ const STYLE = `
     --_danger: var(--roaming-danger, light-dark(#b3261e, #ff9d94));
   }
 }
-:host([hidden]), [hidden], :empty:not(hr, textarea, th, td, [role]), dialog:modal .resize { display: none !important }
+:host([hidden]), [hidden], :is(div, p, ul, span, h4):empty:not([role]), dialog:modal .resize { display: none !important }
 * { box-sizing: border-box; margin: 0; padding: 0; font: inherit; color: inherit; overflow-wrap: anywhere }
 :focus-visible { outline: 2px solid var(--roaming-focus, var(--_accent)); outline-offset: 2px }
-button { cursor: pointer; min-height: 2em; min-width: 2em; padding: 0 .7em; background: none;
-  border: 1px solid var(--_line); border-radius: var(--_radius) }
-button:hover { background: var(--_code) }
+button { cursor: pointer }
 :disabled { opacity: .5; cursor: default }
-a { color: var(--_accent); text-underline-offset: .15em }
+a { color: var(--_accent); text-underline-offset: .2em; text-decoration-thickness: 1px }
 ul, ol { padding-inline-start: 1.4em }
+h2, h3, h4, strong, th { font-weight: 700 }
 .icon { width: 18px; height: 18px; fill: none; stroke: currentColor; stroke-width: 1.6; stroke-linecap: round;
   stroke-linejoin: round; flex: none }
 .icon.mirrored:dir(rtl) { scale: -1 1 }
-.muted, summary { color: var(--_muted); font-size: .875em }
 .sr { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap }
-.opener, dialog { position: fixed; z-index: var(--roaming-z, 1050) }
-.opener { inset-block-end: var(--roaming-offset-block, 1.25em); inset-inline-end: var(--roaming-offset-inline, 1.25em);
-  padding: .6em 1.2em; border-radius: 2em; box-shadow: 0 2px 8px #0004 }
-.opener, form button { font-weight: 600; color: var(--_on-accent); background: var(--_accent);
-  border-color: var(--_on-accent) }
-.opener:hover, form button:hover { background: color-mix(in srgb, var(--_accent) 88%, var(--_on-accent)) }
-dialog { inset-block: 0; inset-inline: auto 0; width: var(--roaming-width, 26em); min-width: 18em; max-width: 100%;
-  height: var(--roaming-height, 100dvh); max-height: none; border: 0 solid var(--_line); border-inline-start-width: 1px;
-  color: var(--_fg); background: var(--_bg); box-shadow: 0 0 24px #0003 }
+.muted, summary { color: var(--_muted); font-size: .8667em; line-height: 1.54 }
+.small { color: var(--_muted); font-size: .8em; line-height: 1.334 }
+.label { margin-block: 24px 8px; font-size: .8em; line-height: 1.334; font-weight: 700; color: var(--_muted) }
+
+/* Buttons: outlined, or an icon whose name appears above it */
+button:where(:not(.tool)), .button { display: inline-flex; align-items: center; gap: 8px; min-height: 36px; padding: 0 14px;
+  border: 1px solid var(--_edge); border-radius: var(--_radius); background: var(--_bg); color: var(--_fg);
+  font-size: .9333em; font-weight: 700; text-decoration: none }
+button:hover, .button:hover { background: var(--_soft) }
+.tool { position: relative; display: grid; place-items: center; flex: none; width: 32px; height: 32px; border: 0;
+  border-radius: var(--_radius); background: none; color: var(--_muted) }
+.tool:hover { background: var(--_soft); color: var(--_fg) }
+.tool[aria-pressed=true] { background: var(--_soft); color: var(--_accent) }
+.tool[aria-label]::after { content: attr(aria-label) / ""; display: none; position: absolute; z-index: 2;
+  inset-block-end: calc(100% + 6px); padding: 4px 8px; border-radius: 6px; background: var(--_tip); color: var(--_bg);
+  font-size: .8em; line-height: 1.334; white-space: nowrap; pointer-events: none; animation: .12s .4s backwards fade }
+.tool:is(:hover, :focus-visible)::after { display: block }
+.tool:focus-visible::after { animation-delay: 0s }
+.head .tool::after { inset-block: calc(100% + 6px) auto; inset-inline-end: 0 }
+
+/* Rows in a frame: suggestions, sources, results */
+.rows { list-style: none; padding: 0; border: 1px solid var(--_line); border-radius: 12px; overflow: hidden }
+.rows > * + * { border-block-start: 1px solid var(--_line) }
+.rows :focus-visible { outline-offset: -2px; border-radius: 11px }
+.pick { display: flex; width: 100%; min-height: 48px; gap: 12px; align-items: center; padding: 12px 12px 12px 16px; border: 0;
+  border-radius: 0; background: none; font-size: 1em; font-weight: 400; text-align: start }
+.pick span { flex: 1 }
+.pick .icon { color: var(--_muted); transition: translate .16s var(--_ease) }
+.pick:hover .icon { color: var(--_accent); translate: 2px }
+.pick:dir(rtl) { padding: 12px 16px 12px 12px }
+.pick:dir(rtl):hover .icon { translate: -2px }
+
+/* The button that opens the panel, and the bar that leads back to an answer on a phone */
+.opener, .parked, dialog { position: fixed; z-index: var(--roaming-z, 3) }
+.opener, .parked { inset-block-end: var(--roaming-offset-block, 24px); inset-inline-end: var(--roaming-offset-inline, 24px);
+  border: 1px solid var(--_line); background: var(--_raise); box-shadow: 0 1px 2px #0000000d, 0 6px 16px #00000014 }
+.opener { min-height: 44px; padding: 0 16px 0 12px; border-radius: 22px; color: var(--_fg); font-weight: 400;
+  transition: box-shadow .16s, translate .16s var(--_ease) }
+.opener:hover { background: var(--_raise); translate: 0 -1px; box-shadow: 0 2px 4px #0000000f, 0 10px 24px #0000001f }
+:is(.opener, .parked button:first-child, h2, .hello) .icon { color: var(--_accent) }
+.parked { inset-inline: 16px; inset-block-end: 16px; display: flex; align-items: center; padding: 3px; border-radius: 14px;
+  color: var(--_fg) }
+.parked button:first-child { flex: 1; gap: 12px; min-height: 44px; border: 0; background: none; font-weight: 400 }
+
+/* The panel: docked below the header; on narrower screens it floats, on a phone it covers the screen */
+dialog { inset-block: var(--roaming-top, var(--_top, 0px)) 0; inset-inline: auto 0; width: var(--_width);
+  height: var(--roaming-height, auto); max-width: 100%; max-height: none; border: 0 solid var(--_line);
+  border-inline-start-width: 1px; color: var(--_fg); background: var(--_bg) }
 dialog[open] { display: flex; flex-direction: column }
-dialog:modal { width: 100%; height: 100dvh }
-.resize { position: absolute; inset-block: 0; inset-inline-start: 0; width: 8px; cursor: ew-resize; touch-action: none }
-.resize:is(:hover, :focus-visible) { background: var(--_accent); outline-offset: -2px }
-.head, form { display: flex; gap: .4em; align-items: center; padding: .6em 1em; border: 0 solid var(--_line) }
-.head { border-block-end-width: 1px }
-.head button { border-color: transparent }
-form { border-block-start-width: 1px; align-items: end }
-h2 { flex: 1 }
-h2, h3, h4, strong, th { font-weight: 700 }
-.log { flex: 1; overflow: auto; padding: 1em; overscroll-behavior: contain }
+dialog.opening { animation: .18s var(--_ease) opening }
+.resize { position: absolute; z-index: 2; inset-block: 0; inset-inline-start: -5px; width: 9px; cursor: ew-resize;
+  touch-action: none; outline: 0 }
+.resize::after { content: ""; position: absolute; inset-block: 0; inset-inline-start: 4px; width: 2px; background: var(--_accent);
+  opacity: 0; transition: opacity .12s .08s }
+.resize:is(:hover, :focus-visible)::after { opacity: 1 }
+.head { position: relative; z-index: 1; display: flex; gap: 4px; align-items: center; flex: none; height: 52px;
+  padding-inline: 20px 12px }
+.head::after { content: ""; position: absolute; inset-block: 100% auto; inset-inline: 0 12px; height: 12px; pointer-events: none;
+  background: linear-gradient(var(--_bg), transparent) }
+h2 { flex: 1; display: flex; gap: 8px; align-items: center }
+.log { flex: 1; min-height: 0; overflow: auto; container-type: size; padding: 8px 20px 24px; overscroll-behavior: contain;
+  scrollbar-width: thin; scrollbar-color: var(--_line) transparent }
+.log:focus-visible { outline-offset: -2px }
+.flow { display: flex; flex-direction: column; min-height: 100cqh }
+.flow > * { min-width: 0; animation: .2s var(--_ease) rising }
+.restored > * { animation: none }
+.latest { min-height: 100cqh; align-content: start }
+
+/* Nothing asked yet: just above the input */
+.intro { margin-block-start: auto }
+.hello > span { display: grid; place-items: center; width: 44px; height: 44px; margin-block: 16px; border-radius: 12px;
+  background: var(--_tint) }
+.hello span .icon { width: 24px; height: 24px }
+.hello h3 { margin-block-end: 8px; font-size: 1.3333em; line-height: 1.4; letter-spacing: -.01em }
+.hello p { color: var(--_muted); padding-block-end: 8px }
+
+/* The endpoint cannot be reached */
+.notice { display: grid; grid-template-columns: 18px 1fr; gap: 0 12px; padding: 16px; border: 1px solid var(--_line);
+  border-radius: 12px; margin-block-end: 16px }
+.notice > .icon { margin-block-start: 3px; color: var(--_danger) }
+.notice p { margin-block-end: 12px; color: var(--_muted); font-size: .9333em; line-height: 1.43 }
+
+/* The input */
+.foot { position: relative; flex: none; padding: 0 20px 12px }
+.foot::before { content: ""; position: absolute; inset: -40px 0 auto; height: 40px; pointer-events: none;
+  background: linear-gradient(transparent, var(--_bg)) }
+.latest-button { position: absolute; inset: -44px 0 auto; margin-inline: auto; border-radius: 50%; background: var(--_raise);
+  box-shadow: var(--_shadow); color: var(--_fg) }
+.latest-button:hover { background: var(--_raise) }
+.waiting { padding: 0 4px 8px }
+form { position: relative; padding: 4px; border: 1px solid var(--_edge); border-radius: 12px; background: var(--_bg) }
+form:focus-within { border-color: var(--_accent); box-shadow: 0 0 0 1px var(--_accent) }
+form:not(:has(textarea:focus)):focus-within { border-color: var(--_edge); box-shadow: none }
+textarea { display: block; width: 100%; min-height: 40px; max-height: 144px; padding: 8px 12px 4px; border: 0; outline: 0;
+  resize: none; field-sizing: content; background: none }
+textarea:focus-visible { outline: 0 }
+textarea::placeholder { color: var(--_muted); opacity: 1 }
+.bar { display: flex; align-items: center; gap: 8px; padding-inline-start: 8px }
+.chip { display: inline-flex; align-items: center; gap: 6px; min-width: 0; height: 28px; padding-inline-start: 8px;
+  border: 1px solid var(--_line); border-radius: var(--_radius); color: var(--_muted); font-size: .8667em }
+.chip .icon { width: 16px; height: 16px }
+.chip .tool { width: 26px; height: 26px; border-radius: 7px }
+.chip .tool::before { content: ""; position: absolute; inset: -3px }
+.send { width: 36px; height: 36px; margin-inline-start: auto; border-radius: 9px; background: var(--_accent);
+  color: var(--_on-accent) }
+.send:hover { background: color-mix(in srgb, var(--_accent) 88%, var(--_fg)); color: var(--_on-accent) }
+.send:is(:disabled, .idle) { background: var(--_soft); color: var(--_muted); opacity: 1 }
+.legal { padding: 8px 4px 0 }
+
+/* The finder: its field is on top, since nothing is written back */
+.finder .foot { order: 1; padding-block: 4px 8px }
+.finder .foot::before, .finder .head::after, .finder h2 .icon, .finder :is(.bar, .legal, .latest-button) { display: none }
+.finder form { display: flex; align-items: center; padding-inline-start: 12px }
+.finder .log { order: 2 }
+form > .icon { display: none; color: var(--_muted) }
+.finder form > .icon { display: block }
+.finder .intro { margin-block-start: 0 }
+.finder article { display: none }
+
+/* A turn */
 .turn { display: grid; grid-template-columns: minmax(0, 1fr); gap: .7em; padding-block-end: 1.2em }
 .turn + .turn { padding-block-start: 1.2em; border-block-start: 1px solid var(--_line) }
 h3 { font-size: 1.1em; line-height: 1.3; white-space: pre-wrap }
@@ -134,19 +249,84 @@ sup { font-size: .75em; line-height: 0 }
 .cite { padding: .6em .5em; margin: 0 -.4em; font-weight: 600; text-decoration: none }
 mark { background: none; text-decoration: underline dotted 2px var(--_danger); text-underline-offset: .2em }
 .row { display: flex; flex-wrap: wrap; gap: .4em; font-size: .875em }
-.suggest button { display: block; text-align: start; width: 100%; padding: .6em 1em; margin-block-start: .6em }
-textarea { flex: 1; min-width: 0; resize: none; max-height: 10em; padding: .6em 1em; field-sizing: content;
-  background: none; border: 1px solid var(--_muted); border-radius: var(--_radius) }
-textarea::placeholder { color: var(--_muted); opacity: 1 }
-form button { padding: .6em .9em }
 .task { list-style: none; margin-inline-start: -1.2em }
 [aria-busy=true] > .muted::before { content: "● " / ""; color: var(--_accent); animation: 1s alternate infinite busy }
-@media (prefers-reduced-motion) { ::before { animation: none !important } }
+@media (min-width: 1100px) and (max-width: 1219px) { :host { --_width: var(--roaming-width, 376px) } }
+@media (max-width: 1099px) { dialog { box-shadow: 0 0 40px #00000026 } }
+@media (max-width: 599px) {
+  dialog { inset: 0; width: 100%; height: 100dvh; border: 0; padding-block-end: env(safe-area-inset-bottom) }
+  .head { height: 56px; padding-inline: 16px 4px }
+  .log, .foot { padding-inline: 16px }
+  .tool, .send { width: 44px; height: 44px }
+  .latest-button { inset-block-start: -52px }
+  textarea { font-size: max(16px, 1em) }
+  .chip { height: 36px }
+  .chip .tool { width: 34px; height: 34px }
+  .chip .tool::before { inset: -5px }
+  button:where(:not(.tool)), .button { min-height: 44px }
+  .opener { inset-block-end: var(--roaming-offset-block, 16px); inset-inline-end: var(--roaming-offset-inline, 16px);
+    width: 48px; height: 48px; padding: 0; justify-content: center; border-radius: 24px; font-size: 0 }
+  .opener .icon { width: 22px; height: 22px }
+  .opener.away:not(:focus-visible) { translate: 0 80px; visibility: hidden; transition: .2s var(--_ease) }
+}
+@media (max-height: 420px) {
+  .head { height: 44px }
+  .chip, .legal { display: none }
+  form { display: flex; align-items: end }
+}
+@media (prefers-reduced-motion) { *, ::before, ::after { animation: none !important; transition: none !important } }
 @keyframes busy { to { opacity: .2 } }
-@media (forced-colors: active) { :host { --_accent: ButtonFace; --_on-accent: ButtonText } }
+@keyframes fade { from { opacity: 0 } }
+@keyframes rising { from { opacity: 0; translate: 0 4px } }
+@keyframes opening { from { opacity: 0; translate: 12px } }
+@media (forced-colors: active) {
+  .chip, .tool, .opener, .parked, .hello > span { border: 1px solid }
+  .send { forced-color-adjust: none; background: ButtonFace; color: ButtonText; border: 1px solid ButtonText }
+  :focus-visible, form:focus-within { outline: 2px solid Highlight }
+}
 @media print { :host { display: none } }
 `;
 let sheet; // created once, by the first element on a page
+
+// The page beside a docked panel. Themes have sidebars of a fixed width, which leave little room between them.
+const PAGE_STYLE = `
+@media screen and (min-width: 1100px) {
+  :root[data-roaming-docked] body { padding-inline-end: var(--roaming-inset) }
+  :root[data-roaming-docked] body > .md-header { margin-inline-end: calc(-1 * var(--roaming-inset)) }
+  :root[data-roaming-docked] .wy-grid-for-nav { width: calc(100% - var(--roaming-inset)) }
+}
+@media screen and (min-width: 1100px) and (max-width: 1499px) {
+  :root[data-roaming-docked] .md-sidebar { width: 190px }
+}
+`;
+const HEADERS = "[data-md-component=header], .navbar.fixed-top, body > header";
+const BLOCKS = ":is(main, [role=main], article) :is(h1, h2, h3, h4, p, li, pre, td)";
+let pageSheet;
+
+/** Return where the page's own header ends that stays in sight. */
+function headerEnd() {
+  const ends = [...document.querySelectorAll(HEADERS)].map((one) =>
+    /sticky|fixed/.test(getComputedStyle(one).position) ? one.getBoundingClientRect().bottom : 0,
+  );
+  return Math.max(0, ...ends);
+}
+/** Move the page aside by the width of the panel. The first visible paragraph stays where it is. */
+function moveAside(width) {
+  const root = document.documentElement;
+  const inset = `${width}px`;
+  if (root.style.getPropertyValue("--roaming-inset") === inset || (!width && !pageSheet)) return;
+  if (!pageSheet) {
+    (pageSheet = new CSSStyleSheet()).replaceSync(PAGE_STYLE);
+    document.adoptedStyleSheets.push(pageSheet);
+  }
+  const end = headerEnd();
+  const top = (one) => one.getBoundingClientRect().top;
+  const first = scrollY && [...document.querySelectorAll(BLOCKS)].find((one) => top(one) >= end);
+  const before = first && top(first);
+  root.toggleAttribute("data-roaming-docked", width > 0);
+  root.style.setProperty("--roaming-inset", inset);
+  if (first) scrollBy({ top: top(first) - before, behavior: "instant" });
+}
 
 // ------------------------------------------------------------------------------------------------------------ Elements
 
@@ -203,9 +383,13 @@ export function el(tag, attrs = {}, ...children) {
 
 // ------------------------------------------------------------------------------------------------------------- Element
 
-const TURNS = 6; // number of turns that are stored and sent as conversation
-const loadTurn = async () => (await import(new URL("roaming-turn.js", HERE))).Turn;
+const TURNS = 6; // number of turns that are sent as conversation
+const OUTAGE = 60_000; // after this time, questions are sent again to an endpoint that could not be reached
+const NARROWEST = 320;
+const WIDEST = 640;
+const TYPED = "input, textarea, select, [contenteditable]"; // elements that use the Escape key themselves
 const MODIFIER = /^(Mac|iP)/.test(navigator.platform) ? "metaKey" : "ctrlKey";
+const loadTurn = async () => (await import(new URL("roaming-turn.js", HERE))).Turn;
 
 /** The element. It dispatches bubbling events `roaming:…`; `request` and `fetch` may be overridden. */
 export class RoamingAsk extends HTMLElement {
@@ -216,12 +400,20 @@ export class RoamingAsk extends HTMLElement {
   #known = new Set(); // URLs of sections from the endpoint
   #ready;
   #button;
+  #parked; // the bar that leads back to the answer on a phone
   #dialog;
+  #title;
+  #reset;
   #log;
+  #flow;
   #intro;
+  #notice;
   #hits;
   #input;
   #send;
+  #chip;
+  #jump;
+  #waiting;
   #polite;
   #alert;
   #opener; // the element that gets the focus back
@@ -230,11 +422,14 @@ export class RoamingAsk extends HTMLElement {
   #running; // aborts the current answer
   #ended; // resolves when the current answer has ended
   #next; // the question that is sent after the current answer
-  #waiting;
-  #down = 0; // in mode auto, sections are searched until this time
+  #follows; // whether the end of the growing answer stays in sight
+  #down; // the timer of an outage
   #found; // the question that the reader searches instead
   #view;
-  #wide;
+  #wide; // the panel is docked beside the page
+  #phone; // the panel covers the screen
+  #scrolled = 0; // the page's last scroll position
+  #state = {}; // what the next page needs: open, width, draft, place, everywhere, parked
 
   // Public API
 
@@ -247,6 +442,7 @@ export class RoamingAsk extends HTMLElement {
     while (this.#opener?.shadowRoot?.activeElement) this.#opener = this.#opener.shadowRoot.activeElement;
     this.#show(focus);
     this.toggleAttribute("open", true);
+    this.#remember({ open: true, parked: false });
     this._emit("open");
   }
   /** Close the panel; a focus inside it returns to the previous element. */
@@ -255,7 +451,9 @@ export class RoamingAsk extends HTMLElement {
     const inside = this.shadowRoot.activeElement;
     this.#dialog.close();
     this.removeAttribute("open");
-    this.#button.ariaExpanded = "false";
+    this.#remember({ open: false });
+    this.#draw();
+    this.#dock();
     const back = this.#opener?.isConnected && this.#opener !== document.body ? this.#opener : this.#button;
     if (inside) back.focus({ preventScroll: true });
     this._emit("close");
@@ -276,6 +474,7 @@ export class RoamingAsk extends HTMLElement {
     this.open();
     if (!question || !this.#dialog || this.#send.disabled) return;
     if (this.#finds) return this.prefill(question);
+    this.#recover();
     if (this.#input.value.trim() === question) this.#input.value = ""; // otherwise the reader is typing the next one
     if (this.#running?.signal.aborted) await this.#ended;
     if (this.#running) return this.#queue(joined(this.#next, question));
@@ -291,7 +490,9 @@ export class RoamingAsk extends HTMLElement {
     this.#queue();
     for (const turn of this.#turns.splice(0)) turn.article.remove();
     this.#found = undefined;
+    this.#recover();
     this.#keep();
+    this.#remember({ everywhere: undefined });
     if (this.#dialog) this.prefill("");
   }
   /** Send a question to the endpoint. */
@@ -311,45 +512,84 @@ export class RoamingAsk extends HTMLElement {
   // Lifecycle
 
   connectedCallback() {
-    this.#wide ??= matchMedia("(min-width: 48.01em)");
+    this.#wide ??= matchMedia("(min-width: 1100px)");
+    this.#phone ??= matchMedia("(max-width: 599.98px)");
     this.#resized(); // a dialog that was removed and inserted again is no longer modal
     this.#ready ??= this.#begin();
     const { signal } = (this.#abort = new AbortController());
-    addEventListener("keydown", this.#shortcut, { signal });
-    addEventListener("pagehide", () => this.#running && this.#keep(), { signal });
-    this.#wide.addEventListener("change", this.#resized, { signal });
+    const listen = (names, listener, target = globalThis) =>
+      names.split(" ").forEach((name) => target.addEventListener(name, listener, { signal, passive: name === "scroll" }));
+    listen("keydown", this.#pressed);
+    listen("click", this.#invited);
+    listen("focusin", this.#yield);
+    listen("scroll resize", this.#moved);
+    listen("online", () => this.#recover(true));
+    listen("pagehide", () => this.#leave());
+    listen("change", this.#resized, this.#wide);
+    listen("change", this.#resized, this.#phone);
   }
   disconnectedCallback() {
     this.stop();
     this.#abort.abort();
+    moveAside(0);
   }
   attributeChangedCallback(name, before, now) {
     if (!this.#button) return;
-    this.#button.hidden = this.mode === "off";
     if (this.mode === "off" || (name === "open" && now === null)) this.close();
     else if (name === "open") this.open();
-    else this.#draw();
+    this.#draw();
   }
   #resized = () => {
-    if (!this.#dialog?.open) return;
+    if (!this.#dialog?.open) return this.#button && this.#draw();
     this.#dialog.close();
-    this.#show();
+    this.#show(false);
   };
-  #shortcut = (event) => {
+  #pressed = (event) => {
     const key = this.getAttribute("shortcut") ?? "i";
+    const open = this.#dialog?.open;
+    if (event.defaultPrevented) return;
+    if (event.key === "Escape") return open && !event.target.closest?.(TYPED) && this.#escape(event);
     if (!event[MODIFIER] || event.altKey || event.shiftKey) return;
     // With a non-Latin layout the physical key counts.
     if (event.key.toLowerCase() !== key && (event.key <= "~" || event.code.slice(3).toLowerCase() !== key)) return;
-    if (event.defaultPrevented || event.target.isContentEditable || this.mode === "off") return;
+    if (event.target.isContentEditable || this.mode === "off") return;
     event.preventDefault();
-    this.#dialog?.open ? this.close() : this.open();
+    open ? this.close() : this.open();
   };
+  /** Open the panel from any element with `data-roaming-open`; its value, if any, becomes the question. */
+  #invited = (event) => {
+    const question = event.target.closest?.("[data-roaming-open]")?.dataset.roamingOpen;
+    if (question === undefined || event.defaultPrevented) return;
+    event.preventDefault();
+    question ? this.prefill(question) : this.open();
+  };
+  /** Close a panel that covers the focused element of the page. */
+  #yield = ({ target }) => {
+    if (target === this || !this.#dialog?.open || !target.getBoundingClientRect) return;
+    const { left, right, top, bottom } = target.getBoundingClientRect();
+    const panel = this.#dialog.getBoundingClientRect();
+    if (left >= panel.left && right <= panel.right && top >= panel.top && bottom <= panel.bottom) this.close();
+  };
+  /** Keep the panel below the page's header; hide the button of phones while the reader scrolls down. */
+  #moved = () => {
+    const by = scrollY - this.#scrolled;
+    if (by) this.#button?.classList.toggle("away", by > 0);
+    this.#scrolled = scrollY;
+    if (this.#dialog) this.style.setProperty("--_top", `${headerEnd()}px`);
+  };
+  #leave() {
+    if (this.#running) this.#keep();
+    this.#remember({ draft: this.#input?.value ?? this.#state.draft, place: this.#log?.scrollTop ?? this.#state.place });
+  }
 
   /** Create the button when the strings are loaded; the panel is created when it is first opened. */
   async #begin() {
     const load = async (address) => (await this.fetch(address)).json();
     const strings = this.getAttribute("strings"); // a URL, or the strings as JSON
     const language = this.#language;
+    this.#state = this.#load("panel") ?? {};
+    if (this.#state.width) this.style.setProperty("--roaming-width", `${this.#state.width}px`);
+    if (this.#state.open && this.#wide.matches && this.mode !== "off") moveAside(this.#width); // before anything is awaited
     try {
       if (TRANSLATED.includes(language)) this._words = { ...ENGLISH, ...(await load(new URL(`ask.${language}.json`, HERE))) };
       if (strings) this._words = { ...this._words, ...(strings[0] === "{" ? JSON.parse(strings) : await load(strings)) };
@@ -357,20 +597,29 @@ export class RoamingAsk extends HTMLElement {
     const root = this.attachShadow({ mode: "open" });
     if (!sheet) (sheet = new CSSStyleSheet()).replaceSync(STYLE);
     root.adoptedStyleSheets = [sheet];
-    const attrs = { class: "opener", part: "button", "aria-haspopup": "dialog", hidden: this.mode === "off" };
-    root.append((this.#button = this._action(this._words.button, () => this.open(), attrs)));
+    const words = this._words;
+    const attrs = { class: "opener", part: "button", "aria-haspopup": "dialog", "aria-expanded": "false" };
+    this.#button = el("button", { type: "button", onclick: () => this.open(), ...attrs }, this._icon("ask"), el("span"));
+    this.#parked = el(
+      "div", { class: "parked", part: "back", hidden: true },
+      el("button", { type: "button", onclick: () => this.open() }, this._icon("ask"), words.back),
+      this._tool("x", words.close, () => this.#park(false)),
+    );
+    root.append(this.#button, this.#parked);
     // Typed keys must not trigger shortcuts of the site, such as "s" for its search. Ctrl and Meta pass.
     for (const kind of ["keydown", "keypress", "keyup"])
       root.addEventListener(kind, (event) => event.ctrlKey || event.metaKey || event.stopPropagation());
-    root.addEventListener("click", this.#follow);
+    root.addEventListener("click", this.#visit);
     const query = new URLSearchParams(location.search).get("ask");
-    if (this.hasAttribute("open") && this.#wide.matches) this.open(false);
+    const { open = this.hasAttribute("open"), parked } = this.#state;
+    this.#draw();
+    if (parked) this.#park(true);
+    if (open && !this.#phone.matches) this.open(false);
     if (query) this.prefill(query);
   }
   #build() {
     if (this.#dialog) return;
     const words = this._words;
-    const icon = (sign, part, act) => this._action(sign, act, { part, title: words[part], "aria-label": words[part] });
     this.#input = el("textarea", {
       part: "input", rows: 1, maxlength: 1000, enterkeyhint: "send", dir: "auto",
       onkeydown: (event) => this.#typed(event),
@@ -379,55 +628,93 @@ export class RoamingAsk extends HTMLElement {
         this.#draw();
       },
     });
-    this.#send = el("button", { part: "send" });
+    this.#input.value = this.#state.draft ?? "";
+    const everywhere = () => {
+      this.#remember({ everywhere: this._page.path });
+      this.#draw();
+      this.#input.focus();
+    };
+    this.#chip = el(
+      "span", { class: "chip", part: "chip" }, this._icon("page"), words.here, this._tool("x", words.everywhere, everywhere),
+    );
+    this.#send = el("button", { part: "send", class: "tool send" });
     const submit = (event) => {
       event.preventDefault();
       this.#running ? this.stop() : this.#submit();
     };
-    this.#intro = el("div", { part: "suggestions", class: "suggest" });
+    this.#intro = el("div", { part: "suggestions", class: "intro" });
+    this.#notice = el("div");
     this.#hits = el("div");
-    this.#log = el(
-      "div", { class: "log", part: "log", tabindex: "0", role: "region", "aria-label": words.log }, this.#intro, this.#hits,
-      (this.#waiting = el("p", { class: "muted" })),
-    );
+    this.#flow = el("div", { class: "flow" }, this.#intro, this.#notice, this.#hits);
+    const log = { class: "log", part: "log", tabindex: "0", role: "region", "aria-label": words.log, "aria-busy": "true" };
+    this.#log = el("div", { ...log, onscroll: this.#reached, onwheel: this.#released, ontouchmove: this.#released }, this.#flow);
+    new ResizeObserver(this.#reached).observe(this.#flow);
+    this.#jump = this._tool("down", words.latest, this.#follow, { class: "tool latest-button", hidden: true });
+    this.#waiting = el("p", { class: "small waiting" });
     this.#polite = el("div", { class: "sr", role: "status" });
     this.#alert = el("div", { class: "sr", role: "alert" });
+    this.#title = el("span");
+    this.#reset = this._tool("new", words.reset, () => this.reset(), { part: "reset" });
     this.#dialog = el(
       "dialog",
-      { part: "panel", "aria-label": words.title, onkeydown: this.#escape, oncancel: this.#escape },
+      { part: "panel", onkeydown: this.#escape, oncancel: this.#escape },
       this.#edge(),
       el(
-        "div", { class: "head", part: "header" }, el("h2", { part: "title" }, words.title),
-        icon("↺", "reset", () => this.reset()), icon("✕", "close", () => this.close()),
+        "div", { class: "head", part: "header" }, el("h2", { part: "title" }, this._icon("ask"), this.#title), this.#reset,
+        this._tool("x", words.close, () => this.close(), { part: "close" }),
       ),
       this.#log,
-      el("form", { part: "form", onsubmit: submit }, this.#input, this.#send),
+      el(
+        "div", { class: "foot" }, this.#jump, this.#waiting,
+        el(
+          "form", { part: "form", onsubmit: submit }, this._icon("find"), this.#input,
+          el("div", { class: "bar" }, this.#chip, this.#send),
+        ),
+        el("p", { class: "small legal" }, words.legal),
+      ),
       this.#polite,
       this.#alert,
     );
     this.shadowRoot.append(this.#dialog);
-    this.#log.ariaBusy = "true";
     this.#restored = this.#restore().finally(() => (this.#log.ariaBusy = "false"));
   }
   #show(focus = true) {
-    this.#wide.matches ? (this.#dialog.open = true) : this.#dialog.showModal();
-    this.#button.ariaExpanded = "true";
+    this.#dialog.classList.toggle("opening", focus);
+    this.#moved();
+    this.#phone.matches ? this.#dialog.showModal() : (this.#dialog.open = true);
+    this.#dock();
     this.#draw();
     if (focus) this.#input.focus();
+  }
+  get #width() {
+    const width = this.#dialog?.offsetWidth || this.#state.width || parseFloat(getComputedStyle(this).getPropertyValue("--roaming-width"));
+    return width || (innerWidth < 1220 ? 376 : 416);
+  }
+  /** Move the page aside if the panel is docked. */
+  #dock() {
+    moveAside(this.#wide.matches && this.#dialog.open ? this.#width : 0);
+  }
+  /** Show or remove the bar that leads back to the answer. */
+  #park(parked) {
+    this.#remember({ parked });
+    this.#draw();
   }
   /** Create the edge that changes the width of the panel by dragging or with arrow keys. */
   #edge() {
     const rtl = () => this.matches(":dir(rtl)");
-    const size = (width) => {
+    const size = (wanted) => {
+      const width = Math.round(Math.min(WIDEST, Math.max(NARROWEST, wanted)));
       this.style.setProperty("--roaming-width", `${width}px`);
-      edge.ariaValueNow = Math.round((100 * width) / innerWidth);
+      edge.ariaValueNow = width;
+      this.#remember({ width });
+      this.#dock();
     };
     const edge = el("div", {
       class: "resize", role: "separator", tabindex: "0", "aria-orientation": "vertical", "aria-label": this._words.width,
-      "aria-valuenow": "30",
+      "aria-valuemin": NARROWEST, "aria-valuemax": WIDEST, "aria-valuenow": this.#width,
       onpointerdown: ({ pointerId }) => edge.setPointerCapture(pointerId),
       onpointermove: ({ pointerId, clientX }) => {
-        if (edge.hasPointerCapture(pointerId)) size(rtl() ? clientX : innerWidth - clientX);
+        if (edge.hasPointerCapture(pointerId)) size(rtl() ? clientX : document.documentElement.clientWidth - clientX);
       },
       onkeydown: ({ key }) => {
         const step = { ArrowLeft: 32, ArrowRight: -32 }[key];
@@ -445,6 +732,33 @@ export class RoamingAsk extends HTMLElement {
   _action(text, onclick, attrs = {}) {
     return el("button", { type: "button", onclick, ...attrs }, text);
   }
+  /** Create a button that shows an icon, and its name as a tooltip. */
+  _tool(name, label, onclick, attrs = {}) {
+    return el("button", { type: "button", class: "tool", "aria-label": label, onclick, ...attrs }, this._icon(name));
+  }
+
+  // Scrolling
+
+  /** Run a change above the text that is being read, and keep the text where it is: `anchor` must not move. */
+  _hold(anchor, change) {
+    const before = anchor.getBoundingClientRect().top;
+    change();
+    this.#log.scrollTop += anchor.getBoundingClientRect().top - before;
+  }
+  #reached = () => {
+    const { scrollHeight, scrollTop, clientHeight } = this.#log;
+    if (this.#follows) this.#log.scrollTop = scrollHeight;
+    else this.#jump.hidden = scrollHeight - scrollTop - clientHeight < 48;
+  };
+  /** Jump to the end, and stay there while the answer grows. */
+  #follow = () => {
+    this.#follows = !!this.#running;
+    this.#log.scrollTop = this.#log.scrollHeight;
+    this.#log.focus();
+  };
+  #released = () => {
+    this.#follows = false;
+  };
 
   // Keys and clicks
 
@@ -466,7 +780,8 @@ export class RoamingAsk extends HTMLElement {
     this.#running && event.cancelable ? this.stop() : this.close(); // otherwise the system closes it anyway
   };
   #submit() {
-    if (this.#finds) this.#hits.querySelector("summary")?.focus();
+    if (!this.#input.value.trim()) this.#input.focus();
+    else if (this.#finds) this.#hits.querySelector("summary")?.focus();
     else this.ask(this.#input.value);
   }
   #queue(question) {
@@ -475,7 +790,7 @@ export class RoamingAsk extends HTMLElement {
     this._say(this.#waiting.textContent);
   }
   /** Follow a link of this site with an anchor outside the shadow root, so that themes can navigate instantly. */
-  #follow = (event) => {
+  #visit = (event) => {
     const href = event.target.closest("a")?.href;
     if (!href || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     const inside = new URL(href).origin === location.origin;
@@ -484,14 +799,17 @@ export class RoamingAsk extends HTMLElement {
     if (!inside || !goes) return;
     const anchor = el("a", { href, hidden: true });
     this.append(anchor);
-    if (!this.#wide.matches) this.close();
+    if (this.#phone.matches) {
+      this.close();
+      this.#park(true);
+    }
     anchor.click();
     anchor.remove();
   };
   /** Search sections for a question that the endpoint did not answer. */
   _search(question) {
     this.#found = question;
-    this.prefill(question);
+    this.prefill(question).then(() => this.#hits.scrollIntoView({ block: "nearest" }));
   }
   /** Allow links to a section of the endpoint. */
   _allow(url) {
@@ -512,8 +830,15 @@ export class RoamingAsk extends HTMLElement {
     return url && new URL(url.replace(/\/?$/, "/"), document.baseURI);
   }
   get #finds() {
-    if (this.#found !== undefined || this.mode === "finder") return true;
-    return this.mode === "auto" && (!this.#endpoint || Date.now() < this.#down);
+    return this.#found !== undefined || this.#only;
+  }
+  /** Whether there is only the finder. */
+  get #only() {
+    return this.mode === "finder" || (this.mode === "auto" && !this.#endpoint);
+  }
+  /** Whether questions are about the current page first. */
+  get #here() {
+    return this.getAttribute("page-context") !== "off" && this.#state.everywhere !== this._page.path;
   }
   get #language() {
     return (this.closest("[lang]")?.lang || "en").toLowerCase().split("-")[0];
@@ -548,9 +873,10 @@ export class RoamingAsk extends HTMLElement {
   // Turns
 
   #add(turn) {
-    this.#hits.before(turn.article);
+    this.#turns.at(-1)?.article.classList.remove("latest");
+    turn.article.classList.add("latest");
+    this.#notice.before(turn.article);
     this.#turns.push(turn);
-    if (this.#turns.length > TURNS) this.#turns.shift().article.remove();
   }
   async #answer(question) {
     const { signal } = (this.#running = new AbortController());
@@ -558,13 +884,14 @@ export class RoamingAsk extends HTMLElement {
     try {
       await this.#restored;
       const Turn = (this.#Turn ??= await loadTurn()); // not a task later if it is loaded: the question is shown at once
-      const turns = this.#turns.map((one) => one.signed).filter(Boolean);
-      const page = this.getAttribute("page-context") === "off" ? undefined : this._page.path;
+      const turns = this.#turns.map((one) => one.signed).filter(Boolean).slice(-TURNS);
+      const page = this.#here ? this._page.path : undefined;
       const scope = JSON.parse(this.getAttribute("scope"));
       turn = new Turn(this, question);
       this.#add(turn);
       this.#draw();
-      turn.article.scrollIntoView();
+      this.#follows = false;
+      this.#log.scrollTop = turn.article.offsetTop - this.#log.firstChild.offsetTop;
       this._emit("ask", { question });
       problem = await turn.run({ question, page, lang: this.#language, turns, scope }, signal);
     } catch {
@@ -579,7 +906,7 @@ export class RoamingAsk extends HTMLElement {
     if (!turn || (problem?.code === "down" && this.mode === "auto")) {
       if (turn) {
         this.#turns.pop().article.remove();
-        this.#down = Date.now() + 60_000;
+        this.#down = setTimeout(() => this.#recover(true), OUTAGE);
       }
       this._say(turn ? this._words.down : this._words.lost, true);
       return this.prefill(joined(input, this.#input.value));
@@ -600,24 +927,46 @@ export class RoamingAsk extends HTMLElement {
     if (next && !failed) this.ask(next);
   }
 
+  /** End an outage: questions are sent again. */
+  #recover(announced) {
+    if (!this.#down) return;
+    this.#down = clearTimeout(this.#down);
+    this.#draw();
+    if (announced) this._say(this._words.online);
+  }
+
   // Storage
 
   get #store() {
     return { session: sessionStorage, local: localStorage }[this.getAttribute("persist") ?? "session"];
   }
-  get #key() {
-    return `roaming:${this._page.base}`;
+  #key(name) {
+    return ["roaming", this._page.base, name].filter(Boolean).join(":");
+  }
+  #load(name) {
+    try {
+      return JSON.parse(this.#store.getItem(this.#key(name)));
+    } catch {} // forbidden, or not from here
+  }
+  #save(value, name) {
+    try {
+      this.#store?.setItem(this.#key(name), JSON.stringify(value));
+      return true;
+    } catch {} // full or forbidden
+  }
+  /** Store what the panel looks like for the next page. */
+  #remember(state) {
+    this.#save(Object.assign(this.#state, state), "panel");
   }
   #keep() {
     const turns = this.#turns.map(({ question, parts, code }) => ({ question, parts, code }));
-    try {
-      this.#store?.setItem(this.#key, JSON.stringify(turns));
-    } catch {} // full or forbidden
+    this.#save(turns) || this.#save(turns.slice(-TURNS));
   }
   async #restore() {
     try {
-      const stored = JSON.parse(this.#store?.getItem(this.#key) ?? "[]");
-      if (!stored.length) return;
+      const stored = this.#load();
+      if (!stored?.length) return;
+      this.#flow.classList.add("restored");
       const Turn = (this.#Turn = await loadTurn());
       for (const { question, parts, code } of stored) {
         const turn = new Turn(this, question);
@@ -626,31 +975,78 @@ export class RoamingAsk extends HTMLElement {
         this.#add(turn);
       }
       this.#draw();
-    } catch {} // forbidden, or written by another version
+      this.#log.scrollTop = this.#state.place ?? this.#log.scrollHeight;
+    } catch {} // written by another version
   }
 
   // Suggestions and search results
 
   #draw() {
-    if (!this.#dialog) return;
     const words = this._words;
+    const { open = false } = this.#dialog ?? {};
+    const parked = this.#state.parked && this.#phone.matches;
+    this.#button.lastChild.textContent = this.#only ? words.findButton : words.button;
+    this.#button.hidden = open || parked || this.mode === "off";
+    this.#button.ariaExpanded = open;
+    this.#parked.hidden = !parked || open;
+    if (!this.#dialog) return;
     const finds = this.#finds;
-    const query = finds ? this.#found ?? this.#input.value : "";
-    this.#input.placeholder = this.#input.ariaLabel = finds ? words.findPlaceholder : words.placeholder;
-    this.#send.textContent = this.#running ? words.stop : words.send;
-    this.#send.hidden = finds;
-    this.#intro.hidden = this.#turns.length || query.trim();
-    const suggest = (text) => this._action(text, () => (finds ? this.prefill(text) : this.ask(text)));
-    const suggestions = JSON.parse(this._page.suggestions ?? "[]").slice(0, 4);
-    this.#intro.replaceChildren(el("p", {}, finds ? words.findIntro : words.intro), ...suggestions.map(suggest));
+    const typed = this.#input.value;
+    const query = finds || this.#down ? this.#found ?? typed : "";
+    this.#dialog.classList.toggle("finder", this.#only);
+    this.#title.textContent = this.#dialog.ariaLabel = this.#only ? words.findTitle : words.title;
+    this.#reset.hidden = this.#only || !(this.#turns.length || this.#down);
+    this.#input.placeholder = this.#input.ariaLabel = finds ? words.findPlaceholder : this.#turns.length ? words.followUp : words.placeholder;
+    this.#chip.hidden = !this.#here;
+    this.#drawSend(typed);
+    this.#drawIntro(query);
+    this.#drawNotice();
     this.#find(query);
+  }
+  #drawSend(typed) {
+    const name = this.#running ? "stop" : "send";
+    this.#send.classList.toggle("idle", !this.#running && !typed.trim());
+    if (this.#send.ariaLabel === this._words[name]) return;
+    this.#send.ariaLabel = this._words[name];
+    this.#send.replaceChildren(this._icon(this.#running ? "stop" : "up"));
+  }
+  /** Show what can be asked, if nothing was asked or typed yet. */
+  #drawIntro(query) {
+    const words = this._words;
+    const only = this.#only;
+    this.#intro.hidden = this.#turns.length || query.trim() || this.#down;
+    const suggestions = JSON.parse(this._page.suggestions ?? "[]").slice(0, 4);
+    const key = JSON.stringify([only, suggestions]);
+    if (this.#intro.dataset.key === key) return; // a new element would lose the focus
+    this.#intro.dataset.key = key;
+    const suggest = (text) => {
+      const pick = () => (this.#only ? this.prefill(text) : this.ask(text));
+      return el("li", {}, el("button", { type: "button", class: "pick", onclick: pick }, el("span", {}, text), this._icon("go")));
+    };
+    const hello = [el("span", {}, this._icon("ask")), el("h3", {}, words.hello)];
+    this.#intro.replaceChildren(
+      el("div", { class: "hello" }, ...(only ? [] : hello), el("p", {}, only ? words.findIntro : words.intro)),
+      ...(suggestions.length ? [el("h4", { class: "label" }, words.suggested)] : []),
+      el("ul", { class: "rows" }, ...suggestions.map(suggest)),
+    );
+  }
+  #drawNotice() {
+    const words = this._words;
+    const down = this.#down && !this.#only;
+    if (!down === !this.#notice.firstChild) return;
+    const again = () => this.ask(this.#input.value);
+    const text = [el("strong", {}, words.down), el("p", {}, words.kept)];
+    const button = el("button", { type: "button", onclick: again }, this._icon("redo"), words.retry);
+    this.#notice.replaceChildren(
+      ...(down ? [el("div", { class: "notice", part: "error" }, this._icon("off"), el("div", {}, ...text, button))] : []),
+    );
   }
   async #find(query) {
     if (!query && !this.#view) return;
     try {
       const { View } = await import(new URL("roaming-find.js", HERE));
       this.#view ??= new View(this, this.#hits);
-      await this.#view.list(query, Date.now() < this.#down && this._words.down);
+      await this.#view.list(query);
     } catch {
       this.#hits.textContent = this._words.lost;
     }

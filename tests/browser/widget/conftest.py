@@ -225,8 +225,10 @@ class Widget:
         self.hits = self.panel.locator(".hit")
 
     def open(self) -> Widget:
-        """Open the panel, and wait for the turns of the previous page."""
-        self.page.locator("roaming-ask .opener").click()
+        """Open the panel if the previous page did not leave it open, and wait for its turns."""
+        self.page.locator("roaming-ask .opener").wait_for(state="attached")
+        if not self.panel.is_visible():
+            self.page.locator("roaming-ask .opener").click()
         self.panel.locator("[part=log][aria-busy=false]").wait_for()
         return self
 

@@ -169,7 +169,7 @@ def test_tab_order_follows_reading_order_and_stops_have_names(page: Page, stage:
     widget.panel.locator(".resize").focus()
     name = "({ ariaLabel, textContent, localName }) => ariaLabel || textContent || localName"
     stops: list[str] = []
-    for _ in range(16):
+    for _ in range(17):
         stops.append(page.evaluate(f"({name})({ROOT}.activeElement)"))
         if stops[-1] == "Send":
             break
@@ -178,7 +178,7 @@ def test_tab_order_follows_reading_order_and_stops_have_names(page: Page, stage:
         *["Width of the panel", "Start over", "Close", "Conversation", "Opened 3 of 11 sections · 2 cited"],
         *["Source 1: Server", "Source 2: The port is taken"],
         *["Settings › Server", "Troubleshooting › The port is taken"],
-        *["Copy", "Copy link", "Helpful", "Not helpful", "Ask again", "Ask a question", "Send"],
+        *["Copy", "Copy link", "Helpful", "Not helpful", "Ask again", "Ask a follow-up", "Ask about all pages", "Send"],
     ]
 
 

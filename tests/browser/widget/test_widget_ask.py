@@ -199,7 +199,7 @@ def test_question_during_answer_is_queued(page: Page, stage: Stage, widget: Widg
     assert widget.panel.locator("text=Next:").count() == 0
     widget.input.fill("And its log?")
     widget.input.press("Enter")
-    assert widget.panel.locator(".log > p").inner_text() == "Next: And its log?"
+    assert widget.panel.locator(".waiting").inner_text() == "Next: And its log?"
     assert len(stage.asked) == 1
     reply.released.set()
     widget.turns.nth(1).locator("text=Ask again").wait_for()
@@ -266,7 +266,9 @@ def test_unavailable_endpoint_falls_back_to_search(page: Page, stage: Stage, wid
     widget.input.fill("port taken")
     widget.input.press("Enter")
     widget.hits.first.wait_for()
-    assert widget.panel.locator("p.alert").inner_text() == "No answers at the moment. Here is what the outline finds."
+    notice = widget.panel.locator(".notice").inner_text()
+    assert notice.startswith("No answer: the service can’t be reached\n")
+    assert widget.input.input_value() == "port taken"
     assert "The port is taken" in widget.hits.first.inner_text()
     assert widget.turns.count() == 0
 

@@ -95,7 +95,7 @@ def test_strict_content_security_policy_is_not_violated(page: Page, stage: Stage
     page.mouse.down()
     page.mouse.move(500, 300)
     page.mouse.up()
-    assert widget.panel.bounding_box()["width"] == 780
+    assert widget.panel.bounding_box()["width"] == 640
     page.evaluate("document.querySelector('roaming-ask').setAttribute('mode', 'finder')")
     widget.input.fill("whistle")
     widget.hits.first.locator("summary").click()
