@@ -80,8 +80,8 @@ def test_turns_are_restored_after_page_load(firefox: Firefox, stage: Stage) -> N
     firefox.open(stage.page())
     ask(firefox, "Which port is the default?")
     firefox.open(stage.page(name="other.html"))
-    firefox.wait(f"!!{SHADOW}?.querySelector('dialog')")
-    if not firefox.evaluate(f"{SHADOW}.querySelector('dialog').open"):
+    firefox.wait(f"!!{SHADOW}?.querySelector('.opener')")
+    if not firefox.evaluate(f"{SHADOW}.querySelector('dialog')?.open ?? false"):
         firefox.press("Control", "i")
     assert "8642" in firefox.wait(ENDED)
 
