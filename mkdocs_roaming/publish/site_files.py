@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 
 from msgspec.structs import replace
@@ -55,6 +55,10 @@ def make_site_files(
     outline = render_outline(sections, budget=min(options.outline_tokens, MAX_CHARS // 4 - 100))
     files.append(SiteFile(OUTLINE_PATH, outline.encode()))
     files.append(SiteFile(SCHEMA_PATH, render_schema().encode()))
+    if _has_widget(options):
+        from mkdocs_roaming.publish.finder_index import INDEX_PATH, render_finder_index  # only for the widget
+
+        files.append(SiteFile(INDEX_PATH, render_finder_index(manifest)))
     llms_txt = LlmsTxtEntry(len(own), file_digest(own))
     if key:
         complete = replace(manifest, llms_txt=llms_txt)
@@ -68,6 +72,11 @@ def make_site_files(
         outline_tokens=estimate_tokens(outline),
         markdown=sum(1 for page in manifest.pages if page.origin == "markdown"),
     )
+
+
+def _has_widget(options: PublishOptions) -> bool:
+    widget = options.widget
+    return bool(widget) and not (isinstance(widget, Mapping) and widget.get("mode") in ("off", False))
 
 
 def _has_section_files(options: PublishOptions, count: int, note: Callable[[str], None]) -> bool:

@@ -16,6 +16,7 @@ from msgspec import Meta
 from mkdocs_roaming.errors import PublishError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.manifest.lookup import Scope
+from mkdocs_roaming.publish.finder_index import INDEX_PATH
 from mkdocs_roaming.publish.pointers import find_content_start, relative_url
 
 # Options
@@ -154,7 +155,7 @@ def add_widget(
         published: Whether the page is in the manifest.
     """
     html = remove_widget(html)
-    data = {"manifest": relative_url(path, MANIFEST_PATH), "site": site_url}
+    data = {"manifest": relative_url(path, MANIFEST_PATH), "index": relative_url(path, INDEX_PATH), "site": site_url}
     if published:
         data["path"] = path
     if suggested := list(suggestions):

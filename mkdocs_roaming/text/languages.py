@@ -127,8 +127,8 @@ def stem(word: str, code: str) -> str:
     if not 2 < len(folded) <= _MAX_STEMMED_LENGTH or _UNSTEMMED.search(folded):
         return folded
     latin = folded.isascii()
-    name = "english" if latin and code in _NOT_LATIN else _SNOWBALL.get(code)
-    stemmer = _load_stemmer(name) if name and (latin or code in _NOT_LATIN or code == "sr") else None
+    name = "english" if latin and code in NOT_LATIN else _SNOWBALL.get(code)
+    stemmer = _load_stemmer(name) if name and (latin or code in NOT_LATIN or code == "sr") else None
     if stemmer is None:
         return folded
     with _stemmer_lock:  # a stemmer stores the current word in itself
@@ -139,7 +139,7 @@ def is_stop_word(folded: str, code: str) -> bool:
     """Return whether a folded word says little about a question."""
     if code == "ja" and _HIRAGANA.fullmatch(folded):
         return folded not in load_words("ja", "negations")  # nearly always grammar: names use other scripts
-    return folded in load_words("en" if folded.isascii() and code in _NOT_LATIN else code, "stop_words")
+    return folded in load_words("en" if folded.isascii() and code in NOT_LATIN else code, "stop_words")
 
 
 def strip_clitics(word: str, code: str) -> str:
@@ -196,7 +196,7 @@ _SNOWBALL = {
     }.items()
     for code in codes.split()
 }  # read in columns  # fmt: skip
-_NOT_LATIN = frozenset({
+NOT_LATIN = frozenset({
     "ar", "be", "bg", "bn", "el", "fa", "he", "hi", "hy", "ja", "ka", "km", "ko", "lo", "mk", "ml", "mr", "my", "ne",
     "ru", "ta", "te", "th", "uk", "ur", "yi", "zh",
 })  # read in columns  # fmt: skip

@@ -781,7 +781,7 @@ export class RoamingAsk extends HTMLElement {
   };
   #submit() {
     if (!this.#input.value.trim()) this.#input.focus();
-    else if (this.#finds) this.#hits.querySelector("summary")?.focus();
+    else if (this.#finds) this.#hits.querySelector(".hit a")?.focus();
     else this.ask(this.#input.value);
   }
   #queue(question) {

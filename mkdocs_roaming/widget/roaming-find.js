@@ -1,58 +1,110 @@
-// The finder of <roaming-ask>: lists the sections that match the typed words, and opens them in place. It is loaded if
-// there is no endpoint, or if the endpoint fails.
+// The finder of <roaming-ask>: lists the sections that match the typed words. Enter opens the page of a section, the button
+// beside it its text in place. It is loaded if there is no endpoint, or if the endpoint fails.
 
-import { el, fill } from "./roaming-ask.js";
-import { Finder, MOST, addStopWords, inScope } from "./roaming-finder.js";
+import { el, fill, icon } from "./roaming-ask.js";
+import { Finder, MOST, addStopWords, findMatches, inScope } from "./roaming-finder.js";
 import { Markdown } from "./roaming-markdown.js";
 import { copier } from "./roaming-turn.js";
 
 const ENGLISH = {
   results: "{n} section found|{n} sections found",
+  best: "Best {shown} of {n} sections",
+  meanwhile: "Meanwhile, in these docs",
+  more: "Show {n} more",
   none: "Nothing found. Try other words.",
   many: "This site has {n} sections: too many to search without an endpoint.",
   unread: "This cannot be read at the moment.",
   loading: "Loading…",
   page: "Open the page",
+  peek: "Read “{title}” here",
+  keyMove: "move",
+  keyOpen: "open",
+  keyRead: "read here",
+  keyClose: "close",
   prompt: "Copy a prompt for your own AI",
   promptText:
     "Answer this question from the documentation of {site}: {question}\n\nIts pages are listed at {llms}. Read these " +
     "sections first, and cite the ones you use by their address:\n\n{sections}\n",
 };
 const MOST_SHOWN = 8;
+const MORE = 20; // results that are added at a time
 const STYLE = `
-.found > * + * { margin-block-start: .5em }
-.hit { border: 1px solid var(--_line); border-radius: var(--_radius) }
-.hit > summary { padding: .6em .8em; color: inherit; font-size: 1em; line-height: 1.35; list-style: none }
-.hit > summary > * { display: block }
-.hit > summary:hover { background: var(--_code) }
-.hit > summary > h3 { font-size: 1em }
-.hit > summary > h3::before { content: "▸ "; color: var(--_muted) }
-.hit[open] > summary > h3::before { content: "▾ " }
-.hit[open] > summary > h3 + * { display: none }
-.hit > .answer { padding: .6em .8em; border-block-start: 1px solid var(--_line) }
+.found > p { margin-block: 12px 0 }
+.found > .count { margin-block: 0 8px; font-size: .8em; line-height: 1.334; font-weight: 700; color: var(--_muted) }
+.hits { list-style: none; padding: 0; border: 1px solid var(--_line); border-radius: 12px; overflow: hidden }
+.hit + .hit { border-block-start: 1px solid var(--_line) }
+.row-of-hit { position: relative; display: grid; grid-template-columns: minmax(0, 1fr) 32px; gap: 0 8px; align-items: center;
+  padding: 12px 8px 12px 16px; transition: background .12s }
+.row-of-hit:dir(rtl) { padding: 12px 16px 12px 8px }
+.row-of-hit:hover, .row-of-hit:has(a:focus-visible), .current .row-of-hit { background: var(--_soft) }
+.row-of-hit::before { content: ""; position: absolute; inset-block: 0; inset-inline-start: 0; width: 2px }
+.row-of-hit:has(a:focus-visible)::before, .current .row-of-hit::before { background: var(--_accent) }
+.crumb { font-size: .8em; line-height: 1.334; color: var(--_muted) }
+.hit h3 { font-size: .9333em; line-height: 1.43; font-weight: 700; white-space: normal }
+.hit h3 > a { color: inherit; text-decoration: none; outline: 0 }
+.hit h3 > a::after { content: ""; position: absolute; inset: 0 }
+.hit .snippet { margin-block-start: 2px; font-size: .8667em; line-height: 1.54; color: var(--_muted); text-wrap: pretty;
+  display: -webkit-box; -webkit-line-clamp: 2; -webkit-box-orient: vertical; overflow: clip; overflow-clip-margin: 1px }
+.hit mark { background: var(--_mark); color: var(--_fg); text-decoration: none; border-radius: 3px; padding: 1px; margin: 0 -1px }
+.hit .peek { position: relative; display: grid; place-items: center; width: 32px; height: 32px; min-height: 32px; padding: 0;
+  border: 0; border-radius: var(--_radius); background: none; color: var(--_muted) }
+.hit .peek:hover { background: var(--_tint); color: var(--_fg) }
+.peek .icon { transition: rotate .12s }
+.peek:dir(rtl) .icon { scale: -1 1 }
+.peek[aria-expanded=true] .icon { rotate: 90deg }
+.hit > .open { padding: 12px 16px; border-block-start: 1px solid var(--_line); font-size: .9333em }
+.keys { display: none; order: 3; flex: none; gap: 4px 16px; flex-wrap: wrap; padding: 10px 20px;
+  border-block-start: 1px solid var(--_line); font-size: .8em; line-height: 1.334; color: var(--_muted) }
+.finder .keys { display: flex }
+kbd { font: inherit; border: 1px solid color-mix(in srgb, currentColor 36%, transparent); border-radius: 4px; padding: 0 5px;
+  margin-inline-end: 4px }
+@media (max-width: 599px), (pointer: coarse) {
+  .finder .keys { display: none }
+  .row-of-hit { grid-template-columns: minmax(0, 1fr) 44px }
+  .hit .peek { width: 44px; height: 44px }
+}
+@media (forced-colors: active) {
+  .current .row-of-hit, .row-of-hit:has(a:focus-visible) { outline: 2px solid Highlight; outline-offset: -2px }
+  .hit mark { background: Mark; color: MarkText }
+}
 `;
 
 /** Shows search results in `into`. `host` is the <roaming-ask> element. */
 export class View {
-  #library; // the loaded manifest and its finder
+  #library; // the loaded index or manifest, and its finder
   #latest;
   #counting;
+  #list; // the shown results
   constructor(host, into) {
     Object.assign(this, { host, into });
     into.className = "found";
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(STYLE);
     host.shadowRoot.adoptedStyleSheets.push(sheet);
+    const key = (name, ...keys) => el("span", {}, ...keys.map((each) => el("kbd", {}, each)), this.words[name]);
+    const read = host.matches(":dir(rtl)") ? "←" : "→";
+    const keys = [key("keyMove", "↑", "↓"), key("keyOpen", "↵"), key("keyRead", read), key("keyClose", "Esc")];
+    this.panel.append(el("div", { class: "keys", "aria-hidden": "true" }, ...keys));
+    this.panel.addEventListener("keydown", this.#keyed, true);
+    for (const kind of ["focusin", "focusout"]) this.panel.addEventListener(kind, () => this.#mark());
   }
   get words() {
     return { ...ENGLISH, ...this.host._words };
   }
+  get panel() {
+    return this.into.closest("dialog");
+  }
+  /** Whether the panel is a finder, and not one that waits for its endpoint. */
+  get #active() {
+    return this.panel.classList.contains("finder");
+  }
   /** Show the results for a query, unless a newer query has arrived in between. */
-  async list(question, notice) {
+  async list(question) {
     const { words } = this;
     const latest = (this.#latest = {});
     if (words.stopWords) addStopWords(words.language, words.stopWords);
     clearTimeout(this.#counting);
+    this.#list = undefined;
     if (!question.trim()) return this.into.replaceChildren();
     const note = (text) => el("p", { class: "muted" }, text);
     let library;
@@ -64,60 +116,139 @@ export class View {
       return;
     }
     if (latest !== this.#latest) return;
-    const count = library.finder.sections.length;
-    if (count > MOST) return this.into.replaceChildren(note(fill(words.many, { n: count })));
-    const found = library.finder.find(question);
+    const { finder } = library;
+    if (finder.count > MOST) return this.into.replaceChildren(note(fill(words.many, { n: finder.count })));
+    const found = finder.find(question);
     const message = found.length ? fill(words.results, { n: found.length }) : words.none;
     this.into.replaceChildren(
-      ...(notice ? [el("p", { class: "alert", part: "error" }, notice)] : []),
-      note(message),
-      ...found.slice(0, MOST_SHOWN).map((section) => this.#hit(section)),
+      ...(found.length ? this.#results(found, finder.asked(question)) : [note(message)]),
       el("p", { class: "row" }, copier(words.prompt, () => this.#prompt(question.trim(), found), this.host)),
     );
+    this.#mark();
     this.#counting = setTimeout(() => this.host._say(message), 600); // after a pause in typing
   }
-  /** Load the manifest of the current page, and index it in slices that do not block typing. */
+  /** Load the index of the current page's site, or its manifest, which is indexed in slices that do not block typing. */
   async #load() {
-    const address = this.host._page.manifest.href;
-    if (this.#library?.address !== address) {
-      const manifest = await (await this.host.fetch(address)).json();
-      if (manifest.version > 1) throw new Error(`a manifest of version ${manifest.version}`);
+    const { index, manifest } = this.host._page;
+    if (this.#library?.address !== manifest.href) {
+      const load = async (address) => {
+        const source = await (await this.host.fetch(address)).json();
+        if (source.version > 1) throw new Error(`version ${source.version} of ${address}`);
+        return source;
+      };
+      const written = index && load(new URL(index, document.baseURI)).catch(() => {});
+      const source = (await written) || (await load(manifest.href));
       const scope = JSON.parse(this.host.getAttribute("scope")) ?? {};
-      manifest.pages = manifest.pages.filter((page) => inScope(page, scope));
-      this.#library = { address, manifest, finder: new Finder(manifest) };
-      this.host._emit("outline", { sections: this.#library.finder.sections.length, digest: manifest.digest });
+      const finder = new Finder(source, (page) => inScope(page, scope));
+      this.#library = { address: manifest.href, finder };
+      this.host._emit("outline", { sections: finder.sections.length, digest: source.digest });
     }
     const { finder } = this.#library;
-    if (finder.sections.length <= MOST) while (!finder.index()) await new Promise((next) => setTimeout(next));
+    if (finder.count <= MOST) while (!finder.index()) await new Promise((next) => setTimeout(next));
     return this.#library;
   }
+
+  // Results
+
+  #results(found, asked) {
+    const { words } = this;
+    const count = el("p", { class: "count" });
+    const list = (this.#list = el("ul", { class: "hits", role: "list" }));
+    const more = this.host._action("", () => {
+      const next = list.children.length;
+      show(MORE);
+      list.children[next].querySelector("a")?.focus(); // the button may be gone
+    });
+    const below = el("p", {}, more);
+    const show = (number) => {
+      const shown = list.children.length;
+      list.append(...found.slice(shown, shown + number).map((section) => this.#hit(section, asked)));
+      const left = found.length - list.children.length;
+      const values = { n: found.length, shown: list.children.length };
+      count.textContent = this.#active ? fill(left ? words.best : words.results, values) : words.meanwhile;
+      more.textContent = fill(words.more, { n: Math.min(left, MORE) });
+      below.hidden = !left;
+    };
+    show(MOST_SHOWN);
+    return [count, list, below];
+  }
+  #hit(section, asked) {
+    const { words, host } = this;
+    const { title, path, opening } = section;
+    const url = this.#address(section);
+    const link = host._anchor({ url }, "");
+    link.append(...this.#marked(title, asked));
+    const body = el("div", { class: "open answer", hidden: true });
+    const label = fill(words.peek, { title });
+    const peek = el("button", { type: "button", class: "peek", "aria-expanded": "false", "aria-label": label });
+    peek.append(icon("m9 6 6 6-6 6"));
+    peek.addEventListener("click", () => {
+      body.hidden = !body.hidden;
+      peek.ariaExpanded = `${!body.hidden}`;
+      if (!body.hidden && !body.firstChild) this.#read(section, url, body);
+    });
+    const text = el(
+      "div", {}, el("p", { class: "crumb" }, path.slice(0, -1).join(" › ")), el("h3", {}, link),
+      el("p", { class: "snippet" }, ...this.#marked(opening, asked)),
+    );
+    return el("li", { class: "hit", part: "trail-item" }, el("div", { class: "row-of-hit" }, text, peek), body);
+  }
+  /** Return a text with its matches marked. */
+  #marked(text, asked) {
+    const parts = [];
+    let at = 0;
+    for (const [start, end] of findMatches(text, asked, this.#library.finder.language)) {
+      parts.push(text.slice(at, start), el("mark", {}, text.slice(start, end)));
+      at = end;
+    }
+    return [...parts, text.slice(at)].filter(Boolean);
+  }
+  async #read(section, url, body) {
+    const { words, host } = this;
+    const { id, title, path, tokens } = section;
+    host._emit("section", { id, title, path, url, tokens, state: "open" });
+    body.append(words.loading);
+    const text = await this.#text(section).catch(() => words.unread);
+    body.replaceChildren();
+    new Markdown(body, { link: host._link, words }).push(`${text}\n\n`);
+    body.append(el("p", {}, host._anchor({ url }, words.page)));
+    host._emit("section", { id, title, path, url, tokens, state: "read" });
+  }
+
+  // Keys: the arrows move through the links; letters go to the input again
+
+  #keyed = (event) => {
+    const { key, target, isComposing, ctrlKey, metaKey, altKey, shiftKey } = event;
+    if (!this.#active || !this.#list || isComposing || ctrlKey || metaKey || altKey || shiftKey) return;
+    const input = this.panel.querySelector("textarea");
+    const links = [...this.#list.querySelectorAll("h3 > a")];
+    const at = links.findIndex((link) => link.closest(".hit").contains(target));
+    if (target !== input && at < 0) return;
+    const peek = this.host.matches(":dir(rtl)") ? "ArrowLeft" : "ArrowRight";
+    const inText = target.closest(".open");
+    if (key === "ArrowDown") links[Math.min(at + 1, links.length - 1)]?.focus();
+    else if (key === "ArrowUp" && target !== input) (links[at - 1] ?? input).focus();
+    else if (key === "Enter" && target === input) links[0]?.click();
+    else if (key === peek && at >= 0 && !inText) links[at].closest(".hit").querySelector(".peek").click();
+    else {
+      if (at >= 0 && !inText && /^[^\s]$/u.test(key)) input.focus(); // and the letter is inserted
+      return;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  /** Mark the result that Enter in the input opens. */
+  #mark() {
+    const first = this.#list?.firstElementChild;
+    first?.classList.toggle("current", this.#active && this.host.shadowRoot.activeElement?.localName === "textarea");
+  }
+
+  // Texts of sections
+
   #address({ page, anchor }) {
     const url = new URL(page.url ?? encoded(page.path), this.host._page.base);
     if (anchor && anchor !== page.sections[0].anchor) url.hash = anchor;
     return url.href;
-  }
-  #hit(section) {
-    const { words, host } = this;
-    const { id, title, path, tokens, opening = "" } = section;
-    const url = this.#address(section);
-    const body = el("div", { class: "open answer" });
-    const read = async (event) => {
-      if (!event.target.open || body.firstChild) return;
-      host._emit("section", { id, title, path, url, tokens, state: "open" });
-      body.append(words.loading);
-      const text = await this.#text(section).catch(() => words.unread);
-      body.replaceChildren();
-      new Markdown(body, { link: host._link, words }).push(`${text}\n\n`);
-      body.append(el("p", {}, host._anchor({ url }, words.page)));
-      host._emit("section", { id, title, path, url, tokens, state: "read" });
-    };
-    const muted = (text) => el("span", { class: "muted" }, text);
-    return el(
-      "details",
-      { class: "hit", part: "trail-item", ontoggle: read },
-      el("summary", {}, muted(path.slice(0, -1).join(" › ")), el("h3", {}, title), muted(opening)),
-      body,
-    );
   }
   /** Load a section with its subsections: from its own file if that contains all of them, else from its page. */
   async #text(section) {
@@ -149,7 +280,7 @@ export class View {
     throw new Error(`${page.markdown} does not match the manifest`);
   }
   #prompt(question, found) {
-    const { site } = this.#library.manifest;
+    const { site } = this.#library.finder.source;
     const sections = found.slice(0, 5).map(({ path, page }) => `- ${path.join(" › ")}: ${site.url}${page.markdown}`);
     const values = { site: site.name, question, llms: `${site.url}llms.txt`, sections: sections.join("\n") };
     return fill(this.words.promptText, values);
@@ -160,7 +291,7 @@ export class View {
 const encoded = (path) => "./" + path.split("/").map(encodeURIComponent).join("/");
 /** Return whether a page's Markdown has the right digest; without a secure context only its length is compared. */
 async function fits(bytes, page) {
-  return globalThis.crypto?.subtle ? `sha256:${await sha256(bytes)}` === page.digest : bytes.byteLength === page.bytes;
+  return globalThis.crypto?.subtle ? `sha256:${await sha256(bytes)}`.startsWith(page.digest) : bytes.byteLength === page.bytes;
 }
 async function sha256(bytes) {
   const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));

@@ -1,4 +1,4 @@
-// Search of sections in the browser, from the published manifest: tokenizer, scope and ranking, without any element.
+// Search of sections in the browser: tokenizer, scope and ranking, without any element.
 
 // --------------------------------------------------------------------------------------------------------------- Words
 // The tokenizer of the Python package, so that both searches find the same sections. English words are stemmed; words of
@@ -228,12 +228,28 @@ export function inScope({ path, source, tags = [] }, { tags: wanted = [], paths 
 
 /** The maximum number of sections that a browser searches. */
 export const MOST = 10_000;
-const WEIGHTS = [12, 2, 1.5]; // title, titles above, opening
+const WEIGHTS = [24, 4, 3]; // title, titles above, opening; integers, so that their sums do not depend on the order
+const WHOLE = 5; // share of a term that matches
+const PART = 2; // share of an inflection, or of the beginning of a word
+const EXACT = 60; // number of results whose order is exact
+const VALUES = ["id", "level", "title", "start", "anchor", "opening", "digest", "tokens"]; // of a section in the index
 
-/** Ranks the sections of a manifest by words. */
+class Section {
+  constructor(values, page, parent) {
+    Object.assign(this, { opening: "" }, values, { page, parent });
+  }
+  /** The titles from the nav down to the section. */
+  get path() {
+    return [...(this.parent?.path ?? this.page.above), this.title];
+  }
+}
+
+// The source is the index that a build wrote (publish/finder_index.py), or a manifest, whose words are read here first.
+
+/** Ranks sections by words. */
 export class Finder {
-  constructor(manifest) {
-    Object.assign(this, { manifest, language: manifest.site.language || "en", sections: [], fields: [], postings: new Map() });
+  constructor(source, visible = () => true) {
+    Object.assign(this, { source, language: source.site.language || "en", sections: [], places: new Map(), terms: new Map() });
     const above = new Map();
     const walk = (items, titles) => {
       for (const item of items ?? []) {
@@ -241,67 +257,119 @@ export class Finder {
         walk(item.children, [...titles, item.title]);
       }
     };
-    walk(manifest.nav, []);
-    for (const page of manifest.pages) {
+    walk(source.nav, []);
+    const kept = []; // position of each section of the source, or -1
+    for (const entry of source.pages ?? []) {
+      const page = { ...entry, above: entry.above ?? above.get(entry.path) ?? [] };
+      const shown = visible(page);
       const open = [];
-      for (const section of page.sections) {
-        while (open.length && open.at(-1).level >= section.level) open.pop();
-        const path = [...(above.get(page.path) ?? []), ...open.map((one) => one.title)];
+      page.sections = entry.sections.map((values) => {
+        if (Array.isArray(values)) values = Object.fromEntries(VALUES.map((name, at) => [name, values[at]]));
+        while (open.length > 1 && open.at(-1).level >= values.level) open.pop();
+        const section = new Section(values, page, open.at(-1));
         open.push(section);
-        this.sections.push({ ...section, page, path: [...path, section.title] });
-      }
+        kept.push(shown ? this.sections.push(section) - 1 : -1);
+        return section;
+      });
+      page.sections.forEach((one, at) => (one.end ??= page.sections[at + 1]?.start ?? page.end));
     }
-    this.indexed = 0;
+    this.indexed = source.terms ? this.sections.length : 0;
+    for (const term in source.terms) this.places.set(term, { steps: source.terms[term], kept });
+  }
+  /** The number of sections of the site; more than `MOST` are not searched. */
+  get count() {
+    return Math.max(this.source.count ?? 0, this.sections.length);
   }
   /** Index sections for some milliseconds; return whether all are indexed. */
   index(milliseconds = 8) {
     const until = performance.now() + milliseconds;
     for (; this.indexed < this.sections.length && performance.now() < until; this.indexed++) {
-      const { title, path, opening = "" } = this.sections[this.indexed];
-      const texts = [title, path.slice(0, -1).join("\n"), opening];
-      const fields = texts.map((text) => terms(text, this.language));
-      this.fields.push(fields);
-      fields.forEach((field, at) => {
-        for (const term of new Set(field)) {
-          if (!this.postings.has(term)) this.postings.set(term, []);
-          this.postings.get(term).push(this.indexed * 4 + at);
+      for (let field = 0; field < WEIGHTS.length; field++) {
+        const place = this.indexed * 4 + field;
+        for (const term of new Set(this.read(place))) {
+          if (!this.places.has(term)) this.places.set(term, []);
+          this.places.get(term).push(place);
         }
-      });
+      }
     }
     return this.indexed === this.sections.length;
   }
-  /** Return the matching sections, best first. The last word may be incomplete. */
-  find(text) {
-    const scores = new Map();
+  /** Return the terms at a place: of a field of a section. */
+  read(place) {
+    if (!this.terms.has(place)) {
+      const { title, path, opening } = this.sections[place >> 2];
+      this.terms.set(place, terms([title, path.slice(0, -1).join("\n"), opening][place & 3], this.language));
+    }
+    return this.terms.get(place);
+  }
+  /** Return the places of a term. */
+  at(term) {
+    const places = this.places.get(term) ?? [];
+    if (!places.steps) return places;
+    const found = [];
+    let place = 0;
+    for (const step of places.steps) {
+      place += step;
+      const section = places.kept[place >> 2];
+      if (section >= 0) found.push(section * 4 + (place & 3));
+    }
+    this.places.set(term, found);
+    return found;
+  }
+  /** Return the words of a query that count, and whether the last one may be incomplete. */
+  asked(text) {
     let wanted = query(text.slice(0, 1000), this.language);
     if (!wanted.every((word) => word.stop)) wanted = wanted.filter((word) => !word.stop);
-    for (const [at, word] of wanted.entries()) {
-      const found = new Map(); // share by position in the index
-      for (const run of word.runs) for (const spot of this.spots(run)) found.set(spot, 1);
-      const growing = at === wanted.length - 1 && /[^\s]$/.test(text);
-      if (word.prefix || growing || this.language.slice(0, 2) !== "en")
-        for (const [term, spots] of this.postings)
-          if (alike(word.whole, term, growing || word.prefix)) for (const spot of spots) if (!found.has(spot)) found.set(spot, 0.4);
-      const rarity = Math.log(1 + this.sections.length / (1 + new Set([...found.keys()].map((spot) => spot >> 2)).size));
-      const held = new Map();
-      for (const [spot, share] of found) held.set(spot >> 2, (held.get(spot >> 2) ?? 0) + WEIGHTS[spot & 3] * share * rarity);
-      for (const [section, score] of held) {
-        const [sum, count] = scores.get(section) ?? [0, 0];
-        scores.set(section, [sum + score, count + 1]);
-      }
-    }
-    const ranked = [...scores].map(([section, [sum, count]]) => {
-      const title = this.fields[section][0];
-      const entire = title.filter((term) => wanted.some((word) => word.terms.includes(term))).length / (title.length || 1);
-      return [section, sum * (1 + 0.4 * entire) * (count / wanted.length)];
-    });
-    return ranked.sort((one, other) => other[1] - one[1] || one[0] - other[0]).map(([section]) => this.sections[section]);
+    return { wanted, growing: /[^\s]$/.test(text) };
   }
-  spots(run) {
-    const spots = this.postings.get(run[0]) ?? [];
-    if (run.length === 1) return spots;
-    return spots.filter((spot) => {
-      const field = this.fields[spot >> 2][spot & 3];
+  /** Return the matching sections, best first. The last word may be incomplete. */
+  find(text) {
+    const { wanted, growing } = this.asked(text);
+    const scores = new Float64Array(this.sections.length);
+    const counts = new Uint16Array(this.sections.length);
+    wanted.forEach((word, at) => {
+      const held = new Map(); // score by section
+      for (const [place, share] of this.match(word, growing && at === wanted.length - 1))
+        held.set(place >> 2, (held.get(place >> 2) ?? 0) + WEIGHTS[place & 3] * share);
+      const rarity = Math.log(1 + this.sections.length / (1 + held.size));
+      for (const [section, score] of held) {
+        scores[section] += score * rarity;
+        counts[section]++;
+      }
+    });
+    const found = [];
+    scores.forEach((score, section) => {
+      if (counts[section]) found.push([section, (score * counts[section]) / wanted.length]);
+    });
+    const sort = () => found.sort((one, other) => other[1] - one[1] || one[0] - other[0]);
+    sort();
+    // Reading titles takes time, so only those are read that can reach the first results.
+    const least = (found[EXACT]?.[1] ?? 0) / 1.4;
+    const known = new Set(wanted.flatMap((word) => word.terms));
+    for (const one of found) {
+      if (one[1] < least) break;
+      const title = this.read(one[0] * 4);
+      one[1] *= 1 + (0.4 * title.filter((term) => known.has(term)).length) / (title.length || 1);
+    }
+    return sort().map(([section]) => this.sections[section]);
+  }
+  /** Return the share of each place that matches a word. */
+  match(word, growing) {
+    const found = new Map();
+    for (const run of word.runs) for (const place of this.phrase(run)) found.set(place, WHOLE);
+    if (word.prefix || growing || this.language.slice(0, 2) !== "en")
+      for (const term of this.places.keys())
+        if (alike(word.whole, term, growing || word.prefix)) for (const place of this.at(term)) if (!found.has(place)) found.set(place, PART);
+    return found;
+  }
+  /** Return the places where terms follow each other. */
+  phrase(run) {
+    const [first, ...others] = run.map((term) => this.at(term));
+    if (!others.length) return first;
+    const rest = others.map((places) => new Set(places));
+    return first.filter((place) => {
+      if (!rest.every((places) => places.has(place))) return false;
+      const field = this.read(place);
       return field.some((_, at) => run.every((term, next) => field[at + next] === term));
     });
   }
@@ -313,4 +381,27 @@ function alike(word, term, growing) {
   let same = 4;
   while (same < word.length && word[same] === term[same]) same++;
   return same > 3 && word.length - same < 5 && term.length - same < 4;
+}
+
+/** Return the parts of a text that match a query, as pairs of start and end; `asked` is from `Finder.asked`. */
+export function findMatches(text, { wanted, growing }, language) {
+  const code = language.toLowerCase().split(/[-_]/)[0];
+  const known = new Set(wanted.flatMap((word) => word.runs.flat()));
+  const last = growing ? wanted.at(-1)?.whole : "";
+  const fits = (term) => known.has(term) || (last && term.startsWith(last)) || (code !== "en" && wanted.some((word) => alike(word.whole, term)));
+  const found = [];
+  const add = (start, end) => (found.at(-1)?.[1] >= start ? (found.at(-1)[1] = end) : found.push([start, end]));
+  for (const { 0: run, index } of text.matchAll(RUN)) {
+    if (!SPACELESS_RUN.test(run)) {
+      if (!read(run, code).terms.some(fits)) continue;
+      const pieces = [...run.matchAll(PIECE)].filter((piece) => fits(stem(piece[2], code)));
+      for (const piece of pieces) add(index + piece.index + piece[1].length, index + piece.index + piece[0].length);
+      if (!pieces.length) add(index, index + run.length);
+    } else
+      for (let at = 0; at < run.length; at++) {
+        const pair = run.slice(at, at + 2);
+        if (known.has(pair) || (last && pair.startsWith(last))) add(index + at, index + at + Math.min(pair.length, last === pair[0] ? 1 : 2));
+      }
+  }
+  return found;
 }

@@ -163,8 +163,8 @@ def _search_states(page: Page, stage: Stage, widget: Widget, url: str) -> Iterat
     widget.input.fill("server port")
     widget.panel.locator(".hit h3:text-is('Server')").wait_for()
     yield "results"
-    widget.hits.first.locator("summary").click()
-    widget.hits.first.locator("a").wait_for()
+    widget.hits.first.locator(".peek").click()
+    widget.hits.first.locator(".open a").wait_for()
     yield "opened"
     widget.input.fill("zzzz")
     _wait_for_text(page, "Nothing found")

@@ -262,7 +262,7 @@ def test_page_paths_that_look_like_urls_stay_on_the_site(page: Page, stage: Stag
         page.goto(stage.page(""))
         widget.open()
         widget.input.fill("port taken")
-        widget.hits.first.locator("summary").click()
+        widget.hits.first.locator(".peek").click()
         shown = "PortTaken" if number == 0 else "This cannot be read"
         widget.hits.first.locator(f".open:has-text('{shown}')").wait_for()
     assert len(asked) > len(addresses)

@@ -12,9 +12,10 @@ import msgspec
 import pytest
 
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.manifest.io import dump_manifest
+from mkdocs_roaming.manifest.io import dump_manifest, load_manifest
 from mkdocs_roaming.manifest.lookup import Scope
 from mkdocs_roaming.manifest.models import Manifest, PageEntry, SectionEntry, SiteEntry
+from mkdocs_roaming.publish.finder_index import INDEX_PATH, render_finder_index
 from mkdocs_roaming.text.languages import load_words
 
 from .conftest import TESTS, Stage, Widget
@@ -145,11 +146,157 @@ def test_results_appear_while_typing_and_open_in_place(page: Page, stage: Stage,
     widget.hits.first.wait_for()
     first = widget.hits.first
     assert "It does not whistle" in first.inner_text()
-    first.locator("summary").click()
-    first.locator("a").wait_for()
+    first.locator(".peek").click()
+    first.locator(".open a").wait_for()
     assert "whistle" in first.locator(".open").inner_text()
     first.get_by_role("link", name="Open the page").click()
     page.wait_for_url("**/trouble/")
+
+
+def write_index(stage: Stage) -> str:
+    """Write the index of the finder, and return its URL as pages name it."""
+    manifest = load_manifest((stage.folder / "roaming" / "manifest.json").read_bytes())
+    (stage.folder / INDEX_PATH).write_bytes(render_finder_index(manifest))
+    return INDEX_PATH
+
+
+def test_index_is_loaded_instead_of_manifest(page: Page, stage: Stage, widget: Widget) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url.removeprefix(stage.url)))
+    page.goto(stage.page("", index=write_index(stage)))
+    widget.open()
+    widget.input.fill("port taken")
+    widget.hits.first.locator(".peek").click()
+    widget.hits.first.locator("text=PortTaken").first.wait_for()
+    assert [path for path in asked if path.endswith(".json")] == [INDEX_PATH]
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"version": 2}'])
+def test_unusable_index_is_replaced_by_manifest(page: Page, stage: Stage, widget: Widget, text: str) -> None:
+    write_index(stage)
+    (stage.folder / INDEX_PATH).write_text(text)
+    page.goto(stage.page("", index=INDEX_PATH))
+    widget.open()
+    widget.input.fill("port taken")
+    assert "The port is taken" in widget.hits.first.inner_text()
+
+
+@pytest.mark.parametrize("language", ["en", "de", "fr", "ja"])
+def test_index_and_manifest_find_same_sections(
+    page: Page, stage: Stage, make_site: Callable[..., Any], language: str
+) -> None:
+    texts = [vector["text"] for vector in VECTORS["find"] if vector["language"] == language]
+    texts += [vector["text"] for vector in VECTORS["terms"] if vector["language"] == language]
+    markdown = "# Settings\n\n" + "".join(f"## {text} {at}\n\n{text}.\n\n" for at, text in enumerate(texts))
+    kettle = (stage.folder / "settings" / "index.md").read_text("utf-8")
+    manifest = make_site([("a/", markdown), ("b/", kettle)]).manifest
+    site = msgspec.structs.replace(manifest.site, language=language)
+    manifest = msgspec.structs.replace(manifest, site=site)
+    words = {word for text in [*texts, kettle] for word in text.split()}
+    queries = sorted({form for word in words for form in (word, f"{word} ", word[:3])})
+    page.goto(stage.page(""))
+    differing = page.evaluate(
+        """async ([manifest, index, queries]) => {
+            const { Finder } = await import("/roaming/roaming-finder.js");
+            const [read, written] = [new Finder(manifest), new Finder(index)];
+            while (!read.index());
+            const find = (finder, text) => finder.find(text).map((section) => section.id).join();
+            return queries.filter((text) => find(read, text) !== find(written, text));
+        }""",
+        [json.loads(dump_manifest(manifest)), json.loads(render_finder_index(manifest)), queries],
+    )
+    assert len(queries) > 100
+    assert differing == []
+
+
+def test_index_is_restricted_to_scope(page: Page, stage: Stage, widget: Widget) -> None:
+    page.goto(stage.page("""scope='{"paths": ["trouble/**"]}'""", index=write_index(stage)))
+    widget.open()
+    widget.input.fill("port whistle")
+    widget.hits.nth(1).wait_for()
+    titles = {"Troubleshooting", "It does not whistle", "The port is taken"}
+    assert set(widget.hits.locator("h3").all_inner_texts()) <= titles
+
+
+def test_matches_are_marked(page: Page, stage: Stage, widget: Widget) -> None:
+    page.goto(stage.page(""))
+    widget.open()
+    widget.input.fill("the ports whist")
+    widget.hits.first.wait_for()
+    marked = {text.lower() for text in widget.hits.locator("mark").all_inner_texts()}
+    assert {"port", "whistle"} <= marked <= {"port", "ports", "whistle", "whistles"}
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "language", "marked"),
+    [
+        ("Server timeouts", "timeout", "en", ["timeouts"]),
+        ("Set --strict", "strict ", "en", ["strict"]),
+        ("東京都の設定", "設定", "ja", ["設定"]),
+        ("東京都の設定", "設", "ja", ["設"]),
+        ("Die Einstellungen", "Einstellung ", "de", ["Einstellungen"]),
+        ("<b>bold</b>", "b ", "en", ["b", "b"]),
+        ("Nothing here", "the", "en", []),
+    ],
+)
+def test_matches_of_text(page: Page, stage: Stage, text: str, query: str, language: str, marked: list[str]) -> None:
+    page.goto(stage.page(""))
+    found = page.evaluate(
+        """async ([text, query, language]) => {
+            const { Finder, findMatches } = await import("/roaming/roaming-finder.js");
+            const finder = new Finder({ site: { language }, pages: [] });
+            return findMatches(text, finder.asked(query), language).map(([start, end]) => text.slice(start, end));
+        }""",
+        [text, query, language],
+    )
+    assert found == marked
+
+
+def test_arrow_keys_move_through_results_and_letters_return_to_input(page: Page, stage: Stage, widget: Widget) -> None:
+    page.goto(stage.page(""))
+    widget.open()
+    widget.input.fill("port")
+    widget.hits.nth(1).wait_for()
+    focused = "document.querySelector('roaming-ask').shadowRoot.activeElement"
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate(f"{focused}.textContent") == widget.hits.nth(1).locator("h3").inner_text()
+    page.keyboard.press("ArrowRight")
+    assert widget.hits.nth(1).locator(".peek").get_attribute("aria-expanded") == "true"
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowUp")
+    assert page.evaluate(f"{focused}.localName") == "textarea"
+    page.keyboard.press("ArrowDown")
+    page.keyboard.type("s")
+    assert page.evaluate(f"{focused}.localName") == "textarea"
+    assert widget.input.input_value() == "ports"
+
+
+def test_enter_opens_first_result(page: Page, stage: Stage, widget: Widget) -> None:
+    page.goto(stage.page(""))
+    widget.open()
+    widget.input.fill("port is taken")
+    widget.panel.locator(".hit.current").wait_for()
+    widget.input.press("Enter")
+    page.wait_for_url("**/trouble/")
+
+
+def test_more_results_are_shown_on_demand(
+    page: Page, stage: Stage, widget: Widget, make_site: Callable[..., Any]
+) -> None:
+    made = make_site([("a/", "# A\n\n" + "".join(f"## Pump {at}\n\n" for at in range(40)))])
+    (stage.folder / "roaming" / "manifest.json").write_text(dump_manifest(made.manifest), "utf-8")
+    page.goto(stage.page(""))
+    widget.open()
+    widget.input.fill("pump")
+    widget.hits.nth(7).wait_for()
+    assert widget.panel.locator(".count").inner_text() == "Best 8 of 40 sections"
+    widget.panel.get_by_role("button", name="Show 20 more").click()
+    widget.panel.get_by_role("button", name="Show 12 more").click()
+    assert widget.hits.count() == 40
+    assert widget.panel.locator(".count").inner_text() == "40 sections found"
+    focused = page.evaluate("document.querySelector('roaming-ask').shadowRoot.activeElement.textContent")
+    assert focused == widget.hits.nth(28).locator("h3").inner_text()
 
 
 @pytest.fixture
@@ -192,8 +339,8 @@ def test_section_is_loaded_from_section_file(page: Page, stage: Stage, widget: W
     widget.open()
     widget.input.fill("port taken")
     shown = widget.hits.first.locator(".open")
-    widget.hits.first.locator("summary").click()
-    shown.locator("a").wait_for()
+    widget.hits.first.locator(".peek").click()
+    shown.locator("a").first.wait_for()
     assert shown.inner_text().startswith(
         "When another program listens on the port already, Kettle stops with PortTaken."
     )
@@ -210,7 +357,7 @@ def test_section_is_sliced_from_page_without_section_files(page: Page, stage: St
     widget.open()
     widget.input.fill("port taken whistle")
     for hit in (widget.hits.nth(0), widget.hits.nth(1)):
-        hit.locator("summary").click()
+        hit.locator(".peek").click()
         hit.locator(".open a").wait_for()
     assert "PortTaken" in widget.panel.inner_text()
     assert [path.split("/")[0] for path in asked if path.endswith(".md")] == ["roaming", "trouble", "trouble"]
@@ -222,7 +369,7 @@ def test_text_with_wrong_digest_is_not_shown(page: Page, stage: Stage, widget: W
     page.goto(stage.page(""))
     widget.open()
     widget.input.fill("port taken")
-    widget.hits.first.locator("summary").click()
+    widget.hits.first.locator(".peek").click()
     widget.hits.first.locator("text=This cannot be read at the moment.").wait_for()
 
 

@@ -98,8 +98,8 @@ def test_strict_content_security_policy_is_not_violated(page: Page, stage: Stage
     assert widget.panel.bounding_box()["width"] == 640
     page.evaluate("document.querySelector('roaming-ask').setAttribute('mode', 'finder')")
     widget.input.fill("whistle")
-    widget.hits.first.locator("summary").click()
-    widget.hits.first.locator("a").wait_for()
+    widget.hits.first.locator(".peek").click()
+    widget.hits.first.locator(".open a").wait_for()
     assert page.evaluate("violated") == []
 
 

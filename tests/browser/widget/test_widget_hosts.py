@@ -118,7 +118,7 @@ def test_versions_have_separate_sections_and_turns(page: Page, empty: Stage, wid
         assert widget.turns.count() == turns
         page.evaluate("document.querySelector('roaming-ask').setAttribute('mode', 'finder')")
         widget.input.fill("version")
-        widget.hits.first.locator("summary").click()
+        widget.hits.first.locator(".peek").click()
         widget.hits.locator(f"text={text}").last.wait_for()
 
 

@@ -221,7 +221,7 @@ def test_script_alone_adds_finder(page: Page, stage: Stage, widget: Widget) -> N
     page.goto(f"{stage.url}bare.html")
     widget.open()
     widget.input.fill("port taken")
-    widget.hits.first.locator("summary").click()
+    widget.hits.first.locator(".peek").click()
     widget.hits.first.locator("text=PortTaken").last.wait_for()
 
 
