@@ -206,7 +206,20 @@ def _format_attributes(options: WidgetOptions) -> str:
 
 # Files
 
-MODULES = ("roaming-ask.js", "roaming-turn.js", "roaming-markdown.js", "roaming-find.js", "roaming-finder.js")
+MODULES = (
+    "roaming-ask.js",
+    "roaming-turn.js",
+    "roaming-trail.js",
+    "roaming-markdown.js",
+    "roaming-highlight.js",
+    "roaming-result.js",
+    "roaming-marks.js",
+    "roaming-card.js",
+    "roaming-passage.js",
+    "roaming-tools.js",
+    "roaming-find.js",
+    "roaming-finder.js",
+)
 """The module that pages load, and those that it loads on demand."""
 
 LANGUAGES = ("de", "es", "fr", "ja", "zh")

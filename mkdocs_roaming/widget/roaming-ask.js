@@ -3,7 +3,7 @@
 //   <script type="module" src="roaming/roaming-ask.js"></script>
 //   <roaming-ask endpoint="https://ask.example/"></roaming-ask>      without an endpoint it searches sections
 //
-// The modules next to this file are loaded on demand: roaming-turn.js and roaming-markdown.js with the first question,
+// The modules next to this file are loaded on demand: roaming-turn.js and what it imports with the first question,
 // roaming-find.js and roaming-finder.js where sections are searched without an endpoint.
 // There are no inline styles, no inline scripts and no HTML from strings, so the strictest content security policy
 // works. Text from answers and manifests is only inserted as text nodes.
@@ -224,33 +224,9 @@ form > .icon { display: none; color: var(--_muted) }
 .finder .intro { margin-block-start: 0 }
 .finder article { display: none }
 
-/* A turn */
-.turn { display: grid; grid-template-columns: minmax(0, 1fr); gap: .7em; padding-block-end: 1.2em }
-.turn + .turn { padding-block-start: 1.2em; border-block-start: 1px solid var(--_line) }
-h3 { font-size: 1.1em; line-height: 1.3; white-space: pre-wrap }
 summary { cursor: pointer; min-height: 2em }
-.trail ul { list-style: none; border-inline-start: 2px solid var(--_line); padding-inline-start: .9em }
-.trail > ul { font-size: .9em }
-.trail a, ol > li > a { display: inline-block; min-height: 24px; vertical-align: top }
-.answer > * + *, .answer :is(li, blockquote) > * + * { margin-block-start: .7em }
-em { font-style: italic }
-pre, code { font-family: var(--_mono); background: var(--_code) }
-code { font-size: .875em; border-radius: .25em; padding: .1em .25em }
-pre { overflow: auto; border: 1px solid var(--_line); border-radius: var(--_radius); padding: .6em 1em }
-pre code { padding: 0; background: none; white-space: pre }
-blockquote, .alert { border-inline-start: 3px solid var(--_line); padding-inline-start: .9em }
-.alert { border-color: var(--_danger) }
-hr { border: 0 solid var(--_line); border-block-start-width: 1px }
-.wide { overflow: auto }
-.wide * { overflow-wrap: normal }
-table { border-collapse: collapse; font-size: .9em }
-th, td { border: 1px solid var(--_line); padding: .3em .6em; text-align: start }
-sup { font-size: .75em; line-height: 0 }
-.cite { padding: .6em .5em; margin: 0 -.4em; font-weight: 600; text-decoration: none }
-mark { background: none; text-decoration: underline dotted 2px var(--_danger); text-underline-offset: .2em }
+.alert { border-inline-start: 3px solid var(--_danger); padding-inline-start: 12px }
 .row { display: flex; flex-wrap: wrap; gap: .4em; font-size: .875em }
-.task { list-style: none; margin-inline-start: -1.2em }
-[aria-busy=true] > .muted::before { content: "● " / ""; color: var(--_accent); animation: 1s alternate infinite busy }
 @media (min-width: 1100px) and (max-width: 1219px) { :host { --_width: var(--roaming-width, 376px) } }
 @media (max-width: 1099px) { dialog { box-shadow: 0 0 40px #00000026 } }
 @media (max-width: 599px) {
@@ -275,7 +251,6 @@ mark { background: none; text-decoration: underline dotted 2px var(--_danger); t
   form { display: flex; align-items: end }
 }
 @media (prefers-reduced-motion) { *, ::before, ::after { animation: none !important; transition: none !important } }
-@keyframes busy { to { opacity: .2 } }
 @keyframes fade { from { opacity: 0 } }
 @keyframes rising { from { opacity: 0; translate: 0 4px } }
 @keyframes opening { from { opacity: 0; translate: 12px } }
@@ -354,7 +329,8 @@ const ICONS = {
   x: ["m6 6 12 12M18 6 6 18"],
 };
 const MIRRORED = ["chev", "go", "next", "ret"]; // in right-to-left pages
-const svg = (tag, attrs, ...children) => {
+/** Create an SVG element. */
+export const svg = (tag, attrs, ...children) => {
   const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const name in attrs) node.setAttribute(name, attrs[name]);
   node.append(...children);
@@ -615,7 +591,14 @@ export class RoamingAsk extends HTMLElement {
     this.#draw();
     if (parked) this.#park(true);
     if (open && !this.#phone.matches) this.open(false);
+    this.#arrive();
     if (query) this.prefill(query);
+  }
+  /** Highlight the passage to which a citation on the previous page led. */
+  async #arrive() {
+    try {
+      if (sessionStorage.getItem("roaming:passage")) (await import(new URL("roaming-passage.js", HERE))).arrive(this);
+    } catch {} // forbidden
   }
   #build() {
     if (this.#dialog) return;
@@ -791,7 +774,7 @@ export class RoamingAsk extends HTMLElement {
   }
   /** Follow a link of this site with an anchor outside the shadow root, so that themes can navigate instantly. */
   #visit = (event) => {
-    const href = event.target.closest("a")?.href;
+    const href = event.target.closest("a")?.href.replace(/#?:~:.*/, ""); // roaming-passage.js highlights passages
     if (!href || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     const inside = new URL(href).origin === location.origin;
     const goes = this._emit("navigate", { url: href });

@@ -4,7 +4,7 @@
 import { el, fill, icon } from "./roaming-ask.js";
 import { Finder, MOST, addStopWords, findMatches, inScope } from "./roaming-finder.js";
 import { Markdown } from "./roaming-markdown.js";
-import { copier } from "./roaming-turn.js";
+import { copier } from "./roaming-tools.js";
 
 const ENGLISH = {
   results: "{n} section found|{n} sections found",

@@ -1,14 +1,65 @@
 // Renders the Markdown of answers and sections: paragraphs, headings, lists, fences, tables, quotes, emphasis, links and
 // [^id]. No HTML and no images, so a hostile answer can only show text. Limits protect the page from endless input.
 
-import { el, fill, plain } from "./roaming-ask.js";
+import { el, fill, icon, plain } from "./roaming-ask.js";
+import { adopt, copyTool, tool } from "./roaming-tools.js";
 
 const ENGLISH = {
   table: "Table",
   code: "Code",
+  copyCode: "Copy code",
+  wrap: "Wrap lines",
   rows: "{n} more row|{n} more rows",
 };
 
+const STYLE = `
+.answer > * + * { margin-block-start: 16px }
+.answer :is(li, blockquote) > * + * { margin-block-start: 8px }
+.answer > :is(p, ul, ol) + :is(p, ul, ol) { margin-block-start: 12px }
+.answer li + li { margin-block-start: 6px }
+.answer :is(ul, ol) { padding-inline-start: 1.5em }
+.answer li::marker { color: var(--_muted) }
+.answer h4 { font-size: 1em; margin-block-start: 24px }
+.answer h4 + * { margin-block-start: 8px }
+.answer .task { list-style: none; margin-inline-start: -1.3em }
+.answer em { font-style: italic }
+.answer code, .snippet code { font-family: var(--_mono); font-size: .867em; padding: 1px 4px; border-radius: 4px;
+  color: var(--md-code-fg-color, inherit); background: var(--_code) }
+.answer blockquote { padding-inline-start: 12px; border: 0 solid var(--_line); border-inline-start-width: 3px }
+.answer hr { border: 0 solid var(--_line); border-block-start-width: 1px }
+.code { border: 1px solid var(--_line); border-radius: 8px; background: var(--_code) }
+.toolbar { display: flex; align-items: center; justify-content: end; min-height: 36px; padding-inline: 16px 2px; color: var(--_muted);
+  font-size: .8em }
+.language { flex: 1 }
+.toolbar .icon { width: 16px; height: 16px }
+.toolbar .tool::after { inset-inline-end: 0 }
+.answer pre { overflow-x: auto; padding: 0 16px 14px; border: 0; border-radius: 0 0 8px 8px; background: none;
+  scrollbar-width: thin }
+.answer pre.more { mask-image: linear-gradient(to left, transparent, #000 40px) }
+.answer pre code { display: block; width: max-content; min-width: 100%; padding: 0; background: none; white-space: pre;
+  line-height: 1.54; tab-size: 4 }
+.wrapped pre code { width: auto; white-space: pre-wrap; overflow-wrap: anywhere; padding-inline-start: 2ch;
+  text-indent: -2ch }
+.wide { overflow-x: auto; scrollbar-width: thin }
+.wide * { overflow-wrap: normal }
+.wide table { border-collapse: collapse; width: 100%; font-size: .867em; line-height: 1.54 }
+.wide :is(th, td) { border: 0 solid var(--_line); border-block-end-width: 1px; padding: 8px 12px 8px 0; text-align: start;
+  vertical-align: top }
+.wide :is(th, td):dir(rtl) { padding: 8px 0 8px 12px }
+.wide :is(th, td):last-child { padding-inline-end: 0 }
+.wide tr:first-child > * { padding-block: 6px; font-size: .92em; font-weight: 700; color: var(--_muted);
+  border-color: color-mix(in srgb, var(--_fg) 28%, var(--_bg)) }
+@media (max-width: 599px) { .toolbar { min-height: 44px } }
+@media (forced-colors: active) { .answer pre.more { mask-image: none } }
+`;
+const WRAP = "M4 6h16M4 12h12.5a3 3 0 0 1 0 6H12m2.5-2.5L12 18l2.5 2.5M4 18h4";
+const LABELS = {
+  py: "Python", python: "Python", pycon: "Python", js: "JavaScript", javascript: "JavaScript", jsx: "JSX", ts: "TypeScript",
+  typescript: "TypeScript", tsx: "TSX", json: "JSON", yaml: "YAML", yml: "YAML", toml: "TOML", ini: "INI", sh: "Shell",
+  bash: "Shell", shell: "Shell", console: "Shell", zsh: "Shell", html: "HTML", xml: "XML", css: "CSS", scss: "SCSS",
+  sql: "SQL", rust: "Rust", rs: "Rust", go: "Go", diff: "Diff", md: "Markdown", markdown: "Markdown", c: "C", cpp: "C++",
+  java: "Java", kotlin: "Kotlin", ruby: "Ruby", php: "PHP", dockerfile: "Dockerfile", http: "HTTP", jinja: "Jinja",
+};
 const LONGEST = 60_000;
 const LONGEST_BLOCK = 8_000;
 const MOST_CELLS = 1_000;
@@ -19,6 +70,9 @@ const QUOTE = /^ {0,3}> ?/;
 const HEADING = /^ {0,3}#{1,6}( |$)/;
 const RULE = /^ {0,3}([-*_])( *\1){2,} *$/;
 const DELIMITER = /^[ |]*:?-+:?(?: *\| *:?-+:?)*[ |]*$/;
+const CITATIONS = /^\s*(?:\[\^[0-9a-f]{8}\]\s*)+[.,;:]?\s*$/;
+const CITED_STOP = /(?<=\S)((?:\s*\[\^[0-9a-f]{8}\])+)[ \t]*([.,;:!?\u2026\u3001\u3002\uff0c\uff0e\uff1a\uff1b\uff01\uff1f]+)(?=\s|$|[^\x00-\x7f])/g;
+const CUT_CITATION = /\s*\[(?:\^[0-9a-f]{0,8})?$/;
 const begins = (line) => [FENCE, ITEM, QUOTE, HEADING, RULE].some((pattern) => pattern.test(line));
 
 /** Split lines into top-level blocks with their kind and first line. */
@@ -73,32 +127,47 @@ export class Markdown {
   #done = 0; // lines
   #last; // text and element of the block that may still grow
   #tail;
-  /** `link(address)` returns the URL of an allowed link; `cite(id)` returns the element of a citation. */
+  #root;
+  /** Resolves when all code blocks have their colours. */
+  coloured = Promise.resolve();
+  // `link(address)` returns the URL of an allowed link, `cite(id)` the element of a citation; `say(text)` announces a text,
+  // and `root` is the shadow root.
   constructor(into, options) {
     Object.assign(this, { into, link() {}, cite() {} }, options);
     this.words = { ...ENGLISH, ...options?.words };
+    this.#root = options?.root;
+    adopt(this.#root, STYLE);
   }
   push(more) {
     this.#text = (this.#text + more).slice(0, LONGEST);
-    const shown = this.#text.replace(/\n[ \d*+.)_-]*$/, ""); // "*" may become "**", and "2" may become "2."
+    // "*" may become "**", and "2" may become "2."; a citation is shown when it is complete.
+    const shown = this.#text.replace(/\n[ \d*+.)_-]*$/, "").replace(CUT_CITATION, "");
     const blocks = cut(shown.split(/\r\n?|\n/).slice(this.#done));
     blocks.forEach((block, at) => {
       const text = block.lines.join("\n").trimEnd();
       if (!at && text === this.#last) return;
-      if (!at) this.#tail?.remove();
+      const growing = at ? undefined : this.#tail;
       this.#last = text;
-      this.into.append((this.#tail = this.#block(block, 0)));
+      if (block.kind === "fence" && growing?.matches(".code")) return this.#fill(growing, block.lines);
+      growing?.remove();
+      this.#tail = this.#add(this.into, block, 0);
     });
     this.#done += blocks.at(-1)?.from ?? 0;
+  }
+  /** Append a block. Citations without words join the block before them, so that they never stand alone. */
+  #add(into, block, depth) {
+    const before = block.kind === "p" && CITATIONS.test(block.lines.join(" ")) && into.lastElementChild;
+    const rendered = before ? el("span", { class: "cites" }) : this.#block(block, depth);
+    if (before) {
+      this.#inline(rendered, block.lines.join(" ").replace(/[.,;:]\s*$/, ""));
+      lastLine(before).append(rendered);
+    } else into.append(rendered);
+    return rendered;
   }
   #block({ kind, lines }, depth) {
     const text = lines.join("\n").trim();
     if (depth > DEEPEST) return el("p", {}, text);
-    if (kind === "fence") {
-      const closed = lines.length > 1 && /^ *(```+|~~~+) *$/.test(lines.at(-1));
-      const code = el("code", {}, lines.slice(1, closed ? -1 : undefined).join("\n"));
-      return this.#wide("pre", { part: "code", dir: "ltr" }, this.words.code, code);
-    }
+    if (kind === "fence") return this.#fence(lines);
     if (kind === "heading") return this.#inline(el("h4", { dir: "auto" }), text.replace(/^#+ *| +#+$/g, ""));
     if (kind === "rule") return el("hr");
     if (kind === "quote") {
@@ -110,6 +179,37 @@ export class Markdown {
     if (kind === "table") return this.#table(lines);
     return this.#inline(el("p", { dir: "auto" }), text);
   }
+  /** Create a code block with its language, and buttons that wrap and copy it. */
+  #fence(lines) {
+    const { words, say } = this;
+    const [, , info] = FENCE.exec(lines[0]);
+    const language = /^[{.\s]*([\w+#-]{1,20})/.exec(info)?.[1].toLowerCase() ?? "";
+    const code = el("code");
+    const wrap = tool(words.wrap, icon(WRAP), () => {
+      wrap.ariaPressed = `${figure.classList.toggle("wrapped")}`;
+      fade(pre);
+    }, { "aria-pressed": "false" });
+    const copy = copyTool(words.copyCode, () => code.textContent, { words, say });
+    const pre = this.#wide("pre", { part: "code", dir: "ltr" }, words.code, code);
+    const label = el("span", { class: "language" }, Object.hasOwn(LABELS, language) ? LABELS[language] : language);
+    const figure = el("div", { class: "code", dir: "ltr", "data-language": language }, el("div", { class: "toolbar" }, label, wrap, copy), pre);
+    pre.addEventListener("scroll", () => fade(pre), { passive: true });
+    resizes.observe(pre);
+    this.#fill(figure, lines);
+    return figure;
+  }
+  /** Set the lines of a code block, which may grow, and colour them. */
+  #fill(figure, lines) {
+    const closed = lines.length > 1 && /^ *(```+|~~~+) *$/.test(lines.at(-1));
+    const code = figure.querySelector("code");
+    const text = plain(lines.slice(1, closed ? -1 : undefined).join("\n"));
+    if (code.textContent !== text) code.textContent = text;
+    fade(code.parentNode);
+    const { language } = figure.dataset;
+    if (!language) return;
+    if (colour) colour(code, language, this.#root);
+    else this.coloured = loadColours().then(() => colour?.(code, language, this.#root));
+  }
   /** Create an element that can be scrolled horizontally, also with the keyboard. */
   #wide(tag, attrs, label, ...children) {
     return el(tag, { ...attrs, tabindex: "0", role: "group", "aria-label": label }, ...children);
@@ -118,7 +218,7 @@ export class Markdown {
   #nested(into, lines, depth, bare = false) {
     cut(lines).forEach((block, at) => {
       if (bare && !at && block.kind === "p") this.#inline(into, block.lines.join("\n"));
-      else into.append(this.#block(block, depth + 1));
+      else this.#add(into, block, depth + 1);
     });
     return into;
   }
@@ -156,6 +256,7 @@ export class Markdown {
     );
   }
   #inline(into, text, depth = 0) {
+    text = text.replace(CITED_STOP, "$2$1"); // a full stop stays at its word
     const put = (more) => into.append(plain(more).replace(/ *\n/g, " "));
     let at = 0;
     const found = text.length < LONGEST_BLOCK && depth < DEEPEST ? text.matchAll(INLINE) : [];
@@ -182,6 +283,22 @@ export class Markdown {
     return into;
   }
 }
+
+/** Return the element of a block whose last line citations join: the label of code, otherwise its last text. */
+function lastLine(block) {
+  if (block.matches(".code")) return block.querySelector(".language");
+  const inside = [...block.querySelectorAll(":scope li, :scope p, :scope td, .code")].at(-1);
+  return inside?.matches(".code") ? lastLine(inside) : inside ?? block;
+}
+
+let colour; // the function of the highlighter, once it is loaded
+let loading;
+const loadColours = () =>
+  (loading ??= import(new URL("roaming-highlight.js", import.meta.url)).then((module) => ({ colour } = module)).catch(() => {}));
+
+/** Code fades at its end side while there is more to see. */
+const fade = (pre) => pre.classList.toggle("more", pre.scrollWidth - pre.clientWidth - pre.scrollLeft > 1);
+const resizes = new ResizeObserver((entries) => entries.forEach(({ target }) => fade(target)));
 const ENTITIES = { lt: "<", gt: ">", amp: "&", quot: '"', "#39": "'" };
 const LABEL = "(?:[^\\[\\]\\\\\\n]|\\\\.|\\[[^\\[\\]\\n]*\\])";
 const target = (name) => `\\(<?(${name}[^\\s<>()]*(?:\\([^\\s<>()]*\\)[^\\s<>()]*)*)>?(?: +"[^"]*")?\\)`;

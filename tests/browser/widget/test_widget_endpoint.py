@@ -58,4 +58,4 @@ def test_widget_works_with_real_endpoint(page: Page, stage: Stage, widget: Widge
         assert turn.locator(".cite").get_attribute("href") == f"{url}settings/"
         assert "scripted" in turn.inner_text()
         assert "8642[1]" in widget.ask("Is that so?").inner_text()
-        assert "Opened 3 of 10 sections · 1 cited" in widget.turns.nth(1).inner_text()
+        assert "Read 3 sections, cited 1" in widget.turns.nth(1).inner_text()

@@ -185,7 +185,7 @@ def test_translation_and_custom_strings_are_used(page: Page, stage: Stage, widge
     picture(page, "german")
     assert widget.panel.locator("h2").inner_text() == "Frag den Kessel"
     assert widget.status.inner_text() == "Antwort fertig, 2 Quellen"
-    assert "3 von 11 Abschnitten geöffnet" in turn.inner_text()
+    assert "3 Abschnitte gelesen, 2 zitiert" in turn.inner_text()
     assert stage.asked[0]["lang"] == "de"
 
 
