@@ -3,12 +3,13 @@
 # make test     run the tests except the slow ones
 # make lint     check style, types and import rules
 # make check    lint, and all tests including the slow ones
+# make pictures take the pictures of README and documentation again
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 APT_CHROMIUM := DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends chromium >/dev/null 2>&1
 
-.PHONY: install demo test lint check site clean browser azurite
+.PHONY: install demo test lint check site clean browser azurite pictures
 
 define show
 	@printf '\n$$ roaming %s\n' '$(1)'
@@ -43,6 +44,10 @@ check: lint browser azurite
 
 site: $(INSTALLED)
 	@cd sample_site && NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true ../$(BIN)/mkdocs build -q -f mkdocs.yml
+
+pictures: $(INSTALLED) browser
+	@$(BIN)/uv pip install -q -c constraints.txt pillow
+	@$(BIN)/python benchmarks/pictures.py
 
 $(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("pymdown-extensions needs Python 3.11.5 or newer. Choose one: make PYTHON=python3.12" if sys.version_info < (3, 11, 5) else 0)'

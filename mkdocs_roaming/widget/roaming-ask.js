@@ -23,7 +23,7 @@ const ENGLISH = {
   hello: "What would you like to do?",
   intro: "Answers come from these docs. Every statement links to its section.",
   findIntro: "Type a few words: the sections that fit open right here.",
-  suggested: "Questions about this page",
+  suggested: "Suggested questions",
   placeholder: "Ask a question",
   followUp: "Ask a follow-up",
   findPlaceholder: "Find a section",
