@@ -210,7 +210,7 @@ export class View {
     body.append(words.loading);
     const text = await this.#text(section).catch(() => words.unread);
     body.replaceChildren();
-    new Markdown(body, { link: host._link, words }).push(`${text}\n\n`);
+    new Markdown(body, { link: host._link, words, root: host.shadowRoot, say: (text) => host._say(text) }).push(`${text}\n\n`);
     body.append(el("p", {}, host._anchor({ url }, words.page)));
     host._emit("section", { id, title, path, url, tokens, state: "read" });
   }

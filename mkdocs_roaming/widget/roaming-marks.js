@@ -18,6 +18,7 @@ const STYLE = `
 .note > .icon { width: 16px; height: 16px; margin-block-start: 2px; color: var(--_warn) }
 .note > p { grid-column: 2; margin: 0 }
 .note > button { grid-column: 2; justify-self: start; min-height: 32px; padding: 0; border: 0; background: none;
+  font-size: 1em; font-weight: 400;
   color: var(--_accent); text-decoration: underline; text-underline-offset: 3px; text-decoration-thickness: 1px }
 @media (forced-colors: active) { .answer mark { color: CanvasText } }
 `;

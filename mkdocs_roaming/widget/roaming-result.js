@@ -171,8 +171,9 @@ export class Result {
     const { id, path = [], title } = { ...turn.sections.get(section.id), ...section };
     const href = turn.address(section);
     const number = numbered && el("span", { class: "number" }, `${turn.cited.indexOf(id) + 1}`);
-    const here = el("span", { class: "here" }, ` · ${words.youAreHere}`);
-    const crumb = el("span", { class: "crumb" }, path.slice(0, -1).join(" › "), numbered && here);
+    const titles = path.slice(0, -1).join(" › ");
+    const here = el("span", { class: "here" }, titles && " · ", words.youAreHere);
+    const crumb = el("span", { class: "crumb" }, titles, numbered && here);
     const snippet = turn.passage(id)?.text || section.snippet || turn.sections.get(id)?.snippet;
     const row = el(
       href ? "a" : "span", { class: numbered ? "source" : "source plain", href, "data-section": id }, number, crumb,
@@ -283,7 +284,8 @@ export class Result {
       send(false, comment);
       form.replaceWith(el("p", { class: "small" }, words.thanks));
     };
-    const form = el("form", { class: "comment", hidden: true, onsubmit: submit }, input, el("button", { class: "button" }, words.sendComment));
+    const button = el("button", { "aria-label": words.sendComment }, words.send);
+    const form = el("form", { class: "comment", hidden: true, onsubmit: submit }, input, button);
     const thumbs = [thumb(words.good, true), thumb(words.bad, false)];
     actions.append(...(actions.childNodes.length ? [el("hr")] : []), ...thumbs);
     this.#append(form);

@@ -1,0 +1,373 @@
+"""Answers for developers: code, citations with their passages, unsupported statements, ways out, feedback."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import expect
+
+from .conftest import STRICT, Reply, Stage, Widget, answer, picture, recorded, stream
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+QUESTION = "How do I brew?"
+SECTION = "2ebf9271"
+PASSAGE = "The lid stays shut until the water boils."
+BODY = f"""<h2 id=lid>The lid</h2><p>Lift it slowly. {PASSAGE.replace("water", "<code>water</code>")} Then it opens.</p>
+<h2 id=steam>Steam</h2>{"<p>Steam is hot.</p>" * 60}<p>Let it <em>cool</em> down for two minutes.</p>"""
+CODE = """Start it [^2ebf9271]:
+
+```python title="x.py"
+@job(retry=policy)
+async def brew(cups: int):
+    return "tea"  # five minutes, and then some more minutes for a stronger cup of tea
+```
+
+[^2ebf9271]
+
+| a |
+| - |
+| b |
+
+[^2ebf9271] [^5f4feca3]
+"""
+
+
+@pytest.fixture
+def tolerated() -> str:
+    """The page's own icon, which the strict policy forbids."""
+    return r"data:,|img-src|default-src|favicon"
+
+
+def answered(text: str, *extra: dict[str, Any], state: str = "answered", **sections: str) -> bytes:
+    """Encode an answer with further parts before its status."""
+    body = answer(text, **sections)
+    at = body.index(b'data: {"type": "data-status"')
+    more = b"".join(b"data: " + json.dumps(part).encode() + b"\n\n" for part in extra)
+    return (body[:at] + more + body[at:]).replace(b'"state": "answered"', f'"state": "{state}"'.encode())
+
+
+def passage(url: str, text: str, fragment: str = "") -> bytes:
+    """Encode an answer whose citation has a passage."""
+    claim = "Wait [^2ebf9271]."
+    found = {"section": SECTION, "text": text, "fragment": fragment, "start": claim.index("[")}
+    return answered(claim, {"type": "data-support", "data": {"marks": [], "passages": [found]}}, **{SECTION: url})
+
+
+# Code and citations
+
+
+def test_code_has_colours_language_and_buttons(page: Page, stage: Stage, widget: Widget) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    stage.plays(answer(CODE, **{SECTION: stage.url, "5f4feca3": stage.url}))
+    page.goto(stage.page())
+    turn = widget.open().ask(QUESTION)
+    code = turn.locator("pre code")
+    expect(code.locator(".k")).to_have_text(["async", "def", "return"])
+    assert code.locator(".f").all_inner_texts() == ["@job", "brew"]
+    assert code.locator(".s, .c").all_inner_texts()[0] == '"tea"'
+    assert turn.locator(".language").inner_text().startswith("Python")
+    wrap = turn.get_by_role("button", name="Wrap lines")
+    assert code.evaluate("code => code.parentNode.classList.contains('more')")
+    wrap.click()
+    assert wrap.get_attribute("aria-pressed") == "true"
+    assert code.evaluate("code => code.parentNode.scrollWidth <= code.parentNode.clientWidth")
+    assert not code.evaluate("code => code.parentNode.classList.contains('more')")
+    turn.get_by_role("button", name="Copy code").click()
+    turn.get_by_role("button", name="Copied").wait_for()
+    assert page.evaluate("navigator.clipboard.readText()") == CODE.split("```")[1].partition("\n")[2].rstrip("\n")
+    turn.get_by_role("button", name="Copy code").wait_for()  # reverts
+
+
+LANGUAGES = {
+    "js": ("const a = `b`; // c", ["k:const", "s:`b`", "c:// c"]),
+    "json": ('{"a": [1, true]}', ['k:"a"', "n:1", "k:true"]),
+    "yaml": ("a: # b\n  - c: 'd'", ["k:a", "c:# b", "k:c", "s:'d'"]),
+    "toml": ("[a]\nb = 1", ["f:[a]", "k:b", "n:1"]),
+    "sh": ("$ pip install $A # b", ["c:$ ", "f:pip", "n:$A", "c:# b"]),
+    "html": ('<a href="b">c</a>', ["k:<a", "f:href", 's:"b"', "k:>", "k:</a", "k:>"]),
+    "css": ("a { color: #fff }", ["f:color", "n:#fff"]),
+    "sql": ("select 1 -- a", ["k:select", "n:1", "c:-- a"]),
+    "rust": ('fn a() { b!("c") }', ["k:fn", "f:a", "f:b!", 's:"c"']),
+    "go": ("func a() string { return `b` }", ["k:func", "f:a", "k:string", "k:return", "s:`b`"]),
+    "diff": ("@@ a\n-b\n+c", ["f:@@ a", "d:-b", "i:+c"]),
+    "nothing": ("if a: b", []),
+    "constructor": ("if a: b", []),
+}
+
+
+def test_languages_are_coloured_without_changing_the_text(page: Page, stage: Stage) -> None:
+    page.goto(stage.page())
+    for language, (code, tokens) in LANGUAGES.items():
+        found, text = page.evaluate(
+            """async ([language, text]) => {
+                const { colour } = await import("/roaming/roaming-highlight.js");
+                const code = document.createElement("code");
+                code.textContent = text;
+                colour(code, language);
+                return [[...code.children].map((one) => `${one.className}:${one.textContent}`), code.textContent];
+            }""",
+            [language, code],
+        )
+        assert (found, text) == (tokens, code), language
+
+
+def test_citations_join_the_words_before_them(page: Page, stage: Stage, widget: Widget) -> None:
+    stage.plays(answer(CODE, **{SECTION: stage.url, "5f4feca3": stage.url}))
+    page.goto(stage.page())
+    turn = widget.open().ask(QUESTION)
+    assert turn.locator(".answer > p").all_inner_texts() == ["Start it:[1]"]
+    assert turn.locator(".language").inner_text() == "Python[1]"
+    assert turn.locator("td").inner_text() == "b[1][2]"
+
+
+def test_citation_is_never_alone_on_a_line(page: Page, stage: Stage, widget: Widget) -> None:
+    stage.plays(answer("Wait for the `kettle` [^2ebf9271] [^5f4feca3].", **{SECTION: stage.url, "5f4feca3": stage.url}))
+    page.goto(stage.page())
+    turn = widget.open().ask(QUESTION)
+    for width in range(120, 260, 4):
+        before, first, second = turn.locator(".answer > p").evaluate(
+            """(block, width) => {
+                block.style.width = `${width}px`;
+                const [first, second] = block.querySelectorAll(".cite");
+                return [block.querySelector("code"), first, second].map((one) => [...one.getClientRects()].at(-1).bottom);
+            }""",
+            width,
+        )
+        assert max(before, first, second) - min(before, first, second) < 12, width
+
+
+# Passages
+
+
+def arrived(page: Page) -> str:
+    """Return the highlighted text of the page."""
+    page.wait_for_function("CSS.highlights.get('roaming-passage')")
+    return str(page.evaluate("[...CSS.highlights.get('roaming-passage')].join()"))
+
+
+def test_citation_highlights_its_passage_on_the_same_page(page: Page, stage: Stage, widget: Widget) -> None:
+    url = stage.page(body=BODY)
+    stage.plays(passage(f"{url}#lid", PASSAGE, "The%20lid,boils."))
+    page.goto(url)
+    turn = widget.open().ask(QUESTION)
+    assert turn.locator(".cite").get_attribute("href") == f"{url}#lid:~:text=The%20lid,boils."
+    assert turn.locator("a.source").get_attribute("aria-current") is None
+    turn.locator(".cite").click()
+    assert arrived(page) == PASSAGE
+    assert page.url == f"{url}#lid"
+    assert page.locator("[data-roaming-arrived]").inner_text() == "The lid"
+    assert turn.locator("a.source").get_attribute("aria-current") == "location"
+    picture(page, "arrived")
+
+
+def test_citation_highlights_its_passage_after_a_page_load(page: Page, stage: Stage, widget: Widget) -> None:
+    url = stage.page(body=BODY, name="other.html")
+    stage.plays(passage(f"{url}#steam", "Let it cool down for two minutes."))
+    page.goto(stage.page())
+    widget.open().ask(QUESTION).locator("a.source").click()
+    page.wait_for_url("**/other.html#steam")
+    assert arrived(page) == "Let it cool down for two minutes."
+    assert page.locator("p:has(em)").evaluate("one => one.getBoundingClientRect().top") < 800
+    assert page.evaluate("sessionStorage.getItem('roaming:passage')") is None
+
+
+def test_unknown_passage_marks_only_the_heading(page: Page, stage: Stage, widget: Widget) -> None:
+    url = stage.page(body=BODY)
+    stage.plays(passage(f"{url}#steam", "Nobody wrote this sentence anywhere."))
+    page.goto(url)
+    widget.open().ask(QUESTION).locator(".cite").click()
+    page.locator("[data-roaming-arrived]:text-is('Steam')").wait_for()
+    assert page.evaluate("CSS.highlights.has('roaming-passage')") is False
+
+
+def test_passages_are_highlighted_under_a_strict_policy(page: Page, stage: Stage, widget: Widget) -> None:
+    stage.csp = STRICT
+    url = stage.page(body=BODY)
+    stage.plays(passage(f"{url}#lid", PASSAGE))
+    page.goto(url)
+    page.evaluate(
+        "window.violated = []; document.addEventListener('securitypolicyviolation', "
+        "({ violatedDirective }) => violated.push(violatedDirective))"
+    )
+    cite = widget.open().ask(QUESTION).locator(".cite")
+    cite.hover()
+    widget.panel.locator(".card").wait_for()
+    cite.click()
+    assert arrived(page) == PASSAGE
+    assert page.evaluate("violated") == []
+
+
+def test_card_shows_breadcrumb_and_passage(page: Page, stage: Stage, widget: Widget) -> None:
+    url = stage.page(body=BODY)
+    stage.plays(passage(f"{url}#lid", PASSAGE))
+    page.goto(url)
+    cite = widget.open().ask(QUESTION).locator(".cite")
+    cite.hover()
+    card = widget.panel.locator(".card")
+    card.wait_for()
+    assert PASSAGE in card.inner_text()
+    assert "On this page" in card.inner_text()
+    box, panel = card.bounding_box(), widget.panel.bounding_box()
+    assert box is not None
+    assert panel is not None
+    assert panel["x"] <= box["x"] <= panel["x"] + panel["width"] - box["width"]
+    picture(page, "card")
+    card.hover()  # the pointer may move to it
+    page.wait_for_timeout(400)
+    assert card.is_visible()
+    page.keyboard.press("Escape")
+    assert card.count() == 0
+    assert widget.panel.is_visible()
+    page.mouse.move(0, 0)
+    widget.input.focus()
+    for _ in range(20):
+        page.keyboard.press("Shift+Tab")
+        if widget.focused() == "cite":
+            break
+    card.wait_for()
+    assert cite.get_attribute("aria-describedby") == card.get_attribute("id")
+    page.keyboard.press("Tab")
+    expect(card).to_have_count(0)
+
+
+# The trail, unsupported statements, ways out, feedback
+
+
+def test_trail_folds_before_the_first_words(page: Page, stage: Stage, widget: Widget) -> None:
+    reply = stage.plays(Reply(recorded("answered"), hold=b'data: {"type":"text-start"'))
+    page.goto(stage.page())
+    widget.open()
+    widget.input.fill(QUESTION)
+    widget.input.press("Enter")
+    tree = widget.turns.locator(".tree")
+    tree.wait_for()
+    page.evaluate(
+        """() => {
+            window.tops = [];
+            const answer = document.querySelector("roaming-ask").shadowRoot.querySelector(".answer");
+            const watch = () => {
+                if (answer.firstChild) tops.push(answer.firstChild.getBoundingClientRect().top);
+                requestAnimationFrame(watch);
+            };
+            watch();
+        }"""
+    )
+    reply.released.set()
+    widget.ended()
+    page.wait_for_timeout(300)
+    assert not tree.is_visible()
+    assert page.evaluate("Math.max(...tops) - Math.min(...tops)") < 5  # blocks rise by 4 px
+
+
+def test_trail_that_the_reader_uses_stays_open(page: Page, stage: Stage, widget: Widget) -> None:
+    reply = stage.plays(Reply(recorded("answered"), hold=b'data: {"type":"text-start"'))
+    page.goto(stage.page())
+    widget.open()
+    widget.input.fill(QUESTION)
+    widget.input.press("Enter")
+    widget.turns.locator(".tree a").first.focus()
+    reply.released.set()
+    widget.ended()
+    assert widget.turns.locator(".tree").is_visible()
+
+
+def unsupported(stage: Stage) -> bytes:
+    text = "It has wings [^2ebf9271].\n\n- It is fast."
+    marks = [
+        {"kind": "name", "start": text.index(word), "end": text.index(word) + len(word), "passage": "It has a lid."}
+        for word in ("wings", "fast")
+    ]
+    return answered(text, {"type": "data-support", "data": {"marks": marks}}, **{SECTION: stage.url})
+
+
+def test_note_of_unsupported_words_opens_in_the_text(page: Page, stage: Stage, widget: Widget) -> None:
+    stage.plays(unsupported(stage))
+    page.goto(stage.page())
+    turn = widget.open().ask(QUESTION)
+    turn.locator(".flag").wait_for()
+    assert turn.locator(".flag").inner_text() == "2 statements without a source"
+    mark, second = turn.locator("mark").all()
+    mark.focus()
+    page.keyboard.press("Enter")
+    note = turn.locator(".answer > p + .note")
+    assert "None of the sections read says this." in note.inner_text()
+    assert "It has a lid." in note.inner_text()
+    assert mark.get_attribute("aria-controls") == note.get_attribute("id")
+    note.get_by_role("button", name="See what was read").click()
+    assert turn.locator(".tree").is_visible()
+    mark.click()
+    assert note.count() == 0
+    assert mark.get_attribute("aria-expanded") == "false"
+    second.click()
+    assert turn.locator("li > .note").is_visible()
+    picture(page, "note")
+
+
+LINKS = [
+    {"label": "Report a gap", "url": "https://issues.example/new?title={question}&body={sections}%0A{page}"},
+    {"label": "Bad", "url": "javascript:alert(1)"},
+]
+
+
+def test_not_found_offers_prefilled_links(page: Page, stage: Stage, widget: Widget) -> None:
+    stage.plays(recorded("not_found"), recorded("answered"))
+    page.goto(stage.page(f"endpoint=\"/\" links='{json.dumps(LINKS)}'"))
+    turn = widget.open().ask("Does it fly & land?")
+    links = turn.locator("[part=links] a")
+    assert links.all_inner_texts() == ["Report a gap"]
+    address = urlsplit(links.get_attribute("href") or "")
+    assert (address.hostname, links.get_attribute("target")) == ("issues.example", "_blank")
+    query = parse_qs(address.query)
+    assert query["title"] == ["Does it fly & land?"]
+    assert "- Troubleshooting › It does not whistle: " in query["body"][0]
+    assert query["body"][0].endswith(page.url)
+    assert widget.ask(QUESTION).locator("[part=links]").count() == 0
+
+
+def test_comment_follows_a_negative_rating(page: Page, stage: Stage, widget: Widget) -> None:
+    stage.plays(recorded("answered"))
+    page.goto(stage.page('endpoint="/" feedback="on"'))
+    turn = widget.open().ask(QUESTION)
+    with page.expect_response("**/v1/feedback"):
+        turn.get_by_role("button", name="Not helpful").click()
+    comment = turn.get_by_role("textbox", name="What was wrong or missing?")
+    expect(comment).to_be_focused()
+    comment.fill("  The lid is missing. ")
+    picture(page, "comment")
+    with page.expect_response("**/v1/feedback"):
+        comment.press("Enter")
+    sent = [{key: asked.get(key) for key in ("helpful", "comment")} for asked in stage.asked[1:]]
+    assert sent == [{"helpful": False, "comment": None}, {"helpful": False, "comment": "The lid is missing."}]
+    assert comment.count() == 0
+    assert "Thank you" in turn.inner_text()
+
+
+def test_follow_up_questions_are_asked_and_only_below_the_last_answer(page: Page, stage: Stage, widget: Widget) -> None:
+    follow_ups = {"type": "data-followups", "data": {"questions": ["And the lid?", "And tea?", "Three?", "Four?"]}}
+    body = answered("Yes [^2ebf9271].", follow_ups, **{SECTION: stage.url})
+    stage.plays(body, recorded("answered"))
+    page.goto(stage.page())
+    first: Locator = widget.turns.first
+    widget.open().ask(QUESTION)
+    assert first.locator(".next button").all_inner_texts() == ["And the lid?", "And tea?", "Three?"]
+    picture(page, "follow-ups")
+    first.locator(".next button").first.click()
+    widget.turns.nth(1).locator("[part=actions]").wait_for()
+    assert stage.asked[1]["question"] == "And the lid?"
+    assert not first.locator(".next").is_visible()
+
+
+@pytest.mark.parametrize("questions", [5, "abc", [None, {}], None])
+def test_invalid_extras_do_not_break_an_answer(page: Page, stage: Stage, widget: Widget, questions: Any) -> None:
+    extra = {"type": "data-followups", "data": {"questions": questions}}
+    support = {"type": "data-support", "data": {"marks": [], "passages": [None, 5, {"section": SECTION, "text": 5}]}}
+    stage.plays(answered("Yes [^2ebf9271].", extra, support, **{SECTION: stage.url}), stream())
+    page.goto(stage.page("""endpoint="/" links='{"a": 1}'"""))
+    turn = widget.open().ask(QUESTION)
+    turn.get_by_role("button", name="Copy link").wait_for()
+    assert "Yes.[1]" in turn.inner_text()
