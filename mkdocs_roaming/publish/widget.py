@@ -144,7 +144,8 @@ def add_widget(
     """Add the widget to a page; the widget of an earlier build is replaced.
 
     The data of the page is a template in the part that themes replace when they navigate without a page load. The
-    element itself is at the end of the body, so that it keeps the conversation.
+    element itself is at the end of the body, so that it keeps the conversation. The script is in the head: it moves
+    the page aside for an open panel before the page is shown.
 
     Args:
         html: The page.
@@ -164,10 +165,11 @@ def add_widget(
     template = f"<template data-roaming data-roaming-page data-pagefind-ignore{attributes}></template>"
     start = find_content_start(html) or 0
     html = html[:start] + template + html[start:]
-    element = (
-        f'<script type="module" src="{escape(relative_url(path, _SCRIPT))}" data-roaming></script>'
-        f"<roaming-ask data-roaming{_format_attributes(options)}></roaming-ask>"
-    )
+    source = escape(relative_url(path, _SCRIPT))
+    script = f'<script type="module" async blocking="render" src="{source}" data-roaming></script>'
+    element = f"<roaming-ask data-roaming{_format_attributes(options)}></roaming-ask>"
+    head = html.lower().find("</head")
+    html, element = (html[:head] + script + html[head:], element) if head >= 0 else (html, script + element)
     end = html.lower().rfind("</body")
     return html[:end] + element + html[end:] if end >= 0 else html + element
 
@@ -179,7 +181,7 @@ def remove_widget(html: str) -> str:
 
 _OWN_ELEMENTS = re.compile(
     r"<template data-roaming data-roaming-page\b[^<>]*></template>"
-    r'|<script type="module" src="[^"]*roaming-ask\.js" data-roaming></script>'
+    r'|<script type="module"(?: async blocking="render")? src="[^"]*roaming-ask\.js" data-roaming></script>'
     r"|<roaming-ask data-roaming\b[^<>]*></roaming-ask>"
 )
 

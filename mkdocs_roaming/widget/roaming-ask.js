@@ -275,7 +275,7 @@ const PAGE_STYLE = `
 }
 `;
 const HEADERS = "[data-md-component=header], .navbar.fixed-top, body > header";
-const BLOCKS = ":is(main, [role=main], article) :is(h1, h2, h3, h4, p, li, pre, td)";
+const BLOCKS = ":is(main, [role=main], article) :is(h1, h2, h3, h4, p, li, pre, td):not(nav *)";
 let pageSheet;
 
 /** Return where the page's own header ends that stays in sight. */
@@ -302,6 +302,24 @@ function moveAside(width) {
   root.style.setProperty("--roaming-inset", inset);
   if (first) scrollBy({ top: top(first) - before, behavior: "instant" });
 }
+
+// --------------------------------------------------------------------------------------------------------- Stored data
+
+const PANEL = `roaming:${new URL("../", HERE)}:panel`;
+/** Return a storage; nothing in a sandbox, which forbids it. */
+function storage(name) {
+  try {
+    return { session: () => sessionStorage, local: () => localStorage }[name]?.();
+  } catch {}
+}
+function recall(store, key) {
+  try {
+    return JSON.parse(store.getItem(key));
+  } catch {} // no storage, or written by another version
+}
+// A page is moved aside before it is shown, if possible: this file is loaded early, the element is parsed last.
+const previous = recall(storage("session"), PANEL) ?? recall(storage("local"), PANEL);
+if (previous?.open && matchMedia("(min-width: 1100px)").matches) moveAside(previous.inset ?? 0);
 
 // ------------------------------------------------------------------------------------------------------------ Elements
 
@@ -563,9 +581,9 @@ export class RoamingAsk extends HTMLElement {
     const load = async (address) => (await this.fetch(address)).json();
     const strings = this.getAttribute("strings"); // a URL, or the strings as JSON
     const language = this.#language;
-    this.#state = this.#load("panel") ?? {};
+    this.#state = recall(this.#store, PANEL) ?? {};
     if (this.#state.width) this.style.setProperty("--roaming-width", `${this.#state.width}px`);
-    if (this.#state.open && this.#wide.matches && this.mode !== "off") moveAside(this.#width); // before anything is awaited
+    if (!this.#state.open || !this.#wide.matches || this.mode === "off") moveAside(0);
     try {
       if (TRANSLATED.includes(language)) this._words = { ...ENGLISH, ...(await load(new URL(`ask.${language}.json`, HERE))) };
       if (strings) this._words = { ...this._words, ...(strings[0] === "{" ? JSON.parse(strings) : await load(strings)) };
@@ -669,13 +687,11 @@ export class RoamingAsk extends HTMLElement {
     this.#draw();
     if (focus) this.#input.focus();
   }
-  get #width() {
-    const width = this.#dialog?.offsetWidth || this.#state.width || parseFloat(getComputedStyle(this).getPropertyValue("--roaming-width"));
-    return width || (innerWidth < 1220 ? 376 : 416);
-  }
   /** Move the page aside if the panel is docked. */
   #dock() {
-    moveAside(this.#wide.matches && this.#dialog.open ? this.#width : 0);
+    const inset = this.#wide.matches && this.#dialog.open ? this.#dialog.offsetWidth : 0;
+    moveAside(inset);
+    if (inset) this.#remember({ inset });
   }
   /** Show or remove the bar that leads back to the answer. */
   #park(parked) {
@@ -694,7 +710,7 @@ export class RoamingAsk extends HTMLElement {
     };
     const edge = el("div", {
       class: "resize", role: "separator", tabindex: "0", "aria-orientation": "vertical", "aria-label": this._words.width,
-      "aria-valuemin": NARROWEST, "aria-valuemax": WIDEST, "aria-valuenow": this.#width,
+      "aria-valuemin": NARROWEST, "aria-valuemax": WIDEST, "aria-valuenow": this.#state.width || 416,
       onpointerdown: ({ pointerId }) => edge.setPointerCapture(pointerId),
       onpointermove: ({ pointerId, clientX }) => {
         if (edge.hasPointerCapture(pointerId)) size(rtl() ? clientX : document.documentElement.clientWidth - clientX);
@@ -731,12 +747,13 @@ export class RoamingAsk extends HTMLElement {
   #reached = () => {
     const { scrollHeight, scrollTop, clientHeight } = this.#log;
     if (this.#follows) this.#log.scrollTop = scrollHeight;
-    else this.#jump.hidden = scrollHeight - scrollTop - clientHeight < 48;
+    this.#jump.hidden = this.#follows || scrollHeight - scrollTop - clientHeight < 48;
   };
   /** Jump to the end, and stay there while the answer grows. */
   #follow = () => {
     this.#follows = !!this.#running;
     this.#log.scrollTop = this.#log.scrollHeight;
+    this.#reached();
     this.#log.focus();
   };
   #released = () => {
@@ -921,33 +938,28 @@ export class RoamingAsk extends HTMLElement {
   // Storage
 
   get #store() {
-    return { session: sessionStorage, local: localStorage }[this.getAttribute("persist") ?? "session"];
+    return storage(this.getAttribute("persist") ?? "session");
   }
-  #key(name) {
-    return ["roaming", this._page.base, name].filter(Boolean).join(":");
+  get #key() {
+    return `roaming:${this._page.base}`;
   }
-  #load(name) {
+  #save(value, key) {
     try {
-      return JSON.parse(this.#store.getItem(this.#key(name)));
-    } catch {} // forbidden, or not from here
-  }
-  #save(value, name) {
-    try {
-      this.#store?.setItem(this.#key(name), JSON.stringify(value));
+      this.#store?.setItem(key, JSON.stringify(value));
       return true;
     } catch {} // full or forbidden
   }
   /** Store what the panel looks like for the next page. */
   #remember(state) {
-    this.#save(Object.assign(this.#state, state), "panel");
+    this.#save(Object.assign(this.#state, state), PANEL);
   }
   #keep() {
     const turns = this.#turns.map(({ question, parts, code }) => ({ question, parts, code }));
-    this.#save(turns) || this.#save(turns.slice(-TURNS));
+    this.#save(turns, this.#key) || this.#save(turns.slice(-TURNS), this.#key);
   }
   async #restore() {
     try {
-      const stored = this.#load();
+      const stored = recall(this.#store, this.#key);
       if (!stored?.length) return;
       this.#flow.classList.add("restored");
       const Turn = (this.#Turn = await loadTurn());
@@ -1038,5 +1050,8 @@ export class RoamingAsk extends HTMLElement {
 
 customElements.get("roaming-ask") ?? customElements.define("roaming-ask", RoamingAsk);
 // A page that only loads this file gets the element, too.
-if (document.querySelector('script[src*="roaming-ask"]') && !document.querySelector("roaming-ask"))
-  document.body.append(el("roaming-ask"));
+const complete = () => {
+  if (document.querySelector('script[src*="roaming-ask"]') && !document.querySelector("roaming-ask"))
+    document.body.append(el("roaming-ask"));
+};
+document.readyState === "loading" ? addEventListener("DOMContentLoaded", complete) : complete();

@@ -161,7 +161,7 @@ def _search_states(page: Page, stage: Stage, widget: Widget, url: str) -> Iterat
     widget.input.fill("")
     yield "finder"
     widget.input.fill("server port")
-    widget.panel.locator(".hit h3:text-is('Server')").wait_for()
+    widget.panel.locator(".hit h3:has-text('Server')").wait_for()
     yield "results"
     widget.hits.first.locator(".peek").click()
     widget.hits.first.locator(".open a").wait_for()

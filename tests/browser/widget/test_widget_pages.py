@@ -70,7 +70,7 @@ def test_shortcut_opens_panel_and_focus_returns(page: Page, material: Stage, wid
     page.keyboard.press("Control+i")
     assert widget.focused() == "textarea"
     walked = set()
-    for _ in range(3):
+    for _ in range(4):
         page.keyboard.press("Shift+Tab")
         walked.add(
             page.evaluate("document.querySelector('roaming-ask').shadowRoot.activeElement?.getAttribute('part')")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _INSTANT = {"font": False, "features": ["navigation.instant", "navigation.tracking", "search.suggest"]}
 THEMES: dict[str, dict[str, Any]] = {
     "material": {"name": "material", **_INSTANT},
+    "material plain": {"name": "material", "font": False},
     "slate": {"name": "material", **_INSTANT, "palette": {"scheme": "slate", "primary": "amber"}},
     "mkdocs": {"name": "mkdocs", "highlightjs": False},
     "mkdocs dark": {"name": "mkdocs", "highlightjs": False, "color_mode": "dark"},

@@ -161,7 +161,10 @@ def test_add_widget_escapes_attributes_and_can_be_repeated() -> None:
     html = add_widget(PAGE, options, "guide/a b/", "https://docs.example/", ['What is "x"?'])
     assert '<body><template data-roaming data-roaming-page data-pagefind-ignore data-manifest="../../roaming/' in html
     assert 'data-path="guide/a b/" data-suggestions="[&quot;What is \\&quot;x\\&quot;?&quot;]"></template>' in html
-    assert '<script type="module" src="../../roaming/roaming-ask.js" data-roaming></script>' in html
+    assert (
+        '<script type="module" async blocking="render" src="../../roaming/roaming-ask.js" data-roaming></script></head>'
+        in html
+    )
     links = '[{"label": "Open an issue", "url": "https://git.example/new?title={question}"}]'
     assert f'show-usage="on" links="{escape(links)}" scope=' in html
     assert 'scope="{&quot;paths&quot;:[&quot;guide/**&quot;]}"' in html

@@ -1,0 +1,380 @@
+"""The panel as a part of the page: room, place, memory, outages, ways to open it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from .conftest import Reply, Stage, Widget, answer, recorded, served
+from .themes import built
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+QUESTION = "Which port is the default?"
+LATER = b'data: {"type":"finish-step"}'
+LONG = "# Tides\n\n" + "".join(f"## Hour {hour}\n\n{'The water moves. ' * 40}\n\n" for hour in range(24))
+SHIFTS = """() => {
+    window.shifts = [];
+    new PerformanceObserver((list) => shifts.push(...list.getEntries().filter((one) => !one.hadRecentInput).map(({ value }) => value)))
+        .observe({ type: "layout-shift", buffered: true });
+}"""
+
+
+@pytest.fixture(scope="module")
+def material(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """A site in Material, without instant navigation."""
+    with served(tmp_path_factory.mktemp("panel") / "site") as stage:
+        yield built(stage, "material plain", {"index.md": LONG, "other.md": LONG})
+
+
+@pytest.fixture
+def tolerated() -> str:
+    """Themes ask for scripts of other hosts; some answers are refused."""
+    return r"asked for https://|fonts\.g|cdnjs|ERR_(FAILED|INCOMPLETE|INTERNET)|status of (429|503)|: (429|503)$"
+
+
+def overlaps(one: Locator, other: Locator) -> bool:
+    a, b = one.bounding_box(), other.bounding_box()
+    assert a is not None
+    assert b is not None
+    across = a["x"] < b["x"] + b["width"] and b["x"] < a["x"] + a["width"]
+    return across and a["y"] < b["y"] + b["height"] and b["y"] < a["y"] + a["height"]
+
+
+# Room
+
+
+@pytest.mark.parametrize("width", [1100, 1280, 1440])
+def test_docked_panel_covers_neither_search_nor_contents(
+    page: Page, material: Stage, widget: Widget, width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto(material.url)
+    before = page.locator(".md-search__form").bounding_box()
+    widget.open()
+    page.wait_for_timeout(200)
+    assert page.locator(".md-search__form").bounding_box() == before
+    for part in (".md-search__form", ".md-sidebar--secondary .md-sidebar__inner", "article"):
+        assert not overlaps(page.locator(part), widget.panel), part
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.keyboard.press("Escape")
+    assert page.locator("body").evaluate("body => getComputedStyle(body).paddingInlineEnd") == "0px"
+
+
+@pytest.mark.parametrize("theme", ["mkdocs", "readthedocs"])
+def test_docked_panel_moves_pages_of_other_themes_aside(
+    page: Page, tmp_path_factory: pytest.TempPathFactory, widget: Widget, theme: str
+) -> None:
+    with served(tmp_path_factory.mktemp(theme) / "site") as stage:
+        built(stage, theme, {"index.md": LONG})
+        page.goto(stage.url)
+        widget.open()
+        for part in page.locator("[role=main] p, .wy-nav-side, .bs-sidebar, .navbar").all():
+            assert not overlaps(part, widget.panel)
+
+
+def test_floating_panel_closes_for_focus_below_it(page: Page, stage: Stage, widget: Widget) -> None:
+    page.set_viewport_size({"width": 900, "height": 800})
+    style = "<style>.end { float: inline-end }</style>"
+    page.goto(stage.page(body=f"{style}<p><a class=end href=#below>Below</a><a href=#next>Beside</a></p>"))
+    widget.open()
+    page.get_by_role("link", name="Beside").focus()
+    assert widget.panel.is_visible()
+    page.get_by_role("link", name="Below").focus()
+    expect(widget.panel).to_be_hidden()
+    assert page.evaluate("document.activeElement.textContent") == "Below"
+
+
+def test_first_visible_paragraph_keeps_its_place(page: Page, material: Stage, widget: Widget) -> None:
+    page.goto(material.url)
+    page.evaluate("scrollTo({ top: 3000, behavior: 'instant' })")
+    mark = """() => {
+        const top = (one) => one.getBoundingClientRect().top;
+        window.mark ??= [...document.querySelectorAll("article :is(h2, p)")].find((one) => top(one) >= 48);
+        return [mark.textContent.slice(0, 20), Math.round(top(mark))];
+    }"""
+    before = page.evaluate(mark)
+    page.keyboard.press("Control+i")
+    assert page.evaluate(mark) == before
+    page.keyboard.press("Control+i")
+    assert page.evaluate(mark) == before
+
+
+def test_opening_moves_only_what_it_has_to(page: Page, material: Stage, widget: Widget) -> None:
+    page.goto(material.url)
+    page.evaluate(SHIFTS)
+    widget.open()
+    page.keyboard.press("Escape")
+    assert page.evaluate("shifts") == []  # right after a key or click the page may move
+
+
+# Memory
+
+
+def test_panel_stays_open_with_width_and_draft_on_next_page(page: Page, material: Stage, widget: Widget) -> None:
+    page.goto(material.url)
+    widget.open()
+    widget.panel.get_by_role("separator").press("ArrowLeft")
+    widget.input.fill("And the dr")
+    page.goto(material.url + "other/")
+    widget.panel.wait_for()
+    assert widget.panel.bounding_box()["width"] == 448  # type: ignore[index]
+    assert page.locator("body").evaluate("body => getComputedStyle(body).paddingInlineEnd") == "448px"
+    assert widget.input.input_value() == "And the dr"
+    assert page.evaluate("document.activeElement.localName") == "body"
+    page.keyboard.press("Escape")
+    page.goto(material.url)
+    page.locator("roaming-ask .opener").wait_for()
+    assert not widget.panel.is_visible()
+
+
+def test_restored_panel_does_not_shift_the_page(page: Page, material: Stage, widget: Widget) -> None:
+    material.plays(recorded("answered"))
+    page.goto(material.url)
+    widget.open().ask(QUESTION)
+    page.add_init_script(f"({SHIFTS})()")
+    for path in ("other/", ""):
+        page.goto(material.url + path)
+        widget.turns.first.wait_for()
+        page.wait_for_timeout(300)
+        assert sum(page.evaluate("shifts")) < 0.01
+
+
+def test_conversation_keeps_all_turns_and_sends_the_last_six(page: Page, stage: Stage, widget: Widget) -> None:
+    stage.plays(*8 * [recorded("answered")])
+    page.goto(stage.page())
+    widget.open()
+    for _ in range(7):
+        widget.ask(QUESTION)
+    page.reload()
+    widget.open()
+    assert widget.turns.count() == 7
+    widget.ask(QUESTION)
+    assert stage.asked[-1]["turns"] == 6 * ["<signed>"]
+
+
+def test_reading_position_is_restored_on_next_page(page: Page, stage: Stage, widget: Widget) -> None:
+    stage.plays(answer("Water. " * 2_000))
+    page.goto(stage.page())
+    widget.open().ask(QUESTION)
+    log = widget.panel.locator(".log")
+    log.evaluate("log => void (log.scrollTop = 700)")
+    page.reload()
+    widget.open()
+    assert log.evaluate("log => log.scrollTop") == 700
+
+
+# Place
+
+
+def test_escape_closes_panel_from_the_page_but_not_from_its_fields(page: Page, stage: Stage, widget: Widget) -> None:
+    page.goto(stage.page(body="<input id=field>"))
+    widget.open()
+    page.locator("#field").focus()
+    page.keyboard.press("Escape")
+    assert widget.panel.is_visible()
+    page.locator("main a").focus()
+    page.keyboard.press("Escape")
+    expect(widget.panel).to_be_hidden()
+    assert page.evaluate("document.activeElement.textContent") == "Next"
+
+
+def test_answer_does_not_move_while_it_grows_and_ends(page: Page, stage: Stage, widget: Widget) -> None:
+    reply = stage.plays(Reply(recorded("answered"), hold=LATER))
+    page.goto(stage.page())
+    widget.open()
+    widget.input.fill(QUESTION)
+    widget.input.press("Enter")
+    widget.turns.locator("text=Reading 3 sections").wait_for()
+    page.evaluate(
+        """() => {
+            const turn = document.querySelector("roaming-ask").shadowRoot.querySelector("article");
+            window.tops = new Set();
+            const look = () => {
+                const words = turn.querySelector(".answer p");
+                if (words?.textContent) tops.add(Math.round(words.getBoundingClientRect().top));
+                requestAnimationFrame(look);
+            };
+            look();
+        }"""
+    )
+    reply.released.set()
+    widget.ended()
+    page.wait_for_timeout(400)
+    assert len(page.evaluate("[...tops]")) == 1
+
+
+def test_button_jumps_to_end_of_growing_answer(page: Page, stage: Stage, widget: Widget) -> None:
+    body = answer("Water. \n\n" * 200)
+    half = body.replace(
+        b'data: {"type": "data-status"',
+        LATER
+        + b'\n\ndata: {"type": "text-delta", "id": "t", "delta": "'
+        + b"Ebb.\\n\\n" * 100
+        + b'"}\n\ndata: {"type": "data-status"',
+    )
+    reply = stage.plays(Reply(half, hold=LATER))
+    page.goto(stage.page())
+    widget.open()
+    widget.input.fill(QUESTION)
+    widget.input.press("Enter")
+    log = widget.panel.locator(".log")
+    jump = widget.panel.get_by_role("button", name="Jump to latest")
+    jump.wait_for()
+    assert log.evaluate("log => log.scrollTop") == 0
+    jump.click()
+    expect(jump).to_be_hidden()
+    reply.released.set()
+    widget.ended()
+    page.wait_for_timeout(100)
+    assert log.evaluate("log => log.scrollHeight - log.scrollTop - log.clientHeight") < 2
+
+
+# Outages
+
+
+@pytest.mark.parametrize("how", ["button", "enter", "online", "timer"])
+def test_panel_comes_back_after_outage_with_the_question(page: Page, stage: Stage, widget: Widget, how: str) -> None:
+    page.clock.install()
+    stage.plays(Reply(b"{}", status=503), recorded("answered"))
+    page.goto(stage.page())
+    widget.open()
+    widget.input.fill(QUESTION)
+    widget.input.press("Enter")
+    notice = widget.panel.locator(".notice")
+    notice.wait_for()
+    assert widget.input.input_value() == QUESTION
+    if how == "online":
+        page.evaluate("dispatchEvent(new Event('online'))")
+    elif how == "timer":
+        page.clock.fast_forward(61_000)
+    if how in ("online", "timer"):
+        expect(notice).to_be_hidden()
+        expect(widget.status).to_have_text("You can ask again.")
+        assert widget.input.input_value() == QUESTION
+    if how == "button":
+        widget.panel.get_by_role("button", name="Try again").click()
+    else:
+        widget.input.press("Enter")
+    assert "8642" in widget.ended().inner_text()
+    expect(notice).to_be_hidden()
+    assert widget.input.input_value() == ""
+
+
+# Ways to open it
+
+
+def test_any_element_of_the_page_opens_the_panel(page: Page, stage: Stage, widget: Widget) -> None:
+    body = '<button data-roaming-open>Ask</button><a href="/ask/" data-roaming-open="How hot?">Hot</a>'
+    url = stage.page(body=body)
+    page.goto(url)
+    page.locator("roaming-ask .opener").wait_for()
+    page.get_by_role("button", name="Ask", exact=True).click()
+    assert widget.panel.is_visible()
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.textContent") == "Ask"
+    page.get_by_role("link", name="Hot").click()
+    expect(widget.input).to_have_value("How hot?")
+    assert page.url == url
+    assert stage.asked == []
+
+
+def test_reader_removes_page_from_question(page: Page, stage: Stage, widget: Widget) -> None:
+    stage.plays(*3 * [recorded("answered")])
+    page.goto(stage.page())
+    widget.open()
+    chip = widget.panel.get_by_text("About this page", exact=True)
+    assert chip.is_visible()
+    widget.ask(QUESTION)
+    widget.panel.get_by_role("button", name="Ask about all pages").click()
+    assert widget.focused() == "textarea"
+    expect(chip).to_be_hidden()
+    widget.ask(QUESTION)
+    assert [asked.get("page") for asked in stage.asked] == ["settings/", None]
+    widget.panel.get_by_role("button", name="Start over").click()
+    assert chip.is_visible()
+    page.goto(stage.page('endpoint="/" page-context="off"', name="other.html"))
+    widget.open()
+    expect(chip).to_be_hidden()
+
+
+def test_phone_returns_to_the_answer_after_a_citation(page: Page, stage: Stage, widget: Widget) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    stage.plays(answer("Look [^2ebf9271].", **{"2ebf9271": f"{stage.url}other.html"}))
+    page.goto(stage.page())
+    stage.page(name="other.html")
+    widget.open().ask(QUESTION).locator(".cite").click()
+    page.wait_for_url("**/other.html")
+    back = page.get_by_role("button", name="Back to the answer")
+    back.wait_for()
+    assert not widget.panel.is_visible()
+    back.click()
+    assert "Look" in widget.ended().inner_text()
+    page.keyboard.press("Escape")
+    expect(back).to_be_hidden()
+    assert page.locator("roaming-ask .opener").is_visible()
+
+
+def test_button_leaves_while_phone_scrolls_down(page: Page, material: Stage, widget: Widget) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto(material.url)
+    button = page.locator("roaming-ask .opener")
+    button.wait_for()
+    page.mouse.wheel(0, 600)
+    expect(button).to_be_hidden()
+    page.mouse.wheel(0, -200)
+    expect(button).to_be_visible()
+
+
+# Colours
+
+PRIMARIES = (
+    "red pink purple deep-purple indigo blue light-blue cyan teal green light-green lime yellow amber orange "
+    "deep-orange brown grey blue-grey black white"
+)
+
+
+@pytest.mark.parametrize("scheme", ["default", "slate"])
+def test_accent_is_readable_on_all_primaries(page: Page, material: Stage, widget: Widget, scheme: str) -> None:
+    page.goto(material.url)
+    widget.open()
+    low = page.evaluate(
+        """([scheme, primaries]) => {
+            const root = document.querySelector("roaming-ask").shadowRoot;
+            const probe = root.querySelector("dialog").appendChild(document.createElement("i"));
+            const canvas = Object.assign(document.createElement("canvas"), { width: 1, height: 1 });
+            const context = canvas.getContext("2d", { willReadFrequently: true });
+            const luminance = (...colours) => {
+                for (const colour of colours) {
+                    probe.style.color = colour;
+                    context.fillStyle = getComputedStyle(probe).color;
+                    context.fillRect(0, 0, 1, 1);
+                }
+                const [r, g, b] = [...context.getImageData(0, 0, 1, 1).data].map((one) => one / 255)
+                    .map((one) => (one <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4));
+                return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+            };
+            const contrast = (one, other) => (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+            const low = [];
+            document.body.dataset.mdColorScheme = scheme;
+            for (const primary of primaries) {
+                document.body.dataset.mdColorPrimary = primary;
+                for (const [text, ...below] of [
+                    ["--_accent", "--_bg"], ["--_accent", "--_bg", "--_tint"], ["--_accent", "--_bg", "--_code"],
+                    ["--_on-accent", "--_accent"], ["--_muted", "--_bg"], ["--_muted", "--_bg", "--_soft"],
+                    ["--_warn", "--_bg"], ["--_danger", "--_bg"],
+                ].map((names) => names.map((name) => `var(${name})`))) {
+                    const ground = luminance(...below);
+                    const found = contrast(luminance(...below, text), ground);
+                    if (found < 4.5) low.push([primary, text, ...below, found]);
+                }
+            }
+            return low;
+        }""",
+        [scheme, PRIMARIES.split()],
+    )
+    assert low == []
