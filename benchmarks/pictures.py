@@ -10,7 +10,6 @@ pictures are the same each time. The addresses of the pages are local ones.
 from __future__ import annotations
 
 import argparse
-import base64
 import io
 import json
 import shutil
@@ -59,13 +58,14 @@ NO_ANSWER = "The documentation describes the metrics, but no dashboard for Grafa
 WIDGET = {
     "endpoint": "/",
     "feedback": True,
-    "questions": [
-        QUESTION,
-        "What does a power cut cost?",
-        "Which ports have to be open?",
-        "How do I go back to 3.x?",
-    ],
+    "questions": "questions.yml",
     "links": [{"label": "Ask in the forum", "url": "https://forum.ebbkeeper.example/new?title={question}"}],
+}
+QUESTIONS = {
+    QUESTION: "guide/data/storage.md#stopping-without-loss",
+    "What does a power cut cost?": "guide/data/storage.md#what-a-power-cut-costs",
+    "How much disk do five years of readings need?": "guide/data/storage.md#how-long-history-is-kept",
+    "What happens when the disk is full?": "guide/data/storage.md#when-the-disk-is-full",
 }
 THEME = """\
   palette:
@@ -139,12 +139,14 @@ def show_passage(page: Page) -> None:
     """Follow a citation to its passage."""
     show_answer(page)
     page.locator("roaming-ask .cite").nth(1).click()
-    page.wait_for_url("**/reference/cli/**")
+    page.wait_for_url("**/reference/cli/**", wait_until="load")
+    page.locator("roaming-ask article[aria-busy=false]").wait_for()
 
 
 def show_not_found(page: Page) -> None:
     """Show the nearest sections and a link."""
     answer_question(page, UNANSWERED)
+    page.locator("roaming-ask [part=actions]").last.scroll_into_view_if_needed()
 
 
 def show_finder(page: Page) -> None:
@@ -190,7 +192,7 @@ PICTURES = {
     "widget-search.webp": Picture(show_search, height=560),
     "widget-phone.webp": Picture(show_answer, 390, 780),
     "widget-phone-dark.webp": Picture(show_sources, 390, 780, "dark"),
-    "page-menu.png": Picture(show_page_menu, clip=(640, 70, 560, 360)),
+    "page-menu.png": Picture(show_page_menu, clip=(600, 60, 560, 360)),
 }
 ANIMATION = "turn.webp"
 PREVIEW = "preview"
@@ -256,6 +258,8 @@ def build_site(folder: Path, url: str, options: Mapping[str, Any]) -> Path:
     (sample / "docs/pictures.css").write_text(":root { --md-text-font: Roboto }\n", "utf-8")
     lines = "".join(f"      {name}: {json.dumps(value)}\n" for name, value in options.items())
     config.write_text(text.replace("  - roaming:\n", f"  - roaming:\n{lines}", 1), "utf-8")
+    questions = [{"ask": question, "sections": [section]} for question, section in QUESTIONS.items()]
+    (sample / "questions.yml").write_text(json.dumps({"questions": questions}), "utf-8")
     command = [sys.executable, "-m", "mkdocs", "build", "-q", "-f", str(config), "-d", str(site)]
     subprocess.run(command, check=True, capture_output=True)
     return site
@@ -281,13 +285,13 @@ def take_picture(browser: Browser, url: str, picture: Picture, file: Path) -> No
     page.wait_for_timeout(800)  # images, cards that open with a delay
     x, y, width, height = picture.clip or (0, 0, picture.width, picture.height)
     clip = {"x": x, "y": y, "width": width, "height": height}
+    image = Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("RGB")
     if file.suffix == ".png":
-        image = Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("RGB")
         image.quantize(64, dither=Image.Dither.NONE).save(file, optimize=True)
     else:
-        options = {"format": "webp", "quality": 70, "clip": {**clip, "scale": 0.75}}
-        image = context.new_cdp_session(page).send("Page.captureScreenshot", options)
-        file.write_bytes(base64.b64decode(image["data"]))
+        scale = 1 if picture.clip or is_phone else 0.75
+        size = round(image.width * scale), round(image.height * scale)
+        image.resize(size, Image.Resampling.LANCZOS).save(file, quality=80, method=6)
     context.close()
     print(f"{file}: {file.stat().st_size:,} bytes")
 
