@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import cache
 from html import escape
 from importlib import resources
 from typing import Annotated, Any, Literal, get_type_hints
@@ -156,6 +157,8 @@ def add_widget(
         published: Whether the page is in the manifest.
     """
     html = remove_widget(html)
+    if options.endpoint and options.mode != "finder":
+        html = _add_header_button(html, options)
     data = {"manifest": relative_url(path, MANIFEST_PATH), "index": relative_url(path, INDEX_PATH), "site": site_url}
     if published:
         data["path"] = path
@@ -174,6 +177,55 @@ def add_widget(
     return html[:end] + element + html[end:] if end >= 0 else html + element
 
 
+def _add_header_button(html: str, options: WidgetOptions) -> str:
+    """Add a button beside the search in the header of Material for MkDocs.
+
+    It is written into the page, and not added by the script, so that the header does not move. The script, which runs
+    before the page is first drawn, styles it and shows the shortcut.
+    """
+    start = html.find('<nav class="md-header__inner')
+    if start < 0 or 'data-md-component="search"' not in html:
+        return html
+    label = (options.strings or {}).get("ask")
+    if label is None:
+        language = _LANG.search(html)
+        label = _load_label(language[1].lower() if language else "en")
+    shortcut = f" <kbd hidden>Ctrl {escape(options.shortcut.upper())}</kbd>" if options.shortcut else ""
+    button = _HEADER_BUTTON.format(icon=_ICON, label=escape(label), shortcut=shortcut)
+    depth = 0
+    for found in _HEADER_ENDS.finditer(html, start):
+        depth += 0 if found[0].startswith("<div") else -1 if found[0].startswith("</") else 1
+        if found[0].startswith("<div") or not depth:
+            return html[: found.start()] + button + html[found.start() :]
+    return html
+
+
+HEADER_ENGLISH = {"ask": "Ask"}
+"""Texts of the header's button."""
+
+
+@cache
+def _load_label(language: str) -> str:
+    if language not in LANGUAGES:
+        return HEADER_ENGLISH["ask"]
+    text = (resources.files("mkdocs_roaming.widget") / f"ask.{language}.json").read_text("utf-8")
+    return str(json.loads(text)["ask"])
+
+
+_LANG = re.compile(r"<html[^>]*?\blang=[\"']?([a-zA-Z]+)")
+_HEADER_ENDS = re.compile(r'<nav\b|</nav\b|<div class="md-header__source"')
+_HEADER_BUTTON = (
+    '<button type="button" class="md-header__button" data-roaming data-roaming-open aria-haspopup="dialog" '
+    'aria-expanded="false">{icon} <b>{label}</b>{shortcut}</button>'
+)
+_ICON = (
+    '<svg width="18" height="18" viewBox="0 0 24 24" aria-hidden="true"><path fill="none" stroke="currentColor" '
+    'stroke-width="1.6" stroke-linejoin="round" d="M12 3.5c5 0 9 3.4 9 7.9s-4 7.9-9 7.9c-1 0-2-.1-2.9-.4L4 20.5l1.3'
+    '-3.8C3.9 15.3 3 13.5 3 11.4c0-4.5 4-7.9 9-7.9Z"/><path fill="currentColor" d="M12 6.5c.4 3.1 1.6 4.4 4.8 4.9-3.2.5'
+    '-4.4 1.8-4.8 4.9-.4-3.1-1.6-4.4-4.8-4.9 3.2-.5 4.4-1.8 4.8-4.9Z"/></svg>'
+)
+
+
 def remove_widget(html: str) -> str:
     """Remove the widget from a page."""
     return _OWN_ELEMENTS.sub("", html) if "<roaming-ask data-roaming" in html else html
@@ -183,6 +235,7 @@ _OWN_ELEMENTS = re.compile(
     r"<template data-roaming data-roaming-page\b[^<>]*></template>"
     r'|<script type="module"(?: async blocking="render")? src="[^"]*roaming-ask\.js" data-roaming></script>'
     r"|<roaming-ask data-roaming\b[^<>]*></roaming-ask>"
+    r'|<button type="button" class="md-header__button" data-roaming data-roaming-open\b.*?</button>'
 )
 
 
@@ -221,6 +274,7 @@ MODULES = (
     "roaming-tools.js",
     "roaming-find.js",
     "roaming-finder.js",
+    "roaming-search.js",
 )
 """The module that pages load, and those that it loads on demand."""
 

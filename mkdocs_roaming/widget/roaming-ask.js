@@ -278,6 +278,37 @@ const HEADERS = "[data-md-component=header], .navbar.fixed-top, body > header";
 const BLOCKS = ":is(main, [role=main], article) :is(h1, h2, h3, h4, p, li, pre, td):not(nav *)";
 let pageSheet;
 
+// The button that a build adds to the header of Material. It gets its size before the page is first drawn.
+const HEADER_BUTTON = ".md-header [data-roaming-open][aria-expanded]";
+const HEADER_STYLE = `
+.md-header [data-roaming-open][aria-expanded] { z-index: 0; display: flex; flex: none; align-items: center; gap: 8px; height: 36px;
+  margin-inline-start: 8px; padding: 0 8px 0 12px; border-radius: 4px; font: 700 14px/20px var(--md-text-font-family);
+  box-shadow: inset 0 0 0 1px color-mix(in srgb, currentColor 36%, transparent); transition: background .12s }
+.md-header [data-roaming-open]:dir(rtl) { padding: 0 12px 0 8px }
+.md-header [data-roaming-open][aria-expanded]:is(:hover, [aria-expanded=true]) { opacity: 1;
+  background: color-mix(in srgb, currentColor 12%, transparent) }
+.md-header [data-roaming-open] kbd { display: inline; padding: 0 5px; border-radius: 4px; font: 12px/16px var(--md-text-font-family);
+  box-shadow: inset 0 0 0 1px color-mix(in srgb, currentColor 36%, transparent); white-space: nowrap }
+@media (max-width: 59.98em) {
+  .md-header [data-roaming-open][aria-expanded] { width: 44px; height: 44px; justify-content: center; margin: 0; padding: 0;
+    box-shadow: none }
+  .md-header [data-roaming-open] svg { width: 22px; height: 22px }
+  .md-header [data-roaming-open] :is(b, kbd) { display: none }
+}
+@media (forced-colors: active) { .md-header [data-roaming-open][aria-expanded] { border: 1px solid } }
+`;
+const headerButtons = () => document.querySelectorAll(HEADER_BUTTON);
+function drawHeader() {
+  if (!headerButtons().length) return;
+  const styles = new CSSStyleSheet();
+  styles.replaceSync(HEADER_STYLE);
+  document.adoptedStyleSheets.push(styles);
+  for (const button of MODIFIER === "metaKey" ? headerButtons() : []) {
+    const key = button.querySelector("kbd");
+    if (key) key.textContent = key.textContent.replace("Ctrl ", "⌘");
+  }
+}
+
 /** Return where the page's own header ends that stays in sight. */
 function headerEnd() {
   const ends = [...document.querySelectorAll(HEADERS)].map((one) =>
@@ -555,10 +586,13 @@ export class RoamingAsk extends HTMLElement {
     const question = event.target.closest?.("[data-roaming-open]")?.dataset.roamingOpen;
     if (question === undefined || event.defaultPrevented) return;
     event.preventDefault();
-    question ? this.prefill(question) : this.open();
+    if (question) this.prefill(question);
+    else this.#dialog?.open && event.target.closest("[aria-expanded]") ? this.close() : this.open();
   };
-  /** Close a panel that covers the focused element of the page. */
+  /** Close a panel that covers the focused element of the page; offer to ask in the search of Material. */
   #yield = ({ target }) => {
+    if (target.matches?.("[data-md-component=search-query]") && this.#button && this.mode !== "off")
+      import(new URL("roaming-search.js", HERE)).then(({ addRow }) => addRow(this, target, () => !this.#only), () => {});
     if (target === this || !this.#dialog?.open || !target.getBoundingClientRect) return;
     const { left, right, top, bottom } = target.getBoundingClientRect();
     const panel = this.#dialog.getBoundingClientRect();
@@ -590,6 +624,7 @@ export class RoamingAsk extends HTMLElement {
     } catch {} // keep English
     const root = this.attachShadow({ mode: "open" });
     if (!sheet) (sheet = new CSSStyleSheet()).replaceSync(STYLE);
+    for (const button of headerButtons()) button.ariaLabel = button.title = this._words.button;
     root.adoptedStyleSheets = [sheet];
     const words = this._words;
     const attrs = { class: "opener", part: "button", "aria-haspopup": "dialog", "aria-expanded": "false" };
@@ -982,7 +1017,7 @@ export class RoamingAsk extends HTMLElement {
     const parked = this.#state.parked && this.#phone.matches;
     this.#button.lastChild.textContent = this.#only ? words.findButton : words.button;
     this.#button.hidden = open || parked || this.mode === "off";
-    this.#button.ariaExpanded = open;
+    for (const one of [this.#button, ...headerButtons()]) one.ariaExpanded = open;
     this.#parked.hidden = !parked || open;
     if (!this.#dialog) return;
     const finds = this.#finds;
@@ -1048,6 +1083,7 @@ export class RoamingAsk extends HTMLElement {
   }
 }
 
+drawHeader();
 customElements.get("roaming-ask") ?? customElements.define("roaming-ask", RoamingAsk);
 // A page that only loads this file gets the element, too.
 const complete = () => {

@@ -16,6 +16,7 @@ import pytest
 from mkdocs_roaming.errors import PublishError
 from mkdocs_roaming.publish import page_menu
 from mkdocs_roaming.publish.widget import (
+    HEADER_ENGLISH,
     LANGUAGES,
     MODULES,
     WidgetOptions,
@@ -37,7 +38,7 @@ def test_widget_modules_stay_below_size_limits() -> None:
     """Each is below its limit with gzip; only the first is loaded with a page."""
     sizes = {path: len(gzip.compress(data, 9)) for path, data in iter_widget_files("en")}
     limits = {"ask": 14, "turn": 4, "trail": 4, "markdown": 6, "highlight": 4, "result": 6, "marks": 2}
-    limits |= {"card": 2, "passage": 3, "tools": 2, "find": 5, "finder": 7}
+    limits |= {"card": 2, "passage": 3, "tools": 2, "find": 5, "finder": 7, "search": 2}
     assert set(sizes) == {f"roaming/roaming-{name}.js" for name in limits}
     for name, limit in limits.items():
         assert sizes[f"roaming/roaming-{name}.js"] <= limit * 1024
@@ -86,7 +87,7 @@ def test_translation_has_all_strings_and_placeholders(language: str) -> None:
     blocks = re.findall(r"const ENGLISH = \{\n(.*?)\n\};", source, re.DOTALL)
     english = dict(re.findall(r'^  (\w+):\s*((?:"(?:[^"\\]|\\.)*"(?:\s*\+\s*)?)+),', "\n".join(blocks), re.MULTILINE))
     translated = json.loads((SOURCES / f"ask.{language}.json").read_text("utf-8"))
-    english |= page_menu.ENGLISH
+    english |= page_menu.ENGLISH | HEADER_ENGLISH
     assert len(english) > 55
     assert set(translated) - {"language", "stopWords"} == set(english)
     for name, text in english.items():
@@ -197,3 +198,41 @@ def test_index_adds_widget_and_removes_it_again(tmp_path: Path, make_site: Any) 
     assert (tmp_path / "roaming" / "ask.de.json").exists()
     subprocess.run(command, check=True, capture_output=True)
     assert "roaming-ask" not in (tmp_path / "index.html").read_text()
+
+
+# Header of Material
+
+HEADER = (
+    '<html lang="de"><body><header class="md-header"><nav class="md-header__inner md-grid"><div data-md-component="search">'
+    '<nav class="md-search__options"></nav></div>{repository}</nav></header><main>Hi</main></body></html>'
+)
+ASKING = WidgetOptions(endpoint="https://ask.example/")
+
+
+@pytest.mark.parametrize("repository", ["", '<div class="md-header__source">Repository</div>'])
+def test_header_of_material_gets_button_beside_search(repository: str) -> None:
+    html = HEADER.format(repository=repository)
+    page = add_widget(html, ASKING, "guide/", "https://docs.example/")
+    before, _, after = page.partition("<button")
+    assert before.endswith("</nav></div>")
+    assert after.partition("</button>")[2].startswith(f"{repository}</nav>")
+    assert "<b>Fragen</b> <kbd hidden>Ctrl I</kbd>" in after
+    assert add_widget(page, ASKING, "guide/", "https://docs.example/") == page
+    assert remove_widget(page) == html
+
+
+def test_label_of_header_button_is_configurable() -> None:
+    options = WidgetOptions(endpoint="https://ask.example/", strings={"ask": "<Ask us>"})
+    page = add_widget(HEADER.format(repository=""), options, "guide/", "https://docs.example/")
+    assert "<b>&lt;Ask us&gt;</b>" in page
+
+
+@pytest.mark.parametrize("options", [WidgetOptions(), WidgetOptions(endpoint="https://ask.example/", mode="finder")])
+def test_header_of_site_without_endpoint_has_no_button(options: WidgetOptions) -> None:
+    page = add_widget(HEADER.format(repository=""), options, "guide/", "https://docs.example/")
+    assert "<button" not in page
+
+
+def test_other_headers_have_no_button() -> None:
+    for html in (PAGE, HEADER.format(repository="").replace("search", "find")):
+        assert "<button" not in add_widget(html, ASKING, "guide/", "https://docs.example/")

@@ -1,0 +1,144 @@
+"""The widget in the header and in the search of Material for MkDocs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mkdocs_roaming.publish.widget import MODULES
+
+from .conftest import Stage, Widget, answer, served
+from .states import sources
+from .themes import built
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+SHIFTS = """
+globalThis.shifted = 0;
+const add = (list) => list.getEntries().forEach((entry) => (shifted += entry.hadRecentInput ? 0 : entry.value));
+new PerformanceObserver(add).observe({ type: "layout-shift", buffered: true });
+"""
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Stage]:
+    """The Kettle site in Material, with an endpoint."""
+    with served(tmp_path / "themed" / "site") as stage:
+        yield built(stage, "material", sources())
+
+
+@pytest.fixture
+def tolerated() -> str:
+    """Material asks for fonts of other hosts."""
+    return r"asked for https://|fonts\.g|ERR_FAILED"
+
+
+def search(page: Page, query: str) -> Locator:
+    """Type a query into the search of the theme, and return the first row of its results."""
+    page.locator("[data-md-component=search-query]").click()
+    row = page.locator(".roaming-search-row")
+    row.wait_for(state="attached")
+    page.keyboard.type(query)
+    return row
+
+
+@pytest.mark.parametrize("width", [390, 1280, 1600])
+def test_header_button_opens_and_closes_panel_and_moves_nothing(
+    page: Page, site: Stage, widget: Widget, width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    page.add_init_script(SHIFTS)
+    page.goto(site.url)
+    button = page.get_by_role("banner").get_by_role("button", name="Ask")
+    page.wait_for_timeout(300)
+    assert page.evaluate("shifted") == 0
+    assert button.get_attribute("aria-expanded") == "false"
+    button.click()
+    widget.input.wait_for()
+    assert button.get_attribute("aria-expanded") == "true"
+    if width > 1100:
+        button.click()
+        assert button.get_attribute("aria-expanded") == "false"
+        assert not widget.panel.is_visible()
+
+
+def test_header_button_shows_shortcut(page: Page, site: Stage) -> None:
+    page.goto(site.url)
+    button = page.get_by_role("banner").get_by_role("button", name="Ask")
+    assert button.locator("kbd").inner_text() == "Ctrl I"
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert button.inner_text() == ""
+
+
+def test_search_loads_its_module_on_focus_only(page: Page, site: Stage) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url.rpartition("/")[2]))
+    page.goto(site.url)
+    page.wait_for_timeout(300)
+    assert [name for name in asked if name in MODULES] == [MODULES[0]]
+    search(page, "port")
+    assert [name for name in asked if name in MODULES] == [MODULES[0], "roaming-search.js"]
+
+
+def test_first_row_of_search_asks(page: Page, site: Stage, widget: Widget) -> None:
+    site.plays(answer("In the settings."))
+    page.goto(site.url)
+    row = search(page, "kettle port")
+    page.locator(".md-search-result__item").first.wait_for()
+    assert row.inner_text().split("\n")[0] == "Ask: kettle port"
+    row.click()
+    widget.ended()
+    assert [asked["question"] for asked in site.asked] == ["kettle port"]
+    assert not page.locator("#__search").is_checked()
+
+
+def test_row_is_shown_for_empty_result_and_asks_on_enter(page: Page, site: Stage, widget: Widget) -> None:
+    site.plays(answer("No."))
+    page.goto(site.url)
+    row = search(page, "zzzz")
+    page.locator("text=No matching documents").wait_for()
+    assert row.is_visible()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    widget.ended()
+    assert [asked["question"] for asked in site.asked] == ["zzzz"]
+
+
+def test_enter_opens_best_result_of_theme(page: Page, site: Stage, widget: Widget) -> None:
+    page.goto(site.url)
+    search(page, "whistle")
+    page.locator(".md-search-result__item").first.wait_for()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/trouble/**")
+    assert not widget.panel.is_visible()
+
+
+def test_control_enter_in_search_asks(page: Page, site: Stage, widget: Widget) -> None:
+    site.plays(answer("In the settings."))
+    page.goto(site.url)
+    search(page, "port")
+    page.keyboard.press("Control+Enter")
+    widget.ended()
+    assert [asked["question"] for asked in site.asked] == ["port"]
+
+
+def test_row_is_hidden_without_query(page: Page, site: Stage) -> None:
+    page.goto(site.url)
+    row = search(page, "a")
+    row.wait_for()
+    page.keyboard.press("Backspace")
+    row.wait_for(state="hidden")
+
+
+def test_search_of_site_without_endpoint_leads_to_finder(page: Page, site: Stage, widget: Widget) -> None:
+    page.goto(site.url)
+    page.evaluate("document.querySelector('roaming-ask').setAttribute('mode', 'finder')")
+    row = search(page, "port taken")
+    assert row.inner_text().split("\n")[0] == "Find in all sections: port taken"
+    row.click()
+    widget.hits.first.wait_for()
+    assert widget.input.input_value() == "port taken"
