@@ -913,6 +913,11 @@ export class RoamingAsk extends HTMLElement {
     this.#notice.before(turn.article);
     this.#turns.push(turn);
   }
+  /** Remove turns that ended before there was an answer: their question is asked again. */
+  #clear() {
+    for (const { empty, article } of this.#turns) if (empty) article.remove();
+    this.#turns = this.#turns.filter(({ empty }) => !empty);
+  }
   async #answer(question) {
     const { signal } = (this.#running = new AbortController());
     let turn, problem;
@@ -924,6 +929,7 @@ export class RoamingAsk extends HTMLElement {
       const scope = JSON.parse(this.getAttribute("scope"));
       turn = new Turn(this, question);
       this.#add(turn);
+      this.#clear();
       this.#draw();
       this.#follows = false;
       this.#log.scrollTop = turn.article.offsetTop - this.#log.firstChild.offsetTop;

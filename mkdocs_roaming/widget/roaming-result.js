@@ -120,7 +120,8 @@ export class Result {
     const message = fill(words[is("down") ? "error" : state], { n: sources.length });
     turn.article.ariaBusy = "false";
     turn.trail.finish({ sections: status.sections, answered: !is("not_found") });
-    turn.heading.hidden = failed && !turn.text; // the question is back in the input
+    turn.failed = !!failed;
+    turn.heading.hidden = turn.empty; // the question is back in the input
     this.#list(sources);
     if (is("passages")) turn.answer.prepend(el("h4", { class: "label" }, message));
     else if (!is("answered")) this.#notify(message, state, bad);

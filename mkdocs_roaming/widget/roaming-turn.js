@@ -134,6 +134,10 @@ export class Turn {
         cite.ariaLabel = plain(fill(this.words.source, { n: number, title: section.title }));
       }
   }
+  /** Whether the turn ended before there was an answer. */
+  get empty() {
+    return this.code && this.failed && !this.text;
+  }
   /** Return the first passage of a section. */
   passage(id) {
     return this.passages.find(({ section }) => section === id);

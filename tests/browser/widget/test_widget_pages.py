@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -142,6 +143,28 @@ def test_instant_navigation_keeps_panel_and_turns(page: Page, material: Stage, w
     assert material.asked[-1]["page"] == "guide/gauges/"
     widget.panel.get_by_role("button", name="Start over").click()
     assert widget.panel.locator(".pick").all_inner_texts() == ["How do I read a gauge?"]
+
+
+@pytest.mark.parametrize(("width", "direction"), [(1280, "ltr"), (1280, "rtl"), (390, "ltr")])
+def test_citation_highlights_its_passage_after_instant_navigation(
+    page: Page, material: Stage, widget: Widget, width: int, direction: str
+) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    found = {"section": "2ebf9271", "text": "Look at it.", "fragment": "Look%20at%20it.", "start": 8}
+    support = {"type": "data-support", "data": {"marks": [], "passages": [found]}}
+    url = f"{material.url}guide/gauges/#read-a-gauge"
+    body = answer("Read it [^2ebf9271].", **{"2ebf9271": url})
+    at = body.index(b'data: {"type": "data-status"')
+    material.plays(body[:at] + b"data: " + json.dumps(support).encode() + b"\n\n" + body[at:])
+    page.goto(material.url)
+    page.evaluate("direction => { document.documentElement.dir = direction; window.loadedOnce = true }", direction)
+    widget.open().ask("How do I read it?").locator(".cite").click()
+    page.wait_for_function("CSS.highlights.get('roaming-passage')")
+    assert page.url == url
+    assert page.evaluate("window.loadedOnce") is True
+    assert page.evaluate("[...CSS.highlights.get('roaming-passage')].join()") == "Look at it."
+    assert page.locator("[data-roaming-arrived]").get_attribute("id") == "read-a-gauge"
+    picture(page, f"arrived-material-{width}-{direction}")
 
 
 def test_search_index_does_not_contain_widget(page: Page, material: Stage) -> None:
