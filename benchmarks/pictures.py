@@ -159,7 +159,9 @@ def show_finder(page: Page) -> None:
 
 def show_search(page: Page) -> None:
     """Ask from the search of Material."""
-    page.locator(".md-search__input").fill("stop without loss")
+    page.locator(".md-search__input").click()
+    page.wait_for_load_state("networkidle")
+    page.keyboard.type("stop without loss", delay=60)
     page.locator(".md-search-result__item").first.wait_for()
 
 
@@ -279,7 +281,7 @@ def take_picture(browser: Browser, url: str, picture: Picture, file: Path) -> No
         reduced_motion="reduce",
     )
     page = context.new_page()
-    page.set_default_timeout(15_000)
+    page.set_default_timeout(30_000)
     page.goto(url + PAGE)
     picture.show(page)
     page.wait_for_timeout(800)  # images, cards that open with a delay
