@@ -109,6 +109,9 @@ h2, h3, h4, strong, th { font-weight: 700 }
 .small { color: var(--_muted); font-size: .8em; line-height: 1.334 }
 .label { margin-block: 24px 8px; font-size: .8em; line-height: 1.334; font-weight: 700; color: var(--_muted) }
 
+/* English texts on a right-to-left page keep their full stops at the end */
+:is(p, li, h3, h4, strong, span, summary, button, a, td, th):dir(rtl):not(pre *) { unicode-bidi: plaintext; text-align: right }
+
 /* Buttons: outlined, or an icon whose name appears above it */
 button:where(:not(.tool)), .button { display: inline-flex; align-items: center; gap: 8px; min-height: 36px; padding: 0 14px;
   border: 1px solid var(--_edge); border-radius: var(--_radius); background: var(--_bg); color: var(--_fg);
@@ -267,7 +270,7 @@ let sheet; // created once, by the first element on a page
 const PAGE_STYLE = `
 @media screen and (min-width: 1100px) {
   :root[data-roaming-docked] body { padding-inline-end: var(--roaming-inset) }
-  :root[data-roaming-docked] body > .md-header { margin-inline-end: calc(-1 * var(--roaming-inset)) }
+  :root[data-roaming-docked] body > :is(.md-header, .navbar) { margin-inline-end: calc(-1 * var(--roaming-inset)) }
   :root[data-roaming-docked] .wy-grid-for-nav { width: calc(100% - var(--roaming-inset)) }
 }
 @media screen and (min-width: 1100px) and (max-width: 1499px) {

@@ -171,6 +171,7 @@ def _search_states(page: Page, stage: Stage, widget: Widget, url: str) -> Iterat
     yield "none"
     for state, manifest in (("many", _too_large(stage)), ("unread", "{")):
         (stage.folder / "roaming" / "manifest.json").write_text(manifest, "utf-8")
+        (stage.folder / "roaming" / "finder.json").unlink(missing_ok=True)
         page.goto(url)
         widget.open()
         page.evaluate("document.querySelector('roaming-ask').setAttribute('mode', 'finder')")

@@ -62,7 +62,7 @@ def test_all_states_are_visible_and_accessible(
 def tolerated() -> str:
     """Themes ask for fonts and scripts of other hosts; answers are refused and cut on purpose."""
     hosts = r"asked for https://|fonts\.g|cdnjs|ERR_FAILED|setting 'disabled'"
-    return hosts + r"|status of (429|503)|: (429|503)$|ERR_(INCOMPLETE|CONTENT_L)"
+    return hosts + r"|status of (404|429|503)|: (404|429|503)$|ERR_(INCOMPLETE|CONTENT_L)"
 
 
 def violations(page: Page) -> list[str]:

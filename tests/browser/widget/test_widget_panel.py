@@ -112,6 +112,27 @@ def test_opening_moves_only_what_it_has_to(page: Page, material: Stage, widget: 
     assert page.evaluate("shifts") == []  # right after a key or click the page may move
 
 
+def test_english_texts_end_at_the_right_on_right_to_left_pages(page: Page, stage: Stage, widget: Widget) -> None:
+    stage.plays(Reply(b"{}", status=503))
+    page.goto(stage.page())
+    page.evaluate("document.documentElement.dir = 'rtl'")
+    widget.open()
+    ends = """(panel) => [...panel.querySelectorAll("h3, p, strong")].filter((one) => one.checkVisibility()).map((one) => {
+        const range = document.createRange();
+        const text = one.firstChild;
+        const at = (index) => (range.setStart(text, index), range.setEnd(text, index + 1), range.getBoundingClientRect());
+        const { length } = text.data;
+        return [text.data, at(length - 1).left >= at(length - 2).left];
+    })"""
+    texts = dict(widget.panel.evaluate(ends))
+    widget.input.fill("port")
+    widget.input.press("Enter")
+    widget.panel.locator(".notice").wait_for()
+    texts |= dict(widget.panel.locator(".notice").evaluate(ends))
+    assert len(texts) == 5
+    assert all(texts.values()), texts
+
+
 # Memory
 
 
