@@ -302,14 +302,9 @@ const HEADER_STYLE = `
 `;
 const headerButtons = () => document.querySelectorAll(HEADER_BUTTON);
 function drawHeader() {
-  if (!headerButtons().length) return;
-  const styles = new CSSStyleSheet();
+  const styles = new CSSStyleSheet(); // the header may not be parsed yet
   styles.replaceSync(HEADER_STYLE);
   document.adoptedStyleSheets.push(styles);
-  for (const button of MODIFIER === "metaKey" ? headerButtons() : []) {
-    const key = button.querySelector("kbd");
-    if (key) key.textContent = key.textContent.replace("Ctrl ", "⌘");
-  }
 }
 
 /** Return where the page's own header ends that stays in sight. */
@@ -627,7 +622,11 @@ export class RoamingAsk extends HTMLElement {
     } catch {} // keep English
     const root = this.attachShadow({ mode: "open" });
     if (!sheet) (sheet = new CSSStyleSheet()).replaceSync(STYLE);
-    for (const button of headerButtons()) button.ariaLabel = button.title = this._words.button;
+    for (const button of headerButtons()) {
+      button.ariaLabel = button.title = this._words.button;
+      const key = button.querySelector("kbd");
+      if (key && MODIFIER === "metaKey") key.textContent = key.textContent.replace("Ctrl ", "⌘");
+    }
     root.adoptedStyleSheets = [sheet];
     const words = this._words;
     const attrs = { class: "opener", part: "button", "aria-haspopup": "dialog", "aria-expanded": "false" };

@@ -210,7 +210,7 @@ def test_answer_does_not_move_while_it_grows_and_ends(page: Page, stage: Stage, 
     widget.open()
     widget.input.fill(QUESTION)
     widget.input.press("Enter")
-    widget.turns.locator("text=Reading 3 sections").wait_for()
+    expect(widget.status).to_have_text("Reading 3 sections")
     page.evaluate(
         """() => {
             const turn = document.querySelector("roaming-ask").shadowRoot.querySelector("article");
