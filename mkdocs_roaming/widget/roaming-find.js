@@ -3,7 +3,6 @@
 
 import { el, fill, icon } from "./roaming-ask.js";
 import { Finder, MOST, addStopWords, findMatches, inScope } from "./roaming-finder.js";
-import { Markdown } from "./roaming-markdown.js";
 import { copier } from "./roaming-tools.js";
 
 const ENGLISH = {
@@ -208,7 +207,9 @@ export class View {
     const { id, title, path, tokens } = section;
     host._emit("section", { id, title, path, url, tokens, state: "open" });
     body.append(words.loading);
+    const markdown = import("./roaming-markdown.js"); // not needed for the results
     const text = await this.#text(section).catch(() => words.unread);
+    const { Markdown } = await markdown;
     body.replaceChildren();
     new Markdown(body, { link: host._link, words, root: host.shadowRoot, say: (text) => host._say(text) }).push(`${text}\n\n`);
     body.append(el("p", {}, host._anchor({ url }, words.page)));

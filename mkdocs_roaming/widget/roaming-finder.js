@@ -296,11 +296,13 @@ export class Finder {
   }
   /** Return the terms at a place: of a field of a section. */
   read(place) {
-    if (!this.terms.has(place)) {
-      const { title, path, opening } = this.sections[place >> 2];
-      this.terms.set(place, terms([title, path.slice(0, -1).join("\n"), opening][place & 3], this.language));
+    const section = this.sections[place >> 2];
+    const key = (place & 3) === 1 ? section.parent ?? section.page : place; // siblings have the same titles above them
+    if (!this.terms.has(key)) {
+      const text = [section.title, (section.parent?.path ?? section.page.above).join("\n"), section.opening][place & 3];
+      this.terms.set(key, terms(text, this.language));
     }
-    return this.terms.get(place);
+    return this.terms.get(key);
   }
   /** Return the places of a term. */
   at(term) {
