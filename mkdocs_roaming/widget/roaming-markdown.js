@@ -17,11 +17,12 @@ const STYLE = `
 .answer :is(li, blockquote) > * + * { margin-block-start: 8px }
 .answer > :is(p, ul, ol) + :is(p, ul, ol) { margin-block-start: 12px }
 .answer li + li { margin-block-start: 6px }
-.answer :is(ul, ol) { padding-inline-start: 1.5em }
+.answer :is(ul, ol) { padding: 0 }
+.answer li { margin-inline-start: 1.5em } /* at the start of its own direction, which may not be that of the page */
 .answer li::marker { color: var(--_muted) }
 .answer h4 { font-size: 1em; margin-block-start: 24px }
 .answer h4 + * { margin-block-start: 8px }
-.answer .task { list-style: none; margin-inline-start: -1.3em }
+.answer .task { list-style: none; margin-inline-start: .2em }
 .answer em { font-style: italic }
 .answer code, .snippet code { font-family: var(--_mono); font-size: .867em; padding: 1px 4px; border-radius: 4px;
   color: var(--md-code-fg-color, inherit); background: var(--_code) }

@@ -16,7 +16,7 @@ const STYLE = `
 .note { display: grid; grid-template-columns: 16px minmax(0, 1fr); gap: 4px 12px; padding: 10px 12px; font-size: .867em;
   line-height: 1.54; color: var(--_muted); border: 1px solid var(--_line); border-radius: 8px; text-indent: 0 }
 .note > .icon { width: 16px; height: 16px; margin-block-start: 2px; color: var(--_warn) }
-.note > p { grid-column: 2; margin: 0 }
+.note > p { grid-column: 2; margin: 0; unicode-bidi: plaintext }
 .note > button { grid-column: 2; justify-self: start; min-height: 32px; padding: 0; border: 0; background: none;
   font-size: 1em; font-weight: 400;
   color: var(--_accent); text-decoration: underline; text-underline-offset: 3px; text-decoration-thickness: 1px }

@@ -67,6 +67,7 @@ const STYLE = `
 .source b { font-size: .933em; line-height: 1.43; font-weight: 700 }
 .snippet { margin-block-start: 2px; font-size: .867em; line-height: 1.54; color: var(--_muted); text-wrap: pretty;
   display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; overflow: hidden }
+.snippet, .result > p, .turn > .small { unicode-bidi: plaintext }
 .source .here { display: none; color: var(--_accent); font-weight: 700 }
 .source[aria-current] { background: var(--_tint); box-shadow: inset 2px 0 var(--_accent) }
 .source[aria-current]:dir(rtl) { box-shadow: inset -2px 0 var(--_accent) }

@@ -113,6 +113,15 @@ def every_state(page: Page, stage: Stage, widget: Widget, url: str) -> Iterator[
     yield "answered"
     ended.locator(".trail > summary").click()
     yield "trail"
+    ended.locator("mark").click()
+    yield "note"
+    ended.get_by_role("button", name="Not helpful").click()
+    yield "comment"
+    ended.locator(".cite").first.hover()
+    page.clock.fast_forward(200)
+    widget.panel.locator(".card").wait_for()
+    yield "card"
+    page.keyboard.press("Escape")
     for name in ("partial", "marked", "passages", "not_found", "refused", "budget", "error"):
         start_over(widget)
         stage.plays(recorded(name))
