@@ -20,7 +20,7 @@ const STYLE = `
 .card .passage { font-size: .867em; line-height: 1.54; color: var(--_muted); text-wrap: pretty; max-height: 9.3em;
   overflow: hidden }
 .card .passage mark { color: var(--_fg); background: var(--_mark); border-radius: 3px; text-decoration: none }
-.card footer { display: flex; justify-content: space-between; gap: 12px; margin: 10px -16px -14px; padding: 8px 16px;
+.card .where { display: flex; justify-content: space-between; gap: 12px; margin: 10px -16px -14px; padding: 8px 16px;
   border-block-start: 1px solid var(--_line); font-size: .8em; line-height: 1.34; color: var(--_muted) }
 .card kbd { margin-inline-end: 4px; padding: 0 5px; border: 1px solid var(--_edge); border-radius: 4px }
 @media (max-width: 599px) { .card kbd { display: none } }
@@ -80,7 +80,7 @@ function draw(host, link, { title, path, snippet, url }, passage) {
     el("span", { class: "crumb" }, path.slice(0, -1).join(" › ")),
     el("b", {}, title),
     shown && el("p", { class: "passage", dir: "auto" }, shown),
-    el("footer", {}, el("span", {}, here ? words.onThisPage : words.onAnotherPage), el("span", {}, el("kbd", {}, "↵"), words.goThere)),
+    el("div", { class: "where" }, el("span", {}, here ? words.onThisPage : words.onAnotherPage), el("span", {}, el("kbd", {}, "↵"), words.goThere)),
   );
 }
 

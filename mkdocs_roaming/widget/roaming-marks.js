@@ -13,7 +13,7 @@ const STYLE = `
 .answer mark { color: inherit; background: none; text-decoration: underline dotted 2px var(--_warn); text-underline-offset: 4px;
   border-radius: 2px; cursor: help }
 .answer mark[aria-expanded=true] { background: var(--_mark) }
-.note { display: grid; grid-template-columns: 16px minmax(0, 1fr); gap: 4px 12px; padding: 10px 12px; font-size: .867em;
+.note { scroll-margin-block: 56px; display: grid; grid-template-columns: 16px minmax(0, 1fr); gap: 4px 12px; padding: 10px 12px; font-size: .867em;
   line-height: 1.54; color: var(--_muted); border: 1px solid var(--_line); border-radius: 8px; text-indent: 0 }
 .note > .icon { width: 16px; height: 16px; margin-block-start: 2px; color: var(--_warn) }
 .note > p { grid-column: 2; margin: 0; unicode-bidi: plaintext }
@@ -67,6 +67,7 @@ function statement(turn, words, { passage }, text) {
       );
       const block = underlined.closest("li, .code, .wide, p, blockquote, h4") ?? underlined;
       block.matches("li") ? block.append(note) : block.after(note);
+      note.scrollIntoView({ block: "nearest" });
       host._say(words.unsupported);
     }
     underlined.ariaExpanded = `${note.isConnected}`;

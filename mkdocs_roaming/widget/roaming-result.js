@@ -80,7 +80,7 @@ const STYLE = `
 .flag .icon { width: 16px; height: 16px }
 .down .icon { rotate: 180deg }
 .turn .comment { display: flex; gap: 8px; align-items: stretch; padding: 0; border: 0; box-shadow: none }
-.comment input { flex: 1; min-width: 0; min-height: 36px; padding: 0 12px; border: 1px solid var(--_edge);
+.comment input { flex: 1; min-width: 0; scroll-margin-block: 56px; min-height: 36px; padding: 0 12px; border: 1px solid var(--_edge);
   border-radius: 8px; background: none; font-size: .933em }
 .comment input::placeholder { color: var(--_muted); opacity: 1 }
 .buttons { display: flex; flex-wrap: wrap; gap: 8px }
@@ -272,7 +272,9 @@ export class Result {
         for (const each of thumbs) each.ariaPressed = `${each === button}`;
         form.hidden = helpful;
         send(helpful);
-        if (!helpful) input.focus();
+        if (helpful) return;
+        input.focus({ preventScroll: true });
+        input.scrollIntoView({ block: "nearest" });
       };
       const button = tool(label, icon(THUMB), rate, { "aria-pressed": "false" });
       button.classList.toggle("down", !helpful);

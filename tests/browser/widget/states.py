@@ -19,6 +19,15 @@ PLACES = {
     "5f4feca3": ["Troubleshooting", "The port is taken"],
     "fed26049": ["Settings", "Logs"],
 }
+SNIPPETS = {
+    "2ebf9271": "server.port, server.bind, server.workers",
+    "5f4feca3": "When another program listens on the port already, Kettle stops with PortTaken. Choose another server.port.",
+    "fed26049": "Kettle writes one log for each day.",
+}
+PASSAGES = {
+    "2ebf9271": "server.port · 8642 · the port it listens on",
+    "5f4feca3": "When another program listens on the port already, Kettle stops with PortTaken.",
+}
 FOUND = ("2ebf9271", "1f43e0f5")
 ANSWER = """Set `server.port` in `/etc/kettle.toml` [^2ebf9271], then reload:
 
@@ -63,7 +72,11 @@ def turn(url: str) -> bytes:
         "section": "fed26049",
         "passage": "Old logs are deleted after 12 days.",
     }
-    support = {"score": 0.9, "marks": [marked]}
+    passages = [
+        {"section": id_, "text": text, "fragment": "", "start": ANSWER.index(f"[^{id_}]")}
+        for id_, text in PASSAGES.items()
+    ]
+    support = {"score": 0.9, "marks": [marked], "passages": passages}
     status = {
         "state": "answered",
         "model": "claude-haiku-5-5",
@@ -75,8 +88,9 @@ def turn(url: str) -> bytes:
     half = ANSWER.index("Three")
     ending = [
         {"type": "text-delta", "id": "t", "delta": ANSWER[half:]},
-        *(_section(url, id_, "cited", **({"by": "search"} if id_ in FOUND else {})) for id_ in PLACES if id_ in ANSWER),
+        *(_section(url, id_, "cited", snippet=SNIPPETS[id_]) for id_ in PLACES if id_ in ANSWER),
         {"type": "data-support", "data": support},
+        {"type": "data-followups", "data": {"questions": ["How do I see the log?", "How many brew at once?"]}},
         {"type": "data-status", "data": status},
         {"type": "finish", "messageMetadata": {"turn": "signed"}},
     ]
