@@ -79,7 +79,7 @@ from mkdocs_roaming.answer.support.check import (
     mark_addresses,
     read_claims,
 )
-from mkdocs_roaming.answer.support.passages import CitedSection, Passage, find_passages
+from mkdocs_roaming.answer.support.passages import MAX_CITED_CHARS, CitedSection, Passage, find_passages
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.navigator import PREFETCH_CALL_ID, PREFETCH_TOKENS, Navigator
 from mkdocs_roaming.library.rules import RULES_CALL_ID, apply_rules, rules_share
@@ -565,13 +565,20 @@ async def _find_passages(run: _Run) -> tuple[Passage, ...]:
     """Return the passages that the answer cites; none if there is no time left or the site cannot be read."""
     index, library = run.navigator.sections, run.navigator.library
 
+    def join(sections: Sequence[SectionRef]) -> str:
+        text = ""
+        for section in sections:
+            text += library.text(section) + "\n\n"
+            if len(text) > MAX_CITED_CHARS:
+                break
+        return text[: MAX_CITED_CHARS + 1]
+
     def read(id_: str) -> CitedSection | None:
         section = index.get(id_)
         if section is None:
             return None
-        earlier = (SectionRef(section.page, position) for position in range(section.position))
-        texts = (library.text(one) for one in (section, *index.descendants(section)))
-        return CitedSection("\n\n".join(texts), "\n\n".join(map(library.text, earlier)))
+        earlier = [SectionRef(section.page, position) for position in range(section.position)]
+        return CitedSection(join([section, *index.descendants(section)]), join(earlier))
 
     def find() -> tuple[Passage, ...]:
         cited = {id_: found for id_ in find_citations(run.text.text) if (found := read(id_))}

@@ -24,6 +24,9 @@ from mkdocs_roaming.answer.support.evidence import (
 from mkdocs_roaming.text.markdown import strip_markup, truncate_at_word
 from mkdocs_roaming.text.tokenizer import is_stop_word, stem
 
+MAX_CITED_CHARS = 100_000
+"""Maximum length of the text in which a passage is searched, and of the text before it in which its words may occur."""
+
 _CITATION_GROUP = re.compile(r"\[\^[0-9a-f]{8}\](?:\s*\[\^[0-9a-f]{8}\])*")
 _CITATION = re.compile(r"\[\^([0-9a-f]{8})\]")
 _PARAGRAPH_END = re.compile(r"\n[ \t]*\n(?=[^\n]*\S)")
@@ -31,6 +34,7 @@ _CELL_END = re.compile(r"(?<!\\)\|")
 _IMAGE_OR_NOTE = re.compile(r"!\[[^\]]*\](?:\([^()\s]*\))?|\[\^[^\]]*\]")
 _MARKUP = re.compile(r"\]\([^()\s]*\)|</?[A-Za-z][^<>]*>|[`*\[\]\\|]")
 _MAX_CLAIM_CHARS = 800
+_MAX_PASSAGES = 100
 _MIN_SHARE = 0.2  # of the claim's words that a passage contains
 _MIN_WORDS = 2
 _EXACT_WORDS = 8  # a longer passage is found by its first and last words
@@ -83,7 +87,7 @@ def find_passages(answer: str, sections: Mapping[str, CitedSection], language: s
             reader = readers.get(citation[1])
             if reader and (found := reader.find(words)):
                 passages.append(Passage(citation[1], *found, to_utf16(citation.start())))
-    return passages
+    return passages[:_MAX_PASSAGES]
 
 
 def _iter_claims(answer: str) -> Iterator[tuple[str, tuple[int, int]]]:
@@ -130,8 +134,10 @@ class _SectionReader:
         parts = _to_plain(self._segments[best], self._read(self._segments[best]))
         if not parts:
             return None
-        before = self._section.before + "\n" + self._section.text[: self._segments[best].start]
-        fragment = "" if "$" in parts[0] else make_fragment(parts, before)  # formulas are rendered as something else
+        before = f"{self._section.before}\n{self._section.text[: self._segments[best].start]}"
+        # Formulas are rendered as something else. What is before a long section is not known.
+        is_known = "$" not in parts[0] and len(self._section.before) <= MAX_CITED_CHARS
+        fragment = make_fragment(parts, before) if is_known else ""
         return truncate_at_word(" · ".join(parts), MAX_PASSAGE_CHARS), fragment
 
     def _read(self, segment: Segment) -> str:

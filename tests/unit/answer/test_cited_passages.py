@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mkdocs_roaming.answer.support.passages import CitedSection, find_passages, make_fragment
+from mkdocs_roaming.answer.support.passages import MAX_CITED_CHARS, CitedSection, find_passages, make_fragment
 
 BREW = "0a0a0a0a"
 SECTION = CitedSection(
@@ -74,3 +74,11 @@ def test_text_fragment_of_parameter_is_its_description() -> None:
 def test_text_fragment_of_row_with_repeated_key_uses_longest_cell() -> None:
     before = "Set brew.leaves first."
     assert make_fragment(["brew.leaves", "21 g", "tea for a pot"], before) == "tea%20for%20a%20pot"
+
+
+def test_passage_far_down_a_long_page_has_no_fragment() -> None:
+    """Whether its words are unique is not checked there."""
+    section = CitedSection(SECTION.text, "word " * (MAX_CITED_CHARS // 5 + 1))
+    (passage,) = find_passages(f"It listens on port 8642. [^{BREW}]", {BREW: section})
+    assert passage.text.startswith("The default port")
+    assert passage.fragment == ""
