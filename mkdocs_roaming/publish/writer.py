@@ -274,12 +274,13 @@ class _Output:
         if self.vectors is None:
             files = [file for file in files if file[0] != VECTORS_PATH]
         old = set(published.iter_paths())
-        published.start(site_files.llms_txt)
-        written = 0
-        for path, data in files:
-            written += path not in unchanged and write_site_file(self.folder, path, data)
+        *others, (_, manifest) = files
+        is_unchanged = has_content(self.folder / MANIFEST_PATH, manifest)
+        unfinished, written = published.start(manifest), int(not is_unchanged)
+        for path, data in others:
+            written += path not in unchanged and self._write(path, data)
         removed = self._remove_old(published, old.difference(path for path, _ in files))
-        published.finish()
+        published.finish(unfinished, is_unchanged=is_unchanged)
         return PublishReport(
             pages=len(self.pages),
             sections=site_files.sections,
@@ -292,6 +293,12 @@ class _Output:
             notes=tuple(self.notes),
             markdown=site_files.markdown,
         )
+
+    def _write(self, path: str, data: _Content) -> bool:
+        """Write a file. A file that is recognized by its content is never incomplete, even if the process is killed."""
+        if path.startswith("roaming/") and not path.startswith("roaming/nav/"):
+            return write_site_file(self.folder, path, data)
+        return write_atomically(Path(site_path(self.folder, path)), data)
 
     def _check(self, files: Iterable[tuple[str, _Content]], published: PublishedFiles) -> set[str]:
         """Return the files that already have the right content; raise an error if something else wrote others."""
@@ -325,7 +332,7 @@ class _Output:
                 elif published.owns(path):
                     target.unlink()
                     removed += 1
-                elif path != LLMS_TXT and published.found:
+                elif path != LLMS_TXT:
                     self.notes.append(f"{path}: changed since it was published; the file is left in the folder")
         return removed
 

@@ -83,17 +83,21 @@ class IncrementalSite:
         self._inputs = ""
 
     def take_out(self) -> None:
-        """Move the published files out of the site, before its generator runs."""
+        """Move the published files out of the site, before its generator runs. Files that were changed since stay."""
         if self._cache is None or self._record is None:
             return
+        files = self._record.files
         carried = self._cache / _CARRIED
         shutil.rmtree(carried, ignore_errors=True)
         with suppress(OSError):
             carried.mkdir(parents=True)
-            (self._folder / _SECTIONS).rename(carried / "sections")
+            if all(files.get(path) == stat for path, stat in self._iter_section_stats()):
+                (self._folder / _SECTIONS).rename(carried / "sections")
         for number, path in enumerate(self._record.others()):
             if path == LLMS_TXT and self._options.llms_txt is not True:
                 continue  # it contains an author's text, which may be gone
+            if _stat(self._folder / path) != files[path]:
+                continue
             with suppress(OSError):
                 if path in self._record.html:  # the generator may compare its sources with its output
                     os.link(self._folder / path, carried / str(number))
