@@ -342,8 +342,10 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
                 left_out.append(LeftOut(path, reason, page.file.src_uri))
             else:
                 included.append(make_page(page, folder, self._code_languages.find(page, page.content or "")))
-        self._selection.check_meaning(names)
         if self._selection:
+            from mkdocs_roaming.publish.old_patterns import MeaningCheck  # most sites have no patterns
+
+            MeaningCheck(self._selection, names).run()
             for file in files.documentation_pages(inclusion=InclusionLevel.is_excluded):
                 self._selection.find_reason(page_name(file, folder, config))  # a pattern of an excluded draft is used
         return included, left_out

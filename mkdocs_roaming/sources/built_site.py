@@ -35,6 +35,7 @@ from mkdocs_roaming.manifest.lookup import PageName
 from mkdocs_roaming.manifest.models import Manifest, NavItem, Page, Site, canonicalize_path, path_to_url, url_to_path
 from mkdocs_roaming.publish.cache import ConversionCache
 from mkdocs_roaming.publish.files import find_site_folders, write_atomically
+from mkdocs_roaming.publish.old_patterns import MeaningCheck, OldDialect, translate_fnmatch
 from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.ownership import PublishedFiles, check_llms_txt
 from mkdocs_roaming.publish.page_menu import (
@@ -46,7 +47,7 @@ from mkdocs_roaming.publish.page_menu import (
 from mkdocs_roaming.publish.pipeline import Batch, convert_pages
 from mkdocs_roaming.publish.pointers import add_markdown_links, remove_markdown_links
 from mkdocs_roaming.publish.previous import read_previous
-from mkdocs_roaming.publish.selection import LeftOut, OldDialect, Selection, translate_fnmatch
+from mkdocs_roaming.publish.selection import LeftOut, Selection
 from mkdocs_roaming.publish.widget import (
     WidgetOptions,
     add_widget,
@@ -334,7 +335,7 @@ class _SiteReader:
         folders = {self._folder.name, "docs", docs.name if docs else "docs"}
         roots = [f"{name}/" for name in sorted(folders) if not (self._folder / name).is_dir()]
         options, names = self._options.publish, []
-        selection = Selection(options.include, options.exclude, roots=[self._url, *roots], old=_OLD_DIALECT)
+        selection = Selection(options.include, options.exclude, roots=[self._url, *roots])
         files, count = self._files.values(), len(self._pages)
         parents = {parent for file in files for parent in _folders_above(file)} if selection else set()
         for left_out in self._left_out:
@@ -351,7 +352,8 @@ class _SiteReader:
                 self._left_out.append(LeftOut(path, reason, page.source))
                 del self._pages[path], self._files[path]
         self._check_hidden(selection)
-        selection.check_meaning(names)
+        if selection:
+            MeaningCheck(selection, names, _OLD_DIALECT).run()
         for message in selection.unmatched():
             self._warn(message)
         if len(self._pages) < count:
