@@ -58,9 +58,8 @@ if TYPE_CHECKING:
     from mkdocs_roaming.embeddings.store import EmbeddingsOptions
     from mkdocs_roaming.lint.runner import LintConfig
     from mkdocs_roaming.publish.ownership import KeptFiles, WrittenFiles
-    from mkdocs_roaming.publish.page_menu import PageMenu, PageMenuOptions
+    from mkdocs_roaming.publish.page_elements import ElementOptions, PageElements
     from mkdocs_roaming.publish.rules import RuleSet
-    from mkdocs_roaming.publish.widget import WidgetOptions
 
 log = get_plugin_logger("roaming")
 
@@ -83,7 +82,7 @@ class _LanguageBuild:
 
     batch: Batch
     rules: RuleSet | None
-    menu: PageMenu | None
+    elements: PageElements | None
     seconds: float
     """Time of the conversion."""
 
@@ -105,8 +104,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         self._written: list[WrittenFiles] = []
         self._kept: KeptFiles | None = None
         self._lint: LintConfig | None = None
-        self._widget: WidgetOptions | None = None
-        self._menu: PageMenuOptions | None = None
+        self._elements: ElementOptions | None = None
         self._embeddings: EmbeddingsOptions | None = None
 
     def load_config(
@@ -143,8 +141,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             Selection(self._options.include, self._options.exclude)
             self._load_rules((), config)
             self._lint = self._load_lint()
-            self._widget = self._load_widget(config)
-            self._menu = self._load_menu()
+            self._elements = self._load_elements(config)
             self._embeddings = self._load_embeddings()
         return config
 
@@ -213,14 +210,14 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             batch = convert_pages(site, included, cache=cache, warn=log.warning)
             batch.left_out += left_out
             rules = self._load_rules(pages, config)
-        menu = self._make_menu(site, config)
-        self._builds[folder] = _LanguageBuild(batch, rules, menu, time.perf_counter() - started)
+        elements = self._make_elements(site)
+        self._builds[folder] = _LanguageBuild(batch, rules, elements, time.perf_counter() - started)
 
     @event_priority(LAST)  # encryption plugins replace articles in this hook
     def on_post_page(self, output: str, *, page: MkDocsPage, config: MkDocsConfig) -> str:
         """Drop pages whose final HTML hides the article; add the links and the widget to the others."""
         html = self._check_page(output, page, config)
-        return self._add_elements(html, page, config) if (self._widget or self._menu) and html.strip() else html
+        return self._add_elements(html, page, config) if self._elements and html.strip() else html
 
     @event_priority(LAST)  # mkdocs-static-i18n builds the other languages in this hook, with priority -100
     def on_post_build(self, *, config: MkDocsConfig) -> None:
@@ -282,28 +279,19 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         lint = parse_config(self._options.lint, "lint")
         return lint if lint.level != "off" else None
 
-    def _load_widget(self, config: MkDocsConfig) -> WidgetOptions | None:
-        if not self._options.widget:
+    def _load_elements(self, config: MkDocsConfig) -> ElementOptions | None:
+        if not (self._options.widget or self._options.page_menu):
             return None
-        from mkdocs_roaming.publish.widget import parse_widget_options
+        from mkdocs_roaming.publish.page_elements import ElementOptions
 
-        return parse_widget_options(self._options.widget, own_endpoint=dev_server_path(config))
+        return ElementOptions.parse(self._options, own_endpoint=dev_server_path(config))
 
-    def _load_menu(self) -> PageMenuOptions | None:
-        if not self._options.page_menu:
+    def _make_elements(self, site: Site) -> PageElements | None:
+        if self._elements is None:
             return None
-        from mkdocs_roaming.publish.page_menu import parse_page_menu_options
+        from mkdocs_roaming.publish.page_elements import PageElements
 
-        return parse_page_menu_options(self._options.page_menu)
-
-    def _make_menu(self, site: Site, config: MkDocsConfig) -> PageMenu | None:
-        if self._menu is None:
-            return None
-        from mkdocs_roaming.publish.page_menu import PageMenu
-
-        # The endpoint of `mkdocs serve` offers no MCP.
-        endpoint = self._widget.endpoint if self._widget and not dev_server_path(config) else ""
-        return PageMenu(self._menu, site, endpoint)
+        return PageElements(self._elements, site)
 
     def _load_embeddings(self) -> EmbeddingsOptions | None:
         if self._options.search == "lexical":
@@ -387,18 +375,11 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
 
     def _add_elements(self, html: str, page: MkDocsPage, config: MkDocsConfig) -> str:
         """Add the widget, unless the front matter has `ask: false`; add the page menu if the page is published."""
-        folder, front_matter = language_folder(config), page.meta.get("ask")
+        folder = language_folder(config)
         build, path = self._builds.get(folder), page_path(page, folder)
-        if build is None or path is None:
+        if build is None or build.elements is None or path is None:
             return html
-        converted = build.batch.converted.get(path)
-        if self._widget and front_matter is not False:
-            from mkdocs_roaming.publish.widget import add_widget, suggest_questions
-
-            suggestions = suggest_questions(front_matter, converted.sections) if converted else ()
-            site_url = build.batch.site.url
-            html = add_widget(html, self._widget, path, site_url, suggestions, published=converted is not None)
-        return build.menu.add(html, path, converted.sections[0].title) if build.menu and converted else html
+        return build.elements.add(html, path, build.batch.converted.get(path), page.meta.get("ask"))
 
     # Writing
 
@@ -413,15 +394,6 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         if folder and not batch.pages:
             log.warning(f"{folder}: no page to publish, although other languages link to its manifest")
             return
-        extra: list[tuple[str, bytes]] = []
-        if self._widget:
-            from mkdocs_roaming.publish.widget import iter_widget_files
-
-            extra += iter_widget_files(batch.site.language)
-        if build.menu:
-            from mkdocs_roaming.publish.page_menu import iter_page_menu_files
-
-            extra += iter_page_menu_files()
         previous = None
         if where := self._options.previous:
             from mkdocs_roaming.publish.previous import read_previous
@@ -437,7 +409,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
                 embeddings=self._embeddings,
                 previous=previous,
                 rules=build.rules,
-                extra=extra,
+                extra=build.elements.iter_files() if build.elements else (),
             )
         if batch.site.has_llms_txt and not (site_folder / LLMS_TXT).exists():
             log.warning("pages link to llms.txt, which no plugin has written, and `llms_txt` is false")

@@ -19,13 +19,9 @@ from mkdocs_roaming.publish.ownership import PublishedFiles
 from mkdocs_roaming.publish.pointers import LLMS_TXT
 from mkdocs_roaming.publish.selection import LeftOut
 from mkdocs_roaming.sources import decode_text, is_ignored
-from mkdocs_roaming.sources.built_site import (
-    IndexOptions,
-    check_folder,
-    find_site_url,
-    index_site,
-    is_special,
-)
+from mkdocs_roaming.sources.built_site import find_site_url, is_special
+from mkdocs_roaming.sources.project import IndexOptions
+from mkdocs_roaming.sources.publication import check_folder, index_site
 
 Warn = Callable[[str], None]
 

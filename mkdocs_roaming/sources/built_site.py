@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
 from html import unescape
@@ -28,42 +28,21 @@ from mkdocs_roaming.html.document import (
     remove_element,
 )
 from mkdocs_roaming.html.final_page import exclusion_reason, find_redirect, remove_excerpts
-from mkdocs_roaming.html.themes import load_themes, parse_classes
+from mkdocs_roaming.html.themes import load_themes
 from mkdocs_roaming.html.visitor import Element
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.lookup import PageName
 from mkdocs_roaming.manifest.models import Manifest, NavItem, Page, Site, canonicalize_path, path_to_url, url_to_path
-from mkdocs_roaming.publish.cache import ConversionCache
-from mkdocs_roaming.publish.files import find_site_folders, write_atomically
+from mkdocs_roaming.publish.files import find_site_folders
 from mkdocs_roaming.publish.old_patterns import MeaningCheck, OldDialect, translate_fnmatch
-from mkdocs_roaming.publish.options import PublishOptions
-from mkdocs_roaming.publish.ownership import PublishedFiles, check_llms_txt
-from mkdocs_roaming.publish.page_menu import (
-    PageMenu,
-    iter_page_menu_files,
-    parse_page_menu_options,
-    remove_page_menu,
-)
-from mkdocs_roaming.publish.pipeline import Batch, convert_pages
-from mkdocs_roaming.publish.pointers import add_markdown_links, remove_markdown_links
-from mkdocs_roaming.publish.previous import read_previous
+from mkdocs_roaming.publish.ownership import PublishedFiles
 from mkdocs_roaming.publish.selection import LeftOut, Selection
-from mkdocs_roaming.publish.widget import (
-    WidgetOptions,
-    add_widget,
-    iter_widget_files,
-    parse_widget_options,
-    remove_widget,
-    suggest_questions,
-)
-from mkdocs_roaming.publish.writer import PublishReport, publish_batch
 from mkdocs_roaming.sources import decode_text, is_ignored, site_nav
-from mkdocs_roaming.sources.project import OWN_FILE, Project, find_heading, iter_fences, read_source
+from mkdocs_roaming.sources.project import IndexOptions, find_heading, iter_fences, read_source
 from mkdocs_roaming.text.markdown import to_single_line
 
 if TYPE_CHECKING:
-    from mkdocs_roaming.embeddings.store import EmbeddingsOptions
-    from mkdocs_roaming.publish.rules import RuleSet
+    pass
 
 Warn = Callable[[str], None]
 
@@ -74,139 +53,6 @@ _SPECIAL_PAGE = re.compile(
     r"|^(search|print|print_page)(\.html|/)$"
 )
 _LOCATION = re.compile(r"<loc>\s*(https?://[^<\s]+)\s*</loc>")
-_CRAWL_STATE = ".roaming/state.json"
-
-
-@dataclass(frozen=True, slots=True)
-class IndexOptions:
-    """What is known about a built site besides its folder. `url` and `name` are detected if they are None."""
-
-    url: str | None = None
-    name: str | None = None
-    html: bool = True
-    """Whether to add links to the Markdown to the pages."""
-    cache: Path | None = None
-    """The folder of cached conversions."""
-    project: Project = field(default_factory=Project)
-    publish: PublishOptions = field(default_factory=PublishOptions)
-    embeddings: EmbeddingsOptions | None = None
-    strict: bool = False
-    """Whether nothing is published if there are warnings."""
-
-
-def index_site(
-    folder: Path,
-    options: IndexOptions,
-    *,
-    warn: Warn,
-    start_progress: Callable[[int], Callable[[], None]] = lambda total: lambda: None,
-    target: Path | None = None,
-) -> PublishReport:
-    """Publish the folder of a built site in place: Markdown, llms.txt and the manifest.
-
-    Args:
-        folder: The folder.
-        options: The options.
-        warn: Called with a line for each problem.
-        start_progress: Called with the number of pages; returns a function that is called after each page.
-        target: Another folder to publish into. The folder of the site is not changed then.
-
-    Raises:
-        UsageError: The folder is not a built site, or its URL is unknown.
-        PublishError: There is nothing to publish.
-    """
-    publish, project = options.publish, options.project
-    warnings: list[str] = []
-
-    def record(message: str) -> None:
-        warnings.append(message)
-        warn(message)
-
-    parse_classes(publish.classes)
-    widget = parse_widget_options(publish.widget)
-    menu_options = parse_page_menu_options(publish.page_menu)
-    previous = read_previous(publish.previous, project.folder, record) if publish.previous else None
-    if target is None:
-        check_folder(folder, publish)
-    built = read_site(folder, options, record)
-    rules = _load_rules(options, built)
-    cache, on_progress = ConversionCache(options.cache), start_progress(len(built.pages))
-    batch = convert_pages(built.site, built.pages, cache=cache, warn=record, on_progress=on_progress)
-    batch.left_out += built.left_out
-    if options.strict and warnings:
-        raise PublishError(f"{folder}: nothing is published, because there are warnings; fix them, or omit --strict")
-    menu = PageMenu(menu_options, built.site, widget.endpoint if widget else "") if menu_options else None
-    extra = [*(iter_widget_files(built.site.language) if widget else ()), *(iter_page_menu_files() if menu else ())]
-    report = publish_batch(
-        batch, target or folder, publish, embeddings=options.embeddings, previous=previous, rules=rules, extra=extra
-    )
-    if options.html and target is None:
-        for path in batch.pages:
-            _update_html(built.files[path], path, batch, widget, menu, built.meta.get(path, {}).get("ask"))
-        for file in built.left_out_files:
-            _clean_html(file)
-        if menu and menu.pages_without:
-            warn(
-                f"{menu.pages_without} of {len(batch.pages)} pages get no page menu: they have no title, or a "
-                "framework renders them again in the browser"
-            )
-    return report
-
-
-def check_folder(folder: Path, options: PublishOptions) -> None:
-    """Raise an error for a folder that another command has published, or that has an llms.txt of its own."""
-    published = PublishedFiles(folder)
-    check_llms_txt(published.author_text, folder, options)
-    if options.overwrite:
-        return
-    if (folder / _CRAWL_STATE).exists():
-        raise UsageError(
-            f"{folder}: was published by `roaming crawl`, which updates it; name the folder of a built site, or "
-            "publish the HTML in this one with --overwrite"
-        )
-    if published.has_sources:
-        raise UsageError(
-            f"{folder}: was published by the MkDocs plugin or the Python API, which know what the HTML does not show, "
-            "such as pages that are not to be published; build without the plugin, or publish the HTML with --overwrite"
-        )
-
-
-def _load_rules(options: IndexOptions, built: BuiltSite) -> RuleSet | None:
-    """Return the rules of the options and of the pages' front matter, None if there are none."""
-    front_matter = {path: meta["roaming"] for path, meta in built.meta.items() if "roaming" in meta}
-    if not options.publish.rules and not front_matter:
-        return None
-    from mkdocs_roaming.publish.rules import load_rules, parse_page_rules  # few sites have rules
-
-    rules = load_rules(options.publish, options.project.file or Path(OWN_FILE))
-    sources = {page.path: page.source or page.path for page in built.pages}
-    own = [rule for path, value in front_matter.items() for rule in parse_page_rules(value, sources[path])]
-    return replace(rules, rules=(*rules.rules, *own))
-
-
-def _clean_html(file: Path) -> None:
-    """Remove what an earlier run added to the HTML of a page that is left out now."""
-    html = file.read_bytes().decode("utf-8", "surrogateescape")
-    clean = remove_page_menu(remove_widget(remove_markdown_links(html)))
-    if clean != html:
-        write_atomically(file, clean.encode("utf-8", "surrogateescape"))
-
-
-def _update_html(
-    file: Path, path: str, batch: Batch, widget: WidgetOptions | None, menu: PageMenu | None, ask: object
-) -> None:
-    """Add the links to the Markdown, the widget and the page menu to the HTML of a page.
-
-    `ask` is the key of its front matter: suggestions, or false for a page without the widget.
-    """
-    # surrogateescape: bytes that are not UTF-8 are written back unchanged
-    html = file.read_bytes().decode("utf-8", "surrogateescape")
-    html = remove_widget(add_markdown_links(html, path, has_llms_txt=batch.site.has_llms_txt))
-    sections = batch.converted[path].sections
-    if widget and ask is not False:
-        html = add_widget(html, widget, path, batch.site.url, suggest_questions(ask, sections))
-    html = menu.add(html, path, sections[0].title) if menu else remove_page_menu(html)
-    write_atomically(file, html.encode("utf-8", "surrogateescape"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
@@ -20,6 +20,9 @@ from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.models import canonicalize_path
 from mkdocs_roaming.publish.options import OptionError, PublishOptions, parse_options
 from mkdocs_roaming.text.markdown import to_single_line
+
+if TYPE_CHECKING:
+    from mkdocs_roaming.embeddings.store import EmbeddingsOptions
 
 GENERATOR_FILES = ("zensical.toml", "mkdocs.yml", "mkdocs.yaml", "properdocs.yml", "properdocs.yaml")
 OWN_FILE = "roaming.toml"
@@ -96,6 +99,23 @@ class Project:
         if stem == "" or stem.endswith("/"):
             return canonicalize_path(stem)
         return canonicalize_path(stem + ("/" if self.directory_urls else ".html"))
+
+
+@dataclass(frozen=True, slots=True)
+class IndexOptions:
+    """What is known about a built site besides its folder. `url` and `name` are detected if they are None."""
+
+    url: str | None = None
+    name: str | None = None
+    html: bool = True
+    """Whether to add links to the Markdown to the pages."""
+    cache: Path | None = None
+    """The folder of cached conversions."""
+    project: Project = field(default_factory=Project)
+    publish: PublishOptions = field(default_factory=PublishOptions)
+    embeddings: EmbeddingsOptions | None = None
+    strict: bool = False
+    """Whether nothing is published if there are warnings."""
 
 
 def find_project(

@@ -14,8 +14,8 @@ from mkdocs_roaming.manifest.io import load_manifest
 from mkdocs_roaming.manifest.models import Manifest
 from mkdocs_roaming.publish.options import parse_options
 from mkdocs_roaming.sources import decode_text
-from mkdocs_roaming.sources.built_site import IndexOptions, index_site
-from mkdocs_roaming.sources.project import find_project
+from mkdocs_roaming.sources.project import IndexOptions, find_project
+from mkdocs_roaming.sources.publication import index_site
 
 URL = "https://docs.example/v2/"
 HEAD = '<!doctype html><html lang="de"><head><meta charset="utf-8"><title>{title} - Docs</title>{head}</head>'
