@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 
 from mkdocs_roaming.errors import PublishError
 from mkdocs_roaming.manifest.lookup import PageName
-from mkdocs_roaming.publish.selection import Pattern, Selection, compile_pattern
+from mkdocs_roaming.publish.selection import Pattern, Selection, compile_pattern, exact_pattern
 
 _MAX_NAMED = 3
 _MAX_FORMS = 16
@@ -158,11 +158,7 @@ class MeaningCheck:
         matched = {page for one in patterns for page in found[one]}
         if exact and not matched <= set(old):
             patterns, matched = [], set()
-        return [*patterns, *(_escape(page) for page in old if page not in matched)]
-
-
-def _escape(page: PageName) -> str:
-    return "/" + re.sub(r"([*?\[\\]|\s+$)", r"\\\1", str(page).lstrip("/"))
+        return [*patterns, *(exact_pattern(page) for page in old if page not in matched)]
 
 
 def _anchor(text: str) -> str:

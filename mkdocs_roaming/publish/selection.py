@@ -143,6 +143,11 @@ class Selection:
             return f"not in {self.option}include"
         return f"excluded by `{excluded.text}`" if excluded and not excluded.is_negated else None
 
+    def is_exception(self, page: PageName) -> bool:
+        """Return whether a negated pattern in `exclude` names a page."""
+        pattern = self.find_last(self.exclude, page)
+        return pattern is not None and pattern.is_negated
+
     def find_last(self, patterns: Sequence[Pattern], page: PageName) -> Pattern | None:
         """Return the last of the patterns that match a page, or None; all of them count as used."""
         matching = [pattern for pattern in patterns if pattern.matches(page)]
@@ -176,6 +181,11 @@ def _compile_all(patterns: Sequence[str], option: str, roots: Sequence[str]) -> 
         return tuple(Pattern(text, roots) for text in patterns)
     except UsageError as error:
         raise UsageError(f"{option}: {error}") from None
+
+
+def exact_pattern(page: PageName) -> str:
+    """Return a pattern for one page."""
+    return "/" + re.sub(r"([*?\[\\]|\s+$)", r"\\\1", str(page).lstrip("/") or "index.html")
 
 
 def _iter_spellings(text: str) -> Iterator[str]:

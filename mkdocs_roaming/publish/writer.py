@@ -78,12 +78,16 @@ class PublishReport:
     """The pages that are not published, with the reasons."""
 
     def __str__(self) -> str:
-        reused = f", {self.reused} pages reused" if self.reused else ""
+        reused = f", {_count(self.reused, 'page')} reused" if self.reused else ""
         left_out = f", {len(self.left_out)} left out" if self.left_out else ""
         return (
-            f"{self.pages} pages{left_out}, {self.sections} sections, ~{self.tokens} tokens, "
+            f"{_count(self.pages, 'page')}{left_out}, {_count(self.sections, 'section')}, ~{self.tokens} tokens, "
             f"outline ~{self.outline_tokens} tokens{reused}"
         )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def publish_batch(

@@ -18,12 +18,14 @@ from lxml import html as lxml_html
 
 from mkdocs_roaming.errors import ManifestError, PublishError, UsageError
 from mkdocs_roaming.html.document import (
+    count_visible_words,
     extract_canonical_url,
     extract_meta,
     extract_site_name,
     extract_title,
     find_article,
     find_own_elements,
+    find_words,
     parse_document,
     remove_element,
 )
@@ -36,7 +38,7 @@ from mkdocs_roaming.manifest.models import Manifest, NavItem, Page, Site, canoni
 from mkdocs_roaming.publish.files import find_site_folders
 from mkdocs_roaming.publish.old_patterns import MeaningCheck, OldDialect, translate_fnmatch
 from mkdocs_roaming.publish.ownership import PublishedFiles
-from mkdocs_roaming.publish.selection import LeftOut, Selection
+from mkdocs_roaming.publish.selection import LeftOut, Selection, exact_pattern
 from mkdocs_roaming.sources import decode_text, is_ignored, site_nav
 from mkdocs_roaming.sources.project import IndexOptions, find_heading, iter_fences, read_source
 from mkdocs_roaming.text.markdown import to_single_line
@@ -52,6 +54,9 @@ _SPECIAL_PAGE = re.compile(
     r"(^|/)(404|genindex(-[^/]+)?|py-modindex)(\.html|/)$"  # also in the folders of versions and languages
     r"|^(search|print|print_page)(\.html|/)$"
 )
+_TARGET = re.compile(r"\]\([^)\s]*\)|https?://[^\s>]+")
+_SHARED_WORDS = 0.7
+"""Share of the words of a source that its page shows: code of templates and comments are not shown."""
 _LOCATION = re.compile(r"<loc>\s*(https?://[^<\s]+)\s*</loc>")
 
 
@@ -119,8 +124,9 @@ class _SiteReader:
         self._left_out: list[LeftOut] = []
         self._sources = options.project.find_sources()
         self._meta: dict[str, Mapping[str, Any]] = {}
-        self._hidden: dict[str, str] = {}
-        """The sources with `llms: false` whose pages are not found, by the paths that their names suggest."""
+        self._unplaced: dict[str, tuple[str, bool, str]] = {}
+        """Sources whose pages are not found, whether they have `llms: false`, and their text, by the paths that their
+        names suggest."""
 
     def read(self, files: list[Path]) -> BuiltSite:
         home: Element | None = None
@@ -202,18 +208,35 @@ class _SiteReader:
             MeaningCheck(selection, names, _OLD_DIALECT).run()
         for message in selection.unmatched():
             self._warn(message)
+        self._check_unplaced(selection)
         if len(self._pages) < count:
             self._remove_excerpts()
 
     def _check_hidden(self, selection: Selection) -> None:
         """Raise an error if a page of a source with `llms: false` could be published under another address."""
         unknown = next((path for path, page in self._pages.items() if page.source is None), None)
-        for path, source in self._hidden.items():
-            if selection.find_reason(PageName(path, (source,))) is None and unknown is not None:
+        for path, (source, is_hidden, _) in self._unplaced.items():
+            if is_hidden and selection.find_reason(PageName(path, (source,))) is None and unknown is not None:
                 raise PublishError(
                     f"{source}: its front matter says `llms: false`, but its page is not found; it could be one of "
                     f"those without a known source, such as {unknown or 'the home page'}. Add `{source}` to `exclude`, "
                     "and the address of its page if it has one"
+                )
+
+    def _check_unplaced(self, selection: Selection) -> None:
+        """Raise an error if a page of unknown source has the text of a source that the options leave out."""
+        unknown = [(path, page) for path, page in self._pages.items() if page.source is None] if selection else []
+        reasons = {path: selection.find_reason(PageName(path, (self._unplaced[path][0],))) for path in self._unplaced}
+        left_out = [(*self._unplaced[path], reason) for path, reason in reasons.items() if reason and unknown]
+        texts = [(path, count_visible_words(page.article).keys()) for path, page in unknown if left_out]
+        for source, _, text, reason in left_out:
+            words = set(find_words(_TARGET.sub(" ", text)))
+            shown = (PageName(path) for path, known in texts if len(words & known) > _SHARED_WORDS * len(words))
+            page = next((page for page in shown if not selection.is_exception(page)), None)
+            if page is not None:
+                raise PublishError(
+                    f"{source}: {reason}, but its text is on a page with another address, {page}, whose source is not "
+                    f"known. Add `{exact_pattern(page)}` to `exclude`, or `!{exact_pattern(page)}` to publish it"
                 )
 
     def _remove_excerpts(self) -> None:
@@ -294,8 +317,8 @@ class _SiteReader:
             page = self._pages.get(moved.get(path, path))
             if page is not None:
                 self._add_source(page, source, meta, text)
-            elif meta.get("llms") is False and path not in {one.path for one in self._left_out}:
-                self._hidden[path] = source
+            elif path not in {one.path for one in self._left_out}:
+                self._unplaced[path] = source, meta.get("llms") is False, text
 
     def _add_source(self, page: Page, source: str, meta: Mapping[str, Any], text: str) -> None:
         self._meta[page.path] = meta
@@ -357,7 +380,8 @@ class _SiteReader:
         if not (folder / "index.html").is_file() and (sites := find_site_folders(folder)):
             raise UsageError(f"{folder}: contains no index.html; name the folder of one site, such as {sites[0]}")
         raise UsageError(
-            f"{folder}: the URL of the site is neither in its home page nor in its sitemap; set it with --url https://…/"
+            f"{folder}: the URL of the site is neither in its home page nor in its sitemap; "
+            f"set `site_url` in {project.file or 'roaming.toml'}, or add --url https://…/"
         )
 
     def _find_nav(self, sidebars: list[tuple[str, Element]]) -> tuple[tuple[NavItem, ...], str]:

@@ -19,6 +19,7 @@ from pathlib import Path
 import msgspec
 
 from mkdocs_roaming._version import __version__
+from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.publish.cache import CONVERTER_VERSION
 from mkdocs_roaming.publish.ownership import PublishedFiles
 from mkdocs_roaming.publish.pointers import LLMS_TXT
@@ -55,8 +56,9 @@ class _Record(msgspec.Struct):
     warnings: list[str]
 
     def others(self) -> list[str]:
-        """Return the files that are not in the folder of sections."""
-        return [path for path in self.files if not path.startswith(f"{_SECTIONS}/")]
+        """Return the files that are not in the folder of sections, the manifest, which describes the others, last."""
+        paths = [path for path in self.files if not path.startswith(f"{_SECTIONS}/")]
+        return sorted(paths, key=lambda path: path == MANIFEST_PATH)
 
 
 class IncrementalSite:
@@ -106,7 +108,7 @@ class IncrementalSite:
         self._html, self._inputs = self._digest_html(), self._digest_inputs()
         is_same = record.inputs == self._inputs and record.html.keys() == self._html.keys()
         is_same = is_same and all(digest in record.html[path] for path, digest in self._html.items())
-        for number, path in enumerate(record.others() if is_same or failed else ()):
+        for number, path in reversed([*enumerate(record.others() if is_same or failed else ())]):
             source, target = carried / str(number), self._folder / path
             with suppress(OSError):
                 if path in record.html:

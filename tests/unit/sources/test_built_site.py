@@ -442,6 +442,31 @@ def test_index_site_fails_if_an_excluded_source_could_be_one_of_the_pages(projec
     assert [page.path for page in index_project(project).pages] == [""]
 
 
+def test_index_site_fails_if_the_text_of_an_excluded_source_is_on_a_page_of_unknown_source(project: Path) -> None:
+    (project / "docs/posts").mkdir()
+    post = "# Not the title\n\nThe *winter* sluice opens at [noon](https://a.example/very/long/address/of/some/page).\n"
+    (project / "docs/posts/winter.md").write_text(post, "utf-8")
+    page = (project / "site/guide/index.html").read_text("utf-8")
+    (project / "site/2026/winter").mkdir(parents=True)
+    text = "The <em>winter</em> sluice opens at <a href='/'>noon</a>. Not the title"
+    html = page.replace("Read it.", text).replace("/guide/", "/2026/winter/")
+    (project / "site/2026/winter/index.html").write_text(html, "utf-8")
+    before = read_files(project / "site")
+    with pytest.raises(PublishError) as caught:
+        index_project(project, exclude=["posts/"])
+    assert str(caught.value) == (
+        "posts/winter.md: excluded by `posts/`, but its text is on a page with another address, 2026/winter/, whose "
+        "source is not known. Add `/2026/winter/` to `exclude`, or `!/2026/winter/` to publish it"
+    )
+    assert read_files(project / "site") == before
+    paths = [
+        [page.path for page in index_project(project, exclude=["posts/", own]).pages]
+        for own in ("/2026/winter/", "!/2026/winter/")
+    ]
+    assert ["2026/winter/" in found for found in paths] == [False, True]
+    assert "guide/" in paths[0]
+
+
 def test_excluded_source_without_page_is_no_error_if_all_sources_are_known(project: Path) -> None:
     (project / "docs/draft.md").write_text("---\nllms: false\n---\n\n# Draft\n", "utf-8")
     assert [page.path for page in index_project(project).pages] == ["", "guide/"]
