@@ -12,15 +12,13 @@ from difflib import get_close_matches
 from mkdocs_roaming.errors import LibraryError, UsageError
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import (
-    HEADING,
     MAX_QUERY_CHARS,
     Hit,
     Search,
-    find_best_part,
     parse_query,
-    strip_markdown,
     to_search_result,
 )
+from mkdocs_roaming.library.snippets import HEADING, find_best_part, strip_markdown
 from mkdocs_roaming.library.tools import (
     MAX_IDS,
     ExpandResult,
