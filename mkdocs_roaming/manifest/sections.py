@@ -13,7 +13,7 @@ import unicodedata
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, count, islice
+from itertools import accumulate, chain, count, islice
 from typing import Protocol
 
 from mkdocs_roaming.manifest.models import MAX_OPENING, Heading, Section
@@ -112,7 +112,9 @@ def _strip_front_matter(markdown: str) -> tuple[str, list[int]]:
     front = _FRONT_MATTER.match(markdown)
     # Front matter has a key. Without one, it is text between two thematic breaks.
     body = markdown[front.end() :] if front and ":" in front.group() else markdown.removeprefix("\ufeff")
-    return body, [0, *(end.end() for end in LINE_END.finditer(body))]
+    if "\r" in body:
+        return body, [0, *(end.end() for end in LINE_END.finditer(body))]
+    return body, [0, *accumulate(len(line) + 1 for line in body.split("\n"))]
 
 
 def _is_pointer(body: str, end: int) -> bool:
