@@ -408,6 +408,7 @@ class _SiteReader:
         if text := _read_text(self._folder / "toc.html"):  # the pages of mdBook load their sidebar from here
             navs.append(self._read_sidebar("toc.html", parse_document(text)))
         nav = site_nav.merge_navs(navs, pages, self._read_sidebar)
+        nav = site_nav.add_inner_pages(nav, self._read_toctrees)
         paths = site_nav.collect_paths(nav)
         if len(paths) > 1:
             home = [NavItem(pages[""].title, "")] if "" in pages and "" not in paths else []
@@ -419,6 +420,13 @@ class _SiteReader:
             tree = parse_document(decode_text(self._files[path].read_bytes()))
         resolve = site_nav.make_resolver(self._url, path_to_url(self._url, path), self._pages)
         return site_nav.from_sidebar(tree, resolve, self._themes)
+
+    def _read_toctrees(self, path: str) -> tuple[NavItem, ...]:
+        article = self._pages[path].article
+        if site_nav.TOCTREE not in article:
+            return ()
+        resolve = site_nav.make_resolver(self._url, path_to_url(self._url, path), self._pages)
+        return site_nav.from_toctrees(lxml_html.fromstring(article), resolve)
 
 
 def find_site_url(folder: Path) -> str | None:

@@ -190,6 +190,26 @@ def test_nav_ignores_contents_and_neighbours_of_the_page_in_sphinx_sidebars(site
         assert [item.page for item in index_to_manifest(site).nav] == ["", "guide/", "deep/one.html"], sidebar
 
 
+def test_nav_contains_pages_that_the_text_of_a_page_lists(site: Path) -> None:
+    """A Sphinx sidebar shows the upper levels only; a page lists those below it, with their sections."""
+    toctree = (
+        '<div class="toctree-wrapper"><ul><li><a href="../deep/one.html">One</a>'
+        '<ul><li><a href="../deep/one.html#run">Run</a></li><li><a href="../deep/two.html">Two</a></li></ul></li>'
+        '<li><a href="../">Home</a><ul><li><a href="../other/">Other</a></li></ul></li></ul></div>'
+    )
+    (site / "index.html").write_text(HOME.format(nav=NAV.partition("<li>Deep")[0] + "</ul>"), "utf-8")
+    (site / "guide/index.html").write_text(GUIDE.replace("<h2", f"{toctree}<h2", 1), "utf-8")
+    (site / "deep/two.html").write_text(GUIDE.replace("Guide", "Two"), "utf-8")
+    (site / "other").mkdir()
+    (site / "other/index.html").write_text(GUIDE.replace("Guide", "Other"), "utf-8")
+    nav = index_to_manifest(site).nav
+    (guide,) = nav[1].children
+    assert [(item.page, [inner.page for inner in item.children]) for item in guide.children] == [
+        ("deep/one.html", ["deep/two.html"])
+    ]
+    assert [item.page for item in nav[0].children] == [""]
+
+
 def test_url_is_read_from_sitemap_without_canonical_link(site: Path) -> None:
     """The URL of the home page in sitemap.xml is used if all others begin with it."""
     (site / "index.html").write_text(HOME.format(nav="").replace(f'<link rel="canonical" href="{URL}">', ""))
