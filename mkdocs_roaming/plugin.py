@@ -262,14 +262,13 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
 
     def _load_rules(self, pages: Iterable[MkDocsPage], config: MkDocsConfig) -> RuleSet | None:
         """Return the rules of mkdocs.yml and of the pages' front matter, or None if there are none."""
-        pages = [page for page in pages if "roaming" in page.meta]
-        if not self._options.rules and not pages:
+        front_matter = {page.file.src_uri: page.meta["roaming"] for page in pages if "roaming" in page.meta}
+        if not self._options.rules and not front_matter:
             return None
-        from mkdocs_roaming.publish.rules import load_rules, parse_page_rules
+        from mkdocs_roaming.publish.rules import load_rules
 
-        rules = load_rules(self._options, Path(config.config_file_path or "mkdocs.yml"))
-        front_matter = [rule for page in pages for rule in parse_page_rules(page.meta["roaming"], page.file.src_uri)]
-        return replace(rules, rules=(*rules.rules, *front_matter), lenient=bool(language_folder(config)))
+        config_file = Path(config.config_file_path or "mkdocs.yml")
+        return load_rules(self._options, config_file, front_matter, lenient=bool(language_folder(config)))
 
     def _load_lint(self) -> LintConfig | None:
         if self._options.lint in ("off", False, None):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -107,15 +106,15 @@ def check_folder(folder: Path, options: PublishOptions) -> None:
 
 def _load_rules(options: IndexOptions, built: BuiltSite) -> RuleSet | None:
     """Return the rules of the options and of the pages' front matter, None if there are none."""
-    front_matter = {path: meta["roaming"] for path, meta in built.meta.items() if "roaming" in meta}
+    sources = {page.path: page.source for page in built.pages} | {one.path: one.source for one in built.left_out}
+    front_matter = {
+        sources.get(path) or path: meta["roaming"] for path, meta in built.meta.items() if "roaming" in meta
+    }
     if not options.publish.rules and not front_matter:
         return None
-    from mkdocs_roaming.publish.rules import load_rules, parse_page_rules  # few sites have rules
+    from mkdocs_roaming.publish.rules import load_rules  # few sites have rules
 
-    rules = load_rules(options.publish, options.project.file or Path(OWN_FILE))
-    sources = {page.path: page.source or page.path for page in built.pages}
-    own = [rule for path, value in front_matter.items() for rule in parse_page_rules(value, sources[path])]
-    return replace(rules, rules=(*rules.rules, *own))
+    return load_rules(options.publish, options.project.file or Path(OWN_FILE), front_matter)
 
 
 def _update_html(built: BuiltSite, batch: Batch, elements: PageElements) -> None:

@@ -449,6 +449,11 @@ def test_front_matter_excludes_pages_also_those_with_other_addresses(project: Pa
     assert not (project / "site/guide/index.md").exists()
 
 
+def test_index_site_fails_if_a_page_with_rules_is_excluded(project: Path) -> None:
+    with pytest.raises(PublishError, match=r"guide\.md, rule 1: the rule is on a page that is not published"):
+        index_project(project, exclude=["guide.md"])
+
+
 def test_index_site_fails_if_an_excluded_source_could_be_one_of_the_pages(project: Path) -> None:
     index_project(project)
     before = read_files(project / "site")
