@@ -27,6 +27,7 @@ from mkdocs.structure.pages import Page as MkDocsPage
 from mkdocs_roaming._code_languages import CodeLanguages
 from mkdocs_roaming._mkdocs import (
     add_template_content,
+    blog_posts,
     cache_folder,
     dev_server_path,
     docs_prefix,
@@ -353,6 +354,11 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             return output
         if reason := exclusion_reason(output) if output.strip() else "another plugin leaves it out":
             batch.drop(path, reason)
+            return output
+        posts = blog_posts(page)
+        is_view = posts and not Path(config.docs_dir, source).exists()  # of a category or a year
+        if is_view and not any(page_path(post, folder) in batch.pages for post in posts):
+            batch.drop(path, "all its posts are left out")
             return output
         visible = reconcile_article(converted.article, output)
         article = add_template_content(visible, output, page, lambda post: page_path(post, folder) in batch.pages)

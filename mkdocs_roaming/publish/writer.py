@@ -34,7 +34,7 @@ from mkdocs_roaming.publish.cache import CONVERTER_VERSION, SiteFile, SiteFiles
 from mkdocs_roaming.publish.files import has_content, resolve_inside, site_path, write_atomically, write_site_file
 from mkdocs_roaming.publish.options import MAX_SECTION_FILES, PublishOptions
 from mkdocs_roaming.publish.ownership import ForeignFilesError, PublishedFiles
-from mkdocs_roaming.publish.pipeline import Batch, reconvert_stale_pages
+from mkdocs_roaming.publish.pipeline import Batch, reconvert_stale_pages, remove_left_out_entries
 from mkdocs_roaming.publish.pointers import LLMS_FULL, LLMS_TXT
 from mkdocs_roaming.publish.selection import LeftOut
 
@@ -116,6 +116,7 @@ def publish_batch(
         ForeignFilesError: Files of something else would be overwritten. Nothing is written then.
     """
     reconvert_stale_pages(batch)
+    remove_left_out_entries(batch)
     if not batch.pages:
         raise PublishError(f"{folder}: no page to publish; check include, exclude and the nav")
     site = batch.site

@@ -240,13 +240,16 @@ class _SiteReader:
                 )
 
     def _remove_excerpts(self) -> None:
-        """Remove the excerpts of posts that are left out from lists of blog posts."""
+        """Remove the excerpts of posts that are left out from lists of blog posts, and lists without any other post."""
         left_out = {one.path for one in self._left_out}
-        for path, page in self._pages.items():
-            if page.article.count("<article") > 1:
+        for path, page in list(self._pages.items()):
+            if "<article" in page.article[1:]:
                 root, base = lxml_html.fromstring(page.article), path_to_url(self._url, path)
                 remove_excerpts(root, partial(self._is_link_to, left_out, base))
                 self._pages[path] = replace(page, article=lxml_html.tostring(root, encoding="unicode"))
+                if page.source is None and root.find(".//article") is None:
+                    self._left_out.append(LeftOut(path, "all its posts are left out"))
+                    del self._pages[path], self._files[path]
 
     def _is_link_to(self, paths: Collection[str], base: str, href: str) -> bool:
         return url_to_path(self._url, urljoin(base, href)) in paths
