@@ -356,8 +356,8 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             batch.drop(path, reason)
             return output
         posts = blog_posts(page)
-        is_view = posts and not Path(config.docs_dir, source).exists()  # of a category or a year
-        if is_view and not any(page_path(post, folder) in batch.pages for post in posts):
+        is_empty = posts and not any(page_path(post, folder) in batch.pages for post in posts)
+        if is_empty and not Path(config.docs_dir, source).exists():  # posts of a category or a year
             batch.drop(path, "all its posts are left out")
             return output
         visible = reconcile_article(converted.article, output)
