@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from os.path import lexists
 from pathlib import Path
@@ -234,8 +234,7 @@ _Content = bytes | Callable[[], Iterable[bytes]]
 """The content of a file, or a function that returns it in chunks when the file is compared or written."""
 
 
-@dataclass(slots=True)
-class _Output:
+class _Output(msgspec.Struct):
     """The files of a site."""
 
     folder: Path
@@ -248,7 +247,7 @@ class _Output:
     manifest: Manifest | None = None
     """The manifest, unless its JSON is one of the files."""
     vectors: bytes | None = None
-    notes: list[str] = field(default_factory=list)
+    notes: list[str] = msgspec.field(default_factory=list)
 
     def set_manifest(self, manifest: Manifest, key: str = "") -> None:
         """Make the files from a manifest; with a key, they can be cached."""

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -24,8 +25,7 @@ def split_lines(markdown: str) -> list[str]:
     return LINE_END.split(markdown) if "\r" in markdown else markdown.split("\n")
 
 
-@dataclass(frozen=True, slots=True)
-class MarkdownHeading:
+class MarkdownHeading(Struct, frozen=True):
     """A top-level heading as written, with the link targets of its section.
 
     `line` is the heading's line, `below` the first line of the section's text.
@@ -58,8 +58,7 @@ _MARKUP = re.compile(r"[\\`*_\[\]<>&!~$\n]")
 # Headings, line by line
 
 
-@dataclass(slots=True)
-class _Section:
+class _Section(Struct):
     """Text of a section that is being read."""
 
     line: int
