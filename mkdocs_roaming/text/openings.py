@@ -272,7 +272,7 @@ def _replace_mark(found: re.Match[str]) -> str:
 
 
 def _unmask(text: str) -> str:
-    return text if text.isascii() else text.translate(_UNMASK)
+    return text if text.isprintable() else text.translate(_UNMASK)
 
 
 def _count_words(text: str) -> int:
@@ -287,8 +287,9 @@ def _count_words(text: str) -> int:
 
 
 # The punctuation of code does not end sentences, and its first letter starts them whatever its case.
-_START = "\ue010"
-_MASK = str.maketrans({mark: chr(0xE000 + number) for number, mark in enumerate(".!?…:,;()")})
+# Control characters stand for it, because patterns are faster on ASCII.
+_START = "\x0e"
+_MASK = str.maketrans({mark: chr(0x10 + number) for number, mark in enumerate(".!?…:,;()")})
 _UNMASK = {ord(value): chr(key) for key, value in _MASK.items()} | {ord(_START): None}
 
 _MAX_COUNTED_CHARS = 200
