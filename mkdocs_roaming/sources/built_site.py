@@ -40,7 +40,8 @@ from mkdocs_roaming.publish.old_patterns import MeaningCheck, OldDialect, transl
 from mkdocs_roaming.publish.ownership import PublishedFiles
 from mkdocs_roaming.publish.selection import LeftOut, Selection, exact_pattern
 from mkdocs_roaming.sources import decode_text, is_ignored, site_nav
-from mkdocs_roaming.sources.project import IndexOptions, find_heading, iter_fences, read_source
+from mkdocs_roaming.sources.page_sources import find_heading, iter_fences, read_source
+from mkdocs_roaming.sources.project import IndexOptions
 from mkdocs_roaming.text.markdown import to_single_line
 
 if TYPE_CHECKING:

@@ -25,7 +25,8 @@ from mkdocs_roaming.publish.ownership import PublishedFiles
 from mkdocs_roaming.publish.pointers import LLMS_TXT
 from mkdocs_roaming.publish.writer import PublishReport
 from mkdocs_roaming.sources import is_ignored
-from mkdocs_roaming.sources.project import IndexOptions, expand_snippets
+from mkdocs_roaming.sources.page_sources import expand_snippets
+from mkdocs_roaming.sources.project import IndexOptions
 
 _RECORD = "published.msgpack"
 _CARRIED = "carried"
