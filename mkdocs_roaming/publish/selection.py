@@ -199,7 +199,7 @@ def _iter_spellings(text: str) -> Iterator[str]:
         if not re.search(r"[*?[]", names[start]):  # `/*` would match far more
             yield "/" + "/".join(names[start:])
     stem = re.sub(r"(/index)?\.\w+$", "", clean)
-    yield f"{stem}.md"
+    yield from (f"{stem}.html", f"{stem}.md")
     if not stem.endswith("*"):
         yield from (f"{stem}/", stem)
 
