@@ -247,11 +247,10 @@ def test_intended_selection_is_no_change_of_meaning(include: list[str], exclude:
 
 
 _NAME = st.text("ab*.", min_size=1, max_size=5).filter(lambda name: name.strip("."))
+_PATH_PART = st.text("ab.", min_size=1, max_size=4).filter(lambda name: name.strip("."))  # `.` is not a name
 
 
-@given(
-    st.lists(_NAME, min_size=1, max_size=3), st.lists(st.text("ab.", min_size=1, max_size=4), min_size=1, max_size=4)
-)
+@given(st.lists(_NAME, min_size=1, max_size=3), st.lists(_PATH_PART, min_size=1, max_size=4))
 def test_translated_patterns_match_what_fnmatch_matched(names: list[str], path: list[str]) -> None:
     pattern, page = "/".join(names), PageName("x/", ("/".join(path),))
     if match_fnmatch(pattern, page):
