@@ -50,9 +50,8 @@ from mkdocs_roaming.html.final_page import exclusion_reason, reconcile_article
 from mkdocs_roaming.manifest.models import Page, Site, markdown_path
 from mkdocs_roaming.publish.cache import ConversionCache
 from mkdocs_roaming.publish.options import OptionError, PublishOptions, parse_options
-from mkdocs_roaming.publish.pipeline import Batch, convert_pages, reconvert_page
+from mkdocs_roaming.publish.pipeline import Batch, LeftOut, convert_pages, reconvert_page
 from mkdocs_roaming.publish.pointers import LLMS_TXT, add_markdown_links
-from mkdocs_roaming.publish.selection import LeftOut, Selection
 
 # Other modules are imported where they are used: to write the files, or for features that many sites do not use.
 if TYPE_CHECKING:
@@ -61,6 +60,7 @@ if TYPE_CHECKING:
     from mkdocs_roaming.publish.ownership import KeptFiles, WrittenFiles
     from mkdocs_roaming.publish.page_elements import ElementOptions, PageElements
     from mkdocs_roaming.publish.rules import RuleSet
+    from mkdocs_roaming.publish.selection import Selection
 
 log = get_plugin_logger("roaming")
 
@@ -97,7 +97,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
 
     def __init__(self) -> None:
         self._options = PublishOptions()
-        self._selection = Selection()
+        self._selection: Selection | None = None
         self._nav: Navigation | None = None
         self._code_languages = CodeLanguages()
         self._builds: dict[str, _LanguageBuild] = {}
@@ -139,7 +139,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
 
         with _plugin_errors():
             parse_classes(self._options.classes)
-            Selection(self._options.include, self._options.exclude)
+            self._load_selection()
             self._load_rules((), config)
             self._lint = self._load_lint()
             self._elements = self._load_elements(config)
@@ -167,8 +167,8 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             self._check_files(files, config)
         if not is_inner_build(config):
             self._builds = {}
-            options, root = self._options, docs_prefix(config, files)
-            self._selection = Selection(options.include, options.exclude, roots=[root] if root else [])
+            root = docs_prefix(config, files)
+            self._selection = self._load_selection([root] if root else [])
         return nav
 
     @event_priority(LAST)
@@ -224,7 +224,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
     def on_post_build(self, *, config: MkDocsConfig) -> None:
         """Write all files, and log one line for each language."""
         if not is_inner_build(config) and self._builds:
-            for message in self._selection.unmatched():
+            for message in self._selection.unmatched() if self._selection else ():
                 log.warning(message)
         for folder in [language_folder(config)] if is_inner_build(config) else list(self._builds):
             if build := self._builds.pop(folder, None):
@@ -260,6 +260,13 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         return server
 
     # Options
+
+    def _load_selection(self, roots: Sequence[str] = ()) -> Selection | None:
+        if not (self._options.include or self._options.exclude):
+            return None
+        from mkdocs_roaming.publish.selection import Selection
+
+        return Selection(self._options.include, self._options.exclude, roots=roots)
 
     def _load_rules(self, pages: Iterable[MkDocsPage], config: MkDocsConfig) -> RuleSet | None:
         """Return the rules of mkdocs.yml and of the pages' front matter, or None if there are none."""
@@ -319,7 +326,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             path, name = page_path(page, folder), page_name(page.file, folder, config)
             if path is None:
                 continue
-            reason = self._selection.find_reason(name)
+            reason = self._selection.find_reason(name) if self._selection else None
             if page.meta.get("llms") is False:
                 reason = "`llms: false` in its front matter"
             elif path.strip("/") in ("404", "404.html"):
@@ -331,7 +338,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             else:
                 included.append(make_page(page, folder, self._code_languages.find(page, page.content or "")))
         if self._selection:
-            from mkdocs_roaming.publish.old_patterns import MeaningCheck  # most sites have no patterns
+            from mkdocs_roaming.publish.old_patterns import MeaningCheck
 
             MeaningCheck(self._selection, names).run()
             for file in files.documentation_pages(inclusion=InclusionLevel.is_excluded):

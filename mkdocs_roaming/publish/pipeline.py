@@ -13,9 +13,21 @@ from mkdocs_roaming.errors import ConversionError
 from mkdocs_roaming.manifest.models import Page, Site, markdown_path, path_to_url, url_to_path
 from mkdocs_roaming.publish.cache import ConversionCache, ConvertedPage
 from mkdocs_roaming.publish.pointers import format_pointer
-from mkdocs_roaming.publish.selection import LeftOut
 
 Warn = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A page that a build does not publish."""
+
+    path: str
+    reason: str
+    source: str | None = None
+    """The source of the page below the docs folder."""
+
+    def __str__(self) -> str:
+        return f"{self.source or '/' + self.path}: {self.reason}"
 
 
 @dataclass(slots=True)

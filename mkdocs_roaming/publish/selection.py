@@ -1,4 +1,4 @@
-"""Selection of pages: include and exclude patterns in the dialect of `.gitignore`, and the pages that are left out.
+"""Selection of pages: include and exclude patterns in the dialect of `.gitignore`.
 
 A pattern matches the source of a page or its address.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -18,19 +17,6 @@ from mkdocs_roaming.manifest.lookup import PageName, match_name
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
-
-
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """A page that a build does not publish."""
-
-    path: str
-    reason: str
-    source: str | None = None
-    """The source of the page below the docs folder."""
-
-    def __str__(self) -> str:
-        return f"{self.source or '/' + self.path}: {self.reason}"
 
 
 class Pattern:

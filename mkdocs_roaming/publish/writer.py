@@ -34,9 +34,8 @@ from mkdocs_roaming.publish.cache import CONVERTER_VERSION, SiteFile, SiteFiles
 from mkdocs_roaming.publish.files import has_content, resolve_inside, site_path, write_atomically, write_site_file
 from mkdocs_roaming.publish.options import MAX_SECTION_FILES, PublishOptions
 from mkdocs_roaming.publish.ownership import ForeignFilesError, PublishedFiles
-from mkdocs_roaming.publish.pipeline import Batch, reconvert_stale_pages, remove_left_out_entries
+from mkdocs_roaming.publish.pipeline import Batch, LeftOut, reconvert_stale_pages, remove_left_out_entries
 from mkdocs_roaming.publish.pointers import LLMS_FULL, LLMS_TXT
-from mkdocs_roaming.publish.selection import LeftOut
 
 if TYPE_CHECKING:
     from mkdocs_roaming.embeddings.store import EmbeddingsOptions

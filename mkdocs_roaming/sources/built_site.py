@@ -38,7 +38,8 @@ from mkdocs_roaming.manifest.models import Manifest, NavItem, Page, Site, canoni
 from mkdocs_roaming.publish.files import find_site_folders
 from mkdocs_roaming.publish.old_patterns import MeaningCheck, OldDialect, translate_fnmatch
 from mkdocs_roaming.publish.ownership import PublishedFiles
-from mkdocs_roaming.publish.selection import LeftOut, Selection, exact_pattern
+from mkdocs_roaming.publish.pipeline import LeftOut
+from mkdocs_roaming.publish.selection import Selection, exact_pattern
 from mkdocs_roaming.sources import decode_text, is_ignored, site_nav
 from mkdocs_roaming.sources.page_sources import find_heading, iter_fences, read_source
 from mkdocs_roaming.sources.project import IndexOptions
