@@ -95,6 +95,8 @@ def run(command: Sequence[str], cwd: Path) -> Cost:
     """
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "DISABLE_MKDOCS_2_WARNING": "true"}
     environment["PATH"] = f"{Path(command[0]).parent}{os.pathsep}{environment.get('PATH', '')}"
+    # Installed packages have bytecode. A checkout has it after the first round, unless Python may not write it.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(command, cwd=cwd, stdout=output, stderr=output, env=environment)
         _, status, usage = os.wait4(process.pid, 0)

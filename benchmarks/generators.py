@@ -32,7 +32,8 @@ from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.validate import validate_site
 from mkdocs_roaming.manifest.models import NavEntry
-from mkdocs_roaming.sources.built_site import IndexOptions, index_site
+from mkdocs_roaming.sources.project import IndexOptions
+from mkdocs_roaming.sources.publication import index_site
 
 URL = "https://docs.example/ebb/"
 PAGES = {

@@ -202,7 +202,8 @@ def publish_site(
         PublishError: There is no page to publish, or a file would be overwritten that something else wrote.
     """
     from mkdocs_roaming.publish.options import parse_options
-    from mkdocs_roaming.sources.built_site import IndexOptions, index_site
+    from mkdocs_roaming.sources.project import IndexOptions
+    from mkdocs_roaming.sources.publication import index_site
 
     return index_site(Path(folder), IndexOptions(url=url, name=name, publish=parse_options(options)), warn=_warn)
 

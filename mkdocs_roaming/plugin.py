@@ -27,6 +27,7 @@ from mkdocs.structure.pages import Page as MkDocsPage
 from mkdocs_roaming._code_languages import CodeLanguages
 from mkdocs_roaming._mkdocs import (
     add_template_content,
+    blog_posts,
     cache_folder,
     dev_server_path,
     docs_prefix,
@@ -49,20 +50,17 @@ from mkdocs_roaming.html.final_page import exclusion_reason, reconcile_article
 from mkdocs_roaming.manifest.models import Page, Site, markdown_path
 from mkdocs_roaming.publish.cache import ConversionCache
 from mkdocs_roaming.publish.options import OptionError, PublishOptions, parse_options
-from mkdocs_roaming.publish.pipeline import Batch, convert_pages, reconvert_page
+from mkdocs_roaming.publish.pipeline import Batch, LeftOut, convert_pages, reconvert_page
 from mkdocs_roaming.publish.pointers import LLMS_TXT, add_markdown_links
-from mkdocs_roaming.publish.selection import LeftOut, Selection
 
 # Other modules are imported where they are used: to write the files, or for features that many sites do not use.
 if TYPE_CHECKING:
     from mkdocs_roaming.embeddings.store import EmbeddingsOptions
-    from mkdocs_roaming.evals.page_questions import PageQuestionWriter
     from mkdocs_roaming.lint.runner import LintConfig
     from mkdocs_roaming.publish.ownership import KeptFiles, WrittenFiles
-    from mkdocs_roaming.publish.page_menu import PageMenu, PageMenuOptions
-    from mkdocs_roaming.publish.questions import SiteQuestions
+    from mkdocs_roaming.publish.page_elements import ElementOptions, PageElements, QuestionWriter
     from mkdocs_roaming.publish.rules import RuleSet
-    from mkdocs_roaming.publish.widget import WidgetOptions
+    from mkdocs_roaming.publish.selection import Selection
 
 log = get_plugin_logger("roaming")
 
@@ -85,9 +83,7 @@ class _LanguageBuild:
 
     batch: Batch
     rules: RuleSet | None
-    menu: PageMenu | None
-    questions: SiteQuestions | None
-    writer: PageQuestionWriter | None
+    elements: PageElements | None
     seconds: float
     """Time of the conversion."""
 
@@ -101,7 +97,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
 
     def __init__(self) -> None:
         self._options = PublishOptions()
-        self._selection = Selection()
+        self._selection: Selection | None = None
         self._nav: Navigation | None = None
         self._code_languages = CodeLanguages()
         self._builds: dict[str, _LanguageBuild] = {}
@@ -109,9 +105,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         self._written: list[WrittenFiles] = []
         self._kept: KeptFiles | None = None
         self._lint: LintConfig | None = None
-        self._widget: WidgetOptions | None = None
-        self._questions: SiteQuestions | None = None
-        self._menu: PageMenuOptions | None = None
+        self._elements: ElementOptions | None = None
         self._embeddings: EmbeddingsOptions | None = None
 
     def load_config(
@@ -145,12 +139,10 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
 
         with _plugin_errors():
             parse_classes(self._options.classes)
-            Selection(self._options.include, self._options.exclude)
+            self._load_selection()
             self._load_rules((), config)
             self._lint = self._load_lint()
-            self._widget = self._load_widget(config)
-            self._questions = self._load_questions(config)
-            self._menu = self._load_menu()
+            self._elements = self._load_elements(config)
             self._embeddings = self._load_embeddings()
         return config
 
@@ -175,8 +167,8 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             self._check_files(files, config)
         if not is_inner_build(config):
             self._builds = {}
-            options, root = self._options, docs_prefix(config, files)
-            self._selection = Selection(options.include, options.exclude, roots=[root] if root else [])
+            root = docs_prefix(config, files)
+            self._selection = self._load_selection([root] if root else [])
         return nav
 
     @event_priority(LAST)
@@ -219,23 +211,23 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             batch = convert_pages(site, included, cache=cache, warn=log.warning)
             batch.left_out += left_out
             rules = self._load_rules(pages, config)
-        questions = self._assign_questions(batch, pages, folder)
-        menu = self._make_menu(site, config)
-        self._builds[folder] = _LanguageBuild(
-            batch, rules, menu, questions, self._make_writer(folder, config), time.perf_counter() - started
-        )
+        elements = self._make_elements(site, folder, config)
+        if elements:
+            meta = {path: page.meta for page in pages if (path := page_path(page, folder)) is not None}
+            elements.assign_questions(batch, meta)
+        self._builds[folder] = _LanguageBuild(batch, rules, elements, time.perf_counter() - started)
 
     @event_priority(LAST)  # encryption plugins replace articles in this hook
     def on_post_page(self, output: str, *, page: MkDocsPage, config: MkDocsConfig) -> str:
         """Drop pages whose final HTML hides the article; add the links and the widget to the others."""
         html = self._check_page(output, page, config)
-        return self._add_elements(html, page, config) if (self._widget or self._menu) and html.strip() else html
+        return self._add_elements(html, page, config) if self._elements and html.strip() else html
 
     @event_priority(LAST)  # mkdocs-static-i18n builds the other languages in this hook, with priority -100
     def on_post_build(self, *, config: MkDocsConfig) -> None:
         """Write all files, and log one line for each language."""
         if not is_inner_build(config) and self._builds:
-            for message in self._selection.unmatched():
+            for message in self._selection.unmatched() if self._selection else ():
                 log.warning(message)
         for folder in [language_folder(config)] if is_inner_build(config) else list(self._builds):
             if build := self._builds.pop(folder, None):
@@ -272,16 +264,22 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
 
     # Options
 
+    def _load_selection(self, roots: Sequence[str] = ()) -> Selection | None:
+        if not (self._options.include or self._options.exclude):
+            return None
+        from mkdocs_roaming.publish.selection import Selection
+
+        return Selection(self._options.include, self._options.exclude, roots=roots)
+
     def _load_rules(self, pages: Iterable[MkDocsPage], config: MkDocsConfig) -> RuleSet | None:
         """Return the rules of mkdocs.yml and of the pages' front matter, or None if there are none."""
-        pages = [page for page in pages if "roaming" in page.meta]
-        if not self._options.rules and not pages:
+        front_matter = {page.file.src_uri: page.meta["roaming"] for page in pages if "roaming" in page.meta}
+        if not self._options.rules and not front_matter:
             return None
-        from mkdocs_roaming.publish.rules import load_rules, parse_page_rules
+        from mkdocs_roaming.publish.rules import load_rules
 
-        rules = load_rules(self._options, Path(config.config_file_path or "mkdocs.yml"))
-        front_matter = [rule for page in pages for rule in parse_page_rules(page.meta["roaming"], page.file.src_uri)]
-        return replace(rules, rules=(*rules.rules, *front_matter), lenient=bool(language_folder(config)))
+        config_file = Path(config.config_file_path or "mkdocs.yml")
+        return load_rules(self._options, config_file, front_matter, lenient=bool(language_folder(config)))
 
     def _load_lint(self) -> LintConfig | None:
         if self._options.lint in ("off", False, None):
@@ -291,52 +289,38 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         lint = parse_config(self._options.lint, "lint")
         return lint if lint.level != "off" else None
 
-    def _load_widget(self, config: MkDocsConfig) -> WidgetOptions | None:
-        if not self._options.widget:
+    def _load_elements(self, config: MkDocsConfig) -> ElementOptions | None:
+        if not (self._options.widget or self._options.page_menu):
             return None
-        from mkdocs_roaming.publish.widget import parse_widget_options
+        from mkdocs_roaming.publish.page_elements import ElementOptions
 
-        return parse_widget_options(self._options.widget, own_endpoint=dev_server_path(config))
+        folder = Path(config.config_file_path or ".").parent
+        return ElementOptions.parse(self._options, folder, own_endpoint=dev_server_path(config))
 
-    def _load_questions(self, config: MkDocsConfig) -> SiteQuestions | None:
-        if self._widget is None:
+    def _make_elements(self, site: Site, folder: str, config: MkDocsConfig) -> PageElements | None:
+        if self._elements is None:
             return None
-        from mkdocs_roaming.publish.questions import load_site_questions
+        from mkdocs_roaming.publish.page_elements import PageElements
+        from mkdocs_roaming.publish.questions import SiteQuestions
 
-        return load_site_questions(self._widget.questions, Path(config.config_file_path or ".").parent)
+        options = self._elements
+        if folder:  # the questions of the options are in the default language
+            options = replace(options, questions=SiteQuestions())
+        return PageElements(options, site, self._make_writer(folder, config))
 
-    def _make_writer(self, folder: str, config: MkDocsConfig) -> PageQuestionWriter | None:
+    def _make_writer(self, folder: str, config: MkDocsConfig) -> QuestionWriter | None:
         """Return the writer of suggested questions; `mkdocs serve` asks no model, as each edit would cost money."""
-        if self._widget is None or not self._widget.questions_model:
+        widget = self._elements and self._elements.widget
+        if not widget or not widget.questions_model:
             return None
         from mkdocs_roaming.evals.page_questions import PageQuestionWriter
 
         base, is_offline = Path(config.config_file_path or ".").parent, bool(dev_server_path(config))
+        cache = cache_folder(config) / folder
         with _plugin_errors():
             return PageQuestionWriter(
-                self._widget.questions_model,
-                base,
-                os.environ,
-                cache_folder(config) / folder,
-                warn=log.warning,
-                is_offline=is_offline,
+                widget.questions_model, base, os.environ, cache, warn=log.warning, is_offline=is_offline
             )
-
-    def _load_menu(self) -> PageMenuOptions | None:
-        if not self._options.page_menu:
-            return None
-        from mkdocs_roaming.publish.page_menu import parse_page_menu_options
-
-        return parse_page_menu_options(self._options.page_menu)
-
-    def _make_menu(self, site: Site, config: MkDocsConfig) -> PageMenu | None:
-        if self._menu is None:
-            return None
-        from mkdocs_roaming.publish.page_menu import PageMenu
-
-        # The endpoint of `mkdocs serve` offers no MCP.
-        endpoint = self._widget.endpoint if self._widget and not dev_server_path(config) else ""
-        return PageMenu(self._menu, site, endpoint)
 
     def _load_embeddings(self) -> EmbeddingsOptions | None:
         if self._options.search == "lexical":
@@ -364,7 +348,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             path, name = page_path(page, folder), page_name(page.file, folder, config)
             if path is None:
                 continue
-            reason = self._selection.find_reason(name)
+            reason = self._selection.find_reason(name) if self._selection else None
             if page.meta.get("llms") is False:
                 reason = "`llms: false` in its front matter"
             elif path.strip("/") in ("404", "404.html"):
@@ -375,22 +359,13 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
                 left_out.append(LeftOut(path, reason, page.file.src_uri))
             else:
                 included.append(make_page(page, folder, self._code_languages.find(page, page.content or "")))
-        self._selection.check_meaning(names)
         if self._selection:
+            from mkdocs_roaming.publish.old_patterns import MeaningCheck
+
+            MeaningCheck(self._selection, names).run()
             for file in files.documentation_pages(inclusion=InclusionLevel.is_excluded):
                 self._selection.find_reason(page_name(file, folder, config))  # a pattern of an excluded draft is used
         return included, left_out
-
-    def _assign_questions(self, batch: Batch, pages: Iterable[MkDocsPage], folder: str) -> SiteQuestions | None:
-        """Set the questions of the pages; those of the options are in the default language."""
-        if self._questions is None:
-            return None
-        from mkdocs_roaming.publish.questions import SiteQuestions
-
-        questions = SiteQuestions() if folder else self._questions
-        front_matter = {path: page.meta for page in pages if (path := page_path(page, folder)) is not None}
-        questions.assign(batch.pages, front_matter, batch.site.url)
-        return questions
 
     def _check_page(self, output: str, page: MkDocsPage, config: MkDocsConfig) -> str:
         """Compare a page with its final HTML: drop it, convert it again or leave it; return the HTML with links."""
@@ -408,6 +383,11 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             return output
         if reason := exclusion_reason(output) if output.strip() else "another plugin leaves it out":
             batch.drop(path, reason)
+            return output
+        posts = blog_posts(page)
+        is_empty = posts and not any(page_path(post, folder) in batch.pages for post in posts)
+        if is_empty and not Path(config.docs_dir, source).exists():  # posts of a category or a year
+            batch.drop(path, "all its posts are left out")
             return output
         visible = reconcile_article(converted.article, output)
         article = add_template_content(visible, output, page, lambda post: page_path(post, folder) in batch.pages)
@@ -429,24 +409,13 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
 
     def _add_elements(self, html: str, page: MkDocsPage, config: MkDocsConfig) -> str:
         """Add the widget, unless the front matter has `ask: false`; add the page menu if the page is published."""
-        folder, front_matter = language_folder(config), page.meta.get("ask")
+        folder = language_folder(config)
         build, path = self._builds.get(folder), page_path(page, folder)
-        if build is None or path is None:
+        if build is None or build.elements is None or path is None:
             return html
-        converted = build.batch.converted.get(path)
-        if self._widget and build.questions and front_matter is not False:
-            from mkdocs_roaming.publish.widget import add_widget
-
-            batch = build.batch
-            if build.writer and converted and not batch.pages[path].questions:
-                written = build.writer.write(
-                    converted.sections[0].title, converted.markdown, site=batch.site.name, language=batch.site.language
-                )
-                batch.pages[path] = replace(batch.pages[path], questions=written)
-            own, home = (batch.pages[one].questions if one in batch.pages else () for one in (path, ""))
-            suggestions = build.questions.suggest(own, home)
-            html = add_widget(html, self._widget, path, batch.site.url, suggestions, published=converted is not None)
-        return build.menu.add(html, path, converted.sections[0].title) if build.menu and converted else html
+        if path in build.batch.converted:
+            build.elements.write_questions(build.batch, path)
+        return build.elements.add(html, path, build.batch, has_widget=page.meta.get("ask") is not False)
 
     # Writing
 
@@ -461,15 +430,6 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         if folder and not batch.pages:
             log.warning(f"{folder}: no page to publish, although other languages link to its manifest")
             return
-        extra: list[tuple[str, bytes]] = []
-        if self._widget:
-            from mkdocs_roaming.publish.widget import iter_widget_files
-
-            extra += iter_widget_files(batch.site.language)
-        if build.menu:
-            from mkdocs_roaming.publish.page_menu import iter_page_menu_files
-
-            extra += iter_page_menu_files()
         previous = None
         if where := self._options.previous:
             from mkdocs_roaming.publish.previous import read_previous
@@ -485,13 +445,13 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
                 embeddings=self._embeddings,
                 previous=previous,
                 rules=build.rules,
-                extra=extra,
+                extra=build.elements.iter_files() if build.elements else (),
             )
         if batch.site.has_llms_txt and not (site_folder / LLMS_TXT).exists():
             log.warning("pages link to llms.txt, which no plugin has written, and `llms_txt` is false")
         if not dev_server_path(config):
             self._written.append(WrittenFiles(site_folder, batch.pages, self._options))
-        for note in (*report.notes, build.writer.finish() if build.writer else ""):
+        for note in (*report.notes, build.elements.finish() if build.elements else ""):
             if note:
                 log.info(note)
         seconds = build.seconds + time.perf_counter() - started

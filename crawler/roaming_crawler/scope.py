@@ -10,7 +10,8 @@ from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit, urlunsp
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.lookup import PageName
 from mkdocs_roaming.manifest.models import url_to_path
-from mkdocs_roaming.publish.selection import OldDialect, Selection, translate_stars
+from mkdocs_roaming.publish.old_patterns import MeaningCheck, OldDialect, translate_stars
+from mkdocs_roaming.publish.selection import Selection
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class Scope:
 
     def __post_init__(self) -> None:
         """Compile the patterns."""
-        patterns = Selection(self.include, self.exclude, roots=[self.url], option="--", old=_OLD_DIALECT)
+        patterns = Selection(self.include, self.exclude, roots=[self.url], option="--")
         object.__setattr__(self, "selection", patterns)
 
     def holds(self, url: str) -> bool:
@@ -142,7 +143,7 @@ def url_origin(url: str) -> str:
 @lru_cache(maxsize=8192)  # as above
 def _is_selected(selection: Selection, path: str) -> bool:
     page = PageName(_strip_markdown_suffix(path))
-    selection.check_meaning([page], complete=False)
+    MeaningCheck(selection, [page], _OLD_DIALECT, complete=False).run()
     return selection.find_reason(page) is None
 
 

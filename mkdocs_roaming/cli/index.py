@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -116,17 +116,26 @@ class Publication:
 
     def __init__(self, site_dir: Path, project: Project, given: dict[str, Any]) -> None:
         from mkdocs_roaming.sources.incremental import IncrementalSite
+        from mkdocs_roaming.sources.project import IndexOptions
 
-        self._site_dir, self._project, self._given = site_dir, project, given
-        self._options = _given_options(given, project)
-        self._cache = given["cache"] or _find_cache(site_dir, project, self._options)
-        arguments = [given[name] for name in ("url", "name", "no_html", "strict", "search", "overwrite")]
-        self.site = IncrementalSite(site_dir, self._cache, project, self._options, arguments)
+        publish = _given_options(given, project)
+        self._site_dir, self._given = site_dir, given
+        self._options = IndexOptions(
+            url=given["url"],
+            name=given["name"],
+            html=not given["no_html"],
+            cache=given["cache"] or _find_cache(site_dir, project, publish),
+            project=project,
+            publish=publish,
+            strict=given["strict"],
+        )
+        self.site = IncrementalSite(site_dir, self._options)
 
     def run(self, *, as_json: bool) -> None:
         """Publish the site, and print the result on one line or as JSON."""
-        if not self._options.enabled:
-            click.echo(f"{self._site_dir}: not published, because `enabled` is false in {self._project.file}")
+        publish, project = self._options.publish, self._options.project
+        if not publish.enabled:
+            click.echo(f"{self._site_dir}: not published, because `enabled` is false in {project.file}")
             return
         report = self.site.find_unchanged(warn) or self._publish()
         if as_json:
@@ -137,28 +146,20 @@ class Publication:
         for left_out in report.left_out if self._given["verbose"] else ():
             click.echo(sanitize(f"left out: {left_out}"), err=True)
         click.echo(f"{self._site_dir}: {report}")
-        if self._options.lint not in ("off", False, None):
-            _lint(self._site_dir, self._options.lint, self._project.docs)
+        if publish.lint not in ("off", False, None):
+            _lint(self._site_dir, publish.lint, project.docs)
 
     def _publish(self) -> PublishReport:
-        from mkdocs_roaming.sources.built_site import IndexOptions, index_site
+        from mkdocs_roaming.sources.publication import index_site
 
-        given, warnings = self._given, list[str]()
+        warnings: list[str] = []
 
         def record(message: str) -> None:
             warnings.append(message)
             warn(message)
 
-        options = IndexOptions(
-            url=given["url"],
-            name=given["name"],
-            html=not given["no_html"],
-            cache=self._cache,
-            project=self._project,
-            publish=self._options,
-            embeddings=embeddings_options(given) or _configured_embeddings(self._options),
-            strict=given["strict"],
-        )
+        embeddings = embeddings_options(self._given) or _configured_embeddings(self._options.publish)
+        options = replace(self._options, embeddings=embeddings)
         with progress("Converting") as steps:
             report = index_site(self._site_dir, options, warn=record, start_progress=steps)
         self.site.save(report, warnings)
@@ -206,6 +207,8 @@ def _given_options(given: dict[str, Any], project: Project) -> PublishOptions:
             options[name] = str(Path(given[name]).absolute())
     if given["section_files"]:
         options["section_files"] = {"auto": "auto", "yes": True, "no": False}[given["section_files"]]
+    if given["search"] == "hybrid":
+        options["search"] = "hybrid"
     if given["no_full"]:
         options["llms_full"] = False
     if given["endpoint"] or given["widget"]:

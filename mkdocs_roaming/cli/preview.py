@@ -18,7 +18,7 @@ from mkdocs_roaming.cli.common import CONFIG, open_lib, progress, warn
 if TYPE_CHECKING:
     from mkdocs_roaming.lint.runner import LintConfig
     from mkdocs_roaming.preview.server import PreviewSource
-    from mkdocs_roaming.sources.built_site import IndexOptions
+    from mkdocs_roaming.sources.project import IndexOptions
 
 
 @click.command()
@@ -63,8 +63,7 @@ def preview(
     from mkdocs_roaming.lint.runner import parse_config
     from mkdocs_roaming.preview.files import HTML_FOLDER, check_output, write_preview
     from mkdocs_roaming.preview.server import BASE, PREVIEW_PATH, PreviewApp, SiteFiles, make_server
-    from mkdocs_roaming.sources.built_site import IndexOptions
-    from mkdocs_roaming.sources.project import Project, find_project
+    from mkdocs_roaming.sources.project import IndexOptions, Project, find_project
 
     settings = load_settings(config)
     folder = None if "://" in site else Path(site)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from msgspec import Struct
 
 from mkdocs_roaming.errors import ConversionError
 from mkdocs_roaming.html import api_docs, blocks, code, embedded, footnotes, inline, parameters, tabs
@@ -80,8 +82,7 @@ _GENERATED_ANCHOR = re.compile(r"__|id\d+$")
 """Anchors of tabs, lines of code and the like: nobody links to them."""
 
 
-@dataclass(frozen=True, slots=True)
-class ConvertedArticle:
+class ConvertedArticle(Struct, frozen=True):
     """An article as Markdown: `# Title` first, with one final line break."""
 
     markdown: str

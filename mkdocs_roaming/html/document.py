@@ -142,7 +142,12 @@ def count_visible_words(html: str | Element) -> Counter[str]:
 
 
 def _find_words(element: Element) -> list[str]:
-    return _WORD.findall(" ".join(str(text) for text in element.itertext()).casefold())
+    return find_words(" ".join(str(text) for text in element.itertext()))
+
+
+def find_words(text: str) -> list[str]:
+    """Return the words of a text as `count_visible_words` counts them."""
+    return _WORD.findall(text.casefold())
 
 
 def remove_element(element: Element) -> None:

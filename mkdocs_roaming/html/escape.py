@@ -145,6 +145,8 @@ def add_lint_switches(pointer: str, page: str) -> str:
 
     The line is before the title, so the comments are in no section.
     """
+    if "roaming-lint" not in page:
+        return pointer
     switches = dict.fromkeys(" ".join(comment.split()) for comment in _LINT_SWITCH.findall(page))
     return " ".join([*filter(None, [pointer.removesuffix("\n")]), *switches]) + "\n" if switches else pointer
 

@@ -142,6 +142,27 @@ def remove_excerpts(root: Element, is_left_out: Callable[[str], bool]) -> None:
             remove_element(excerpt)
 
 
+def remove_tag_entries(article: str, is_left_out: Callable[[str], bool]) -> str:
+    """Return an article without the entries of Material's tag indexes that link to pages that are not published."""
+    from lxml import html as lxml_html
+
+    from mkdocs_roaming.html.document import remove_element
+
+    root = lxml_html.fragment_fromstring(article, create_parent="div")
+    links = [link for link in root.findall(".//li/a[@href]") if is_left_out(link.get("href") or "")]
+    for link in links:
+        entry = link.getparent()
+        entries = entry.getparent()
+        heading = entries.getprevious()
+        if heading is None or not (heading.get("id") or "").startswith("tag:"):
+            continue
+        remove_element(entry)
+        if not len(entries):
+            remove_element(entries)
+            remove_element(heading)
+    return _serialize(root) if links else article
+
+
 def _main_part(html: str) -> str:
     """Return the part of a page that most likely contains the article. Menus are the largest part of many pages."""
     start = max(html.find("<article"), html.find("<main"), 0)

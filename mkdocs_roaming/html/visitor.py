@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+import msgspec
 from lxml import etree
 
 from mkdocs_roaming.html.escape import (
@@ -51,38 +52,35 @@ _OTHER_BLOCK = re.compile(r"(?:[-*>] |\|.*\n\||\d+[.)] |#{1,6} |```|<|\$\$|---$|
 _DISPLAY_NONE = re.compile(r"display\s*:\s*none")
 
 
-@dataclass(slots=True)
-class Footnotes:
+class Footnotes(msgspec.Struct):
     """The footnotes of an article."""
 
     labels: dict[str, str] | None = None
     """Labels by id; None until they are needed."""
-    uses: dict[str, int] = field(default_factory=dict)
+    uses: dict[str, int] = msgspec.field(default_factory=dict)
     """Index of the top-level block that first uses a footnote, by label, in order of use."""
-    definitions: dict[str, str] = field(default_factory=dict)
+    definitions: dict[str, str] = msgspec.field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class Output:
+class Output(msgspec.Struct):
     """The converted article."""
 
-    blocks: list[str] = field(default_factory=list)
+    blocks: list[str] = msgspec.field(default_factory=list)
     """The blocks of the top level. Nested blocks are collected in lists of their own."""
-    headings: list[tuple[int, Heading]] = field(default_factory=list)
+    headings: list[tuple[int, Heading]] = msgspec.field(default_factory=list)
     """The headings of the top level, with their indexes in `blocks`."""
     title: int | None = None
     """Index in `blocks` of the heading that is the page's title."""
-    footnotes: Footnotes = field(default_factory=Footnotes)
-    anchors: dict[str, int] = field(default_factory=dict)
+    footnotes: Footnotes = msgspec.field(default_factory=Footnotes)
+    anchors: dict[str, int] = msgspec.field(default_factory=dict)
     """Ids of elements other than top-level headings, with the index that the next block has in `blocks`."""
 
 
-@dataclass(slots=True)
-class HeadingContext:
+class HeadingContext(msgspec.Struct):
     """The heading that is being written."""
 
     anchor: str | None
-    plain: list[str] = field(default_factory=list)
+    plain: list[str] = msgspec.field(default_factory=list)
     """Its text without markup."""
 
 

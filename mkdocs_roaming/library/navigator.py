@@ -11,16 +11,15 @@ from difflib import get_close_matches
 
 from mkdocs_roaming.errors import LibraryError, UsageError
 from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.open_sections import OpenSections
 from mkdocs_roaming.library.search import (
-    HEADING,
     MAX_QUERY_CHARS,
     Hit,
     Search,
-    find_best_part,
     parse_query,
-    strip_markdown,
     to_search_result,
 )
+from mkdocs_roaming.library.snippets import HEADING, find_best_part, strip_markdown
 from mkdocs_roaming.library.tools import (
     MAX_IDS,
     ExpandResult,
@@ -38,7 +37,6 @@ from mkdocs_roaming.manifest.expand import (
     MAX_EXPANSION_CHARS,
     Expansion,
     ListedSection,
-    expand_section,
     list_section,
     make_text_expansion,
     render_expansion,
@@ -65,7 +63,6 @@ MIN_CAP = 2_000
 
 _MIN_SECTION_CHARS = 1_200
 _MAX_SHARE = 0.48  # of a result for one section
-_OPEN_PART = "[This part is open already.]\n\n"
 _SEPARATOR_CHARS = 8
 _FRAME_CHARS = 64
 _MAX_NEAREST = 3
@@ -129,12 +126,7 @@ class Navigator:
         self.search_tokens = 0
         self._format_error = format_error
         self._lock = threading.RLock()
-        self._trail: dict[str, None] = {}
-        self._open_chars: dict[str, int] = {}  # by section id
-        self._fully_open: set[str] = set()  # ids of sections whose whole own text is open
-        self._shown_parts: dict[tuple[str, int], frozenset[str]] = {}  # the ids that an opened part contains
-        self._first_parts: dict[str, tuple[int, frozenset[str]]] = {}  # their cap, and what was open before
-        self._open_spans: dict[str, tuple[int, int]] = {}  # the part of a long section that a search has opened
+        self._open = OpenSections(self.sections, self._text)
 
     @property
     def name(self) -> str:
@@ -154,11 +146,11 @@ class Navigator:
     @property
     def opened(self) -> tuple[str, ...]:
         """The ids of all sections whose text was shown, in the order of opening: those that may be cited."""
-        return tuple(self._trail)
+        return tuple(self._open.trail)
 
     def open_chars(self) -> int:
         """Return the number of characters of text that are open."""
-        return sum(self._open_chars.values())
+        return self._open.count_chars()
 
     def fork(self, cap: int) -> Navigator:
         """Return a navigator of the same site with nothing opened, whose results have at most `cap` characters."""
@@ -202,7 +194,7 @@ class Navigator:
                 beginning = strip_markdown(text)[:_COMPARED_CHARS]
                 min_chars = _MIN_CONTAINER_CHARS if self.sections.children(section) else _MIN_BODY_CHARS
                 is_reference = self._is_reference(section.page)
-                if len(beginning) < min_chars or beginning in texts or section.id in self._open_chars:
+                if len(beginning) < min_chars or beginning in texts or section.id in self._open:
                     continue
                 title = section.section.title.casefold()
                 if (is_reference and reference >= max_reference) or titles[title] >= _MAX_NAMESAKES:
@@ -216,7 +208,7 @@ class Navigator:
                 texts.add(beginning)
                 titles[title] += 1
                 opened.append(expansion)
-                self._remember_part(section, expansion)
+                self._open.add_part(section, expansion)
                 if len(opened) >= _MAX_PREFETCHED:
                     break
         return self._make_results(query, hits, opened, _MAX_LINES, judge=judge)
@@ -255,7 +247,7 @@ class Navigator:
             expansions: dict[str, Expansion] = {}
             # Small sections leave room for large ones, and a subsection is shown with the section that contains it.
             for at, section in enumerate(sorted(sections, key=lambda one: self._expansion_order(one, sections))):
-                if at and self._is_open(section, part):
+                if at and self._open.has_part(section, part):
                     already_open.append(list_section(self.sections, section))
                     continue
                 size = self._section_size(section, part, room, len(sections) - at)
@@ -263,7 +255,7 @@ class Navigator:
                     skipped.append(section.id)
                     continue
                 try:
-                    expansion = self._expand(section, part, size)
+                    expansion = self._open.expand(section, part, size)
                 except LibraryError as error:
                     unknown.append(UnknownSection(section.id, why=truncate_at_word(self._format_error(error), 200)))
                     continue
@@ -281,29 +273,22 @@ class Navigator:
         opened: list[Expansion] = []
         with self._lock:
             for section in (hit.section for hit in hits):
-                if section.section.tokens <= _MAX_WHOLE_TOKENS and section.id not in self._open_chars:
+                if section.section.tokens <= _MAX_WHOLE_TOKENS and section.id not in self._open:
                     expansion = self._open_text(section, query, _MAX_WHOLE_TOKENS)
                     cap -= len(render_expansion(expansion)) + _SEPARATOR_CHARS
                     if expansion.shown and cap >= 0:
                         opened.append(expansion)
-                        self._remember_part(section, expansion)
+                        self._open.add_part(section, expansion)
         return self._make_results(query, hits, opened, limit, judge=True)
 
     def drop(self, ids: Iterable[str]) -> None:
         """Forget that sections are open: they may be opened again, and may still be cited."""
         with self._lock:
-            dropped = {section.id for id_ in ids if (section := self.sections.get(id_))}
-            for id_ in dropped:
-                self._open_chars.pop(id_, None)
-                self._open_spans.pop(id_, None)
-            self._fully_open -= dropped
-            self._shown_parts = {
-                key: shown for key, shown in self._shown_parts.items() if key[0] not in dropped and not shown & dropped
-            }
+            self._open.close(ids)
 
     def mark_opened(self, ids: Iterable[str]) -> None:
         """Add sections to the trail whose text was shown in another way: in an earlier turn, in the prompt."""
-        self._trail.update((section.id, None) for id_ in ids if (section := self.sections.get(id_)))
+        self._open.trail.update((section.id, None) for id_ in ids if (section := self.sections.get(id_)))
 
     def _render_outline(self, budget: int) -> str:
         """Return the outline of the whole site, rendered once: every conversation begins with it."""
@@ -332,7 +317,7 @@ class Navigator:
                 unknown.append(self._unknown_section(id_))
             elif section.id in sections:
                 continue
-            elif self._is_open(section, part):
+            elif self._open.has_part(section, part):
                 already_open.append(list_section(self.sections, section))
             else:
                 sections[section.id] = section
@@ -357,23 +342,14 @@ class Navigator:
 
     # Open sections
 
-    def _is_open(self, section: SectionRef, part: int) -> bool:
-        if (section.id, part) in self._shown_parts:
-            return True
-        return part == 1 and all(
-            other.id in self._fully_open or other.section.start == other.section.end
-            for other in (section, *self.sections.descendants(section))
-        )
-
     def _section_size(self, section: SectionRef, part: int, room: int, remaining: int) -> int | None:
         """Return how many characters the next of the remaining sections may have, or None for no room.
 
         Later parts of a section are cut as its first part was. A section gets no more than half of a result, also when
         it is the only one, so that a second one does not change what is shown of it.
         """
-        if part > 1 and section.id in self._first_parts:
-            size = self._first_parts[section.id][0]
-            return size if size <= room else None
+        if part > 1 and (first := self._open.first_size(section)) is not None:
+            return first if first <= room else None
         size = min(room // remaining - _SEPARATOR_CHARS, max(int(self.cap * _MAX_SHARE), _MIN_SECTION_CHARS))
         return size if size >= _MIN_SECTION_CHARS else None
 
@@ -381,34 +357,8 @@ class Navigator:
         """Return the depth of a section within the others, and its size with subsections."""
         ancestors = {other.id for other in self.sections.ancestors(section)}
         below = (section, *self.sections.descendants(section))
-        size = sum(other.section.tokens for other in below if other.id not in self._fully_open)
+        size = sum(other.section.tokens for other in below if not self._open.is_whole(other.id))
         return sum(other.id in ancestors for other in sections), size
-
-    def _expand(self, section: SectionRef, part: int, size: int) -> Expansion:
-        """Open a section; its later parts are those of the text that was closed when its first part was opened."""
-        if part == 1 or section.id not in self._first_parts:
-            self._first_parts[section.id] = size, frozenset(self._fully_open)
-        opened = self._first_parts[section.id][1]
-        reader = self._reader(section)
-        expansion = expand_section(self.sections, section, reader, cap=size, part=part, opened=opened)
-        self._remember_texts(expansion)
-        self._shown_parts[section.id, expansion.part] = frozenset(shown.id for shown in expansion.shown)
-        return expansion
-
-    def _reader(self, target: SectionRef) -> Callable[[SectionRef], str]:
-        """Return a function that reads own texts, without the part that a search has opened."""
-
-        def read(section: SectionRef) -> str:
-            try:
-                text = self._text(section)
-            except LibraryError:
-                if section.id == target.id:
-                    raise
-                return ""  # a subsection that cannot be read is left out; opened by itself, it returns the error
-            start, end = self._open_spans.get(section.id, (0, 0))
-            return f"{text[:start]}{_OPEN_PART}{text[end:]}" if end else text
-
-        return read
 
     def _text(self, section: SectionRef) -> str:
         """Return a section's own text; links to sections lead to their ids if `link_ids` is set."""
@@ -455,7 +405,7 @@ class Navigator:
     ) -> SearchResults:
         """Return the opened sections, the hits that were open before, and as many of the others as fit."""
         ids = {expansion.id for expansion in opened}
-        before = [hit.section for hit in hits if hit.section.id in self._open_chars and hit.section.id not in ids]
+        before = [hit.section for hit in hits if hit.section.id in self._open and hit.section.id not in ids]
         known = ids | {section.id for section in before}
         found = SearchResults(
             query[:MAX_QUERY_CHARS],
@@ -472,23 +422,6 @@ class Navigator:
         room = self.cap - len(render(found))
         known |= {result.id for result in limit_results("", others, room).hits}
         return replace(found, hits=tuple(result for result in results if result.id in known))
-
-    def _remember_texts(self, expansion: Expansion) -> None:
-        for shown in expansion.shown:
-            self._trail[shown.id] = None
-            own = shown.text.replace(_OPEN_PART, "")
-            self._open_chars[shown.id] = self._open_chars.get(shown.id, 0) + len(own)
-            section = self.sections.get(shown.id)
-            if section is not None and self._open_chars[shown.id] >= len(self._text(section)):
-                self._fully_open.add(shown.id)
-
-    def _remember_part(self, section: SectionRef, expansion: Expansion) -> None:
-        """Remember a section that a search has opened; of a long one, which part is open."""
-        self._remember_texts(expansion)
-        if expansion.shown and section.id not in self._fully_open:
-            start = self._text(section).find(expansion.text)
-            if start >= 0:  # a text around listings of source code has more than one part
-                self._open_spans[section.id] = start, start + len(expansion.text)
 
 
 def _shorten_id(id_: str) -> str:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct, field
 
 from mkdocs_roaming.manifest.models import Manifest, PageEntry, Section, SectionEntry
 from mkdocs_roaming.manifest.sections import (
@@ -41,8 +43,7 @@ class PreviousSite:
     text: Callable[[PageEntry, SectionEntry], str | None]
 
 
-@dataclass(frozen=True, slots=True)
-class AssignedIds:
+class AssignedIds(Struct, frozen=True):
     """Ids and aliases of the sections of each page, and the allocator for further ids of the site."""
 
     ids: list[list[str]]
@@ -110,8 +111,7 @@ def assign_ids(
 # Successors of the sections of the previous build
 
 
-@dataclass(frozen=True, slots=True)
-class _Section:
+class _Section(Struct, frozen=True):
     """A section of either build; `parent` and `context` are indexes in its table, `context` as in `find_contexts`."""
 
     id: str
@@ -126,8 +126,7 @@ class _Section:
     context: int | None
 
 
-@dataclass(slots=True)
-class _SectionTable:
+class _SectionTable(Struct):
     """All sections of a build, and the index of the first section of each page."""
 
     rows: list[_Section] = field(default_factory=list)
@@ -162,8 +161,7 @@ class _SectionTable:
         return None if row.context is None else self.rows[row.context].title
 
 
-@dataclass(slots=True)
-class _Inheritance:
+class _Inheritance(Struct):
     """Ids of the previous build by the index of the section that they open.
 
     Attributes:

@@ -369,5 +369,6 @@ def _render_named(entry: ListedSection) -> str:
 
 
 @lru_cache(4_096)
+@lru_cache(maxsize=1024)  # a section is named by itself, its subsections and its neighbours
 def _shorten(title: str) -> str:
     return truncate_at_word(to_single_line(title), _MAX_TITLE_CHARS)

@@ -388,8 +388,7 @@ class SectionIndex:
         return tree
 
 
-@dataclass(frozen=True, slots=True)
-class _PageTree:
+class _PageTree(Struct, frozen=True):
     """Nesting of a page's sections: per section its parent, the end of its descendants, its children, its rank."""
 
     parents: list[int | None]

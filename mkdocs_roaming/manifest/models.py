@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 from urllib.parse import quote, unquote
 
@@ -365,10 +366,11 @@ def path_to_url(site_url: str, path: str) -> str:
     return site_url + quote(path, safe=_PATH_CHARACTERS)
 
 
+@lru_cache(maxsize=4096)
 def url_to_path(site_url: str, url: str) -> str | None:
     """Return the path of the page that a URL names, or None for a URL of another site.
 
-    Query and fragment are ignored.
+    Query and fragment are ignored. A build asks for the same URLs again and again.
     """
     if not url.startswith(site_url) and url + "/" != site_url:
         return None

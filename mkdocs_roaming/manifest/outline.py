@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import cache
+
+from msgspec import Struct, field
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef, iter_nav
@@ -71,8 +72,7 @@ def render_page_outline(sections: SectionIndex, page: PageEntry, *, budget: int 
 # The tree of lines
 
 
-@dataclass(slots=True, eq=False)
-class _Line:
+class _Line(Struct, eq=False):
     """A line of the outline, and how much of it is shown.
 
     Attributes:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from mkdocs_roaming.manifest.models import MORE_GROUP, Manifest, NavEntry, PageEntry
@@ -159,8 +159,7 @@ def _describes_api(page: PageEntry) -> bool:
 # Names
 
 
-@dataclass(frozen=True, slots=True)
-class _Names:
+class _Names(Struct, frozen=True):
     """Squeezed titles and folders of all languages: many sites mix theirs with English, or do not declare it."""
 
     changelog: frozenset[str]

@@ -11,10 +11,11 @@ import hashlib
 import re
 import unicodedata
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from itertools import chain, count, islice
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, chain, count, islice, pairwise
 from typing import Protocol
+
+from msgspec.structs import replace
 
 from mkdocs_roaming.manifest.models import MAX_OPENING, Heading, Section
 from mkdocs_roaming.text.markdown import LINE_END, MarkdownHeading, parse_headings, strip_markup
@@ -40,19 +41,18 @@ def split_sections(markdown: str, *, title: str = "", headings: Sequence[Heading
         introduction = body[: lines[found[0].line]] if found else body
         own = parse_headings(f"# Title\n\n{introduction}")[0]
         found.insert(0, replace(own, line=0, title=title, below=0))
-    starts = [begin, *(heading.line for heading in found[1:])]
-    offsets = _to_byte_offsets(markdown, [body_start + lines[line] for line in starts])
+    starts = [lines[begin], *(lines[heading.line] for heading in found[1:])]
     named = _match_headings(found if titled else found[1:], headings or ())
     if not titled:
         named = [Heading(1, title, None), *named]
     titles = [heading.text or title for heading in named]
     anchors = [heading.anchor for heading in named]
     parents = find_parents([heading.level for heading in found])
-    data = markdown.encode("utf-8", "surrogatepass")
     sections: list[Section] = []
-    for index, heading in enumerate(found):
-        start, end = offsets[index : index + 2]
-        text = data[start:end].decode("utf-8", "surrogatepass")
+    end = len(markdown[: body_start + starts[0]].encode("utf-8", "surrogatepass"))
+    for index, (heading, text) in enumerate(zip(found, _slice(body, starts), strict=True)):
+        data = text.encode("utf-8", "surrogatepass")
+        start, end = end, end + len(data)
         below = _skip_lines(text, heading.below - heading.line).strip()
         sections.append(
             Section(
@@ -64,7 +64,7 @@ def split_sections(markdown: str, *, title: str = "", headings: Sequence[Heading
                 parents[index],
                 make_opening(below, limit=MAX_OPENING),
                 heading.targets,
-                digest=slice_digest(data[start:end]),
+                digest=slice_digest(data),
                 body=slice_digest(below.encode("utf-8", "surrogatepass")) if below else "",
                 tokens=estimate_tokens(text),
                 anchors=named[index].anchors,
@@ -112,7 +112,9 @@ def _strip_front_matter(markdown: str) -> tuple[str, list[int]]:
     front = _FRONT_MATTER.match(markdown)
     # Front matter has a key. Without one, it is text between two thematic breaks.
     body = markdown[front.end() :] if front and ":" in front.group() else markdown.removeprefix("\ufeff")
-    return body, [0, *(end.end() for end in LINE_END.finditer(body))]
+    if "\r" in body:
+        return body, [0, *(end.end() for end in LINE_END.finditer(body))]
+    return body, [0, *accumulate(len(line) + 1 for line in body.split("\n"))]
 
 
 def _is_pointer(body: str, end: int) -> bool:
@@ -155,15 +157,9 @@ def _skip_lines(text: str, count: int) -> str:
     return text[ends[-1] :] if len(ends) == count else ""
 
 
-def _to_byte_offsets(markdown: str, starts: Sequence[int]) -> list[int]:
-    """Convert character offsets to byte offsets, followed by the size of the file."""
-    offsets: list[int] = []
-    previous = size = 0
-    for start in [*starts, len(markdown)]:
-        size += len(markdown[previous:start].encode("utf-8", "surrogatepass"))
-        previous = start
-        offsets.append(size)
-    return offsets
+def _slice(text: str, starts: Sequence[int]) -> Iterator[str]:
+    """Yield the parts of a text, given by the offset where each starts."""
+    return (text[start:end] for start, end in pairwise([*starts, len(text)]))
 
 
 # Names

@@ -26,7 +26,7 @@ from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.preview.data import Preview
 from mkdocs_roaming.preview.files import POLICY, content_type, render_file
 from mkdocs_roaming.preview.source import open_published
-from mkdocs_roaming.publish.selection import LeftOut
+from mkdocs_roaming.publish.pipeline import LeftOut
 from mkdocs_roaming.serve.requests import AllowedHosts, parse_host
 
 PREVIEW_PATH = "roaming/preview/"

@@ -16,16 +16,12 @@ from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.manifest.models import Manifest, canonicalize_path
 from mkdocs_roaming.preview.data import Preview
 from mkdocs_roaming.publish.ownership import PublishedFiles
+from mkdocs_roaming.publish.pipeline import LeftOut
 from mkdocs_roaming.publish.pointers import LLMS_TXT
-from mkdocs_roaming.publish.selection import LeftOut
 from mkdocs_roaming.sources import decode_text, is_ignored
-from mkdocs_roaming.sources.built_site import (
-    IndexOptions,
-    check_folder,
-    find_site_url,
-    index_site,
-    is_special,
-)
+from mkdocs_roaming.sources.built_site import find_site_url, is_special
+from mkdocs_roaming.sources.project import IndexOptions
+from mkdocs_roaming.sources.publication import check_folder, index_site
 
 Warn = Callable[[str], None]
 

@@ -89,6 +89,11 @@ def write_atomically(path: Path, data: bytes | Callable[[], Iterable[bytes]]) ->
     return True
 
 
+def is_temporary(path: str) -> bool:
+    """Return whether `write_atomically` uses the name of a file for a temporary one."""
+    return re.search(r"(^|/)\.roaming-[0-9a-f]{12}$", path) is not None
+
+
 def has_content(path: Path, data: bytes | Callable[[], Iterable[bytes]]) -> bool:
     """Return whether there is a file with this content."""
     try:

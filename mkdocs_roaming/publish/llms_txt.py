@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import heappop, heappush, nlargest
 from itertools import count, takewhile
 from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct, field
 
 from mkdocs_roaming.manifest.models import MORE_GROUP, Manifest, NavEntry, PageEntry, path_to_url, url_to_path
 from mkdocs_roaming.manifest.page_kinds import PageKind, classify_pages, find_listing_pages
@@ -93,8 +94,7 @@ def _format_size(size: int) -> str:
 # Groups
 
 
-@dataclass(frozen=True, slots=True)
-class _Item:
+class _Item(Struct, frozen=True):
     """A line of a list: a page, or a link with a note."""
 
     title: str
@@ -115,8 +115,7 @@ class _Item:
         return f"- {self.link}: {note}\n" if note else f"- {self.link}\n"
 
 
-@dataclass(slots=True, eq=False)
-class _Group:
+class _Group(Struct, eq=False):
     """A group of a list.
 
     Attributes:
@@ -177,8 +176,7 @@ def _make_root(manifest: Manifest) -> _Group:
     return _Group((), "", root.items, groups)
 
 
-@dataclass(frozen=True, slots=True)
-class _Tree:
+class _Tree(Struct, frozen=True):
     """The nav entries of a site as groups of the listed pages, and of external links."""
 
     url: str
@@ -245,8 +243,7 @@ def _make_runs(values: Sequence[_T], sizes: Sequence[int], limit: int) -> list[l
 # Files
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
+class _Block(Struct, frozen=True):
     """A heading of a file with its lines; `pages` are all pages that these stand for."""
 
     title: str

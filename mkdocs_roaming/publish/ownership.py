@@ -1,14 +1,15 @@
 """Ownership of files: which files of a folder an earlier build published, and which ones something else wrote.
 
-The manifest in the folder describes what was published. While files are being written, a marker next to it says so: the
-files of an interrupted build are not those of the manifest.
+The manifest in the folder describes what was published. While files are being written, the new manifest is next to it:
+after an interruption the folder contains files of both.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from os.path import lexists
@@ -20,11 +21,12 @@ import msgspec
 from mkdocs_roaming.errors import ManifestError, PublishError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, SCHEMA_PATH, VECTORS_PATH, iter_pages
 from mkdocs_roaming.manifest.models import LlmsTxtEntry, PageEntry, page_files
-from mkdocs_roaming.publish.files import write_atomically
+from mkdocs_roaming.publish.files import is_temporary, write_site_file
 from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.pointers import LLMS_FULL, LLMS_TXT
 
-_MARKER = "roaming/.unfinished"
+_UNFINISHED = "roaming/.unfinished-"
+"""The manifest of a build that is writing its files. Each has another name: several may have been interrupted."""
 _FIXED = (MANIFEST_PATH, SCHEMA_PATH, "roaming/outline.md")
 _NAV = "roaming/nav/"
 _SECTION = re.compile(r"roaming/sections/([0-9a-f]{8})\.md")
@@ -78,41 +80,49 @@ class PublishedFiles:
     """
 
     def __init__(self, folder: Path) -> None:
-        """Read the manifest of a folder, if there is one."""
+        """Read the manifest of a folder, and those of interrupted builds, if there are any."""
         self._folder = folder
-        self._digests: dict[str, str] = {}
-        self._in_full: list[tuple[int, PageEntry]] = []
+        self._digests: dict[str, set[str]] = {}
+        self._in_full: list[list[tuple[int, PageEntry]]] = []
         self._section_ids: set[str] = set()
         self._lists: list[LlmsTxtEntry | None] = []
-        self.found = self.has_sources = False
-        with suppress(OSError, ManifestError):
-            head, pages = iter_pages(folder / MANIFEST_PATH)
+        self.has_sources = False
+        self.is_unfinished = sum(map(self._read, folder.glob(f"{_UNFINISHED}*"))) > 0
+        self.found = self._read(folder / MANIFEST_PATH)
+
+    def _read(self, file: Path) -> bool:
+        """Add the files of a manifest; return False if there is none, or a part of one."""
+        in_full: list[tuple[int, PageEntry]] = []
+        has_sources = False
+        try:
+            head, pages = iter_pages(file)
             for page in pages:
-                self._add(page)
-            self.has_sources &= head.nav_source == "mkdocs"
-            self._lists.append(head.llms_txt)
-            self.found = True
-        self.is_unfinished = False
-        with suppress(OSError, msgspec.DecodeError):
-            self._lists.append(msgspec.json.decode((folder / _MARKER).read_bytes(), type=LlmsTxtEntry))
-            self.is_unfinished = True
+                has_sources |= page.source is not None
+                own = {page.markdown, *page_files(page.path)}
+                for path in own:  # `guide.md` is also the name of the copy of `guide/index.md`
+                    self._digests.setdefault(path, set()).add(page.digest)
+                self._section_ids.update(id_ for section in page.sections for id_ in (section.id, *section.aliases))
+                if page.full is not None:
+                    in_full.append((page.full, msgspec.structs.replace(page, sections=())))
+        except (OSError, ManifestError):
+            return False
+        self._in_full.append(sorted(in_full, key=lambda entry: entry[0]))
+        self._lists.append(head.llms_txt)
+        self.has_sources |= has_sources and head.nav_source == "mkdocs"
+        return True
 
-    def _add(self, page: PageEntry) -> None:
-        self.has_sources |= page.source is not None
-        self._digests[page.markdown] = page.digest
-        for file in page_files(page.path):  # `guide.md` is also the name of the copy of `guide/index.md`
-            self._digests.setdefault(file, page.digest)
-        self._section_ids.update(id_ for section in page.sections for id_ in (section.id, *section.aliases))
-        if page.full is not None:
-            self._in_full.append((page.full, msgspec.structs.replace(page, sections=())))
+    def start(self, manifest: bytes | Callable[[], Iterable[bytes]]) -> Path:
+        """Write the manifest of a build before all its other files, under a temporary name."""
+        path = _UNFINISHED + os.urandom(6).hex()
+        write_site_file(self._folder, path, manifest)
+        return self._folder / path
 
-    def start(self, page_list: LlmsTxtEntry) -> None:
-        """Mark the files of the folder as those of an unfinished build, which writes this list of pages."""
-        write_atomically(self._folder / _MARKER, msgspec.json.encode(page_list))
-
-    def finish(self) -> None:
-        """Remove the mark."""
-        (self._folder / _MARKER).unlink(missing_ok=True)
+    def finish(self, manifest: Path, *, is_unchanged: bool) -> None:
+        """Publish the manifest of a build, and remove those of interrupted builds."""
+        if not is_unchanged:  # otherwise its modification time stays
+            manifest.replace(self._folder / MANIFEST_PATH)
+        for file in self._folder.glob(f"{_UNFINISHED}*"):
+            file.unlink()
 
     def owns(self, path: str) -> bool:
         """Return whether an existing file was published by an earlier build and is unchanged.
@@ -124,17 +134,17 @@ class PublishedFiles:
         try:
             if path.startswith(_NAV):
                 return _is_page_list((self._folder / path).read_text("utf-8", "replace"))
-            if self.is_unfinished:
-                return True
             if path in self._digests:
-                return _file_digest((self._folder / path).read_bytes()) == self._digests[path]
+                return _file_digest((self._folder / path).read_bytes()) in self._digests[path]
             if path == LLMS_FULL:
-                return self._owns_llms_full()
+                return any(map(self._owns_llms_full, self._in_full))
         except OSError:
             return False
         if section := _SECTION.fullmatch(path):
             return section[1] in self._section_ids
-        return self.found and path.startswith("roaming/") and path.count("/") == 1
+        if self.is_unfinished and is_temporary(path):
+            return True
+        return bool(self._lists) and path.startswith("roaming/") and path.count("/") == 1
 
     def is_named(self, path: str) -> bool:
         """Return whether a file is recognized without reading it."""
@@ -143,12 +153,15 @@ class PublishedFiles:
 
     def iter_paths(self) -> Iterator[str]:
         """Yield the files that may be those of an earlier build, except for the fixed names below `roaming/`."""
-        if not self.found and not self.is_unfinished:
+        if not self._lists:
             return
         yield from self._digests
         yield from (LLMS_FULL, LLMS_TXT)
         for pattern in (f"roaming/sections/{'[0-9a-f]' * 8}.md", f"{_NAV}*/llms.txt", VECTORS_PATH):
             for file in self._folder.glob(pattern):
+                yield file.relative_to(self._folder).as_posix()
+        if self.is_unfinished:
+            for file in self._folder.rglob(".roaming-*"):
                 yield file.relative_to(self._folder).as_posix()
 
     @property
@@ -175,18 +188,18 @@ class PublishedFiles:
                 return data[: -entry.bytes], data[-entry.bytes :]
         return data, b""
 
-    def _owns_llms_full(self) -> bool:
-        """Return whether llms-full.txt contains the pages, and nothing else but a line above each."""
+    def _owns_llms_full(self, pages: Iterable[tuple[int, PageEntry]]) -> bool:
+        """Return whether llms-full.txt contains these pages, and nothing else but a line above each."""
         with (self._folder / LLMS_FULL).open("rb") as file:
             end = 0
-            for start, page in sorted(self._in_full, key=lambda entry: entry[0]):
+            for start, page in pages:
                 above = file.read(start - end)
                 if not re.fullmatch(rb"\n?Source: [^\n]*\n\n", above):
                     return False
                 if "sha256:" + hashlib.sha256(file.read(page.bytes)).hexdigest() != page.digest:
                     return False
                 end = start + page.bytes
-            return bool(self._in_full) and file.read() == b"\n"
+            return end > 0 and file.read() == b"\n"
 
 
 class KeptFiles:

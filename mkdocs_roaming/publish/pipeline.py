@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 from urllib.parse import quote, urljoin
@@ -13,9 +13,21 @@ from mkdocs_roaming.errors import ConversionError
 from mkdocs_roaming.manifest.models import Page, Site, markdown_path, path_to_url, url_to_path
 from mkdocs_roaming.publish.cache import ConversionCache, ConvertedPage
 from mkdocs_roaming.publish.pointers import format_pointer
-from mkdocs_roaming.publish.selection import LeftOut
 
 Warn = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A page that a build does not publish."""
+
+    path: str
+    reason: str
+    source: str | None = None
+    """The source of the page below the docs folder."""
+
+    def __str__(self) -> str:
+        return f"{self.source or '/' + self.path}: {self.reason}"
 
 
 @dataclass(slots=True)
@@ -94,6 +106,23 @@ def reconvert_page(batch: Batch, page: Page) -> None:
     """Replace a page of the batch after its article has changed, and convert it again."""
     batch.pages[page.path] = page
     _convert(batch, page)
+
+
+def remove_left_out_entries(batch: Batch) -> None:
+    """Remove the titles of pages that are not published from indexes of tags, and convert these again."""
+    left_out, site_url = {one.path for one in batch.left_out}, batch.site.url
+    pages = [page for page in batch.pages.values() if 'id="tag:' in page.article] if left_out else ()
+    for page in pages:
+        from mkdocs_roaming.html.final_page import remove_tag_entries  # few sites have such an index
+
+        base = page.url or path_to_url(site_url, page.path)
+
+        def is_left_out(href: str, base: str = base) -> bool:
+            return url_to_path(site_url, urljoin(base, href).partition("#")[0]) in left_out
+
+        article = remove_tag_entries(page.article, is_left_out)
+        if article != page.article:
+            reconvert_page(batch, replace(page, article=article))
 
 
 def reconvert_stale_pages(batch: Batch) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -89,19 +89,26 @@ def parse_page_rules(front_matter: object, source: str) -> tuple[ParsedRule, ...
     return tuple(_parse_rule(rule, f"{source}, rule {number}", source) for number, rule in enumerate(rules, 1))
 
 
-def load_rules(options: PublishOptions, config_file: Path) -> RuleSet:
-    """Return the rules of the options.
+def load_rules(
+    options: PublishOptions, config_file: Path, front_matter: Mapping[str, object], *, lenient: bool = False
+) -> RuleSet:
+    """Return the rules of the options and those of the pages' front matter.
 
     Args:
         options: The options; `rules` may be the path of a file of rules.
         config_file: The file of the options, for messages and relative paths.
+        front_matter: Values of the key `roaming` by the sources of their pages.
+        lenient: See `RuleSet`.
 
     Raises:
         PublishError: The file of rules cannot be read or a rule is invalid.
     """
     if isinstance(options.rules, str):
-        return read_rules_file(config_file.parent / options.rules)
-    return RuleSet(parse_rules(options.rules, config_file.name), options.rules_mode)
+        rules = read_rules_file(config_file.parent / options.rules)
+    else:
+        rules = RuleSet(parse_rules(options.rules, config_file.name), options.rules_mode)
+    own = [rule for source, value in front_matter.items() for rule in parse_page_rules(value, source)]
+    return RuleSet((*rules.rules, *own), rules.mode, lenient)
 
 
 def read_rules_file(file: Path) -> RuleSet:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from os.path import lexists
 from pathlib import Path
@@ -34,9 +34,8 @@ from mkdocs_roaming.publish.cache import CONVERTER_VERSION, SiteFile, SiteFiles
 from mkdocs_roaming.publish.files import has_content, resolve_inside, site_path, write_atomically, write_site_file
 from mkdocs_roaming.publish.options import MAX_SECTION_FILES, PublishOptions
 from mkdocs_roaming.publish.ownership import ForeignFilesError, PublishedFiles
-from mkdocs_roaming.publish.pipeline import Batch, reconvert_stale_pages
+from mkdocs_roaming.publish.pipeline import Batch, LeftOut, reconvert_stale_pages, remove_left_out_entries
 from mkdocs_roaming.publish.pointers import LLMS_FULL, LLMS_TXT
-from mkdocs_roaming.publish.selection import LeftOut
 
 if TYPE_CHECKING:
     from mkdocs_roaming.embeddings.store import EmbeddingsOptions
@@ -78,12 +77,16 @@ class PublishReport:
     """The pages that are not published, with the reasons."""
 
     def __str__(self) -> str:
-        reused = f", {self.reused} pages reused" if self.reused else ""
+        reused = f", {_count(self.reused, 'page')} reused" if self.reused else ""
         left_out = f", {len(self.left_out)} left out" if self.left_out else ""
         return (
-            f"{self.pages} pages{left_out}, {self.sections} sections, ~{self.tokens} tokens, "
+            f"{_count(self.pages, 'page')}{left_out}, {_count(self.sections, 'section')}, ~{self.tokens} tokens, "
             f"outline ~{self.outline_tokens} tokens{reused}"
         )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def publish_batch(
@@ -112,6 +115,7 @@ def publish_batch(
         ForeignFilesError: Files of something else would be overwritten. Nothing is written then.
     """
     reconvert_stale_pages(batch)
+    remove_left_out_entries(batch)
     if not batch.pages:
         raise PublishError(f"{folder}: no page to publish; check include, exclude and the nav")
     site = batch.site
@@ -229,8 +233,7 @@ _Content = bytes | Callable[[], Iterable[bytes]]
 """The content of a file, or a function that returns it in chunks when the file is compared or written."""
 
 
-@dataclass(slots=True)
-class _Output:
+class _Output(msgspec.Struct):
     """The files of a site."""
 
     folder: Path
@@ -243,7 +246,7 @@ class _Output:
     manifest: Manifest | None = None
     """The manifest, unless its JSON is one of the files."""
     vectors: bytes | None = None
-    notes: list[str] = field(default_factory=list)
+    notes: list[str] = msgspec.field(default_factory=list)
 
     def set_manifest(self, manifest: Manifest, key: str = "") -> None:
         """Make the files from a manifest; with a key, they can be cached."""
@@ -274,12 +277,13 @@ class _Output:
         if self.vectors is None:
             files = [file for file in files if file[0] != VECTORS_PATH]
         old = set(published.iter_paths())
-        published.start(site_files.llms_txt)
-        written = 0
-        for path, data in files:
-            written += path not in unchanged and write_site_file(self.folder, path, data)
+        *others, (_, manifest) = files
+        is_unchanged = has_content(self.folder / MANIFEST_PATH, manifest)
+        unfinished, written = published.start(manifest), int(not is_unchanged)
+        for path, data in others:
+            written += path not in unchanged and self._write(path, data)
         removed = self._remove_old(published, old.difference(path for path, _ in files))
-        published.finish()
+        published.finish(unfinished, is_unchanged=is_unchanged)
         return PublishReport(
             pages=len(self.pages),
             sections=site_files.sections,
@@ -292,6 +296,12 @@ class _Output:
             notes=tuple(self.notes),
             markdown=site_files.markdown,
         )
+
+    def _write(self, path: str, data: _Content) -> bool:
+        """Write a file. A file that is recognized by its content is never incomplete, even if the process is killed."""
+        if path.startswith("roaming/") and not path.startswith("roaming/nav/"):
+            return write_site_file(self.folder, path, data)
+        return write_atomically(Path(site_path(self.folder, path)), data)
 
     def _check(self, files: Iterable[tuple[str, _Content]], published: PublishedFiles) -> set[str]:
         """Return the files that already have the right content; raise an error if something else wrote others."""
@@ -325,7 +335,7 @@ class _Output:
                 elif published.owns(path):
                     target.unlink()
                     removed += 1
-                elif path != LLMS_TXT and published.found:
+                elif path != LLMS_TXT:
                     self.notes.append(f"{path}: changed since it was published; the file is left in the folder")
         return removed
 

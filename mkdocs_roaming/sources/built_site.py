@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
 from html import unescape
@@ -19,51 +18,35 @@ from lxml import html as lxml_html
 
 from mkdocs_roaming.errors import ManifestError, PublishError, UsageError
 from mkdocs_roaming.html.document import (
+    count_visible_words,
     extract_canonical_url,
     extract_meta,
     extract_site_name,
     extract_title,
     find_article,
     find_own_elements,
+    find_words,
     parse_document,
     remove_element,
 )
 from mkdocs_roaming.html.final_page import exclusion_reason, find_redirect, remove_excerpts
-from mkdocs_roaming.html.themes import load_themes, parse_classes
+from mkdocs_roaming.html.themes import load_themes
 from mkdocs_roaming.html.visitor import Element
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.lookup import PageName
 from mkdocs_roaming.manifest.models import Manifest, NavItem, Page, Site, canonicalize_path, path_to_url, url_to_path
-from mkdocs_roaming.publish.cache import ConversionCache
-from mkdocs_roaming.publish.files import find_site_folders, write_atomically
-from mkdocs_roaming.publish.options import PublishOptions
-from mkdocs_roaming.publish.ownership import PublishedFiles, check_llms_txt
-from mkdocs_roaming.publish.page_menu import (
-    PageMenu,
-    iter_page_menu_files,
-    parse_page_menu_options,
-    remove_page_menu,
-)
-from mkdocs_roaming.publish.pipeline import Batch, convert_pages
-from mkdocs_roaming.publish.pointers import add_markdown_links, remove_markdown_links
-from mkdocs_roaming.publish.previous import read_previous
-from mkdocs_roaming.publish.questions import SiteQuestions, load_site_questions
-from mkdocs_roaming.publish.selection import LeftOut, OldDialect, Selection, translate_fnmatch
-from mkdocs_roaming.publish.widget import (
-    WidgetOptions,
-    add_widget,
-    iter_widget_files,
-    parse_widget_options,
-    remove_widget,
-)
-from mkdocs_roaming.publish.writer import PublishReport, publish_batch
+from mkdocs_roaming.publish.files import find_site_folders
+from mkdocs_roaming.publish.old_patterns import MeaningCheck, OldDialect, translate_fnmatch
+from mkdocs_roaming.publish.ownership import PublishedFiles
+from mkdocs_roaming.publish.pipeline import LeftOut
+from mkdocs_roaming.publish.selection import Selection, exact_pattern
 from mkdocs_roaming.sources import decode_text, is_ignored, site_nav
-from mkdocs_roaming.sources.project import OWN_FILE, Project, find_heading, iter_fences, read_source
+from mkdocs_roaming.sources.page_sources import find_heading, iter_fences, read_source
+from mkdocs_roaming.sources.project import IndexOptions
 from mkdocs_roaming.text.markdown import to_single_line
 
 if TYPE_CHECKING:
-    from mkdocs_roaming.embeddings.store import EmbeddingsOptions
-    from mkdocs_roaming.publish.rules import RuleSet
+    pass
 
 Warn = Callable[[str], None]
 
@@ -73,167 +56,10 @@ _SPECIAL_PAGE = re.compile(
     r"(^|/)(404|genindex(-[^/]+)?|py-modindex)(\.html|/)$"  # also in the folders of versions and languages
     r"|^(search|print|print_page)(\.html|/)$"
 )
+_TARGET = re.compile(r"\]\([^)\s]*\)|https?://[^\s>]+")
+_SHARED_WORDS = 0.7
+"""Share of the words of a source that its page shows: code of templates and comments are not shown."""
 _LOCATION = re.compile(r"<loc>\s*(https?://[^<\s]+)\s*</loc>")
-_CRAWL_STATE = ".roaming/state.json"
-
-
-@dataclass(frozen=True, slots=True)
-class IndexOptions:
-    """What is known about a built site besides its folder. `url` and `name` are detected if they are None."""
-
-    url: str | None = None
-    name: str | None = None
-    html: bool = True
-    """Whether to add links to the Markdown to the pages."""
-    cache: Path | None = None
-    """The folder of cached conversions."""
-    project: Project = field(default_factory=Project)
-    publish: PublishOptions = field(default_factory=PublishOptions)
-    embeddings: EmbeddingsOptions | None = None
-    strict: bool = False
-    """Whether nothing is published if there are warnings."""
-
-
-def index_site(
-    folder: Path,
-    options: IndexOptions,
-    *,
-    warn: Warn,
-    start_progress: Callable[[int], Callable[[], None]] = lambda total: lambda: None,
-    target: Path | None = None,
-) -> PublishReport:
-    """Publish the folder of a built site in place: Markdown, llms.txt and the manifest.
-
-    Args:
-        folder: The folder.
-        options: The options.
-        warn: Called with a line for each problem.
-        start_progress: Called with the number of pages; returns a function that is called after each page.
-        target: Another folder to publish into. The folder of the site is not changed then.
-
-    Raises:
-        UsageError: The folder is not a built site, or its URL is unknown.
-        PublishError: There is nothing to publish.
-    """
-    publish, project = options.publish, options.project
-    warnings: list[str] = []
-
-    def record(message: str) -> None:
-        warnings.append(message)
-        warn(message)
-
-    parse_classes(publish.classes)
-    widget = parse_widget_options(publish.widget)
-    questions = load_site_questions(widget.questions, project.folder) if widget else SiteQuestions()
-    menu_options = parse_page_menu_options(publish.page_menu)
-    previous = read_previous(publish.previous, project.folder, record) if publish.previous else None
-    if target is None:
-        check_folder(folder, publish)
-    built = read_site(folder, options, record)
-    rules = _load_rules(options, built)
-    cache, on_progress = ConversionCache(options.cache), start_progress(len(built.pages))
-    batch = convert_pages(built.site, built.pages, cache=cache, warn=record, on_progress=on_progress)
-    batch.left_out += built.left_out
-    if options.strict and warnings:
-        raise PublishError(f"{folder}: nothing is published, because there are warnings; fix them, or omit --strict")
-    written = ""
-    if widget:
-        questions.assign(batch.pages, built.meta, built.site.url)
-        written = _write_questions(batch, widget, options, record) if widget.questions_model else ""
-    menu = PageMenu(menu_options, built.site, widget.endpoint if widget else "") if menu_options else None
-    extra = [*(iter_widget_files(built.site.language) if widget else ()), *(iter_page_menu_files() if menu else ())]
-    report = publish_batch(
-        batch, target or folder, publish, embeddings=options.embeddings, previous=previous, rules=rules, extra=extra
-    )
-    if options.html and target is None:
-        for path in batch.pages:
-            is_wanted = built.meta.get(path, {}).get("ask") is not False
-            _update_html(built.files[path], path, batch, widget if is_wanted else None, questions, menu)
-        for file in built.left_out_files:
-            _clean_html(file)
-        if menu and menu.pages_without:
-            warn(
-                f"{menu.pages_without} of {len(batch.pages)} pages get no page menu: they have no title, or a "
-                "framework renders them again in the browser"
-            )
-    return replace(report, notes=(*report.notes, written)) if written else report
-
-
-def _write_questions(batch: Batch, widget: WidgetOptions, options: IndexOptions, warn: Warn) -> str:
-    """Let a model write the questions of pages without own ones; return a line about it."""
-    from mkdocs_roaming.evals.page_questions import PageQuestionWriter  # few sites let a model write
-
-    cache = options.cache
-    if cache is None:
-        raise PublishError("widget: questions_model needs the cache of a project; name a configuration file")
-    writer = PageQuestionWriter(widget.questions_model, options.project.folder, os.environ, cache, warn=warn)
-    for path, page in list(batch.pages.items()):
-        if not page.questions:
-            converted, site = batch.converted[path], batch.site
-            title = converted.sections[0].title
-            questions = writer.write(title, converted.markdown, site=site.name, language=site.language)
-            batch.pages[path] = replace(page, questions=questions)
-    return writer.finish()
-
-
-def check_folder(folder: Path, options: PublishOptions) -> None:
-    """Raise an error for a folder that another command has published, or that has an llms.txt of its own."""
-    published = PublishedFiles(folder)
-    check_llms_txt(published.author_text, folder, options)
-    if options.overwrite:
-        return
-    if (folder / _CRAWL_STATE).exists():
-        raise UsageError(
-            f"{folder}: was published by `roaming crawl`, which updates it; name the folder of a built site, or "
-            "publish the HTML in this one with --overwrite"
-        )
-    if published.has_sources:
-        raise UsageError(
-            f"{folder}: was published by the MkDocs plugin or the Python API, which know what the HTML does not show, "
-            "such as pages that are not to be published; build without the plugin, or publish the HTML with --overwrite"
-        )
-
-
-def _load_rules(options: IndexOptions, built: BuiltSite) -> RuleSet | None:
-    """Return the rules of the options and of the pages' front matter, None if there are none."""
-    front_matter = {path: meta["roaming"] for path, meta in built.meta.items() if "roaming" in meta}
-    if not options.publish.rules and not front_matter:
-        return None
-    from mkdocs_roaming.publish.rules import load_rules, parse_page_rules  # few sites have rules
-
-    rules = load_rules(options.publish, options.project.file or Path(OWN_FILE))
-    sources = {page.path: page.source or page.path for page in built.pages}
-    own = [rule for path, value in front_matter.items() for rule in parse_page_rules(value, sources[path])]
-    return replace(rules, rules=(*rules.rules, *own))
-
-
-def _clean_html(file: Path) -> None:
-    """Remove what an earlier run added to the HTML of a page that is left out now."""
-    html = file.read_bytes().decode("utf-8", "surrogateescape")
-    clean = remove_page_menu(remove_widget(remove_markdown_links(html)))
-    if clean != html:
-        write_atomically(file, clean.encode("utf-8", "surrogateescape"))
-
-
-def _update_html(
-    file: Path,
-    path: str,
-    batch: Batch,
-    widget: WidgetOptions | None,
-    questions: SiteQuestions,
-    menu: PageMenu | None,
-) -> None:
-    """Add the links to the Markdown, the widget and the page menu to the HTML of a page."""
-    # surrogateescape: bytes that are not UTF-8 are written back unchanged
-    html = file.read_bytes().decode("utf-8", "surrogateescape")
-    html = remove_widget(add_markdown_links(html, path, has_llms_txt=batch.site.has_llms_txt))
-    sections = batch.converted[path].sections
-    if widget:
-        home = batch.pages[""].questions if "" in batch.pages else ()
-        suggestions = questions.suggest(batch.pages[path].questions, home)
-        html = add_widget(html, widget, path, batch.site.url, suggestions)
-    html = menu.add(html, path, sections[0].title) if menu else remove_page_menu(html)
-    write_atomically(file, html.encode("utf-8", "surrogateescape"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,8 +126,9 @@ class _SiteReader:
         self._left_out: list[LeftOut] = []
         self._sources = options.project.find_sources()
         self._meta: dict[str, Mapping[str, Any]] = {}
-        self._hidden: dict[str, str] = {}
-        """The sources with `llms: false` whose pages are not found, by the paths that their names suggest."""
+        self._unplaced: dict[str, tuple[str, bool, str]] = {}
+        """Sources whose pages are not found, whether they have `llms: false`, and their text, by the paths that their
+        names suggest."""
 
     def read(self, files: list[Path]) -> BuiltSite:
         home: Element | None = None
@@ -362,7 +189,7 @@ class _SiteReader:
         folders = {self._folder.name, "docs", docs.name if docs else "docs"}
         roots = [f"{name}/" for name in sorted(folders) if not (self._folder / name).is_dir()]
         options, names = self._options.publish, []
-        selection = Selection(options.include, options.exclude, roots=[self._url, *roots], old=_OLD_DIALECT)
+        selection = Selection(options.include, options.exclude, roots=[self._url, *roots])
         files, count = self._files.values(), len(self._pages)
         parents = {parent for file in files for parent in _folders_above(file)} if selection else set()
         for left_out in self._left_out:
@@ -379,31 +206,52 @@ class _SiteReader:
                 self._left_out.append(LeftOut(path, reason, page.source))
                 del self._pages[path], self._files[path]
         self._check_hidden(selection)
-        selection.check_meaning(names)
+        if selection:
+            MeaningCheck(selection, names, _OLD_DIALECT).run()
         for message in selection.unmatched():
             self._warn(message)
+        self._check_unplaced(selection)
         if len(self._pages) < count:
             self._remove_excerpts()
 
     def _check_hidden(self, selection: Selection) -> None:
         """Raise an error if a page of a source with `llms: false` could be published under another address."""
         unknown = next((path for path, page in self._pages.items() if page.source is None), None)
-        for path, source in self._hidden.items():
-            if selection.find_reason(PageName(path, (source,))) is None and unknown is not None:
+        for path, (source, is_hidden, _) in self._unplaced.items():
+            if is_hidden and selection.find_reason(PageName(path, (source,))) is None and unknown is not None:
                 raise PublishError(
                     f"{source}: its front matter says `llms: false`, but its page is not found; it could be one of "
                     f"those without a known source, such as {unknown or 'the home page'}. Add `{source}` to `exclude`, "
                     "and the address of its page if it has one"
                 )
 
+    def _check_unplaced(self, selection: Selection) -> None:
+        """Raise an error if a page of unknown source has the text of a source that the options leave out."""
+        unknown = [(path, page) for path, page in self._pages.items() if page.source is None] if selection else []
+        reasons = {path: selection.find_reason(PageName(path, (self._unplaced[path][0],))) for path in self._unplaced}
+        left_out = [(*self._unplaced[path], reason) for path, reason in reasons.items() if reason and unknown]
+        texts = [(path, count_visible_words(page.article).keys()) for path, page in unknown if left_out]
+        for source, _, text, reason in left_out:
+            words = set(find_words(_TARGET.sub(" ", text)))
+            shown = (PageName(path) for path, known in texts if len(words & known) > _SHARED_WORDS * len(words))
+            page = next((page for page in shown if not selection.is_exception(page)), None)
+            if page is not None:
+                raise PublishError(
+                    f"{source}: {reason}, but its text is on a page with another address, {page}, whose source is not "
+                    f"known. Add `{exact_pattern(page)}` to `exclude`, or `!{exact_pattern(page)}` to publish it"
+                )
+
     def _remove_excerpts(self) -> None:
-        """Remove the excerpts of posts that are left out from lists of blog posts."""
+        """Remove the excerpts of posts that are left out from lists of blog posts, and lists without any other post."""
         left_out = {one.path for one in self._left_out}
-        for path, page in self._pages.items():
-            if page.article.count("<article") > 1:
+        for path, page in list(self._pages.items()):
+            if "<article" in page.article[1:]:
                 root, base = lxml_html.fromstring(page.article), path_to_url(self._url, path)
                 remove_excerpts(root, partial(self._is_link_to, left_out, base))
                 self._pages[path] = replace(page, article=lxml_html.tostring(root, encoding="unicode"))
+                if page.source is None and root.find(".//article") is None:
+                    self._left_out.append(LeftOut(path, "all its posts are left out"))
+                    del self._pages[path], self._files[path]
 
     def _is_link_to(self, paths: Collection[str], base: str, href: str) -> bool:
         return url_to_path(self._url, urljoin(base, href)) in paths
@@ -474,8 +322,8 @@ class _SiteReader:
             page = self._pages.get(moved.get(path, path))
             if page is not None:
                 self._add_source(page, source, meta, text)
-            elif meta.get("llms") is False and path not in {one.path for one in self._left_out}:
-                self._hidden[path] = source
+            elif path not in {one.path for one in self._left_out}:
+                self._unplaced[path] = source, meta.get("llms") is False, text
 
     def _add_source(self, page: Page, source: str, meta: Mapping[str, Any], text: str) -> None:
         self._meta[page.path] = meta
@@ -537,7 +385,8 @@ class _SiteReader:
         if not (folder / "index.html").is_file() and (sites := find_site_folders(folder)):
             raise UsageError(f"{folder}: contains no index.html; name the folder of one site, such as {sites[0]}")
         raise UsageError(
-            f"{folder}: the URL of the site is neither in its home page nor in its sitemap; set it with --url https://…/"
+            f"{folder}: the URL of the site is neither in its home page nor in its sitemap; "
+            f"set `site_url` in {project.file or 'roaming.toml'}, or add --url https://…/"
         )
 
     def _find_nav(self, sidebars: list[tuple[str, Element]]) -> tuple[tuple[NavItem, ...], str]:
@@ -564,6 +413,7 @@ class _SiteReader:
         if text := _read_text(self._folder / "toc.html"):  # the pages of mdBook load their sidebar from here
             navs.append(self._read_sidebar("toc.html", parse_document(text)))
         nav = site_nav.merge_navs(navs, pages, self._read_sidebar)
+        nav = site_nav.add_inner_pages(nav, self._read_toctrees)
         paths = site_nav.collect_paths(nav)
         if len(paths) > 1:
             home = [NavItem(pages[""].title, "")] if "" in pages and "" not in paths else []
@@ -575,6 +425,13 @@ class _SiteReader:
             tree = parse_document(decode_text(self._files[path].read_bytes()))
         resolve = site_nav.make_resolver(self._url, path_to_url(self._url, path), self._pages)
         return site_nav.from_sidebar(tree, resolve, self._themes)
+
+    def _read_toctrees(self, path: str) -> tuple[NavItem, ...]:
+        article = self._pages[path].article
+        if site_nav.TOCTREE not in article:
+            return ()
+        resolve = site_nav.make_resolver(self._url, path_to_url(self._url, path), self._pages)
+        return site_nav.from_toctrees(lxml_html.fromstring(article), resolve)
 
 
 def find_site_url(folder: Path) -> str | None:

@@ -19,13 +19,14 @@ from pathlib import Path
 import msgspec
 
 from mkdocs_roaming._version import __version__
+from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.publish.cache import CONVERTER_VERSION
-from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.ownership import PublishedFiles
 from mkdocs_roaming.publish.pointers import LLMS_TXT
 from mkdocs_roaming.publish.writer import PublishReport
 from mkdocs_roaming.sources import is_ignored
-from mkdocs_roaming.sources.project import Project, expand_snippets
+from mkdocs_roaming.sources.page_sources import expand_snippets
+from mkdocs_roaming.sources.project import IndexOptions
 
 _RECORD = "published.msgpack"
 _CARRIED = "carried"
@@ -56,8 +57,9 @@ class _Record(msgspec.Struct):
     warnings: list[str]
 
     def others(self) -> list[str]:
-        """Return the files that are not in the folder of sections."""
-        return [path for path in self.files if not path.startswith(f"{_SECTIONS}/")]
+        """Return the files that are not in the folder of sections, the manifest, which describes the others, last."""
+        paths = [path for path in self.files if not path.startswith(f"{_SECTIONS}/")]
+        return sorted(paths, key=lambda path: path == MANIFEST_PATH)
 
 
 class IncrementalSite:
@@ -65,35 +67,34 @@ class IncrementalSite:
 
     Args:
         folder: The folder of the built site.
-        cache: The folder of the record; None disables it.
-        project: The configuration of the site.
-        options: The options of the site.
-        arguments: Further arguments that the published files depend on.
+        options: What is known about the site; the record is in its cache.
     """
 
-    def __init__(
-        self, folder: Path, cache: Path | None, project: Project, options: PublishOptions, arguments: object
-    ) -> None:
+    def __init__(self, folder: Path, options: IndexOptions) -> None:
         # A remote manifest and an embedding model may answer differently each time.
-        is_reproducible = not options.previous and options.search == "lexical"
-        self._folder, self._cache = folder, cache if is_reproducible else None
-        self._project, self._options, self._arguments = project, options, arguments
-        self._record = _read_record(cache / _RECORD) if cache else None
+        is_reproducible = not options.publish.previous and options.publish.search == "lexical"
+        self._folder, self._cache = folder, options.cache if is_reproducible else None
+        self._options = options
+        self._record = _read_record(self._cache / _RECORD) if self._cache else None
         self._html: dict[str, str] = {}
         self._inputs = ""
 
     def take_out(self) -> None:
-        """Move the published files out of the site, before its generator runs."""
+        """Move the published files out of the site, before its generator runs. Files that were changed since stay."""
         if self._cache is None or self._record is None:
             return
+        files = self._record.files
         carried = self._cache / _CARRIED
         shutil.rmtree(carried, ignore_errors=True)
         with suppress(OSError):
             carried.mkdir(parents=True)
-            (self._folder / _SECTIONS).rename(carried / "sections")
+            if all(files.get(path) == stat for path, stat in self._iter_section_stats()):
+                (self._folder / _SECTIONS).rename(carried / "sections")
         for number, path in enumerate(self._record.others()):
-            if path == LLMS_TXT and self._options.llms_txt is not True:
+            if path == LLMS_TXT and self._options.publish.llms_txt is not True:
                 continue  # it contains an author's text, which may be gone
+            if _stat(self._folder / path) != files[path]:
+                continue
             with suppress(OSError):
                 if path in self._record.html:  # the generator may compare its sources with its output
                     os.link(self._folder / path, carried / str(number))
@@ -108,7 +109,7 @@ class IncrementalSite:
         self._html, self._inputs = self._digest_html(), self._digest_inputs()
         is_same = record.inputs == self._inputs and record.html.keys() == self._html.keys()
         is_same = is_same and all(digest in record.html[path] for path, digest in self._html.items())
-        for number, path in enumerate(record.others() if is_same or failed else ()):
+        for number, path in reversed([*enumerate(record.others() if is_same or failed else ())]):
             source, target = carried / str(number), self._folder / path
             with suppress(OSError):
                 if path in record.html:
@@ -171,14 +172,14 @@ class IncrementalSite:
 
     def _digest_inputs(self) -> str:
         """Return the digest of everything besides HTML that the published files depend on."""
-        project = self._project
-        parts = [__version__, CONVERTER_VERSION, repr(project), repr(self._options), repr(self._arguments)]
+        project, publish = self._options.project, self._options.publish
+        parts = [__version__, CONVERTER_VERSION, repr(self._options)]
         if entry_points(group="roaming.themes"):
             from mkdocs_roaming.html.themes import load_themes  # few sites have themes of their own
 
-            parts.append(load_themes(self._options.classes).fingerprint)
-        if isinstance(self._options.rules, str):
-            parts.append(_digest_file(project.folder / self._options.rules))
+            parts.append(load_themes(publish.classes).fingerprint)
+        if isinstance(publish.rules, str):
+            parts.append(_digest_file(project.folder / publish.rules))
         for source in project.find_sources().values() if project.docs else ():
             assert project.docs is not None
             with suppress(OSError):
@@ -193,7 +194,7 @@ class IncrementalSite:
                 yield f"{_SECTIONS}/{entry.name}", (found.st_size, found.st_mtime_ns)
 
     def _digest_root(self) -> str:
-        names = [name for name in _ROOT_FILES if name != "sitemap.xml" or not self._project.url]
+        names = [name for name in _ROOT_FILES if name != "sitemap.xml" or not self._options.project.url]
         return "-".join(_digest_file(self._folder / name) for name in names)
 
 

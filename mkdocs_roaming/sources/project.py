@@ -1,4 +1,4 @@
-"""The project of a built site: the configuration of its generator, and its Markdown sources.
+"""The project of a built site: the configuration of its generator.
 
 The `roaming` block is read from `zensical.toml`, `mkdocs.yml` or the table [publish] of `roaming.toml`. Nothing of a
 configuration is executed: a value with a tag other than `!ENV` is read as none.
@@ -9,17 +9,19 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.models import canonicalize_path
 from mkdocs_roaming.publish.options import OptionError, PublishOptions, parse_options
-from mkdocs_roaming.text.markdown import to_single_line
+
+if TYPE_CHECKING:
+    from mkdocs_roaming.embeddings.store import EmbeddingsOptions
 
 GENERATOR_FILES = ("zensical.toml", "mkdocs.yml", "mkdocs.yaml", "properdocs.yml", "properdocs.yaml")
 OWN_FILE = "roaming.toml"
@@ -96,6 +98,23 @@ class Project:
         if stem == "" or stem.endswith("/"):
             return canonicalize_path(stem)
         return canonicalize_path(stem + ("/" if self.directory_urls else ".html"))
+
+
+@dataclass(frozen=True, slots=True)
+class IndexOptions:
+    """What is known about a built site besides its folder. `url` and `name` are detected if they are None."""
+
+    url: str | None = None
+    name: str | None = None
+    html: bool = True
+    """Whether to add links to the Markdown to the pages."""
+    cache: Path | None = None
+    """The folder of cached conversions."""
+    project: Project = field(default_factory=Project)
+    publish: PublishOptions = field(default_factory=PublishOptions)
+    embeddings: EmbeddingsOptions | None = None
+    strict: bool = False
+    """Whether nothing is published if there are warnings."""
 
 
 def find_project(
@@ -314,72 +333,3 @@ def _merge(parent: dict[str, Any], child: dict[str, Any]) -> dict[str, Any]:
         if isinstance(parent[name], dict) and isinstance(child[name], dict):
             merged[name] = _merge(parent[name], child[name])
     return merged
-
-
-# Front matter and code of the Markdown sources
-
-
-def read_source(
-    file: Path, name: str, snippets: Sequence[Path], warn: Callable[[str], None]
-) -> tuple[Mapping[str, Any], str]:
-    """Return the front matter and the text of a Markdown source.
-
-    Args:
-        file: The source.
-        name: Its name in messages.
-        snippets: The folders of pymdownx.snippets, which are included once.
-        warn: Receives a line if the front matter is invalid.
-    """
-    try:
-        text = file.read_text("utf-8-sig", "replace")
-    except OSError:
-        return {}, ""
-    meta: object = {}
-    if found := _FRONT_MATTER.match(text):
-        text = text[found.end() :]
-        try:
-            meta = parse_yaml(found[1], name)
-        except UsageError as error:
-            warn(f"{error}; its front matter is ignored")
-    return meta if isinstance(meta, dict) else {}, expand_snippets(text, snippets)
-
-
-def expand_snippets(text: str, folders: Sequence[Path]) -> str:
-    """Return a text with the files that it includes with pymdownx.snippets, if they are in one of the folders."""
-    return _SNIPPET.sub(lambda found: _read_snippet(found[2], folders) or found[0], text)
-
-
-def _read_snippet(path: str, folders: Sequence[Path]) -> str:
-    for folder in folders:
-        file = (folder / path).resolve()
-        if file.is_relative_to(folder.resolve()) and file.is_file() and file.stat().st_size < _MAX_SNIPPET:
-            return file.read_text("utf-8", "replace")
-    return ""
-
-
-def find_heading(text: str) -> str:
-    """Return the first heading before any code, without markup; `""` if there is none."""
-    heading = re.search(r"^# +(.+?)(?:[ \t]*#+)?(?:[ \t]*\{[^}\n]*\})?[ \t]*$", text.partition("```")[0], re.MULTILINE)
-    return to_single_line(re.sub(r"[*_`]", "", heading[1])) if heading else ""
-
-
-def iter_fences(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the code of each fence with its language, `""` without one."""
-    fence, language, quotes, lines = "", "", 0, list[str]()
-    for line in text.splitlines():
-        if fence:
-            if (end := line.strip(" \t>")) and set(end) == {fence[0]} and len(end) >= len(fence):
-                yield "\n".join(lines), language
-                fence = ""
-            else:
-                lines.append(re.sub(rf"^(?:[ \t]*>){{0,{quotes}}}", "", line))
-        elif found := _FENCE.match(line):
-            fence, lines, quotes = found[2], [], found[1].count(">")
-            # ```py title="x"   ```{ .py title="x" }   ```{ .yaml .annotate }
-            language = found[3]
-
-
-_FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
-_FENCE = re.compile(r"([ \t>]*)(`{3,}|~{3,})[ \t]*(?:\{[ \t]*)?\.?((?:(?![\w-]+[ \t]*=)[\w#.+-]+)?)(?=[^`]*$)")
-_SNIPPET = re.compile(r"""^[ \t>]*-+8<-+[ \t]+(["'])([^"'\n:]+)\1[ \t]*$""", re.MULTILINE)
-_MAX_SNIPPET = 1_000_000

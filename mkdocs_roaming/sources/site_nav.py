@@ -21,6 +21,8 @@ Resolve = Callable[[str], str | None]
 
 _MAX_FRUITLESS = 30
 """`merge_navs` stops after this number of further pages that add nothing."""
+TOCTREE = "toctree-wrapper"
+"""The class of lists of pages that Sphinx makes from toctrees."""
 _LABELS = frozenset(("a", "label", "span", "p", "summary", "button", "h2", "h3"))
 _LLMS_LINK = re.compile(r"\s*[-*+]\s+\[([^\]]+)\]\(\s*<?([^)>\s]+)")
 _visible_texts = cast(
@@ -95,8 +97,13 @@ def from_sidebar(page: Element, resolve: Resolve, themes: ThemeSet | None = None
         if sum(1 for _ in _iter_paths(items)) > 1:
             return tuple(_drop_repeated(items))
     # The home page of a Sphinx site whose theme has no navigation
-    contents = compile_selector(".toctree-wrapper")(page) if resolve("#") == "" else ()
-    return tuple(_drop_repeated(item for part in contents for item in _read_lists(part, resolve)))
+    return from_toctrees(page, resolve) if resolve("#") == "" else ()
+
+
+def from_toctrees(page: Element, resolve: Resolve) -> Nav:
+    """Return the lists of pages in the text of a page, which Sphinx makes from its toctrees."""
+    parts = compile_selector(f".{TOCTREE}")(page)
+    return tuple(_drop_repeated(item for part in parts for item in _read_lists(part, resolve)))
 
 
 def from_folders(titles: Mapping[str, str]) -> Nav:
@@ -142,6 +149,28 @@ def merge_navs(navs: Sequence[Nav], pages: Iterable[str], read: Callable[[str], 
         if fruitless > _MAX_FRUITLESS:
             break
     return tuple(_drop_empty_groups(_drop_repeated(nav)))
+
+
+def add_inner_pages(nav: Nav, read: Callable[[str], Nav]) -> Nav:
+    """Add to each page of a navigation those that its text lists and the navigation does not contain.
+
+    Args:
+        nav: The navigation, such as a sidebar that shows only the upper levels of a site.
+        read: Returns the pages that the text of a page lists.
+    """
+    known = collect_paths(nav)
+
+    def find_new(items: Nav) -> Iterator[NavItem]:
+        for item in items:
+            if item.path is None or item.path not in known:
+                known.update(() if item.path is None else (item.path,))
+                yield replace(item, children=tuple(find_new(item.children)))
+
+    def extend(item: NavItem) -> NavItem:
+        found = read(item.path) if item.path else ()  # the home page lists pages of all levels
+        return replace(item, children=tuple(map(extend, (*item.children, *_drop_empty_groups(find_new(found))))))
+
+    return tuple(map(extend, nav))
 
 
 def iter_items(nav: Iterable[NavItem]) -> Iterator[NavItem]:

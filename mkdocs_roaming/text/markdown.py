@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -19,8 +20,12 @@ if TYPE_CHECKING:
 LINE_END = re.compile(r"\r\n|\n|\r")
 
 
-@dataclass(frozen=True, slots=True)
-class MarkdownHeading:
+def split_lines(markdown: str) -> list[str]:
+    """Return the lines of Markdown without their ends."""
+    return LINE_END.split(markdown) if "\r" in markdown else markdown.split("\n")
+
+
+class MarkdownHeading(Struct, frozen=True):
     """A top-level heading as written, with the link targets of its section.
 
     `line` is the heading's line, `below` the first line of the section's text.
@@ -53,8 +58,7 @@ _MARKUP = re.compile(r"[\\`*_\[\]<>&!~$\n]")
 # Headings, line by line
 
 
-@dataclass(slots=True)
-class _Section:
+class _Section(Struct):
     """Text of a section that is being read."""
 
     line: int
@@ -65,12 +69,14 @@ class _Section:
 
     def finish(self) -> MarkdownHeading:
         prose = "\n".join([self.title, *self.prose])
-        found = _TARGET.findall(prose) if "](" in prose or "<http" in prose else ()
+        pattern = _TARGET if "<http" in prose else _LINK_TARGET  # its literal prefix makes it three times as fast
+        found = pattern.findall(prose) if "](" in prose or pattern is _TARGET else ()
         targets = tuple(target for groups in found for target in groups if target)
         return MarkdownHeading(self.line, self.level, self.title, targets, self.below)
 
 
-_TARGET = re.compile(r"\]\(\s*(?:<([^<>\s]+)>|([^()<>\s]+(?:\([^()\s]*\)[^()\s]*)*))|<(https?://[^>\s]+)>")
+_LINK_TARGET = re.compile(r"\]\(\s*(?:<([^<>\s]+)>|([^()<>\s]+(?:\([^()\s]*\)[^()\s]*)*))")
+_TARGET = re.compile(_LINK_TARGET.pattern + r"|<(https?://[^>\s]+)>")
 _HEADING = re.compile(r"( {0,3})(#{1,6})(?=[ \t]|$)")
 _FENCE = re.compile(r"( {0,3})(`{3,}(?=[^`]*$)|~{3,})")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
@@ -90,7 +96,7 @@ def scan_headings(markdown: str) -> list[MarkdownHeading] | None:
     html = False  # an HTML block may be open
     before = False  # the previous line is not blank
     unsure = False  # `inner` may have been closed by the end of its list
-    for number, line in enumerate(LINE_END.split(markdown)):
+    for number, line in enumerate(split_lines(markdown)):
         if fence:
             if line.lstrip(" ")[:1] == fence[0] and _closes(line, fence):
                 fence, before = "", False
@@ -99,9 +105,9 @@ def scan_headings(markdown: str) -> list[MarkdownHeading] | None:
         if not stripped:
             html = before = False
             continue
-        first = line[0]
+        first, mark = line[0], stripped[0]
         if first in "#`~<=-+ \t":
-            if found := _HEADING.match(line):
+            if mark == "#" and (found := _HEADING.match(line)):
                 if inner and found[1] and not unsure:
                     continue
                 if html or inner or found[1]:
@@ -110,7 +116,7 @@ def scan_headings(markdown: str) -> list[MarkdownHeading] | None:
                 sections.append(_Section(number, level, _strip_closing_hashes(line[level:]), number + 1))
                 before = False
                 continue
-            if found := _FENCE.match(line):
+            if mark in "`~" and (found := _FENCE.match(line)):
                 if html:
                     return None
                 if found[1] and not unsure:
@@ -120,14 +126,15 @@ def scan_headings(markdown: str) -> list[MarkdownHeading] | None:
                     return None
                 fence, before = found[2], False
                 continue
+            is_underline = before and mark in "=-" and _UNDERLINE.match(line)
             if inner:
-                if unsure and before and _UNDERLINE.match(line):
+                if unsure and is_underline:
                     return None
                 unsure, before = unsure or first not in " \t", True
                 continue
-            if before and _UNDERLINE.match(line):
+            if is_underline:
                 return None
-            if first == "<" or stripped[0] == "<":
+            if mark == "<":
                 if _RAW.match(stripped):
                     return None
                 html = html or not stripped.startswith(("<http://", "<https://"))
@@ -286,9 +293,10 @@ def shorten(text: str, limit: int) -> str:
 
 # Ends of sentences
 
+# The set of all first characters, without alternatives, lets `re` skip other text quickly.
 _END = re.compile(
-    r"(?:[.!?…]+[\"'”’»)\]]*|[؟۔।॥።։။។]+)(?=\s|$)"
-    r"|[。！？｡]+[」』）”]*"  # a space does not follow
+    r"[.!?…؟۔।॥።։။។。！？｡](?:(?:(?<=[.!?…])[.!?…]*[\"'”’»)\]]*|(?<=[؟۔।॥።։။។])[؟۔।॥።։။។]*)(?=\s|$)"
+    r"|(?<=[。！？｡])[。！？｡]*[」』）”]*)"  # a space does not follow
 )
 _TERMINATORS = tuple(".!?…。！？｡؟۔।॥።։။។")
 _CLOSING = "\"'”’»)]」』）"

@@ -8,8 +8,10 @@ is described by the names in its list or table, and a section without text by no
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
+from functools import cache
 from html import unescape
 from typing import NamedTuple
 
@@ -235,7 +237,7 @@ def _join_names(names: Sequence[str], lead: str = "") -> str:
 _MAX_NAME_CHARS = 50
 _TASK_BOX = re.compile(r"\[[ xX]\][ \t]+")
 _NAMED = re.compile(
-    r"(\*\*(?:[^*\n]|\*(?!\*))+\*\*|`+[^`\n]+`+|!?\[(?:[^\[\]\n`]|`[^`\n]*`)+\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\))"
+    r"(\*\*(?:[^*\n]++|\*(?!\*))+\*\*|`+[^`\n]+`+|!?\[(?:[^\[\]\n`]++|`[^`\n]*`)+\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\))"
     r"(?=\s*(?:$|[:：–—(\n]|-\s|\\$))",
     re.MULTILINE,
 )
@@ -262,37 +264,55 @@ def _plain(inline: str) -> str:
 
 
 def _replace_mark(found: re.Match[str]) -> str:
+    if found["text"]:
+        return found["text"]
     if found["code"]:
         return _START + found["code"].translate(_MASK)
-    return next((kept for kept in found.groups()[2:] if kept), "")
+    return next((kept for kept in found.groups()[3:] if kept), "")
 
 
 def _unmask(text: str) -> str:
-    return text if text.isascii() else text.translate(_UNMASK)
+    return text if text.isprintable() else text.translate(_UNMASK)
 
 
 def _count_words(text: str) -> int:
-    """Count the first words; two ideographs, kana or syllables count as one."""
+    """Count the first words, which begin with a letter; two ideographs, kana or syllables count as one."""
     text = text[:_MAX_COUNTED_CHARS]
-    words = len(_WORD.findall(text))
-    return words if text.isascii() else words + (len(_IDEOGRAPH.findall(text)) + 1) // 2
+    if text.isascii():
+        return (b" " + text.encode().translate(_LETTER_CLASSES, _WITHIN_WORDS)).count(b" w")
+    if not _MAYBE_IDEOGRAPH.search(text.encode("utf-8", "surrogatepass")):
+        return len(_WORD.findall(text))
+    ideograph, word = _compile_ideographs()
+    return len(word.findall(text)) + (len(ideograph.findall(text)) + 1) // 2
 
 
 # The punctuation of code does not end sentences, and its first letter starts them whatever its case.
-_START = "\ue010"
-_MASK = str.maketrans({mark: chr(0xE000 + number) for number, mark in enumerate(".!?…:,;()")})
+# Control characters stand for it, because patterns are faster on ASCII.
+_START = "\x0e"
+_MASK = str.maketrans({mark: chr(0x10 + number) for number, mark in enumerate(".!?…:,;()")})
 _UNMASK = {ord(value): chr(key) for key, value in _MASK.items()} | {ord(_START): None}
 
 _MAX_COUNTED_CHARS = 200
-_WORD = re.compile(r"[^\W\d_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af][\w'’-]*")
-_IDEOGRAPH = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_WORD = re.compile(r"[^\W\d_][\w'’-]*")
+_LETTER_CLASSES = bytes(ord("w" if chr(byte) in string.ascii_letters else " ") for byte in range(256))
+_WITHIN_WORDS = string.digits.encode() + b"_'-"
+_MAYBE_IDEOGRAPH = re.compile(b"[\xe3-\xed]")  # the first byte of U+3000 to U+DFFF
+
+
+@cache
+def _compile_ideographs() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return the patterns of an ideograph, and of a word in text with ideographs; they take 10 ms to compile."""
+    ideographs = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+    return re.compile(f"[{ideographs}]"), re.compile(rf"[^\W\d_{ideographs}][\w'’-]*")
+
 
 _MARKUP = re.compile(r"[\\`*_\[\]<>&!~$]")
 _ADDRESS = r"(?:\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)|\[[^\[\]]*\])"
 _IMAGE = rf"!\[[^\[\]]*\]{_ADDRESS}"
 _STARS = r"\*+(?=[^\W_]|[`\[(\"“‘<\\]|[^\x00-\x7f])|(?<=[\w`\])\"”’.!?,:;…>])\*+|(?<=[^\x00-\x7f])\*+"
 _INLINE_MARK = re.compile(
-    r"(?P<mark>`+)(?!`)(?P<code>.+?)(?<!`)(?P=mark)(?!`)"
+    r"(?P<text>[^\\`*_\[\]<:!~$]+)"  # keep text, in one piece: no other alternative is tried within it
+    r"|(?P<mark>`+)(?!`)(?P<code>.+?)(?<!`)(?P=mark)(?!`)"
     r"|(\$\$?(?!\s)[^$\n]+(?<!\s)\$)(?!\w)"  # keep math
     r"|:[a-z][\w:-]*:(?=`)"  # drop the roles of reStructuredText
     rf"|!\[([^\[\]]*)\]{_ADDRESS}|\[\^[^\[\]]*\]:?"  # keep the text of images, drop footnote marks
@@ -303,7 +323,7 @@ _INLINE_MARK = re.compile(
 )
 _LEADING_IMAGES = re.compile(rf"(?:\s*(?:{_IMAGE}|\[\s*{_IMAGE}\s*\]{_ADDRESS}))+")
 _SPAN = re.compile(
-    r"(`+)(?!`).+?(?<!`)\1(?!`)|!?\[(?:[^\[\]]|\[[^\[\]]*\])*\]" + _ADDRESS + r"|<[a-zA-Z/!][^<>]*>",
+    r"(?=[`!\[<])(?:(`+)(?!`).+?(?<!`)\1(?!`)|!?\[(?:[^\[\]]|\[[^\[\]]*\])*\]" + _ADDRESS + r"|<[a-zA-Z/!][^<>]*>)",
     re.DOTALL,
 )
 _BOLD = re.compile(r"\*\*[^*]+\*\*:?")
@@ -333,9 +353,9 @@ _NOISE = re.compile(
         |(?:view\ |full\ )?source(?:\ code)?(?:\ in\ .*)?|(?:previous|next)(?:\ (?:page|topic))?(?::.{{0,80}})?
         |(?:open|run|view)\ (?:this\ \w+\ )?(?:in|on)\ .{{1,40}}|was\ this\ (?:page|article)\ helpful.*
         |(?:improve|report)\ .{{0,20}}(?:page|issue)|suggest\ (?:an\ )?edits?|loading|none)\W*$
-    | [^.!?:,›»→/>]{{1,40}}(?:\ [›»→/>]\ [^.!?:,›»→/>]{{1,40}})+$
+    | (?=[^.!?:,›»→/>]{{2,41}}+[›»→/>])[^.!?:,›»→/>]{{1,40}}(?:\ [›»→/>]\ [^.!?:,›»→/>]{{1,40}})+$
     # facts
-    | [^.!?:]{{1,30}}:(?:\ \S+){{1,3}}(?<![.!?…])$
+    | [^.!?:]{{1,30}}+:(?:\ \S+){{1,3}}(?<![.!?…])$
     | (?:https?://\S+(?:\s+|$))+$
     # code that its page shows as text
     | `{{3}} | (?:[\w./-]+:\ (?:[\w./\#"'-]+\ )?){{3}}

@@ -21,16 +21,16 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from unicodedata import normalize
+
+from msgspec import Struct
 
 from mkdocs_roaming.text import languages
 from mkdocs_roaming.text.languages import base_language, fold, load_phrases, load_words
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(Struct, frozen=True):
     """A word of a text with its index terms, and the term sequences that match it."""
 
     text: str

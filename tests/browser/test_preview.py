@@ -19,8 +19,9 @@ from mkdocs_roaming.preview.files import write_preview
 from mkdocs_roaming.preview.server import PreviewApp, PreviewSource, SiteFiles, make_server, manifest_version
 from mkdocs_roaming.preview.source import open_published
 from mkdocs_roaming.publish.options import PublishOptions
-from mkdocs_roaming.publish.selection import LeftOut
-from mkdocs_roaming.sources.built_site import IndexOptions, index_site
+from mkdocs_roaming.publish.pipeline import LeftOut
+from mkdocs_roaming.sources.project import IndexOptions
+from mkdocs_roaming.sources.publication import index_site
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -10,7 +10,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from mkdocs_roaming.publish.options import PublishOptions
-from mkdocs_roaming.sources.built_site import IndexOptions, index_site
+from mkdocs_roaming.sources.project import IndexOptions
+from mkdocs_roaming.sources.publication import index_site
 
 from .conftest import Stage, picture, served
 from .themes import THEMES, built

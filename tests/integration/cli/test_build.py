@@ -58,7 +58,7 @@ def test_command_is_run_and_its_output_published(project: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "careful\n")
     first, second = done.stdout.splitlines()
     assert first == "building --fast"
-    assert second.startswith("out: 1 pages, 1 sections")
+    assert second.startswith("out: 1 page, 1 section")
     assert validate_site(open_library(project / "out")).faults == ()
 
 
@@ -93,10 +93,10 @@ def test_site_of_plugin_is_published_once(project: Path) -> None:
     (project / "mkdocs.yml").write_text(text, "utf-8")
     done = build(project, "--", sys.executable, "-m", "mkdocs", "build")
     assert (done.returncode, done.stdout) == (0, "")
-    assert done.stderr.count("roaming: 1 pages") == 1
+    assert done.stderr.count("roaming: 1 page,") == 1
     (project / "mkdocs.yml").write_text(text.replace("[roaming]", "[]"), "utf-8")
     done = build(project, "--", sys.executable, "-m", "mkdocs", "build", "-q", "--site-dir", "public")
-    assert done.stdout.startswith("public: 1 pages")
+    assert done.stdout.startswith("public: 1 page,")
 
 
 @pytest.mark.parametrize(

@@ -185,7 +185,7 @@ def test_index_publishes_and_reuses_conversions(tmp_path: Path) -> None:
     )
     (tmp_path / "index.html").write_text(html)
     first = roaming("index", tmp_path, "--url", "https://x.example/", "--cache", tmp_path / ".cache")
-    assert first.stdout.startswith(f"{tmp_path}: 1 pages, 1 sections, ~")
+    assert first.stdout.startswith(f"{tmp_path}: 1 page, 1 section, ~")
     again = json.loads(roaming("index", tmp_path, "--cache", tmp_path / ".cache", "--json").stdout)
     assert (again["reused"], again["written"]) == (1, 0)
 

@@ -124,6 +124,17 @@ def test_build_after_change_equals_first_build(project: Path, monkeypatch: pytes
     assert read(project / "site") == fresh(project, monkeypatch)
 
 
+@pytest.mark.parametrize("path", ["llms.txt", "pumps.md", "roaming/sections/notes.md"])
+def test_file_written_by_hand_survives_build_into_same_folder(project: Path, path: str) -> None:
+    (project / "generate.py").write_text(GENERATOR.replace('shutil.rmtree("site", ignore_errors=True)\n', ""), "utf-8")
+    build()
+    (project / "site" / path).write_text("By hand.\n", "utf-8")
+    (project / "docs/pumps.md").write_text("# Pumps\nFour.", "utf-8")
+    result = CliRunner().invoke(main, ["build", "--", sys.executable, "generate.py"])
+    assert (project / "site" / path).read_text("utf-8") == "By hand.\n"
+    assert (f"would overwrite {path}" in result.output) == (path != "roaming/sections/notes.md")
+
+
 @pytest.mark.parametrize("option", ["preamble", "no"])
 def test_text_of_author_that_is_gone_is_not_put_back(project: Path, option: str) -> None:
     copy = "if pathlib.Path('llms.txt').exists(): shutil.copy('llms.txt', 'site')\n"

@@ -7,7 +7,8 @@ from typing import Any
 
 from mkdocs_roaming.lint.context import parse_page_text
 from mkdocs_roaming.manifest.models import Manifest
-from mkdocs_roaming.sources.built_site import IndexOptions, index_site
+from mkdocs_roaming.sources.project import IndexOptions
+from mkdocs_roaming.sources.publication import index_site
 
 SWITCH = "<!-- roaming-lint: off no-opening -->"
 

@@ -138,7 +138,7 @@ def test_build_after_edit_equals_clean_build(mkdocs: Project) -> None:
     edited = {**sources, "guide/install.md": INSTALL.replace("--hush", "--silent")}
     after = mkdocs(edited, site="a")
     clean = mkdocs(edited, plugin={"cache": False}, site="b")
-    assert "1 pages reused" in after.messages()[-1]
+    assert "1 page reused" in after.messages()[-1]
     for file in clean.folder.rglob("*.md"):
         assert file.read_bytes() == (after.folder / file.relative_to(clean.folder)).read_bytes()
     assert clean.text("roaming/manifest.json") == after.text("roaming/manifest.json")

@@ -69,11 +69,14 @@ def sources(secret: str) -> dict[str, str]:
     }
 
 
+_OTHERS = ("sitemap.xml", "sitemap.xml.gz", "tags.json")  # files of MkDocs and Material
+
+
 def words_of_files(folder: Path) -> list[str]:
     """Return the published files that contain a word of the secret page, and HTML whose elements of ours do."""
     found = []
     for file in folder.rglob("*"):
-        if not file.is_file() or "search" in file.parts or file.name.startswith("sitemap"):
+        if not file.is_file() or "search" in file.parts or file.name in _OTHERS:
             continue
         text = file.read_bytes().decode("utf-8", "replace")
         if file.suffix == ".html":
@@ -140,11 +143,28 @@ def test_crawl_publishes_no_word_of_excluded_page(mkdocs: Project, pattern: str,
     assert (out / "drafts/roadmap/index.md").exists()
 
 
+def test_index_of_tags_has_no_entry_of_excluded_page(mkdocs: Project) -> None:
+    texts = {
+        "index.md": "---\ntags: [valves]\n---\n# Home\n\nSee [it](internal/plan.md), and [tags](tags.md).\n",
+        "internal/plan.md": "---\ntags: [valves, plugh]\n---\n# Plugh\n\nOf the plan.\n",
+        "tags.md": "# Tags\n\n<!-- material/tags -->\n",
+    }
+    theme = {"name": "material", "font": False}
+    built = mkdocs(texts, theme=theme, plugins=["tags"], plugin={"exclude": ["internal/"]})
+    assert words_of_files(built.folder) == []
+    tags = built.text("tags/index.md")
+    assert "## valves\n\n- [Home](https://docs.example/sub/index.md)\n" in tags
+    site = mkdocs(texts, theme=theme, plugins=["tags"], site="html").folder
+    done = CliRunner().invoke(main, ["index", str(site), "--exclude", "internal/", "--strict"])
+    assert (done.exit_code, words_of_files(site)) == (0, []), done.output
+    assert (site / "tags/index.md").read_text("utf-8") == tags
+
+
 @pytest.mark.parametrize("is_front_matter", [True, False])
 def test_list_of_posts_has_no_excerpt_of_excluded_post(mkdocs: Project, is_front_matter: bool) -> None:
     llms = "llms: false\n" if is_front_matter else ""
     posts = {
-        "blog/posts/secret.md": f"---\ndate: 2024-01-01\nslug: quiet\n{llms}---\n# Plugh\n\nAbout plugh.\n",
+        "blog/posts/secret.md": f"---\ndate: 2024-01-01\nslug: quiet\ncategories: [Of plugh]\n{llms}---\n# Plugh\n\nAbout plugh.\n",
         "blog/posts/open.md": "---\ndate: 2024-02-01\n---\n# Pumps\n\nAbout [it](secret.md).\n",
     }
     texts = {"index.md": "# Home\n", "blog/index.md": "# Blog\n", **posts}

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.readers import MemoryReader
-from mkdocs_roaming.library.search import Search, Weights, snippet
+from mkdocs_roaming.library.search import Search, Weights
+from mkdocs_roaming.library.snippets import make_snippet
 from mkdocs_roaming.library.targets import library_from_markdown
 from mkdocs_roaming.manifest.models import Site
 from mkdocs_roaming.text.tokenizer import parse_query
@@ -310,18 +311,18 @@ def test_search_is_thread_safe(library: Library) -> None:
 )
 def test_snippet_removes_markup_and_heading(markdown: str, query: str, expected: str) -> None:
     """Results show the heading already."""
-    assert snippet(markdown, parse_query(query)) == expected
+    assert make_snippet(markdown, parse_query(query)) == expected
 
 
 def test_snippet_shows_window_with_most_words() -> None:
     """The window begins at a sentence or a word, within the maximum length."""
     filler = "Nothing of interest is in this place. " * 30
     text = f"# T\n\n{filler}The tide is named once. {filler}The tide turns the gauge. {filler}"
-    shown = snippet(text, parse_query("gauge tide"))
+    shown = make_snippet(text, parse_query("gauge tide"))
     assert "…The tide turns the gauge." in shown
     assert len(shown) <= 200
     assert shown.endswith("…")
-    assert snippet("潮位計を設定する。" * 200, parse_query("設定"))[:1]
+    assert make_snippet("潮位計を設定する。" * 200, parse_query("設定"))[:1]
 
 
 _searches: list[Search] = []

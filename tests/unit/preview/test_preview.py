@@ -25,8 +25,9 @@ from mkdocs_roaming.preview.files import render_file, write_preview
 from mkdocs_roaming.preview.server import PreviewApp, PreviewSource, SiteFiles, add_to_dev_server, manifest_version
 from mkdocs_roaming.preview.source import find_html, find_left_out, open_built, open_published
 from mkdocs_roaming.publish.options import PublishOptions
-from mkdocs_roaming.publish.selection import LeftOut
-from mkdocs_roaming.sources.built_site import IndexOptions, index_site
+from mkdocs_roaming.publish.pipeline import LeftOut
+from mkdocs_roaming.sources.project import IndexOptions
+from mkdocs_roaming.sources.publication import index_site
 
 URL = "https://kettle.example/docs/"
 HOSTILE = "</script><img src=x onerror=alert(1)>\u2028"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from .conftest import HOME, INSTALL, publish_pages, read_tree
 GOLDEN = Path(__file__).parents[2] / "golden/llms-txt"
 AUTHOR = (GOLDEN / "author.txt").read_text("utf-8")
 EDITED = Page("guide/install/", "Install", "<h1>Install</h1><p>Walk it.</p>")
+OTHER = Page("other/", "Other", "<h1>Other</h1><p>Text.</p>")
 FOREIGN = ("llms.txt", "llms-full.txt", "index.md", "guide/install.md", "guide/install/index.md", "roaming/outline.md")
 
 
@@ -32,6 +34,16 @@ def publish(folder: Path, *pages: Page, **options: Any) -> PublishReport:
 def write(folder: Path, path: str, text: str = "Written by hand.\n") -> None:
     (folder / path).parent.mkdir(parents=True, exist_ok=True)
     (folder / path).write_text(text, "utf-8")
+
+
+def interrupt(folder: Path, new: Path, files: Sequence[str] = ()) -> None:
+    """Make a folder look as if a build was killed that had written these files of a new site, or all but the manifest."""
+    PublishedFiles(folder).start((new / MANIFEST_PATH).read_bytes())
+    tree = read_tree(new)
+    for path in files or tree.keys() - {MANIFEST_PATH}:
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(tree[path])
+    (folder / "guide/.roaming-0123456789ab").write_bytes(b"# Inst")
 
 
 def forget_list(folder: Path) -> None:
@@ -115,17 +127,37 @@ def test_files_of_earlier_version_are_recognized(tmp_path: Path) -> None:
 
 
 def test_files_of_interrupted_build_are_recognized(tmp_path: Path) -> None:
-    publish(tmp_path)
-    old = (tmp_path / MANIFEST_PATH).read_bytes()
-    publish(tmp_path, HOME, EDITED)
-    new = load_manifest((tmp_path / MANIFEST_PATH).read_bytes()).llms_txt
-    (tmp_path / MANIFEST_PATH).write_bytes(old)  # it is written last
-    assert new is not None
-    PublishedFiles(tmp_path).start(new)
-    report = publish(tmp_path)
-    assert report.written > 0
-    assert not (tmp_path / "roaming/.unfinished").exists()
-    assert validate_site(open_library(tmp_path)).faults == ()
+    publish(tmp_path / "old", HOME, OTHER)
+    publish(tmp_path / "new")
+    interrupt(tmp_path / "old", tmp_path / "new")
+    publish(tmp_path / "old", HOME, EDITED)
+    publish(tmp_path / "new", HOME, EDITED)
+    assert read_tree(tmp_path / "old") == read_tree(tmp_path / "new")
+
+
+def test_second_interruption_forgets_no_file_of_first(tmp_path: Path) -> None:
+    publish(tmp_path / "first")
+    publish(tmp_path / "second", HOME, EDITED)
+    (tmp_path / "site/roaming").mkdir(parents=True)
+    interrupt(tmp_path / "site", tmp_path / "first")
+    (tmp_path / "site/llms.txt").unlink()
+    interrupt(tmp_path / "site", tmp_path / "second", files=("llms.txt",))
+    publish(tmp_path / "site", HOME, OTHER)
+    publish(tmp_path / "other", HOME, OTHER)
+    assert read_tree(tmp_path / "site") == read_tree(tmp_path / "other")
+
+
+@pytest.mark.parametrize("path", FOREIGN[:-1])
+def test_file_that_changed_after_interruption_stops_next_build(tmp_path: Path, path: str) -> None:
+    publish(tmp_path / "old", HOME, OTHER)
+    publish(tmp_path / "new")
+    interrupt(tmp_path / "old", tmp_path / "new")
+    write(tmp_path / "old", path)
+    before = read_tree(tmp_path / "old")
+    with pytest.raises(ForeignFilesError) as caught:
+        publish(tmp_path / "old", HOME, EDITED)
+    assert caught.value.paths == (path,)
+    assert read_tree(tmp_path / "old") == before
 
 
 def test_build_after_failed_write_succeeds(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from mkdocs_roaming.manifest.io import load_manifest
 from mkdocs_roaming.manifest.models import Manifest
 from mkdocs_roaming.publish.options import parse_options
 from mkdocs_roaming.sources import decode_text
-from mkdocs_roaming.sources.built_site import IndexOptions, index_site
-from mkdocs_roaming.sources.project import find_project
+from mkdocs_roaming.sources.project import IndexOptions, find_project
+from mkdocs_roaming.sources.publication import index_site
 
 URL = "https://docs.example/v2/"
 HEAD = '<!doctype html><html lang="de"><head><meta charset="utf-8"><title>{title} - Docs</title>{head}</head>'
@@ -188,6 +188,26 @@ def test_nav_ignores_contents_and_neighbours_of_the_page_in_sphinx_sidebars(site
         )
         (site / "deep/one.html").write_text(html, "utf-8")
         assert [item.page for item in index_to_manifest(site).nav] == ["", "guide/", "deep/one.html"], sidebar
+
+
+def test_nav_contains_pages_that_the_text_of_a_page_lists(site: Path) -> None:
+    """A Sphinx sidebar shows the upper levels only; a page lists those below it, with their sections."""
+    toctree = (
+        '<div class="toctree-wrapper"><ul><li><a href="../deep/one.html">One</a>'
+        '<ul><li><a href="../deep/one.html#run">Run</a></li><li><a href="../deep/two.html">Two</a></li></ul></li>'
+        '<li><a href="../">Home</a><ul><li><a href="../other/">Other</a></li></ul></li></ul></div>'
+    )
+    (site / "index.html").write_text(HOME.format(nav=NAV.partition("<li>Deep")[0] + "</ul>"), "utf-8")
+    (site / "guide/index.html").write_text(GUIDE.replace("<h2", f"{toctree}<h2", 1), "utf-8")
+    (site / "deep/two.html").write_text(GUIDE.replace("Guide", "Two"), "utf-8")
+    (site / "other").mkdir()
+    (site / "other/index.html").write_text(GUIDE.replace("Guide", "Other"), "utf-8")
+    nav = index_to_manifest(site).nav
+    (guide,) = nav[1].children
+    assert [(item.page, [inner.page for inner in item.children]) for item in guide.children] == [
+        ("deep/one.html", ["deep/two.html"])
+    ]
+    assert [item.page for item in nav[0].children] == [""]
 
 
 def test_url_is_read_from_sitemap_without_canonical_link(site: Path) -> None:
@@ -429,6 +449,11 @@ def test_front_matter_excludes_pages_also_those_with_other_addresses(project: Pa
     assert not (project / "site/guide/index.md").exists()
 
 
+def test_index_site_fails_if_a_page_with_rules_is_excluded(project: Path) -> None:
+    with pytest.raises(PublishError, match=r"guide\.md, rule 1: the rule is on a page that is not published"):
+        index_project(project, exclude=["guide.md"])
+
+
 def test_index_site_fails_if_an_excluded_source_could_be_one_of_the_pages(project: Path) -> None:
     index_project(project)
     before = read_files(project / "site")
@@ -440,6 +465,31 @@ def test_index_site_fails_if_an_excluded_source_could_be_one_of_the_pages(projec
     config = project / "zensical.toml"
     config.write_text(config.read_text("utf-8").replace('"deep/**"', '"deep/**", "guide/", "moved.md"'), "utf-8")
     assert [page.path for page in index_project(project).pages] == [""]
+
+
+def test_index_site_fails_if_the_text_of_an_excluded_source_is_on_a_page_of_unknown_source(project: Path) -> None:
+    (project / "docs/posts").mkdir()
+    post = "# Not the title\n\nThe *winter* sluice opens at [noon](https://a.example/very/long/address/of/some/page).\n"
+    (project / "docs/posts/winter.md").write_text(post, "utf-8")
+    page = (project / "site/guide/index.html").read_text("utf-8")
+    (project / "site/2026/winter").mkdir(parents=True)
+    text = "The <em>winter</em> sluice opens at <a href='/'>noon</a>. Not the title"
+    html = page.replace("Read it.", text).replace("/guide/", "/2026/winter/")
+    (project / "site/2026/winter/index.html").write_text(html, "utf-8")
+    before = read_files(project / "site")
+    with pytest.raises(PublishError) as caught:
+        index_project(project, exclude=["posts/"])
+    assert str(caught.value) == (
+        "posts/winter.md: excluded by `posts/`, but its text is on a page with another address, 2026/winter/, whose "
+        "source is not known. Add `/2026/winter/` to `exclude`, or `!/2026/winter/` to publish it"
+    )
+    assert read_files(project / "site") == before
+    paths = [
+        [page.path for page in index_project(project, exclude=["posts/", own]).pages]
+        for own in ("/2026/winter/", "!/2026/winter/")
+    ]
+    assert ["2026/winter/" in found for found in paths] == [False, True]
+    assert "guide/" in paths[0]
 
 
 def test_excluded_source_without_page_is_no_error_if_all_sources_are_known(project: Path) -> None:

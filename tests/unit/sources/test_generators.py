@@ -15,7 +15,8 @@ import yaml
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.validate import validate_site
 from mkdocs_roaming.manifest.io import load_manifest
-from mkdocs_roaming.sources.built_site import IndexOptions, index_site
+from mkdocs_roaming.sources.project import IndexOptions
+from mkdocs_roaming.sources.publication import index_site
 
 if TYPE_CHECKING:
     from mkdocs_roaming.manifest.models import Manifest, NavEntry

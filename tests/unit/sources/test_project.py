@@ -1,4 +1,4 @@
-"""The configuration of a site's generator, and its Markdown sources."""
+"""The configuration of a site's generator."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.sources.project import find_heading, find_project, iter_fences, read_project, read_source
+from mkdocs_roaming.sources.project import find_project, read_project
 
 MKDOCS = """\
 INHERIT: base.yml
@@ -161,64 +161,3 @@ def test_sources_are_named_by_paths_of_pages(tmp_path: Path) -> None:
     assert project.find_sources() == {"": "index.md", "a/": "a/index.md", "b/c/": "b/c.md"}
     write(tmp_path, mkdocs_yml="site_name: A\nplugins: [offline]\n")
     assert read_project(tmp_path / "mkdocs.yml").find_sources()["b/c.html"] == "b/c.md"
-
-
-PAGE = """\
----
-tags: [a]
----
-
-# The *best* page {#best}
-
-```py title="x"
-one()
-```
-
-    ``` { .toml .annotate hl_lines="1" }
-    [two]
-    ```
-
-```title="requirements.txt"
-three
-```
-
-> ~~~~ yaml+jinja
-> ```
-> four: 4
-> ~~~~
-
-Inline ```` ``` ```` code.
-
-```yaml
---8<-- "harbour.yaml"
-```
-
---8<-- "missing.md"
-"""
-
-
-def test_source_has_front_matter_and_languages_of_fences(tmp_path: Path) -> None:
-    write(tmp_path, page_md=PAGE, parts__harbour_yaml="pumps: 3\n", harbour_yaml="outside: 1\n")
-    meta, text = read_source(tmp_path / "page.md", "page.md", (tmp_path / "parts",), print)
-    assert (meta, find_heading(text)) == ({"tags": ["a"]}, "The best page")
-    assert [(language, "".join(code.split())) for code, language in iter_fences(text)] == [
-        ("py", "one()"),
-        ("toml", "[two]"),
-        ("", "three"),
-        ("yaml+jinja", "```four:4"),
-        ("yaml", "pumps:3"),
-    ]
-
-
-def test_snippets_outside_of_their_folder_are_not_read(tmp_path: Path) -> None:
-    write(tmp_path, page_md='--8<-- "../secret.txt"\n', secret_txt="secret")
-    (tmp_path / "parts").mkdir()
-    _, text = read_source(tmp_path / "page.md", "page.md", (tmp_path / "parts",), print)
-    assert "secret.txt" in text
-
-
-def test_invalid_front_matter_is_reported(tmp_path: Path) -> None:
-    write(tmp_path, page_md="---\na: [\n---\nText\n")
-    warnings: list[str] = []
-    meta, _ = read_source(tmp_path / "page.md", "guide/page.md", (), warnings.append)
-    assert (meta, warnings[0][:27]) == ({}, "guide/page.md: invalid YAML")

@@ -1,0 +1,126 @@
+"""Parts of a section's text that match a query: snippets for lists of hits, and whole blocks for models."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+from mkdocs_roaming.text.tokenizer import Word, extract_terms
+
+SNIPPET_CHARS = 200
+"""Maximum length of a snippet."""
+
+_SEARCHED_CHARS = 200_000
+_MAX_LEAD = 60
+"""Maximum number of characters before the first match."""
+HEADING = re.compile(r"\A\s*#{1,6}[ \t][^\n]*")  # results show the title already
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_CHUNK = re.compile(r"\S{1,40}")  # scripts without spaces have no words to split at
+_INLINE_MARKUP = re.compile(r"^[ \t>]*`{3,}.*$|`+|\*\*", re.MULTILINE)
+_MARKUP = re.compile(
+    r"!?\[([^\]\n]*)\]\([^)\s]*(?:\s+\"[^\"\n]*\")?\)"  # a link or an image: its text remains
+    r"|^[ \t]*~{3,}.*$"
+    r"|^[ \t]*(?:#{1,6}|>|[-*+])[ \t]+"
+    r"|^[ \t]*\|?[-:| ]{3,}$"
+    r"|\[\^[^\]]*\]:?|\[!\w+\]|\|"
+    r"|</?(?:a|b|br|code|dd|details|div|dl|dt|em|h[1-6]|hr|i|img|kbd|li|ol|p|pre|s|span|strong|su[bp]|summary|t(?:able|body|d|h|head|r)|ul)"
+    r"\b[^>\n]{0,200}>",
+    re.MULTILINE,
+)
+
+
+def make_snippet(markdown: str, words: Iterable[Word], language: str = "en", *, max_chars: int = SNIPPET_CHARS) -> str:
+    """Return the part of a section's text with the most words of a query; its beginning if it has none.
+
+    The part begins at a sentence or a word.
+
+    Args:
+        markdown: The section's text, with its heading.
+        words: The words of the query.
+        language: The site's language.
+        max_chars: Maximum length of the snippet.
+    """
+    terms = {term for word in words for run in word.runs for term in run}
+    text = strip_markdown(HEADING.sub("", markdown[:_SEARCHED_CHARS], count=1))
+    if len(text) <= max_chars:
+        return text
+    matches = [
+        (chunk.start(), chunk.end(), terms & chunk_terms)
+        for chunk in _CHUNK.finditer(text)
+        if not terms.isdisjoint(chunk_terms := _chunk_terms(chunk[0], language))
+    ]
+    best_score, best_start = 0.0, 0
+    for at, (start, _, _) in enumerate(matches):
+        distinct: set[str] = set()
+        count = 0
+        for _, end, found in matches[at:]:
+            if end - start > max_chars - _MAX_LEAD:
+                break
+            distinct |= found
+            count += 1
+        if len(distinct) + count / 100 > best_score:
+            best_score, best_start = len(distinct) + count / 100, start
+    return _cut(text, best_start, max_chars)
+
+
+def find_best_part(markdown: str, words: Iterable[Word], language: str, max_chars: int) -> tuple[int, int]:
+    """Return start and end of the part of a section's text with the most words of a query; of equal ones the first.
+
+    A part consists of whole blocks: paragraphs, lists, tables or fenced code. A block that is longer is cut at a line.
+    """
+    terms = {term for word in words for run in word.runs for term in run}
+    ends = _find_block_ends(markdown)
+    starts = [0, *ends[:-1]]
+    found = [terms.intersection(extract_terms(markdown[a:b], language)) for a, b in zip(starts, ends, strict=True)]
+    best, best_part = -1, (0, 0)
+    for first, start in enumerate(starts):
+        last, distinct = first, found[first]
+        while last + 1 < len(ends) and ends[last + 1] - start <= max_chars:
+            last += 1
+            distinct = distinct | found[last]
+        if len(distinct) > best:
+            best, best_part = len(distinct), (start, ends[last])
+    start, end = best_part
+    if end - start > max_chars:
+        end = max(markdown.rfind("\n", start, start + max_chars) + 1, 0) or start + max_chars
+    return start, end
+
+
+def _find_block_ends(markdown: str) -> list[int]:
+    """Return where the blocks of Markdown end; blank lines inside a fence separate none."""
+    ends: list[int] = []
+    fence, at, blank = "", 0, False
+    for line in markdown.splitlines(keepends=True):
+        mark = _FENCE.match(line)
+        if not fence and blank and line.strip():
+            ends.append(at)
+        if mark and (not fence or (mark[1].startswith(fence) and not line.strip(" `~\n"))):
+            fence = "" if fence else mark[1]
+        at += len(line)
+        blank = not line.strip()
+    return [*ends, at]
+
+
+def strip_markdown(markdown: str) -> str:
+    """Return the text of Markdown without its markup, on one line."""
+    return " ".join(_MARKUP.sub(lambda match: match[1] or " ", _INLINE_MARKUP.sub("", markdown)).split())
+
+
+@lru_cache(1 << 13)
+def _chunk_terms(chunk: str, language: str) -> frozenset[str]:
+    return frozenset(extract_terms(chunk, language))
+
+
+def _cut(text: str, match_start: int, max_chars: int) -> str:
+    start = 0
+    if match_start > _MAX_LEAD:
+        lead = text[match_start - _MAX_LEAD : match_start]
+        sentence = max(lead.rfind(". "), lead.rfind(": "))
+        space = lead.find(" ")
+        start = match_start - _MAX_LEAD + (sentence + 2 if sentence >= 0 else space + 1 if space >= 0 else _MAX_LEAD)
+    part = text[start : start + max_chars - 2]
+    if start + len(part) < len(text):
+        space = part.rfind(" ")
+        part = (part[:space] if space > max_chars // 2 else part).rstrip(" ,;:") + "…"
+    return ("…" if start else "") + part

@@ -1,0 +1,156 @@
+"""Publication of the folder of a built site: Markdown, llms.txt and manifest, and the elements of its pages."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mkdocs_roaming.errors import PublishError, UsageError
+from mkdocs_roaming.html.themes import parse_classes
+from mkdocs_roaming.publish.cache import ConversionCache
+from mkdocs_roaming.publish.files import write_atomically
+from mkdocs_roaming.publish.options import PublishOptions
+from mkdocs_roaming.publish.ownership import PublishedFiles, check_llms_txt
+from mkdocs_roaming.publish.page_elements import ElementOptions, PageElements, QuestionWriter, remove_page_elements
+from mkdocs_roaming.publish.pipeline import Batch, convert_pages
+from mkdocs_roaming.publish.pointers import add_markdown_links
+from mkdocs_roaming.publish.previous import read_previous
+from mkdocs_roaming.publish.writer import PublishReport, publish_batch
+from mkdocs_roaming.sources.built_site import BuiltSite, Warn, read_site
+from mkdocs_roaming.sources.project import OWN_FILE, IndexOptions
+
+if TYPE_CHECKING:
+    from mkdocs_roaming.publish.rules import RuleSet
+
+_CRAWL_STATE = ".roaming/state.json"
+
+
+def index_site(
+    folder: Path,
+    options: IndexOptions,
+    *,
+    warn: Warn,
+    start_progress: Callable[[int], Callable[[], None]] = lambda total: lambda: None,
+    target: Path | None = None,
+) -> PublishReport:
+    """Publish the folder of a built site in place: Markdown, llms.txt and the manifest.
+
+    Args:
+        folder: The folder.
+        options: The options.
+        warn: Called with a line for each problem.
+        start_progress: Called with the number of pages; returns a function that is called after each page.
+        target: Another folder to publish into. The folder of the site is not changed then.
+
+    Raises:
+        UsageError: The folder is not a built site, or its URL is unknown.
+        PublishError: There is nothing to publish.
+    """
+    publish, project = options.publish, options.project
+    warnings: list[str] = []
+
+    def record(message: str) -> None:
+        warnings.append(message)
+        warn(message)
+
+    parse_classes(publish.classes)
+    element_options = ElementOptions.parse(publish, project.folder)
+    previous = read_previous(publish.previous, project.folder, record) if publish.previous else None
+    if target is None:
+        check_folder(folder, publish)
+    built = read_site(folder, options, record)
+    rules = _load_rules(options, built)
+    cache, on_progress = ConversionCache(options.cache), start_progress(len(built.pages))
+    batch = convert_pages(built.site, built.pages, cache=cache, warn=record, on_progress=on_progress)
+    batch.left_out += built.left_out
+    if options.strict and warnings:
+        raise PublishError(f"{folder}: nothing is published, because there are warnings; fix them, or omit --strict")
+    elements = PageElements(element_options, built.site, _make_writer(element_options, options, record))
+    elements.assign_questions(batch, built.meta)
+    for path in list(batch.pages):
+        elements.write_questions(batch, path)
+    report = publish_batch(
+        batch,
+        target or folder,
+        publish,
+        embeddings=options.embeddings,
+        previous=previous,
+        rules=rules,
+        extra=elements.iter_files(),
+    )
+    if options.html and target is None:
+        _update_html(built, batch, elements)
+        if elements.menu and elements.menu.pages_without:
+            warn(
+                f"{elements.menu.pages_without} of {len(batch.pages)} pages get no page menu: they have no title, or a "
+                "framework renders them again in the browser"
+            )
+    written = elements.finish()
+    return replace(report, notes=(*report.notes, written)) if written else report
+
+
+def _make_writer(elements: ElementOptions, options: IndexOptions, warn: Warn) -> QuestionWriter | None:
+    """Return the writer of suggested questions, if a model is configured."""
+    if elements.widget is None or not elements.widget.questions_model:
+        return None
+    from mkdocs_roaming.evals.page_questions import PageQuestionWriter  # few sites let a model write
+
+    if options.cache is None:
+        raise PublishError("widget: questions_model needs the cache of a project; name a configuration file")
+    model, folder = elements.widget.questions_model, options.project.folder
+    return PageQuestionWriter(model, folder, os.environ, options.cache, warn=warn)
+
+
+def check_folder(folder: Path, options: PublishOptions) -> None:
+    """Raise an error for a folder that another command has published, or that has an llms.txt of its own."""
+    published = PublishedFiles(folder)
+    check_llms_txt(published.author_text, folder, options)
+    if options.overwrite:
+        return
+    if (folder / _CRAWL_STATE).exists():
+        raise UsageError(
+            f"{folder}: was published by `roaming crawl`, which updates it; name the folder of a built site, or "
+            "publish the HTML in this one with --overwrite"
+        )
+    if published.has_sources:
+        raise UsageError(
+            f"{folder}: was published by the MkDocs plugin or the Python API, which know what the HTML does not show, "
+            "such as pages that are not to be published; build without the plugin, or publish the HTML with --overwrite"
+        )
+
+
+def _load_rules(options: IndexOptions, built: BuiltSite) -> RuleSet | None:
+    """Return the rules of the options and of the pages' front matter, None if there are none."""
+    sources = {page.path: page.source for page in built.pages} | {one.path: one.source for one in built.left_out}
+    front_matter = {
+        sources.get(path) or path: meta["roaming"] for path, meta in built.meta.items() if "roaming" in meta
+    }
+    if not options.publish.rules and not front_matter:
+        return None
+    from mkdocs_roaming.publish.rules import load_rules  # few sites have rules
+
+    return load_rules(options.publish, options.project.file or Path(OWN_FILE), front_matter)
+
+
+def _update_html(built: BuiltSite, batch: Batch, elements: PageElements) -> None:
+    """Add links and elements to the HTML of the published pages, and remove them from that of the others."""
+    for path in batch.pages:
+        html = add_markdown_links(_read(built.files[path]), path, has_llms_txt=batch.site.has_llms_txt)
+        has_widget = built.meta.get(path, {}).get("ask") is not False
+        _write(built.files[path], elements.add(html, path, batch, has_widget=has_widget))
+    for file in built.left_out_files:
+        _write(file, remove_page_elements(_read(file)))
+
+
+# Bytes that are not UTF-8 are written back unchanged.
+
+
+def _read(file: Path) -> str:
+    return file.read_bytes().decode("utf-8", "surrogateescape")
+
+
+def _write(file: Path, html: str) -> None:
+    write_atomically(file, html.encode("utf-8", "surrogateescape"))
