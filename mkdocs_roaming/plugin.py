@@ -296,7 +296,10 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             return None
         from mkdocs_roaming.publish.widget import parse_widget_options
 
-        return parse_widget_options(self._options.widget, own_endpoint=dev_server_path(config))
+        widget = parse_widget_options(self._options.widget, own_endpoint=dev_server_path(config))
+        if widget and any(name.endswith("offline") for name in config.plugins):
+            log.info("browsers load no modules from a disk: pages that are opened as file:// have no widget")
+        return widget
 
     def _load_questions(self, config: MkDocsConfig) -> SiteQuestions | None:
         if self._widget is None:

@@ -220,7 +220,7 @@ textarea::placeholder { color: var(--_muted); opacity: 1 }
 /* The finder: its field is on top, since nothing is written back */
 .finder .foot { order: 1; padding-block: 4px 8px }
 .finder .foot::before, .finder .head::after, .finder h2 .icon, .finder :is(.bar, .legal, .latest-button) { display: none }
-.finder form { display: flex; align-items: center; padding-inline-start: 12px }
+.finder form { display: flex; align-items: center; padding-block: 1px; padding-inline-start: 12px }
 .finder .log { order: 2 }
 form > .icon { display: none; color: var(--_muted) }
 .finder form > .icon { display: block }
@@ -290,8 +290,8 @@ const HEADER_STYLE = `
 .md-header [data-roaming-open]:dir(rtl) { padding: 0 12px 0 8px }
 .md-header [data-roaming-open][aria-expanded]:is(:hover, [aria-expanded=true]) { opacity: 1;
   background: color-mix(in srgb, currentColor 12%, transparent) }
-.md-header [data-roaming-open] kbd { display: inline; padding: 0 5px; border-radius: 4px; font: 12px/16px var(--md-text-font-family);
-  box-shadow: inset 0 0 0 1px color-mix(in srgb, currentColor 36%, transparent); white-space: nowrap }
+.md-header [data-roaming-open] kbd { display: inline-block; min-width: 38px; padding: 0 5px; border-radius: 4px; text-align: center;
+  font: 12px/16px var(--md-text-font-family); box-shadow: inset 0 0 0 1px color-mix(in srgb, currentColor 36%, transparent); white-space: nowrap }
 @media (max-width: 59.98em) {
   .md-header [data-roaming-open][aria-expanded] { width: 44px; height: 44px; justify-content: center; margin: 0; padding: 0;
     box-shadow: none }
