@@ -57,7 +57,7 @@ const joined = (...questions) => questions.filter(Boolean).join("\n");
 const STYLE = `
 :host {
   --_bg: var(--roaming-bg, var(--md-default-bg-color, var(--bs-body-bg, Canvas)));
-  --_fg: var(--roaming-fg, var(--md-default-fg-color, var(--bs-body-color, CanvasText)));
+  --_fg: var(--roaming-fg, var(--md-default-fg-color, var(--bs-emphasis-color, CanvasText)));
   --_muted: var(--roaming-muted, color-mix(in srgb, var(--_fg) 76%, var(--_bg)));
   --_line: var(--roaming-border, color-mix(in srgb, var(--_fg) 13%, var(--_bg)));
   --_edge: color-mix(in srgb, var(--_fg) 50%, var(--_bg));
@@ -244,7 +244,7 @@ summary { cursor: pointer; min-height: 2em }
   .chip .tool::before { inset: -5px }
   button:where(:not(.tool)), .button { min-height: 44px }
   .opener { inset-block-end: var(--roaming-offset-block, 16px); inset-inline-end: var(--roaming-offset-inline, 16px);
-    width: 48px; height: 48px; padding: 0; justify-content: center; border-radius: 24px; font-size: 0 }
+    width: 48px; height: 48px; padding: 0; gap: 0; justify-content: center; border-radius: 24px; font-size: 0 }
   .opener .icon { width: 22px; height: 22px }
   .opener.away:not(:focus-visible) { translate: 0 80px; visibility: hidden; transition: .2s var(--_ease) }
 }
