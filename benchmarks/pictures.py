@@ -189,7 +189,7 @@ PICTURES = {
     "widget-sources.webp": Picture(show_sources),
     "widget-citation.webp": Picture(show_citation, clip=(880, 56, 560, 520)),
     "widget-passage.webp": Picture(show_passage),
-    "widget-not-found.webp": Picture(show_not_found, answer=NO_ANSWER),
+    "widget-not-found.webp": Picture(show_not_found, answer=NO_ANSWER, clip=(1024, 48, 416, 852)),
     "widget-finder.webp": Picture(show_finder, scheme="dark"),
     "widget-search.webp": Picture(show_search, height=560),
     "widget-phone.webp": Picture(show_answer, 390, 780),
