@@ -28,6 +28,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
 ROOT = Path(__file__).parents[1]
+SITE_URL = "https://docs.ebbkeeper.example/handbook/"
 PAGE = "guide/data/storage/"
 QUESTION = "How do I stop the server without losing readings?"
 ANSWER = """\
@@ -120,7 +121,7 @@ def answer_question(page: Page, question: str = QUESTION) -> None:
 def show_answer(page: Page) -> None:
     """Show the start of an answer."""
     answer_question(page)
-    page.locator("roaming-ask [part=question]").last.evaluate("(one) => one.scrollIntoView({ block: 'start' })")
+    page.locator("roaming-ask [part=log]").evaluate("(log) => (log.scrollTop = 0)")
 
 
 def show_sources(page: Page) -> None:
@@ -189,7 +190,7 @@ PICTURES = {
     "widget-sources.webp": Picture(show_sources),
     "widget-citation.webp": Picture(show_citation, clip=(880, 56, 560, 520)),
     "widget-passage.webp": Picture(show_passage),
-    "widget-not-found.webp": Picture(show_not_found, answer=NO_ANSWER),
+    "widget-not-found.webp": Picture(show_not_found, answer=NO_ANSWER, clip=(1024, 48, 416, 852)),
     "widget-finder.webp": Picture(show_finder, scheme="dark"),
     "widget-search.webp": Picture(show_search, height=560),
     "widget-phone.webp": Picture(show_answer, 390, 780),
@@ -222,7 +223,7 @@ def main() -> None:
             with serve_site(folder, ANSWER) as url:
                 save_animation(browser, url, given.folder / ANIMATION)
         if PREVIEW in wanted:
-            with serve_site(folder, ANSWER) as _, preview.serve(str(folder / "site")) as url:
+            with preview.serve(str(build_site(folder, SITE_URL, {}))) as url:
                 preview.take_pictures(browser, url, given.folder)
 
 
@@ -255,7 +256,7 @@ def build_site(folder: Path, url: str, options: Mapping[str, Any]) -> Path:
     sample, site = folder / "sample", folder / "site"
     shutil.copytree(ROOT / "sample_site", sample, ignore=shutil.ignore_patterns("site"), dirs_exist_ok=True)
     config = sample / "mkdocs.yml"
-    text = config.read_text("utf-8").replace("https://docs.ebbkeeper.example/handbook/", url)
+    text = config.read_text("utf-8").replace(SITE_URL, url)
     text = text.replace("  font: false\n", f"  font: false\n{THEME}", 1) + "\nextra_css: [pictures.css]\n"
     (sample / "docs/pictures.css").write_text(":root { --md-text-font: Roboto }\n", "utf-8")
     lines = "".join(f"      {name}: {json.dumps(value)}\n" for name, value in options.items())

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from html import escape
 from importlib import resources
+from importlib.resources.abc import Traversable
 from typing import Annotated, Any, Literal, get_type_hints
 
 import msgspec
@@ -278,6 +279,9 @@ MODULES = (
 )
 """The module that pages load, and those that it loads on demand."""
 
+PARTS = ("roaming-elements.js", "roaming-page.js", "roaming-style.js")
+"""The modules that are published as a part of the first one."""
+
 LANGUAGES = ("de", "es", "fr", "ja", "zh")
 """The translations of the widget."""
 
@@ -288,10 +292,21 @@ def iter_widget_files(language: str) -> Iterator[tuple[str, bytes]]:
     """Yield path and content of the widget's files: its modules, and its translation if there is one."""
     folder = resources.files("mkdocs_roaming.widget")
     for name in MODULES:
-        yield f"roaming/{name}", minify((folder / name).read_text("utf-8")).encode()
+        source = _IMPORT.sub(lambda found: _read(folder, found), (folder / name).read_text("utf-8"))
+        yield f"roaming/{name}", minify(source).encode()
     code = language.lower().replace("_", "-").partition("-")[0]
     if code in LANGUAGES:
         yield f"roaming/ask.{code}.json", (folder / f"ask.{code}.json").read_bytes()
+
+
+def _read(folder: Traversable, found: re.Match[str]) -> str:
+    """Return the source of an imported part; nothing where it is exported again, since it exports its names itself."""
+    return (folder / found["part"]).read_text("utf-8") if found["kind"] == "import" else ""
+
+
+_IMPORT = re.compile(
+    rf'^(?P<kind>import|export) \{{[^}}]*\}} from "\./(?P<part>{"|".join(map(re.escape, PARTS))})";\n', re.MULTILINE
+)
 
 
 def minify(source: str) -> str:

@@ -51,12 +51,13 @@ const STYLE = `
 .peek .icon { transition: rotate .12s }
 .peek:dir(rtl) .icon { scale: -1 1 }
 .peek[aria-expanded=true] .icon { rotate: 90deg }
+.peek[aria-expanded=true]:dir(rtl) .icon { rotate: -90deg }
 .hit > .open { padding: 12px 16px; border-block-start: 1px solid var(--_line); font-size: .9333em }
 .keys { display: none; order: 3; flex: none; gap: 4px 16px; flex-wrap: wrap; padding: 10px 20px;
   border-block-start: 1px solid var(--_line); font-size: .8em; line-height: 1.334; color: var(--_muted) }
 .finder .keys { display: flex }
-kbd { font: inherit; border: 1px solid color-mix(in srgb, currentColor 36%, transparent); border-radius: 4px; padding: 0 5px;
-  margin-inline-end: 4px }
+.keys span { display: inline-flex; gap: 4px }
+kbd { font: inherit; border: 1px solid color-mix(in srgb, currentColor 36%, transparent); border-radius: 4px; padding: 0 5px }
 @media (max-width: 599px), (pointer: coarse) {
   .finder .keys { display: none }
   .row-of-hit { grid-template-columns: minmax(0, 1fr) 44px }

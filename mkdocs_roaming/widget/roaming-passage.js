@@ -14,14 +14,15 @@ let watched = false;
 
 /** Highlight the stored passage as soon as its page is shown. */
 export async function arrive(host) {
-  const { url, text } = JSON.parse(sessionStorage.getItem(STORED));
+  const { url, text } = JSON.parse(sessionStorage.getItem(STORED)) ?? {};
+  if (!url) return; // another arrival was faster
   const arrival = (latest = {});
   for (const begun = Date.now(); !arrived(url); ) {
     await new Promise((next) => setTimeout(next, 50));
     if (latest !== arrival || Date.now() - begun > PATIENCE) return;
   }
   sessionStorage.removeItem(STORED);
-  const heading = document.getElementById(decodeURIComponent(new URL(url).hash.slice(1)));
+  const heading = anchor(url);
   clear();
   highlight(host, heading?.closest("h1, h2, h3, h4, h5, h6") ?? heading ?? document.querySelector("h1"), text);
   locate(host);
@@ -44,7 +45,17 @@ function arrived(url) {
   const { origin, pathname, hash } = new URL(url);
   if (location.origin !== origin || location.pathname !== pathname) return false;
   if (document.readyState === "loading") return false;
-  return !hash || document.getElementById(decodeURIComponent(hash.slice(1))) !== null;
+  return !hash || anchor(url) !== null;
+}
+
+/** Return the element to which the anchor of a URL leads. */
+function anchor(url) {
+  const id = new URL(url).hash.slice(1);
+  try {
+    return document.getElementById(decodeURIComponent(id));
+  } catch {
+    return document.getElementById(id); // a percent sign that encodes nothing
+  }
 }
 
 function clear() {

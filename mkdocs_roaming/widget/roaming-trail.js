@@ -107,6 +107,7 @@ export class Trail {
     const time = el("time", { "aria-hidden": "true" });
     const slow = setTimeout(() => this.#phase !== "writing" && this.#draw(this.#words.slow), 5_000);
     const tick = () => {
+      if (!this.element.isConnected) return this.#clock.stop(); // the reader has started over
       const seconds = Math.floor((Date.now() - begun) / 1000);
       const rest = String(seconds % 60).padStart(2, "0");
       time.textContent = seconds ? `${Math.floor(seconds / 60)}:${rest}` : "";
@@ -172,7 +173,7 @@ export class Trail {
     else if (state === "read") row.lastChild.append(this.#host._icon("ok"));
   }
   /** Show the line above the tree. */
-  #draw(note, total = this.count, answered = true) {
+  #draw(note, total, answered = true) {
     const words = this.#words;
     const { sections: all = 0, whole } = this.#outline ?? {};
     const counted = (text) => el("span", { class: "counted" }, text);
@@ -185,7 +186,7 @@ export class Trail {
       return this.#summary.replaceChildren(ring, el("b", {}, label), counted(progress), ...(time ? [time] : []));
     }
     const cited = [...this.#rows.values()].filter(({ number }) => number).length;
-    const text = whole ? fill(words.whole, { n: all }) : fill(words.opened, { n: total });
+    const text = whole ? fill(words.whole, { n: all }) : fill(words.opened, { n: total ?? this.count });
     const shown = this.#phase !== "done" || (!cited && answered) ? text : fill(cited ? words.counted : words.useless, { text, n: cited });
     const drawn = this.count ? [this.#beads()] : [];
     this.#summary.replaceChildren(...drawn, counted(shown), this.#host._icon("chev"));

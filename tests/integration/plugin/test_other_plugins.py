@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from mkdocs_roaming.manifest.lookup import iter_nav
 
 if TYPE_CHECKING:
@@ -176,3 +178,12 @@ def test_template_with_password_form_is_not_published(mkdocs: Project, tmp_path:
     assert any(
         "vault.md: not published, because the built page does not show the words" in line for line in built.messages()
     )
+
+
+@pytest.mark.parametrize(("widget", "noted"), [(True, True), (False, False)])
+def test_offline_build_with_widget_says_that_files_on_disk_have_none(
+    mkdocs: Project, *, widget: bool, noted: bool
+) -> None:
+    plugins: list[object] = ["material/offline", {"roaming": {"widget": widget}}]
+    built = mkdocs({"index.md": "# Home\n"}, plugins=plugins, theme={"name": "material", "font": False})
+    assert any("pages that are opened as file:// have no widget" in line for line in built.messages()) is noted

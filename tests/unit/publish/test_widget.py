@@ -19,6 +19,7 @@ from mkdocs_roaming.publish.widget import (
     HEADER_ENGLISH,
     LANGUAGES,
     MODULES,
+    PARTS,
     WidgetOptions,
     add_widget,
     iter_widget_files,
@@ -44,7 +45,7 @@ def test_widget_modules_stay_below_size_limits() -> None:
         assert sizes[f"roaming/roaming-{name}.js"] <= limit * 1024
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", [*MODULES, *PARTS])
 def test_minify_removes_only_comments_and_white_space(name: str) -> None:
     source = (SOURCES / name).read_text("utf-8")
     minified = minify(source)

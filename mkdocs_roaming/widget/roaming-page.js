@@ -1,0 +1,84 @@
+// The page around <roaming-ask>: room beside it for a docked panel, the button in the header of Material, stored data.
+// A build puts this file into roaming-ask.js.
+
+// The page beside a docked panel. Themes have sidebars of a fixed width, which leave little room between them.
+const PAGE_STYLE = `
+@media screen and (min-width: 1100px) {
+  :root[data-roaming-docked] body { padding-inline-end: var(--roaming-inset) }
+  :root[data-roaming-docked] body > :is(.md-header, .navbar) { margin-inline-end: calc(-1 * var(--roaming-inset)) }
+  :root[data-roaming-docked] .wy-grid-for-nav { width: calc(100% - var(--roaming-inset)) }
+}
+@media screen and (min-width: 1100px) and (max-width: 1499px) {
+  :root[data-roaming-docked] .md-sidebar { width: 190px }
+}
+`;
+const HEADERS = "[data-md-component=header], .navbar.fixed-top, body > header";
+const BLOCKS = ":is(main, [role=main], article) :is(h1, h2, h3, h4, p, li, pre, td):not(nav *)";
+let pageSheet;
+
+// The button that a build adds to the header of Material. It gets its size before the page is first drawn.
+const HEADER_BUTTON = ".md-header [data-roaming-open][aria-expanded]";
+const HEADER_STYLE = `
+.md-header [data-roaming-open][aria-expanded] { z-index: 0; display: flex; flex: none; align-items: center; gap: 8px; height: 36px;
+  margin-inline-start: 8px; padding: 0 8px 0 12px; border-radius: 4px; font: 700 14px/20px var(--md-text-font-family);
+  box-shadow: inset 0 0 0 1px color-mix(in srgb, currentColor 36%, transparent); transition: background .12s }
+.md-header [data-roaming-open]:dir(rtl) { padding: 0 12px 0 8px }
+.md-header [data-roaming-open][aria-expanded]:is(:hover, [aria-expanded=true]) { opacity: 1;
+  background: color-mix(in srgb, currentColor 12%, transparent) }
+.md-header [data-roaming-open] kbd { display: inline-block; min-width: 38px; padding: 0 5px; border-radius: 4px; text-align: center;
+  font: 12px/16px var(--md-text-font-family); box-shadow: inset 0 0 0 1px color-mix(in srgb, currentColor 36%, transparent); white-space: nowrap }
+@media (max-width: 59.98em) {
+  .md-header [data-roaming-open][aria-expanded] { width: 44px; height: 44px; justify-content: center; margin: 0; padding: 0;
+    box-shadow: none }
+  .md-header [data-roaming-open] svg { width: 22px; height: 22px }
+  .md-header [data-roaming-open] :is(b, kbd) { display: none }
+}
+@media (forced-colors: active) { .md-header [data-roaming-open][aria-expanded] { border: 1px solid } }
+`;
+export const headerButtons = () => document.querySelectorAll(HEADER_BUTTON);
+export function drawHeader() {
+  const styles = new CSSStyleSheet(); // the header may not be parsed yet
+  styles.replaceSync(HEADER_STYLE);
+  document.adoptedStyleSheets.push(styles);
+}
+
+/** Return where the page's own header ends that stays in sight. */
+export function headerEnd() {
+  const ends = [...document.querySelectorAll(HEADERS)].map((one) =>
+    /sticky|fixed/.test(getComputedStyle(one).position) ? one.getBoundingClientRect().bottom : 0,
+  );
+  return Math.max(0, ...ends);
+}
+/** Move the page aside by the width of the panel. The first visible paragraph stays where it is. */
+export function moveAside(width) {
+  const root = document.documentElement;
+  const inset = `${width}px`;
+  if (root.style.getPropertyValue("--roaming-inset") === inset || (!width && !pageSheet)) return;
+  if (!pageSheet) {
+    (pageSheet = new CSSStyleSheet()).replaceSync(PAGE_STYLE);
+    document.adoptedStyleSheets.push(pageSheet);
+  }
+  const end = headerEnd();
+  const top = (one) => one.getBoundingClientRect().top;
+  const first = scrollY && [...document.querySelectorAll(BLOCKS)].find((one) => top(one) >= end);
+  const before = first && top(first);
+  root.toggleAttribute("data-roaming-docked", width > 0);
+  root.style.setProperty("--roaming-inset", inset);
+  if (first) scrollBy({ top: top(first) - before, behavior: "instant" });
+}
+
+export const PANEL = `roaming:${new URL("../", import.meta.url)}:panel`;
+/** Return a storage; nothing in a sandbox, which forbids it. */
+export function storage(name) {
+  try {
+    return { session: () => sessionStorage, local: () => localStorage }[name]?.();
+  } catch {}
+}
+export function recall(store, key) {
+  try {
+    return JSON.parse(store.getItem(key));
+  } catch {} // no storage, or written by another version
+}
+// A page is moved aside before it is shown, if possible: this file is loaded early, the element is parsed last.
+const previous = recall(storage("session"), PANEL) ?? recall(storage("local"), PANEL);
+if (previous?.open && matchMedia("(min-width: 1100px)").matches) moveAside(previous.inset ?? 0);
