@@ -54,8 +54,7 @@ def test_widget_works_with_real_endpoint(page: Page, stage: Stage, widget: Widge
     with running(serving) as url:
         page.goto(url)
         turn = widget.open().ask("Which port is the default?")
-        assert "It listens on port 8642[1]." in turn.inner_text()
-        assert turn.locator(".cite").get_attribute("href") == f"{url}settings/"
-        assert "scripted" in turn.inner_text()
-        assert "8642[1]" in widget.ask("Is that so?").inner_text()
+        assert "It listens on port 8642.[1]" in turn.inner_text()
+        assert str(turn.locator(".cite").get_attribute("href")).startswith(f"{url}settings/#:~:text=")
+        assert "8642.[1]" in widget.ask("Is that so?").inner_text()
         assert "Read 3 sections, cited 1" in widget.turns.nth(1).inner_text()
