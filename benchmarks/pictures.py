@@ -290,7 +290,7 @@ def take_picture(browser: Browser, url: str, picture: Picture, file: Path) -> No
     clip = {"x": x, "y": y, "width": width, "height": height}
     image = Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("RGB")
     if file.suffix == ".png":
-        image.quantize(64, dither=Image.Dither.NONE).save(file, optimize=True)
+        image.quantize(192, dither=Image.Dither.NONE).save(file, optimize=True)
     else:
         scale = 1 if picture.clip or is_phone else 0.75
         size = round(image.width * scale), round(image.height * scale)
