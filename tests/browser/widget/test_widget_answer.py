@@ -146,7 +146,7 @@ def test_citation_is_never_alone_on_a_line(page: Page, stage: Stage, widget: Wid
 
 def arrived(page: Page) -> str:
     """Return the highlighted text of the page."""
-    page.wait_for_function("CSS.highlights.get('roaming-passage')")
+    page.wait_for_function("() => CSS.highlights.get('roaming-passage')")
     return str(page.evaluate("[...CSS.highlights.get('roaming-passage')].join()"))
 
 

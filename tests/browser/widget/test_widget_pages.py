@@ -159,7 +159,7 @@ def test_citation_highlights_its_passage_after_instant_navigation(
     page.goto(material.url)
     page.evaluate("direction => { document.documentElement.dir = direction; window.loadedOnce = true }", direction)
     widget.open().ask("How do I read it?").locator(".cite").click()
-    page.wait_for_function("CSS.highlights.get('roaming-passage')")
+    page.wait_for_function("() => CSS.highlights.get('roaming-passage')")
     assert page.url == url
     assert page.evaluate("window.loadedOnce") is True
     assert page.evaluate("[...CSS.highlights.get('roaming-passage')].join()") == "Look at it."
@@ -190,7 +190,7 @@ def test_panel_is_modal_on_small_screens(page: Page, material: Stage, widget: Wi
     page.set_viewport_size({"width": 1280, "height": 800})
     widget.open()
     page.set_viewport_size({"width": 500, "height": 800})
-    page.wait_for_function("document.querySelector('roaming-ask').shadowRoot.querySelector('dialog').matches(':modal')")
+    page.wait_for_function("() => document.querySelector('roaming-ask').shadowRoot.querySelector('dialog').matches(':modal')")
 
 
 def test_translation_and_custom_strings_are_used(page: Page, stage: Stage, widget: Widget) -> None:
