@@ -190,7 +190,9 @@ def test_panel_is_modal_on_small_screens(page: Page, material: Stage, widget: Wi
     page.set_viewport_size({"width": 1280, "height": 800})
     widget.open()
     page.set_viewport_size({"width": 500, "height": 800})
-    page.wait_for_function("() => document.querySelector('roaming-ask').shadowRoot.querySelector('dialog').matches(':modal')")
+    page.wait_for_function(
+        "() => document.querySelector('roaming-ask').shadowRoot.querySelector('dialog').matches(':modal')"
+    )
 
 
 def test_translation_and_custom_strings_are_used(page: Page, stage: Stage, widget: Widget) -> None:
