@@ -83,10 +83,12 @@ def serving(folder: Path) -> Iterator[str]:
     server = make_server(PreviewApp(SiteFiles(folder, "/docs/"), "/docs/", {"": source}.get), 0)
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/docs/roaming/preview/"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/docs/roaming/preview/"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
 
 
 @pytest.fixture
@@ -208,6 +210,48 @@ def test_keyboard_searches_opens_and_turns_pages(site: Path, url: str, page: Pag
     assert page.evaluate("document.activeElement.id") == "main"
     page.go_back()
     page.locator(".page h1", has_text="img src=x").wait_for()
+
+
+def test_enter_opens_a_result_of_the_words_in_the_search_box(site: Path, url: str, page: Page) -> None:
+    """Also if it is pressed before the results are shown, when the list of pages still is."""
+    page.goto(url)
+    page.locator("main .rows a").first.wait_for()
+    page.locator("#search").evaluate(
+        """box => { box.value = 'vinegar'; box.dispatchEvent(new InputEvent('input'));
+            box.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true })) }"""
+    )
+    page.locator(f'.section.current[data-section="{section_id(site, "guide/#descale")}"]').wait_for()
+
+
+def test_refused_copy_is_shown(url: str, page: Page) -> None:
+    page.add_init_script("navigator.clipboard.writeText = () => Promise.reject(new Error('refused'))")
+    page.goto(url)
+    page.get_by_role("button", name="Copy llms.txt").click()
+    page.locator("main").get_by_text("The browser does not allow it").wait_for()
+
+
+def test_text_from_right_to_left_has_its_own_direction(page: Page, tmp_path: Path) -> None:
+    folder = tmp_path / "arabic"
+    write_site(folder, **{"rtl/": "<h1>الدليل</h1><p>كيف تستخدم الغلاية.</p>"})
+    with serving(folder) as url:
+        for view, part in (("", ".lines"), ("#view=outline", ".outline"), ("#page=rtl%2F", ".text")):
+            page.goto(url + view)
+            shown = page.locator(f"main {part}").get_by_text("كيف تستخدم الغلاية.").last
+            shown.wait_for()
+            sides = shown.evaluate(
+                """element => {
+                    const range = document.createRange();
+                    const node = document.createTreeWalker(element, NodeFilter.SHOW_TEXT).nextNode();
+                    const at = (offset) => {
+                        range.setStart(node, offset);
+                        range.setEnd(node, offset + 1);
+                        return range.getBoundingClientRect().left;
+                    };
+                    const last = node.data.trimEnd().length - 1;
+                    return [at(0), at(last)];
+                }"""
+            )
+            assert sides[0] > sides[1], view  # the last character, a full stop, is at the left
 
 
 def test_copy_button_copies_the_markdown_of_a_section(site: Path, url: str, page: Page) -> None:
