@@ -40,8 +40,9 @@ class PageMenuOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     items: Annotated[tuple[Item, ...], Meta(min_length=1)] = ITEMS
     """The items, in order."""
-    mcp: Annotated[str, Meta(pattern=r"^https?://[^/\s]+\S*$")] | None = None
-    """URL of the site's MCP server; without one, the configuration starts `roaming mcp`."""
+    mcp: Annotated[str, Meta(pattern=r"^https?://[^/\s]+\S*$")] | bool = True
+    """URL of the site's MCP server; true: that of the widget's endpoint, if there is one. Without a server, or with
+    false, the configuration starts `roaming mcp`."""
 
 
 def parse_page_menu_options(config: object) -> PageMenuOptions | None:
@@ -60,7 +61,7 @@ def parse_page_menu_options(config: object) -> PageMenuOptions | None:
     except msgspec.ValidationError as error:
         raise PublishError(
             f"page_menu: {error}. Set it to true, or to a mapping with `items` (a list of {', '.join(ITEMS)}) and "
-            "`mcp` (the URL of an MCP server)"
+            "`mcp` (the URL of an MCP server, or false)"
         ) from None
 
 
@@ -103,7 +104,9 @@ class PageMenu:
         self._options, self._site, self._words = options, site, _load_words(site.language)
         self.pages_without = 0
         name = make_server_name(site.name, site.url)
-        url = options.mcp or (urljoin(site.url, endpoint).rstrip("/") + "/mcp" if endpoint else "")
+        url = options.mcp if isinstance(options.mcp, str) else ""
+        if options.mcp is True and endpoint:
+            url = urljoin(site.url, endpoint).rstrip("/") + "/mcp"
         self._server = McpServer(name, url) if url else McpServer(name, command=make_command(site.url))
         self._configs = [
             {"text": CLIENTS[client], "copy": format_client_config(client, self._server)} for client in MENU_CLIENTS

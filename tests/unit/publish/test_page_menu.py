@@ -144,13 +144,14 @@ def test_data_escapes_quotes_and_markup_of_names() -> None:
 @pytest.mark.parametrize(
     ("endpoint", "mcp", "url"),
     [
-        ("", None, ""),
-        ("https://ask.example/", None, "https://ask.example/mcp"),
-        ("/", None, "https://kettle.example/mcp"),
+        ("", True, ""),
+        ("https://ask.example/", True, "https://ask.example/mcp"),
+        ("/", True, "https://kettle.example/mcp"),
+        ("https://ask.example/", False, ""),
         ("https://ask.example", "https://mcp.example/docs", "https://mcp.example/docs"),
     ],
 )
-def test_configuration_is_that_of_the_command(endpoint: str, mcp: str | None, url: str) -> None:
+def test_configuration_is_that_of_the_command(endpoint: str, mcp: str | bool, url: str) -> None:
     data = menu_data(make_menu(endpoint=endpoint, mcp=mcp).add(PLAIN, "a/", "Boil water"))
     server = McpServer("the-kettle", url, () if url else make_command(SITE.url))
     copied = [item["copy"] for item in data["items"][4]["items"]]
