@@ -14,12 +14,12 @@ from __future__ import annotations
 import argparse
 import random
 import re
-import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import yaml
+from public.baselines import make_fts5
 
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Search, Weights
@@ -149,24 +149,10 @@ def search_ranking(search: Search) -> Ranking:
 
 def fts5_ranking(library: Library) -> Ranking:
     """Return the ranking of SQLite FTS5 over the section texts."""
-    table = sqlite3.connect(":memory:")
-    table.execute("CREATE VIRTUAL TABLE sections USING fts5(text, tokenize='porter unicode61')")
     sections = list(library.sections)
-    table.executemany("INSERT INTO sections(rowid, text) VALUES (?, ?)", _iter_rows(library, sections))
-
-    def rank(query: str) -> list[SectionRef]:
-        words = " OR ".join(f'"{word}"' for word in re.findall(r"\w+", query))
-        rows = table.execute(
-            "SELECT rowid FROM sections WHERE sections MATCH ? ORDER BY bm25(sections), rowid", (words,)
-        )
-        return [sections[row] for (row,) in rows] if words else []
-
-    return rank
-
-
-def _iter_rows(library: Library, sections: Sequence[SectionRef]) -> Iterator[tuple[int, str]]:
     library.prefetch()
-    return ((at, library.text(section)) for at, section in enumerate(sections))
+    rank = make_fts5([library.text(section) for section in sections])
+    return lambda query: [sections[row] for row in rank(query)]
 
 
 if __name__ == "__main__":

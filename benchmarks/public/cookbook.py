@@ -1,0 +1,213 @@
+"""Retrieval on Anthropic's cookbook: 100 questions about 45 pages, with the sections that answer them.
+
+    git clone https://github.com/anthropics/anthropic-cookbook
+    python -m benchmarks.public.cookbook --data anthropic-cookbook [--record FILE.json]
+
+The set is the guide to retrieval-augmented generation of the repository, which is not part of this one. Its 232 chunks
+are sections of a documentation site, each with an address (`page#anchor`), a heading and a text. They become Markdown
+pages as a documentation repository would have them, which are published and opened as a library:
+
+- A page has the chunks of its address in their order. The set has no titles of pages, so a title is the last part of
+  the address in words (`prompt-generator`: “Prompt generator”).
+- A chunk is a section of level 2, with the anchor of its address. Lines of its text that would be headings or HTML in
+  Markdown are escaped, because the set has plain text; otherwise the text is unchanged.
+
+Definitions, equal for all rows: each method returns exactly three sections, fewer only if fewer contain a word of the
+question. P@3 and R@3 are the shares of right sections among the three, and of the right ones that are found; F1 is
+computed of their means; MRR is the mean of 1 / rank of the first right section among the three. A section is right only
+if its address is in the set's list, also if another section has the same information.
+
+The halves are chosen by a hash of the question. Search was improved by looking at `develop` only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Struct
+
+from mkdocs_roaming import Page
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.manifest.models import Heading
+
+from .corpus import build_library, read_checkout
+from .methods import Method, count_tokens, make_methods
+from .report import (
+    PARTS,
+    TOKENS,
+    Column,
+    Published,
+    Row,
+    choose_half,
+    in_part,
+    iter_table,
+    make_record,
+    mean_of,
+    write_record,
+)
+
+FOLDERS = ("capabilities/retrieval_augmented_generation", "skills/retrieval_augmented_generation")
+"""Where the repository has had the guide, the newest place first."""
+CHUNKS = "data/anthropic_docs.json"
+QUESTIONS = "evaluation/docs_evaluation_dataset.json"
+RESULTS = 3
+
+
+class Chunk(Struct, frozen=True):
+    """A section of the documentation."""
+
+    chunk_link: str
+    chunk_heading: str
+    text: str
+
+    @property
+    def page(self) -> str:
+        """The path of its page: that of the address, without slashes around it."""
+        return urlsplit(self.chunk_link).path.strip("/")
+
+    @property
+    def anchor(self) -> str:
+        """The anchor of its address."""
+        return urlsplit(self.chunk_link).fragment
+
+
+class Question(Struct, frozen=True):
+    """A question with the addresses of the chunks that answer it."""
+
+    question: str
+    correct_chunks: list[str]
+
+
+# The library
+
+
+def make_pages(chunks: Sequence[Chunk]) -> list[Page]:
+    """Return the pages of the chunks as Markdown."""
+    by_page: dict[str, list[Chunk]] = {}
+    for chunk in chunks:
+        by_page.setdefault(chunk.page, []).append(chunk)
+    return [_make_page(path, own) for path, own in by_page.items()]
+
+
+def _make_page(path: str, chunks: Sequence[Chunk]) -> Page:
+    title = path.rpartition("/")[2].replace("-", " ").replace("_", " ").capitalize()
+    sections = (f"## {chunk.chunk_heading}\n\n{_format_body(chunk)}\n" for chunk in chunks)
+    headings = [Heading(1, title, None), *(Heading(2, chunk.chunk_heading, chunk.anchor) for chunk in chunks)]
+    return Page(path + "/", title, markdown="\n".join([f"# {title}\n", *sections]), headings=tuple(headings))
+
+
+def _format_body(chunk: Chunk) -> str:
+    """Return the text of a chunk without its heading, in which no line is a heading, a fence or HTML."""
+    text = chunk.text.strip()
+    if text.startswith(chunk.chunk_heading):
+        text = text.removeprefix(chunk.chunk_heading).lstrip()
+    return _BLOCK.sub(r"\1\\\2", text)
+
+
+_BLOCK = re.compile(r"^([ \t]*)(#|=+[ \t]*$|-+[ \t]*$|`{3}|~{3}|<)", re.MULTILINE)
+
+
+def map_addresses(library: Library, chunks: Sequence[Chunk]) -> dict[str, str]:
+    """Return the address of the chunk of each section, by the section's id.
+
+    Raises:
+        SystemExit: Sections and chunks do not correspond one to one.
+    """
+    addresses: dict[str, str] = {}
+    for chunk in chunks:
+        section = library.sections.resolve(f"{chunk.page}/#{chunk.anchor}")
+        if section is None or section.section.anchor != chunk.anchor or section.id in addresses:
+            raise SystemExit(f"{chunk.chunk_link}: no section of its own in the library")
+        addresses[section.id] = chunk.chunk_link
+    extra = len(library.sections) - len(library.manifest.pages) - len(chunks)
+    if extra:
+        raise SystemExit(f"the library has {extra} sections that are no chunk")
+    return addresses
+
+
+# Scores
+
+
+def score_results(found: Sequence[str], right: Sequence[str]) -> dict[str, float]:
+    """Return the scores of the first three addresses that were found."""
+    first, wanted = list(dict.fromkeys(found))[:RESULTS], frozenset(right)
+    hits = [address in wanted for address in first]
+    return {
+        "precision": sum(hits) / RESULTS,
+        "recall": sum(hits) / len(wanted),
+        "reciprocal rank": 1 / (hits.index(True) + 1) if any(hits) else 0.0,
+    }
+
+
+def compute_f1(rows: Sequence[Row]) -> float:
+    """Return the harmonic mean of mean precision and mean recall."""
+    precision, recall = mean_of("precision")(rows), mean_of("recall")(rows)
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+COLUMNS = (
+    Column("P@3", mean_of("precision")),
+    Column("R@3", mean_of("recall")),
+    Column("F1", compute_f1),
+    Column("MRR", mean_of("reciprocal rank")),
+    TOKENS,
+)
+PUBLISHED = (
+    Published("basic, Voyage-2 embeddings", {"P@3": "0.428", "R@3": "0.659", "F1": "0.519", "MRR": "0.737"}),
+    Published("summary index", {"P@3": "0.453", "R@3": "0.714", "F1": "0.555", "MRR": "0.773"}),
+    Published("summary index, rerank by Claude", {"P@3": "0.437", "R@3": "0.693", "F1": "0.536", "MRR": "0.865"}),
+)
+
+
+def iter_rows(questions: Sequence[Question], methods: Sequence[Method], addresses: dict[str, str]) -> Iterator[Row]:
+    """Yield the scores of each method for each question."""
+    for method in methods:
+        for number, question in enumerate(questions, 1):
+            ranked = method.rank(question.question).first(RESULTS)
+            found = [addresses[each.section.id] for each in ranked.sections]
+            scores = score_results(found, question.correct_chunks)
+            half = choose_half(question.question)
+            yield Row(number, half, method.name, scores, count_tokens(ranked.text()))
+
+
+def main() -> None:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="Checkout of anthropics/anthropic-cookbook.")
+    parser.add_argument("--record", type=Path, help="File for the scores of each question, as JSON.")
+    options = parser.parse_args()
+    folder = next((path for name in FOLDERS if (path := options.data / name).is_dir()), None)
+    if folder is None:
+        raise SystemExit(f"{options.data}: no folder {' or '.join(FOLDERS)}")
+    checkout = read_checkout(folder)
+    chunks = msgspec.json.decode((folder / CHUNKS).read_bytes(), type=list[Chunk])
+    questions = msgspec.json.decode((folder / QUESTIONS).read_bytes(), type=list[Question])
+    with tempfile.TemporaryDirectory() as site:
+        library = build_library(make_pages(chunks), Path(site), name="Claude", url="https://docs.example/")
+        addresses = map_addresses(library, chunks)
+        right = {address for question in questions for address in question.correct_chunks}
+        facts = {
+            "pages": len(library.manifest.pages),
+            "sections": len(addresses),
+            "questions": len(questions),
+            "right addresses": len(right),
+            "right addresses with a section": len(right & set(addresses.values())),
+        }
+        rows = list(iter_rows(questions, make_methods(library), addresses))
+    print(f"{checkout}: " + ", ".join(f"{count} {name}" for name, count in facts.items()))
+    for part in PARTS:
+        chosen = in_part(rows, part)
+        print(f"\n{part}: {len({row.number for row in chosen})} questions\n")
+        print("\n".join(iter_table(chosen, COLUMNS, PUBLISHED if part == "all" else ())), flush=True)
+    if options.record:
+        write_record(make_record("cookbook", [checkout], facts, rows), options.record)
+
+
+if __name__ == "__main__":
+    main()

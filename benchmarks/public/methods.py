@@ -1,0 +1,167 @@
+"""Ranking methods: what each finds for a question, and the text that it sends to a model.
+
+Definitions, equal for all methods:
+
+- A result is a section with text of its own below its heading. A heading with nothing but subsections is none.
+- The texts are those of the published Markdown: a section's heading and its own text, without its subsections.
+- Tokens are a quarter of the characters, rounded up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.navigator import PREFETCH_TOKENS, Navigator
+from mkdocs_roaming.library.search import Search
+from mkdocs_roaming.library.tools import SearchResults, render
+from mkdocs_roaming.manifest.expand import render_expansion
+from mkdocs_roaming.manifest.lookup import SectionRef
+
+from .baselines import RankTexts, make_bm25, make_fts5
+from .corpus import has_text, sections_with_text
+
+MAX_DEPTH = 50
+"""Number of sections that a method returns."""
+CHARS_PER_TOKEN = 4
+SEPARATOR = "\n\n"
+
+
+def count_tokens(text: str) -> int:
+    """Return the number of tokens of a text: a quarter of its characters, rounded up."""
+    return -(-len(text) // CHARS_PER_TOKEN)
+
+
+class RankedSection(Struct, frozen=True):
+    """A section that a method found, and the text that it sends of it."""
+
+    section: SectionRef
+    text: str
+
+
+class Ranked(Struct, frozen=True):
+    """What a method found for a question.
+
+    Attributes:
+        sections: The sections, best first.
+        sent: The whole text that is sent, of a method that decides this itself; None if a caller takes as much as it
+            wants.
+    """
+
+    sections: tuple[RankedSection, ...]
+    sent: str | None = None
+
+    def first(self, count: int) -> Ranked:
+        """Return the first sections; what a method sends of its own accord remains whole."""
+        return Ranked(self.sections[:count], self.sent)
+
+    def text(self, max_tokens: int | None = None) -> str:
+        """Return the text that is sent: whole sections in order, the last of them cut at the limit."""
+        text = SEPARATOR.join(each.text for each in self.sections) if self.sent is None else self.sent
+        return text if max_tokens is None else text[: max_tokens * CHARS_PER_TOKEN]
+
+
+class Method(Protocol):
+    """A way to rank the sections of a library for a question."""
+
+    @property
+    def name(self) -> str:
+        """The name in tables."""
+
+    def rank(self, question: str) -> Ranked:
+        """Return what is found for a question."""
+
+
+class TextMethod:
+    """Ranks by one text for each section.
+
+    Args:
+        name: The name in tables.
+        library: The library.
+        make: Makes the ranking of the texts.
+        index_text: Returns the text of a section that is ranked; by default its own text, which is sent in any case.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        library: Library,
+        make: Callable[[Sequence[str]], RankTexts],
+        index_text: Callable[[Library, SectionRef], str] = Library.text,
+    ) -> None:
+        self.name = name
+        self._library = library
+        self._sections = sections_with_text(library)
+        self._rank = make([index_text(library, section) for section in self._sections])
+
+    def rank(self, question: str) -> Ranked:
+        """Return the sections whose ranked texts contain a word of the question."""
+        sections = [self._sections[row] for row in self._rank(question)[:MAX_DEPTH]]
+        return Ranked(tuple(RankedSection(section, self._library.text(section)) for section in sections))
+
+
+class SearchMethod:
+    """Ranks as `roaming search` does, without a model, and sends the sections' own texts.
+
+    Args:
+        library: The library.
+        search: Its search.
+        name: The name in tables.
+    """
+
+    def __init__(self, library: Library, search: Search, name: str = "`roaming search`") -> None:
+        self.name = name
+        self._library, self._search = library, search
+
+    def rank(self, question: str) -> Ranked:
+        """Return the sections that search finds."""
+        sections = [hit.section for hit in self._search.find(question, limit=2 * MAX_DEPTH)]
+        found = [RankedSection(section, self._library.text(section)) for section in sections if has_text(section)]
+        return Ranked(tuple(found[:MAX_DEPTH]))
+
+
+class PrefetchMethod:
+    """Sends what the answer loop sends before a model's first call: opened sections, then a line for each next hit.
+
+    Args:
+        library: The library.
+        search: Its search.
+        max_tokens: Maximum size of the opened sections, as the product estimates tokens.
+    """
+
+    def __init__(self, library: Library, search: Search, max_tokens: int = PREFETCH_TOKENS) -> None:
+        self.name = "prefetch" if max_tokens == PREFETCH_TOKENS else f"prefetch, {max_tokens:,} opened"
+        self._library, self._search, self._max_tokens = library, search, max_tokens
+
+    def rank(self, question: str) -> Ranked:
+        """Return the opened sections in their order, then the listed ones."""
+        navigator = Navigator(self._library, search=self._search)
+        navigator.link_ids = True  # as the answer loop has it
+        found = navigator.prefetch(question, max_tokens=self._max_tokens)
+        texts = {expansion.id: render_expansion(expansion) for expansion in found.sections}
+        for hit in found.hits:
+            texts.setdefault(hit.id, render(SearchResults("", (hit,))))
+        sections = ((self._library.sections.get(id_), text) for id_, text in texts.items())
+        ranked = tuple(RankedSection(section, text) for section, text in sections if section and has_text(section))
+        return Ranked(ranked, render(found))
+
+
+def outline_line(library: Library, section: SectionRef) -> str:
+    """Return the line of a section in an outline with openings: the titles above it, its title, its opening."""
+    titles = " › ".join(library.sections.breadcrumb(section))
+    return f"{titles} — {section.section.opening}" if section.section.opening else titles
+
+
+def make_methods(library: Library) -> list[Method]:
+    """Return all methods for a library, each with its default settings."""
+    search = Search(library)
+    return [
+        TextMethod("FTS5 porter", library, make_fts5),
+        TextMethod("BM25", library, make_bm25),
+        TextMethod("BM25 over outline lines", library, make_bm25, outline_line),
+        SearchMethod(library, search),
+        PrefetchMethod(library, search),
+    ]

@@ -1,0 +1,230 @@
+"""Scores of a public set: halves, confidence intervals, tables with published rows, and the JSON record.
+
+A record contains numbers of questions and scores only, nothing of the set's text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import random
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from math import sqrt
+from pathlib import Path
+from statistics import fmean
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from mkdocs_roaming import __version__
+
+from .corpus import Checkout
+
+Half = Literal["develop", "unseen"]
+PARTS: tuple[Half | Literal["all"], ...] = ("develop", "unseen", "all")
+
+RESAMPLES = 2_000
+SEED = 1
+_Z = 1.959964  # of a 95 % interval
+_DECIMALS = 6
+
+
+def choose_half(question: str) -> Half:
+    """Return the half of a question, by a hash of its text: improvements are made by looking at `develop` only."""
+    digest = hashlib.sha256(" ".join(question.split()).encode()).digest()
+    return "unseen" if digest[0] % 2 else "develop"
+
+
+# Scores
+
+
+class Row(Struct, frozen=True):
+    """The scores of one method for one question.
+
+    Attributes:
+        number: The number of the question in the set, from 1.
+        half: The half of the question.
+        method: The name of the method.
+        scores: The scores by name.
+        tokens: The tokens of the text that the method sends.
+        group: The part of the set that the question belongs to, such as a framework; empty if the set has none.
+    """
+
+    number: int
+    half: Half
+    method: str
+    scores: dict[str, float]
+    tokens: int
+    group: str = ""
+
+
+Figure = Callable[[Sequence[Row]], float]
+"""A figure of some rows of one method."""
+
+
+def mean_of(score: str) -> Figure:
+    """Return the mean of a score over the rows."""
+    return lambda rows: fmean(row.scores[score] for row in rows)
+
+
+def mean_tokens(rows: Sequence[Row]) -> float:
+    """Return the mean of the tokens."""
+    return fmean(row.tokens for row in rows)
+
+
+class Column(Struct, frozen=True):
+    """A column of a table: a figure with its name and format.
+
+    Attributes:
+        name: The head of the column, and the name of the figure in records.
+        figure: Computes the figure.
+        form: Its format.
+        interval: Whether its confidence interval is printed.
+    """
+
+    name: str
+    figure: Figure
+    form: str = "{:.3f}"
+    interval: bool = True
+
+
+TOKENS = Column("tokens", mean_tokens, "{:,.0f}", interval=False)
+
+
+# Confidence intervals
+
+
+class Interval(Struct, frozen=True):
+    """A 95 % confidence interval."""
+
+    low: float
+    high: float
+
+
+def bootstrap_interval(rows: Sequence[Row], figure: Figure) -> Interval:
+    """Return the percentile interval of a figure over resampled questions, with a fixed seed."""
+    choose = random.Random(SEED).choices
+    figures = sorted(figure(choose(rows, k=len(rows))) for _ in range(RESAMPLES))
+    return _percentiles(figures)
+
+
+def bootstrap_gain(rows: Sequence[Row], baseline: Sequence[Row], figure: Figure) -> tuple[float, Interval]:
+    """Return how much higher a figure is than that of another method for the same questions, and its interval."""
+    pairs = list(zip(rows, baseline, strict=True))
+    if any((row.number, row.group) != (base.number, base.group) for row, base in pairs):
+        raise ValueError("the rows are of different questions")
+    choose = random.Random(SEED).choices
+    gains = []
+    for _ in range(RESAMPLES):
+        sample = choose(pairs, k=len(pairs))
+        gains.append(figure([row for row, _ in sample]) - figure([base for _, base in sample]))
+    return figure(rows) - figure(baseline), _percentiles(sorted(gains))
+
+
+def wilson_interval(successes: float, total: int) -> Interval:
+    """Return the Wilson score interval of a share, such as 98 of 100."""
+    if not total:
+        return Interval(0.0, 1.0)
+    share, square = successes / total, _Z * _Z
+    center = (share + square / (2 * total)) / (1 + square / total)
+    spread = _Z * sqrt(share * (1 - share) / total + square / (4 * total * total)) / (1 + square / total)
+    return Interval(max(0.0, center - spread), min(1.0, center + spread))
+
+
+def _percentiles(ordered: Sequence[float]) -> Interval:
+    tail = round(0.025 * len(ordered))
+    return Interval(ordered[tail], ordered[-1 - tail])
+
+
+# Tables
+
+
+class Published(Struct, frozen=True):
+    """A row of figures that others have published about the same questions.
+
+    Attributes:
+        name: The name of the method, and who published it.
+        figures: Figures by the name of their column, as printed; a column without one is empty.
+    """
+
+    name: str
+    figures: Mapping[str, str]
+
+
+def iter_table(rows: Iterable[Row], columns: Sequence[Column], published: Sequence[Published] = ()) -> Iterator[str]:
+    """Yield the lines of a Markdown table: published rows first, then a row for each method.
+
+    Published tokens are marked, because they were counted with another tokenizer.
+    """
+    by_method: dict[str, list[Row]] = {}
+    for row in rows:
+        by_method.setdefault(row.method, []).append(row)
+    yield "| method | " + " | ".join(column.name for column in columns) + " |"
+    yield "| --- |" + " --: |" * len(columns)
+    for other in published:
+        cells = [other.figures.get(column.name, "–") for column in columns]
+        marked = [
+            f"{cell} (other tokenizer)" if column.name == TOKENS.name and cell != "–" else cell
+            for column, cell in zip(columns, cells, strict=True)
+        ]
+        yield f"| {other.name} (published) | " + " | ".join(marked) + " |"
+    for method, own in by_method.items():
+        yield f"| {method} | " + " | ".join(format_figure(own, column) for column in columns) + " |"
+
+
+def format_figure(rows: Sequence[Row], column: Column) -> str:
+    """Return a figure of some rows, with its interval."""
+    text = column.form.format(column.figure(rows))
+    if not column.interval:
+        return text
+    interval = bootstrap_interval(rows, column.figure)
+    return f"{text} ({column.form.format(interval.low)}–{column.form.format(interval.high)})"
+
+
+def in_part(rows: Iterable[Row], part: Half | Literal["all"]) -> list[Row]:
+    """Return the rows of a half, or all of them."""
+    return [row for row in rows if part in ("all", row.half)]
+
+
+# Records
+
+
+class Record(Struct, frozen=True):
+    """All that a command has measured.
+
+    Attributes:
+        set: The name of the set.
+        checkouts: What it was read from.
+        versions: The versions of the programs that affect the scores.
+        facts: Counts of the corpus and of its mapping.
+        rows: The scores of each method for each question.
+    """
+
+    set: str
+    checkouts: tuple[Checkout, ...]
+    versions: dict[str, str]
+    facts: dict[str, int]
+    rows: tuple[Row, ...]
+
+
+def make_record(name: str, checkouts: Iterable[Checkout], facts: dict[str, int], rows: Iterable[Row]) -> Record:
+    """Return a record of this run, with rounded scores."""
+    versions = {
+        "mkdocs-roaming": __version__,
+        "python": platform.python_version(),
+        "sqlite": sqlite3.sqlite_version,
+    }
+    rounded = (
+        msgspec.structs.replace(row, scores={key: round(value, _DECIMALS) for key, value in row.scores.items()})
+        for row in rows
+    )
+    return Record(name, tuple(checkouts), versions, facts, tuple(rounded))
+
+
+def write_record(record: Record, file: Path) -> None:
+    """Write a record as JSON, with one row on each line."""
+    head = msgspec.json.format(msgspec.json.encode(msgspec.structs.replace(record, rows=())), indent=1).decode()
+    lines = ",\n  ".join(msgspec.json.encode(row).decode() for row in record.rows)
+    file.write_text(head.replace('"rows": []', f'"rows": [\n  {lines}\n ]') + "\n", "utf-8")
