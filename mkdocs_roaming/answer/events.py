@@ -257,7 +257,7 @@ class SupportChecked(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
 
 @dataclass(frozen=True, slots=True)
 class NotFound:
-    """Sections to offer instead of an answer: the opened ones, and search results with a rare word of the question."""
+    """Sections to offer instead of an answer: the opened ones, and the best search results for the question."""
 
     looked_at: tuple[Reference, ...] = ()
     nearest: tuple[Reference, ...] = ()

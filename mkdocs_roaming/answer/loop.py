@@ -83,6 +83,7 @@ from mkdocs_roaming.answer.support.passages import MAX_CITED_CHARS, CitedSection
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.navigator import PREFETCH_CALL_ID, PREFETCH_TOKENS, Navigator
 from mkdocs_roaming.library.rules import RULES_CALL_ID, apply_rules, rules_share
+from mkdocs_roaming.library.search import Hit
 from mkdocs_roaming.library.tools import TOOLS, ToolError, ToolOutput
 from mkdocs_roaming.manifest.lookup import SectionRef
 from mkdocs_roaming.manifest.models import PageEntry
@@ -96,10 +97,11 @@ REOPEN_CALL_ID = "kept"
 
 _MAX_CALL_ID_CHARS = 60
 _MAX_NEAREST = 5
+_MAX_UNSPECIFIC = 3  # nearest sections without a rare word of the question
 _MAX_REOPENED = 8  # the maximum of one call
 _MAX_PREFETCHED_PAGES = 16
 _PARALLEL_REQUESTS = 6
-_NEAREST_SECONDS = 1.0
+_NEAREST_SECONDS = 3.0  # also builds the search index if nothing was searched before
 _REPLACEMENT_SECONDS = 5.0
 _SEARCH_TOKENS = 900  # of the texts that a search opens; titles and snippets alone would cost another round
 _PREFETCH_CHARS_PER_TOKEN = 8  # at most half of the room for open sections
@@ -653,15 +655,21 @@ async def _finish(run: _Run) -> Finished:
 
 
 async def _describe_not_found(run: _Run) -> NotFound:
-    """Return the opened sections, and the nearest ones that share a rare word with the question.
+    """Return the opened sections, and the nearest ones: those with a rare word of the question, else the best ones.
 
     Searching may take a moment even if the time is over.
     """
     make_reference = run.conversation.make_reference
+    search = run.navigator.search
     nearest: tuple[Reference, ...] = ()
+
+    def find() -> list[Hit]:
+        specific = search.find_specific(run.question, limit=_MAX_NEAREST)
+        return specific or search.find(run.question, limit=_MAX_UNSPECIFIC)
+
     with anyio.move_on_after(_NEAREST_SECONDS):
         try:
-            found = await run_in_thread(lambda: run.navigator.search.find_specific(run.question, limit=_MAX_NEAREST))
+            found = await run_in_thread(find)
         except Exception:
             _log.debug("cannot find the nearest sections", exc_info=True)
         else:

@@ -159,14 +159,16 @@ export class Result {
     if (bad) this.notice.part = "status error";
     this.turn.answer.after(this.notice);
   }
-  /** List the sources, else the sections that are nearest, else those that were opened. */
+  /** List the sources. Without an answer, list the nearest sections too, else those that were opened. */
   #list(sources) {
     const { words, status } = this;
-    const lists = { sources, nearest: status.nearest, looked: status.looked_at };
-    const [title, listed] = Object.entries(lists).find(([, list]) => list?.length) ?? [];
-    if (!listed) return;
-    const rows = listed.map((one) => el("li", {}, this.#row(one, title === "sources")));
-    this.#append(this.#label(words[title]), el("ol", { class: "rows", part: "sources", role: "list" }, ...rows));
+    const nearest = (status.nearest ?? []).filter(({ id }) => !sources.some((source) => source.id === id));
+    const looked = !sources.length && !nearest.length && status.looked_at;
+    for (const [title, listed] of Object.entries({ sources, nearest, looked })) {
+      if (!listed?.length) continue;
+      const rows = listed.map((one) => el("li", {}, this.#row(one, title === "sources")));
+      this.#append(this.#label(words[title]), el("ol", { class: "rows", part: "sources", role: "list" }, ...rows));
+    }
   }
   #row(section, numbered) {
     const { turn, words } = this;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import expect
@@ -174,6 +174,34 @@ def test_not_found_offers_nearest_sections_and_search(page: Page, stage: Stage, 
     turn.get_by_role("button", name="Search the docs instead").click()
     widget.hits.first.wait_for()
     assert "whistle" in widget.hits.first.inner_text()
+
+
+def test_not_found_lists_nearest_sections_below_cited_and_instead_of_opened_ones(
+    page: Page, stage: Stage, widget: Widget
+) -> None:
+    place = {"id": "4547c539", "title": "Install", "path": ["Install"], "url": stage.url}
+    cited = {**place, "id": "2ebf9271", "title": "Server", "path": ["Settings", "Server"]}
+    bodies = [
+        answer("It does not [^2ebf9271].", **{"2ebf9271": stage.url}),
+        answer("The docs do not say this."),
+        answer("The docs do not say this."),
+    ]
+    lists: list[dict[str, Any]] = [
+        {"nearest": [cited, place], "looked_at": [cited]},
+        {"nearest": [place], "looked_at": []},
+        {"nearest": [], "looked_at": [cited]},
+    ]
+    expected = [
+        ["Sources", "2ebf9271", "Nearest sections", "Install"],
+        ["Nearest sections", "Install"],
+        ["Looked at", "Server"],
+    ]
+    for body, listed, shown in zip(bodies, lists, expected, strict=True):
+        stage.plays(body.replace(b'"state": "answered"', b'"state": "not_found", ' + json.dumps(listed)[1:-1].encode()))
+        page.goto(stage.page())
+        turn = widget.open().ask("Does it whistle?")
+        assert turn.locator(".label, ol a b").all_inner_texts() == shown
+        widget.panel.get_by_role("button", name="Start over").click()
 
 
 def test_continue_resends_question_with_conversation(page: Page, stage: Stage, widget: Widget) -> None:

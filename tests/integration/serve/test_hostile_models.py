@@ -212,10 +212,12 @@ def test_refusal_in_own_words_is_text(start: Start, folder: Path, serve: Serve) 
     assert (text_of(parts), status_of(parts)["state"]) == ("I cannot help with that.", "refused")
 
 
-def test_nearest_sections_share_rare_word_of_question(start: Start, folder: Path, serve: Serve) -> None:
+def test_nearest_sections_prefer_rare_words_of_question(start: Start, folder: Path, serve: Serve) -> None:
     _, model = serve(Liar("", "The documentation does not say that [^none]."))
     endpoint = start(folder, model)
-    assert status_of(endpoint.ask("Does it play chess in Kubernetes?"))["nearest"] == []
+    status = status_of(endpoint.ask("Which port does it play chess on in Kubernetes?"))
+    assert (status["state"], status["looked_at"]) == ("not_found", [])
+    assert 1 <= len(status["nearest"]) <= 5
     nearest = status_of(endpoint.ask("Does the whistle play chess in Kubernetes?"))["nearest"]
     assert nearest
     assert all("whistle" in json.dumps(section).lower() or section["tokens"] for section in nearest)

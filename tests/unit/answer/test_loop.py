@@ -53,6 +53,7 @@ from mkdocs_roaming.answer.models.scripted import ScriptedModel
 from mkdocs_roaming.errors import LibraryError, UsageError
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
+from mkdocs_roaming.library.targets import library_from_markdown
 from mkdocs_roaming.library.tools import ExpandResult, ToolError
 from mkdocs_roaming.manifest.lookup import SectionRef
 
@@ -121,6 +122,17 @@ def test_uncited_answer_is_not_found(ask: Ask, ids: dict[str, str]) -> None:
 
 def test_empty_reply_is_not_found(ask: Ask) -> None:
     assert get_finished(ask(ScriptedModel([[]]))).state == "not_found"
+
+
+def test_not_found_has_nearest_sections_without_rare_words_and_opened_sections(ask: Ask) -> None:
+    titles = "\n\n".join(f"# Page {at}\n\nThe server listens to number {at}." for at in range(40))
+    navigator = Navigator(library_from_markdown(titles, name="Site", url="https://docs.example/"))
+    model = ScriptedModel([[Text("The docs do not say this [^none].")]])
+    finished = get_finished(ask(model, "Does the server listen?", navigator=navigator))
+    assert (finished.state, len(navigator.opened)) == ("not_found", 0)
+    assert finished.not_found is not None
+    assert finished.not_found.looked_at == ()
+    assert len(finished.not_found.nearest) == 3
 
 
 def test_none_citation_makes_answer_partial(ask: Ask, ids: dict[str, str]) -> None:
