@@ -72,7 +72,14 @@ const HEADING = /^ {0,3}#{1,6}( |$)/;
 const RULE = /^ {0,3}([-*_])( *\1){2,} *$/;
 const DELIMITER = /^[ |]*:?-+:?(?: *\| *:?-+:?)*[ |]*$/;
 const CITATIONS = /^\s*(?:\[\^[0-9a-f]{8}\]\s*)+[.,;:]?\s*$/;
-const CITED_STOP = /(?<=\S)((?:\s*\[\^[0-9a-f]{8}\])+)[ \t]*([.,;:!?\u2026\u3001\u3002\uff0c\uff0e\uff1a\uff1b\uff01\uff1f]+)(?=\s|$|[^\x00-\x7f])/g;
+const CITED = "((?:\\s*\\[\\^[0-9a-f]{8}\\])+)";
+const SEPARATED = /(\[\^[0-9a-f]{8}\])\s*[,;]\s*(?=\[\^[0-9a-f]{8}\])/g;
+// A sentence ends before its number, as a clause does not: "It waits.[1]", but "It waits[1], then stops". In Chinese and
+// Japanese all punctuation follows the number.
+const STOP = new RegExp(`(?<=[^\\s.,;:!?…])${CITED}[ \\t]*([.!?…]+)(?=\\s|$)`, "g");
+const SECOND_STOP = new RegExp(`(?<=[.,;:!?…])${CITED}[ \\t]*[.,;:!?…]+(?=\\s|$)`, "g");
+const SPACED = /(\[\^[0-9a-f]{8}\])[ \t]+(?=[,)、。，．：；！？](?:\s|$|[^\x00-\x7f]))/g;
+const FRENCH = /(\[\^[0-9a-f]{8}\])[ \t]+(?=[:;!?](?:\s|$))/g;
 const CUT_CITATION = /\s*\[(?:\^[0-9a-f]{0,8})?$/;
 const begins = (line) => [FENCE, ITEM, QUOTE, HEADING, RULE].some((pattern) => pattern.test(line));
 
@@ -257,7 +264,7 @@ export class Markdown {
     );
   }
   #inline(into, text, depth = 0) {
-    text = text.replace(CITED_STOP, "$2$1"); // a full stop stays at its word
+    text = tidy(text);
     const put = (more) => into.append(plain(more).replace(/ *\n/g, " "));
     let at = 0;
     const found = text.length < LONGEST_BLOCK && depth < DEEPEST ? text.matchAll(INLINE) : [];
@@ -283,6 +290,13 @@ export class Markdown {
     put(text.slice(at));
     return into;
   }
+}
+
+/** Move punctuation to its place before or after the numbers of citations. */
+function tidy(text) {
+  if (!text.includes("[^")) return text;
+  const joined = text.replace(SEPARATED, "$1").replace(STOP, "$2$1").replace(SECOND_STOP, "$1");
+  return joined.replace(SPACED, "$1").replace(FRENCH, "$1\u00a0");
 }
 
 /** Return the element of a block whose last line citations join: the label of code, otherwise its last text. */

@@ -73,10 +73,12 @@ const STYLE = `
 .source[aria-current]:dir(rtl) { box-shadow: inset -2px 0 var(--_accent) }
 .source[aria-current] .here { display: inline }
 .turn:has(~ .turn) .next { display: none }
-.actions { display: flex; align-items: center; gap: 2px; margin-inline-start: -7px }
+.actions { container-type: inline-size; display: flex; flex-wrap: wrap; align-items: center; gap: 2px; margin-inline-start: -7px }
+.actions .tool::after { inset-inline-start: 7px } /* inside the panel */
 .actions hr { width: 1px; height: 16px; margin-inline: 6px; border: 0; background: var(--_line) }
 .flag { display: flex; align-items: center; gap: 6px; margin-inline-start: auto; padding-inline-start: 8px; font-size: .8em;
   line-height: 1.34; color: var(--_warn) }
+@container (max-width: 379px) { .flag { order: -1; flex: 0 0 100%; min-height: 32px; padding-inline-start: 7px } }
 .flag .icon { width: 16px; height: 16px }
 .down .icon { rotate: 180deg }
 .turn .comment { display: flex; gap: 8px; align-items: stretch; padding: 0; border: 0; box-shadow: none }
@@ -93,6 +95,8 @@ const STYLE = `
 .result.failed > p { font-weight: 700 }
 @media (max-width: 599px) {
   .actions { margin-inline-start: -13px }
+  .actions .tool::after { inset-inline-start: 13px }
+  .flag { padding-inline-start: 13px }
   .comment input { min-height: 44px; font-size: max(16px, 1em) }
 }
 @media (forced-colors: active) { .source[aria-current] { outline: 2px solid Highlight; outline-offset: -2px } }

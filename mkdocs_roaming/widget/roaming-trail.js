@@ -43,6 +43,7 @@ const STYLE = `
 .beads path { stroke: var(--_edge); stroke-width: 1.5; opacity: .6 }
 .beads circle { fill: var(--_bg); stroke: var(--_edge); stroke-width: 1.3; transition: fill .2s, stroke .2s }
 .beads .on { fill: var(--_accent); stroke: var(--_accent) }
+.rest { margin-inline: -4px 2px; font-size: .846em; font-variant-numeric: tabular-nums }
 .tree { list-style: none; padding: 4px 0 0; padding-inline-start: 6px; font-size: .867em; line-height: 1.54 }
 .tree ul { list-style: none; padding: 0 }
 .tree .group { display: flex; align-items: center; gap: 8px; min-height: 28px; color: var(--_muted); font-size: .923em }
@@ -189,11 +190,14 @@ export class Trail {
     const text = whole ? fill(words.whole, { n: all }) : fill(words.opened, { n: total ?? this.count });
     const shown = this.#phase !== "done" || (!cited && answered) ? text : fill(cited ? words.counted : words.useless, { text, n: cited });
     const drawn = this.count ? [this.#beads()] : [];
+    if (this.count > MOST_BEADS) drawn.push(el("span", { class: "rest", "aria-hidden": "true" }, `+${this.count - MOST_BEADS}`));
     this.#summary.replaceChildren(...drawn, counted(shown), this.#host._icon("chev"));
   }
-  /** Draw one bead for each section, filled where it is cited. */
+  /** Draw one bead for each section, filled where it is cited; of many, those that are cited and the first others. */
   #beads() {
-    const shown = [...this.#rows.values()].slice(0, MOST_BEADS);
+    const rows = [...this.#rows.values()];
+    let others = MOST_BEADS - rows.filter(({ number }) => number).length;
+    const shown = rows.filter(({ number }) => number || others-- > 0).slice(0, MOST_BEADS);
     const step = Math.min(12, 120 / shown.length);
     const width = step * (shown.length - 1) + 10;
     const circles = shown.map(({ number }, at) =>

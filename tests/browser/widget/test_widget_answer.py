@@ -120,25 +120,72 @@ def test_citations_join_the_words_before_them(page: Page, stage: Stage, widget: 
     stage.plays(answer(CODE, **{SECTION: stage.url, "5f4feca3": stage.url}))
     page.goto(stage.page())
     turn = widget.open().ask(QUESTION)
-    assert turn.locator(".answer > p").all_inner_texts() == ["Start it:[1]"]
+    assert turn.locator(".answer > p").all_inner_texts() == ["Start it[1]:"]
     assert turn.locator(".language").inner_text() == "Python[1]"
     assert turn.locator("td").inner_text() == "b[1][2]"
 
 
-def test_citation_is_never_alone_on_a_line(page: Page, stage: Stage, widget: Widget) -> None:
-    stage.plays(answer("Wait for the `kettle` [^2ebf9271] [^5f4feca3].", **{SECTION: stage.url, "5f4feca3": stage.url}))
+PUNCTUATION = {
+    "It waits [^2ebf9271], then stops [^5f4feca3].": "It waits[1], then stops.[2]",
+    "It waits. [^2ebf9271] Then it stops.": "It waits.[1] Then it stops.",
+    "It waits. [^2ebf9271]. Then": "It waits.[1] Then",
+    "Both [^2ebf9271], [^5f4feca3]. Then": "Both.[1][2] Then",
+    "One [^2ebf9271] ; two [^5f4feca3] , three": "One[1]\u00a0; two[2], three",
+    "It waits (for long [^2ebf9271]).": "It waits (for long[1]).",
+    "**It waits [^2ebf9271].** Then": "It waits.[1] Then",
+    "Use `a` [^2ebf9271], [b](https://b.example/) [^5f4feca3].": "Use a[1], b.[2]",
+    "先煮水 [^2ebf9271]。再等 [^5f4feca3] ，然后": "先煮水[1]。再等[2]，然后",
+    "Version 1 [^2ebf9271].5 is [^5f4feca3]: new": "Version 1[1].5 is[2]: new",
+}
+
+
+def test_punctuation_stays_beside_the_numbers_of_citations(page: Page, stage: Stage, widget: Widget) -> None:
+    text = "\n".join(f"- {one}" for one in PUNCTUATION)
+    stage.plays(answer(text, **{SECTION: stage.url, "5f4feca3": stage.url}))
     page.goto(stage.page())
-    turn = widget.open().ask(QUESTION)
-    for width in range(120, 260, 4):
-        before, first, second = turn.locator(".answer > p").evaluate(
-            """(block, width) => {
-                block.style.width = `${width}px`;
-                const [first, second] = block.querySelectorAll(".cite");
-                return [block.querySelector("code"), first, second].map((one) => [...one.getClientRects()].at(-1).bottom);
-            }""",
-            width,
-        )
-        assert max(before, first, second) - min(before, first, second) < 12, width
+    assert widget.open().ask(QUESTION).locator(".answer li").all_text_contents() == list(PUNCTUATION.values())
+
+
+GLUED = [
+    "Wait for the `kettle` [^2ebf9271] [^5f4feca3].",
+    "When it boils for long [^2ebf9271], take it off [^5f4feca3]; then wait (a little [^2ebf9271]).",
+    "Read [the whole page about tea](https://tea.example/) [^2ebf9271], then **brew it** [^5f4feca3].",
+    "煮水的时候要把盖子盖好 [^2ebf9271]，等水开了再打开盖子 [^5f4feca3]。然后就可以泡茶了。",
+    "غط القدر حتى يغلي الماء [^2ebf9271]، ثم انتظر دقيقتين [^5f4feca3].",
+]
+LINES = """(block, width) => {
+    block.style.width = `${width}px`;
+    const text = [];
+    const walker = document.createTreeWalker(block, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode())
+        if (!walker.currentNode.parentNode.closest(".cite"))
+            for (let at = 0; at < walker.currentNode.length; at++) text.push([walker.currentNode, at]);
+    const middle = (box) => (box.top + box.bottom) / 2;
+    const line = ([node, at]) => {
+        const range = document.createRange();
+        range.setStart(node, at);
+        range.setEnd(node, at + 1);
+        return middle([...range.getClientRects()].at(-1));
+    };
+    return [...block.querySelectorAll(".cite")].flatMap((cite) => {
+        const follows = (one) => one[0].compareDocumentPosition(cite) & Node.DOCUMENT_POSITION_PRECEDING;
+        const before = text.filter((one) => !follows(one)).at(-1);
+        const after = text.find(follows);
+        const around = after && /[.,;:)。，،]/.test(after[0].data[after[1]]) ? [before, after] : [before];
+        return around.map((one) => Math.round(Math.abs(line(one) - middle(cite.getBoundingClientRect()))));
+    });
+}"""
+
+
+@pytest.mark.parametrize("text", GLUED, ids=["code", "words", "links", "chinese", "arabic"])
+def test_citation_and_punctuation_are_on_the_line_of_their_word(
+    page: Page, stage: Stage, widget: Widget, text: str
+) -> None:
+    stage.plays(answer(text, **{SECTION: stage.url, "5f4feca3": stage.url}))
+    page.goto(stage.page())
+    block = widget.open().ask(QUESTION).locator(".answer > p")
+    for width in range(120, 300, 3):
+        assert max(block.evaluate(LINES, width)) < 8, width
 
 
 # Passages
@@ -262,6 +309,60 @@ def test_trail_folds_before_the_first_words(page: Page, stage: Stage, widget: Wi
     page.wait_for_timeout(300)
     assert not tree.is_visible()
     assert page.evaluate("Math.max(...tops) - Math.min(...tops)") < 5  # blocks rise by 4 px
+
+
+def test_beads_of_many_sections_show_cited_ones_and_count_the_others(page: Page, stage: Stage, widget: Widget) -> None:
+    sections = {f"{at:08x}": stage.url for at in range(36)}
+    stage.plays(
+        answer("Yes [^00000000] [^00000023].", **sections), answer("Yes [^00000000].", **{"00000000": stage.url})
+    )
+    page.goto(stage.page())
+    summary = widget.open().ask(QUESTION).locator(".trail > summary")
+    assert (summary.locator("circle").count(), summary.locator("circle.on").count()) == (24, 2)
+    assert summary.locator(".rest").inner_text() == "+12"
+    assert widget.ask(QUESTION).locator(".rest").count() == 0
+
+
+@pytest.mark.parametrize("width", [320, 390, 1280])
+def test_count_of_unsupported_statements_is_one_line(page: Page, stage: Stage, widget: Widget, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    stage.plays(unsupported(stage))
+    page.goto(stage.page('endpoint="/" feedback="on"'))
+    flag = widget.open().ask(QUESTION).locator(".flag")
+    flag.wait_for()
+    lines = "flag => { const r = document.createRange(); r.selectNodeContents(flag.lastChild); return r.getClientRects().length }"
+    assert flag.evaluate(lines) == 1
+    picture(page, f"flag-{width}")
+
+
+@pytest.mark.parametrize("width", [320, 390, 1280])
+@pytest.mark.parametrize("direction", ["ltr", "rtl"])
+def test_tooltips_of_actions_are_inside_panel_above_input(
+    page: Page, stage: Stage, widget: Widget, width: int, direction: str
+) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    stage.plays(recorded("answered"))
+    page.goto(stage.page('endpoint="/" feedback="on"'))
+    page.evaluate("direction => document.body.dir = direction", direction)
+    turn = widget.open().ask(QUESTION)
+    for tool in turn.locator(".actions .tool").all():
+        tool.hover()
+        left, right, bottom = tool.evaluate(
+            """tool => {
+                const style = getComputedStyle(tool, "::after");
+                const { left, right, top } = tool.getBoundingClientRect();
+                const start = parseFloat(style.direction === "rtl" ? style.right : style.left);
+                const wide = parseFloat(style.width) + parseFloat(style.paddingLeft) + parseFloat(style.paddingRight);
+                const edge = style.direction === "rtl" ? right - start - wide : left + start;
+                return [edge, edge + wide, top - 6];
+            }"""
+        )
+        panel, field = widget.panel.bounding_box(), widget.input.bounding_box()
+        assert panel is not None
+        assert field is not None
+        assert panel["x"] <= left
+        assert right <= panel["x"] + panel["width"]
+        assert bottom < field["y"]
 
 
 def test_trail_that_the_reader_uses_stays_open(page: Page, stage: Stage, widget: Widget) -> None:
