@@ -12,6 +12,7 @@ import pytest
 
 from ..firefox import Firefox, launch_firefox
 from .conftest import Stage, answer, recorded
+from .test_widget_answer import BODY, GLUED, LINES, PASSAGE, passage
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -103,3 +104,75 @@ def test_finder_lists_sections_without_endpoint(firefox: Firefox, stage: Stage) 
     firefox.type("port")
     hits = firefox.wait(f"[...{SHADOW}.querySelectorAll('.hit')].map((hit) => hit.innerText).join('|')")
     assert "The port is taken" in json.dumps(hits)
+
+
+HIGHLIGHTED = "globalThis.CSS?.highlights ? [...(CSS.highlights.get('roaming-passage') ?? [])].join() : 'unsupported'"
+CITE = f"{SHADOW}.querySelector('.cite[href]')"
+
+
+def focus_citation(firefox: Firefox) -> None:
+    firefox.wait(f"!!{CITE}")
+    firefox.evaluate(f"{CITE}.focus({{ focusVisible: true }})")
+
+
+def test_hovered_citation_shows_card_with_passage(firefox: Firefox, stage: Stage) -> None:
+    url = stage.page(body=BODY)
+    stage.plays(passage(f"{url}#lid", PASSAGE))
+    firefox.open(url)
+    ask(firefox, "How do I brew?")
+    firefox.hover(CITE)
+    card = firefox.wait(f"{SHADOW}.querySelector('.card:popover-open')?.innerText")
+    assert PASSAGE in card
+    assert "On this page" in card
+    inside = f"(([a, b]) => a.left >= b.left && a.right <= b.right && a.bottom <= innerHeight)([{SHADOW}.querySelector"
+    assert firefox.evaluate(
+        f"{inside}('.card').getBoundingClientRect(), {SHADOW}.querySelector('dialog').getBoundingClientRect()])"
+    )
+    firefox.press("Escape")
+    firefox.wait(f"!{SHADOW}.querySelector('.card')")
+    assert firefox.evaluate(f"{SHADOW}.querySelector('dialog').open")
+
+
+@pytest.mark.parametrize("direction", ["ltr", "rtl"])
+def test_citation_highlights_passage_after_page_load(firefox: Firefox, stage: Stage, direction: str) -> None:
+    body = BODY + f"<script src=dir-{direction}.js></script>"
+    (stage.folder / f"dir-{direction}.js").write_text(f"document.body.dir = '{direction}'", "utf-8")
+    url = stage.page(body=body, name="other.html")
+    stage.plays(passage(f"{url}#steam", "Let it cool down for two minutes.", "Let%20it,minutes."))
+    firefox.open(stage.page())
+    ask(firefox, "How do I brew?")
+    focus_citation(firefox)
+    firefox.press("Enter")
+    firefox.wait(f"location.href === '{url}#steam' && !!document.querySelector('[data-roaming-arrived]')")
+    assert firefox.wait(HIGHLIGHTED) in ("Let it cool down for two minutes.", "unsupported")
+    assert firefox.evaluate("document.querySelector('[data-roaming-arrived]').innerText") == "Steam"
+    bar = "getComputedStyle(document.querySelector('[data-roaming-arrived]')).backgroundPositionX"
+    assert firefox.evaluate(bar) == {"ltr": "0px", "rtl": "100%"}[direction]
+    firefox.wait("document.querySelector('p:has(em)').getBoundingClientRect().top < innerHeight")
+
+
+def test_citation_marks_heading_without_highlights_and_text_fragments(firefox: Firefox, stage: Stage) -> None:
+    stage.csp = POLICY
+    url = stage.page(body=BODY)
+    stage.plays(passage(f"{url}#lid", PASSAGE, "The%20lid,boils."))
+    firefox.open(url)
+    firefox.evaluate("void Object.defineProperty(CSS, 'highlights', { value: undefined, configurable: true })")
+    ask(firefox, "How do I brew?")
+    focus_citation(firefox)
+    firefox.press("Enter")
+    heading = firefox.wait("document.querySelector('[data-roaming-arrived]')?.innerText")
+    assert heading == "The lid"
+    assert firefox.evaluate("document.querySelector('[data-roaming-passage]')") is None
+
+
+def test_citation_and_punctuation_are_on_the_line_of_their_word(firefox: Firefox, stage: Stage) -> None:
+    stage.plays(*(answer(text, **{"2ebf9271": stage.url, "5f4feca3": stage.url}) for text in GLUED))
+    firefox.open(stage.page())
+    for number, _ in enumerate(GLUED, 1):
+        ask(firefox, "How do I brew?")
+        firefox.wait(f"{SHADOW}.querySelectorAll('article[aria-busy=false]').length === {number}")
+        block = f"[...{SHADOW}.querySelectorAll('.answer > p')].at(-1)"
+        widths = "Array.from({ length: 60 }, (_, at) => 120 + 3 * at)"
+        assert max(firefox.evaluate(f"{widths}.flatMap((width) => ({LINES})({block}, width))")) < 8, number
+        firefox.press("Control", "i")
+        firefox.wait(f"!{SHADOW}.querySelector('dialog').open")
