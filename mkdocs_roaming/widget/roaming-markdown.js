@@ -22,6 +22,7 @@ const STYLE = `
 .answer li::marker { color: var(--_muted) }
 .answer h4 { font-size: 1em; margin-block-start: 24px }
 .answer h4 + * { margin-block-start: 8px }
+.answer > h4:first-child { margin-block-start: 0 }
 .answer .task { list-style: none; margin-inline-start: .2em }
 .answer em { font-style: italic }
 .answer code, .snippet code { font-family: var(--_mono); font-size: .867em; padding: 1px 4px; border-radius: 4px;
@@ -36,7 +37,8 @@ const STYLE = `
 .toolbar .tool::after { inset-inline-end: 0 }
 .answer pre { overflow-x: auto; padding: 0 16px 14px; border: 0; border-radius: 0 0 8px 8px; background: none;
   scrollbar-width: thin }
-.answer pre.more { mask-image: linear-gradient(to left, transparent, #000 40px) }
+.answer .more { mask-image: linear-gradient(to left, transparent, #000 40px) }
+.answer .more:dir(rtl) { mask-image: linear-gradient(to right, transparent, #000 40px) }
 .answer pre code { display: block; width: max-content; min-width: 100%; padding: 0; background: none; white-space: pre;
   line-height: 1.54; tab-size: 4 }
 .wrapped pre code { width: auto; white-space: pre-wrap; overflow-wrap: anywhere; padding-inline-start: 2ch;
@@ -51,7 +53,7 @@ const STYLE = `
 .wide tr:first-child > * { padding-block: 6px; font-size: .92em; font-weight: 700; color: var(--_muted);
   border-color: color-mix(in srgb, var(--_fg) 28%, var(--_bg)) }
 @media (max-width: 599px) { .toolbar { min-height: 44px } }
-@media (forced-colors: active) { .answer pre.more { mask-image: none } }
+@media (forced-colors: active) { .answer .more { mask-image: none } }
 `;
 const WRAP = "M4 6h16M4 12h12.5a3 3 0 0 1 0 6H12m2.5-2.5L12 18l2.5 2.5M4 18h4";
 const LABELS = {
@@ -181,7 +183,7 @@ export class Markdown {
     if (kind === "quote") {
       const inner = lines.map((line) => line.replace(QUOTE, ""));
       inner[0] = inner[0].replace(/^\[!(\w)(\w+)\]/, (all, first, rest) => `**${first}${rest.toLowerCase()}** `);
-      return this.#nested(el("blockquote"), inner, depth);
+      return this.#nested(el("blockquote", { dir: direction(text) }), inner, depth);
     }
     if (kind === "list") return this.#list(lines, depth);
     if (kind === "table") return this.#table(lines);
@@ -201,8 +203,6 @@ export class Markdown {
     const pre = this.#wide("pre", { part: "code", dir: "ltr" }, words.code, code);
     const label = el("span", { class: "language" }, Object.hasOwn(LABELS, language) ? LABELS[language] : language);
     const figure = el("div", { class: "code", dir: "ltr", "data-language": language }, el("div", { class: "toolbar" }, label, wrap, copy), pre);
-    pre.addEventListener("scroll", () => fade(pre), { passive: true });
-    resizes.observe(pre);
     this.#fill(figure, lines);
     return figure;
   }
@@ -220,7 +220,10 @@ export class Markdown {
   }
   /** Create an element that can be scrolled horizontally, also with the keyboard. */
   #wide(tag, attrs, label, ...children) {
-    return el(tag, { ...attrs, tabindex: "0", role: "group", "aria-label": label }, ...children);
+    const wide = el(tag, { ...attrs, tabindex: "0", role: "group", "aria-label": label }, ...children);
+    wide.addEventListener("scroll", () => fade(wide), { passive: true });
+    resizes.observe(wide);
+    return wide;
   }
   /** Render nested blocks; with `bare`, a first paragraph is rendered without its own element, as in list items. */
   #nested(into, lines, depth, bare = false) {
@@ -237,12 +240,12 @@ export class Markdown {
       const item = ITEM.exec(line);
       if (item?.[1].length <= margin.length + 1)
         items.push([line.slice(item[0].length).replace(/^\[([ xX])\] /, (all, done) => (done === " " ? "☐ " : "☑ "))]);
-      else items.at(-1).push(line.replace(/^ {1,4}/, ""));
+      else items.at(-1).push(line);
     }
     const start = parseInt(sign) > 1 && parseInt(sign);
     const elements = items.map((item) => {
       const task = /^[☐☑]/.test(item[0]) && "task";
-      return this.#nested(el("li", { dir: "auto", class: task }), item, depth, true);
+      return this.#nested(el("li", { dir: "auto", class: task }), outdent(item), depth, true);
     });
     return el(/\d/.test(sign) ? "ol" : "ul", { start }, ...elements);
   }
@@ -257,7 +260,7 @@ export class Markdown {
     const n = rows.length - shown;
     return this.#wide(
       "div",
-      { class: "wide" },
+      { class: "wide", dir: direction(lines.join(" ")) },
       this.words.table,
       el("table", {}, row("th", head), ...rows.slice(0, shown).map((cells) => row("td", cells))),
       n > 0 && el("p", { class: "muted" }, fill(this.words.rows, { n })),
@@ -311,8 +314,18 @@ let loading;
 const loadColours = () =>
   (loading ??= import(new URL("roaming-highlight.js", import.meta.url)).then((module) => ({ colour } = module)).catch(() => {}));
 
-/** Code fades at its end side while there is more to see. */
-const fade = (pre) => pre.classList.toggle("more", pre.scrollWidth - pre.clientWidth - pre.scrollLeft > 1);
+/** Remove the indentation of the lines of a list item: two to four spaces, depending on who wrote it. */
+function outdent([first, ...lines]) {
+  const indents = lines.filter((line) => /^ +\S/.test(line)).map((line) => line.search(/\S/));
+  const indent = new RegExp(`^ {1,${Math.min(4, ...indents)}}`);
+  return [first, ...lines.map((line) => line.replace(indent, ""))];
+}
+
+/** Return the direction of a block that contains others: that of its first letter. */
+const direction = (text) => (/^[^\p{L}]*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/u.test(text) ? "rtl" : "ltr");
+
+/** Code and tables fade at their end side while there is more to see. */
+const fade = (wide) => wide.classList.toggle("more", wide.scrollWidth - wide.clientWidth - Math.abs(wide.scrollLeft) > 1);
 const resizes = new ResizeObserver((entries) => entries.forEach(({ target }) => fade(target)));
 const ENTITIES = { lt: "<", gt: ">", amp: "&", quot: '"', "#39": "'" };
 const LABEL = "(?:[^\\[\\]\\\\\\n]|\\\\.|\\[[^\\[\\]\\n]*\\])";
