@@ -176,7 +176,7 @@ export class Markdown {
   }
   #block({ kind, lines }, depth) {
     const text = lines.join("\n").trim();
-    if (depth > DEEPEST) return el("p", {}, text);
+    if (depth > DEEPEST) return this.#inline(el("p", { dir: "auto" }), text);
     if (kind === "fence") return this.#fence(lines);
     if (kind === "heading") return this.#inline(el("h4", { dir: "auto" }), text.replace(/^#+ *| +#+$/g, ""));
     if (kind === "rule") return el("hr");

@@ -52,6 +52,7 @@ def test_awkward_answer_stays_inside_panel(page: Page, stage: Stage, widget: Wid
         page.wait_for_timeout(250)
         picture(page, f"awkward-{name.replace(' ', '-')}-{width}-{scheme}")
     assert misplaced(page) == []
+    assert "[^" not in turn.inner_text()
     log = widget.panel.locator("[part=log]")
     assert log.evaluate("log => log.scrollWidth <= log.clientWidth")
 
