@@ -138,10 +138,10 @@ def _answer_as_json(answer: dict[str, Any], site: SiteInfo | None) -> dict[str, 
         return answer
     text = CITATION.sub(rf"[^{site.key}:\1]", answer["text"])
     data = {**_namespace(answer, site.key), "text": text, **site_as_json(site)}
-    for mark in (data["support"] or {}).get("marks", ()):
-        for name in ("start", "end"):
-            before = slice_utf16(answer["text"], 0, mark[name])
-            mark[name] += len(CITATION.findall(before)) * len(f"{site.key}:")
+    for place in (*(data["support"] or {}).get("marks", ()), *data["passages"]):
+        for name in {"start", "end"} & place.keys():
+            before = slice_utf16(answer["text"], 0, place[name])
+            place[name] += len(CITATION.findall(before)) * len(f"{site.key}:")
     return data
 
 

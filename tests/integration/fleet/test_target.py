@@ -153,6 +153,15 @@ def test_ids_in_json_are_namespaced(store: Path, question: str) -> None:
     assert result["site"] == "trains"
 
 
+def test_passages_in_json_start_at_their_namespaced_citations(store: Path) -> None:
+    question = "trains: How long is a ticket valid, what stops the train, and how long does a refund take?"
+    result = json.loads(run("ask", store, question, "--json").stdout)
+    cited = [(passage["section"], passage["start"]) for passage in result["passages"]]
+    assert len(cited) > 1
+    for section, start in cited:
+        assert result["text"].startswith(f"[^{section}]", start)
+
+
 def test_question_about_no_site_exits_with_3(store: Path) -> None:
     done = run("ask", store, "xylophone?")
     assert (done.exit_code, done.stdout) == (3, "")
