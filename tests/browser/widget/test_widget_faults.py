@@ -158,7 +158,7 @@ def test_citation_of_unknown_section_takes_number_without_source(page: Page, sta
     stage.plays(answer("One [^deadbeef], two [^2ebf9271].", **{"2ebf9271": stage.url}))
     page.goto(stage.page())
     turn = widget.open().ask(QUESTION)
-    assert turn.locator(".answer").inner_text() == "One,[1] two.[2]"
+    assert turn.locator(".answer").inner_text() == "One[1], two.[2]"
     assert turn.locator("ol .number").all_inner_texts() == ["2"]
     turn.get_by_role("button", name="Copy answer").click()
     widget.panel.get_by_role("button", name="Copied").wait_for()
