@@ -279,7 +279,14 @@ MODULES = (
 )
 """The module that pages load, and those that it loads on demand."""
 
-PARTS = ("roaming-elements.js", "roaming-page.js", "roaming-style.js")
+PARTS = (
+    "roaming-elements.js",
+    "roaming-page.js",
+    "roaming-style.js",
+    "roaming-settings.js",
+    "roaming-panel.js",
+    "roaming-conversation.js",
+)
 """The modules that are published as a part of the first one."""
 
 LANGUAGES = ("de", "es", "fr", "ja", "zh")
@@ -292,20 +299,27 @@ def iter_widget_files(language: str) -> Iterator[tuple[str, bytes]]:
     """Yield path and content of the widget's files: its modules, and its translation if there is one."""
     folder = resources.files("mkdocs_roaming.widget")
     for name in MODULES:
-        source = _IMPORT.sub(lambda found: _read(folder, found), (folder / name).read_text("utf-8"))
-        yield f"roaming/{name}", minify(source).encode()
+        yield f"roaming/{name}", minify(_join(folder, name, set())).encode()
     code = language.lower().replace("_", "-").partition("-")[0]
     if code in LANGUAGES:
         yield f"roaming/ask.{code}.json", (folder / f"ask.{code}.json").read_bytes()
 
 
-def _read(folder: Traversable, found: re.Match[str]) -> str:
-    """Return the source of an imported part; nothing where it is exported again, since it exports its names itself."""
-    return (folder / found["part"]).read_text("utf-8") if found["kind"] == "import" else ""
+def _join(folder: Traversable, name: str, joined: set[str]) -> str:
+    """Return the source of a module with the parts that it imports and that are not in `joined` yet."""
+
+    def replace(found: re.Match[str]) -> str:
+        part = found["part"]
+        if part in joined:  # a part exports its names itself
+            return ""
+        joined.add(part)
+        return _join(folder, part, joined)
+
+    return _IMPORT.sub(replace, (folder / name).read_text("utf-8"))
 
 
 _IMPORT = re.compile(
-    rf'^(?P<kind>import|export) \{{[^}}]*\}} from "\./(?P<part>{"|".join(map(re.escape, PARTS))})";\n', re.MULTILINE
+    rf'^(?:import|export) \{{[^}}]*\}} from "\./(?P<part>{"|".join(map(re.escape, PARTS))})";\n', re.MULTILINE
 )
 
 

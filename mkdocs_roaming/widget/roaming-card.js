@@ -72,7 +72,7 @@ export function showCard(host, link, section, passage) {
 }
 
 function draw(host, link, { title, path, snippet, url }, passage) {
-  const words = { ...ENGLISH, ...host._words };
+  const words = { ...ENGLISH, ...host.settings.words };
   const here = new URL(link.href).pathname === location.pathname;
   const shown = passage ? el("mark", {}, passage) : snippet;
   return el(

@@ -65,3 +65,8 @@ export function el(tag, attrs = {}, ...children) {
   node.append(...children.filter(Boolean).map((child) => (child.nodeType ? child : plain(child))));
   return node;
 }
+
+/** Create a button with an icon; its label is its name and its tooltip. */
+export function tool(label, drawn, onclick, attrs = {}) {
+  return el("button", { type: "button", class: "tool", "aria-label": label, onclick, ...attrs }, drawn);
+}

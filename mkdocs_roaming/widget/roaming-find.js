@@ -89,7 +89,7 @@ export class View {
     for (const kind of ["focusin", "focusout"]) this.panel.addEventListener(kind, () => this.#mark());
   }
   get words() {
-    return { ...ENGLISH, ...this.host._words };
+    return { ...ENGLISH, ...this.host.settings.words };
   }
   get panel() {
     return this.into.closest("dialog");
@@ -129,7 +129,7 @@ export class View {
   }
   /** Load the index of the current page's site, or its manifest, which is indexed in slices that do not block typing. */
   async #load() {
-    const { index, manifest } = this.host._page;
+    const { index, manifest } = this.host.settings.page;
     if (this.#library?.address !== manifest.href) {
       const load = async (address) => {
         const source = await (await this.host.fetch(address)).json();
@@ -154,11 +154,12 @@ export class View {
     const { words } = this;
     const count = el("p", { class: "count" });
     const list = (this.#list = el("ul", { class: "hits", role: "list" }));
-    const more = this.host._action("", () => {
+    const showMore = () => {
       const next = list.children.length;
       show(MORE);
       list.children[next].querySelector("a")?.focus(); // the button may be gone
-    });
+    };
+    const more = el("button", { type: "button", onclick: showMore });
     const below = el("p", {}, more);
     const show = (number) => {
       const shown = list.children.length;
@@ -176,7 +177,7 @@ export class View {
     const { words, host } = this;
     const { title, path, opening } = section;
     const url = this.#address(section);
-    const link = host._anchor({ url }, "");
+    const link = host.settings.anchor({ url }, "");
     link.append(...this.#marked(title, asked));
     const body = el("div", { class: "open answer", hidden: true });
     const label = fill(words.peek, { title });
@@ -212,8 +213,8 @@ export class View {
     const text = await this.#text(section).catch(() => words.unread);
     const { Markdown } = await markdown;
     body.replaceChildren();
-    new Markdown(body, { link: host._link, words, root: host.shadowRoot, say: (text) => host._say(text) }).push(`${text}\n\n`);
-    body.append(el("p", {}, host._anchor({ url }, words.page)));
+    new Markdown(body, { link: host.settings.link, words, root: host.shadowRoot, say: (text) => host._say(text) }).push(`${text}\n\n`);
+    body.append(el("p", {}, host.settings.anchor({ url }, words.page)));
     host._emit("section", { id, title, path, url, tokens, state: "read" });
   }
 
@@ -248,7 +249,7 @@ export class View {
   // Texts of sections
 
   #address({ page, anchor }) {
-    const url = new URL(page.url ?? encoded(page.path), this.host._page.base);
+    const url = new URL(page.url ?? encoded(page.path), this.host.settings.page.base);
     if (anchor && anchor !== page.sections[0].anchor) url.hash = anchor;
     return url.href;
   }
@@ -262,7 +263,7 @@ export class View {
   /** Return the text from the section's file, if there is one and all digests match the manifest. */
   async #file({ id, page, start }, after) {
     if (this.#library.fileless || !globalThis.crypto?.subtle) return;
-    const response = await this.host.fetch(new URL(`roaming/sections/${id}.md`, this.host._page.base));
+    const response = await this.host.fetch(new URL(`roaming/sections/${id}.md`, this.host.settings.page.base));
     this.#library.fileless = response.status === 404; // then the site has no section files at all
     if (!response.ok) return;
     const file = new Uint8Array(await response.arrayBuffer());
@@ -275,7 +276,7 @@ export class View {
   /** Return a page's Markdown if its digest matches the manifest. */
   async #page(page) {
     for (const fresh of ["", `?v=${page.digest.slice(-8)}`]) {
-      const response = await this.host.fetch(new URL(encoded(page.markdown) + fresh, this.host._page.base));
+      const response = await this.host.fetch(new URL(encoded(page.markdown) + fresh, this.host.settings.page.base));
       const bytes = response.ok && (await response.arrayBuffer());
       if (bytes && (await fits(bytes, page))) return bytes;
     }

@@ -1,6 +1,6 @@
 // Marks the statements of an answer that no opened section supports. A mark opens a note in the text.
 
-import { el, fill } from "./roaming-ask.js";
+import { el, fill, namedIcon } from "./roaming-ask.js";
 import { adopt } from "./roaming-tools.js";
 
 const ENGLISH = {
@@ -28,7 +28,7 @@ let notes = 0; // each has an id
 export function mark(turn, source, marks) {
   const { host, answer } = turn;
   adopt(host.shadowRoot, STYLE);
-  const words = { ...ENGLISH, ...host._words };
+  const words = { ...ENGLISH, ...host.settings.words };
   const walker = document.createTreeWalker(answer, NodeFilter.SHOW_TEXT);
   let at = 0;
   // The rendered text is the source without its markup, so each UTF-16 code unit is searched from the position of the
@@ -50,7 +50,7 @@ export function mark(turn, source, marks) {
     text.replaceWith(underlined);
     walker.currentNode = underlined.firstChild;
   }
-  return el("span", { class: "flag" }, host._icon("info"), fill(words.statements, { n: marks.length }));
+  return el("span", { class: "flag" }, namedIcon("info"), fill(words.statements, { n: marks.length }));
 }
 
 /** Create marked words that open their note below the block in which they are. */
@@ -61,7 +61,7 @@ function statement(turn, words, { passage }, text) {
     if (note?.isConnected) note.remove();
     else {
       note = el(
-        "div", { class: "note", id: `note-${++notes}` }, host._icon("info"), el("p", {}, words.unsupported),
+        "div", { class: "note", id: `note-${++notes}` }, namedIcon("info"), el("p", {}, words.unsupported),
         passage && el("p", {}, fill(words.closest, { passage })),
         el("button", { type: "button", onclick: () => trail.show() }, words.whatWasRead),
       );

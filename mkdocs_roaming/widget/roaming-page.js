@@ -1,4 +1,5 @@
-// The page around <roaming-ask>: room beside it for a docked panel, the button in the header of Material, stored data.
+// The page around <roaming-ask>: room beside it for a docked panel, the button in the header of Material,
+// stored data.
 // A build puts this file into roaming-ask.js.
 
 // The page beside a docked panel. Themes have sidebars of a fixed width, which leave little room between them.
@@ -67,18 +68,49 @@ export function moveAside(width) {
   if (first) scrollBy({ top: top(first) - before, behavior: "instant" });
 }
 
-export const PANEL = `roaming:${new URL("../", import.meta.url)}:panel`;
+/** Breakpoints: the panel is docked beside the page, or covers the screen. */
+export const WIDE = matchMedia("(min-width: 1100px)");
+export const PHONE = matchMedia("(max-width: 599.98px)");
+
+const PANEL = `roaming:${new URL("../", import.meta.url)}:panel`; // key of the panel's state
+
+/** What the next page needs: the state of the panel (open, width, inset, draft, place, everywhere, parked) and the turns. */
+export class Memory {
+  #store;
+  #key; // of the turns
+  constructor(name, base) {
+    this.#store = openStore(name);
+    this.#key = `roaming:${base}`;
+    this.state = recall(this.#store, PANEL) ?? {};
+  }
+  remember(state) {
+    this.#save(PANEL, Object.assign(this.state, state));
+  }
+  get turns() {
+    return recall(this.#store, this.#key);
+  }
+  /** Store the turns; return whether there was enough space. */
+  keepTurns(turns) {
+    return this.#save(this.#key, turns);
+  }
+  #save(key, value) {
+    try {
+      this.#store?.setItem(key, JSON.stringify(value));
+      return true;
+    } catch {} // full or forbidden
+  }
+}
 /** Return a storage; nothing in a sandbox, which forbids it. */
-export function storage(name) {
+function openStore(name) {
   try {
     return { session: () => sessionStorage, local: () => localStorage }[name]?.();
   } catch {}
 }
-export function recall(store, key) {
+function recall(store, key) {
   try {
     return JSON.parse(store.getItem(key));
   } catch {} // no storage, or written by another version
 }
 // A page is moved aside before it is shown, if possible: this file is loaded early, the element is parsed last.
-const previous = recall(storage("session"), PANEL) ?? recall(storage("local"), PANEL);
-if (previous?.open && matchMedia("(min-width: 1100px)").matches) moveAside(previous.inset ?? 0);
+const previous = recall(openStore("session"), PANEL) ?? recall(openStore("local"), PANEL);
+if (previous?.open && WIDE.matches) moveAside(previous.inset ?? 0);

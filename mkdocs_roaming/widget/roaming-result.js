@@ -1,8 +1,8 @@
 // The result of a turn: sources, nearest sections, notices, ways out, actions, feedback and follow-up questions.
 
-import { el, fill, icon, plain } from "./roaming-ask.js";
+import { el, fill, icon, namedIcon, plain, tool } from "./roaming-ask.js";
 import { mark } from "./roaming-marks.js";
-import { adopt, copyTool, tool } from "./roaming-tools.js";
+import { adopt, copyTool } from "./roaming-tools.js";
 
 const ENGLISH = {
   answered: "Answer ready, {n} source|Answer ready, {n} sources",
@@ -106,7 +106,7 @@ const STYLE = `
 export class Result {
   constructor(turn) {
     const { host } = turn;
-    Object.assign(this, { turn, host, words: { ...ENGLISH, ...host._words }, status: turn.status ?? {} });
+    Object.assign(this, { turn, host, words: { ...ENGLISH, ...host.settings.words }, status: turn.status ?? {} });
     adopt(host.shadowRoot, STYLE);
     this.message = el("p");
     this.buttons = el("div", { class: "buttons" });
@@ -146,7 +146,7 @@ export class Result {
     return failed;
   }
   #button(label, name, onclick) {
-    this.buttons.append(el("button", { type: "button", class: "button", onclick }, this.host._icon(name), label));
+    this.buttons.append(el("button", { type: "button", class: "button", onclick }, namedIcon(name), label));
   }
   #append(...nodes) {
     this.turn.article.append(...nodes);
@@ -158,7 +158,7 @@ export class Result {
   #notify(message, state, bad) {
     const failed = bad && !["stopped", "budget", "refused"].includes(state);
     this.message.textContent = message;
-    this.notice.append(this.host._icon(failed ? "off" : "info"), this.message);
+    this.notice.append(namedIcon(failed ? "off" : "info"), this.message);
     this.notice.classList.toggle("failed", failed);
     if (bad) this.notice.part = "status error";
     this.turn.answer.after(this.notice);
@@ -185,7 +185,7 @@ export class Result {
     const snippet = turn.passage(id)?.text || section.snippet || turn.sections.get(id)?.snippet;
     const row = el(
       href ? "a" : "span", { class: numbered ? "source" : "source plain", href, "data-section": id }, number, crumb,
-      el("b", {}, title || path.at(-1)), snippet && el("p", { class: "snippet" }, snippet), !numbered && href && this.host._icon("go"),
+      el("b", {}, title || path.at(-1)), snippet && el("p", { class: "snippet" }, snippet), !numbered && href && namedIcon("go"),
     );
     if (numbered && href?.replace(/#?:~:.*/, "") === location.href) row.setAttribute("aria-current", "location");
     return row;
@@ -206,7 +206,7 @@ export class Result {
     const drawn = links.slice(0, 4).flatMap(({ label, url }) => {
       const href = String(url).replace(/\{(\w+)\}/g, (all, name) => encodeURIComponent(values[name] ?? all));
       if (!URL.canParse(href, location.href) || !/^(https?|mailto):$/.test(new URL(href, location.href).protocol)) return [];
-      return [el("a", { class: "button", href, target: "_blank", rel: "noopener" }, host._icon("chat"), label)];
+      return [el("a", { class: "button", href, target: "_blank", rel: "noopener" }, namedIcon("chat"), label)];
     });
     if (!drawn.length) return;
     this.#append(
@@ -238,7 +238,7 @@ export class Result {
     const questions = (Array.isArray(turn.followUps) ? turn.followUps : []).slice(0, 3);
     if (questions.length) {
       const asks = (question) =>
-        el("button", { type: "button", class: "pick", onclick: () => host.ask(question) }, el("span", {}, question), host._icon("next"));
+        el("button", { type: "button", class: "pick", onclick: () => host.ask(question) }, el("span", {}, question), namedIcon("next"));
       const rows = questions.map((question) => el("li", {}, asks(plain(question))));
       this.#append(el("div", { class: "next" }, this.#label(words.followUps), el("ul", { class: "rows", role: "list" }, ...rows)));
     }

@@ -1,7 +1,7 @@
 // "Ask: …" in the search of Material for MkDocs: the first row of its results, also if there are none. It is loaded when
 // the search is first focused.
 
-import { el, fill } from "./roaming-ask.js";
+import { el, fill, namedIcon } from "./roaming-ask.js";
 
 const ENGLISH = {
   askRow: "Ask: {query}",
@@ -31,11 +31,11 @@ export function addRow(host, input, asks) {
   sheet.replaceSync(STYLE);
   document.adoptedStyleSheets.push(sheet);
   // On Enter, Material opens the link with the highest score, which it expects in the first element of each link.
-  const icon = host._icon(asks() ? "ask" : "find");
+  const icon = namedIcon(asks() ? "ask" : "find");
   icon.dataset.mdScore = "-1";
   const text = el("span");
   const row = el("a", { class: "roaming-search-row" }, icon, text, el("kbd", {}, MAC ? "⌘ ↵" : "Ctrl ↵"));
-  const words = { ...ENGLISH, ...host._words };
+  const words = { ...ENGLISH, ...host.settings.words };
   const draw = () => {
     const query = input.value.trim();
     row.hidden = !query;

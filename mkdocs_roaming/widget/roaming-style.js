@@ -102,8 +102,10 @@ button:hover, .button:hover { background: var(--_soft) }
 /* The panel: docked below the header; on narrower screens it floats, on a phone it covers the screen */
 dialog { inset-block: var(--roaming-top, var(--_top, 0px)) 0; inset-inline: auto 0; width: var(--_width);
   height: var(--roaming-height, auto); max-width: 100%; max-height: none; border: 0 solid var(--_line);
-  border-inline-start-width: 1px; color: var(--_fg); background: var(--_bg) }
-dialog[open] { display: flex; flex-direction: column }
+  border-inline-start-width: 1px; flex-direction: column; color: var(--_fg); background: var(--_bg);
+  transition: opacity .12s, display .12s allow-discrete, overlay .12s allow-discrete }
+dialog[open] { display: flex }
+dialog:not([open]) { opacity: 0; pointer-events: none }
 dialog.opening { animation: .18s var(--_ease) opening }
 .resize { position: absolute; z-index: 2; inset-block: 0; inset-inline-start: -5px; width: 9px; cursor: ew-resize;
   touch-action: none; outline: 0 }
@@ -162,7 +164,7 @@ textarea::placeholder { color: var(--_muted); opacity: 1 }
   color: var(--_on-accent) }
 .send:hover { background: color-mix(in srgb, var(--_accent) 88%, var(--_fg)); color: var(--_on-accent) }
 .send:is(:disabled, .idle) { background: var(--_soft); color: var(--_muted); opacity: 1 }
-.legal { padding: 8px 4px 0 }
+.legal { padding: 8px 4px 0; unicode-bidi: plaintext }
 
 /* The finder: its field is on top, since nothing is written back */
 .finder .foot { order: 1; padding-block: 4px 8px }

@@ -1,6 +1,6 @@
-// Parts that several modules of the widget share: style sheets, buttons and copying.
+// Parts that several modules of the widget share: style sheets and copying.
 
-import { el, icon } from "./roaming-ask.js";
+import { el, icon, tool } from "./roaming-ask.js";
 
 const ENGLISH = {
   copied: "Copied",
@@ -21,11 +21,6 @@ export function adopt(root, style) {
     sheets.get(style).replaceSync(style);
   }
   if (!root.adoptedStyleSheets.includes(sheets.get(style))) root.adoptedStyleSheets.push(sheets.get(style));
-}
-
-/** Create a button with an icon; its label is its name and its tooltip. */
-export function tool(label, drawn, onclick, attrs = {}) {
-  return el("button", { type: "button", class: "tool", "aria-label": label, onclick, ...attrs }, drawn);
 }
 
 /** Create an icon button that copies; nothing without a secure context, where there is no clipboard. */
@@ -49,7 +44,7 @@ export function copyTool(label, what, { words, say, drawn = icon(COPY) }) {
 /** Create a copy button with words; nothing without a secure context. */
 export function copier(label, what, host) {
   if (!navigator.clipboard) return "";
-  const { copied } = { ...ENGLISH, ...host._words };
+  const { copied } = { ...ENGLISH, ...host.settings.words };
   const onclick = async () => {
     if (!(await copy(what()))) return;
     button.textContent = copied;

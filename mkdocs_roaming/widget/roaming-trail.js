@@ -1,6 +1,6 @@
 // The trail of a turn: a tree of the sections while they are opened, then one line with as many beads as sections.
 
-import { el, fill, plain, svg } from "./roaming-ask.js";
+import { el, fill, namedIcon, plain, svg } from "./roaming-ask.js";
 import { adopt } from "./roaming-tools.js";
 
 const ENGLISH = {
@@ -93,7 +93,7 @@ export class Trail {
   #touched = false; // the reader has opened or closed it
   constructor(host) {
     this.#host = host;
-    this.#words = { ...ENGLISH, ...host._words };
+    this.#words = { ...ENGLISH, ...host.settings.words };
     adopt(host.shadowRoot, STYLE);
     this.element = el("details", { class: "trail", part: "trail", open: true }, this.#summary, this.#list);
     this.#summary.addEventListener("click", () => (this.#touched = true));
@@ -155,10 +155,10 @@ export class Trail {
     const titles = section.path.slice(0, -1).join(" › ");
     if (!this.#groups.has(titles)) {
       const list = titles ? el("ul") : this.#list;
-      if (titles) this.#list.append(el("li", {}, el("span", { class: "group" }, this.#host._icon("page"), titles), list));
+      if (titles) this.#list.append(el("li", {}, el("span", { class: "group" }, namedIcon("page"), titles), list));
       this.#groups.set(titles, list);
     }
-    const row = el("li", { class: "row", part: "trail-item" }, this.#host._anchor(section, section.title), el("span", { class: "state" }));
+    const row = el("li", { class: "row", part: "trail-item" }, this.#host.settings.anchor(section, section.title), el("span", { class: "state" }));
     this.#groups.get(titles).append(row);
     return row;
   }
@@ -171,7 +171,7 @@ export class Trail {
     row.dataset.state = state;
     row.lastChild.replaceChildren(plain(`${label}${tokens || ""}`));
     if (number) row.lastChild.append(el("span", { class: "number" }, number));
-    else if (state === "read") row.lastChild.append(this.#host._icon("ok"));
+    else if (state === "read") row.lastChild.append(namedIcon("ok"));
   }
   /** Show the line above the tree. */
   #draw(note, total, answered = true) {
@@ -191,7 +191,7 @@ export class Trail {
     const shown = this.#phase !== "done" || (!cited && answered) ? text : fill(cited ? words.counted : words.useless, { text, n: cited });
     const drawn = this.count ? [this.#beads()] : [];
     if (this.count > MOST_BEADS) drawn.push(el("span", { class: "rest", "aria-hidden": "true" }, `+${this.count - MOST_BEADS}`));
-    this.#summary.replaceChildren(...drawn, counted(shown), this.#host._icon("chev"));
+    this.#summary.replaceChildren(...drawn, counted(shown), namedIcon("chev"));
   }
   /** Draw one bead for each section, filled where it is cited; of many, those that are cited and the first others. */
   #beads() {

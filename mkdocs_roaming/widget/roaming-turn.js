@@ -43,7 +43,7 @@ export class Turn {
   n = 0;
   constructor(host, question) {
     Object.assign(this, { host, question });
-    this.words = { ...ENGLISH, ...host._words };
+    this.words = { ...ENGLISH, ...host.settings.words };
     const root = host.shadowRoot;
     adopt(root, STYLE);
     this.trail = new Trail(host);
@@ -53,7 +53,7 @@ export class Turn {
       "article", { class: "turn", part: "turn", "aria-busy": "true" }, this.heading, this.trail.element, this.answer,
     );
     this.markdown = new Markdown(this.answer, {
-      root, link: host._link, words: host._words, cite: (id) => this.#cite(id), say: (text) => host._say(text),
+      root, link: host.settings.link, words: host.settings.words, cite: (id) => this.#cite(id), say: (text) => host._say(text),
     });
     this.article.addEventListener("click", (event) => this.#leave(event));
     for (const name of ["pointerover", "focusin"]) this.article.addEventListener(name, (event) => this.#preview(event));
@@ -89,7 +89,7 @@ export class Turn {
       this.trail.outline(data);
     } else if (type === "data-section") {
       this.sections.set(id, { id, ...data });
-      this.host._allow(data.url);
+      this.host.settings.allow(data.url);
       if (data.state === "open") step(fill(words.opening, data));
       this.#trace(id);
     } else if (type === "start-step") {
@@ -144,7 +144,7 @@ export class Turn {
   }
   /** Return the address of a section if it is allowed, with a passage of it if there is one. */
   address({ id, url }, passage = this.passage(id)) {
-    const href = url && this.host._link(url);
+    const href = url && this.host.settings.link(url);
     const { fragment } = passage ?? {};
     if (!href || !/^[^\s#&]{1,2000}$/.test(fragment ?? "")) return href;
     return `${href}${href.includes("#") ? "" : "#"}:~:text=${fragment}`;

@@ -85,6 +85,7 @@ class Stage:
         self.replies: list[Reply] = []
         self.released: list[Event] = []
         self.asked: list[dict[str, Any]] = []
+        self.healthy = Event()
         self.csp = ""
         self.url = ""
 
@@ -122,6 +123,15 @@ class _Handler(SimpleHTTPRequestHandler):
         if self.stage.csp:
             self.send_header("Content-Security-Policy", self.stage.csp)
         super().end_headers()
+
+    def do_GET(self) -> None:
+        if self.path != "/healthz":
+            return super().do_GET()
+        self.close_connection = True
+        if self.stage.healthy.is_set():
+            self.send_response(200)
+            self.end_headers()
+        return None
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))

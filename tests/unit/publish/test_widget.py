@@ -84,7 +84,7 @@ def test_minify_keeps_strings_patterns_and_templates(source: str, expected: str)
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_translation_has_all_strings_and_placeholders(language: str) -> None:
-    source = "".join((SOURCES / name).read_text("utf-8") for name in MODULES)
+    source = "".join((SOURCES / name).read_text("utf-8") for name in (*MODULES, *PARTS))
     blocks = re.findall(r"const ENGLISH = \{\n(.*?)\n\};", source, re.DOTALL)
     english = dict(re.findall(r'^  (\w+):\s*((?:"(?:[^"\\]|\\.)*"(?:\s*\+\s*)?)+),', "\n".join(blocks), re.MULTILINE))
     translated = json.loads((SOURCES / f"ask.{language}.json").read_text("utf-8"))

@@ -1,0 +1,97 @@
+// What the attributes of <roaming-ask> and the data of the page say: texts, mode, endpoint, links that are allowed.
+// A build puts this file into roaming-ask.js.
+
+import { el } from "./roaming-elements.js";
+
+// Singular and plural are separated by "|". Translations are in ask.<language>.json next to this file.
+const ENGLISH = {
+  title: "Ask these docs",
+  button: "Ask the docs",
+  findTitle: "Find in these docs",
+  findButton: "Find in the docs",
+  close: "Close",
+  reset: "Start over",
+  hello: "What would you like to do?",
+  intro: "Answers come from these docs. Every statement links to its section.",
+  findIntro: "Type a few words: the sections that fit open right here.",
+  suggested: "Suggested questions",
+  placeholder: "Ask a question",
+  followUp: "Ask a follow-up",
+  findPlaceholder: "Find a section",
+  send: "Send",
+  stop: "Stop",
+  next: "Next: {question}",
+  width: "Width of the panel",
+  log: "Conversation",
+  latest: "Jump to latest",
+  here: "About this page",
+  everywhere: "Ask about all pages",
+  back: "Back to the answer",
+  legal: "Written by a model from these docs. Check the sources.",
+  down: "No answer: the service can’t be reached",
+  kept: "Your question is kept below. The panel comes back by itself when the connection does.",
+  retry: "Try again",
+  online: "You can ask again.",
+  lost: "The connection was lost. Please ask again.",
+};
+const TRANSLATED = ["de", "es", "fr", "ja", "zh"];
+
+/** The settings of an element. They are read when they are needed, because attributes and page may change. */
+export class Settings {
+  words = ENGLISH;
+  #element;
+  #known = new Set(); // URLs of sections from the endpoint
+  constructor(element) {
+    this.#element = element;
+  }
+  get mode() {
+    return this.#element.getAttribute("mode") || "auto";
+  }
+  get endpoint() {
+    const url = this.#element.getAttribute("endpoint");
+    return url && new URL(url.replace(/\/?$/, "/"), document.baseURI);
+  }
+  /** Whether there is only the finder. */
+  get onlyFinds() {
+    return this.mode === "finder" || (this.mode === "auto" && !this.endpoint);
+  }
+  get language() {
+    return (this.#element.closest("[lang]")?.lang || "en").toLowerCase().split("-")[0];
+  }
+  /** The data that the build wrote on the current page. */
+  get page() {
+    const data = document.querySelector("template[data-roaming-page]")?.dataset ?? {};
+    const address = this.#element.getAttribute("manifest") || data.manifest || new URL("manifest.json", import.meta.url);
+    const manifest = new URL(address, document.baseURI);
+    return { path: location.pathname, ...data, manifest, base: new URL("../", manifest) };
+  }
+  /** Load the translation, and the site's own texts: attribute `strings`, a URL or JSON. */
+  async loadWords() {
+    const load = async (address) => (await this.#element.fetch(address)).json();
+    const strings = this.#element.getAttribute("strings");
+    const { language } = this;
+    try {
+      if (TRANSLATED.includes(language)) this.words = { ...ENGLISH, ...(await load(new URL(`ask.${language}.json`, import.meta.url))) };
+      if (strings) this.words = { ...this.words, ...(strings[0] === "{" ? JSON.parse(strings) : await load(strings)) };
+    } catch {} // keep English
+  }
+  /** Allow links to a section of the endpoint. */
+  allow(url) {
+    this.#known.add(url);
+  }
+  /** Return the URL of a link if it is allowed: of this site, of a section, or in `allow-links`. */
+  link = (address) => {
+    const { base, site } = this.page;
+    if (!URL.canParse(address, base)) return;
+    let url = new URL(address, base);
+    if (site && url.href.startsWith(site)) url = new URL(url.href.slice(site.length), base); // a preview of the site
+    const allowed = [location.origin, ...(this.#element.getAttribute("allow-links") ?? "").split(" ").filter(Boolean)];
+    const fits = this.#known.has(address) || allowed.some((one) => `${url.href}/`.startsWith(one.replace(/\/?$/, "/")));
+    if (fits && /^https?:$/.test(url.protocol) && !url.username) return url.href;
+  };
+  /** Create a link to a section if its address is allowed, otherwise a span. */
+  anchor({ url }, text) {
+    const href = url && this.link(url);
+    return el(href ? "a" : "span", { href }, text);
+  }
+}
