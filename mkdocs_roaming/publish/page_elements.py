@@ -117,7 +117,7 @@ class PageElements:
         if self._widget and has_widget:
             own, home = (batch.pages[one].questions if one in batch.pages else () for one in (path, ""))
             suggestions = self._questions.suggest(own, home)
-            html = add_widget(html, self._widget, path, self._site.url, suggestions, published=converted is not None)
+            html = add_widget(html, self._widget, path, self._site, suggestions, published=converted is not None)
         return self.menu.add(html, path, converted.sections[0].title) if self.menu and converted else html
 
 

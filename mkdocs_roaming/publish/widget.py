@@ -18,6 +18,7 @@ from msgspec import Meta
 from mkdocs_roaming.errors import PublishError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.manifest.lookup import Scope
+from mkdocs_roaming.manifest.models import Site
 from mkdocs_roaming.publish.finder_index import INDEX_PATH
 from mkdocs_roaming.publish.pointers import find_content_start, relative_url
 
@@ -138,7 +139,7 @@ def add_widget(
     html: str,
     options: WidgetOptions,
     path: str,
-    site_url: str,
+    site: Site,
     suggestions: Iterable[str] = (),
     *,
     published: bool = True,
@@ -153,14 +154,15 @@ def add_widget(
         html: The page.
         options: The options of the widget.
         path: The path of the page.
-        site_url: The URL of the site.
+        site: The site.
         suggestions: Questions that the widget suggests on this page.
         published: Whether the page is in the manifest.
     """
     html = remove_widget(html)
     if options.endpoint and options.mode != "finder":
         html = _add_header_button(html, options)
-    data = {"manifest": relative_url(path, MANIFEST_PATH), "index": relative_url(path, INDEX_PATH), "site": site_url}
+    data = {"manifest": relative_url(path, MANIFEST_PATH), "index": relative_url(path, INDEX_PATH), "site": site.url}
+    data["title"] = site.name
     if published:
         data["path"] = path
     if suggested := list(suggestions):

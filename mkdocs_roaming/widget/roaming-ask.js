@@ -141,8 +141,10 @@ export class RoamingAsk extends HTMLElement {
     const isOpen = !!this.#panel?.isOpen;
     const isParked = this.#memory.state.parked && PHONE.matches;
     this.#button.lastChild.textContent = onlyFinds ? words.findButton : words.button;
-    this.#button.hidden = isOpen || isParked || mode === "off";
-    for (const one of [this.#button, ...headerButtons()]) one.ariaExpanded = isOpen;
+    const buttons = [...headerButtons()];
+    const isInHeader = PHONE.matches && buttons.some((one) => one.checkVisibility());
+    this.#button.hidden = isOpen || isParked || isInHeader || mode === "off";
+    for (const one of [this.#button, ...buttons]) one.ariaExpanded = isOpen;
     this.#parked.hidden = !isParked || isOpen;
     if (!this.#conversation) return;
     const finds = this.#finds;

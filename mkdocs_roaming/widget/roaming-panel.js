@@ -197,10 +197,11 @@ export class Panel {
 
   /** Show a state: whether the panel only finds, finds now, runs, is down, asks about this page; number of turns; query. */
   draw({ onlyFinds, finds, runs, isDown, isHere, turns, query }) {
-    const { words } = this.#host.settings;
+    const { words, page } = this.#host.settings;
     const { title, reset, chip } = this.#parts;
+    const name = fill(onlyFinds ? words.findTitle : words.title, { site: plain(page.title || words.docs) });
     this.element.classList.toggle("finder", onlyFinds);
-    title.textContent = this.element.ariaLabel = onlyFinds ? words.findTitle : words.title;
+    title.textContent = this.element.ariaLabel = name;
     reset.hidden = onlyFinds || !(turns || isDown);
     this.input.placeholder = this.input.ariaLabel = finds ? words.findPlaceholder : turns ? words.followUp : words.placeholder;
     chip.hidden = !isHere;

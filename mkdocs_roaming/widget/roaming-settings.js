@@ -5,9 +5,10 @@ import { el } from "./roaming-elements.js";
 
 // Singular and plural are separated by "|". Translations are in ask.<language>.json next to this file.
 const ENGLISH = {
-  title: "Ask these docs",
+  title: "Ask {site}",
+  docs: "these docs", // the site, if its name is unknown
   button: "Ask the docs",
-  findTitle: "Find in these docs",
+  findTitle: "Find in {site}",
   findButton: "Find in the docs",
   close: "Close",
   reset: "Start over",

@@ -73,6 +73,7 @@ button:hover, .button:hover { background: var(--_soft) }
   font-size: .8em; line-height: 1.334; white-space: nowrap; pointer-events: none; animation: .12s .4s backwards fade }
 .tool:is(:hover, :focus-visible)::after { display: block }
 .tool:focus-visible::after { animation-delay: 0s }
+.foot .tool::after { inset-inline-end: 0 }
 .head .tool::after { inset-block: calc(100% + 6px) auto; inset-inline-end: 0 }
 
 /* Rows in a frame: suggestions, sources, results */
@@ -116,7 +117,8 @@ dialog.opening { animation: .18s var(--_ease) opening }
   padding-inline: 20px 12px }
 .head::after { content: ""; position: absolute; inset-block: 100% auto; inset-inline: 0 12px; height: 12px; pointer-events: none;
   background: linear-gradient(var(--_bg), transparent) }
-h2 { flex: 1; display: flex; gap: 8px; align-items: center }
+h2 { flex: 1; display: flex; gap: 8px; align-items: center; min-width: 0 }
+h2 span { overflow: hidden; text-overflow: ellipsis; white-space: nowrap }
 .log { flex: 1; min-height: 0; overflow: auto; container-type: size; padding: 8px 20px 24px; overscroll-behavior: contain;
   scrollbar-width: thin; scrollbar-color: var(--_line) transparent }
 .log:focus-visible { outline-offset: -2px }

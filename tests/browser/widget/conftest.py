@@ -238,7 +238,8 @@ class Widget:
         """Open the panel if the previous page did not leave it open, and wait for its turns."""
         self.page.locator("roaming-ask .opener").wait_for(state="attached")
         if not self.panel.is_visible():
-            self.page.locator("roaming-ask .opener").click()
+            buttons = self.page.locator("roaming-ask .opener, .md-header [data-roaming-open]")
+            buttons.filter(visible=True).last.click()
         self.panel.locator("[part=log][aria-busy=false]").wait_for()
         return self
 

@@ -133,8 +133,8 @@ def test_languages_have_own_strings_sections_and_lang_parameter(page: Page, empt
     built(empty, "mkdocs", sources, plugins=["search", i18n, {"roaming": {"widget": {"endpoint": empty.url}}}])
     empty.plays(recorded("answered"), recorded("answered"))
     for path, title, asked, found, lang in (
-        ("de/", "Die Doku fragen", "schwimmen", "Schwimmt es?", "de"),
-        ("", "Ask these docs", "floating", "Does it float?", "en"),
+        ("de/", "Ebb fragen", "schwimmen", "Schwimmt es?", "de"),
+        ("", "Ask Ebb", "floating", "Does it float?", "en"),
     ):
         page.goto(empty.url + path)
         widget.open().ask("?")
@@ -187,6 +187,22 @@ def test_forced_colors_keep_borders_and_focus(page: Page, stage: Stage, widget: 
         assert background not in (border, text)
     box = widget.panel.locator("form")  # shows the focus of the input
     assert box.evaluate("one => getComputedStyle(one).outlineStyle") == "solid"
+
+
+def test_closing_fades_unless_motion_is_reduced(page: Page, stage: Stage, widget: Widget) -> None:
+    closing = """() => {
+        const root = document.querySelector("roaming-ask").shadowRoot;
+        root.querySelector("[part=close]").click();
+        return root.getAnimations().map((one) => one.transitionProperty).includes("opacity");
+    }"""
+    for motion, fades in (("no-preference", True), ("reduce", False)):
+        page.emulate_media(reduced_motion=motion)
+        page.goto(stage.page())
+        widget.open()
+        page.wait_for_timeout(250)  # until it is open
+        assert page.evaluate(closing) == fades
+        widget.panel.wait_for(state="hidden")
+        page.locator("roaming-ask [part=button]").wait_for()
 
 
 def test_animation_respects_reduced_motion(page: Page, stage: Stage, widget: Widget) -> None:

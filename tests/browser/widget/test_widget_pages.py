@@ -174,7 +174,7 @@ def test_citation_highlights_its_passage_after_instant_navigation(
 def test_search_index_does_not_contain_widget(page: Page, material: Stage) -> None:
     index = (material.folder / "search" / "search_index.json").read_text("utf-8")
     assert "roaming-ask" not in index
-    assert "Ask these docs" not in index
+    assert "roaming-page" not in index
 
 
 def test_panel_is_modal_on_small_screens(page: Page, material: Stage, widget: Widget) -> None:

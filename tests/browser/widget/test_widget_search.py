@@ -66,6 +66,17 @@ def test_header_button_opens_and_closes_panel_and_moves_nothing(
         assert not widget.panel.is_visible()
 
 
+def test_phone_has_one_button(page: Page, site: Stage) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto(site.url)
+    floating = page.locator("roaming-ask [part=button]")
+    floating.wait_for(state="hidden")
+    page.locator("[data-roaming-open]").evaluate("one => { one.style.display = 'none' }")
+    page.set_viewport_size({"width": 800, "height": 800})
+    page.set_viewport_size({"width": 390, "height": 800})
+    floating.wait_for()
+
+
 def test_header_button_shows_shortcut(page: Page, site: Stage) -> None:
     page.goto(site.url)
     button = page.get_by_role("banner").get_by_role("button", name="Ask")

@@ -82,8 +82,8 @@ def test_parse_page_menu_options_reports_invalid_value_in_one_line(config: objec
 
 def test_add_can_be_repeated_and_undone_together_with_the_widget() -> None:
     menu, widget = make_menu(), WidgetOptions()
-    once = menu.add(add_widget(PLAIN, widget, "a/", SITE.url), "a/", "Boil water")
-    assert menu.add(add_widget(once, widget, "a/", SITE.url), "a/", "Boil water") == once
+    once = menu.add(add_widget(PLAIN, widget, "a/", SITE), "a/", "Boil water")
+    assert menu.add(add_widget(once, widget, "a/", SITE), "a/", "Boil water") == once
     assert once.count("<roaming-menu ") == once.count("roaming-menu.js") == once.count("roaming-menu.css") == 1
     assert remove_page_menu(remove_widget(once)) == PLAIN
     assert remove_page_menu(PLAIN) == PLAIN

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from mkdocs_roaming.errors import PublishError
+from mkdocs_roaming.manifest.models import Site
 from mkdocs_roaming.publish import page_menu
 from mkdocs_roaming.publish.widget import (
     HEADER_ENGLISH,
@@ -29,6 +30,7 @@ from mkdocs_roaming.publish.widget import (
 )
 
 SOURCES = Path(__file__).parents[3] / "mkdocs_roaming" / "widget"
+SITE = Site('"A" & <B>', "https://docs.example/")
 PAGE = "<html><head></head><body><main>Hi</main></body></html>"
 
 
@@ -160,8 +162,9 @@ def test_add_widget_escapes_attributes_and_can_be_repeated() -> None:
         }
     )
     assert options is not None
-    html = add_widget(PAGE, options, "guide/a b/", "https://docs.example/", ['What is "x"?'])
+    html = add_widget(PAGE, options, "guide/a b/", SITE, ['What is "x"?'])
     assert '<body><template data-roaming data-roaming-page data-pagefind-ignore data-manifest="../../roaming/' in html
+    assert 'data-site="https://docs.example/" data-title="&quot;A&quot; &amp; &lt;B&gt;"' in html
     assert 'data-path="guide/a b/" data-suggestions="[&quot;What is \\&quot;x\\&quot;?&quot;]"></template>' in html
     assert (
         '<script type="module" async blocking="render" src="../../roaming/roaming-ask.js" data-roaming></script></head>'
@@ -173,7 +176,7 @@ def test_add_widget_escapes_attributes_and_can_be_repeated() -> None:
     assert 'endpoint="https://ask.example/?a&amp;b" show-usage=' in html
     assert 'strings="{&quot;title&quot;: &quot;Say \\&quot;hi\\&quot;' in html
     assert html.endswith(" open></roaming-ask></body></html>")
-    assert add_widget(html, options, "guide/a b/", "https://docs.example/", ['What is "x"?']) == html
+    assert add_widget(html, options, "guide/a b/", SITE, ['What is "x"?']) == html
     assert remove_widget(html) == PAGE
 
 
@@ -182,7 +185,7 @@ def test_remove_widget_keeps_page_without_widget() -> None:
 
 
 def test_add_widget_works_without_body() -> None:
-    html = add_widget("<p>bare", WidgetOptions(), "", "https://x.example/")
+    html = add_widget("<p>bare", WidgetOptions(), "", SITE)
     assert html.endswith("</script><roaming-ask data-roaming></roaming-ask>")
 
 
@@ -213,27 +216,27 @@ ASKING = WidgetOptions(endpoint="https://ask.example/")
 @pytest.mark.parametrize("repository", ["", '<div class="md-header__source">Repository</div>'])
 def test_header_of_material_gets_button_beside_search(repository: str) -> None:
     html = HEADER.format(repository=repository)
-    page = add_widget(html, ASKING, "guide/", "https://docs.example/")
+    page = add_widget(html, ASKING, "guide/", SITE)
     before, _, after = page.partition("<button")
     assert before.endswith("</nav></div>")
     assert after.partition("</button>")[2].startswith(f"{repository}</nav>")
     assert "<b>Fragen</b> <kbd hidden>Ctrl I</kbd>" in after
-    assert add_widget(page, ASKING, "guide/", "https://docs.example/") == page
+    assert add_widget(page, ASKING, "guide/", SITE) == page
     assert remove_widget(page) == html
 
 
 def test_label_of_header_button_is_configurable() -> None:
     options = WidgetOptions(endpoint="https://ask.example/", strings={"ask": "<Ask us>"})
-    page = add_widget(HEADER.format(repository=""), options, "guide/", "https://docs.example/")
+    page = add_widget(HEADER.format(repository=""), options, "guide/", SITE)
     assert "<b>&lt;Ask us&gt;</b>" in page
 
 
 @pytest.mark.parametrize("options", [WidgetOptions(), WidgetOptions(endpoint="https://ask.example/", mode="finder")])
 def test_header_of_site_without_endpoint_has_no_button(options: WidgetOptions) -> None:
-    page = add_widget(HEADER.format(repository=""), options, "guide/", "https://docs.example/")
+    page = add_widget(HEADER.format(repository=""), options, "guide/", SITE)
     assert "<button" not in page
 
 
 def test_other_headers_have_no_button() -> None:
     for html in (PAGE, HEADER.format(repository="").replace("search", "find")):
-        assert "<button" not in add_widget(html, ASKING, "guide/", "https://docs.example/")
+        assert "<button" not in add_widget(html, ASKING, "guide/", SITE)
