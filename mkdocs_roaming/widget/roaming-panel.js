@@ -65,8 +65,9 @@ export class Panel {
     const leave = tool(words.everywhere, namedIcon("x"), everywhere);
     parts.chip = el("span", { class: "chip", part: "chip" }, namedIcon("page"), words.here, leave);
     parts.send = el("button", { part: "send", class: "tool send" });
+    parts.clear = tool(words.clear, namedIcon("x"), () => this.#host.prefill(""), { class: "tool clear", hidden: true });
     const bar = el("div", { class: "bar" }, parts.chip, parts.send);
-    const form = el("form", { part: "form", onsubmit: submit }, namedIcon("find"), this.input, bar);
+    const form = el("form", { part: "form", onsubmit: submit }, namedIcon("find"), this.input, parts.clear, bar);
     return el("div", { class: "foot" }, parts.jump, parts.waiting, form, el("p", { class: "small legal" }, words.legal));
   }
   /** Create the edge that changes the width of the panel by dragging or with arrow keys. */
@@ -198,13 +199,14 @@ export class Panel {
   /** Show a state: whether the panel only finds, finds now, runs, is down, asks about this page; number of turns; query. */
   draw({ onlyFinds, finds, runs, isDown, isHere, turns, query }) {
     const { words, page } = this.#host.settings;
-    const { title, reset, chip } = this.#parts;
+    const { title, reset, chip, clear } = this.#parts;
     const name = fill(onlyFinds ? words.findTitle : words.title, { site: plain(page.title || words.docs) });
     this.element.classList.toggle("finder", onlyFinds);
     title.textContent = this.element.ariaLabel = name;
     reset.hidden = onlyFinds || !(turns || isDown);
     this.input.placeholder = this.input.ariaLabel = finds ? words.findPlaceholder : turns ? words.followUp : words.placeholder;
     chip.hidden = !isHere;
+    clear.hidden = !onlyFinds || !this.input.value;
     this.#drawSend(runs, words);
     this.#drawIntro(onlyFinds, words);
     this.#parts.intro.hidden = turns || query.trim() || isDown;

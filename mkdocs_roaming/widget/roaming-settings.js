@@ -11,6 +11,7 @@ const ENGLISH = {
   findTitle: "Find in {site}",
   findButton: "Find in the docs",
   close: "Close",
+  clear: "Clear",
   reset: "Start over",
   hello: "What would you like to do?",
   intro: "Answers come from these docs. Every statement links to its section.",

@@ -272,6 +272,18 @@ def test_arrow_keys_move_through_results_and_letters_return_to_input(page: Page,
     assert widget.input.input_value() == "ports"
 
 
+def test_button_clears_the_typed_words(page: Page, stage: Stage, widget: Widget) -> None:
+    page.goto(stage.page(""))
+    widget.open()
+    clear = widget.panel.get_by_role("button", name="Clear")
+    assert not clear.is_visible()
+    widget.input.fill("port")
+    widget.hits.first.wait_for()
+    clear.click()
+    widget.hits.first.wait_for(state="detached")
+    assert (widget.input.input_value(), widget.focused(), clear.is_visible()) == ("", "textarea", False)
+
+
 def test_enter_opens_first_result(page: Page, stage: Stage, widget: Widget) -> None:
     page.goto(stage.page(""))
     widget.open()
