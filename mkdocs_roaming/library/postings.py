@@ -30,6 +30,8 @@ _FIELD_SEPARATOR = "\0"  # the character of no term, so no phrase crosses fields
 _SURROGATES = range(0xD800, 0xE000)  # no characters of UTF-8
 _MAX_NUMBER = 0x10FFFF - len(_SURROGATES)
 _ENTRY_BYTES = 12
+_NEAR = 0.5  # closeness of words with terms between
+_MAX_BETWEEN = 1
 _ABSENT = (0, 0.0, 0.0)
 
 
@@ -167,8 +169,26 @@ class Postings:
     def positions(self, row: int, phrases: Iterable[Phrase]) -> list[int]:
         """Return where the phrases begin in a row, in terms from its start."""
         text = self.data.texts[row]
-        known = [phrase for phrase in phrases if phrase and all(term in self for term in phrase)]
-        return [match.start() for phrase in known for match in re.finditer(re.escape(self._encode(phrase)), text)]
+        known = self._encode_known(phrases)
+        return [match.start() for characters in known for match in re.finditer(re.escape(characters), text)]
+
+    def closeness(self, rows: Iterable[int], first: Sequence[Phrase], second: Sequence[Phrase]) -> dict[int, float]:
+        """Return how close two words are in rows: 1 if they are adjacent, in any order, and less if terms are between.
+
+        Args:
+            rows: The rows.
+            first: The phrases that match the first word.
+            second: The phrases that match the second word.
+        """
+        pairs = [(left, right) for left in self._encode_known(first) for right in self._encode_known(second)]
+        found: dict[int, float] = {}
+        for row in rows if pairs else ():
+            text = self.data.texts[row]
+            if any(left + right in text or right + left in text for left, right in pairs):
+                found[row] = 1.0
+            elif any(_is_near(text, left, right) for left, right in pairs):
+                found[row] = _NEAR
+        return found
 
     def __contains__(self, term: str) -> bool:
         return term in self._numbers
@@ -183,6 +203,10 @@ class Postings:
     def _encode(self, terms: Iterable[str]) -> str:
         """Return the characters of known terms."""
         return "".join(_to_character(self._numbers[term]) for term in terms)
+
+    def _encode_known(self, phrases: Iterable[Phrase]) -> list[str]:
+        """Return the characters of those phrases whose terms are all known."""
+        return [self._encode(phrase) for phrase in phrases if phrase and all(term in self for term in phrase)]
 
     def _find_phrase(self, phrase: Phrase, prefix: bool, norms: Sequence[float]) -> PostingMatches:
         if prefix:
@@ -288,6 +312,19 @@ def _to_character(number: int) -> str:
     """Return the character of the term with a number; all terms beyond the number of characters share the last one."""
     point = min(number + 1, _MAX_NUMBER)
     return chr(point if point < _SURROGATES.start else point + len(_SURROGATES))
+
+
+def _is_near(text: str, left: str, right: str) -> bool:
+    """Return whether a phrase is before or behind another in the same field, with few terms between."""
+    reach = len(right) + _MAX_BETWEEN
+    start = text.find(left)
+    while start >= 0:
+        end = start + len(left)
+        before = text[max(start - reach, 0) : start].rpartition(_FIELD_SEPARATOR)[2]
+        if right in before or right in text[end : end + reach].partition(_FIELD_SEPARATOR)[0]:
+            return True
+        start = text.find(left, start + 1)
+    return False
 
 
 def _bm25(rows: Iterable[int], frequencies: Iterable[float], norms: Sequence[float]) -> array[float]:

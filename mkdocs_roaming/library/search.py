@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, islice
+from heapq import nlargest
+from itertools import chain, islice, pairwise
 from math import log1p
 from typing import Self
 
@@ -36,6 +37,7 @@ _MAX_QUERY_WORDS = 48
 _RARE_SHARE = 0.02
 _MIN_RARE_SECTIONS = 3
 _MAX_SPECIFIC = 40
+_MAX_PAIRED = 50
 _MAX_SYNONYM_SHARE = 2.0  # at 1 one of 51 questions is lost; at 5, which never applies, link texts gain less
 _MAX_UNKNOWN = 8
 _MAX_UNKNOWN_CHARS = 40
@@ -70,6 +72,8 @@ class Weights:
     """Share of the page's score."""
     full_title_bonus: float = 0.6
     """Share that is added for a title all of whose words are in the query, if one of them is its rarest word."""
+    pairs: float = 0.7
+    """Share that is added for words that are as close to each other as in the query."""
     coverage_penalty: float = 0.5
     """Share that is taken off a section with none of the words, and less for each word that it has."""
     name: int = 4
@@ -219,7 +223,7 @@ class Search:
             return None
         return sections.get(query) or (sections.resolve(query) if _ADDRESS.search(query) else None)
 
-    def _scores(self, words: Sequence[Word]) -> dict[int, float]:
+    def _scores(self, words: Sequence[Word], *, with_pairs: bool = True) -> dict[int, float]:
         """Return the score of each row that contains one of the words."""
         index, weights = self._get_index(), self.weights
         found = [(word, match) for word in words if (match := self._find_word(word)).rows]
@@ -241,14 +245,17 @@ class Search:
         for row, share in _title_shares(index, found).items():
             if row in scores:
                 scores[row] *= 1 + weights.full_title_bonus * share
+        if with_pairs and weights.pairs:
+            for row, share in _pair_shares(index, [word for word, _ in found], scores).items():
+                scores[row] *= 1 + weights.pairs * share
         if not asks_about_changes(words):
             for row in scores.keys() & index.changelog_rows:
                 scores[row] *= weights.changelog
         return scores
 
-    def _rank_rows(self, words: Sequence[Word]) -> list[tuple[int, float]]:
+    def _rank_rows(self, words: Sequence[Word], *, with_pairs: bool = True) -> list[tuple[int, float]]:
         """Return the visible rows that contain one of the words, with their scores, best first."""
-        scores = self._scores(words)
+        scores = self._scores(words, with_pairs=with_pairs)
         if self.library is not self.library.whole:
             sections, visible = self._get_index().sections, self.library.sections
             scores = {row: score for row, score in scores.items() if visible.get(sections[row].id)}
@@ -292,7 +299,7 @@ class Search:
                 self._relevance = Relevance(
                     postings,
                     self._language,
-                    lambda words: [row for row, _ in self._rank_rows(words)],
+                    lambda words: [row for row, _ in self._rank_rows(words, with_pairs=False)],  # as it was fitted
                     self._find_word,
                     self._recall_scores,
                 )
@@ -392,6 +399,20 @@ def _title_shares(index: Index, found: Iterable[tuple[Word, PostingMatches]]) ->
             rarest[row] = rarities[term]
     highest = max(rarities.values(), default=1.0)
     return {row: count / index.title_lengths[row] * rarest[row] / highest for row, count in counts.items()}
+
+
+def _pair_shares(index: Index, words: Sequence[Word], scores: Mapping[int, float]) -> dict[int, float]:
+    """Return the share of the pairs of neighbouring words that are close to each other in a row, for the best rows.
+
+    Pairs that are in none of them do not count.
+    """
+    rows = nlargest(_MAX_PAIRED, scores, scores.__getitem__)
+    pairs = (index.postings.closeness(rows, first.runs, second.runs) for first, second in pairwise(words))
+    found = [pair for pair in pairs if pair]
+    sums = Counter[int]()
+    for pair in found:
+        sums.update(pair)
+    return {row: total / len(found) for row, total in sums.items()}
 
 
 def _sum_scores(matches: Iterable[PostingMatches], page_count: int) -> tuple[dict[int, float], list[float]]:

@@ -89,7 +89,7 @@ def test_offline_answers_with_little_room(ask: Ask) -> None:
 
 
 def test_offline_answer_respects_output_limit(ask: Ask) -> None:
-    question = "Which port does it listen on by default?"
+    question = "Which port does it listen on?"
     long = summarize(ask(ExtractiveModel(), question))
     short = summarize(ask(ExtractiveModel(), question, budget=Budget(output_tokens=60)))
     assert short.state == "passages"

@@ -89,6 +89,22 @@ def test_find_with_prefix_matches_all_terms_as_one() -> None:
     assert not postings.find([("x",)], prefix=True).rows
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("a b c", 1.0), ("c b a", 1.0), ("a x b", 0.5), ("b x a", 0.5), ("a x x b", None), ("a", None), ("a | b", None)],
+)
+def test_closeness_of_two_words_in_a_row(text: str, expected: float | None) -> None:
+    """Words of different fields are not close to each other."""
+    first, _, second = text.partition("|")
+    postings = build_postings([(0, (first.split(), second.split(), [])), (0, (["a"], ["b"], ["x"]))])
+
+    assert postings.closeness([0], [("a",)], [("b",)]).get(0) == expected
+
+
+def test_closeness_of_unknown_word_is_empty() -> None:
+    assert build_postings([(0, (["a"], [], []))]).closeness([0], [("a",)], [("b",)]) == {}
+
+
 def test_merge_matches_keeps_highest_score() -> None:
     postings = build_postings(
         [(0, ([], [], ["a", "b"])), (1, ([], [], ["a"])), (2, ([], [], ["c"])), (3, ([], [], ["d", "d"]))]

@@ -194,6 +194,19 @@ def test_weights_change_ranking(make_site: Callable) -> None:
     assert [hit.section.section.title for hit in Search(library, weights=text).find("tide")] == ["Other", "Tide"]
 
 
+def test_find_ranks_section_with_words_side_by_side_first(make_site: Callable) -> None:
+    """Words that are neighbours in the query are neighbours in the first section; the weight 0 ignores that."""
+    pages = [
+        ("a/", "# Night\n\nThe chain of the pump is greased. With care it runs for years. A prompt reply follows.\n"),
+        ("b/", "# Day\n\nThe chain prompt is a text that comes before all others in the log of the pump.\n"),
+        *((f"p{at}/", f"# Page {at}\n\nWords about the tap.\n") for at in range(9)),
+    ]
+    library = make_site(pages).library()
+    assert titles(library, "what is a chain prompt?", limit=2) == ["Day", "Night"]
+    apart = Search(library, weights=Weights(pairs=0.0)).find("what is a chain prompt?", limit=2)
+    assert [hit.section.section.title for hit in apart] == ["Night", "Day"]
+
+
 def test_find_ranks_section_with_all_words_first(make_site: Callable) -> None:
     """A matching title of one word does not outweigh the other words."""
     pages = [
