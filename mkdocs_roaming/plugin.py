@@ -295,10 +295,9 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         from mkdocs_roaming.publish.page_elements import ElementOptions
 
         folder = Path(config.config_file_path or ".").parent
-        options = ElementOptions.parse(self._options, folder, own_endpoint=dev_server_path(config))
-        if options.widget and any(name.endswith("offline") for name in config.plugins):
-            log.info("browsers load no modules from a disk: pages that are opened as file:// have no widget")
-        return options
+        offline = next((plugin for name, plugin in config.plugins.items() if name.endswith("offline")), None)
+        on_disk = bool(offline and offline.config.get("enabled", True))
+        return ElementOptions.parse(self._options, folder, own_endpoint=dev_server_path(config), on_disk=on_disk)
 
     def _make_elements(self, site: Site, folder: str, config: MkDocsConfig) -> PageElements | None:
         if self._elements is None:

@@ -143,6 +143,7 @@ def add_widget(
     suggestions: Iterable[str] = (),
     *,
     published: bool = True,
+    on_disk: bool = False,
 ) -> str:
     """Add the widget to a page; the widget of an earlier build is replaced.
 
@@ -157,6 +158,7 @@ def add_widget(
         site: The site.
         suggestions: Questions that the widget suggests on this page.
         published: Whether the page is in the manifest.
+        on_disk: Whether the site is opened from a disk. A script then says that the widget needs a server.
     """
     html = remove_widget(html)
     if options.endpoint and options.mode != "finder":
@@ -173,6 +175,8 @@ def add_widget(
     html = html[:start] + template + html[start:]
     source = escape(relative_url(path, _SCRIPT))
     script = f'<script type="module" async blocking="render" src="{source}" data-roaming></script>'
+    if on_disk:
+        script += _make_disk_script(html, path)
     element = f"<roaming-ask data-roaming{_format_attributes(options)}></roaming-ask>"
     head = html.lower().find("</head")
     html, element = (html[:head] + script + html[head:], element) if head >= 0 else (html, script + element)
@@ -189,10 +193,7 @@ def _add_header_button(html: str, options: WidgetOptions) -> str:
     start = html.find('<nav class="md-header__inner')
     if start < 0 or 'data-md-component="search"' not in html:
         return html
-    label = (options.strings or {}).get("ask")
-    if label is None:
-        language = _LANG.search(html)
-        label = _load_label(language[1].lower() if language else "en")
+    label = (options.strings or {}).get("ask") or _load_texts(html)["ask"]
     shortcut = f" <kbd hidden>Ctrl {escape(options.shortcut.upper())}</kbd>" if options.shortcut else ""
     button = _HEADER_BUTTON.format(icon=_ICON, label=escape(label), shortcut=shortcut)
     depth = 0
@@ -203,16 +204,28 @@ def _add_header_button(html: str, options: WidgetOptions) -> str:
     return html
 
 
-HEADER_ENGLISH = {"ask": "Ask"}
-"""Texts of the header's button."""
+def _make_disk_script(html: str, path: str) -> str:
+    source, texts = relative_url(path, f"roaming/{DISK_MODULE}"), _load_texts(html)
+    data = f'data-label="{escape(texts["ask"])}" data-note="{escape(texts["disk"])}"'
+    return f'<script defer src="{escape(source)}" {data} data-roaming></script>'
+
+
+PAGE_ENGLISH = {"ask": "Ask", "disk": "Questions need a web server: this page was opened from a disk."}
+"""Texts that are written into pages: of the header's button, and of the note on pages from a disk."""
+
+
+def _load_texts(html: str) -> Mapping[str, str]:
+    """Return the texts in the language of a page."""
+    language = _LANG.search(html)
+    return _load_translation(language[1].lower() if language else "en")
 
 
 @cache
-def _load_label(language: str) -> str:
+def _load_translation(language: str) -> Mapping[str, str]:
     if language not in LANGUAGES:
-        return HEADER_ENGLISH["ask"]
+        return PAGE_ENGLISH
     text = (resources.files("mkdocs_roaming.widget") / f"ask.{language}.json").read_text("utf-8")
-    return str(json.loads(text)["ask"])
+    return msgspec.json.decode(text, type=dict[str, str])
 
 
 _LANG = re.compile(r"<html[^>]*?\blang=[\"']?([a-zA-Z]+)")
@@ -237,6 +250,7 @@ def remove_widget(html: str) -> str:
 _OWN_ELEMENTS = re.compile(
     r"<template data-roaming data-roaming-page\b[^<>]*></template>"
     r'|<script type="module"(?: async blocking="render")? src="[^"]*roaming-ask\.js" data-roaming></script>'
+    r'|<script defer src="[^"]*roaming-disk\.js" [^<>]*data-roaming></script>'
     r"|<roaming-ask data-roaming\b[^<>]*></roaming-ask>"
     r'|<button type="button" class="md-header__button" data-roaming data-roaming-open\b.*?</button>'
 )
@@ -294,13 +308,16 @@ PARTS = (
 LANGUAGES = ("de", "es", "fr", "ja", "zh")
 """The translations of the widget."""
 
+DISK_MODULE = "roaming-disk.js"
+"""The script of sites that are built for disks."""
+
 _SCRIPT = f"roaming/{MODULES[0]}"
 
 
-def iter_widget_files(language: str) -> Iterator[tuple[str, bytes]]:
+def iter_widget_files(language: str, *, on_disk: bool = False) -> Iterator[tuple[str, bytes]]:
     """Yield path and content of the widget's files: its modules, and its translation if there is one."""
     folder = resources.files("mkdocs_roaming.widget")
-    for name in MODULES:
+    for name in (*MODULES, DISK_MODULE) if on_disk else MODULES:
         yield f"roaming/{name}", minify(_join(folder, name, set())).encode()
     code = language.lower().replace("_", "-").partition("-")[0]
     if code in LANGUAGES:

@@ -76,7 +76,7 @@ def page(browser: Browser, tolerated: str) -> Iterator[Page]:
     errors: list[str] = []
 
     def local_only(route: Route) -> None:
-        if urlsplit(route.request.url).hostname == "127.0.0.1":
+        if urlsplit(route.request.url).hostname == "127.0.0.1" or route.request.url.startswith("file:"):
             route.continue_()
         else:
             errors.append(f"request to {route.request.url}")

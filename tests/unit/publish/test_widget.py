@@ -17,9 +17,9 @@ from mkdocs_roaming.errors import PublishError
 from mkdocs_roaming.manifest.models import Site
 from mkdocs_roaming.publish import page_menu
 from mkdocs_roaming.publish.widget import (
-    HEADER_ENGLISH,
     LANGUAGES,
     MODULES,
+    PAGE_ENGLISH,
     PARTS,
     WidgetOptions,
     add_widget,
@@ -90,7 +90,7 @@ def test_translation_has_all_strings_and_placeholders(language: str) -> None:
     blocks = re.findall(r"const ENGLISH = \{\n(.*?)\n\};", source, re.DOTALL)
     english = dict(re.findall(r'^  (\w+):\s*((?:"(?:[^"\\]|\\.)*"(?:\s*\+\s*)?)+),', "\n".join(blocks), re.MULTILINE))
     translated = json.loads((SOURCES / f"ask.{language}.json").read_text("utf-8"))
-    english |= page_menu.ENGLISH | HEADER_ENGLISH
+    english |= page_menu.ENGLISH | PAGE_ENGLISH
     assert len(english) > 55
     assert set(translated) - {"language", "stopWords"} == set(english)
     for name, text in english.items():
@@ -187,6 +187,15 @@ def test_remove_widget_keeps_page_without_widget() -> None:
 def test_add_widget_works_without_body() -> None:
     html = add_widget("<p>bare", WidgetOptions(), "", SITE)
     assert html.endswith("</script><roaming-ask data-roaming></roaming-ask>")
+
+
+def test_pages_of_sites_for_disks_have_a_note_in_their_language() -> None:
+    html = PAGE.replace("<html>", '<html lang="de">')
+    page = add_widget(html, ASKING, "a/b/", SITE, on_disk=True)
+    assert '<script defer src="../../roaming/roaming-disk.js" data-label="Fragen" data-note="Fragen brauchen' in page
+    assert add_widget(page, ASKING, "a/b/", SITE, on_disk=True) == page
+    assert remove_widget(page) == html
+    assert "roaming/roaming-disk.js" in dict(iter_widget_files("de", on_disk=True))
 
 
 def test_index_adds_widget_and_removes_it_again(tmp_path: Path, make_site: Any) -> None:
