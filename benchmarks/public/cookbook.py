@@ -17,12 +17,17 @@ question. P@3 and R@3 are the shares of right sections among the three, and of t
 computed of their means; MRR is the mean of 1 / rank of the first right section among the three. A section is right only
 if its address is in the set's list, also if another section has the same information.
 
+The published rows are computed from the scores of each question that the repository has next to its guide, so both
+halves and the intervals of differences are known. That evaluation's method returns fewer than three sections if fewer
+are similar enough, and then divides precision by their number.
+
 The halves are chosen by a hash of the question. Search was improved by looking at `develop` only.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import re
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -37,15 +42,15 @@ from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.manifest.models import Heading
 
 from .corpus import build_library, read_checkout
-from .methods import Method, count_tokens, make_methods
+from .methods import SEARCH_NAME, Method, count_tokens, make_methods
 from .report import (
     PARTS,
     TOKENS,
     Column,
-    Published,
     Row,
     choose_half,
     in_part,
+    iter_gains,
     iter_table,
     make_record,
     mean_of,
@@ -56,6 +61,7 @@ FOLDERS = ("capabilities/retrieval_augmented_generation", "skills/retrieval_augm
 """Where the repository has had the guide, the newest place first."""
 CHUNKS = "data/anthropic_docs.json"
 QUESTIONS = "evaluation/docs_evaluation_dataset.json"
+SCORES = "evaluation/csvs/evaluation_results_detailed_{}.csv"
 RESULTS = 3
 
 
@@ -158,11 +164,33 @@ COLUMNS = (
     Column("MRR", mean_of("reciprocal rank")),
     TOKENS,
 )
-PUBLISHED = (
-    Published("basic, Voyage-2 embeddings", {"P@3": "0.428", "R@3": "0.659", "F1": "0.519", "MRR": "0.737"}),
-    Published("summary index", {"P@3": "0.453", "R@3": "0.714", "F1": "0.555", "MRR": "0.773"}),
-    Published("summary index, rerank by Claude", {"P@3": "0.437", "R@3": "0.693", "F1": "0.536", "MRR": "0.865"}),
-)
+GAIN_COLUMNS = tuple(column for column in COLUMNS if column.name in ("R@3", "MRR"))
+PUBLISHED = {
+    "basic, Voyage-2 embeddings (published)": "one",
+    "summary index (published)": "level_two",
+    "summary index, rerank by Claude (published)": "level_three",
+}
+"""The methods that the repository has scores of for each question, and the ends of their files' names."""
+
+
+def read_published(folder: Path, questions: Sequence[Question]) -> Iterator[Row]:
+    """Yield the scores that the repository has published for each question.
+
+    Raises:
+        SystemExit: A file is about other questions.
+    """
+    for method, name in PUBLISHED.items():
+        with (folder / SCORES.format(name)).open(encoding="utf-8", newline="") as file:
+            entries = list(csv.DictReader(file))
+        if [entry["question"] for entry in entries] != [question.question for question in questions]:
+            raise SystemExit(f"{file.name}: not about the questions of the set")
+        for number, entry in enumerate(entries, 1):
+            scores = {
+                "precision": float(entry["retrieval_precision"]),
+                "recall": float(entry["retrieval_recall"]),
+                "reciprocal rank": float(entry["retrieval_mrr"]),
+            }
+            yield Row(number, choose_half(entry["question"]), method, scores)
 
 
 def iter_rows(questions: Sequence[Question], methods: Sequence[Method], addresses: dict[str, str]) -> Iterator[Row]:
@@ -199,12 +227,16 @@ def main() -> None:
             "right addresses": len(right),
             "right addresses with a section": len(right & set(addresses.values())),
         }
-        rows = list(iter_rows(questions, make_methods(library), addresses))
+        rows = [
+            *read_published(folder, questions),
+            *iter_rows(questions, make_methods(library), addresses),
+        ]
     print(f"{checkout}: " + ", ".join(f"{count} {name}" for name, count in facts.items()))
     for part in PARTS:
         chosen = in_part(rows, part)
         print(f"\n{part}: {len({row.number for row in chosen})} questions\n")
-        print("\n".join(iter_table(chosen, COLUMNS, PUBLISHED if part == "all" else ())), flush=True)
+        print("\n".join(iter_table(chosen, COLUMNS)) + "\n")
+        print("\n".join(iter_gains(chosen, SEARCH_NAME, GAIN_COLUMNS)), flush=True)
     if options.record:
         write_record(make_record("cookbook", [checkout], facts, rows), options.record)
 

@@ -27,6 +27,7 @@ from .corpus import has_text, sections_with_text
 MAX_DEPTH = 50
 """Number of sections that a method returns."""
 CHARS_PER_TOKEN = 4
+SEARCH_NAME = "`roaming search`"
 SEPARATOR = "\n\n"
 
 
@@ -112,7 +113,7 @@ class SearchMethod:
         name: The name in tables.
     """
 
-    def __init__(self, library: Library, search: Search, name: str = "`roaming search`") -> None:
+    def __init__(self, library: Library, search: Search, name: str = SEARCH_NAME) -> None:
         self.name = name
         self._library, self._search = library, search
 

@@ -10,7 +10,7 @@ import platform
 import random
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from math import sqrt
+from math import isnan, nan, sqrt
 from pathlib import Path
 from statistics import fmean
 from typing import Literal
@@ -48,7 +48,7 @@ class Row(Struct, frozen=True):
         half: The half of the question.
         method: The name of the method.
         scores: The scores by name.
-        tokens: The tokens of the text that the method sends.
+        tokens: The tokens of the text that the method sends; None if they are not known.
         group: The part of the set that the question belongs to, such as a framework; empty if the set has none.
     """
 
@@ -56,7 +56,7 @@ class Row(Struct, frozen=True):
     half: Half
     method: str
     scores: dict[str, float]
-    tokens: int
+    tokens: int | None = None
     group: str = ""
 
 
@@ -70,8 +70,8 @@ def mean_of(score: str) -> Figure:
 
 
 def mean_tokens(rows: Sequence[Row]) -> float:
-    """Return the mean of the tokens."""
-    return fmean(row.tokens for row in rows)
+    """Return the mean of the tokens; NaN if those of a row are not known."""
+    return fmean(nan if row.tokens is None else row.tokens for row in rows)
 
 
 class Column(Struct, frozen=True):
@@ -158,9 +158,7 @@ def iter_table(rows: Iterable[Row], columns: Sequence[Column], published: Sequen
 
     Published tokens are marked, because they were counted with another tokenizer.
     """
-    by_method: dict[str, list[Row]] = {}
-    for row in rows:
-        by_method.setdefault(row.method, []).append(row)
+    by_method = _group_by_method(rows)
     yield "| method | " + " | ".join(column.name for column in columns) + " |"
     yield "| --- |" + " --: |" * len(columns)
     for other in published:
@@ -174,13 +172,38 @@ def iter_table(rows: Iterable[Row], columns: Sequence[Column], published: Sequen
         yield f"| {method} | " + " | ".join(format_figure(own, column) for column in columns) + " |"
 
 
+def _group_by_method(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    by_method: dict[str, list[Row]] = {}
+    for row in rows:
+        by_method.setdefault(row.method, []).append(row)
+    return by_method
+
+
 def format_figure(rows: Sequence[Row], column: Column) -> str:
-    """Return a figure of some rows, with its interval."""
-    text = column.form.format(column.figure(rows))
-    if not column.interval:
+    """Return a figure of some rows, with its interval; a dash for one that is not known."""
+    value = column.figure(rows)
+    text = "–" if isnan(value) else column.form.format(value)
+    if not column.interval or isnan(value):
         return text
     interval = bootstrap_interval(rows, column.figure)
     return f"{text} ({column.form.format(interval.low)}–{column.form.format(interval.high)})"
+
+
+def iter_gains(rows: Iterable[Row], method: str, columns: Sequence[Column]) -> Iterator[str]:
+    """Yield the lines of a Markdown table: how much higher the figures of a method are than those of each other one."""
+    by_method = _group_by_method(rows)
+    own = by_method.pop(method)
+    yield f"| gain of {method} over | " + " | ".join(column.name for column in columns) + " |"
+    yield "| --- |" + " --: |" * len(columns)
+    for other, baseline in by_method.items():
+        cells = []
+        for column in columns:
+            gain, interval = bootstrap_gain(own, baseline, column.figure)
+            signed = column.form.replace("{:", "{:+")
+            cells.append(
+                " … ".join(map(signed.format, (interval.low, interval.high))).join((f"{signed.format(gain)} (", ")"))
+            )
+        yield f"| {other} | " + " | ".join(cells) + " |"
 
 
 def in_part(rows: Iterable[Row], part: Half | Literal["all"]) -> list[Row]:

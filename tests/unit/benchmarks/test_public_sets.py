@@ -12,6 +12,7 @@ from public.cookbook import COLUMNS, Chunk, make_pages, map_addresses, score_res
 from public.corpus import Checkout, build_library, read_checkout
 from public.methods import Ranked, RankedSection, count_tokens, make_methods
 from public.report import (
+    TOKENS,
     Column,
     Published,
     Row,
@@ -19,6 +20,7 @@ from public.report import (
     bootstrap_interval,
     choose_half,
     in_part,
+    iter_gains,
     iter_table,
     make_record,
     mean_of,
@@ -117,6 +119,17 @@ def test_table_marks_published_tokens_and_parts_select_rows() -> None:
     assert lines[3].startswith("| search | 0.5 |")
     assert [row.number for row in in_part(rows, "unseen")] == [1, 3]
     assert in_part(rows, "all") == rows
+
+
+def test_gains_are_signed_and_unknown_tokens_are_a_dash() -> None:
+    columns = [Column("hit", mean_of("hit"), "{:.2f}")]
+    rows = [
+        *(make_row(number, 0.75) for number in range(1, 9)),
+        *(Row(n, "develop", "other", {"hit": 1.0}) for n in range(1, 9)),
+    ]
+
+    assert list(iter_gains(rows, "search", columns))[2:] == ["| other | -0.25 (-0.25 … -0.25) |"]
+    assert list(iter_table(rows, [TOKENS]))[2:] == ["| search | 10 |", "| other | – |"]
 
 
 def test_record_contains_numbers_and_scores_only(tmp_path: Path) -> None:
