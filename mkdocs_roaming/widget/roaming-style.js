@@ -204,6 +204,7 @@ summary { cursor: pointer; min-height: 2em }
   .chip, .legal { display: none }
   form { display: flex; align-items: end }
 }
+@media (hover: none) { .tool:hover:not(:focus-visible)::after { display: none } }
 @media (prefers-reduced-motion) { *, ::before, ::after { animation: none !important; transition: none !important } }
 @keyframes fade { from { opacity: 0 } }
 @keyframes rising { from { opacity: 0; translate: 0 4px } }
