@@ -41,7 +41,7 @@ from mkdocs_roaming import Page
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.manifest.models import Heading
 
-from .corpus import build_library, read_checkout
+from .corpus import Checkout, build_library, read_checkout
 from .methods import SEARCH_NAME, Method, count_tokens, make_methods
 from .report import (
     PARTS,
@@ -84,10 +84,40 @@ class Chunk(Struct, frozen=True):
 
 
 class Question(Struct, frozen=True):
-    """A question with the addresses of the chunks that answer it."""
+    """A question with the addresses of the chunks that answer it, and a reference answer."""
 
     question: str
     correct_chunks: list[str]
+    correct_answer: str = ""
+
+
+class Cookbook(Struct, frozen=True):
+    """The set: what it was read from, its questions, and the library with the address of each section by its id."""
+
+    folder: Path
+    checkout: Checkout
+    questions: list[Question]
+    library: Library
+    addresses: dict[str, str]
+
+
+def open_cookbook(data: Path, site: Path) -> Cookbook:
+    """Read the set and build its library.
+
+    Args:
+        data: The checkout of the repository.
+        site: An empty folder for the library.
+
+    Raises:
+        SystemExit: The set is not in the checkout, or cannot be mapped to sections.
+    """
+    folder = next((path for name in FOLDERS if (path := data / name).is_dir()), None)
+    if folder is None:
+        raise SystemExit(f"{data}: no folder {' or '.join(FOLDERS)}")
+    chunks = msgspec.json.decode((folder / CHUNKS).read_bytes(), type=list[Chunk])
+    questions = msgspec.json.decode((folder / QUESTIONS).read_bytes(), type=list[Question])
+    library = build_library(make_pages(chunks), site, name="Claude", url="https://docs.example/")
+    return Cookbook(folder, read_checkout(folder), questions, library, map_addresses(library, chunks))
 
 
 # The library
@@ -210,15 +240,9 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="Checkout of anthropics/anthropic-cookbook.")
     parser.add_argument("--record", type=Path, help="File for the scores of each question, as JSON.")
     options = parser.parse_args()
-    folder = next((path for name in FOLDERS if (path := options.data / name).is_dir()), None)
-    if folder is None:
-        raise SystemExit(f"{options.data}: no folder {' or '.join(FOLDERS)}")
-    checkout = read_checkout(folder)
-    chunks = msgspec.json.decode((folder / CHUNKS).read_bytes(), type=list[Chunk])
-    questions = msgspec.json.decode((folder / QUESTIONS).read_bytes(), type=list[Question])
     with tempfile.TemporaryDirectory() as site:
-        library = build_library(make_pages(chunks), Path(site), name="Claude", url="https://docs.example/")
-        addresses = map_addresses(library, chunks)
+        cookbook = open_cookbook(options.data, Path(site))
+        questions, library, addresses = cookbook.questions, cookbook.library, cookbook.addresses
         right = {address for question in questions for address in question.correct_chunks}
         facts = {
             "pages": len(library.manifest.pages),
@@ -228,17 +252,17 @@ def main() -> None:
             "right addresses with a section": len(right & set(addresses.values())),
         }
         rows = [
-            *read_published(folder, questions),
+            *read_published(cookbook.folder, questions),
             *iter_rows(questions, make_methods(library), addresses),
         ]
-    print(f"{checkout}: " + ", ".join(f"{count} {name}" for name, count in facts.items()))
+    print(f"{cookbook.checkout}: " + ", ".join(f"{count} {name}" for name, count in facts.items()))
     for part in PARTS:
         chosen = in_part(rows, part)
         print(f"\n{part}: {len({row.number for row in chosen})} questions\n")
         print("\n".join(iter_table(chosen, COLUMNS)) + "\n")
         print("\n".join(iter_gains(chosen, SEARCH_NAME, GAIN_COLUMNS)), flush=True)
     if options.record:
-        write_record(make_record("cookbook", [checkout], facts, rows), options.record)
+        write_record(make_record("cookbook", [cookbook.checkout], facts, rows), options.record)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import isnan, nan, sqrt
 from pathlib import Path
 from statistics import fmean
-from typing import Literal
+from typing import Literal, Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -206,7 +206,17 @@ def iter_gains(rows: Iterable[Row], method: str, columns: Sequence[Column]) -> I
         yield f"| {other} | " + " | ".join(cells) + " |"
 
 
-def in_part(rows: Iterable[Row], part: Half | Literal["all"]) -> list[Row]:
+class HasHalf(Protocol):
+    """A row of a question."""
+
+    @property
+    def half(self) -> Half: ...
+
+
+RowT = TypeVar("RowT", bound=HasHalf)
+
+
+def in_part(rows: Iterable[RowT], part: Half | Literal["all"]) -> list[RowT]:
     """Return the rows of a half, or all of them."""
     return [row for row in rows if part in ("all", row.half)]
 
@@ -246,8 +256,9 @@ def make_record(name: str, checkouts: Iterable[Checkout], facts: dict[str, int],
     return Record(name, tuple(checkouts), versions, facts, tuple(rounded))
 
 
-def write_record(record: Record, file: Path) -> None:
-    """Write a record as JSON, with one row on each line."""
-    head = msgspec.json.format(msgspec.json.encode(msgspec.structs.replace(record, rows=())), indent=1).decode()
-    lines = ",\n  ".join(msgspec.json.encode(row).decode() for row in record.rows)
+def write_record(record: Struct, file: Path) -> None:
+    """Write a record, a struct with the field `rows`, as JSON with one row on each line."""
+    data = msgspec.to_builtins(record)
+    head = msgspec.json.format(msgspec.json.encode({**data, "rows": []}), indent=1).decode()
+    lines = ",\n  ".join(msgspec.json.encode(row).decode() for row in data["rows"])
     file.write_text(head.replace('"rows": []', f'"rows": [\n  {lines}\n ]') + "\n", "utf-8")
