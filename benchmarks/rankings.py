@@ -204,19 +204,20 @@ def fuse(*factories: RankingFactory) -> RankingFactory:
 
 
 BODY_WEIGHTS = {
-    **dict.fromkeys(("title", "above", "nav", "below", "page", "full_title_bonus", "synonym"), 0.0),
+    **dict.fromkeys(("title", "above", "nav", "below", "page", "full_title_bonus", "pairs", "synonym"), 0.0),
     "body": 1.0,
 }
 _BEST_WINDOW = make_windows(sum_scores=False)
 RANKINGS: dict[str, RankingFactory] = {
     "`roaming search`": make_search(),
-    "… first version: no penalty for missing words, lower weight of page and title": make_search(
-        coverage_penalty=0.0, page=0.4, full_title_bonus=0.4
+    "… first version: no penalty for missing words, no `pairs`, lower weight of page and title": make_search(
+        coverage_penalty=0.0, page=0.4, full_title_bonus=0.4, pairs=0.0
     ),
     "… with link texts": make_search(link_texts=True, links=Weights().links),
     "… without synonyms": make_search(synonym=0.0),
     "… without the page's text": make_search(page=0.0),
     "… without `full_title_bonus`": make_search(full_title_bonus=0.0),
+    "… without `pairs`": make_search(pairs=0.0),
     "… half the weight of titles": make_search(title=Weights().title / 2),
     "… text alone, BM25": make_search(**BODY_WEIGHTS, coverage_penalty=0.0),
     "FTS5 porter": make_fts5,

@@ -32,6 +32,7 @@ _MAX_NUMBER = 0x10FFFF - len(_SURROGATES)
 _ENTRY_BYTES = 12
 _NEAR = 0.5  # closeness of words with terms between
 _MAX_BETWEEN = 1
+_MAX_PLACES = 50  # of a word in a row, which may be a long page
 _ABSENT = (0, 0.0, 0.0)
 
 
@@ -68,11 +69,13 @@ class PostingsBuilder:
 
     Args:
         weights: The weight of a term in each field of a row.
-        group_weights: The weight of a term in each field, for the score of the row's group.
+        group_weights: The weight of a term in each field, for the score of the row's group. A field without either
+            weight is not indexed.
     """
 
     def __init__(self, weights: Sequence[float], group_weights: Sequence[float]) -> None:
         self._weights, self._group_weights = tuple(weights), tuple(group_weights)
+        self._indexed = tuple(map(any, zip(weights, group_weights, strict=True)))
         self._characters = _Characters()
         self._entries: defaultdict[str, array[float]] = defaultdict(lambda: array("f"))
         self._texts: list[str] = []
@@ -81,7 +84,10 @@ class PostingsBuilder:
     def add(self, group: int, fields: Sequence[Sequence[str]]) -> None:
         """Add the next row: its group and the terms of each field, in order."""
         row, character, entries = len(self._texts), self._characters.__getitem__, self._entries
-        texts = ["".join(map(character, terms)) if terms else "" for terms in fields]
+        texts = [
+            "".join(map(character, terms)) if terms and indexed else ""
+            for terms, indexed in zip(fields, self._indexed, strict=True)
+        ]
         longest, *others = sorted(range(len(texts)), key=lambda at: -len(texts[at]))
         weight, group_weight = self._weights[longest], self._group_weights[longest]
         frequencies = {
@@ -172,7 +178,7 @@ class Postings:
         known = self._encode_known(phrases)
         return [match.start() for characters in known for match in re.finditer(re.escape(characters), text)]
 
-    def closeness(self, rows: Iterable[int], first: Sequence[Phrase], second: Sequence[Phrase]) -> dict[int, float]:
+    def closeness(self, rows: Iterable[int], first: Iterable[Phrase], second: Iterable[Phrase]) -> dict[int, float]:
         """Return how close two words are in rows: 1 if they are adjacent, in any order, and less if terms are between.
 
         Args:
@@ -317,13 +323,15 @@ def _to_character(number: int) -> str:
 def _is_near(text: str, left: str, right: str) -> bool:
     """Return whether a phrase is before or behind another in the same field, with few terms between."""
     reach = len(right) + _MAX_BETWEEN
-    start = text.find(left)
-    while start >= 0:
+    start = -1
+    for _ in range(_MAX_PLACES):
+        start = text.find(left, start + 1)
+        if start < 0:
+            return False
         end = start + len(left)
         before = text[max(start - reach, 0) : start].rpartition(_FIELD_SEPARATOR)[2]
         if right in before or right in text[end : end + reach].partition(_FIELD_SEPARATOR)[0]:
             return True
-        start = text.find(left, start + 1)
     return False
 
 

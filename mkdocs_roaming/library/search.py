@@ -37,7 +37,8 @@ _MAX_QUERY_WORDS = 48
 _RARE_SHARE = 0.02
 _MIN_RARE_SECTIONS = 3
 _MAX_SPECIFIC = 40
-_MAX_PAIRED = 50
+_MAX_PAIRED = 30
+_MIN_PAIRS = 3  # of a query: the only pair of two words says less; link texts lose without this
 _MAX_SYNONYM_SHARE = 2.0  # at 1 one of 51 questions is lost; at 5, which never applies, link texts gain less
 _MAX_UNKNOWN = 8
 _MAX_UNKNOWN_CHARS = 40
@@ -246,7 +247,7 @@ class Search:
             if row in scores:
                 scores[row] *= 1 + weights.full_title_bonus * share
         if with_pairs and weights.pairs:
-            for row, share in _pair_shares(index, [word for word, _ in found], scores).items():
+            for row, share in _pair_shares(index, found, scores).items():
                 scores[row] *= 1 + weights.pairs * share
         if not asks_about_changes(words):
             for row in scores.keys() & index.changelog_rows:
@@ -401,18 +402,26 @@ def _title_shares(index: Index, found: Iterable[tuple[Word, PostingMatches]]) ->
     return {row: count / index.title_lengths[row] * rarest[row] / highest for row, count in counts.items()}
 
 
-def _pair_shares(index: Index, words: Sequence[Word], scores: Mapping[int, float]) -> dict[int, float]:
+def _pair_shares(
+    index: Index, found: Sequence[tuple[Word, PostingMatches]], scores: Mapping[int, float]
+) -> dict[int, float]:
     """Return the share of the pairs of neighbouring words that are close to each other in a row, for the best rows.
 
-    Pairs that are in none of them do not count.
+    Pairs that are in none of them do not count, but a query has at least `_MIN_PAIRS`.
     """
-    rows = nlargest(_MAX_PAIRED, scores, scores.__getitem__)
-    pairs = (index.postings.closeness(rows, first.runs, second.runs) for first, second in pairwise(words))
-    found = [pair for pair in pairs if pair]
+    best = set(nlargest(_MAX_PAIRED, scores, scores.__getitem__))
+    rows = [best.intersection(match.rows) for _, match in found]
+    pairs = pairwise(zip((word for word, _ in found), rows, strict=True))
+    closeness = [
+        index.postings.closeness(first_rows & second_rows, first.runs, second.runs)
+        for (first, first_rows), (second, second_rows) in pairs
+    ]
+    closeness = [pair for pair in closeness if pair]
     sums = Counter[int]()
-    for pair in found:
+    for pair in closeness:
         sums.update(pair)
-    return {row: total / len(found) for row, total in sums.items()}
+    count = max(len(closeness), _MIN_PAIRS)
+    return {row: total / count for row, total in sums.items()}
 
 
 def _sum_scores(matches: Iterable[PostingMatches], page_count: int) -> tuple[dict[int, float], list[float]]:

@@ -101,6 +101,15 @@ def test_closeness_of_two_words_in_a_row(text: str, expected: float | None) -> N
     assert postings.closeness([0], [("a",)], [("b",)]).get(0) == expected
 
 
+def test_field_without_weights_is_not_indexed() -> None:
+    builder = PostingsBuilder((1.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+    builder.add(0, (["a"], ["b"], ["c"]))
+    postings = Postings(builder.build(), [0], (1.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+
+    assert ["a" in postings, "b" in postings, "c" in postings] == [True, False, True]
+    assert postings.data.texts == ["\x01\0\0\x02"]
+
+
 def test_closeness_of_unknown_word_is_empty() -> None:
     assert build_postings([(0, (["a"], [], []))]).closeness([0], [("a",)], [("b",)]) == {}
 
