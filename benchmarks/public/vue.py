@@ -1,0 +1,297 @@
+"""Retrieval on the questions of Vue Docs MCP: 519 questions about 8 documentation sites.
+
+    git clone https://github.com/joelbarmettlerUZH/vue-mcp
+    python -m benchmarks.public.vue --data vue-mcp --docs FOLDER [--record FILE.json]
+
+FOLDER has a checkout of each documentation repository, named as in the address: `docs`, `router`, `vueuse`, `vite`,
+`vitest`, `devtools`, `pinia` of the organizations that `SITES` names, and `nuxt`. The set is read at run time; nothing
+of it is part of this repository. The set does not record the commits that it was made from.
+
+Definitions, equal for all rows:
+
+- API recall at N tokens is the share of a question's names of API objects in the first N tokens that a method sends;
+  see `vue_scores`. The question itself is removed from the text, because some methods repeat it. “As sent” is what
+  the answer loop sends before the model's first call, whole.
+- The ceiling is the recall of the text of all sections: some names are not in the documentation.
+- A page is hit if a section of it is among those of the first 1 or 5 pages that a method finds.
+- `mean` is the mean over the frameworks, each with equal weight. A published row is about all questions of a framework.
+
+The halves are chosen by a hash of the question. Search was improved by looking at `develop` only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.search import Search
+
+from .corpus import Checkout, build_library, read_checkout
+from .methods import Method, PrefetchMethod, Ranked, count_tokens, make_methods
+from .report import (
+    PARTS,
+    Column,
+    Figure,
+    Published,
+    Row,
+    choose_half,
+    in_part,
+    iter_table,
+    make_record,
+    write_record,
+)
+from .vitepress import iter_pages
+from .vue_scores import (
+    hits_page,
+    mean_known,
+    mean_of_groups,
+    measure_recall,
+    measure_strict_recall,
+    remove_echo,
+    share_of,
+    strip_suffix,
+    unnamed,
+)
+
+QUESTIONS = "eval/questions"
+LIMITS = (1_700, 4_000)
+"""Tokens of the text that is scored."""
+OPENED = 4_000
+"""Size of the opened sections of the prefetch that is scored at the second limit, in estimated tokens."""
+DEPTHS = (1, 5)
+
+
+class Site(Struct, frozen=True):
+    """The documentation of a framework.
+
+    Attributes:
+        name: The name of the framework.
+        repository: Owner and name of its repository on GitHub.
+        folder: The folder of the documentation in it.
+        excluded: Folders and files at its top that are no pages of the site in English.
+        published: API recall and tokens that Vue Docs MCP has published, by name of the method.
+    """
+
+    name: str
+    repository: str
+    folder: str
+    excluded: tuple[str, ...] = ()
+    published: Mapping[str, tuple[str, str]] = {}
+
+
+def _published(own: str, own_tokens: str, other: str, other_tokens: str) -> Mapping[str, tuple[str, str]]:
+    return {"Vue Docs MCP": (own, own_tokens), "Context7": (other, other_tokens)}
+
+
+SITES: Mapping[str, Site] = {
+    "vue": Site("Vue", "vuejs/docs", "src", (), _published(".987", "4,213", ".531", "1,739")),
+    "vue-router": Site("Vue Router", "vuejs/router", "packages/docs", ("zh",), _published(".888", "–", ".344", "–")),
+    "vueuse": Site("VueUse", "vueuse/vueuse", "packages", ("skills",), _published("1.000", "–", ".920", "–")),
+    "vite": Site("Vite", "vitejs/vite", "docs", (), _published(".878", "4,103", ".847", "943")),
+    "vitest": Site("Vitest", "vitest-dev/vitest", "docs", ("AGENTS.md",), _published(".980", "3,361", ".890", "797")),
+    "vue-devtools": Site("Vue DevTools", "vuejs/devtools", "docs", (), _published("1.000", "2,018", "1.000", "840")),
+    "pinia": Site("Pinia", "vuejs/pinia", "packages/docs", ("zh",), _published("1.000", "4,361", ".939", "972")),
+    "nuxt": Site("Nuxt", "nuxt/nuxt", "docs", ("README.md",), _published("1.000", "3,689", ".898", "924")),
+}
+"""The frameworks by the name of their file of questions; published figures of 2026-04-01."""
+
+
+class Question(Struct, frozen=True):
+    """A question with the files that answer it and the names that an answer contains."""
+
+    question: str
+    relevant_paths: list[str]
+    relevant_apis: list[str]
+
+
+class Corpus(Struct, frozen=True):
+    """The library of a framework.
+
+    Attributes:
+        library: The library.
+        files: The file of each page by its path.
+        text: The text of all sections.
+    """
+
+    library: Library
+    files: Mapping[str, str]
+    text: str
+
+
+def build_corpus(site: Site, docs: Path, folder: Path) -> Corpus:
+    """Publish the documentation of a framework, and open it."""
+    sources = list(iter_pages(docs, site.excluded))
+    if not sources:
+        raise SystemExit(f"{docs}: no Markdown files. Clone https://github.com/{site.repository}.")
+    library = build_library((each.page for each in sources), folder, name=site.name, url="https://docs.example/")
+    files = {each.page.path: each.file for each in sources}
+    return Corpus(library, files, "\n".join(library.text(section) for section in library.sections))
+
+
+# Scores
+
+
+class Sender(Struct, frozen=True):
+    """A method and what it sends at each of the two limits.
+
+    Attributes:
+        name: The name in tables.
+        methods: The method at each limit: a prefetch opens more for a higher one.
+        cut: Whether the text is cut at the limits.
+    """
+
+    name: str
+    methods: tuple[Method, Method]
+    cut: bool = True
+
+    def rank(self, question: str) -> tuple[Ranked, Ranked]:
+        """Return what is found for a question at each limit."""
+        first, second = self.methods
+        found = first.rank(question)
+        return found, (found if second is first else second.rank(question))
+
+
+def make_senders(library: Library) -> list[Sender]:
+    """Return all methods for a library."""
+    senders = [Sender(method.name, (method, method)) for method in make_methods(library)]
+    last = senders.pop().methods[0]  # prefetch
+    prefetches = (last, PrefetchMethod(library, Search(library), OPENED))
+    return [*senders, Sender(last.name, prefetches), Sender(f"{last.name}, as sent", prefetches, cut=False)]
+
+
+def iter_rows(corpus: Corpus, questions: Iterable[tuple[int, Question]], group: str) -> Iterator[Row]:
+    """Yield the scores of each method for each question with its number in the set."""
+    senders = make_senders(corpus.library)
+    for number, question in questions:
+        ceilings = {
+            f"{name} ceiling": score for name, score in score_text(question, corpus.text).items() if name != "tokens"
+        }
+        for sender in senders:
+            found = sender.rank(question.question)
+            scores = ceilings | score_pages(
+                question, [corpus.files[each.section.page.path] for each in found[0].sections]
+            )
+            for limit, ranked in zip(LIMITS, found, strict=True):
+                text = ranked.text(limit if sender.cut else None)
+                scores |= {f"{name} {limit}": score for name, score in score_text(question, text).items()}
+            yield Row(number, choose_half(question.question), sender.name, scores, group=group)
+
+
+def score_text(question: Question, text: str) -> dict[str, float]:
+    """Return the scores of a text that is sent: strict recall only of questions with names that they do not contain."""
+    own = remove_echo(text, question.question)
+    scores = {"recall": measure_recall(question.relevant_apis, own), "tokens": float(count_tokens(text))}
+    if names := unnamed(question.relevant_apis, question.question):
+        scores["strict"] = measure_strict_recall(names, own)
+    return scores
+
+
+def score_pages(question: Question, files: Iterable[str]) -> dict[str, float]:
+    """Return the scores of the files of the sections that were found, best first."""
+    pages = list(dict.fromkeys(files))
+    return {
+        f"{name} {depth}": hits_page(pages, question.relevant_paths, depth, suffix=name == "file")
+        for name in ("page", "file")
+        for depth in DEPTHS
+    }
+
+
+def iter_columns(*, mean: bool) -> Iterator[Column]:
+    """Yield the columns of a table: of one framework, or of the mean over the frameworks."""
+
+    def figure(score: str) -> Figure:
+        return mean_of_groups(mean_known(score)) if mean else mean_known(score)
+
+    for limit in LIMITS:
+        yield Column(f"API recall at {limit:,}", figure(f"recall {limit}"))
+        yield Column("tokens", figure(f"tokens {limit}"), "{:,.0f}", interval=False)
+    yield Column("of ceiling", share_of(figure(f"recall {LIMITS[1]}"), figure("recall ceiling")), interval=False)
+    for limit in LIMITS:
+        yield Column(f"strict at {limit:,}", figure(f"strict {limit}"), interval=mean)
+    yield Column("of ceiling", share_of(figure(f"strict {LIMITS[1]}"), figure("strict ceiling")), interval=False)
+    for depth in DEPTHS:
+        yield Column(f"page hit@{depth}", figure(f"page {depth}"), interval=mean)
+    yield Column(f"with .md, @{DEPTHS[1]}", figure(f"file {DEPTHS[1]}"), interval=False)
+
+
+def iter_published(site: Site) -> Iterator[Published]:
+    """Yield the published rows of a framework."""
+    limit = f"API recall at {LIMITS[1]:,}"
+    for name, (recall, tokens) in site.published.items():
+        yield Published(name, {limit: recall, "tokens": tokens})
+
+
+def iter_report(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield the lines of all tables: each half and the whole in the mean, then each framework."""
+    for part in PARTS:
+        chosen = in_part(rows, part)
+        yield f"\n## {part}: mean of {len({row.group for row in chosen})} frameworks, {_count(chosen)}\n"
+        yield from iter_table(chosen, tuple(iter_columns(mean=True)))
+        for name, site in SITES.items():
+            if own := [row for row in chosen if row.group == name]:
+                yield f"\n### {part}: {site.name}, {_count(own)}\n"
+                yield from iter_table(
+                    own, tuple(iter_columns(mean=False)), list(iter_published(site)) * (part == "all")
+                )
+
+
+def _count(rows: Sequence[Row]) -> str:
+    questions = {row.number: row for row in rows}.values()
+    strict = sum("strict ceiling" in row.scores for row in questions)
+    recall, own = (mean_of_groups(mean_known(f"{name} ceiling"))(list(questions)) for name in ("recall", "strict"))
+    return f"{len(questions)} questions (ceiling {recall:.3f}), {strict} of them strict (ceiling {own:.3f})"
+
+
+def read_questions(folder: Path) -> dict[str, list[tuple[int, Question]]]:
+    """Return the questions of each framework with their numbers in the whole set, from 1."""
+    numbers = count(1)
+    return {
+        name: [
+            (next(numbers), question)
+            for question in msgspec.json.decode((folder / f"{name}.json").read_bytes(), type=list[Question])
+        ]
+        for name in SITES
+    }
+
+
+def main() -> None:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="Checkout of joelbarmettlerUZH/vue-mcp.")
+    parser.add_argument("--docs", type=Path, required=True, help="Folder with checkouts of the documentation.")
+    parser.add_argument("--record", type=Path, help="File for the scores of each question, as JSON.")
+    options = parser.parse_args()
+    questions = read_questions(options.data / QUESTIONS)
+    checkouts: list[Checkout] = [read_checkout(options.data)]
+    facts: dict[str, int] = {}
+    rows: list[Row] = []
+    for name, site in SITES.items():
+        docs = options.docs / site.repository.partition("/")[2] / site.folder
+        checkouts.append(read_checkout(docs))
+        with tempfile.TemporaryDirectory() as folder:
+            corpus = build_corpus(site, docs, Path(folder))
+            right = {strip_suffix(path) for _, question in questions[name] for path in question.relevant_paths}
+            facts |= {
+                f"{name}: pages": len(corpus.files),
+                f"{name}: questions": len(questions[name]),
+                f"{name}: questions without names": sum(not each.relevant_apis for _, each in questions[name]),
+                f"{name}: right paths": len(right),
+                f"{name}: right paths with a page": len(right & set(map(strip_suffix, corpus.files.values()))),
+            }
+            rows += iter_rows(corpus, questions[name], name)
+    print("\n".join(map(str, checkouts)))
+    print("\n".join(f"{name}: {value}" for name, value in facts.items()))
+    print("\n".join(iter_report(rows)))
+    if options.record:
+        write_record(make_record("vue", checkouts, facts, rows), options.record)
+
+
+if __name__ == "__main__":
+    main()
