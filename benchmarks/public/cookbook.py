@@ -12,10 +12,11 @@ pages as a documentation repository would have them, which are published and ope
 - A chunk is a section of level 2, with the anchor of its address. Lines of its text that would be headings or HTML in
   Markdown are escaped, because the set has plain text; otherwise the text is unchanged.
 
-Definitions, equal for all rows: each method returns exactly three sections, fewer only if fewer contain a word of the
-question. P@3 and R@3 are the shares of right sections among the three, and of the right ones that are found; F1 is
-computed of their means; MRR is the mean of 1 / rank of the first right section among the three. A section is right only
-if its address is in the set's list, also if another section has the same information.
+Definitions, equal for all rows: each method returns exactly three of the set's sections, fewer only if fewer contain a
+word of the question; twelve of the sections are a heading without text. P@3 and R@3 are the shares of right sections
+among the three, and of the right ones that are found; F1 is computed of their means; MRR is the mean of 1 / rank of the
+first right section among the three. A section is right only if its address is in the set's list, also if another
+section has the same information.
 
 The published rows are computed from the scores of each question that the repository has next to its guide, so both
 halves and the intervals of differences are known. That evaluation's method returns fewer than three sections if fewer
@@ -253,7 +254,7 @@ def main() -> None:
         }
         rows = [
             *read_published(cookbook.folder, questions),
-            *iter_rows(questions, make_methods(library), addresses),
+            *iter_rows(questions, make_methods(library, lambda section: section.id in addresses), addresses),
         ]
     print(f"{cookbook.checkout}: " + ", ".join(f"{count} {name}" for name, count in facts.items()))
     for part in PARTS:

@@ -63,11 +63,6 @@ def build_library(pages: Iterable[Page], folder: Path, *, name: str, url: str) -
     return open_library(str(folder))
 
 
-def sections_with_text(library: Library) -> list[SectionRef]:
-    """Return the sections that have text of their own below the heading, in page order: those that can be results."""
-    return [section for section in library.sections if has_text(section)]
-
-
 def has_text(section: SectionRef) -> bool:
     """Return whether a section has text of its own below its heading."""
     return bool(section.section.body)

@@ -2,7 +2,8 @@
 
 Definitions, equal for all methods:
 
-- A result is a section with text of its own below its heading. A heading with nothing but subsections is none.
+- A result is a section with text of its own below its heading; a heading with nothing but subsections is none. A set
+  that names its sections may choose others (`is_result`).
 - The texts are those of the published Markdown: a section's heading and its own text, without its subsections.
 - Tokens are a quarter of the characters, rounded up.
 """
@@ -22,12 +23,14 @@ from mkdocs_roaming.manifest.expand import render_expansion
 from mkdocs_roaming.manifest.lookup import SectionRef
 
 from .baselines import RankTexts, make_bm25, make_fts5
-from .corpus import has_text, sections_with_text
+from .corpus import has_text
 
 MAX_DEPTH = 50
 """Number of sections that a method returns."""
 CHARS_PER_TOKEN = 4
 SEARCH_NAME = "`roaming search`"
+IsResult = Callable[[SectionRef], bool]
+"""Returns whether a section can be a result."""
 SEPARATOR = "\n\n"
 
 
@@ -84,6 +87,7 @@ class TextMethod:
         library: The library.
         make: Makes the ranking of the texts.
         index_text: Returns the text of a section that is ranked; by default its own text, which is sent in any case.
+        is_result: Whether a section can be a result.
     """
 
     def __init__(
@@ -92,10 +96,12 @@ class TextMethod:
         library: Library,
         make: Callable[[Sequence[str]], RankTexts],
         index_text: Callable[[Library, SectionRef], str] = Library.text,
+        *,
+        is_result: IsResult = has_text,
     ) -> None:
         self.name = name
         self._library = library
-        self._sections = sections_with_text(library)
+        self._sections = [section for section in library.sections if is_result(section)]
         self._rank = make([index_text(library, section) for section in self._sections])
 
     def rank(self, question: str) -> Ranked:
@@ -111,16 +117,21 @@ class SearchMethod:
         library: The library.
         search: Its search.
         name: The name in tables.
+        is_result: Whether a section can be a result.
     """
 
-    def __init__(self, library: Library, search: Search, name: str = SEARCH_NAME) -> None:
+    def __init__(
+        self, library: Library, search: Search, name: str = SEARCH_NAME, *, is_result: IsResult = has_text
+    ) -> None:
         self.name = name
-        self._library, self._search = library, search
+        self._library, self._search, self._is_result = library, search, is_result
 
     def rank(self, question: str) -> Ranked:
         """Return the sections that search finds."""
         sections = [hit.section for hit in self._search.find(question, limit=2 * MAX_DEPTH)]
-        found = [RankedSection(section, self._library.text(section)) for section in sections if has_text(section)]
+        found = [
+            RankedSection(section, self._library.text(section)) for section in sections if self._is_result(section)
+        ]
         return Ranked(tuple(found[:MAX_DEPTH]))
 
 
@@ -131,11 +142,20 @@ class PrefetchMethod:
         library: The library.
         search: Its search.
         max_tokens: Maximum size of the opened sections, as the product estimates tokens.
+        is_result: Whether a section can be a result.
     """
 
-    def __init__(self, library: Library, search: Search, max_tokens: int = PREFETCH_TOKENS) -> None:
+    def __init__(
+        self,
+        library: Library,
+        search: Search,
+        max_tokens: int = PREFETCH_TOKENS,
+        *,
+        is_result: IsResult = has_text,
+    ) -> None:
         self.name = "prefetch" if max_tokens == PREFETCH_TOKENS else f"prefetch, {max_tokens:,} opened"
-        self._library, self._search, self._max_tokens = library, search, max_tokens
+        self._library, self._search = library, search
+        self._max_tokens, self._is_result = max_tokens, is_result
 
     def rank(self, question: str) -> Ranked:
         """Return the opened sections in their order, then the listed ones."""
@@ -146,8 +166,8 @@ class PrefetchMethod:
         for hit in found.hits:
             texts.setdefault(hit.id, render(SearchResults("", (hit,))))
         sections = ((self._library.sections.get(id_), text) for id_, text in texts.items())
-        ranked = tuple(RankedSection(section, text) for section, text in sections if section and has_text(section))
-        return Ranked(ranked, render(found))
+        ranked = (RankedSection(section, text) for section, text in sections if section and self._is_result(section))
+        return Ranked(tuple(ranked), render(found))
 
 
 def outline_line(library: Library, section: SectionRef) -> str:
@@ -156,13 +176,13 @@ def outline_line(library: Library, section: SectionRef) -> str:
     return f"{titles} — {section.section.opening}" if section.section.opening else titles
 
 
-def make_methods(library: Library) -> list[Method]:
+def make_methods(library: Library, is_result: IsResult = has_text) -> list[Method]:
     """Return all methods for a library, each with its default settings."""
     search = Search(library)
     return [
-        TextMethod("FTS5 porter", library, make_fts5),
-        TextMethod("BM25", library, make_bm25),
-        TextMethod("BM25 over outline lines", library, make_bm25, outline_line),
-        SearchMethod(library, search),
-        PrefetchMethod(library, search),
+        TextMethod("FTS5 porter", library, make_fts5, is_result=is_result),
+        TextMethod("BM25", library, make_bm25, is_result=is_result),
+        TextMethod("BM25 over outline lines", library, make_bm25, outline_line, is_result=is_result),
+        SearchMethod(library, search, is_result=is_result),
+        PrefetchMethod(library, search, is_result=is_result),
     ]
