@@ -183,6 +183,8 @@ class Navigator:
         query = f"{question}\n{earlier}" if earlier else question
         hits = self.search.find(query, limit=_MAX_RANKED)
         max_reference = _MAX_RANKED if _IDENTIFIER.search(question) else _MAX_REFERENCE
+        share = max(1.0, max_tokens / PREFETCH_TOKENS)  # more room is for more and for longer texts
+        max_opened, part_tokens = int(_MAX_PREFETCHED * share), int(_PART_TOKENS * share)
         with self._lock:
             opened: list[Expansion] = []
             texts: set[str] = set()
@@ -199,7 +201,7 @@ class Navigator:
                 title = section.section.title.casefold()
                 if (is_reference and reference >= max_reference) or titles[title] >= _MAX_NAMESAKES:
                     continue
-                expansion = self._open_text(section, query, min(_PART_TOKENS, max_tokens))
+                expansion = self._open_text(section, query, min(part_tokens, max_tokens))
                 tokens = estimate_tokens(render_expansion(expansion))
                 if tokens > max_tokens:
                     continue
@@ -209,7 +211,7 @@ class Navigator:
                 titles[title] += 1
                 opened.append(expansion)
                 self._open.add_part(section, expansion)
-                if len(opened) >= _MAX_PREFETCHED:
+                if len(opened) >= max_opened:
                     break
         return self._make_results(query, hits, opened, _MAX_LINES, judge=judge)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from mkdocs_roaming.text.tokenizer import Word, extract_terms
@@ -12,6 +12,7 @@ SNIPPET_CHARS = 200
 """Maximum length of a snippet."""
 
 _SEARCHED_CHARS = 200_000
+_CUTS = 8  # number of places in a part where it may begin within a long block
 _MAX_LEAD = 60
 """Maximum number of characters before the first match."""
 HEADING = re.compile(r"\A\s*#{1,6}[ \t][^\n]*")  # results show the title already
@@ -67,10 +68,10 @@ def make_snippet(markdown: str, words: Iterable[Word], language: str = "en", *, 
 def find_best_part(markdown: str, words: Iterable[Word], language: str, max_chars: int) -> tuple[int, int]:
     """Return start and end of the part of a section's text with the most words of a query; of equal ones the first.
 
-    A part consists of whole blocks: paragraphs, lists, tables or fenced code. A block that is longer is cut at a line.
+    A part consists of whole blocks: paragraphs, lists, tables or fenced code. A block that is longer is cut at lines.
     """
     terms = {term for word in words for run in word.runs for term in run}
-    ends = _find_block_ends(markdown)
+    ends = _cut_long_blocks(markdown, _find_block_ends(markdown), max_chars)
     starts = [0, *ends[:-1]]
     found = [terms.intersection(extract_terms(markdown[a:b], language)) for a, b in zip(starts, ends, strict=True)]
     best, best_part = -1, (0, 0)
@@ -100,6 +101,20 @@ def _find_block_ends(markdown: str) -> list[int]:
         at += len(line)
         blank = not line.strip()
     return [*ends, at]
+
+
+def _cut_long_blocks(markdown: str, ends: Sequence[int], max_chars: int) -> list[int]:
+    """Return the ends of blocks, with ends of lines in those that are too long, so that a part can begin within."""
+    cut: list[int] = []
+    for start, end in zip([0, *ends[:-1]], ends, strict=True):
+        at = start
+        if end - start > max_chars:
+            for line in markdown[start:end].splitlines(keepends=True)[:-1]:
+                at += len(line)
+                if at - (cut[-1] if cut and cut[-1] > start else start) >= max_chars // _CUTS:
+                    cut.append(at)
+        cut.append(end)
+    return cut
 
 
 def strip_markdown(markdown: str) -> str:

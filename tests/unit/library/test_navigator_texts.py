@@ -96,6 +96,15 @@ def test_prefetch_opens_best_part_of_long_section(library: Library) -> None:
     assert [entry.id for entry in opened.listed] == [ballast]
 
 
+def test_prefetch_opens_matching_lines_of_block_that_is_too_long(make_site: Callable) -> None:
+    lines = "".join(f"  readonly rope{at}: Rope  // of the mast, in the wind\n" for at in range(200))
+    code = f"```ts\ninterface Mast {{\n{lines}  forestayTension: number\n{lines}}}\n```\n"
+    library = make_site([("mast/", f"# Mast\n\n## Interface\n\nThe ropes of the mast.\n\n{code}")]).library()
+    (opened,) = Navigator(library).prefetch("What is `forestayTension` of the mast?").sections
+    assert "  forestayTension: number\n" in opened.text
+    assert len(opened.text) < 3_000
+
+
 def test_expand_does_not_repeat_part_that_prefetch_opened(library: Library) -> None:
     navigator, ballast = Navigator(library), find(library, "Ballast")
     part = next(one for one in navigator.prefetch("lead of the keelson").sections if one.id == ballast).text
@@ -133,6 +142,15 @@ def test_prefetch_respects_size(library: Library) -> None:
     for tokens in (0, 30, 200, 1_000):
         result = Navigator(library).prefetch("red paint, sails, ballast", max_tokens=tokens)
         assert len("".join(section.text for section in result.sections)) <= tokens * 5
+
+
+def test_prefetch_with_more_room_opens_more_and_longer_texts(library: Library, make_site: Callable) -> None:
+    sections = "".join(f"## Sail {at}\n\nSail number {at} of the boat is set by hand.\n\n" for at in range(30))
+    sails = make_site([("sails/", f"# Sails\n\n{sections}")]).library()
+    assert len(Navigator(sails).prefetch("set a sail").sections) == 8
+    assert len(Navigator(sails).prefetch("set a sail", max_tokens=4_000).sections) == 17
+    usual, larger = (Navigator(library).prefetch("lead of the keelson", max_tokens=size) for size in (1_800, 3_600))
+    assert len(usual.sections[0].text) < 3_000 < len(larger.sections[0].text) < 6_000
 
 
 def test_prefetch_opens_few_reference_sections_unless_question_has_identifier(make_site: Callable) -> None:
