@@ -63,7 +63,7 @@ from .vue_scores import (
 QUESTIONS = "eval/questions"
 LIMITS = (1_700, 4_000)
 """Tokens of the text that is scored."""
-OPENED = 4_000
+OPENED = 3_800
 """Size of the opened sections of the prefetch that is scored at the second limit, in estimated tokens."""
 DEPTHS = (1, 5)
 
