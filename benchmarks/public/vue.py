@@ -14,6 +14,7 @@ Definitions, equal for all rows:
   the answer loop sends before the model's first call, whole.
 - The ceiling is the recall of the text of all sections: some names are not in the documentation.
 - A page is hit if a section of it is among those of the first 1 or 5 pages that a method finds.
+- A further limit of a framework is the number of tokens that is published for Context7, counted by another tokenizer.
 - `mean` is the mean over the frameworks, each with equal weight. A published row is about all questions of a framework.
 
 The halves are chosen by a hash of the question. Search was improved by looking at `develop` only.
@@ -31,6 +32,7 @@ import msgspec
 from msgspec import Struct
 
 from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.navigator import PREFETCH_TOKENS
 from mkdocs_roaming.library.search import Search
 
 from .corpus import Checkout, build_library, read_checkout
@@ -61,10 +63,11 @@ from .vue_scores import (
 )
 
 QUESTIONS = "eval/questions"
-LIMITS = (1_700, 4_000)
-"""Tokens of the text that is scored."""
-OPENED = 3_800
-"""Size of the opened sections of the prefetch that is scored at the second limit, in estimated tokens."""
+LIMITS: Mapping[int, int] = {1_700: PREFETCH_TOKENS, 4_000: 3_800}
+"""Tokens of the text that is scored; for each, what prefetch opens for it, in estimated tokens."""
+COMPARED = "Context7"
+"""The published method whose tokens are a further limit."""
+FIRST, LAST = LIMITS
 DEPTHS = (1, 5)
 
 
@@ -76,29 +79,45 @@ class Site(Struct, frozen=True):
         repository: Owner and name of its repository on GitHub.
         folder: The folder of the documentation in it.
         excluded: Folders and files at its top that are no pages of the site in English.
-        published: API recall and tokens that Vue Docs MCP has published, by name of the method.
+        published: The figures that Vue Docs MCP has published.
     """
 
     name: str
     repository: str
     folder: str
     excluded: tuple[str, ...] = ()
-    published: Mapping[str, tuple[str, str]] = {}
+    published: tuple[PublishedRecall, ...] = ()
+
+    @property
+    def limits(self) -> dict[int, int]:
+        """The limits of the scored text, and what prefetch opens for each: also the published tokens of Context7."""
+        compared = {each.tokens: each.tokens for each in self.published if each.name == COMPARED and each.tokens}
+        return dict(LIMITS) | compared
 
 
-def _published(own: str, own_tokens: str, other: str, other_tokens: str) -> Mapping[str, tuple[str, str]]:
-    return {"Vue Docs MCP": (own, own_tokens), "Context7": (other, other_tokens)}
+class PublishedRecall(Struct, frozen=True):
+    """Published API recall of a method, in percent, and the tokens of what it sends; None if they are not published."""
+
+    name: str
+    percent: float
+    tokens: int | None
+
+
+def _published(
+    own: float, own_tokens: int | None, other: float, other_tokens: int | None
+) -> tuple[PublishedRecall, ...]:
+    return PublishedRecall("Vue Docs MCP", own, own_tokens), PublishedRecall(COMPARED, other, other_tokens)
 
 
 SITES: Mapping[str, Site] = {
-    "vue": Site("Vue", "vuejs/docs", "src", (), _published(".987", "4,213", ".531", "1,739")),
-    "vue-router": Site("Vue Router", "vuejs/router", "packages/docs", ("zh",), _published(".888", "–", ".344", "–")),
-    "vueuse": Site("VueUse", "vueuse/vueuse", "packages", ("skills",), _published("1.000", "–", ".920", "–")),
-    "vite": Site("Vite", "vitejs/vite", "docs", (), _published(".878", "4,103", ".847", "943")),
-    "vitest": Site("Vitest", "vitest-dev/vitest", "docs", ("AGENTS.md",), _published(".980", "3,361", ".890", "797")),
-    "vue-devtools": Site("Vue DevTools", "vuejs/devtools", "docs", (), _published("1.000", "2,018", "1.000", "840")),
-    "pinia": Site("Pinia", "vuejs/pinia", "packages/docs", ("zh",), _published("1.000", "4,361", ".939", "972")),
-    "nuxt": Site("Nuxt", "nuxt/nuxt", "docs", ("README.md",), _published("1.000", "3,689", ".898", "924")),
+    "vue": Site("Vue", "vuejs/docs", "src", (), _published(98.7, 4_213, 53.1, 1_739)),
+    "vue-router": Site("Vue Router", "vuejs/router", "packages/docs", ("zh",), _published(88.8, None, 34.4, None)),
+    "vueuse": Site("VueUse", "vueuse/vueuse", "packages", ("skills",), _published(100.0, None, 92.0, None)),
+    "vite": Site("Vite", "vitejs/vite", "docs", (), _published(87.8, 4_103, 84.7, 943)),
+    "vitest": Site("Vitest", "vitest-dev/vitest", "docs", ("AGENTS.md",), _published(98.0, 3_361, 89.0, 797)),
+    "vue-devtools": Site("Vue DevTools", "vuejs/devtools", "docs", (), _published(100.0, 2_018, 100.0, 840)),
+    "pinia": Site("Pinia", "vuejs/pinia", "packages/docs", ("zh",), _published(100.0, 4_361, 93.9, 972)),
+    "nuxt": Site("Nuxt", "nuxt/nuxt", "docs", ("README.md",), _published(100.0, 3_689, 89.8, 924)),
 }
 """The frameworks by the name of their file of questions; published figures of 2026-04-01."""
 
@@ -139,7 +158,7 @@ def build_corpus(site: Site, docs: Path, folder: Path) -> Corpus:
 
 
 class Sender(Struct, frozen=True):
-    """A method and what it sends at each of the two limits.
+    """A method and what it sends at each limit.
 
     Attributes:
         name: The name in tables.
@@ -148,27 +167,37 @@ class Sender(Struct, frozen=True):
     """
 
     name: str
-    methods: tuple[Method, Method]
+    methods: Mapping[int, Method]
     cut: bool = True
 
-    def rank(self, question: str) -> tuple[Ranked, Ranked]:
+    def rank(self, question: str) -> dict[int, Ranked]:
         """Return what is found for a question at each limit."""
-        first, second = self.methods
-        found = first.rank(question)
-        return found, (found if second is first else second.rank(question))
+        found = {id(method): method.rank(question) for method in self.methods.values()}
+        return {limit: found[id(method)] for limit, method in self.methods.items()}
 
 
-def make_senders(library: Library) -> list[Sender]:
-    """Return all methods for a library."""
-    senders = [Sender(method.name, (method, method)) for method in make_methods(library)]
-    last = senders.pop().methods[0]  # prefetch
-    prefetches = (last, PrefetchMethod(library, Search(library), OPENED))
-    return [*senders, Sender(last.name, prefetches), Sender(f"{last.name}, as sent", prefetches, cut=False)]
+def make_senders(library: Library, limits: Mapping[int, int]) -> list[Sender]:
+    """Return all methods for a library.
+
+    Args:
+        library: The library.
+        limits: The limits of the scored text, and what prefetch opens for each.
+    """
+    *others, prefetch = make_methods(library)
+    search = Search(library)
+    prefetches = {limit: PrefetchMethod(library, search, opened) for limit, opened in limits.items()}
+    return [
+        *(Sender(method.name, dict.fromkeys(limits, method)) for method in others),
+        Sender(prefetch.name, prefetches),
+        Sender(f"{prefetch.name}, as sent", prefetches, cut=False),
+    ]
 
 
-def iter_rows(corpus: Corpus, questions: Iterable[tuple[int, Question]], group: str) -> Iterator[Row]:
+def iter_rows(
+    corpus: Corpus, questions: Iterable[tuple[int, Question]], group: str, limits: Mapping[int, int]
+) -> Iterator[Row]:
     """Yield the scores of each method for each question with its number in the set."""
-    senders = make_senders(corpus.library)
+    senders = make_senders(corpus.library, limits)
     for number, question in questions:
         ceilings = {
             f"{name} ceiling": score for name, score in score_text(question, corpus.text).items() if name != "tokens"
@@ -176,9 +205,9 @@ def iter_rows(corpus: Corpus, questions: Iterable[tuple[int, Question]], group: 
         for sender in senders:
             found = sender.rank(question.question)
             scores = ceilings | score_pages(
-                question, [corpus.files[each.section.page.path] for each in found[0].sections]
+                question, [corpus.files[each.section.page.path] for each in found[FIRST].sections]
             )
-            for limit, ranked in zip(LIMITS, found, strict=True):
+            for limit, ranked in found.items():
                 text = ranked.text(limit if sender.cut else None)
                 scores |= {f"{name} {limit}": score for name, score in score_text(question, text).items()}
             yield Row(number, choose_half(question.question), sender.name, scores, group=group)
@@ -203,29 +232,35 @@ def score_pages(question: Question, files: Iterable[str]) -> dict[str, float]:
     }
 
 
-def iter_columns(*, mean: bool) -> Iterator[Column]:
+def iter_columns(limits: Iterable[int], *, mean: bool) -> Iterator[Column]:
     """Yield the columns of a table: of one framework, or of the mean over the frameworks."""
 
     def figure(score: str) -> Figure:
         return mean_of_groups(mean_known(score)) if mean else mean_known(score)
 
-    for limit in LIMITS:
-        yield Column(f"API recall at {limit:,}", figure(f"recall {limit}"))
+    for limit in sorted(limits):
+        yield Column(recall_name(limit), figure(f"recall {limit}"), interval=limit in LIMITS)
         yield Column("tokens", figure(f"tokens {limit}"), "{:,.0f}", interval=False)
-    yield Column("of ceiling", share_of(figure(f"recall {LIMITS[1]}"), figure("recall ceiling")), interval=False)
+    yield Column("of ceiling", share_of(figure(f"recall {LAST}"), figure("recall ceiling")), interval=False)
     for limit in LIMITS:
         yield Column(f"strict at {limit:,}", figure(f"strict {limit}"), interval=mean)
-    yield Column("of ceiling", share_of(figure(f"strict {LIMITS[1]}"), figure("strict ceiling")), interval=False)
+    yield Column("of ceiling", share_of(figure(f"strict {LAST}"), figure("strict ceiling")), interval=False)
     for depth in DEPTHS:
         yield Column(f"page hit@{depth}", figure(f"page {depth}"), interval=mean)
-    yield Column(f"with .md, @{DEPTHS[1]}", figure(f"file {DEPTHS[1]}"), interval=False)
+    yield Column(f"with .md, @{DEPTHS[-1]}", figure(f"file {DEPTHS[-1]}"), interval=False)
+
+
+def recall_name(limit: int) -> str:
+    """Return the head of the column of a limit."""
+    return f"API recall at {limit:,}"
 
 
 def iter_published(site: Site) -> Iterator[Published]:
-    """Yield the published rows of a framework."""
-    limit = f"API recall at {LIMITS[1]:,}"
-    for name, (recall, tokens) in site.published.items():
-        yield Published(name, {limit: recall, "tokens": tokens})
+    """Yield the published rows of a framework, each in the column of the limit that is nearest to its tokens."""
+    for each in site.published:
+        limit = min(site.limits, key=lambda one: abs(one - (each.tokens or LAST)))
+        tokens = f"{each.tokens:,} tokens, other tokenizer" if each.tokens else "tokens not published"
+        yield Published(f"{each.name}, {tokens}", {recall_name(limit): f"{each.percent / 100:.3f}"})
 
 
 def iter_report(rows: Sequence[Row]) -> Iterator[str]:
@@ -233,12 +268,12 @@ def iter_report(rows: Sequence[Row]) -> Iterator[str]:
     for part in PARTS:
         chosen = in_part(rows, part)
         yield f"\n## {part}: mean of {len({row.group for row in chosen})} frameworks, {_count(chosen)}\n"
-        yield from iter_table(chosen, tuple(iter_columns(mean=True)))
+        yield from iter_table(chosen, tuple(iter_columns(LIMITS, mean=True)))
         for name, site in SITES.items():
             if own := [row for row in chosen if row.group == name]:
                 yield f"\n### {part}: {site.name}, {_count(own)}\n"
                 yield from iter_table(
-                    own, tuple(iter_columns(mean=False)), list(iter_published(site)) * (part == "all")
+                    own, tuple(iter_columns(site.limits, mean=False)), list(iter_published(site)) * (part == "all")
                 )
 
 
@@ -285,7 +320,7 @@ def main() -> None:
                 f"{name}: right paths": len(right),
                 f"{name}: right paths with a page": len(right & set(map(strip_suffix, corpus.files.values()))),
             }
-            rows += iter_rows(corpus, questions[name], name)
+            rows += iter_rows(corpus, questions[name], name, site.limits)
     print("\n".join(map(str, checkouts)))
     print("\n".join(f"{name}: {value}" for name, value in facts.items()))
     print("\n".join(iter_report(rows)))

@@ -196,7 +196,7 @@ def test_command_writes_a_record_without_texts(
     assert {row["scores"]["recall 1700"] for row in record["rows"]} == {1.0}
     assert "How is it drained?" not in json.dumps(record)
     assert "openValve" not in json.dumps(record)
-    assert "| Context7 (published) |" in capsys.readouterr().out
+    assert "| Context7, 943 tokens, other tokenizer (published) |" in capsys.readouterr().out
 
 
 def _write(file: Path, text: str) -> None:
