@@ -22,6 +22,7 @@ const STYLE = `
 .card .passage mark { color: var(--_fg); background: var(--_mark); border-radius: 3px; text-decoration: none }
 .card .where { display: flex; justify-content: space-between; gap: 12px; margin: 10px -16px -14px; padding: 8px 16px;
   border-block-start: 1px solid var(--_line); font-size: .8em; line-height: 1.34; color: var(--_muted) }
+.card .where > :last-child { color: var(--_accent) }
 .card kbd { margin-inline-end: 4px; padding: 0 5px; border: 1px solid var(--_edge); border-radius: 4px }
 @media (max-width: 599px) { .card kbd { display: none } }
 @media (prefers-reduced-motion) { .card { animation: none } }

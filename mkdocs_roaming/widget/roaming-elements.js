@@ -66,7 +66,9 @@ export function el(tag, attrs = {}, ...children) {
   return node;
 }
 
-/** Create a button with an icon; its label is its name and its tooltip. */
+/** Create a button with an icon; its label is its name and its tooltip, which a press hides until the pointer leaves. */
 export function tool(label, drawn, onclick, attrs = {}) {
-  return el("button", { type: "button", class: "tool", "aria-label": label, onclick, ...attrs }, drawn);
+  const press = ({ type, currentTarget }) => currentTarget.classList.toggle("pressed", type === "pointerdown");
+  const listeners = { onclick, onpointerdown: press, onpointerleave: press };
+  return el("button", { type: "button", class: "tool", "aria-label": label, ...listeners, ...attrs }, drawn);
 }

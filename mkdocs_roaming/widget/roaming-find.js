@@ -11,7 +11,7 @@ const ENGLISH = {
   meanwhile: "Meanwhile, in these docs",
   more: "Show {n} more",
   none: "Nothing found. Try other words.",
-  many: "This site has {n} sections: too many to search without an endpoint.",
+  many: "This site has {n} sections: too many to search here. Use the search of the site.",
   unread: "This cannot be read at the moment.",
   loading: "Loading…",
   page: "Open the page",

@@ -7,7 +7,7 @@ const ENGLISH = {
   unsupported: "None of the sections read says this. Check it before you rely on it.",
   closest: "Closest: “{passage}”",
   whatWasRead: "See what was read",
-  statements: "{n} statement without a source|{n} statements without a source",
+  statements: "{n} detail not confirmed by the sources|{n} details not confirmed by the sources",
 };
 const STYLE = `
 .answer mark { color: inherit; background: none; text-decoration: underline dotted 2px var(--_warn); text-underline-offset: 4px;

@@ -16,6 +16,7 @@ const ENGLISH = {
   person: "Ask a person",
   filled: "Your question and the sections read are filled in. You send it yourself.",
   partial: "The answer may be incomplete.",
+  unwritten: "No answer was written. These passages fit best.",
   passages: "Closest passages",
   not_found: "The docs do not seem to answer this.",
   refused: "The model declined to answer this.",
@@ -128,11 +129,11 @@ export class Result {
     turn.failed = !!failed;
     turn.heading.hidden = turn.empty; // the question is back in the input
     this.#list(sources);
-    if (is("passages")) turn.answer.prepend(el("h4", { class: "label" }, message));
+    if (is("passages")) turn.answer.prepend(el("p", {}, words.unwritten), el("h4", { class: "label" }, message));
     else if (!is("answered")) this.#notify(message, state, bad);
     if (failed) this.#button(words.retry, "redo", () => host.ask(turn.question));
     if (is("partial", "budget")) this.#button(words.continue, "go", () => host.ask(turn.question));
-    if (is("passages", "not_found", "refused", "error")) this.#button(words.search, "find", () => host._search(turn.question));
+    if (is("passages", "not_found", "refused", "error", "rate", "money")) this.#button(words.search, "find", () => host._search(turn.question));
     if (!is("answered")) (this.notice.isConnected || this.notice.parentNode ? this.notice : turn.article).append(this.buttons);
     if (is("passages", "not_found", "refused")) this.#waysOut();
     if (seconds) this.#countDown(message, seconds);
@@ -158,7 +159,8 @@ export class Result {
   #notify(message, state, bad) {
     const failed = bad && !["stopped", "budget", "refused"].includes(state);
     this.message.textContent = message;
-    this.notice.append(namedIcon(failed ? "off" : "info"), this.message);
+    const isWaiting = ["rate", "money"].includes(state);
+    this.notice.append(namedIcon(failed && !isWaiting ? "off" : "info"), this.message);
     this.notice.classList.toggle("failed", failed);
     if (bad) this.notice.part = "status error";
     this.turn.answer.after(this.notice);

@@ -10,7 +10,7 @@ export const STYLE = `
   --_edge: color-mix(in srgb, var(--_fg) 50%, var(--_bg));
   --_soft: color-mix(in srgb, var(--_fg) 6%, var(--_bg));
   --_code: var(--roaming-code-bg, var(--md-code-bg-color, color-mix(in srgb, var(--_fg) 5%, var(--_bg))));
-  --_source: var(--roaming-accent, var(--md-typeset-a-color, #3451b2));
+  --_source: var(--roaming-accent, var(--md-typeset-a-color, var(--bs-link-color, #3451b2)));
   --_accent: var(--_source);
   --_on-accent: #fff;
   --_tint: color-mix(in srgb, var(--_accent) 9%, var(--_bg));
@@ -72,6 +72,7 @@ button:hover, .button:hover { background: var(--_soft) }
   inset-block-end: calc(100% + 6px); padding: 4px 8px; border-radius: 6px; background: var(--_tip); color: var(--_bg);
   font-size: .8em; line-height: 1.334; white-space: nowrap; pointer-events: none; animation: .12s .4s backwards fade }
 .tool:is(:hover, :focus-visible)::after { display: block }
+.tool.pressed::after { display: none }
 .tool:focus-visible::after { animation-delay: 0s }
 .foot .tool::after { inset-inline-end: 0 }
 .head .tool::after { inset-block: calc(100% + 6px) auto; inset-inline-end: 0 }
@@ -145,7 +146,7 @@ h2 span { overflow: hidden; text-overflow: ellipsis; white-space: nowrap }
 .foot { position: relative; flex: none; padding: 0 20px 12px }
 .foot::before { content: ""; position: absolute; inset: -40px 0 auto; height: 40px; pointer-events: none;
   background: linear-gradient(transparent, var(--_bg)) }
-.latest-button { position: absolute; inset: -44px 0 auto; margin-inline: auto; border-radius: 50%; background: var(--_raise);
+.latest-button { position: absolute; inset-block-start: -44px; inset-inline-end: 20px; border-radius: 50%; background: var(--_raise);
   box-shadow: var(--_shadow); color: var(--_fg) }
 .latest-button:hover { background: var(--_raise) }
 .waiting { padding: 0 4px 8px }

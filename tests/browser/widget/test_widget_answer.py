@@ -391,7 +391,7 @@ def test_note_of_unsupported_words_opens_in_the_text(page: Page, stage: Stage, w
     page.goto(stage.page())
     turn = widget.open().ask(QUESTION)
     turn.locator(".flag").wait_for()
-    assert turn.locator(".flag").inner_text() == "2 statements without a source"
+    assert turn.locator(".flag").inner_text() == "2 details not confirmed by the sources"
     mark, second = turn.locator("mark").all()
     mark.focus()
     page.keyboard.press("Enter")

@@ -347,7 +347,7 @@ def test_unsupported_words_are_marked(page: Page, stage: Stage, widget: Widget) 
     marks = turn.locator("mark")
     marks.nth(4).wait_for()
     assert marks.all_text_contents() == list(words)
-    assert turn.locator(".flag").inner_text() == "5 statements without a source"
+    assert turn.locator(".flag").inner_text() == "5 details not confirmed by the sources"
     assert turn.locator("pre code").text_content() == code
     turn.get_by_role("button", name="Copy answer").click()
     widget.panel.get_by_role("button", name="Copied").wait_for()
