@@ -54,6 +54,7 @@ const STYLE = `
 .turn > .label + *, .next .rows { margin-block-start: 8px }
 .next .label { margin: 0 }
 .answer .label { margin-block: 0; font-size: .8em }
+.answer > p:first-child + .label { margin-block-start: 20px }
 .source { display: grid; grid-template-columns: auto minmax(0, 1fr); column-gap: 12px; padding: 12px 16px; color: inherit;
   text-decoration: none; transition: background .12s }
 .source:is(a):hover { background: var(--_soft) }

@@ -199,7 +199,7 @@ def _search_states(page: Page, stage: Stage, widget: Widget, url: str) -> Iterat
         widget.open()
         page.evaluate("document.querySelector('roaming-ask').setAttribute('mode', 'finder')")
         widget.input.fill("port")
-        _wait_for_text(page, {"many": "without an endpoint", "unread": "cannot be read"}[state])
+        _wait_for_text(page, {"many": "too many to search", "unread": "cannot be read"}[state])
         yield state
 
 
