@@ -42,7 +42,7 @@ def cluster(folder: Path, workers: int, environ: Mapping[str, str] | None = None
         subprocess.Popen([*dask, "scheduler", "--port", "0", "--scheduler-file", file, *loopback_options], **streams)
     ]
     try:
-        _wait_until(file.exists)
+        _wait_until(lambda: file.exists() and file.stat().st_size > 0)  # the scheduler creates it before it writes
         for at in range(workers):
             worker_options = [
                 "--name",

@@ -394,7 +394,9 @@ def test_site_with_too_many_sections_is_not_indexed(
     page.goto(stage.page(""))
     widget.open()
     widget.input.fill("s12")
-    widget.panel.locator("text=This site has 10010 sections: too many to search here. Use the search of the site.").wait_for()
+    widget.panel.locator(
+        "text=This site has 10010 sections: too many to search here. Use the search of the site."
+    ).wait_for()
 
 
 def test_unreadable_manifest_is_reported(page: Page, stage: Stage, widget: Widget) -> None:
