@@ -4,7 +4,7 @@ import { el, fill, namedIcon } from "./roaming-ask.js";
 import { adopt } from "./roaming-tools.js";
 
 const ENGLISH = {
-  unsupported: "None of the sections read says this. Check it before you rely on it.",
+  unsupported: "The sections that were read do not confirm this. Check it before you rely on it.",
   closest: "Closest: “{passage}”",
   whatWasRead: "See what was read",
   statements: "{n} detail not confirmed by the sources|{n} details not confirmed by the sources",

@@ -396,7 +396,7 @@ def test_note_of_unsupported_words_opens_in_the_text(page: Page, stage: Stage, w
     mark.focus()
     page.keyboard.press("Enter")
     note = turn.locator(".answer > p + .note")
-    assert "None of the sections read says this." in note.inner_text()
+    assert "The sections that were read do not confirm this." in note.inner_text()
     assert "It has a lid." in note.inner_text()
     assert mark.get_attribute("aria-controls") == note.get_attribute("id")
     note.get_by_role("button", name="See what was read").click()
