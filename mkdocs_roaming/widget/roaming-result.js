@@ -44,6 +44,7 @@ const SENTENCES = ["The docs do not seem to answer this.", "The model refused to
 const CITATION = /\[\^([0-9a-f]{8})\]/g;
 const LINK =
   "M10 14a4 4 0 0 0 5.7 0l3-3A4 4 0 0 0 13 5.3l-1 1M14 10a4 4 0 0 0-5.7 0l-3 3A4 4 0 0 0 11 18.7l1-1";
+const CHAT = "M4 7a2 2 0 0 1 2-2h12a2 2 0 0 1 2 2v8a2 2 0 0 1-2 2h-7l-5 3.5V17a2 2 0 0 1-2-2Z";
 const THUMB =
   "M8 11v9H5a1 1 0 0 1-1-1v-7a1 1 0 0 1 1-1Zm0 0 3.6-7a2 2 0 0 1 2.4 2.3L13.5 9.5H18a2 2 0 0 1 2 2.4l-1.3 6.5" +
   "A2 2 0 0 1 16.7 20H8";
@@ -209,7 +210,7 @@ export class Result {
     const drawn = links.slice(0, 4).flatMap(({ label, url }) => {
       const href = String(url).replace(/\{(\w+)\}/g, (all, name) => encodeURIComponent(values[name] ?? all));
       if (!URL.canParse(href, location.href) || !/^(https?|mailto):$/.test(new URL(href, location.href).protocol)) return [];
-      return [el("a", { class: "button", href, target: "_blank", rel: "noopener" }, namedIcon("chat"), label)];
+      return [el("a", { class: "button", href, target: "_blank", rel: "noopener" }, icon(CHAT), label)];
     });
     if (!drawn.length) return;
     this.#append(

@@ -31,7 +31,7 @@ const ENGLISH = {
   back: "Back to the answer",
   legal: "Written by a model from these docs. Check the sources.",
   down: "No answer: the service can’t be reached",
-  kept: "Your question is kept below. The panel comes back by itself when the connection does.",
+  kept: "Your question is kept below. The panel comes back with the connection.",
   retry: "Try again",
   online: "You can ask again.",
   lost: "The connection was lost. Please ask again.",

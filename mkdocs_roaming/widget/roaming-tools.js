@@ -8,7 +8,7 @@ const ENGLISH = {
 const COPY =
   "M11.5 9h6a2.5 2.5 0 0 1 2.5 2.5v6a2.5 2.5 0 0 1-2.5 2.5h-6A2.5 2.5 0 0 1 9 17.5v-6A2.5 2.5 0 0 1 11.5 9Z" +
   "M15 5.5A1.5 1.5 0 0 0 13.5 4h-7A2.5 2.5 0 0 0 4 6.5v7A1.5 1.5 0 0 0 5.5 15";
-const TICK = "m5 12.5 4.5 4.5L19 7.5";
+export const TICK = "m5 12.5 4.5 4.5L19 7.5";
 const COPIED = 1600; // ms
 
 const sheets = new Map(); // by their text

@@ -1,7 +1,7 @@
 // The trail of a turn: a tree of the sections while they are opened, then one line with as many beads as sections.
 
-import { el, fill, namedIcon, plain, svg } from "./roaming-ask.js";
-import { adopt } from "./roaming-tools.js";
+import { el, fill, icon, namedIcon, plain, svg } from "./roaming-ask.js";
+import { TICK, adopt } from "./roaming-tools.js";
 
 const ENGLISH = {
   outline: "Reading the outline",
@@ -171,7 +171,7 @@ export class Trail {
     row.dataset.state = state;
     row.lastChild.replaceChildren(plain(`${label}${tokens || ""}`));
     if (number) row.lastChild.append(el("span", { class: "number" }, number));
-    else if (state === "read") row.lastChild.append(namedIcon("ok"));
+    else if (state === "read") row.lastChild.append(icon(TICK));
   }
   /** Show the line above the tree. */
   #draw(note, total, answered = true) {
