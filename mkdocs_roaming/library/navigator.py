@@ -19,7 +19,7 @@ from mkdocs_roaming.library.search import (
     parse_query,
     to_search_result,
 )
-from mkdocs_roaming.library.snippets import HEADING, find_best_part, strip_markdown
+from mkdocs_roaming.library.snippets import HEADING, cut_best_part, strip_markdown
 from mkdocs_roaming.library.tools import (
     MAX_IDS,
     ExpandResult,
@@ -381,8 +381,7 @@ class Navigator:
         if (size := estimate_tokens(text)) > max_tokens:
             language = self.library.manifest.site.language
             max_chars = len(text) * max_tokens // size
-            start, end = find_best_part(text, parse_query(query, language), language, max_chars)
-            text = text[start:end]
+            text = cut_best_part(text, parse_query(query, language), language, max_chars)
         return make_text_expansion(self.sections, section, text, is_part=len(text) < len(whole))
 
     def _read_body(self, section: SectionRef) -> str:

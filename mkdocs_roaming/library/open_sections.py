@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from mkdocs_roaming.errors import LibraryError
+from mkdocs_roaming.library.snippets import GAP
 from mkdocs_roaming.manifest.expand import Expansion, expand_section
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 
@@ -76,9 +77,10 @@ class OpenSections:
         """Add a section that a search has opened, as a whole or the part of a long one."""
         self._add(expansion)
         if expansion.shown and section.id not in self._whole:
-            start = self._read(section).find(expansion.text)
+            part = max(expansion.text.split(GAP), key=len).lstrip("\n")  # not the first sentences, no fence
+            start = self._read(section).find(part)
             if start >= 0:  # a text around listings of source code has more than one part
-                self._spans[section.id] = start, start + len(expansion.text)
+                self._spans[section.id] = start, start + len(part)
 
     def close(self, ids: Iterable[str]) -> None:
         """Forget that sections are open."""

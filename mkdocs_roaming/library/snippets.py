@@ -11,7 +11,12 @@ from mkdocs_roaming.text.tokenizer import Word, extract_terms
 SNIPPET_CHARS = 200
 """Maximum length of a snippet."""
 
+GAP = "\n…\n"
+"""Stands in a part for text that is left out."""
+
 _SEARCHED_CHARS = 200_000
+_MAX_LEAD_CHARS = 200
+"""Maximum length of a section's first sentences before a later part of it."""
 _CUTS = 8  # number of places in a part where it may begin within a long block
 _MAX_LEAD = 60
 """Maximum number of characters before the first match."""
@@ -32,9 +37,10 @@ _MARKUP = re.compile(
 
 
 def make_snippet(markdown: str, words: Iterable[Word], language: str = "en", *, max_chars: int = SNIPPET_CHARS) -> str:
-    """Return the part of a section's text with the most words of a query; its beginning if it has none.
+    """Return the part of a section's text with the most words of a query, after the section's first sentences.
 
-    The part begins at a sentence or a word.
+    A part consists of whole blocks: paragraphs, lists, tables or fenced code. A block that is longer is cut at lines,
+    and its fence is repeated. `GAP` stands for what is left out. Of equal parts it is the first.
 
     Args:
         markdown: The section's text, with its heading.
@@ -65,13 +71,33 @@ def make_snippet(markdown: str, words: Iterable[Word], language: str = "en", *, 
     return _cut(text, best_start, max_chars)
 
 
-def find_best_part(markdown: str, words: Iterable[Word], language: str, max_chars: int) -> tuple[int, int]:
-    """Return start and end of the part of a section's text with the most words of a query; of equal ones the first.
+def cut_best_part(markdown: str, words: Iterable[Word], language: str, max_chars: int) -> str:
+    """Return the part of a section's text with the most words of a query, after the section's first sentences.
 
-    A part consists of whole blocks: paragraphs, lists, tables or fenced code. A block that is longer is cut at lines.
+    A part consists of whole blocks: paragraphs, lists, tables or fenced code. A block that is longer is cut at lines,
+    and its fence is repeated. `GAP` stands for what is left out. Of equal parts it is the first.
+
+    Args:
+        markdown: The section's text, with its heading.
+        words: The words of the query.
+        language: The site's language.
+        max_chars: Maximum length without the fence.
     """
     terms = {term for word in words for run in word.runs for term in run}
-    ends = _cut_long_blocks(markdown, _find_block_ends(markdown), max_chars)
+    ends = _find_block_ends(markdown)
+    lead = _find_lead(markdown, ends)
+    max_chars -= lead
+    start, end = _find_best_part(markdown, _cut_long_blocks(markdown, ends, max_chars), terms, language, max_chars)
+    beginning = f"{markdown[:lead].rstrip()}\n{GAP}\n" if start > lead > 0 else ""
+    opening, left_open = _find_open_fence(markdown[:start]), _FENCE.match(_find_open_fence(markdown[:end]))
+    closing = f"{GAP[1:]}{left_open[1]}\n" if left_open else ""
+    return f"{beginning}{opening}{GAP[1:] if opening else ''}{markdown[start:end]}{closing}"
+
+
+def _find_best_part(
+    markdown: str, ends: Sequence[int], terms: set[str], language: str, max_chars: int
+) -> tuple[int, int]:
+    """Return start and end of the part with the most terms; it begins and ends at one of the ends, if it can."""
     starts = [0, *ends[:-1]]
     found = [terms.intersection(extract_terms(markdown[a:b], language)) for a, b in zip(starts, ends, strict=True)]
     best, best_part = -1, (0, 0)
@@ -88,19 +114,47 @@ def find_best_part(markdown: str, words: Iterable[Word], language: str, max_char
     return start, end
 
 
+def _find_lead(markdown: str, ends: Sequence[int]) -> int:
+    """Return the end of a text's heading and of the first sentences after it; 0 if there are none."""
+    heading = HEADING.match(markdown)
+    start = heading.end() if heading else 0
+    end = next((each for each in ends if markdown[start:each].strip()), 0)
+    lead = markdown[start:end]
+    if _FENCE.match(lead.lstrip()):
+        return 0
+    if len(lead) > _MAX_LEAD_CHARS:
+        end = start + max(lead.rfind(". ", 0, _MAX_LEAD_CHARS) + 1, lead.rfind("\n", 0, _MAX_LEAD_CHARS) + 1)
+    return end if markdown[start:end].strip() else 0
+
+
 def _find_block_ends(markdown: str) -> list[int]:
     """Return where the blocks of Markdown end; blank lines inside a fence separate none."""
     ends: list[int] = []
-    fence, at, blank = "", 0, False
+    opening, at, blank = "", 0, False
     for line in markdown.splitlines(keepends=True):
-        mark = _FENCE.match(line)
-        if not fence and blank and line.strip():
+        if not opening and blank and line.strip():
             ends.append(at)
-        if mark and (not fence or (mark[1].startswith(fence) and not line.strip(" `~\n"))):
-            fence = "" if fence else mark[1]
+        opening = _read_fence(line, opening)
         at += len(line)
         blank = not line.strip()
     return [*ends, at]
+
+
+def _find_open_fence(markdown: str) -> str:
+    """Return the line that opens a fence without an end; empty if there is none."""
+    opening = ""
+    for line in markdown.splitlines(keepends=True):
+        opening = _read_fence(line, opening)
+    return opening
+
+
+def _read_fence(line: str, opening: str) -> str:
+    """Return the line that opened the fence which is open after a line; `opening` is that before it. Empty for none."""
+    mark, open_mark = _FENCE.match(line), _FENCE.match(opening)
+    if not mark or not open_mark:
+        return line if mark else opening
+    closes = mark[1].startswith(open_mark[1]) and not line.strip(" `~\n")
+    return "" if closes else opening
 
 
 def _cut_long_blocks(markdown: str, ends: Sequence[int], max_chars: int) -> list[int]:

@@ -9,6 +9,7 @@ import pytest
 
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
+from mkdocs_roaming.library.snippets import GAP
 from mkdocs_roaming.library.tools import ExpandResult, SearchResults, render
 
 LONG = "\n\n".join(
@@ -101,7 +102,9 @@ def test_prefetch_opens_matching_lines_of_block_that_is_too_long(make_site: Call
     code = f"```ts\ninterface Mast {{\n{lines}  forestayTension: number\n{lines}}}\n```\n"
     library = make_site([("mast/", f"# Mast\n\n## Interface\n\nThe ropes of the mast.\n\n{code}")]).library()
     (opened,) = Navigator(library).prefetch("What is `forestayTension` of the mast?").sections
-    assert "  forestayTension: number\n" in opened.text
+    beginning, fence, part, closing = opened.text.split(GAP)
+    assert (beginning, fence, closing) == ("## Interface\n\nThe ropes of the mast.\n", "\n```ts", "```\n")
+    assert "  forestayTension: number" in part
     assert len(opened.text) < 3_000
 
 
@@ -112,11 +115,25 @@ def test_expand_does_not_repeat_part_that_prefetch_opened(library: Library) -> N
     later = [expand(navigator, ballast, part=number).sections[0].text for number in range(2, opened.parts + 1)]
     rest = opened.text + "".join(later)
     assert "This part is open already." in rest
+    lead, part = part.split(GAP)
     assert part.strip() not in rest
+    assert rest.startswith(lead.rstrip())
     section = library.sections.get(ballast)
     assert section is not None
     whole = library.text(section)
-    assert sorted(f"{part}{rest}".replace("[This part is open already.]\n\n", "")) == sorted(whole)
+    assert sorted(f"{part.lstrip()}{rest}".replace("[This part is open already.]\n\n", "")) == sorted(whole)
+
+
+def test_prefetch_leaves_first_sentences_of_long_paragraph(make_site: Callable) -> None:
+    first = "The mast carries the sails. " + "It bends in strong wind. " * 20
+    rest = "\n\n".join(f"Rope {at} is red, thin and strong in all winds." for at in range(90))
+    library = make_site([("mast/", f"# Mast\n\n{first}\n\n{rest}\n\nThe shroud has 12 mm.\n")]).library()
+    (opened,) = Navigator(library).prefetch("How thick is the shroud?").sections
+    beginning, part = opened.text.split(GAP)
+    assert beginning.startswith("# Mast\n\nThe mast carries the sails. It bends")
+    assert beginning.endswith("wind.\n")
+    assert len(beginning) <= 210
+    assert "The shroud has 12 mm." in part
 
 
 def test_prefetch_opens_equal_texts_once(library: Library) -> None:
