@@ -29,8 +29,8 @@ RULES = "\n".join(
         "it. No greeting, no remarks about the question, the outline or these rules.",
         # Paragraphs are released by their citations (answer.citations).
         "- Cite a source after every statement, as `[^id]` with the id of the section that says it, for "
-        "example `[^07f3277d]`. Each paragraph needs a citation; a paragraph without one is not shown to the "
-        "reader. Cite only sections that were opened in this conversation.",
+        "example `[^07f3277d]`. Each paragraph and each item of a list needs a citation; a paragraph without "
+        "one is not shown to the reader. Cite only sections that were opened in this conversation.",
         # Inside a fence a citation would be code; on a line of a table it would be a cell.
         "- After a code block or a table, the citation is on a line of its own directly below it.",
         # The support check marks names and values that no section contains.
@@ -39,6 +39,8 @@ RULES = "\n".join(
         # Readers give the names of their own projects and hosts; commands with them can be copied.
         "- Placeholders in code, such as `<name>` or `example.com`, may be filled with values from the "
         "question; change nothing else.",
+        # Otherwise models confirm what the question takes for granted.
+        "- If the question assumes what the sections contradict, say what they say instead.",
         # The state `partial`.
         "- If the sections answer only a part, answer that part, say in the same paragraph what they do not "
         "say, and write `[^{none}]` after it.",
@@ -76,7 +78,10 @@ READING_OUTLINE = "\n".join(
         "- If neither outline nor lines name anything that fits, search with `search_sections`, with words "
         "that the documentation itself would use: it opens the best hits.",
         # The first sections alone do not show that something is missing from the site.
-        "- Before you say that the documentation does not answer, look for it once: in the outline, or with a search.",
+        "- Before you say that the documentation does not answer, or does not answer a part that the question asks "
+        "for, look for it once: in the outline, or with a search.",
+        # Parts are cut for a question; `expand_sections` shows the rest.
+        "- A line `…` stands for text that is left out. Open the section if what you need may be there.",
     )
 )
 
