@@ -86,6 +86,8 @@ def cut_best_part(markdown: str, words: Iterable[Word], language: str, max_chars
     terms = {term for word in words for run in word.runs for term in run}
     ends = _find_block_ends(markdown)
     lead = _find_lead(markdown, ends)
+    if lead > max_chars // 2:
+        lead = 0
     max_chars -= lead
     start, end = _find_best_part(markdown, _cut_long_blocks(markdown, ends, max_chars), terms, language, max_chars)
     beginning = f"{markdown[:lead].rstrip()}\n{GAP}\n" if start > lead > 0 else ""
