@@ -23,6 +23,7 @@ from starlette.types import ASGIApp
 
 from mkdocs_roaming.answer.budget import run_in_thread
 from mkdocs_roaming.library.tools import MAX_HITS, ToolError
+from mkdocs_roaming.serve.access import AccessLogFormat
 from mkdocs_roaming.serve.content import DEFAULT_HITS, Payload, WorkQueue, build_section, parse_count
 from mkdocs_roaming.serve.deployments import Deployment
 from mkdocs_roaming.serve.log import public_message
@@ -42,7 +43,7 @@ from roaming_fleet.records import CatalogEntry
 from roaming_fleet.tools import INSTRUCTIONS, StoreNavigator, site_label
 
 
-def create_store_app(collection: Collection, policy: RequestPolicy) -> ASGIApp:
+def create_store_app(collection: Collection, policy: RequestPolicy, *, access_log: AccessLogFormat = "off") -> ASGIApp:
     """Return the ASGI application of a store."""
     metrics = Metrics(STORE_OPERATIONS)
     routes = _Routes(collection, metrics)
@@ -64,7 +65,7 @@ def create_store_app(collection: Collection, policy: RequestPolicy) -> ASGIApp:
 
     application = Starlette(routes=listed, lifespan=lifespan, exception_handlers=EXCEPTION_HANDLERS)
     application.router.redirect_slashes = False
-    return RequestGuard(application, policy, metrics)
+    return RequestGuard(application, policy, metrics, access_log)
 
 
 async def _refresh(collection: Collection) -> None:

@@ -6,6 +6,7 @@ import logging
 import os
 import re
 import signal
+import sys
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import asdict, replace
 from functools import partial
@@ -76,6 +77,12 @@ _SINGLE_SITE_OPTIONS = ("site", "model", "base_url", "rounds", "seconds", "whole
     envvar="ROAMING_PROXIES",
     help="Number of trusted reverse proxies (default: 0).",
 )
+@click.option(
+    "--access-log",
+    type=click.Choice(["off", "text", "json"]),
+    envvar="ROAMING_ACCESS_LOG",
+    help="Format of one line for each request on standard output (default: off).",
+)
 @model_options
 @TRUST_RULES
 @click.option("--check-config", is_flag=True, help="Print the configuration without secrets and exit.")
@@ -92,7 +99,7 @@ def serve(lib: str, host: str, port: int, check_config: bool, **given: Any) -> N
     from mkdocs_roaming.serve.app import build_config, create_app
     from mkdocs_roaming.serve.service import AnswerConfig
 
-    own = {name: given[name] for name in ("site", "hosts", "origins", "proxies", "trust_rules")}
+    own = {name: given[name] for name in ("site", "hosts", "origins", "proxies", "access_log", "trust_rules")}
     options = ResolvedOptions.from_options(given)
     model, budget = options.create_model()
     _check_path(lib)
@@ -106,14 +113,14 @@ def serve(lib: str, host: str, port: int, check_config: bool, **given: Any) -> N
         app = create_app(replace(config, on_change=freeze_objects))
     else:
         _refuse_site_options(lib)
-        app = target.store.create_app(config.policy)
+        app = target.store.create_app(config)
     if check_config:
         address = f"{host}:{port}"
         for name, value in _list_values(config, options.settings, address, answers=target.store is None):
             text = ", ".join(value) if isinstance(value, tuple) else value
             click.echo(f"{name} = {'none' if text in (None, '') else text}")
         return
-    _log_to_standard_error()
+    _configure_logging()
     run_server(app, host, port, drain_seconds=config.drain_seconds, header_seconds=config.policy.header_seconds)
 
 
@@ -145,6 +152,7 @@ def _list_values(app: AppConfig, settings: Settings, address: str, *, answers: b
         yield f"[limits] {name}", getattr(app.policy, name)
     for name in ("hosts", "origins", "proxies"):
         yield f"[serve] {name}", getattr(app.policy, name)
+    yield "[serve] access_log", app.access_log
     yield "[serve] look_every", app.poll_seconds
     yield "[serve] drain", app.drain_seconds
     if answers:
@@ -211,9 +219,15 @@ def _warn(line: str) -> None:
     logging.getLogger("mkdocs_roaming.serve").warning("%s", strip_passwords(line))
 
 
-def _log_to_standard_error() -> None:
+def _configure_logging() -> None:
+    """Log requests to standard output, everything else to standard error."""
+    from mkdocs_roaming.serve.access import ACCESS_LOGGER
+
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(message)s", datefmt="%Y-%m-%d %H:%M:%S")
     logging.getLogger("mkdocs_roaming").setLevel(logging.INFO)
+    access = logging.getLogger(ACCESS_LOGGER)
+    access.propagate = False
+    access.addHandler(logging.StreamHandler(sys.stdout))
 
 
 @click.command()

@@ -94,8 +94,8 @@ class Store(Protocol):
     def toolset(self) -> Toolset:
         """Return the three tools over all sites, with nothing opened yet."""
 
-    def create_app(self, policy: Any) -> Callable[..., Awaitable[None]]:
-        """Return the ASGI application; `policy` is a `serve.middleware.RequestPolicy`."""
+    def create_app(self, config: Any) -> Callable[..., Awaitable[None]]:
+        """Return the ASGI application; `config` is a `serve.app.AppConfig`, whose model is not used."""
 
 
 class LibraryTarget(Protocol):

@@ -18,6 +18,7 @@ kept_answers = 1000             # maximum number of cached answers
 trust_rules = false             # follow the rules of a site that is not a local folder
 question_log = "questions.jsonl"   # logs contain neither addresses nor secrets (default: no log)
 feedback_log = "feedback.jsonl"
+access_log = "off"              # or text, json: one line for each request, on standard output
 
 [limits]                        # see AnswerQuota and RequestPolicy
 answers_a_minute = 60
@@ -50,6 +51,7 @@ from mkdocs_roaming.answer.trace import estimate_cost
 from mkdocs_roaming.config import Settings
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.navigator import Navigator
+from mkdocs_roaming.serve.access import AccessLogFormat
 from mkdocs_roaming.serve.cache import MAX_CACHED_ANSWERS, AnswerCache
 from mkdocs_roaming.serve.conversation_token import TOKEN_SECONDS, TokenSigner
 from mkdocs_roaming.serve.deployments import INCOMPLETE_SECONDS, POLL_SECONDS, LocalizedSite, SiteWatcher
@@ -82,6 +84,7 @@ class AppConfig:
         counters_url: URL of a Redis for quotas that several processes share.
         question_log: File for questions; without it none are logged.
         feedback_log: File for feedback; without it none is accepted.
+        access_log: Format of the lines for requests, which the logger `mkdocs_roaming.access` receives.
         poll_seconds: Time between two checks of the site.
         incomplete_seconds: Time after which an incomplete deployment is used.
         on_change: Called in a thread after the deployment changed.
@@ -102,6 +105,7 @@ class AppConfig:
     counters_url: str | None = None
     question_log: Path | None = None
     feedback_log: Path | None = None
+    access_log: AccessLogFormat = "off"
     poll_seconds: float = POLL_SECONDS
     incomplete_seconds: float = INCOMPLETE_SECONDS
     on_change: Callable[[], None] = lambda: None
@@ -131,6 +135,7 @@ class ServeTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     trust_rules: bool = False
     question_log: str = ""
     feedback_log: str = ""
+    access_log: AccessLogFormat = "off"
 
 
 SERVE_KEYS = table_keys(ServeTable)
@@ -149,6 +154,7 @@ def build_config(
     hosts: tuple[str, ...],
     origins: tuple[str, ...],
     proxies: int | None,
+    access_log: AccessLogFormat | None,
     trust_rules: bool,
 ) -> AppConfig:
     """Return the configuration from the options of the command line, the settings and the environment.
@@ -182,6 +188,7 @@ def build_config(
         counters_url=environ.get(table.counters_env) or None,
         question_log=Path(table.question_log) if table.question_log else None,
         feedback_log=Path(table.feedback_log) if table.feedback_log else None,
+        access_log=access_log or table.access_log,
         poll_seconds=table.look_every,
         trust_rules=trust_rules or table.trust_rules,
         max_cached_answers=table.kept_answers,
@@ -255,7 +262,7 @@ def create_app(config: AppConfig) -> ASGIApp:
     app.router.redirect_slashes = False
     if config.site is not None:
         app.router.default = StaticSite(config.site)
-    return RequestGuard(app, config.policy, metrics)
+    return RequestGuard(app, config.policy, metrics, config.access_log)
 
 
 def _log_cost(site: SiteWatcher, config: AppConfig) -> None:

@@ -33,7 +33,7 @@ class Metrics:
             "roaming_requests_total", "Requests, by operation and status.", "operation", "method", "status"
         )
         self._refused = self._counter(
-            "roaming_refused_total", "Requests refused before they reached an operation, by code.", "code", "status"
+            "roaming_refused_total", "Refused and failed requests, by code.", "code", "status"
         )
         self._answers = self._counter(
             "roaming_answers_total", "Answers sent, by final state and whether shared.", "model", "state", "cached"
@@ -71,7 +71,7 @@ class Metrics:
         self._requests.labels(operation=self.find_operation(path), method=method, status=str(status)).inc()
 
     def count_refusal(self, problem: ProblemError) -> None:
-        """Count a request that the middleware refused."""
+        """Count a request that got a problem response."""
         self._refused.labels(code=problem.code, status=str(problem.status)).inc()
 
     def count_feedback(self, *, helpful: bool) -> None:

@@ -12,14 +12,17 @@ import asyncio
 import logging
 from dataclasses import dataclass
 from math import inf
+from time import monotonic
 
 import anyio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from mkdocs_roaming.serve.access import AccessLog, AccessLogFormat, AccessRecord, RefusalLog
 from mkdocs_roaming.serve.metrics import Metrics
 from mkdocs_roaming.serve.quotas import Amount, Count, CounterStore, Window
 from mkdocs_roaming.serve.requests import (
     CLIENT_KEY,
+    PROBLEM_KEY,
     AllowedHosts,
     Header,
     ProblemError,
@@ -69,15 +72,18 @@ class RequestGuard:
     Requests are counted in this process only, so that reading continues while shared counters are unavailable.
     """
 
-    def __init__(self, app: ASGIApp, policy: RequestPolicy, metrics: Metrics) -> None:
+    def __init__(
+        self, app: ASGIApp, policy: RequestPolicy, metrics: Metrics, access_log: AccessLogFormat = "off"
+    ) -> None:
         self.app = app
         self.policy = policy
         self._metrics = metrics
+        self._access_log, self._refusals = AccessLog(access_log), RefusalLog(policy.proxies)
         self._hosts = AllowedHosts(policy.hosts)
         self._origins = frozenset(map(parse_origin, policy.origins))
         self._requests = CounterStore()
-        self._client_window = Window("requests", policy.requests_a_minute_each)
-        self._total_window = Window("requests", policy.requests_a_minute)
+        self._client_window = Window("requests", policy.requests_a_minute_each, setting="requests_a_minute_each")
+        self._total_window = Window("requests", policy.requests_a_minute, setting="requests_a_minute")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
@@ -89,7 +95,7 @@ class RequestGuard:
             await self.app(scope, receive, send)
             return
         with anyio.CancelScope() as cancel_scope:
-            client = resolve_client(scope, self.policy.proxies)
+            client, started = resolve_client(scope, self.policy.proxies), monotonic()
             response = _Response(send, self.policy.send_seconds, cancel_scope)
             try:
                 if scope["path"] == HEALTH_PATH:
@@ -101,7 +107,8 @@ class RequestGuard:
                         return
                     body = await self._read_body(scope, receive)
                 except ProblemError as problem:
-                    await self._refuse(problem, response)
+                    scope[PROBLEM_KEY] = problem
+                    await _send_refusal(problem, response)
                     return
                 if body is not None:
                     scope[CLIENT_KEY] = client
@@ -111,9 +118,21 @@ class RequestGuard:
                     raise
             finally:
                 response.close()
-                self._metrics.count_request(scope["path"], scope["method"], response.status)
+                self._record(scope, client, response, monotonic() - started)
         if cancel_scope.cancel_called:
             _log.warning("%s: the client read nothing for %g seconds", scope["path"], self.policy.send_seconds)
+
+    def _record(self, scope: Scope, client: str, response: _Response, seconds: float) -> None:
+        """Count and log a request at its end."""
+        path, method, problem = scope["path"], scope["method"], scope.get(PROBLEM_KEY)
+        self._metrics.count_request(path, method, response.status)
+        if problem is not None:
+            self._metrics.count_refusal(problem)
+            self._refusals.warn(problem, scope, client)
+        if self._access_log.enabled and path != HEALTH_PATH:
+            code = problem.code if problem is not None else ""
+            record = AccessRecord(method, path, client, response.status, seconds, response.size, code)
+            self._access_log.write(record)
 
     async def _check(self, scope: Scope, client: str, response: _Response) -> None:
         """Check the host, the origin and the request rate. Raise ProblemError if the request is refused."""
@@ -134,7 +153,8 @@ class RequestGuard:
                 return
         full = await self._requests.hit([(self._client_window, client), (self._total_window, "all")])
         if full is not None:
-            raise ProblemError(429, "rate", "Too many requests in a minute.", retry_after=full[1])
+            setting = f"{full[0].setting} = {full[0].limit}"
+            raise ProblemError(429, "rate", "Too many requests in a minute.", retry_after=full[1], setting=setting)
 
     def _check_host(self, scope: Scope) -> tuple[str, str]:
         values = get_header_values(scope, b"host")
@@ -161,7 +181,8 @@ class RequestGuard:
     async def _read_body(self, scope: Scope, receive: Receive) -> bytes | None:
         """Return the body, None if the client disconnected."""
         max_bytes = self.policy.body_bytes
-        too_large = ProblemError(413, "size", f"The maximum size of a body is {max_bytes} bytes.")
+        detail, setting = f"The maximum size of a body is {max_bytes} bytes.", f"body_bytes = {max_bytes}"
+        too_large = ProblemError(413, "size", detail, setting=setting)
         lengths = get_header_values(scope, b"content-length")
         for length in lengths:
             if not length.isascii() or not length.isdigit():
@@ -182,13 +203,15 @@ class RequestGuard:
                     raise too_large
                 if not message.get("more_body", False):
                     return bytes(body)
-        raise ProblemError(408, "slow", f"The body did not arrive within {self.policy.body_seconds:g} seconds.")
+        seconds = f"{self.policy.body_seconds:g}"
+        detail = f"The body did not arrive within {seconds} seconds."
+        raise ProblemError(408, "slow", detail, setting=f"body_seconds = {seconds}")
 
-    async def _refuse(self, problem: ProblemError, response: _Response) -> None:
-        self._metrics.count_refusal(problem)
-        if problem.status in (408, 413):  # the rest of the body is not read
-            response.headers.append((b"connection", b"close"))
-        await send_problem(response.send, problem)
+
+async def _send_refusal(problem: ProblemError, response: _Response) -> None:
+    if problem.status in (408, 413):  # the rest of the body is not read
+        response.headers.append((b"connection", b"close"))
+    await send_problem(response.send, problem)
 
 
 class _Response:
@@ -198,7 +221,7 @@ class _Response:
     """
 
     def __init__(self, send: Send, seconds: float, cancel_scope: anyio.CancelScope) -> None:
-        self.status = 0
+        self.status = self.size = 0
         self.headers: list[Header] = [(b"x-content-type-options", b"nosniff")]
         self._send, self._seconds, self._cancel_scope = send, seconds, cancel_scope
         self._loop = asyncio.get_running_loop()
@@ -210,6 +233,8 @@ class _Response:
         if message["type"] == "http.response.start":
             self.status = message["status"]
             message = {**message, "headers": [*message.get("headers", ()), *self.headers]}
+        else:
+            self.size += len(message.get("body", b""))
         self._waiting_since = self._loop.time()
         try:
             await self._send(message)

@@ -111,7 +111,9 @@ class QuotaLimiter:
                     undo.push_async_callback(self.counters.subtract, purse, amount, _PURSE_SECONDS)
                     if total > limit * _MICRO:
                         detail = "Today's budget for answers is spent."
-                        raise ProblemError(429, "money", detail, retry_after=DAY_SECONDS - now % DAY_SECONDS)
+                        name = "money_a_day" if purse == _purse("all", now) else "money_a_day_each"
+                        setting, retry_after = f"{name} = {limit:g}", DAY_SECONDS - now % DAY_SECONDS
+                        raise ProblemError(429, "money", detail, retry_after=retry_after, setting=setting)
                 undo.pop_all()
         except CounterStorageError:
             detail = "Nothing can be spent while it cannot be counted; try again soon."
@@ -129,14 +131,15 @@ class QuotaLimiter:
     async def _count(self, key: str, now: float, undo: AsyncExitStack) -> None:
         """Count an answer for its client and in total. Raise ProblemError if there are too many."""
         windows = (
-            (Window("answers", self.quota.answers_a_minute_each), key),
-            (Window("answers-day", self.quota.answers_a_day_each, DAY_SECONDS), key),
-            (Window("answers", self.quota.answers_a_minute), "all"),
+            (Window("answers", self.quota.answers_a_minute_each, setting="answers_a_minute_each"), key),
+            (Window("answers-day", self.quota.answers_a_day_each, DAY_SECONDS, "answers_a_day_each"), key),
+            (Window("answers", self.quota.answers_a_minute, setting="answers_a_minute"), "all"),
         )
         full = await self.counters.hit(windows)
         if full is not None:
             window, seconds = full
-            raise ProblemError(429, "rate", _RATE_DETAILS[window.name], retry_after=seconds)
+            detail = _RATE_DETAILS[window.name]
+            raise ProblemError(429, "rate", detail, retry_after=seconds, setting=f"{window.setting} = {window.limit}")
         undo.push_async_callback(self.counters.undo_hit, windows, now)
 
     def _list_purses(self, key: str, now: float) -> dict[str, float]:
@@ -145,13 +148,16 @@ class QuotaLimiter:
         return {_purse(owner, now): limit for owner, limit in limits.items() if limit is not None}
 
     def _take_place(self, key: str) -> None:
-        detail = ""
+        detail = setting = ""
         if self._in_progress[key] >= self.quota.concurrent_each:
-            detail = "Your other questions are still being answered."
+            detail, setting = (
+                "Your other questions are still being answered.",
+                f"concurrent_each = {self.quota.concurrent_each}",
+            )
         elif self.in_progress >= self.quota.concurrent:
-            detail = "All places are taken; try again in a moment."
+            detail, setting = "All places are taken; try again in a moment.", f"concurrent = {self.quota.concurrent}"
         if detail:
-            raise ProblemError(429, "busy", detail, retry_after=_BUSY_RETRY_SECONDS)
+            raise ProblemError(429, "busy", detail, retry_after=_BUSY_RETRY_SECONDS, setting=setting)
         self._in_progress[key] += 1
 
     def _free_place(self, key: str) -> None:
@@ -206,11 +212,12 @@ class CounterStorageError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A limit for every period of some seconds (a sliding window)."""
+    """A limit for every period of some seconds (a sliding window), and the setting that it comes from."""
 
     name: str
     limit: int
     seconds: int = 60
+    setting: str = ""
 
 
 class CounterStore:

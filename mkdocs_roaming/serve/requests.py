@@ -33,6 +33,8 @@ UNKNOWN_CLIENT = "unknown"
 """All clients without an address (Unix sockets, broken proxies) share one limit."""
 CLIENT_KEY = "roaming.client"
 """The client's network in the ASGI scope, set by the middleware."""
+PROBLEM_KEY = "roaming.problem"
+"""The `ProblemError` of a refused request in the ASGI scope, for metrics and logs."""
 
 # Problems
 
@@ -40,7 +42,8 @@ CLIENT_KEY = "roaming.client"
 class ProblemError(Exception):
     """A refused request: the status, a code for programs, a sentence for people, and seconds until a retry.
 
-    `answer` is what the reader gets although the model failed.
+    `answer` is what the reader gets although the model failed. `setting` is the limit that was exceeded, for the
+    operator, such as `concurrent = 8`.
     """
 
     def __init__(
@@ -51,9 +54,11 @@ class ProblemError(Exception):
         *,
         retry_after: float | None = None,
         answer: schemas.Answer | None = None,
+        setting: str = "",
     ) -> None:
         super().__init__(detail)
         self.answer = answer
+        self.setting = setting
         self.status = status
         self.code = code
         self.detail = detail
@@ -121,6 +126,11 @@ def resolve_scheme(scope: Mapping[str, Any], proxies: int = 0) -> str:
     """Return the scheme that the client used, as reported by the nearest trusted proxy if there is one."""
     values = _split_list(get_header_values(scope, b"x-forwarded-proto")) if proxies else []
     return values[-1] if values and values[-1] in _DEFAULT_PORTS else str(scope.get("scheme", "http"))
+
+
+def count_forwarded(scope: Mapping[str, Any]) -> int:
+    """Return the number of addresses in X-Forwarded-For."""
+    return len(_split_list(get_header_values(scope, b"x-forwarded-for")))
 
 
 def get_header_values(scope: Mapping[str, Any], name: bytes) -> list[str]:

@@ -44,6 +44,7 @@ from mkdocs_roaming.serve.metrics import MEDIA_TYPE, Metrics
 from mkdocs_roaming.serve.openapi import OPERATIONS, describe_operations
 from mkdocs_roaming.serve.quotas import QuotaLimiter, Reservation
 from mkdocs_roaming.serve.requests import (
+    PROBLEM_KEY,
     ProblemError,
     Question,
     encode_problem,
@@ -315,20 +316,22 @@ def _respond_with_file(request: Request, file: Traversable, content_type: str) -
 
 async def handle_error(request: Request, error: Exception) -> Response:
     """Return the problem response for an exception."""
+    headers: Mapping[str, str] = {}
     match error:
         case ProblemError():
-            return _respond_with_problem(error)
+            problem = error
         case HTTPException():
             phrase = status_phrase(error.status_code)
             code = re.sub(r"\W+", "_", phrase.lower())
-            detail = _STATUS_DETAILS.get(error.status_code, f"{phrase}.")
-            return _respond_with_problem(ProblemError(error.status_code, code, detail), error.headers or {})
+            problem = ProblemError(error.status_code, code, _STATUS_DETAILS.get(error.status_code, f"{phrase}."))
+            headers = error.headers or {}
         case LibraryError():
             detail = f"{public_message(error, request.url.path)}."
             problem = ProblemError(503, "unreadable", detail, retry_after=_UNREADABLE_RETRY_SECONDS)
-            return _respond_with_problem(problem)
         case _:
-            return _respond_with_problem(ProblemError(500, "failed", "Something went wrong here."))
+            problem = ProblemError(500, "failed", "Something went wrong here.")
+    request.scope[PROBLEM_KEY] = problem
+    return _respond_with_problem(problem, headers)
 
 
 def _respond_with_problem(problem: ProblemError, headers: Mapping[str, str] = {}) -> Response:

@@ -40,11 +40,13 @@ def roaming(*arguments: object, env: dict[str, str] | None = None) -> Result:
 
 
 @contextmanager
-def process(*arguments: object, env: dict[str, str] | None = None, cwd: Path | None = None) -> Iterator[Any]:
+def process(
+    *arguments: object, env: dict[str, str] | None = None, cwd: Path | None = None, stdout: Any = None
+) -> Iterator[Any]:
     """Start `roaming serve` on a free port; yield the process and its URL."""
     command = [sys.executable, "-m", "mkdocs_roaming", "serve", *map(str, arguments), "--port", "0"]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1", **(env or {})}
-    running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment, cwd=cwd)
+    running = subprocess.Popen(command, stdout=stdout, stderr=subprocess.PIPE, text=True, env=environment, cwd=cwd)
     try:
         assert running.stderr is not None
         line = ""
@@ -204,6 +206,40 @@ def test_check_config_prints_settings_without_secrets(folder: Path, tmp_path: Pa
         assert line in result.stdout.splitlines()
     for secret in ("verysecret", "0123456789abcdef", "hunter2"):
         assert secret not in result.output
+
+
+@pytest.mark.parametrize(("option", "settings"), [(("--access-log", "json"), ""), ((), 'access_log = "json"')])
+def test_access_log_has_requests_without_questions(
+    folder: Path, tmp_path: Path, option: tuple[str, ...], settings: str
+) -> None:
+    file, log = tmp_path / "roaming.toml", tmp_path / "access.jsonl"
+    file.write_text(f"[serve]\n{settings}\n[limits]\nanswers_a_minute_each = 1\n")
+    with log.open("w") as output, process(folder, "--config", file, *option, stdout=output) as (_, url):
+        for question in ("Which port is the default?", "Which port has TLS?"):
+            httpx2.get(f"{url}/ask", params={"q": question})
+        httpx2.get(f"{url}/v1/outline", headers={"Host": "docs.example"})
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [(line["path"], line["status"], line["code"]) for line in lines] == [
+        ("/ask", 200, ""),
+        ("/ask", 429, "rate"),
+        ("/v1/outline", 421, "host"),
+    ]
+    assert lines[0]["bytes"] > 100
+    assert "port" not in log.read_text()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere 127.0.0.2 is no address of the machine")
+def test_unknown_host_of_all_addresses_is_logged_with_setting(folder: Path) -> None:
+    with process(folder, "--host", "0.0.0.0") as (running, url):
+        port = url.rsplit(":", 1)[1]
+        for _ in range(2):
+            assert httpx2.get(f"http://127.0.0.2:{port}/v1/outline").status_code == 421
+        running.send_signal(signal.SIGTERM)
+        logged = [line for line in running.stderr.read().splitlines() if "refused Host" in line]
+    assert len(logged) == 1
+    assert "--allow-host 127.0.0.2" in logged[0]
+    with process(folder, "--host", "0.0.0.0", "--allow-host", "127.0.0.2") as (_, url):
+        assert httpx2.get(f"http://127.0.0.2:{url.rsplit(':', 1)[1]}/v1/outline").status_code == 200
 
 
 @pytest.mark.parametrize("before", [b"", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"])

@@ -1,0 +1,146 @@
+"""The access log, and the warnings about refused requests."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any
+
+import pytest
+
+from mkdocs_roaming.serve.access import (
+    ACCESS_LOGGER,
+    MAX_WARNINGS_AN_HOUR,
+    WARN_AGAIN_SECONDS,
+    AccessLog,
+    AccessRecord,
+    RefusalLog,
+    name_client,
+)
+from mkdocs_roaming.serve.requests import ProblemError
+
+HOST = ProblemError(421, "host", "No.")
+ORIGIN = ProblemError(403, "origin", "No.")
+
+
+def scope(*headers: tuple[str, str], peer: str = "203.0.113.7") -> dict[str, Any]:
+    return {"headers": [(name.encode(), value.encode("latin-1")) for name, value in headers], "client": (peer, 4711)}
+
+
+@pytest.mark.parametrize(
+    ("problem", "headers", "expected"),
+    [
+        (HOST, ("host", "192.0.2.7:8000"), "[serve] hosts or pass --allow-host 192.0.2.7"),
+        (HOST, ("host", "[2001:db8::1]"), "[serve] hosts or pass --allow-host [2001:db8::1]"),
+        (ORIGIN, ("origin", "https://docs.example"), "[serve] origins or pass --allow-origin https://docs.example"),
+        (ORIGIN, ("origin", "null"), "no setting admits it; open the page over HTTP"),
+        (ORIGIN, ("origin", "evil\x1b[2Jé"), r"'evil\x1b[2J\xe9'"),
+    ],
+)
+def test_refused_name_is_logged_once_with_setting(
+    caplog: pytest.LogCaptureFixture, problem: ProblemError, headers: tuple[str, str], expected: str
+) -> None:
+    log = RefusalLog()
+    for _ in range(3):
+        log.warn(problem, scope(headers), "203.0.113.7")
+    (message,) = caplog.messages
+    assert expected in message
+    assert headers[1].split("\x1b")[0] in message
+    assert message.isprintable()
+
+
+@pytest.mark.parametrize(
+    ("problem", "warnings", "setting"),
+    [
+        (ProblemError(429, "rate", "No.", setting="answers_a_minute_each = 6"), 2, "answers_a_minute_each = 6"),
+        (ProblemError(429, "busy", "No.", setting="concurrent = 8"), 1, "concurrent = 8"),
+        (ProblemError(413, "size", "No.", setting="body_bytes = 65536"), 2, "body_bytes = 65536"),
+        (ProblemError(422, "no_question", "No."), 0, ""),
+    ],
+)
+def test_exceeded_limit_is_logged_for_each_client_that_it_counts(
+    caplog: pytest.LogCaptureFixture, problem: ProblemError, warnings: int, setting: str
+) -> None:
+    log = RefusalLog()
+    for client in ("203.0.113.7", "203.0.113.7", "203.0.113.8"):
+        log.warn(problem, scope(peer=client), client)
+    assert len(caplog.messages) == warnings
+    assert all(f"[limits] {setting}" in message for message in caplog.messages)
+    assert "203.0.113" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded", "proxies", "hint"),
+    [
+        ("127.0.0.1", "198.51.100.1", 0, "set [serve] proxies = 1"),
+        ("10.0.0.2", "198.51.100.1, 10.0.0.9", 1, "set [serve] proxies = 2"),
+        ("127.0.0.1", "198.51.100.1", 1, ""),
+        ("127.0.0.1", "", 0, ""),
+        ("8.8.8.8", "198.51.100.1", 0, ""),
+        ("", "198.51.100.1", 0, ""),
+    ],
+)
+def test_client_behind_unknown_proxy_gets_hint(
+    caplog: pytest.LogCaptureFixture, peer: str, forwarded: str, proxies: int, hint: str
+) -> None:
+    headers = (("x-forwarded-for", forwarded),) if forwarded else ()
+    problem = ProblemError(429, "rate", "No.", setting="requests_a_minute_each = 120")
+    RefusalLog(proxies).warn(problem, scope(*headers, peer=peer), peer)
+    assert hint in caplog.text
+    assert ("proxies" in caplog.text) is bool(hint)
+
+
+def test_warning_is_repeated_after_a_day(caplog: pytest.LogCaptureFixture) -> None:
+    times = iter((0.0, WARN_AGAIN_SECONDS - 1, WARN_AGAIN_SECONDS))
+    log = RefusalLog(clock=lambda: next(times))
+    for _ in range(3):
+        log.warn(HOST, scope(("host", "docs.example")), "")
+    assert len(caplog.messages) == 2
+
+
+def test_number_of_warnings_is_limited_each_hour(caplog: pytest.LogCaptureFixture) -> None:
+    now = 0.0
+    log = RefusalLog(clock=lambda: now)
+    for number in range(500):
+        log.warn(HOST, scope(("host", f"a{number}.example")), "")
+    assert len(caplog.messages) == MAX_WARNINGS_AN_HOUR + 1
+    assert "further refused requests are not logged" in caplog.messages[-1]
+    now = 3_600.0
+    log.warn(HOST, scope(("host", "docs.example")), "")
+    assert "--allow-host docs.example" in caplog.messages[-1]
+
+
+# Access log
+
+
+def test_json_line_has_fields_of_request(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, ACCESS_LOGGER)
+    AccessLog("json", clock=lambda: 0.0).write(AccessRecord("POST", "/v1/ask", "192.0.2.1", 429, 0.0125, 133, "rate"))
+    assert json.loads(caplog.messages[0]) == {
+        "time": "1970-01-01T00:00:00Z",
+        "client": name_client("192.0.2.1"),
+        "method": "POST",
+        "path": "/v1/ask",
+        "status": 429,
+        "seconds": 0.013,
+        "bytes": 133,
+        "code": "rate",
+    }
+
+
+@pytest.mark.parametrize("path", ["/a\nb", "/\x1b[2J", "/\ud800", "/" + "x" * 5_000, "/é/日本"])
+@pytest.mark.parametrize("kind", ["text", "json"])
+def test_line_of_any_path_is_short_and_printable(caplog: pytest.LogCaptureFixture, path: str, kind: Any) -> None:
+    caplog.set_level(logging.INFO, ACCESS_LOGGER)
+    AccessLog(kind).write(AccessRecord("GET", path, "192.0.2.1", 200, 0.1, 7))
+    (line,) = caplog.messages
+    assert line.isascii()
+    assert line.isprintable()
+    assert len(line) < 1_500
+    assert "192.0.2.1" not in line
+
+
+def test_log_is_off_by_default(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, ACCESS_LOGGER)
+    AccessLog().write(AccessRecord("GET", "/", "192.0.2.1", 200, 0.1, 7))
+    assert not caplog.messages
