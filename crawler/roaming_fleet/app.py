@@ -7,7 +7,6 @@ It answers no questions; `roaming serve STORE/SITE` answers those about one site
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -28,9 +27,16 @@ from mkdocs_roaming.serve.content import DEFAULT_HITS, Payload, WorkQueue, build
 from mkdocs_roaming.serve.deployments import Deployment
 from mkdocs_roaming.serve.log import public_message
 from mkdocs_roaming.serve.mcp import McpEndpoint
-from mkdocs_roaming.serve.metrics import MEDIA_TYPE, Metrics
+from mkdocs_roaming.serve.metrics import (
+    MEDIA_TYPE,
+    METRICS_OFF,
+    METRICS_PATH,
+    Metrics,
+    parse_metrics_address,
+    serve_metrics,
+)
 from mkdocs_roaming.serve.middleware import RequestGuard, RequestPolicy
-from mkdocs_roaming.serve.openapi import describe_operations
+from mkdocs_roaming.serve.openapi import describe_operations, list_operations
 from mkdocs_roaming.serve.requests import ProblemError, get_client, parse_scope, validate_question
 from mkdocs_roaming.serve.routes import EXCEPTION_HANDLERS, respond_negotiated, respond_with_etag
 from mkdocs_roaming.serve.schemas import JSON, encode_json
@@ -43,13 +49,21 @@ from roaming_fleet.records import CatalogEntry
 from roaming_fleet.tools import INSTRUCTIONS, StoreNavigator, site_label
 
 
-def create_store_app(collection: Collection, policy: RequestPolicy, *, access_log: AccessLogFormat = "off") -> ASGIApp:
-    """Return the ASGI application of a store."""
-    metrics = Metrics(STORE_OPERATIONS)
-    routes = _Routes(collection, metrics)
+def create_store_app(
+    collection: Collection,
+    policy: RequestPolicy,
+    *,
+    metrics_place: str = METRICS_OFF,
+    access_log: AccessLogFormat = "off",
+) -> ASGIApp:
+    """Return the ASGI application of a store. Its metrics are served where `AppConfig.metrics` says."""
+    parse_metrics_address(metrics_place)
+    operations = list_operations(STORE_OPERATIONS, with_metrics=metrics_place == METRICS_PATH)
+    metrics = Metrics(operations)
+    routes = _Routes(collection, metrics, encode_json(describe_operations(operations)))
     listed = [
         Route(operation.path, getattr(routes, operation.name), methods=[operation.method], name=operation.name)
-        for operation in STORE_OPERATIONS
+        for operation in operations
     ]
     listed += [Route(path, _refuse_question, methods=["GET", "POST"]) for path in ("/v1/ask", "/ask")]
     mcp = _create_mcp_endpoint(collection)
@@ -58,7 +72,11 @@ def create_store_app(collection: Collection, policy: RequestPolicy, *, access_lo
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        async with mcp.run() if mcp is not None else nullcontext(), anyio.create_task_group() as group:
+        async with (
+            serve_metrics(metrics, metrics_place),
+            mcp.run() if mcp is not None else nullcontext(),
+            anyio.create_task_group() as group,
+        ):
             group.start_soon(_refresh, collection)
             yield
             group.cancel_scope.cancel()
@@ -96,11 +114,8 @@ class _Routes:
 
     collection: Collection
     recorded: Metrics
-    description: bytes = field(init=False)
+    description: bytes
     queue: WorkQueue = field(default_factory=partial(WorkQueue, max_remote_each=1))
-
-    def __post_init__(self) -> None:
-        self.description = json.dumps(describe_operations(STORE_OPERATIONS)).encode()
 
     async def list_sites(self, request: Request) -> Response:
         """List the sites, or those that match words."""

@@ -78,6 +78,12 @@ _SINGLE_SITE_OPTIONS = ("site", "model", "base_url", "rounds", "seconds", "whole
     help="Number of trusted reverse proxies (default: 0).",
 )
 @click.option(
+    "--metrics",
+    metavar="WHERE",
+    envvar="ROAMING_METRICS",
+    help="Address of the metrics, path for /metrics of the endpoint, or off (default: 127.0.0.1:9464).",
+)
+@click.option(
     "--access-log",
     type=click.Choice(["off", "text", "json"]),
     envvar="ROAMING_ACCESS_LOG",
@@ -99,7 +105,9 @@ def serve(lib: str, host: str, port: int, check_config: bool, **given: Any) -> N
     from mkdocs_roaming.serve.app import build_config, create_app
     from mkdocs_roaming.serve.service import AnswerConfig
 
-    own = {name: given[name] for name in ("site", "hosts", "origins", "proxies", "access_log", "trust_rules")}
+    own = {
+        name: given[name] for name in ("site", "hosts", "origins", "proxies", "metrics", "access_log", "trust_rules")
+    }
     options = ResolvedOptions.from_options(given)
     model, budget = options.create_model()
     _check_path(lib)
@@ -152,6 +160,7 @@ def _list_values(app: AppConfig, settings: Settings, address: str, *, answers: b
         yield f"[limits] {name}", getattr(app.policy, name)
     for name in ("hosts", "origins", "proxies"):
         yield f"[serve] {name}", getattr(app.policy, name)
+    yield "[serve] metrics", app.metrics
     yield "[serve] access_log", app.access_log
     yield "[serve] look_every", app.poll_seconds
     yield "[serve] drain", app.drain_seconds

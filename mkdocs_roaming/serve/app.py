@@ -18,6 +18,7 @@ kept_answers = 1000             # maximum number of cached answers
 trust_rules = false             # follow the rules of a site that is not a local folder
 question_log = "questions.jsonl"   # logs contain neither addresses nor secrets (default: no log)
 feedback_log = "feedback.jsonl"
+metrics = "127.0.0.1:9464"      # where the metrics are served; or path (/metrics of the endpoint), off
 access_log = "off"              # or text, json: one line for each request, on standard output
 
 [limits]                        # see AnswerQuota and RequestPolicy
@@ -57,9 +58,16 @@ from mkdocs_roaming.serve.conversation_token import TOKEN_SECONDS, TokenSigner
 from mkdocs_roaming.serve.deployments import INCOMPLETE_SECONDS, POLL_SECONDS, LocalizedSite, SiteWatcher
 from mkdocs_roaming.serve.log import Journal, public_message
 from mkdocs_roaming.serve.mcp import McpEndpoint
-from mkdocs_roaming.serve.metrics import Metrics
+from mkdocs_roaming.serve.metrics import (
+    METRICS_ADDRESS,
+    METRICS_OFF,
+    METRICS_PATH,
+    Metrics,
+    parse_metrics_address,
+    serve_metrics,
+)
 from mkdocs_roaming.serve.middleware import DRAIN_SECONDS, RequestGuard, RequestPolicy
-from mkdocs_roaming.serve.openapi import OPERATIONS
+from mkdocs_roaming.serve.openapi import OPERATIONS, list_operations
 from mkdocs_roaming.serve.quotas import Amount, AnswerQuota, Count, CounterStore, QuotaLimiter
 from mkdocs_roaming.serve.routes import EXCEPTION_HANDLERS, PING_SECONDS, Routes
 from mkdocs_roaming.serve.service import AnswerConfig, AnswerRecord, AnswerService
@@ -84,6 +92,7 @@ class AppConfig:
         counters_url: URL of a Redis for quotas that several processes share.
         question_log: File for questions; without it none are logged.
         feedback_log: File for feedback; without it none is accepted.
+        metrics: Where the metrics are served: an address, `path` for `/metrics` of the endpoint, or `off`.
         access_log: Format of the lines for requests, which the logger `mkdocs_roaming.access` receives.
         poll_seconds: Time between two checks of the site.
         incomplete_seconds: Time after which an incomplete deployment is used.
@@ -105,6 +114,7 @@ class AppConfig:
     counters_url: str | None = None
     question_log: Path | None = None
     feedback_log: Path | None = None
+    metrics: str = METRICS_OFF
     access_log: AccessLogFormat = "off"
     poll_seconds: float = POLL_SECONDS
     incomplete_seconds: float = INCOMPLETE_SECONDS
@@ -135,6 +145,7 @@ class ServeTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     trust_rules: bool = False
     question_log: str = ""
     feedback_log: str = ""
+    metrics: str = METRICS_ADDRESS
     access_log: AccessLogFormat = "off"
 
 
@@ -154,6 +165,7 @@ def build_config(
     hosts: tuple[str, ...],
     origins: tuple[str, ...],
     proxies: int | None,
+    metrics: str | None,
     access_log: AccessLogFormat | None,
     trust_rules: bool,
 ) -> AppConfig:
@@ -188,6 +200,7 @@ def build_config(
         counters_url=environ.get(table.counters_env) or None,
         question_log=Path(table.question_log) if table.question_log else None,
         feedback_log=Path(table.feedback_log) if table.feedback_log else None,
+        metrics=metrics or table.metrics,
         access_log=access_log or table.access_log,
         poll_seconds=table.look_every,
         trust_rules=trust_rules or table.trust_rules,
@@ -222,8 +235,9 @@ def create_app(config: AppConfig) -> ASGIApp:
     limiter = QuotaLimiter(config.quota, CounterStore(config.counters_url), secret=config.key)
     if config.answers.model.name != "offline":
         limiter.check_cost(config.answers.budget.cost)
-    metrics = Metrics(OPERATIONS)
-    metrics.watch_site(site.main, limiter)
+    parse_metrics_address(config.metrics)
+    operations = list_operations(OPERATIONS, with_metrics=config.metrics == METRICS_PATH)
+    metrics = Metrics(operations)
     journal = Journal(config.question_log, config.feedback_log)
 
     def record(record: AnswerRecord) -> None:
@@ -239,13 +253,24 @@ def create_app(config: AppConfig) -> ASGIApp:
         on_record=record,
         on_cost=metrics.count_cost,
     )
-    routes = Routes(service, metrics, journal, limiter, widget=config.widget, ping_seconds=config.ping_seconds)
+    routes = Routes(
+        service,
+        metrics,
+        journal,
+        limiter,
+        operations=operations,
+        widget=config.widget,
+        ping_seconds=config.ping_seconds,
+    )
     tools = _create_mcp_endpoint(site)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             stack.push_async_callback(limiter.counters.close)
+            prices = config.answers.budget.prices
+            metrics.watch_site(site.main, limiter, prices.currency if prices else "")
+            await stack.enter_async_context(serve_metrics(metrics, config.metrics))
             if tools is not None:
                 await stack.enter_async_context(tools.run())
             group = await stack.enter_async_context(anyio.create_task_group())
@@ -254,7 +279,7 @@ def create_app(config: AppConfig) -> ASGIApp:
             group.cancel_scope.cancel()
 
     listed = [
-        Route(operation.path, getattr(routes, operation.name), methods=[operation.method]) for operation in OPERATIONS
+        Route(operation.path, getattr(routes, operation.name), methods=[operation.method]) for operation in operations
     ]
     if tools is not None:
         listed.append(Route("/mcp", tools))

@@ -174,6 +174,11 @@ OPERATIONS = (
 )
 
 
+def list_operations(operations: Iterable[Operation], *, with_metrics: bool) -> tuple[Operation, ...]:
+    """Return the operations, the one for metrics only if they are served at the address of the endpoint."""
+    return tuple(operation for operation in operations if with_metrics or operation.name != "metrics")
+
+
 def describe_operations(operations: Iterable[Operation]) -> Json:
     """Return the OpenAPI 3.1 description of operations."""
     components: Json = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from importlib.resources.abc import Traversable
 from typing import Any
@@ -41,7 +41,7 @@ from mkdocs_roaming.serve.encoding import (
 )
 from mkdocs_roaming.serve.log import Journal, hash_turn, public_message
 from mkdocs_roaming.serve.metrics import MEDIA_TYPE, Metrics
-from mkdocs_roaming.serve.openapi import OPERATIONS, describe_operations
+from mkdocs_roaming.serve.openapi import Operation, describe_operations
 from mkdocs_roaming.serve.quotas import QuotaLimiter, Reservation
 from mkdocs_roaming.serve.requests import (
     PROBLEM_KEY,
@@ -73,12 +73,13 @@ class Routes:
         journal: Journal,
         limiter: QuotaLimiter,
         *,
+        operations: Sequence[Operation],
         widget: Traversable,
         ping_seconds: float = PING_SECONDS,
     ) -> None:
         self._service, self._metrics, self._journal, self._limiter = service, metrics, journal, limiter
         self._widget, self._ping_seconds = widget, ping_seconds
-        self._description = encode_json(describe_operations(OPERATIONS))
+        self._description = encode_json(describe_operations(operations))
         self._queue = WorkQueue()
         self._rated: dict[str, None] = {}
 
@@ -165,7 +166,8 @@ class Routes:
 
     async def metrics(self, request: Request) -> Response:
         """Return the metrics in the text format of Prometheus."""
-        return Response(self._metrics.render(), headers={"content-type": MEDIA_TYPE, "cache-control": "no-store"})
+        text = await run_in_thread(self._metrics.render)
+        return Response(text, headers={"content-type": MEDIA_TYPE, "cache-control": "no-store"})
 
     async def openapi(self, request: Request) -> Response:
         """Return the OpenAPI description."""

@@ -18,7 +18,7 @@ from functools import partial
 from time import monotonic
 
 from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget
-from mkdocs_roaming.answer.events import Event, Finished, Reference, RoundStarted, TokensUsed, summarize
+from mkdocs_roaming.answer.events import Event, Finished, Reference, RoundStarted, TextReleased, TokensUsed, summarize
 from mkdocs_roaming.answer.loop import answer
 from mkdocs_roaming.answer.models.base import NO_USAGE, Model, Part, Request, Usage
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
@@ -55,6 +55,7 @@ class AnswerRecord:
     """The outcome of a question for one client, for the log and the metrics.
 
     `cost` is None if it is unknown: the client left early (`abandoned`), or the model's reply broke off.
+    `first_text_seconds` is the time until the first text was sent, None if none was.
     """
 
     question: Question
@@ -65,6 +66,7 @@ class AnswerRecord:
     cached: bool
     abandoned: bool
     turn: str = ""
+    first_text_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ class AnswerCost:
     """The resources of one answer, counted once however many clients received it.
 
     `usage` is what the provider reported; `cost` is its price, None without a price list. `completed` is False if the
-    answer was cancelled.
+    answer was cancelled. `failure` is what failed, such as `overload` or `timeout`.
     """
 
     model: str
@@ -81,6 +83,7 @@ class AnswerCost:
     currency: str
     seconds: float
     completed: bool
+    failure: str = ""
 
 
 @dataclass(slots=True)
@@ -132,6 +135,7 @@ class AnswerRequest:
         self._answer = service.cache.join(self._key) if self._key else None
         self._is_own_answer = False
         self._events: list[Event] = []
+        self._first_text_seconds: float | None = None
         self._turn: str | None = None
 
     @property
@@ -158,6 +162,8 @@ class AnswerRequest:
             async with aclosing(answer.read()) as events:
                 async for event in events:
                     self._events.append(without_cost(event) if self.cached else event)
+                    if self._first_text_seconds is None and isinstance(event, TextReleased):
+                        self._first_text_seconds = self._service.clock() - self._started
                     for part in encoder.encode(self._events[-1]):
                         yield part
         finally:
@@ -193,6 +199,7 @@ class AnswerRequest:
             self.cached,
             abandoned,
             "" if abandoned else self._sign_turn(),
+            self._first_text_seconds,
         )
         self._service.on_record(self.record)
 
@@ -239,7 +246,8 @@ class AnswerRequest:
         usage, prices = _total_usage(events), config.budget.prices
         cost, currency = (prices.cost(usage), prices.currency) if prices else (None, "")
         seconds, completed = self._service.clock() - self._started, isinstance(end, Finished)
-        self._service.on_cost(AnswerCost(config.model.name, usage, cost, currency, seconds, completed))
+        failure = (end.cause or "model") if isinstance(end, Finished) and end.error else ""
+        self._service.on_cost(AnswerCost(config.model.name, usage, cost, currency, seconds, completed, failure))
 
     def _cost_of(self, events: Sequence[Event]) -> float | None:
         """Return the cost for the quota, None if it is unknown. An unbilled last reply was rejected and costs nothing.

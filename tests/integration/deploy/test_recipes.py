@@ -33,6 +33,7 @@ SUPPORTED = {
     "ROAMING_HOSTS",
     "ROAMING_KEY",
     "ROAMING_COUNTERS",
+    "ROAMING_METRICS",
     "ANTHROPIC_API_KEY",
 }
 
@@ -82,6 +83,7 @@ def test_compose_environment_is_supported(compose: dict[str, Any], tmp_path: Pat
 def test_compose_publishes_only_ports_of_proxy(compose: dict[str, Any]) -> None:
     services = compose["services"]
     assert [name for name, service in services.items() if "ports" in service] == ["caddy"]
+    assert services["caddy"]["ports"] == ["80:80", "443:443"]
     assert compose["networks"]["counters"]["internal"] is True
     assert services["redis"]["networks"] == ["counters"]
     command = " ".join(services["redis"]["command"])

@@ -233,7 +233,8 @@ def endpoint(
     )
     config = AnswerConfig(ExtractiveModel(), Budget(), 0, lambda library: HybridSearch(library, queries))
     listening = bind_socket("127.0.0.1", 0)
-    server = uvicorn.Server(uvicorn.Config(create_app(AppConfig(str(site), config)), lifespan="on", log_config=None))
+    app = create_app(AppConfig(str(site), config, metrics="path"))
+    server = uvicorn.Server(uvicorn.Config(app, lifespan="on", log_config=None))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     try:

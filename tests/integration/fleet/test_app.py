@@ -43,7 +43,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _served(store: Path, policy: RequestPolicy) -> Iterator[httpx2.Client]:
     listener = bind_socket("127.0.0.1", 0)
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    app = create_store_app(Collection(store), policy)
+    app = create_store_app(Collection(store), policy, metrics_place="path")
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="on", timeout_graceful_shutdown=1))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()

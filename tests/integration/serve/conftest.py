@@ -177,7 +177,9 @@ def start() -> Iterator[Start]:
             **settings: Any,
         ) -> Endpoint:
             answers = AnswerConfig(model or ExtractiveModel(), budget or Budget(), small_site_tokens, search_factory)
-            config = AppConfig(str(target), answers, **{"key": KEY, "quota": LARGE_QUOTA, **settings})
+            config = AppConfig(
+                str(target), answers, **{"key": KEY, "quota": LARGE_QUOTA, "metrics": "path", **settings}
+            )
             return stack.enter_context(running(create_app(config), ready=ready))
 
         yield start

@@ -214,10 +214,12 @@ def test_access_log_has_requests_without_questions(
 ) -> None:
     file, log = tmp_path / "roaming.toml", tmp_path / "access.jsonl"
     file.write_text(f"[serve]\n{settings}\n[limits]\nanswers_a_minute_each = 1\n")
-    with log.open("w") as output, process(folder, "--config", file, *option, stdout=output) as (_, url):
+    with log.open("w") as output, process(folder, "--config", file, *option, stdout=output) as (running, url):
         for question in ("Which port is the default?", "Which port has TLS?"):
             httpx2.get(f"{url}/ask", params={"q": question})
         httpx2.get(f"{url}/v1/outline", headers={"Host": "docs.example"})
+        running.send_signal(signal.SIGTERM)
+        assert running.wait(15) == 0
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     assert [(line["path"], line["status"], line["code"]) for line in lines] == [
         ("/ask", 200, ""),

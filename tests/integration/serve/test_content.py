@@ -20,7 +20,6 @@ from mkdocs_roaming.manifest.outline import render_outline
 from mkdocs_roaming.serve.encoding import answer_to_markdown
 from mkdocs_roaming.serve.middleware import RequestPolicy
 from mkdocs_roaming.serve.openapi import OPERATIONS
-from mkdocs_roaming.serve.quotas import AnswerQuota
 
 Start = Callable[..., Any]
 MARKDOWN = {"Accept": "text/markdown"}
@@ -191,13 +190,6 @@ def test_metrics_count_requests_refusals_and_answers(start: Start, folder: Path)
     for line in text.splitlines():
         assert line.startswith("# ") or float(line.rpartition(" ")[2]) >= 0
     assert text.count("# TYPE") == text.count("# HELP") == len(set(text.split("# TYPE ")[1:]))
-
-
-def test_metrics_count_refusals_of_quotas(start: Start, folder: Path) -> None:
-    endpoint = start(folder, quota=AnswerQuota(answers_a_minute_each=1))
-    for number in range(3):
-        endpoint.http.get("/ask", params={"q": f"Which port {number}?"})
-    assert endpoint.metric("roaming_refused_total", code="rate", status="429") == 2
 
 
 # The description
