@@ -231,7 +231,11 @@ export const MOST = 10_000;
 const WEIGHTS = [24, 4, 3]; // title, titles above, opening; integers, so that their sums do not depend on the order
 const WHOLE = 5; // share of a term that matches
 const PART = 2; // share of an inflection, or of the beginning of a word
+const TITLE = 0.4; // what a title gains if nearly all of its words are in the query
+const FULL_TITLE = 0.6; // what it gains if all are: a page comes before its sections
 const EXACT = 60; // number of results whose order is exact
+const FEW = 8; // sections with an identifier, below which those with its parts are found, too
+const SHORTEST_TYPO = 4; // characters
 const VALUES = ["id", "level", "title", "start", "anchor", "opening", "digest", "tokens"]; // of a section in the index
 
 class Section {
@@ -318,27 +322,34 @@ export class Finder {
     this.places.set(term, found);
     return found;
   }
-  /** Return the words of a query that count, and whether the last one may be incomplete. */
+  /** Return the words of a query that count, with similar terms of unknown ones, and whether the last may be incomplete. */
   asked(text) {
     let wanted = query(text.slice(0, 1000), this.language);
     if (!wanted.every((word) => word.stop)) wanted = wanted.filter((word) => !word.stop);
-    return { wanted, growing: /[^\s]$/.test(text) };
+    const growing = /[^\s]$/.test(text);
+    wanted = wanted.map((word, at) => {
+      const places = this.match(word, growing && at === wanted.length - 1);
+      if (places.size) return { ...word, places };
+      const similar = this.similar(word);
+      return { ...word, similar, places: this.match({ ...word, similar }) };
+    });
+    return { wanted, growing };
   }
   /** Return the matching sections, best first. The last word may be incomplete. */
   find(text) {
-    const { wanted, growing } = this.asked(text);
+    const { wanted } = this.asked(text);
     const scores = new Float64Array(this.sections.length);
     const counts = new Uint16Array(this.sections.length);
-    wanted.forEach((word, at) => {
+    for (const { places } of wanted) {
       const held = new Map(); // score by section
-      for (const [place, share] of this.match(word, growing && at === wanted.length - 1))
+      for (const [place, share] of places)
         held.set(place >> 2, (held.get(place >> 2) ?? 0) + WEIGHTS[place & 3] * share);
       const rarity = Math.log(1 + this.sections.length / (1 + held.size));
       for (const [section, score] of held) {
         scores[section] += score * rarity;
         counts[section]++;
       }
-    });
+    }
     const found = [];
     scores.forEach((score, section) => {
       if (counts[section]) found.push([section, (score * counts[section]) / wanted.length]);
@@ -346,12 +357,13 @@ export class Finder {
     const sort = () => found.sort((one, other) => other[1] - one[1] || one[0] - other[0]);
     sort();
     // Reading titles takes time, so only those are read that can reach the first results.
-    const least = (found[EXACT]?.[1] ?? 0) / 1.4;
-    const known = new Set(wanted.flatMap((word) => word.terms));
+    const least = (found[EXACT]?.[1] ?? 0) / (1 + FULL_TITLE);
+    const known = new Set(wanted.flatMap(({ terms, similar }) => similar ?? terms));
     for (const one of found) {
       if (one[1] < least) break;
       const title = this.read(one[0] * 4);
-      one[1] *= 1 + (0.4 * title.filter((term) => known.has(term)).length) / (title.length || 1);
+      const share = title.filter((term) => known.has(term)).length / (title.length || 1);
+      one[1] *= 1 + (share === 1 ? FULL_TITLE : TITLE * share);
     }
     return sort().map(([section]) => this.sections[section]);
   }
@@ -362,6 +374,37 @@ export class Finder {
     if (word.prefix || growing || this.language.slice(0, 2) !== "en")
       for (const term of this.places.keys())
         if (alike(word.whole, term, growing || word.prefix)) for (const place of this.at(term)) if (!found.has(place)) found.set(place, PART);
+    for (const term of word.similar ?? []) for (const place of this.at(term)) found.set(place, PART);
+    if (word.parts.length > 1 && new Set([...found.keys()].map((place) => place >> 2)).size < FEW) this.matchParts(word, found);
+    return found;
+  }
+  /** Add the places in sections that have most parts of an identifier, but not next to each other. */
+  matchParts({ parts }, found) {
+    const held = new Map(); // parts by place, of each section
+    for (const part of new Set(parts))
+      for (const place of this.at(part)) {
+        const section = held.get(place >> 2) ?? { parts: new Set(), places: new Map() };
+        section.parts.add(part);
+        section.places.set(place, (section.places.get(place) ?? 0) + 1);
+        held.set(place >> 2, section);
+      }
+    for (const section of held.values())
+      if (section.parts.size > parts.length / 2)
+        for (const [place, count] of section.places) if (!found.has(place)) found.set(place, (PART * count) / parts.length);
+  }
+  /** Return the terms of the site that are most similar to a word that it does not have. */
+  similar({ parts, whole }) {
+    const [term] = parts;
+    if (parts.length > 1 || whole.length < SHORTEST_TYPO || !/^\p{L}+$/u.test(term)) return [];
+    let least = term.length > 7 ? 2 : 1;
+    let found = [];
+    for (const other of this.places.keys()) {
+      const edits = other[0] === term[0] ? distance(term, other, least) : Infinity;
+      if (edits > least || !this.at(other).length) continue; // a scope may hide all of its places
+      if (edits < least) found = [];
+      least = edits;
+      found.push(other);
+    }
     return found;
   }
   /** Return the places where terms follow each other. */
@@ -385,10 +428,28 @@ function alike(word, term, growing) {
   return same > 3 && word.length - same < 5 && term.length - same < 4;
 }
 
+/** Return how many letters have to be inserted, deleted, replaced or swapped; more than `most` are not counted. */
+function distance(one, other, most) {
+  if (Math.abs(one.length - other.length) > most) return most + 1;
+  let [before, last] = [[], Array.from({ length: other.length + 1 }, (_, at) => at)];
+  for (let row = 1; row <= one.length; row++) {
+    const now = [row];
+    for (let at = 1; at <= other.length; at++) {
+      const isSame = one[row - 1] === other[at - 1];
+      now[at] = Math.min(last[at] + 1, now[at - 1] + 1, last[at - 1] + (isSame ? 0 : 1));
+      const isSwapped = row > 1 && at > 1 && one[row - 1] === other[at - 2] && one[row - 2] === other[at - 1];
+      if (isSwapped) now[at] = Math.min(now[at], before[at - 2] + 1);
+    }
+    if (Math.min(...now) > most) return most + 1;
+    [before, last] = [last, now];
+  }
+  return last[other.length];
+}
+
 /** Return the parts of a text that match a query, as pairs of start and end; `asked` is from `Finder.asked`. */
 export function findMatches(text, { wanted, growing }, language) {
   const code = language.toLowerCase().split(/[-_]/)[0];
-  const known = new Set(wanted.flatMap((word) => word.runs.flat()));
+  const known = new Set(wanted.flatMap((word) => [...word.runs.flat(), ...(word.similar ?? [])]));
   const last = growing ? wanted.at(-1)?.whole : "";
   const fits = (term) => known.has(term) || (last && term.startsWith(last)) || (code !== "en" && wanted.some((word) => alike(word.whole, term)));
   const found = [];

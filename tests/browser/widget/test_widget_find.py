@@ -27,6 +27,13 @@ VECTORS = json.loads((TESTS / "golden" / "words" / "vectors.json").read_text("ut
 STEMMED_HERE = {"en", "ja", "zh", "ko", "th", "xx"}
 """Languages whose words the browser reads as `words.py` does: of the others it knows no stems."""
 
+FIND = """async ([manifest, text]) => {
+    const { Finder } = await import("/roaming/roaming-finder.js");
+    const finder = new Finder(manifest);
+    while (!finder.index());
+    return finder.find(text).map((section) => section.title);
+}"""
+
 
 def test_tokenizer_matches_shared_vectors(page: Page, stage: Stage) -> None:
     page.goto(stage.page(""))
@@ -250,6 +257,55 @@ def test_matches_of_text(page: Page, stage: Stage, text: str, query: str, langua
         [text, query, language],
     )
     assert found == marked
+
+
+FLAGS = (
+    "# Health\n\n## Custom checks for a resource\n\nWrite Lua.\n\n## MonkeyPatch\n\n### setenv\n\nSets a variable.\n\n"
+    "## Changes\n\nFixed monkeypatch.setenv on Windows.\n\n## Webhooks\n\n### Secrets of webhooks\n\nOf GitHub.\n\n"
+    "## Parametrize tests\n\nMany inputs.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        pytest.param("resource.customizations.health", ["Custom checks for a resource"], id="parts that are apart"),
+        pytest.param("monkeypatch.setenv", ["setenv", "Changes"], id="parts before a mention of the whole"),
+        pytest.param("missing.customizations.elsewhere", [], id="one part of three"),
+        pytest.param("webhoks ", ["Webhooks", "Secrets of webhooks"], id="missing letter"),
+        pytest.param("wehbooks", ["Webhooks", "Secrets of webhooks"], id="swapped letters of an incomplete word"),
+        pytest.param("parametrise", ["Parametrize tests"], id="other spelling"),
+        pytest.param("cba ", [], id="short word"),
+        pytest.param("xebhooks ", [], id="other initial"),
+    ],
+)
+def test_identifiers_and_misspelt_words_find_sections(
+    page: Page, stage: Stage, make_site: Callable[..., Any], query: str, expected: list[str]
+) -> None:
+    page.goto(stage.page(""))
+    found = page.evaluate(FIND, [json.loads(dump_manifest(make_site([("a/", FLAGS)]).manifest)), query])
+    assert found == expected
+
+
+def test_page_named_by_query_comes_before_its_sections(page: Page, stage: Stage, make_site: Callable[..., Any]) -> None:
+    text = "# Background tasks\n\nAfter a response.\n\n## Add background tasks\n\nPass a function.\n"
+    page.goto(stage.page(""))
+    found = page.evaluate(FIND, [json.loads(dump_manifest(make_site([("a/", text)]).manifest)), "background tasks"])
+    assert found == ["Background tasks", "Add background tasks"]
+
+
+def test_similar_words_stay_in_scope(page: Page, stage: Stage, widget: Widget) -> None:
+    page.goto(stage.page("""scope='{"paths": ["install/**"]}'"""))
+    widget.open()
+    widget.input.fill("whisle ")
+    widget.panel.locator("text=Nothing found").wait_for()
+
+
+def test_similar_words_are_marked(page: Page, stage: Stage, widget: Widget) -> None:
+    page.goto(stage.page(""))
+    widget.open()
+    widget.input.fill("whisle ")
+    assert widget.hits.first.locator("mark").first.inner_text().lower() == "whistle"
 
 
 def test_arrow_keys_move_through_results_and_letters_return_to_input(page: Page, stage: Stage, widget: Widget) -> None:
