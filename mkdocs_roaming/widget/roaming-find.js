@@ -227,6 +227,12 @@ export class View {
     const links = [...this.#list.querySelectorAll("h3 > a")];
     const at = links.findIndex((link) => link.closest(".hit").contains(target));
     if (target !== input && at < 0) return;
+    if (key === "Escape" && input.value) {
+      this.host.prefill("");
+      input.focus();
+      event.preventDefault();
+      return event.stopPropagation();
+    }
     const peek = this.host.matches(":dir(rtl)") ? "ArrowLeft" : "ArrowRight";
     const inText = target.closest(".open");
     if (key === "ArrowDown") links[Math.min(at + 1, links.length - 1)]?.focus();

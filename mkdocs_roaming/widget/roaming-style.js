@@ -157,6 +157,7 @@ textarea { display: block; width: 100%; min-height: 40px; max-height: 144px; pad
   resize: none; field-sizing: content; background: none }
 textarea:focus-visible { outline: 0 }
 textarea::placeholder { color: var(--_muted); opacity: 1 }
+:host(:dir(rtl)) textarea:placeholder-shown { text-align: right }
 .bar { display: flex; align-items: center; gap: 8px; padding-inline-start: 8px }
 .chip { display: inline-flex; align-items: center; gap: 6px; min-width: 0; height: 28px; padding-inline-start: 8px;
   border: 1px solid var(--_line); border-radius: var(--_radius); color: var(--_muted); font-size: .8667em }

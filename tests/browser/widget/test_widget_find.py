@@ -340,6 +340,39 @@ def test_button_clears_the_typed_words(page: Page, stage: Stage, widget: Widget)
     assert (widget.input.input_value(), widget.focused(), clear.is_visible()) == ("", "textarea", False)
 
 
+def test_escape_clears_the_typed_words_before_it_closes(page: Page, stage: Stage, widget: Widget) -> None:
+    page.goto(stage.page(""))
+    widget.open()
+    widget.input.fill("port")
+    widget.hits.first.wait_for()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Escape")
+    widget.hits.first.wait_for(state="detached")
+    assert (widget.input.input_value(), widget.focused()) == ("", "textarea")
+    page.keyboard.press("Escape")
+    assert not widget.panel.is_visible()
+
+
+def test_escape_on_the_page_closes_the_finder_and_keeps_its_words(page: Page, stage: Stage, widget: Widget) -> None:
+    page.goto(stage.page(""))
+    widget.open()
+    widget.input.fill("port")
+    page.locator("main a").focus()
+    page.keyboard.press("Escape")
+    assert not widget.panel.is_visible()
+    widget.open()
+    assert widget.input.input_value() == "port"
+
+
+def test_placeholder_starts_at_the_right_from_right_to_left(page: Page, stage: Stage, widget: Widget) -> None:
+    page.goto(stage.page("", body="<script>document.documentElement.dir = 'rtl'</script>"))
+    widget.open()
+    align = "input => getComputedStyle(input).textAlign"
+    assert widget.input.evaluate(align) == "right"
+    widget.input.fill("port")
+    assert widget.input.evaluate(align) != "right"
+
+
 def test_enter_opens_first_result(page: Page, stage: Stage, widget: Widget) -> None:
     page.goto(stage.page(""))
     widget.open()
