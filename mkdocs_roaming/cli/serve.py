@@ -24,6 +24,7 @@ from mkdocs_roaming.cli.common import (
     TRUST_RULES,
     ResolvedOptions,
     model_options,
+    one_line,
     scope_options,
     search_factory,
 )
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from mkdocs_roaming.library.targets import Store
     from mkdocs_roaming.manifest.lookup import Scope
     from mkdocs_roaming.serve.app import AppConfig
+    from mkdocs_roaming.serve.middleware import RequestPolicy
 
 _OPEN_SITES = 16
 """Number of sites of a store whose search index stays in memory."""
@@ -91,8 +93,9 @@ _SINGLE_SITE_OPTIONS = ("site", "model", "base_url", "rounds", "seconds", "whole
 )
 @model_options
 @TRUST_RULES
+@click.option("--check", is_flag=True, help="Check site, model, key and counters, and exit. Asks the model for a word.")
 @click.option("--check-config", is_flag=True, help="Print the configuration without secrets and exit.")
-def serve(lib: str, host: str, port: int, check_config: bool, **given: Any) -> None:
+def serve(lib: str, host: str, port: int, check: bool, check_config: bool, **given: Any) -> None:
     """Answer questions over HTTP.
 
     LIB can be the URL of a published site. A new deployment is noticed within a minute. API keys are read from the
@@ -100,8 +103,10 @@ def serve(lib: str, host: str, port: int, check_config: bool, **given: Any) -> N
     opened, also by agents; questions are answered for single sites only.
     """
     _check_packages()
+    import anyio
+
     from mkdocs_roaming.library.targets import open_target
-    from mkdocs_roaming.serve._uvicorn import freeze_objects, run_server
+    from mkdocs_roaming.serve._uvicorn import bind_socket, freeze_objects, get_url, run_server
     from mkdocs_roaming.serve.app import build_config, create_app
     from mkdocs_roaming.serve.service import AnswerConfig
 
@@ -117,8 +122,11 @@ def serve(lib: str, host: str, port: int, check_config: bool, **given: Any) -> N
         lib, search=answers.search_factory, open_sites=_OPEN_SITES, refresh_seconds=config.poll_seconds
     )
     app: Callable[..., Awaitable[None]]
+    listener = None if check or check_config else bind_socket(host, port)
+    if listener is not None:
+        config = replace(config, address=get_url(listener), on_change=freeze_objects)
     if target.store is None:
-        app = create_app(replace(config, on_change=freeze_objects))
+        app = create_app(config)
     else:
         _refuse_site_options(lib)
         app = target.store.create_app(config)
@@ -127,9 +135,37 @@ def serve(lib: str, host: str, port: int, check_config: bool, **given: Any) -> N
         for name, value in _list_values(config, options.settings, address, answers=target.store is None):
             text = ", ".join(value) if isinstance(value, tuple) else value
             click.echo(f"{name} = {'none' if text in (None, '') else text}")
+    if check:
+        click.echo(f"ok      configuration: {options.settings.where or 'without a file'}")
+        if target.store is None:
+            anyio.run(_check, config)
+    if listener is None:
         return
     _configure_logging()
-    run_server(app, host, port, drain_seconds=config.drain_seconds, header_seconds=config.policy.header_seconds)
+    _warn_about_names(host, config.policy)
+    run_server(app, listener, drain_seconds=config.drain_seconds, header_seconds=config.policy.header_seconds)
+
+
+async def _check(config: AppConfig) -> None:
+    """Print the result of each check. Raise UsageError if one has failed."""
+    from mkdocs_roaming.serve.check import check_endpoint
+
+    failed = []
+    async for result in check_endpoint(config):
+        click.echo(f"{'ok' if result.ok else 'failed':<8}{one_line(result.name)}: {one_line(result.detail)}")
+        if not result.ok:
+            failed.append(result.name)
+    if failed:
+        raise UsageError(f"the endpoint cannot work: {', '.join(failed)}")
+
+
+def _warn_about_names(host: str, policy: RequestPolicy) -> None:
+    """Log that a server on all addresses still refuses their names."""
+    from mkdocs_roaming.serve.middleware import RequestPolicy
+
+    if host in ("0.0.0.0", "::") and policy.hosts == RequestPolicy().hosts:
+        names = ", ".join(policy.hosts)
+        _warn(f"all addresses are open, but only the names {names} are answered; add others with --allow-host")
 
 
 def _list_values(app: AppConfig, settings: Settings, address: str, *, answers: bool) -> Iterator[tuple[str, object]]:

@@ -23,10 +23,13 @@ from mkdocs_roaming.serve.requests import ProblemError, encode_problem
 
 
 def run_server(
-    app: ASGIApp, host: str, port: int, *, drain_seconds: int = DRAIN_SECONDS, header_seconds: float = HEADER_SECONDS
+    app: ASGIApp,
+    listener: socket.socket,
+    *,
+    drain_seconds: int = DRAIN_SECONDS,
+    header_seconds: float = HEADER_SECONDS,
 ) -> None:
-    """Serve until SIGINT or SIGTERM, as the last task of the process. Raise UsageError if the address is taken."""
-    listener = bind_socket(host, port)
+    """Serve on a listening socket until SIGINT or SIGTERM, as the last task of the process."""
     config = uvicorn.Config(
         app,
         http=type("HeaderTimeoutProtocol", (_HeaderTimeoutProtocol,), {"header_seconds": header_seconds}),
@@ -39,7 +42,7 @@ def run_server(
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         h11_max_incomplete_event_size=_MAX_HEADER_BYTES,
     )
-    _log.info("listening on http://%s:%d", f"[{host}]" if ":" in host else host, listener.getsockname()[1])
+    _log.info("listening on %s", get_url(listener))
     server = uvicorn.Server(config)
     sys.setswitchinterval(_SWITCH_SECONDS)
     # After its shutdown uvicorn raises the signal again; the process should exit with 0.
@@ -68,6 +71,12 @@ def bind_socket(host: str, port: int) -> socket.socket:
         reason = (error.strerror or str(error)).lower()
         raise UsageError(f"cannot bind to {host}:{port}: {reason}. Choose another port with --port.") from None
     return listener
+
+
+def get_url(listener: socket.socket) -> str:
+    """Return the URL of a listening socket."""
+    host, port = listener.getsockname()[:2]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def freeze_objects() -> None:

@@ -151,7 +151,7 @@ class RefusalLog:
         if not count or count == self._proxies or not _is_private(peer):
             return ""
         return (
-            f". It came from {peer} with {count} in X-Forwarded-For: if the server is behind {count} reverse "
+            f". It came from {peer}, with X-Forwarded-For: if the server is behind {count} reverse "
             f"prox{'y' if count == 1 else 'ies'}, set [serve] proxies = {count} or pass --proxies {count}"
         )
 

@@ -48,14 +48,12 @@ from starlette.types import ASGIApp
 
 from mkdocs_roaming._types import decode_table, table_keys
 from mkdocs_roaming.answer.events import summarize
-from mkdocs_roaming.answer.trace import estimate_cost
 from mkdocs_roaming.config import Settings
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.serve.access import AccessLogFormat
 from mkdocs_roaming.serve.cache import MAX_CACHED_ANSWERS, AnswerCache
 from mkdocs_roaming.serve.conversation_token import TOKEN_SECONDS, TokenSigner
-from mkdocs_roaming.serve.deployments import INCOMPLETE_SECONDS, POLL_SECONDS, LocalizedSite, SiteWatcher
+from mkdocs_roaming.serve.deployments import INCOMPLETE_SECONDS, POLL_SECONDS, Deployment, LocalizedSite, SiteWatcher
 from mkdocs_roaming.serve.log import Journal, public_message
 from mkdocs_roaming.serve.mcp import McpEndpoint
 from mkdocs_roaming.serve.metrics import (
@@ -70,7 +68,7 @@ from mkdocs_roaming.serve.middleware import DRAIN_SECONDS, RequestGuard, Request
 from mkdocs_roaming.serve.openapi import OPERATIONS, list_operations
 from mkdocs_roaming.serve.quotas import Amount, AnswerQuota, Count, CounterStore, QuotaLimiter
 from mkdocs_roaming.serve.routes import EXCEPTION_HANDLERS, PING_SECONDS, Routes
-from mkdocs_roaming.serve.service import AnswerConfig, AnswerRecord, AnswerService
+from mkdocs_roaming.serve.service import AnswerConfig, AnswerRecord, AnswerService, estimate_question_cost
 from mkdocs_roaming.serve.static import StaticSite
 
 KEY_VARIABLE, COUNTERS_VARIABLE = "ROAMING_KEY", "ROAMING_COUNTERS"
@@ -84,6 +82,7 @@ class AppConfig:
 
     Attributes:
         target: The library: a URL, a folder, or a Markdown file.
+        address: The URL that the server listens on, for the log.
         answers: The model, the budget and the search.
         key: Signs conversation tokens and hides clients in counters. Without a key a random one is used, and tokens
             are valid until the process ends.
@@ -124,6 +123,7 @@ class AppConfig:
     token_seconds: int = TOKEN_SECONDS
     ping_seconds: float = PING_SECONDS
     drain_seconds: int = DRAIN_SECONDS
+    address: str = ""
     widget: Traversable = field(default_factory=lambda: resources.files("mkdocs_roaming") / "widget")
 
 
@@ -231,7 +231,7 @@ def create_app(config: AppConfig) -> ASGIApp:
         on_change=config.on_change,
     )
     site = LocalizedSite(create_watcher(config.target), create_watcher)
-    site.main.on_change = lambda: _log_cost(site.main, config)
+    site.main.on_change = lambda: _log_deployment(site.main, config)
     limiter = QuotaLimiter(config.quota, CounterStore(config.counters_url), secret=config.key)
     if config.answers.model.name != "offline":
         limiter.check_cost(config.answers.budget.cost)
@@ -290,18 +290,40 @@ def create_app(config: AppConfig) -> ASGIApp:
     return RequestGuard(app, config.policy, metrics, config.access_log)
 
 
-def _log_cost(site: SiteWatcher, config: AppConfig) -> None:
-    """Log the estimated cost of a question about the first deployment, measured with a title in the middle of it."""
+def _log_deployment(site: SiteWatcher, config: AppConfig) -> None:
+    """Log the first deployment of a site with the configuration, in one line."""
     config.on_change()
-    answers, deployment = config.answers, site.current
-    if answers.model.name == "offline" or deployment is None or site.changes:
+    if site.current is None or site.changes:
         return
-    titles = [section.section.title for section in deployment.library.sections] or [""]
-    navigator = Navigator(deployment.library, search=deployment.search.by_words())  # sends no request for embeddings
-    question = titles[len(titles) // 2] or "?"
-    limit = answers.small_site_tokens
-    cost = anyio.run(partial(estimate_cost, question, navigator, answers.budget, whole_site_tokens=limit))
-    _log.info("a question costs %s with %s: %s", cost.summary, answers.model.name, cost.details)
+    library, policy = site.current.library, config.policy
+    parts = [
+        f"serving {library.manifest.site.name} ({len(library.sections)} sections) at {config.address or 'this server'}",
+        f"model {config.answers.model.name}, {_describe_price(site.current, config)}",
+        f"limits {describe_limits(config)}",
+        f"hosts {', '.join(policy.hosts)}",
+        f"origins {', '.join(policy.origins) or 'none but its own'}",
+        f"metrics {config.metrics}",
+    ]
+    _log.info("%s", "; ".join(parts))
+
+
+def _describe_price(deployment: Deployment, config: AppConfig) -> str:
+    if config.answers.model.name == "offline":
+        return "free"
+    estimate = anyio.run(partial(estimate_question_cost, deployment, config.answers))
+    return f"a question costs {estimate.summary}"
+
+
+def describe_limits(config: AppConfig) -> str:
+    """Return the limits of answers, and of money if the model costs any, in one line."""
+    quota, prices = config.quota, config.answers.budget.prices
+    currency = prices.currency if prices else ""
+    limits = [f"{quota.answers_a_minute} answers a minute ({quota.answers_a_minute_each} per client)"]
+    if config.answers.model.name != "offline":
+        each = f" ({quota.money_a_day_each:g} per client)" if quota.money_a_day_each else ""
+        money = "no limit of money" if quota.money_a_day is None else f"{quota.money_a_day:g} {currency} a day{each}"
+        limits.append(money)
+    return ", ".join(limits)
 
 
 def _create_mcp_endpoint(site: LocalizedSite) -> McpEndpoint | None:

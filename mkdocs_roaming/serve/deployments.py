@@ -195,7 +195,8 @@ class SiteWatcher:
         self._next_repair = self._clock() + self._repair_seconds
         site, count = found.library.manifest.site.name, len(found.library.sections)
         event = "opened" if previous is None else "changed to a new deployment of"
-        _log.info("%s %s: %d sections, %s", event, site, count, found.digest[:19])
+        level = logging.DEBUG if previous is None else logging.INFO
+        _log.log(level, "%s %s: %d sections, %s", event, site, count, found.digest[:19])
         if previous is not None:
             self.changes += 1
         if found.is_complete:

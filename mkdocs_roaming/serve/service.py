@@ -17,13 +17,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
 
-from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget
+from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget, CostEstimate
 from mkdocs_roaming.answer.events import Event, Finished, Reference, RoundStarted, TextReleased, TokensUsed, summarize
 from mkdocs_roaming.answer.loop import answer
 from mkdocs_roaming.answer.models.base import NO_USAGE, Model, Part, Request, Usage
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.answer.support.evidence import find_words, normalize_text
+from mkdocs_roaming.answer.trace import estimate_cost
 from mkdocs_roaming.errors import ModelError
+from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import SearchFactory
 from mkdocs_roaming.manifest.lookup import SectionIndex
@@ -113,6 +115,14 @@ class AnswerService:
         """
         config = self.offline_config if offline else self.config
         return AnswerRequest(self, question, config, self.site.now(question.language).restrict(question.scope))
+
+
+async def estimate_question_cost(deployment: Deployment, config: AnswerConfig) -> CostEstimate:
+    """Return the estimated cost of a question about a site, measured with a title in the middle of it."""
+    titles = [section.section.title for section in deployment.library.sections] or [""]
+    navigator = Navigator(deployment.library, search=deployment.search.by_words())  # sends no request for embeddings
+    question = titles[len(titles) // 2] or "?"
+    return await estimate_cost(question, navigator, config.budget, whole_site_tokens=config.small_site_tokens)
 
 
 class AnswerRequest:

@@ -73,7 +73,7 @@ def test_plugin_answers_for_serve(markdown: Path) -> None:
             assert process.stderr is not None
             line = next(line for line in process.stderr if "http://" in line)
             url = line[line.index("http://") :].split()[0].rstrip("/.,;")
-            next(line for line in process.stderr if "opened" in line)
+            next(line for line in process.stderr if "serving" in line)
             request = {"question": "What is it?"}
             for _ in range(120):  # the site is opened after the server starts to listen
                 headers = {"Accept": "application/json"}

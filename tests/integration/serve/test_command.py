@@ -168,21 +168,76 @@ def test_signal_exits_at_once_while_site_hangs() -> None:
                 running.kill()
 
 
-def test_start_logs_cost_of_question(folder: Path, tmp_path: Path) -> None:
-    replies, file = tmp_path / "replies.json", tmp_path / "roaming.toml"
-    replies.write_text("[]")
-    file.write_text("[prices]\ninput = 1.0\noutput = 5.0\n[budget]\nwhole_site_tokens = 0\n")
-    command = [sys.executable, "-m", "mkdocs_roaming", "serve", str(folder), "--port", "0"]
-    for model, logged in ((f"scripted:{replies}", True), ("offline", False)):
-        options = ["--model", model, "--config", str(file)]
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ((), "model offline, free; limits 60 answers a minute (6 per client); hosts localhost,"),
+        (("--model", "scripted:replies.json"), "model scripted, a question costs about 0.0"),
+        (
+            ("--model", "scripted:replies.json"),
+            "60 answers a minute (6 per client), 2 EUR a day (0.5 per client); hosts",
+        ),
+        (("--allow-origin", "https://docs.example"), "origins https://docs.example; metrics off"),
+    ],
+)
+def test_start_is_logged_in_one_line(folder: Path, tmp_path: Path, options: tuple[str, ...], expected: str) -> None:
+    (tmp_path / "replies.json").write_text("[]")
+    (tmp_path / "roaming.toml").write_text(
+        '[prices]\ninput = 1.0\noutput = 5.0\ncurrency = "EUR"\n[budget]\nwhole_site_tokens = 0\ncost = 0.05\n'
+        '[limits]\nmoney_a_day = 2.0\nmoney_a_day_each = 0.5\n[serve]\nmetrics = "off"\n'
+    )
+    with process(folder, *options, cwd=tmp_path) as (running, url):
+        line = running.stderr.readline()
+        running.send_signal(signal.SIGTERM)
+        assert not running.stderr.read()
+    assert f"serving Docs (10 sections) at {url}; " in line
+    assert expected in line
+
+
+def test_all_addresses_without_names_are_reported(folder: Path) -> None:
+    command = [sys.executable, "-m", "mkdocs_roaming", "serve", str(folder), "--port", "0", "--host", "0.0.0.0"]
+    for options, reported in (((), True), (("--allow-host", "ask.example"), False)):
         with subprocess.Popen([*command, *options], stderr=subprocess.PIPE, text=True) as running:
             assert running.stderr is not None
-            lines = [running.stderr.readline() for _ in range(3 if logged else 2)]
-            running.send_signal(signal.SIGTERM)
-            lines += running.stderr.readlines()
-        costs = [line for line in lines if "a question costs about 0.0" in line]
-        assert len(costs) == logged
-        assert all("USD with scripted: 1 to 4 requests with ~" in line for line in costs)
+            line = running.stderr.readline()
+            running.kill()
+        assert ("add others with --allow-host" in line) is reported
+
+
+# --check
+
+
+@pytest.mark.parametrize(
+    ("key", "code", "expected"),
+    [
+        ("x", 0, r"ok      model: qwen3 replied in \d+\.\d s"),
+        ("y", 1, r"failed  model: qwen3: the key is not accepted.*OPENAI_API_KEY"),
+    ],
+)
+def test_check_validates_key_of_model(
+    folder: Path, blocked_model: BlockedModel, key: str, code: int, expected: str
+) -> None:
+    blocked_model.go.set()
+    result = roaming(folder, "--check", env={**blocked_model.environment, "OPENAI_API_KEY": key})
+    assert result.exit_code == code, result.output
+    assert re.search(f"(?m)^{expected}", result.stdout)
+    assert "ok      site: Docs, 10 sections\n" in result.stdout
+    assert ("roaming: the endpoint cannot work: model\n" in result.stderr) is bool(code)
+
+
+def test_check_reports_site_counters_and_price(folder: Path, tmp_path: Path, free_port: int) -> None:
+    (tmp_path / "replies.json").write_text('[[{"text": "Yes."}]]')
+    (tmp_path / "roaming.toml").write_text("[prices]\ninput = 1.0\noutput = 5.0\n")
+    options = ("--check", "--config", tmp_path / "roaming.toml", "--model", f"scripted:{tmp_path / 'replies.json'}")
+    result = roaming(folder, *options)
+    assert result.exit_code == 0, result.output
+    assert re.search(r"ok      price of a question: about 0\.0\S+ USD: 1 ", result.stdout)
+    environment = {**SECRETS, "ROAMING_COUNTERS": f"redis://:hunter2@127.0.0.1:{free_port}/0"}
+    result = roaming(f"http://127.0.0.1:{free_port}/", "--check", "--model", "offline", env=environment)
+    assert result.exit_code == 1
+    assert result.stderr.endswith("roaming: the endpoint cannot work: site, counters\n")
+    assert "failed  counters: Redis cannot be reached" in result.stdout
+    assert "hunter2" not in result.output
 
 
 def test_check_config_prints_settings_without_secrets(folder: Path, tmp_path: Path) -> None:
