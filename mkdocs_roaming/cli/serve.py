@@ -7,7 +7,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from functools import partial
 from importlib.util import find_spec
@@ -121,29 +121,23 @@ def serve(lib: str, host: str, port: int, check: bool, check_config: bool, **giv
     target = open_target(
         lib, search=answers.search_factory, open_sites=_OPEN_SITES, refresh_seconds=config.poll_seconds
     )
-    app: Callable[..., Awaitable[None]]
-    listener = None if check or check_config else bind_socket(host, port)
-    if listener is not None:
-        config = replace(config, address=get_url(listener), on_change=freeze_objects)
-    if target.store is None:
-        app = create_app(config)
-    else:
+    if target.store is not None:
         _refuse_site_options(lib)
-        app = target.store.create_app(config)
-    if check_config:
-        address = f"{host}:{port}"
-        for name, value in _list_values(config, options.settings, address, answers=target.store is None):
-            text = ", ".join(value) if isinstance(value, tuple) else value
-            click.echo(f"{name} = {'none' if text in (None, '') else text}")
-    if check:
-        click.echo(f"ok      configuration: {options.settings.where or 'without a file'}")
-        if target.store is None:
-            anyio.run(_check, config)
-    if listener is None:
+    create = create_app if target.store is None else target.store.create_app
+    if check or check_config:
+        create(config)
+        if check_config:
+            _print_values(config, options.settings, f"{host}:{port}", answers=target.store is None)
+        if check:
+            click.echo(f"ok      configuration: {options.settings.where or 'without a file'}")
+            if target.store is None:
+                anyio.run(_check, config)
         return
-    _configure_logging()
-    _warn_about_names(host, config.policy)
-    run_server(app, listener, drain_seconds=config.drain_seconds, header_seconds=config.policy.header_seconds)
+    with bind_socket(host, port) as listener:
+        app = create(replace(config, address=get_url(listener), on_change=freeze_objects))
+        _configure_logging()
+        _warn_about_names(host, config.policy)
+        run_server(app, listener, drain_seconds=config.drain_seconds, header_seconds=config.policy.header_seconds)
 
 
 async def _check(config: AppConfig) -> None:
@@ -166,6 +160,12 @@ def _warn_about_names(host: str, policy: RequestPolicy) -> None:
     if host in ("0.0.0.0", "::") and policy.hosts == RequestPolicy().hosts:
         names = ", ".join(policy.hosts)
         _warn(f"all addresses are open, but only the names {names} are answered; add others with --allow-host")
+
+
+def _print_values(app: AppConfig, settings: Settings, address: str, *, answers: bool) -> None:
+    for name, value in _list_values(app, settings, address, answers=answers):
+        text = ", ".join(value) if isinstance(value, tuple) else value
+        click.echo(f"{name} = {'none' if text in (None, '') else text}")
 
 
 def _list_values(app: AppConfig, settings: Settings, address: str, *, answers: bool) -> Iterator[tuple[str, object]]:
