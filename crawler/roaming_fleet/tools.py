@@ -11,6 +11,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 
 from mkdocs_roaming.errors import RoamingError
+from mkdocs_roaming.library.grep import GrepResult
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.search import to_search_result
 from mkdocs_roaming.library.tools import (
@@ -160,6 +161,16 @@ class StoreNavigator:
             return self._to_tool_error(error)
         return limit_results(query, map(_to_result, found), self.cap)
 
+    def grep(self, pattern: str, *, regex: bool = False, context: int = 0) -> GrepResult | ToolError:
+        """Find lines of one site, which the pattern names: `ruff: F401`."""
+        try:
+            site = self.collection.named_site(pattern)
+            if site is None:
+                return ToolError(_NO_SITE)
+            return self._navigator(site).grep(self.collection.strip_site(pattern), regex=regex, context=context)
+        except RoamingError as error:
+            return self._to_tool_error(error)
+
     def drop(self, ids: Iterable[str]) -> None:
         """Forget that sections were opened, so that they can be opened again."""
         dropped = list(ids)
@@ -294,6 +305,9 @@ _SECTION = re.compile(rf"({SITE_KEY})(?:\s*[:/#]\s*|\s+)([0-9a-f]{{4,12}}\+?)(?!
 _SITES = (
     "{} sites. search_sections finds the right ones, and “NAME: words” searches that one alone. read_outline(NAME) "
     "shows what is in one. Ids name their site: NAME:07f3277d.\n"
+)
+_NO_SITE = (
+    "grep searches one site: put its name before the pattern, as in “NAME: pattern”; read_outline lists the sites."
 )
 _NO_WORDS = "{0}: no words to search for; read_outline({0}) shows what is in it, “{0}: words” searches it."
 _MAX_NESTED = 3

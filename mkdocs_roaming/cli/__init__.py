@@ -24,6 +24,7 @@ COMMANDS = {
     "eval": ("evaluate:evaluate", "Measure answers and search with a set of questions."),
     "expand": ("navigate:expand", "Print sections."),
     "explain": ("explain:explain", "Show the retrieval for a question without calling a model."),
+    "grep": ("navigate:grep", "Print the lines of a site that contain an exact string."),
     "index": ("index:index", "Publish a built site: Markdown, llms.txt and manifest."),
     "lint": ("lint:lint", "Report content that is hard to navigate."),
     "mcp": ("serve:mcp", "Serve a site or a store to an agent over MCP."),

@@ -1,4 +1,4 @@
-"""`roaming outline`, `roaming expand` and `roaming search`."""
+"""`roaming outline`, `roaming expand`, `roaming search` and `roaming grep`."""
 
 from __future__ import annotations
 
@@ -115,6 +115,33 @@ def search(lib: str, query: str, limit: int, scope: Scope, config: Path | None, 
     else:
         click.echo("Nothing found.", err=True)
     if not hits:
+        sys.exit(NOTHING_FOUND)
+
+
+@click.command(context_settings=FREE_TEXT)
+@click.argument("pattern")
+@LIBRARY
+@click.option("-e", "--regex", is_flag=True, help="The pattern is a regular expression of RE2 (extra `grep`).")
+@click.option("-C", "--context", type=click.IntRange(0, 5), default=0, help="Lines before and after each match.")
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Maximum number of sections.")
+@scope_options
+@AS_JSON
+def grep(pattern: str, lib: str, regex: bool, context: int, limit: int, scope: Scope, as_json: bool) -> None:
+    """Print the lines of a site that contain an exact string.
+
+    Case counts if PATTERN has a capital letter.
+    """
+    from mkdocs_roaming.library.grep import grep as find_lines
+    from mkdocs_roaming.library.grep import render_grep
+    from mkdocs_roaming.library.targets import open_target
+
+    library = open_target(lib, scope=scope).open_site()
+    result = find_lines(library, pattern, regex=regex, context=context, limit=limit)
+    if as_json:
+        print_json(asdict(result))
+    else:
+        click.echo(sanitize(render_grep(result)), nl=False, err=not result.found)
+    if not result.found:
         sys.exit(NOTHING_FOUND)
 
 

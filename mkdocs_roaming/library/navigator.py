@@ -1,4 +1,4 @@
-"""The three tools over one library, with a memory of the sections that a conversation has open."""
+"""The tools over one library, with a memory of the sections that a conversation has open."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 
 from mkdocs_roaming.errors import LibraryError, UsageError
+from mkdocs_roaming.library.grep import GrepResult, grep, limit_grep
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.open_sections import OpenSections
 from mkdocs_roaming.library.search import (
@@ -89,7 +90,7 @@ _ID = re.compile(r"(?<![0-9A-Za-z])[0-9a-fA-F]{8}(?![0-9A-Za-z])")
 
 
 class Navigator:
-    """The three tools over one library, for one conversation.
+    """The tools over one library, for one conversation.
 
     Tools return errors instead of raising them, whatever their arguments. It may be used from several threads.
 
@@ -282,6 +283,15 @@ class Navigator:
                         opened.append(expansion)
                         self._open.add_part(section, expansion)
         return self._make_results(query, hits, opened, limit, judge=True)
+
+    def grep(self, pattern: str, *, regex: bool = False, context: int = 0) -> GrepResult | ToolError:
+        """Find lines that contain a string, or match a regular expression; see `library.grep`."""
+        try:
+            return limit_grep(grep(self.library, pattern, regex=regex, context=context), self.cap)
+        except UsageError as error:
+            return ToolError(f"{error}.")
+        except LibraryError as error:
+            return ToolError(self._format_error(error))
 
     def drop(self, ids: Iterable[str]) -> None:
         """Forget that sections are open: they may be opened again, and may still be cited."""

@@ -1,4 +1,4 @@
-"""The three tools that models, agents and MCP clients call: definitions, results, arguments, dispatch.
+"""The tools that models, agents and MCP clients call: definitions, results, arguments, dispatch.
 
 Arguments come from models, so they are parsed leniently: one id where a list belongs, a number as text, JSON in text.
 """
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol, Self
 
 from mkdocs_roaming.errors import RoamingError
+from mkdocs_roaming.library.grep import MAX_CONTEXT, GrepResult, render_grep
 from mkdocs_roaming.manifest.expand import Expansion, ListedSection, render_expansion, render_listed
 from mkdocs_roaming.text.markdown import truncate_at_word
 
@@ -94,7 +95,32 @@ TOOLS = (
         },
     ),
 )
-"""In the order in which a reader new to the site uses them."""
+"""The tools of the answer loop, in the order in which a reader new to the site uses them."""
+
+AGENT_TOOLS = (
+    *TOOLS,
+    Tool(
+        "grep",
+        "Find lines that contain an exact string: an identifier, an option, an error message. Case counts if the "
+        "pattern has a capital letter. Shows section ids and numbered lines; expand_sections opens the sections.",
+        {
+            "type": "object",
+            "properties": {
+                "pattern": {"type": "string", "description": "The string, without quotes."},
+                "regex": {"type": "boolean", "description": "Whether it is a regular expression of RE2."},
+                "context": {
+                    "type": "integer",
+                    "minimum": 0,
+                    "maximum": MAX_CONTEXT,
+                    "description": "Lines to show before and after each match; 0 when left out.",
+                },
+            },
+            "required": ["pattern"],
+            "additionalProperties": False,
+        },
+    ),
+)
+"""The tools of agents."""
 
 _TOOL_NAMES = {
     "read_outline": "read_outline",
@@ -104,6 +130,7 @@ _TOOL_NAMES = {
     "expand": "expand_sections",
     "search_sections": "search_sections",
     "search": "search_sections",
+    "grep": "grep",
 }
 """The tools by the names that models use for them."""
 
@@ -196,7 +223,7 @@ class ToolError:
     message: str
 
 
-ToolOutput = OutlineResult | ExpandResult | SearchResults | ToolError
+ToolOutput = OutlineResult | ExpandResult | SearchResults | GrepResult | ToolError
 
 
 def render(result: ToolOutput) -> str:
@@ -210,6 +237,8 @@ def render(result: ToolOutput) -> str:
             return _render_hits(result)
         case ExpandResult():
             return _render_sections(result)
+        case GrepResult():
+            return render_grep(result)
 
 
 def limit_results(query: str, results: Iterable[SearchResult], cap: int, *, words_only: bool = False) -> SearchResults:
@@ -344,7 +373,7 @@ def _iter_ids(value: object, depth: int) -> Iterator[str]:
 
 
 class Toolset(Protocol):
-    """The three tools over one site (`Navigator`) or over a store of many, with a memory of the open sections."""
+    """The tools over one site (`Navigator`) or over a store of many, with a memory of the open sections."""
 
     @property
     def name(self) -> str:
@@ -373,6 +402,9 @@ class Toolset(Protocol):
     def search_sections(self, query: str, limit: int = 5) -> SearchResults | ToolError:
         """Search the full text."""
 
+    def grep(self, pattern: str, *, regex: bool = False, context: int = 0) -> GrepResult | ToolError:
+        """Find lines that contain a string, or match a regular expression."""
+
     def drop(self, ids: Iterable[str]) -> None:
         """Forget that sections are open."""
 
@@ -394,6 +426,13 @@ def call_tool(tools: Toolset, name: str, arguments: object) -> ToolOutput:
                 if not isinstance(query, str):
                     return ToolError("search_sections needs `query`, a text.")
                 return tools.search_sections(query, parse_int(named.get("limit"), 5, 1, MAX_HITS))
+            case "grep":
+                named = parse_arguments(arguments, "pattern")
+                pattern = first_argument(named, "pattern", "query")
+                if not isinstance(pattern, str):
+                    return ToolError("grep needs `pattern`, a text.")
+                regex = str(named.get("regex", "")).lower() in ("true", "1")
+                return tools.grep(pattern, regex=regex, context=parse_int(named.get("context"), 0, 0, MAX_CONTEXT))
             case _:
                 names = ", ".join(tool.name for tool in TOOLS)
                 return ToolError(f"There is no tool {str(name)[:60]!r}; there are {names}.")

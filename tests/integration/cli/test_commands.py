@@ -102,6 +102,28 @@ def test_search_prints_best_results_first(site: Path) -> None:
     assert "4.7 bar" in lines[2]
 
 
+def test_grep_prints_lines_with_ids_of_their_sections(site: Path) -> None:
+    id_ = json.loads(roaming("search", site, "bilge", "--json").stdout)[0]["id"]
+    result = roaming("grep", "4.7 bar", site)
+    assert (result.exit_code, result.stderr) == (0, "")
+    lines = result.stdout.splitlines()
+    assert lines[0] == f"[{id_}] Guide › Pumps › Pressure"
+    assert lines[1:] == ["  3: A bilge pump works at 4.7 bar. Above 6.1 bar it stops.", "Lines: 1, sections: 1."]
+    (found,) = json.loads(roaming("grep", "-e", r"\d\.\d BAR|\d{3} hours", site, "--json", "--limit", 1).stdout)[
+        "sections"
+    ]
+    assert found["title"] == "Oil"
+
+
+def test_grep_explains_errors_and_exits_with_3_without_match(site: Path) -> None:
+    missing = roaming("grep", "xylophone", site)
+    assert (missing.exit_code, missing.stdout) == (NOTHING_FOUND, "")
+    assert "No line matches." in missing.stderr
+    wrong = roaming("grep", "-e", "(", site)
+    assert wrong.exit_code == 1
+    assert "not a regular expression of RE2: missing ): (" in wrong.stderr
+
+
 def test_search_and_ask_without_result_exit_with_3(site: Path) -> None:
     assert roaming("search", site, "xylophone").exit_code == NOTHING_FOUND
     assert roaming("ask", site, "who composed the xylophone concerto").exit_code == NOTHING_FOUND

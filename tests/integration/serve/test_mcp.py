@@ -34,7 +34,7 @@ from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.targets import library_from_markdown
-from mkdocs_roaming.library.tools import TOOLS, ExpandResult, render
+from mkdocs_roaming.library.tools import AGENT_TOOLS, ExpandResult, render
 from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
 from mkdocs_roaming.serve.mcp import McpEndpoint, call_tool_stateless, make_server
 from mkdocs_roaming.serve.metrics import Metrics
@@ -196,7 +196,7 @@ def post(url: str, message: dict[str, Any], **headers: str) -> tuple[int, dict[s
 async def test_official_client_uses_tools_over_http(boat: str, mode: Any) -> None:
     async with Client(boat, mode=mode) as client:
         tools = (await client.list_tools()).tools
-        assert [tool.name for tool in tools] == [tool.name for tool in TOOLS]
+        assert [tool.name for tool in tools] == [tool.name for tool in AGENT_TOOLS]
         outline = text_of(await client.call_tool("read_outline", {}))
         found = text_of(await client.call_tool("search_sections", {"query": "bilge pump"}))
         id_ = ids(BOAT_LIBRARY)["Pressure"]
@@ -205,11 +205,13 @@ async def test_official_client_uses_tools_over_http(boat: str, mode: Any) -> Non
         opened = await client.call_tool("expand_sections", {"ids": [id_]})
         assert "A bilge pump works at 4.7 bar." in text_of(opened)
         assert not opened.is_error
+        lines = text_of(await client.call_tool("grep", {"pattern": r"\d\.\d bar", "regex": True}))
+        assert f"[{id_}] Boat › Pressure\n  3: A bilge pump works at 4.7 bar." in lines
 
 
 async def test_tools_are_annotated_as_read_only(boat: str) -> None:
     async with Client(boat) as client:
-        for offered, tool in zip((await client.list_tools()).tools, TOOLS, strict=True):
+        for offered, tool in zip((await client.list_tools()).tools, AGENT_TOOLS, strict=True):
             assert offered.annotations is not None
             assert offered.annotations.read_only_hint
             assert offered.annotations.destructive_hint is False
@@ -257,7 +259,7 @@ def test_older_protocol_versions_work_over_http(boat: str, version: str) -> None
     }
     for headers in ({}, {"MCP_Protocol_Version": version}):
         status, answer = post(boat, {"jsonrpc": "2.0", "id": 3, "method": "tools/list"}, **headers)
-        assert len(answer["result"]["tools"]) == 3
+        assert len(answer["result"]["tools"]) == len(AGENT_TOOLS)
         status, answer = post(boat, ask, **headers)
         assert "310 hours" in answer["result"]["content"][0]["text"]
 
@@ -359,7 +361,7 @@ async def test_unavailable_site_is_reported_by_call(boat: str) -> None:
         raise ProblemError(503, "no_site", "The documentation cannot be read at the moment.", retry_after=5)
 
     async with Client(make_server(none)) as client:
-        assert len((await client.list_tools()).tools) == 3
+        assert len((await client.list_tools()).tools) == len(AGENT_TOOLS)
         result = await client.call_tool("read_outline", {})
     assert (result.is_error, text_of(result)) == (True, "The documentation cannot be read at the moment.\n")
 
@@ -496,7 +498,7 @@ def boat_file(tmp_path: Path) -> Path:
 async def test_official_client_uses_tools_over_stdio(boat_file: Path, mode: Any) -> None:
     command = StdioServerParameters(command=sys.executable, args=["-m", "mkdocs_roaming", "mcp", str(boat_file)])
     async with Client(command, mode=mode) as client:
-        assert len((await client.list_tools()).tools) == 3
+        assert len((await client.list_tools()).tools) == len(AGENT_TOOLS)
         found = text_of(await client.call_tool("search_sections", {"query": "bilge pump"}))
         assert "4.7 bar" in found
         assert (await client.call_tool("expand_sections", {"ids": "zzz"})).is_error

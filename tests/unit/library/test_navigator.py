@@ -15,7 +15,15 @@ from hypothesis import strategies as st
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.readers import MemoryReader
-from mkdocs_roaming.library.tools import TOOLS, ExpandResult, OutlineResult, SearchResults, ToolError, render
+from mkdocs_roaming.library.tools import (
+    AGENT_TOOLS,
+    TOOLS,
+    ExpandResult,
+    OutlineResult,
+    SearchResults,
+    ToolError,
+    render,
+)
 from mkdocs_roaming.manifest.models import NavItem
 
 CAP = 24_000
@@ -308,7 +316,7 @@ def test_tool_parameters_are_valid_json_schema(library: Library) -> None:
     import jsonschema
 
     assert [tool.name for tool in TOOLS] == ["read_outline", "expand_sections", "search_sections"]
-    for tool, passed in zip(TOOLS, [{}, {"ids": ["x"]}, {"query": "x"}], strict=True):
+    for tool, passed in zip(AGENT_TOOLS, [{}, {"ids": ["x"]}, {"query": "x"}, {"pattern": "x"}], strict=True):
         jsonschema.Draft202012Validator.check_schema(dict(tool.parameters))
         assert not isinstance(Navigator(library).call(tool.name, passed), ToolError)
         assert json.dumps(dict(tool.parameters))
@@ -343,7 +351,16 @@ def test_call_with_random_arguments_stays_within_cap(library: Library, make_site
         Navigator(library),
         Navigator(long_site.library(), cap=2_500),
     ]
-    names: list[object] = [*(tool.name for tool in TOOLS), "expand_section", "Search", "nothing", "", 7, None, "🛟"]
+    names: list[object] = [
+        *(tool.name for tool in AGENT_TOOLS),
+        "expand_section",
+        "Search",
+        "nothing",
+        "",
+        7,
+        None,
+        "🛟",
+    ]
     keys = ["ids", "id", "section_id", "query", "limit", "part", "x"]
     for at in range(10_000):
         navigator = navigators[at % len(navigators)]
@@ -383,7 +400,7 @@ def test_search_sections_returns_hits_that_fit_cap(make_site: Callable) -> None:
 
 
 @given(
-    name=st.sampled_from([tool.name for tool in TOOLS]) | st.text(max_size=20),
+    name=st.sampled_from([tool.name for tool in AGENT_TOOLS]) | st.text(max_size=20),
     arguments=st.recursive(
         _VALUES,
         lambda inner: st.lists(inner, max_size=5) | st.dictionaries(_KEYS, inner, max_size=4),

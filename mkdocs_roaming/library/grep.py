@@ -1,0 +1,227 @@
+"""Exact search: lines that contain a string, or that match a regular expression.
+
+Ranking finds what a question is about. Identifiers, options and error messages are found better by their exact text.
+Regular expressions are those of RE2 (https://github.com/google/re2/wiki/Syntax): patterns come from anybody, and RE2
+needs time linear in the text. The package google-re2 (extra `grep`) is imported only for them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from mkdocs_roaming.errors import LibraryError, UsageError
+
+if TYPE_CHECKING:
+    from mkdocs_roaming.library.library import Library
+    from mkdocs_roaming.manifest.lookup import SectionRef
+
+MAX_SECTIONS = 20
+"""Default number of sections in a result."""
+
+MAX_CONTEXT = 5
+"""Maximum number of lines before and after a matching line."""
+
+_MAX_PATTERN_CHARS = 500
+_MAX_LINES = 3
+"""Maximum number of matching lines that are shown of a section."""
+_MAX_LINE_CHARS = 300
+_MAX_RE2_BYTES = 1 << 20
+"""Maximum size of a compiled pattern."""
+
+Find = Callable[[str], int]
+"""Returns where the pattern matches first in a line, -1 if it does not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a section's own text.
+
+    Attributes:
+        number: Its number in the section, from 1.
+        text: The line; the part around the match if it is long.
+        matches: Whether it matches; others are context.
+    """
+
+    number: int
+    text: str
+    matches: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SectionMatch:
+    """A section with matching lines.
+
+    Attributes:
+        id: The section's id.
+        title: Its heading.
+        breadcrumb: The titles above it in the navigation and on its page, and its own.
+        url: Its address.
+        lines: The first matching lines with their context, in order.
+        matches: Number of its matching lines.
+    """
+
+    id: str
+    title: str
+    breadcrumb: tuple[str, ...]
+    url: str
+    lines: tuple[Line, ...]
+    matches: int
+
+
+@dataclass(frozen=True, slots=True)
+class GrepResult:
+    """The sections in which a pattern was found, those with a matching heading first, else in the order of the site.
+
+    Attributes:
+        pattern: The pattern.
+        sections: The first sections.
+        found: Number of all sections with a match.
+        matches: Number of all matching lines.
+        unread: Number of sections that could not be read.
+    """
+
+    pattern: str
+    sections: tuple[SectionMatch, ...]
+    found: int
+    matches: int
+    unread: int = 0
+
+
+def grep(
+    library: Library, pattern: str, *, regex: bool = False, context: int = 0, limit: int = MAX_SECTIONS
+) -> GrepResult:
+    """Return the sections with lines that contain a string, or match a regular expression.
+
+    Case counts if the pattern has a capital letter.
+
+    Args:
+        library: The site.
+        pattern: A string or a regular expression.
+        regex: Whether it is a regular expression.
+        context: Number of lines before and after each match.
+        limit: Maximum number of sections.
+
+    Raises:
+        UsageError: The pattern is empty, too long, not valid, or the package google-re2 is missing.
+        LibraryError: No section can be read.
+    """
+    find = _compile_regex(pattern) if regex else _compile_literal(pattern)
+    library.prefetch()
+    found: list[SectionMatch] = []
+    unread, error = 0, None
+    for section in library.sections:
+        try:
+            text = library.text(section)
+        except LibraryError as reason:
+            unread, error = unread + 1, reason
+            continue
+        if match := _search_section(library, section, text, find, min(context, MAX_CONTEXT)):
+            found.append(match)
+    if error and unread == len(library.sections):
+        raise error
+    found.sort(key=lambda match: find(match.title) < 0)
+    matches = sum(match.matches for match in found)
+    return GrepResult(pattern, tuple(found[:limit]), len(found), matches, unread)
+
+
+def limit_grep(result: GrepResult, cap: int) -> GrepResult:
+    """Return a result with the first sections that fit into `cap` characters when they are rendered."""
+    while result.sections and len(render_grep(result)) > cap:
+        result = replace(result, sections=result.sections[:-1])
+    return result
+
+
+def render_grep(result: GrepResult) -> str:
+    """Return a result as text: for each section a line with id and place, then its lines with their numbers."""
+    unread = f"{result.unread} sections could not be read.\n" if result.unread else ""
+    if not result.found:
+        return f"No line matches.\n{unread}"
+    shown = len(result.sections)
+    more = f"; sections 1 to {shown} are shown, a longer pattern finds fewer" if shown < result.found else ""
+    total = f"Lines: {result.matches}, sections: {result.found}{more}.\n"
+    return "".join(map(_render_section, result.sections)) + total + unread
+
+
+def _render_section(match: SectionMatch) -> str:
+    head = f"[{match.id}] {' › '.join(match.breadcrumb)}\n"
+    lines = "".join(f"  {line.number}{':' if line.matches else '-'} {line.text}\n" for line in match.lines)
+    more = match.matches - sum(line.matches for line in match.lines)
+    return head + lines + (f"  {more} more in this section\n" if more else "")
+
+
+# Patterns
+
+
+def _compile_literal(pattern: str) -> Find:
+    _check_length(pattern)
+    flags = 0 if _has_capital(pattern) else re.IGNORECASE
+    expression = re.compile(re.escape(pattern.strip("\r\n")), flags)
+    return lambda line: found.start() if (found := expression.search(line)) else -1
+
+
+def _compile_regex(pattern: str) -> Find:
+    _check_length(pattern)
+    try:
+        import re2
+    except ImportError:
+        raise UsageError(
+            "regular expressions need the package google-re2: pip install 'mkdocs-roaming[grep]'"
+        ) from None
+    options: Any = re2.Options()
+    options.log_errors = False
+    options.max_mem = _MAX_RE2_BYTES
+    options.case_sensitive = _has_capital(re.sub(r"\\.", "", pattern))  # not the classes \S, \W, \D
+    try:
+        expression = re2.compile(pattern, options)
+    except re2.error as error:
+        reason = error.args[0].decode("utf-8", "replace") if isinstance(error.args[0], bytes) else str(error)
+        raise UsageError(f"not a regular expression of RE2: {reason}; quote special characters with \\") from None
+    return lambda line: found.start() if (found := expression.search(line)) else -1
+
+
+def _check_length(pattern: str) -> None:
+    if not pattern.strip():
+        raise UsageError("the pattern is empty; give a string that the documentation contains")
+    if len(pattern) > _MAX_PATTERN_CHARS:
+        raise UsageError(f"the pattern has {len(pattern)} characters, at most {_MAX_PATTERN_CHARS} are searched for")
+
+
+def _has_capital(text: str) -> bool:
+    return text != text.lower()
+
+
+# Sections
+
+
+def _search_section(library: Library, section: SectionRef, text: str, find: Find, context: int) -> SectionMatch | None:
+    lines = text.splitlines()
+    starts = {number: start for number, line in enumerate(lines) if (start := find(line)) >= 0}
+    if not starts:
+        return None
+    shown = list(starts)[:_MAX_LINES]
+    numbers = sorted({near for number in shown for near in range(number - context, number + context + 1)})
+    sections = library.sections
+    return SectionMatch(
+        section.id,
+        section.section.title,
+        tuple(sections.breadcrumb(section)),
+        sections.url(section),
+        tuple(
+            Line(number + 1, _cut_line(lines[number], starts.get(number, 0)), number in shown)
+            for number in numbers
+            if 0 <= number < len(lines)
+        ),
+        len(starts),
+    )
+
+
+def _cut_line(line: str, start: int) -> str:
+    """Return a line, or the part of a long one around its match."""
+    if len(line) <= _MAX_LINE_CHARS:
+        return line
+    begin = max(0, min(start - _MAX_LINE_CHARS // 4, len(line) - _MAX_LINE_CHARS))
+    end = begin + _MAX_LINE_CHARS
+    return f"{'…' if begin else ''}{line[begin:end]}{'…' if end < len(line) else ''}"

@@ -1,0 +1,103 @@
+"""Exact search: literal patterns, regular expressions, context, order and limits."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.library.grep import grep, limit_grep, render_grep
+from mkdocs_roaming.library.library import Library
+
+PAGES = (
+    (
+        "pumps/",
+        "# Pumps\n\nSet `drain_window` to 40.\n\n## Valve\n\n```\ndrain --all\nDRAIN=1\n```\n\nTurn (it) slowly.\n",
+    ),
+    ("drain/", "# drain_window\n\nOne.\nTwo.\nThe drain_window opens.\nFour.\nFive.\n"),
+    ("long/", "# Long\n\n" + "x" * 2_000 + "needle" + "y" * 2_000 + "\n"),
+    ("many/", "# Many\n\n" + "wave\n" * 9),
+)
+
+
+@pytest.fixture
+def library(make_site: Callable) -> Library:
+    return make_site(PAGES).library()
+
+
+def find(library: Library, pattern: str, **options: object) -> dict[str, list[int]]:
+    """Return the numbers of the matching lines by the title of their section."""
+    result = grep(library, pattern, **options)  # type: ignore[arg-type]
+    return {one.title: [line.number for line in one.lines if line.matches] for one in result.sections}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "regex", "found"),
+    [
+        pytest.param("drain_window", False, {"drain_window": [1, 5], "Pumps": [3]}, id="matching heading first"),
+        pytest.param("drain", False, {"drain_window": [1, 5], "Pumps": [3], "Valve": [4, 5]}, id="any case"),
+        pytest.param("DRAIN", False, {"Valve": [5]}, id="capital letters"),
+        pytest.param("(it)", False, {"Valve": [8]}, id="special characters"),
+        pytest.param("--all", False, {"Valve": [4]}, id="option"),
+        pytest.param("  all", False, {}, id="spaces count"),
+        pytest.param(r"drain[_-]\w+", True, {"drain_window": [1, 5], "Pumps": [3]}, id="regular expression"),
+        pytest.param(r"^drain\s", True, {"Valve": [4]}, id="start of a line"),
+        pytest.param(r"^\S+ \(IT\)", True, {}, id="capital letters of a regular expression"),
+        pytest.param(r"\Sit\S", True, {"Valve": [8]}, id="class with a capital letter"),
+        pytest.param(r"(x+x+)+Y", True, {}, id="exponential with backtracking"),
+        pytest.param("wave", False, {"Many": [3, 4, 5]}, id="first lines"),
+    ],
+)
+def test_grep_finds_lines(library: Library, pattern: str, regex: bool, found: dict[str, list[int]]) -> None:
+    assert find(library, pattern, regex=regex) == found
+    assert list(find(library, pattern, regex=regex)) == list(found)
+
+
+def test_context_is_shown_once_and_within_the_section(library: Library) -> None:
+    result = grep(library, "drain_window opens", context=9)
+    assert render_grep(result) == (
+        f"[{result.sections[0].id}] drain_window\n  1- # drain_window\n  2- \n  3- One.\n  4- Two.\n"
+        "  5: The drain_window opens.\n  6- Four.\n  7- Five.\nLines: 1, sections: 1.\n"
+    )
+
+
+def test_further_lines_and_sections_are_counted(library: Library) -> None:
+    assert "  6 more in this section\nLines: 9, sections: 1.\n" in render_grep(grep(library, "wave"))
+    text = render_grep(grep(library, "drain", limit=1))
+    assert text.endswith("Lines: 5, sections: 3; sections 1 to 1 are shown, a longer pattern finds fewer.\n")
+
+
+def test_part_of_a_long_line_is_shown_around_its_match(library: Library) -> None:
+    (line,) = grep(library, "needle").sections[0].lines
+    assert "needle" in line.text
+    assert len(line.text) < 310
+    assert (line.text[0], line.text[-1]) == ("…", "…")
+
+
+def test_limit_removes_sections_that_do_not_fit(library: Library) -> None:
+    result = grep(library, "drain")
+    limited = limit_grep(result, 190)
+    assert 0 < len(limited.sections) < len(result.sections)
+    assert len(render_grep(limited)) <= 190
+
+
+@pytest.mark.parametrize(
+    ("pattern", "regex", "message"),
+    [
+        (" ", False, "empty"),
+        ("x" * 600, False, "600 characters"),
+        ("(", True, r"missing \): \("),
+        (r"(a)\1", True, "invalid"),
+    ],
+)
+def test_invalid_patterns_are_explained(library: Library, pattern: str, regex: bool, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        grep(library, pattern, regex=regex)
+
+
+def test_regular_expression_without_package_names_the_extra(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "re2", None)
+    with pytest.raises(UsageError, match=r"pip install 'mkdocs-roaming\[grep\]'"):
+        grep(library, "a+", regex=True)
