@@ -119,12 +119,14 @@ JSON = some.recursive(
     lambda inner: some.lists(inner, max_size=6) | some.dictionaries(some.text(max_size=9), inner, max_size=4),
     max_leaves=12,
 )
-NAMES = some.sampled_from(["read_outline", "expand_sections", "search_sections", "id", "ids", "query", "part", "limit"])
+NAMES = some.sampled_from(
+    ["read_outline", "expand_sections", "search_sections", "id", "ids", "query", "pattern", "part", "limit"]
+)
 
 
 @settings(max_examples=400, deadline=None, derandomize=True, database=None)
 @given(
-    name=some.sampled_from(["read_outline", "expand_sections", "search_sections"]) | some.text(),
+    name=some.sampled_from(["read_outline", "expand_sections", "search_sections", "grep"]) | some.text(),
     arguments=some.dictionaries(NAMES, JSON | some.from_regex(r"(ships|https)[:/ ][0-9a-f]{0,9}\+?"), max_size=4)
     | JSON,
 )

@@ -86,6 +86,15 @@ def test_search_finds_site_and_section(navigator: StoreNavigator) -> None:
     assert "Nothing found" in _text(navigator.search_sections("boats: xylophone"))
 
 
+def test_grep_finds_lines_of_the_named_site(navigator: StoreNavigator) -> None:
+    found = navigator.grep("boats: hull")
+    assert not isinstance(found, ToolError)
+    assert {section.id.partition(":")[0] for section in found.sections} == {"boats"}
+    unnamed = navigator.grep("hull")
+    assert isinstance(unnamed, ToolError)
+    assert "put its name before the pattern" in unnamed.message
+
+
 @pytest.mark.parametrize("query", ["boats:", " Boats : "])
 def test_search_for_site_name_alone_has_hint(navigator: StoreNavigator, query: str) -> None:
     found = navigator.search_sections(query)
