@@ -43,6 +43,8 @@ _MAX_SYNONYM_SHARE = 2.0  # at 1 one of 51 questions is lost; at 5, which never 
 _MAX_UNKNOWN = 8
 _MAX_UNKNOWN_CHARS = 40
 _WORD_CACHE_SIZE = 256
+_FRAMES = re.compile(r'^[ \t]+(?:File "[^"\n]*", line \d+.*(?:\n[ \t]{4,}.*)*|at \S+.*)$', re.MULTILINE)
+"""Frames of a traceback of Python, or of a stack trace of JavaScript or Java."""
 _ADDRESS = re.compile(r"[/#]|\.md$")
 
 
@@ -341,9 +343,20 @@ class Search:
 
 
 def parse_query(query: str, language: str) -> list[Word]:
-    """Return the distinct words of a query, without stop words if others remain."""
-    words = [word for word in tokenizer.parse_query(query[:MAX_QUERY_CHARS], language) if any(word.runs)]
-    return ([word for word in words if not word.stop] or words)[:_MAX_QUERY_WORDS]
+    """Return the distinct words of a query, without stop words if others remain.
+
+    Of a traceback only the error counts, not the frames, and of a long query the start and the end: the error is in the
+    last line of the traceback, the question above or below it.
+    """
+    if "\n" in query:
+        query = _FRAMES.sub("", query)
+    if len(query) > MAX_QUERY_CHARS:
+        query = f"{query[: MAX_QUERY_CHARS // 2]}\n{query[-MAX_QUERY_CHARS // 2 :]}"
+    words = [word for word in tokenizer.parse_query(query, language) if any(word.runs)]
+    words = [word for word in words if not word.stop] or words
+    if len(words) > _MAX_QUERY_WORDS:
+        words = words[: _MAX_QUERY_WORDS // 2] + words[-_MAX_QUERY_WORDS // 2 :]
+    return words
 
 
 def to_search_result(sections: SectionIndex, hit: Hit, score: float | None = None) -> SearchResult:

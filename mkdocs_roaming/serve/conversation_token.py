@@ -1,7 +1,8 @@
 """Signed turns: the memory of a conversation, which the client stores and cannot change.
 
-A turn contains the question, the answer and the opened sections, cut to 2 KiB in total. It is signed with a key of the
-server, so no client can change an earlier answer, and the server stores nothing.
+A turn contains the question, the answer and the opened sections, cut to 2 KiB in total. It is signed for one site with
+a key of the server, so no client can change an earlier answer or bring one of another site, and the server stores
+nothing.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 from mkdocs_roaming.answer.conversation import Exchange, find_citations
 from mkdocs_roaming.answer.support.check import CITATION
 from mkdocs_roaming.manifest.lookup import SectionIndex
+from mkdocs_roaming.manifest.models import SiteEntry
 
 MAX_TOKEN_CHARS = 2_048
 MAX_QUESTION_CHARS = 300
@@ -47,27 +49,27 @@ class ConversationMemory:
 
 
 class TokenSigner:
-    """Signs and verifies turns; `clock` returns seconds since 1970."""
+    """Signs and verifies turns for a site, which `identify_site` names; `clock` returns seconds since 1970."""
 
     def __init__(self, key: bytes, *, seconds: int = TOKEN_SECONDS, clock: Callable[[], float] = time.time) -> None:
-        self._key = hmac.digest(key, b"mkdocs-roaming: turns of a conversation, 1", hashlib.sha256)
+        self._key = hmac.digest(key, b"mkdocs-roaming: turns of a conversation, 2", hashlib.sha256)
         self._seconds, self._clock = seconds, clock
 
-    def sign(self, turn: Turn) -> str:
+    def sign(self, turn: Turn, site: str) -> str:
         """Return a turn as a token, cut so that it fits."""
         expires = int(self._clock()) + self._seconds
         payload = _encode_payload(turn, expires)
-        return f"{_encode_base64(payload)}.{_encode_base64(self._sign(payload))}"
+        return f"{_encode_base64(payload)}.{_encode_base64(self._sign(payload, site))}"
 
-    def verify(self, token: str) -> Turn | None:
-        """Return the turn of a token, None if another key signed it or if it has expired."""
+    def verify(self, token: str, site: str) -> Turn | None:
+        """Return the turn of a token, None if it was signed with another key or for another site, or has expired."""
         if len(token) > MAX_TOKEN_CHARS:
             return None
         try:
             payload, signature = (base64.urlsafe_b64decode(part.encode("ascii") + b"==") for part in token.split("."))
         except (ValueError, binascii.Error):
             return None
-        if not hmac.compare_digest(self._sign(payload), signature):
+        if not hmac.compare_digest(self._sign(payload, site), signature):
             return None
         question, answer, opened, digest, expires = json.loads(payload)
         if expires < self._clock():
@@ -75,8 +77,16 @@ class TokenSigner:
         ids = tuple(opened[start : start + _ID_CHARS] for start in range(0, len(opened), _ID_CHARS))
         return Turn(question, answer, ids, digest)
 
-    def _sign(self, payload: bytes) -> bytes:
-        return hmac.digest(self._key, payload, hashlib.sha256)
+    def _sign(self, payload: bytes, site: str) -> bytes:
+        # The digest has a fixed length, so that no end of a site's name can pass as the start of a payload.
+        return hmac.digest(
+            self._key, hashlib.sha256(site.encode("utf-8", "replace")).digest() + payload, hashlib.sha256
+        )
+
+
+def identify_site(site: SiteEntry) -> str:
+    """Return what distinguishes a site from others and stays the same with its next deployment."""
+    return f"{site.url}\n{site.name}"
 
 
 def make_turn(question: str, answer: str, trail: Iterable[str], cited: Iterable[str], digest: str) -> Turn:
@@ -86,12 +96,12 @@ def make_turn(question: str, answer: str, trail: Iterable[str], cited: Iterable[
     return Turn(question, answer, tuple([*others, *reversed(important)][-MAX_OPENED:]), digest[:_DIGEST_CHARS])
 
 
-def restore_memory(tokens: Sequence[str], signer: TokenSigner, sections: SectionIndex) -> ConversationMemory:
-    """Return the memory of a conversation on the current site.
+def restore_memory(tokens: Sequence[str], signer: TokenSigner, sections: SectionIndex, site: str) -> ConversationMemory:
+    """Return the memory of a conversation on the current deployment of a site.
 
     Sections with a new id are found by their aliases; removed ones are dropped.
     """
-    turns = [turn for token in tokens if (turn := signer.verify(token)) is not None]
+    turns = [turn for token in tokens if (turn := signer.verify(token, site)) is not None]
     history = tuple(Exchange(turn.question, _update_citations(turn.answer, sections)) for turn in turns)
     opened = [ref.id for turn in turns for id_ in turn.opened if (ref := sections.get(id_))]
     newest_last = tuple(reversed(dict.fromkeys(reversed(opened))))

@@ -59,7 +59,7 @@ from mkdocs_roaming.serve.requests import (
 from mkdocs_roaming.serve.schemas import EVENTS, JSON, MARKDOWN, encode_json
 from mkdocs_roaming.serve.service import AnswerConfig, AnswerRequest, AnswerService
 
-MAX_BODY_BYTES = 65_536
+MAX_BODY_BYTES = 1_048_576
 MAX_CONCURRENT_ANSWERS = 8
 PING_SECONDS = 0.5
 """Silence after which a comment is sent. WSGI notices a disconnected client only when it writes."""

@@ -53,6 +53,7 @@ class RequestPolicy:
         origins: Other sites whose pages may send requests. Browsers enforce this; it is no authentication.
         proxies: Number of trusted reverse proxies.
         header_seconds: Time limit for the headers. The server enforces it.
+        body_bytes: Maximum size of a body; `useChat` sends the whole conversation, some 10 KB for each answer.
     """
 
     hosts: tuple[str, ...] = ("localhost", "127.0.0.1", "[::1]")
@@ -61,7 +62,7 @@ class RequestPolicy:
     requests_a_minute: Count = 3_000
     requests_a_minute_each: Count = 120
     header_seconds: Amount = HEADER_SECONDS
-    body_bytes: Count = 65_536
+    body_bytes: Count = 1_048_576
     body_seconds: Amount = 10.0
     send_seconds: Amount = 20.0
 

@@ -241,7 +241,8 @@ def parse_question(body: bytes) -> Question:
     if text is None:
         raise ProblemError(422, "no_question", "`question` is missing.")
     page, language = validate_page(data.page), validate_language(data.lang)
-    return Question(validate_question(text), page, language, tuple(turns or ()), data.scope.normalize())
+    turns = (turns or [])[-schemas.MAX_TURNS :]
+    return Question(validate_question(text), page, language, tuple(turns), data.scope.normalize())
 
 
 def parse_scope(query: Iterable[tuple[str, str]]) -> Scope:
@@ -307,7 +308,7 @@ def _parse_messages(messages: Sequence[Mapping[str, Any]]) -> tuple[str | None, 
     if not positions:
         return None, []
     turns = [turn for message in messages[: positions[-1]] if (turn := _parse_turn(message)) is not None]
-    return _parse_text(messages[positions[-1]]), turns[-schemas.MAX_TURNS :]
+    return _parse_text(messages[positions[-1]]), turns
 
 
 def _parse_text(message: Mapping[str, Any]) -> str | None:

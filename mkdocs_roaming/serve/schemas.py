@@ -14,9 +14,10 @@ from mkdocs_roaming.manifest.lookup import Scope
 JSON, MARKDOWN, EVENTS = "application/json", "text/markdown", "text/event-stream"
 PROBLEM = "application/problem+json"
 
-MAX_QUESTION_CHARS = 1_000
+MAX_QUESTION_CHARS = 4_000
 MAX_PAGE_CHARS = 500
 MAX_TURNS = 6
+"""Number of earlier answers that an answer refers to; the last ones that a client sends count."""
 MAX_TURN_CHARS = 2_048
 MAX_COMMENT_CHARS = 1_000
 NOT_BLANK_PATTERN = "[^\\s\\u0000-\\u001f\\u0085]"
@@ -27,7 +28,10 @@ SectionId = Annotated[str, Meta(pattern="^(?:.+:)?[0-9a-f]{8}$")]
 
 # Requests
 
-Turns = Annotated[list[Annotated[str, Meta(max_length=MAX_TURN_CHARS)]], Meta(max_length=MAX_TURNS)]
+Turns = Annotated[
+    list[Annotated[str, Meta(max_length=MAX_TURN_CHARS)]],
+    Meta(description=f"Signed turns of earlier answers, the oldest first. The last {MAX_TURNS} count."),
+]
 Page = Annotated[
     str, Meta(max_length=MAX_PAGE_CHARS, description="The page that the client shows, as a path or a URL.")
 ]
@@ -63,8 +67,7 @@ class ChatMessage(TypedDict):
 class Chat(TypedDict):
     """A conversation as the AI SDK's `useChat` sends it.
 
-    Only the last message of the user and the signed turns in the metadata of earlier answers are read. A body has at
-    most 64 KiB: in long conversations, let `prepareSendMessagesRequest` omit the parts of answers.
+    Only the last message of the user and the signed turns in the metadata of earlier answers are read.
     """
 
     messages: list[ChatMessage]

@@ -31,7 +31,7 @@ from mkdocs_roaming.library.targets import SearchFactory
 from mkdocs_roaming.manifest.lookup import SectionIndex
 from mkdocs_roaming.serve import schemas
 from mkdocs_roaming.serve.cache import AnswerCache, CacheKey, SharedAnswer, hash_config, without_cost
-from mkdocs_roaming.serve.conversation_token import TokenSigner, make_turn, restore_memory
+from mkdocs_roaming.serve.conversation_token import TokenSigner, identify_site, make_turn, restore_memory
 from mkdocs_roaming.serve.deployments import Deployment, LocalizedSite
 from mkdocs_roaming.serve.encoding import AnswerContext, PartEncoder, StreamPart, encode_answer
 from mkdocs_roaming.serve.log import public_message, strip_passwords
@@ -138,7 +138,8 @@ class AnswerRequest:
         self._config = config
         self._model = _TrackedModel(config.model)
         self._started = service.clock()
-        self._memory = restore_memory(question.turns, service.signer, deployment.library.sections)
+        self._site = identify_site(service.site.main.now().library.manifest.site)  # one for all languages
+        self._memory = restore_memory(question.turns, service.signer, deployment.library.sections, self._site)
         page = find_page(question.page, deployment.library.sections)
         self._page_id = page.id if page else ""
         self._key = None if question.turns else self._cache_key()
@@ -302,7 +303,7 @@ class AnswerRequest:
             text = result.memory
             trail, cited = ([section.id for section in sections] for sections in (result.trail, result.citations))
             turn = make_turn(self.question.text, text, trail, cited, self.deployment.digest)
-            self._turn = self._service.signer.sign(turn) if text else ""
+            self._turn = self._service.signer.sign(turn, self._site) if text else ""
         return self._turn
 
 

@@ -19,7 +19,7 @@ import { Conversation } from "./roaming-conversation.js";
 export { el, fill, icon, namedIcon, plain, svg, tool } from "./roaming-elements.js";
 
 let sheet; // created once, by the first element on a page
-const LONGEST_QUESTION = 1000; // characters
+const LONGEST_QUESTION = 4000; // characters
 const TYPED = "input, textarea, select, [contenteditable]"; // elements that use the Escape key themselves
 const MODIFIER = /^(Mac|iP)/.test(navigator.platform) ? "metaKey" : "ctrlKey";
 const load = (name) => import(new URL(name, import.meta.url));

@@ -58,7 +58,7 @@ export class Panel {
     const parts = this.#parts;
     const { submit, typed, changed, everywhere } = this.#actions;
     this.input = el("textarea", {
-      part: "input", rows: 1, maxlength: 1000, enterkeyhint: "send", dir: "auto", onkeydown: typed, oninput: changed,
+      part: "input", rows: 1, maxlength: 4000, enterkeyhint: "send", dir: "auto", onkeydown: typed, oninput: changed,
     });
     parts.jump = tool(words.latest, namedIcon("down"), this.#jump, { class: "tool latest-button", hidden: true });
     parts.waiting = el("p", { class: "small waiting" });

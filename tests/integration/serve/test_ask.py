@@ -20,9 +20,11 @@ from mkdocs_roaming.answer.models.scripted import ScriptedModel
 from mkdocs_roaming.answer.support.check import slice_utf16
 from mkdocs_roaming.errors import LibraryError, UsageError
 from mkdocs_roaming.library.targets import open_library
+from mkdocs_roaming.manifest.models import Site
 from mkdocs_roaming.serve.app import AppConfig, create_app
 from mkdocs_roaming.serve.middleware import RequestPolicy
 from mkdocs_roaming.serve.quotas import AnswerQuota
+from mkdocs_roaming.serve.schemas import MAX_TURNS
 from mkdocs_roaming.serve.service import AnswerConfig
 
 from .conftest import has_called
@@ -190,6 +192,37 @@ def test_forged_turn_is_dropped_and_reported(start: Start, folder: Path) -> None
     assert [turn.question for turn in model.requests[0].turns if isinstance(turn, UserTurn)] == [PORT]
 
 
+def test_last_turns_of_long_conversation_count(start: Start, folder: Path) -> None:
+    model = ScriptedModel([[Text("No [^none].")]] * 9)
+    endpoint = start(folder, model)
+    asked = [f"Question {number}?" for number in range(8)]
+    turns = [endpoint.ask(question)[-1]["messageMetadata"]["turn"] for question in asked]
+    endpoint.ask(PORT, turns=turns)
+    read = [turn.question for turn in model.requests[-1].turns if isinstance(turn, UserTurn)]
+    assert read == [*asked[-MAX_TURNS:], PORT]
+
+
+def test_turn_of_other_site_with_same_key_is_dropped(
+    start: Start, folder: Path, tmp_path: Path, make_site: Callable[..., Any], pages: list[tuple[str, str]]
+) -> None:
+    other = make_site(pages, site=Site("Pot", "https://docs.example/pot/")).publish(tmp_path / "pot")
+    model = ScriptedModel([[Text("No [^none].")]] * 2)
+    first, second = start(folder), start(other, model)
+    foreign = first.ask("Which port is the default of the Kettle?")[-1]["messageMetadata"]["turn"]
+    assert second.status("Sure?", turns=[foreign])["turns_dropped"] == 1
+    assert "Kettle?" not in repr(model.requests[0].turns)
+    assert "turns_dropped" not in first.status("And how is it changed?", turns=[foreign])
+
+
+def test_sections_for_last_line_of_traceback_are_opened(start: Start, folder: Path) -> None:
+    frame = '  File "/usr/lib/python3.12/site-packages/pot/steam.py", line {}, in install_{}\n    return self.log({})\n'
+    frames = "".join(frame.format(n, n, n) for n in range(60))
+    question = f"Traceback (most recent call last):\n{frames}"[:3_900] + "\nKeyError: 'server.port'"
+    model = ScriptedModel([[Text("No [^none].")]])
+    start(folder, model).status(question)
+    assert "8642" in repr(model.requests[0].turns)
+
+
 # What is kept
 
 
@@ -295,15 +328,14 @@ def test_cache_ignores_unknown_page(start: Start, folder: Path, name: str) -> No
         ({"content": b"[" * 60_000, "headers": {"Content-Type": "application/json"}}, 400, "not_json"),
         ({"json": []}, 400, "not_an_object"),
         ({"json": {"question": PORT}, "headers": {"Origin": "https://evil.example"}}, 403, "origin"),
-        ({"json": {"question": "x" * 70_000}}, 413, "size"),
+        ({"json": {"question": "x" * 1_100_000}}, 413, "size"),
         ({"content": b'{"question": "x"}', "headers": {"Content-Type": "text/plain"}}, 415, "not_json"),
         ({"data": {"question": PORT}}, 415, "not_json"),
         ({"json": {"question": PORT}, "headers": {"Host": "evil.example"}}, 421, "host"),
         ({"json": {}}, 422, "no_question"),
         ({"json": {"question": " \n"}}, 422, "no_question"),
         ({"json": {"question": 7}}, 422, "no_question"),
-        ({"json": {"question": "x" * 1_001}}, 422, "question_too_long"),
-        ({"json": {"question": PORT, "turns": ["x"] * 7}}, 422, "bad_turns"),
+        ({"json": {"question": "x" * 4_001}}, 422, "question_too_long"),
         ({"json": {"question": PORT, "turns": "x"}}, 422, "bad_turns"),
         ({"json": {"question": PORT, "page": 7}}, 422, "bad_page"),
         ({"json": {"question": PORT, "lang": "../de"}}, 422, "bad_language"),

@@ -65,6 +65,16 @@ def read(package: Path, *inputs: object) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+def run_chat(package: Path, *arguments: str, model: Model) -> list[dict[str, Any]]:
+    """Return the outcome of each question that `useChat` asks an endpoint."""
+    script = Path(__file__).with_name("chat.mjs")
+    with serving_model(model) as address:
+        command = ["npx", "-y", "-p", "node@22", "node", str(script), str(package), address, *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
 @pytest.fixture(scope="module")
 def endpoint() -> Iterator[str]:
     """Return an endpoint that answers offline."""
@@ -146,17 +156,20 @@ def test_ai_package_reads_every_golden_stream(package: Path) -> None:
 
 
 def test_use_chat_shows_text_for_every_end_state(react_package: Path) -> None:
-    script = Path(__file__).with_name("chat.mjs")
-    with serving_model(EveryEnd()) as address:
-        command = ["npx", "-y", "-p", "node@22", "node", str(script), str(react_package), address, *ENDS]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
-    assert done.returncode == 0, done.stderr
-    results = [json.loads(line) for line in done.stdout.splitlines()]
+    results = run_chat(react_package, *ENDS, model=EveryEnd())
     for result, (question, (_, state, text)) in zip(results, ENDS.items(), strict=True):
         assert text in unescape(result["html"]), question
         assert (result["states"], result["status"]) == ([state], "error" if state == "error" else "ready")
         assert bool(result["error"]) == (state == "error")
         assert "a detail" not in json.dumps(result)
+
+
+def test_use_chat_works_as_it_is_for_thirty_long_questions(react_package: Path) -> None:
+    trace = "".join(f'  File "/srv/kettle/steam_{line}.py", line {line}, in pour\n' for line in range(70))[:3_500]
+    questions = [f"Question {number}: which port is the default?\n{trace}" for number in range(30)]
+    done = run_chat(react_package, "--one-conversation", *questions, model=ExtractiveModel())
+    assert [(result["status"], result["error"]) for result in done] == [("ready", None)] * 30
+    assert all(result["states"] for result in done)
 
 
 def test_ai_package_transport_works_with_endpoint(package: Path, endpoint: str) -> None:

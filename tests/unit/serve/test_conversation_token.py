@@ -17,6 +17,7 @@ from mkdocs_roaming.manifest.lookup import SectionIndex
 from mkdocs_roaming.serve.conversation_token import MAX_TOKEN_CHARS, TokenSigner, Turn, make_turn, restore_memory
 
 SIGNER = TokenSigner(b"a key")
+SITE = "https://docs.example/\nKettle"
 TURN = Turn("Which port?", "It is 8642 [^2ebf9271].", ("5f4feca3", "2ebf9271"), "sha256:0123456789abcdef")
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=3_000)
@@ -24,14 +25,14 @@ ids = st.lists(st.from_regex(r"\A[0-9a-f]{8}\Z"), max_size=40)
 
 
 def test_verify_returns_signed_turn() -> None:
-    assert SIGNER.verify(SIGNER.sign(TURN)) == TURN
+    assert SIGNER.verify(SIGNER.sign(TURN, SITE), SITE) == TURN
 
 
 @given(texts, texts, ids)
 def test_token_is_at_most_two_kibibytes(question: str, answer: str, opened: list[str]) -> None:
-    signed = SIGNER.sign(make_turn(question, answer, opened, opened[:5], "sha256:" + "0" * 64))
+    signed = SIGNER.sign(make_turn(question, answer, opened, opened[:5], "sha256:" + "0" * 64), SITE)
     assert len(signed) <= MAX_TOKEN_CHARS
-    read = SIGNER.verify(signed)
+    read = SIGNER.verify(signed, SITE)
     assert read is not None
     assert (len(read.question) <= 300, len(read.answer) <= 500) == (True, True)
     assert question.startswith(read.question.removesuffix("…"))
@@ -39,38 +40,45 @@ def test_token_is_at_most_two_kibibytes(question: str, answer: str, opened: list
 
 def test_truncated_answer_has_no_partial_citation() -> None:
     for length in range(480, 500):
-        read = SIGNER.verify(SIGNER.sign(replace(TURN, answer="x" * length + " [^2ebf9271] and more" * 9)))
+        read = SIGNER.verify(SIGNER.sign(replace(TURN, answer="x" * length + " [^2ebf9271] and more" * 9), SITE), SITE)
         assert read is not None
         assert read.answer.count("[^") == read.answer.count("[^2ebf9271]")
 
 
 @given(st.data())
 def test_verify_refuses_token_with_flipped_bit(data: st.DataObject) -> None:
-    payload, mark = (base64.urlsafe_b64decode(part + "==") for part in SIGNER.sign(TURN).split("."))
+    payload, mark = (base64.urlsafe_b64decode(part + "==") for part in SIGNER.sign(TURN, SITE).split("."))
     whole = bytearray(payload + mark)
     at = data.draw(st.integers(0, len(whole) * 8 - 1))
     whole[at // 8] ^= 1 << at % 8
     forged = b".".join(map(base64.urlsafe_b64encode, (whole[: len(payload)], whole[len(payload) :])))
-    assert SIGNER.verify(forged.decode().replace("=", "")) is None
+    assert SIGNER.verify(forged.decode().replace("=", ""), SITE) is None
 
 
 @given(st.one_of(st.text(max_size=200), st.from_regex(r"\A[A-Za-z0-9_-]{0,200}(\.[A-Za-z0-9_-]{0,100}){0,3}\Z")))
 def test_verify_refuses_random_text(text: str) -> None:
-    assert SIGNER.verify(text) is None
+    assert SIGNER.verify(text, SITE) is None
 
 
 def test_verify_refuses_token_of_other_key() -> None:
-    assert TokenSigner(b"another key").verify(SIGNER.sign(TURN)) is None
+    assert TokenSigner(b"another key").verify(SIGNER.sign(TURN, SITE), SITE) is None
+
+
+@pytest.mark.parametrize(
+    "other", ["", "https://docs.example/", "https://docs.example/\nKettle 2", "https://docs.example/2/\nKettle"]
+)
+def test_verify_refuses_token_of_other_site(other: str) -> None:
+    assert SIGNER.verify(SIGNER.sign(TURN, SITE), other) is None
 
 
 def test_verify_refuses_expired_token() -> None:
     now = [1_000.0]
     signer = TokenSigner(b"a key", seconds=60, clock=lambda: now[0])
-    signed = signer.sign(TURN)
+    signed = signer.sign(TURN, SITE)
     now[0] += 59
-    assert signer.verify(signed) == TURN
+    assert signer.verify(signed, SITE) == TURN
     now[0] += 3
-    assert signer.verify(signed) is None
+    assert signer.verify(signed, SITE) is None
 
 
 def test_make_turn_puts_cited_sections_last() -> None:
@@ -111,8 +119,8 @@ def test_restore_memory_updates_ids_of_older_site(renamed: tuple[SectionIndex, d
     places, was = renamed
     now = next(place.id for place in places if place.section.title == "Network")
     answer = f"Port 8642 [^{was['Server']}]. Logs go [^{was['Logs']}]."
-    signed = SIGNER.sign(Turn("Which port?", answer, (was["Logs"], was["Server"]), "sha256:0"))
-    memory = restore_memory([signed, "forged"], SIGNER, places)
+    signed = SIGNER.sign(Turn("Which port?", answer, (was["Logs"], was["Server"]), "sha256:0"), SITE)
+    memory = restore_memory([signed, "forged"], SIGNER, places, SITE)
     assert memory.opened == (now,)
     assert memory.history[0].answer == f"Port 8642 [^{now}]. Logs go ."
     assert memory.dropped == 1

@@ -51,6 +51,7 @@ GOLDEN = Path(__file__).parents[2] / "golden"
 CASES = sorted(path.stem for path in (GOLDEN / "wire").glob("*.yml"))
 STATES = {"answered", "partial", "passages", "not_found", "refused", "budget", "error"}
 SIGNER = TokenSigner(b"a key")
+SITE = "https://kettle.example/\nKettle"
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -69,7 +70,9 @@ def open_request(name: str, tmp_path: Path) -> AnswerRequest:
         budget["prices"] = Prices(**budget["prices"])
     model = ScriptedModel(read_script(tmp_path / "script.json")) if "replies" in case else ExtractiveModel()
     config = AnswerConfig(model, Budget(**budget), case.get("whole_site_tokens", 0))
-    turns = tuple(SIGNER.sign(Turn(**{**turn, "opened": tuple(turn["opened"])})) for turn in case.get("turns", []))
+    turns = tuple(
+        SIGNER.sign(Turn(**{**turn, "opened": tuple(turn["opened"])}), SITE) for turn in case.get("turns", [])
+    )
     service = AnswerService(LocalizedSite(watcher, SiteWatcher), config, SIGNER)
     return service.open(Question(case["ask"], case.get("page", ""), turns=turns))
 
