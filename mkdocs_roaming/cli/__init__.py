@@ -27,7 +27,7 @@ COMMANDS = {
     "grep": ("navigate:grep", "Print the lines of a site that contain an exact string."),
     "index": ("index:index", "Publish a built site: Markdown, llms.txt and manifest."),
     "lint": ("lint:lint", "Report content that is hard to navigate."),
-    "mcp": ("serve:mcp", "Serve a site or a store to an agent over MCP."),
+    "mcp": ("mcp:mcp", "Serve a site or a store to an agent over MCP."),
     "outline": ("navigate:outline", "Print the collapsed outline, or one branch of it."),
     "preview": ("preview:preview", "Show what machines see of a site."),
     "search": ("navigate:search", "Search the sections of a site."),

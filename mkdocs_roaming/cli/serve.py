@@ -5,11 +5,9 @@ from __future__ import annotations
 import logging
 import os
 import re
-import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, replace
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,30 +17,16 @@ import click
 from click.core import ParameterSource
 
 from mkdocs_roaming.cli.common import (
-    CONFIG,
     LIBRARY,
     TRUST_RULES,
     ResolvedOptions,
     model_options,
     one_line,
-    scope_options,
-    search_factory,
 )
-from mkdocs_roaming.errors import LibraryError, UsageError
-from mkdocs_roaming.publish.mcp_clients import (
-    CLIENTS,
-    McpServer,
-    format_client_config,
-    make_command,
-    make_server_name,
-)
+from mkdocs_roaming.errors import UsageError
 
 if TYPE_CHECKING:
     from mkdocs_roaming.config import Settings
-    from mkdocs_roaming.library.library import Library
-    from mkdocs_roaming.library.search import Search
-    from mkdocs_roaming.library.targets import Store
-    from mkdocs_roaming.manifest.lookup import Scope
     from mkdocs_roaming.serve.app import AppConfig
     from mkdocs_roaming.serve.middleware import RequestPolicy
 
@@ -273,108 +257,3 @@ def _configure_logging() -> None:
     access = logging.getLogger(ACCESS_LOGGER)
     access.propagate = False
     access.addHandler(logging.StreamHandler(sys.stdout))
-
-
-@click.command()
-@LIBRARY
-@scope_options
-@CONFIG
-@click.option(
-    "--print-config",
-    "client",
-    type=click.Choice(list(CLIENTS)),
-    help="Print the configuration of this client and exit. LIB can be the URL of an MCP server.",
-)
-def mcp(lib: str, scope: Scope, config: Path | None, client: str | None) -> None:
-    """Serve a site or a store to an agent over MCP.
-
-    The server uses standard input and output. The agent starts it and gets three tools: read_outline,
-    search_sections, expand_sections. A new deployment or crawl is noticed within a minute. `roaming serve` offers the
-    same tools over HTTP.
-    """
-    if client:
-        click.echo(format_client_config(client, _describe_server(lib, scope, config)))
-        return
-    import anyio
-
-    from mkdocs_roaming.library.targets import open_target
-
-    create_search = search_factory(config)
-    store = open_target(lib, search=create_search, open_sites=_OPEN_AGENT_SITES, scope=scope).store
-    serve = partial(_serve_site, lib, create_search, scope) if store is None else partial(_serve_store, store)
-    # A thread is blocked reading standard input, and Python would wait for it at exit: let Ctrl-C end the process.
-    previous = signal.signal(signal.SIGINT, signal.SIG_DFL)
-    try:
-        anyio.run(serve)
-    finally:
-        signal.signal(signal.SIGINT, previous)
-
-
-def _describe_server(lib: str, scope: Scope, config: Path | None) -> McpServer:
-    """Return the server that this command is for a site or store, or the one that runs at a URL.
-
-    Raises:
-        LibraryError: There is neither.
-    """
-    from mkdocs_roaming.library.targets import open_target
-
-    where = lib if "://" in lib else str(Path(lib).resolve())
-    extras, site, url = "mcp", "", ""
-    try:
-        target = open_target(where, scope=scope)
-        if target.store is None:
-            entry = target.open_site().manifest.site
-            site, url = entry.name, entry.url
-        else:
-            extras, site = "fleet,mcp", where.rstrip("/").rpartition("/")[2]
-    except LibraryError:
-        address = next(filter(_is_mcp_server, (lib, lib.rstrip("/") + "/mcp")), None)
-        if address is None:
-            raise
-        return McpServer(make_server_name("", address.removesuffix("/mcp")), address)
-    values = {"--tag": scope.tags, "--path": scope.paths, "--version": (scope.version,) if scope.version else ()}
-    options = [part for name, given in values.items() for value in given for part in (name, value)]
-    if config:
-        options += ["--config", str(config.resolve())]
-    return McpServer(make_server_name(site, url), command=make_command(where, tuple(options), extras=extras))
-
-
-def _is_mcp_server(url: str) -> bool:
-    """Return whether a server speaks MCP at a URL."""
-    if not url.startswith(("http://", "https://")):
-        return False
-    from mkdocs_roaming._http import HttpClient
-    from mkdocs_roaming._version import __version__
-
-    info = {"name": "roaming", "version": __version__}
-    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": info}
-    request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
-    client = HttpClient(seconds=10, headers={"accept": "application/json, text/event-stream"})
-    try:
-        response = client.post(url, request, 1_000_000)
-    except Exception:  # whatever the reason is, the message about the site is the better one
-        return False
-    return response.status == 200 and b'"serverInfo"' in response.body
-
-
-async def _serve_site(lib: str, create_search: Callable[[Library], Search], scope: Scope) -> None:
-    import anyio
-
-    from mkdocs_roaming.serve.deployments import SiteWatcher
-    from mkdocs_roaming.serve.mcp import make_server, serve_stdio
-
-    deployments = SiteWatcher(lib, search_factory=create_search)
-    server = make_server(lambda: deployments.now().restrict(scope).navigator())
-    if not await deployments.check(log_problem=False):
-        raise LibraryError(deployments.problem)
-    deployments.now().library.restrict(scope)  # report an empty scope before the agent asks
-    async with anyio.create_task_group() as group:
-        group.start_soon(deployments.run)
-        await serve_stdio(server)
-        group.cancel_scope.cancel()
-
-
-async def _serve_store(store: Store) -> None:
-    from mkdocs_roaming.serve.mcp import make_server, serve_stdio
-
-    await serve_stdio(make_server(store.toolset, instructions=store.instructions))

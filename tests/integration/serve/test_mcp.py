@@ -581,9 +581,15 @@ def test_missing_package_is_reported_with_install_command(tmp_path: Path) -> Non
 # Configuration of clients
 
 
-def print_config(client: str, lib: str, *options: str) -> str:
-    command = [sys.executable, "-m", "mkdocs_roaming", "mcp", lib, "--print-config", client, *options]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+def run_mcp(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "mkdocs_roaming", "mcp", *map(str, arguments)]
+    return subprocess.run(command, check=False, capture_output=True, text=True)
+
+
+def print_config(client: str, *arguments: object) -> str:
+    done = run_mcp("--print-config", client, *arguments)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 async def test_printed_command_starts_a_server(tmp_path: Path, make_site: Any) -> None:
@@ -603,14 +609,48 @@ async def test_printed_command_starts_a_server(tmp_path: Path, make_site: Any) -
 
 
 def test_configuration_of_running_server_names_its_url(boat: str) -> None:
-    for lib in (boat, boat.removesuffix("/mcp") + "/"):
-        entry = json.loads(print_config("vscode", lib))["servers"]
+    for url in (boat, boat.removesuffix("/mcp") + "/", boat.removesuffix("/mcp")):
+        entry = json.loads(print_config("vscode", "--http", url))["servers"]
         assert list(entry.values()) == [{"type": "http", "url": boat}]
         assert re.fullmatch(r"127-0-0-1-\d+", *entry)
 
 
+def test_configuration_of_endpoint_names_its_site(start: Any, tmp_path: Path, make_site: Any) -> None:
+    endpoint = start(make_site([("", "# Boat\n\nStart with the pumps.\n")]).publish(tmp_path))
+    printed = print_config("claude-code", "--http", endpoint.url)
+    assert printed == f"claude mcp add --transport http docs {endpoint.url}/mcp\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "expected"),
+    [
+        (("--print-config", "zed", "--http", "http://127.0.0.1:9/mcp"), 1, "no MCP server answers"),
+        (("--print-config", "zed", "--http", "http://[::1/"), 1, "no MCP server answers"),
+        (("--print-config", "zed", "--http", "ask.example"), 1, "expected a URL that starts with https://"),
+        (("--http", "http://127.0.0.1:9/mcp"), 1, "it needs --print-config and no LIB"),
+        (
+            ("site", "--print-config", "zed", "--http", "http://127.0.0.1:9/mcp"),
+            1,
+            "it needs --print-config and no LIB",
+        ),
+        (("--print-config", "zed"), 2, "Missing argument 'LIB'"),
+    ],
+)
+def test_configuration_without_endpoint_reports_why(arguments: tuple[str, ...], code: int, expected: str) -> None:
+    done = run_mcp(*arguments)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert expected in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_configuration_of_endpoint_that_refuses_its_host_reports_it(start: Any, tmp_path: Path, make_site: Any) -> None:
+    policy = RequestPolicy(hosts=("ask.example",))
+    endpoint = start(make_site([("", "# Boat\n\nPumps.\n")]).publish(tmp_path), policy=policy)
+    done = run_mcp("--print-config", "zed", "--http", endpoint.url)
+    assert (done.returncode, "status 421 This server does not answer to that name" in done.stderr) == (1, True)
+
+
 def test_configuration_for_missing_site_reports_it(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "mkdocs_roaming", "mcp", str(tmp_path / "no"), "--print-config", "zed"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = run_mcp(tmp_path / "no", "--print-config", "zed")
     assert (done.returncode, done.stdout) == (1, "")
     assert "no such folder or file" in done.stderr
