@@ -18,7 +18,6 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import ASGIApp
 
 from mkdocs_roaming.answer.budget import run_in_thread
 from mkdocs_roaming.library.tools import MAX_HITS, ToolError
@@ -55,7 +54,7 @@ def create_store_app(
     *,
     metrics_place: str = METRICS_OFF,
     access_log: AccessLogFormat = "off",
-) -> ASGIApp:
+) -> RequestGuard:
     """Return the ASGI application of a store. Its metrics are served where `AppConfig.metrics` says."""
     parse_metrics_address(metrics_place)
     operations = list_operations(STORE_OPERATIONS, with_metrics=metrics_place == METRICS_PATH)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any
 
@@ -123,7 +123,7 @@ class StoreTarget:
         """Return the tools over all sites."""
         return StoreNavigator(self.collection)
 
-    def create_app(self, config: Any) -> Callable[..., Awaitable[None]]:
+    def create_app(self, config: Any) -> Any:
         """Return the ASGI application of the store."""
         from roaming_fleet.app import create_store_app
 

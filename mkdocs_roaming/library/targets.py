@@ -6,7 +6,7 @@ group `roaming.libraries`.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -94,8 +94,15 @@ class Store(Protocol):
     def toolset(self) -> Toolset:
         """Return the three tools over all sites, with nothing opened yet."""
 
-    def create_app(self, config: Any) -> Callable[..., Awaitable[None]]:
-        """Return the ASGI application; `config` is a `serve.app.AppConfig`, whose model is not used."""
+    def create_app(self, config: Any) -> Any:
+        """Return the ASGI application.
+
+        Args:
+            config: A `serve.app.AppConfig`, whose model is not used.
+
+        Returns:
+            A `serve.middleware.RequestGuard`.
+        """
 
 
 class LibraryTarget(Protocol):

@@ -11,19 +11,19 @@ import logging
 import signal
 import socket
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 
 import uvicorn
-from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.serve.middleware import DRAIN_SECONDS, HEADER_SECONDS
+from mkdocs_roaming.serve.middleware import DRAIN_SECONDS, HEADER_SECONDS, RequestGuard
 from mkdocs_roaming.serve.requests import ProblemError, encode_problem
 
 
 def run_server(
-    app: ASGIApp,
+    app: RequestGuard,
     listener: socket.socket,
     *,
     drain_seconds: int = DRAIN_SECONDS,
@@ -32,7 +32,11 @@ def run_server(
     """Serve on a listening socket until SIGINT or SIGTERM, as the last task of the process."""
     config = uvicorn.Config(
         app,
-        http=type("HeaderTimeoutProtocol", (_HeaderTimeoutProtocol,), {"header_seconds": header_seconds}),
+        http=type(
+            "HeaderTimeoutProtocol",
+            (_HeaderTimeoutProtocol,),
+            {"header_seconds": header_seconds, "on_refusal": staticmethod(app.count_refusal)},
+        ),
         lifespan="on",
         log_config=None,
         access_log=False,
@@ -94,6 +98,7 @@ class _HeaderTimeoutProtocol(H11Protocol):
     """HTTP/1.1 as uvicorn implements it; a connection is closed if the headers of a request take too long."""
 
     header_seconds = HEADER_SECONDS
+    on_refusal: Callable[[ProblemError], None]
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
@@ -129,7 +134,9 @@ class _HeaderTimeoutProtocol(H11Protocol):
         if self.transport.is_closing() or not self._is_idle():
             return
         detail = f"The headers did not arrive within {self.header_seconds:g} seconds."
-        headers, body = encode_problem(ProblemError(408, "slow", detail))
+        problem = ProblemError(408, "slow", detail)
+        self.on_refusal(problem)
+        headers, body = encode_problem(problem)
         lines = b"".join(b"%s: %s\r\n" % header for header in (*headers, (b"connection", b"close")))
         self.transport.write(b"HTTP/1.1 408 Request Timeout\r\n" + lines + b"\r\n" + body)
         self.transport.close()

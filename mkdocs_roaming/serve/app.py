@@ -44,7 +44,6 @@ import anyio
 import msgspec
 from starlette.applications import Starlette
 from starlette.routing import Route
-from starlette.types import ASGIApp
 
 from mkdocs_roaming._types import decode_table, table_keys
 from mkdocs_roaming.answer.events import summarize
@@ -220,7 +219,7 @@ def _bound_names(host: str) -> tuple[str, ...]:
 # Application
 
 
-def create_app(config: AppConfig) -> ASGIApp:
+def create_app(config: AppConfig) -> RequestGuard:
     """Return the application. Raise UsageError for an invalid configuration."""
     create_watcher = partial(
         SiteWatcher,
@@ -302,7 +301,6 @@ def _log_deployment(site: SiteWatcher, config: AppConfig) -> None:
         f"limits {describe_limits(config)}",
         f"hosts {', '.join(policy.hosts)}",
         f"origins {', '.join(policy.origins) or 'none but its own'}",
-        f"metrics {config.metrics}",
     ]
     _log.info("%s", "; ".join(parts))
 

@@ -123,12 +123,16 @@ class RequestGuard:
         if cancel_scope.cancel_called:
             _log.warning("%s: the client read nothing for %g seconds", scope["path"], self.policy.send_seconds)
 
+    def count_refusal(self, problem: ProblemError) -> None:
+        """Count a refused request, also one that the server refused before it had a scope."""
+        self._metrics.count_refusal(problem)
+
     def _record(self, scope: Scope, client: str, response: _Response, seconds: float) -> None:
         """Count and log a request at its end."""
         path, method, problem = scope["path"], scope["method"], scope.get(PROBLEM_KEY)
         self._metrics.count_request(path, method, response.status)
         if problem is not None:
-            self._metrics.count_refusal(problem)
+            self.count_refusal(problem)
             self._refusals.warn(problem, scope, client)
         if self._access_log.enabled and path != HEALTH_PATH:
             code = problem.code if problem is not None else ""

@@ -177,7 +177,7 @@ def test_signal_exits_at_once_while_site_hangs() -> None:
             ("--model", "scripted:replies.json"),
             "60 answers a minute (6 per client), 2 EUR a day (0.5 per client); hosts",
         ),
-        (("--allow-origin", "https://docs.example"), "origins https://docs.example; metrics off"),
+        (("--allow-origin", "https://docs.example"), "origins https://docs.example\n"),
     ],
 )
 def test_start_is_logged_in_one_line(folder: Path, tmp_path: Path, options: tuple[str, ...], expected: str) -> None:
@@ -301,7 +301,7 @@ def test_unknown_host_of_all_addresses_is_logged_with_setting(folder: Path) -> N
 
 @pytest.mark.parametrize("before", [b"", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"])
 def test_slow_headers_return_408(folder: Path, tmp_path: Path, before: bytes) -> None:
-    (tmp_path / "roaming.toml").write_text("[limits]\nheader_seconds = 0.6\n")
+    (tmp_path / "roaming.toml").write_text('[limits]\nheader_seconds = 0.6\n[serve]\nmetrics = "path"\n')
     with process(folder, "--config", tmp_path / "roaming.toml") as (_, url):
         where = ("127.0.0.1", int(url.rsplit(":", 1)[1]))
         with socket.create_connection(where, timeout=20) as line, socket.create_connection(where, timeout=20) as silent:
@@ -331,7 +331,7 @@ def test_slow_headers_return_408(folder: Path, tmp_path: Path, before: bytes) ->
             assert result.startswith(b"HTTP/1.1 408 ")
             assert json.loads(result.partition(b"\r\n\r\n")[2])["code"] == "slow"
             assert b"408" in silent.recv(65_536)
-        assert httpx2.get(f"{url}/healthz").status_code == 200
+        assert 'roaming_refused_total{code="slow",status="408"} 2.0' in httpx2.get(f"{url}/metrics").text
 
 
 @pytest.mark.slow
