@@ -248,9 +248,15 @@ async def estimate_cost(
             pass
     if (request := model.request) is None:
         return CostEstimate.from_sizes(0, 0, budget, whole_site=False)  # the site cannot be read
+    fixed, turns = estimate_request(request)
+    return CostEstimate.from_sizes(fixed, turns, budget, whole_site=bool(request.site))
+
+
+def estimate_request(request: Request) -> tuple[int, int]:
+    """Return the estimated tokens of the fixed part of a request, and of its conversation."""
     tools = json.dumps([[tool.name, tool.description, tool.parameters] for tool in request.tools])
     fixed = sum(map(estimate_tokens, (request.rules, request.outline, tools if request.tools else "")))
-    return CostEstimate.from_sizes(fixed, _measure_turns(request), budget, whole_site=bool(request.site))
+    return fixed, _measure_turns(request)
 
 
 def _measure_turns(request: Request) -> int:

@@ -52,6 +52,7 @@ from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.serve.access import AccessLogFormat
 from mkdocs_roaming.serve.cache import MAX_CACHED_ANSWERS, AnswerCache
 from mkdocs_roaming.serve.conversation_token import TOKEN_SECONDS, TokenSigner
+from mkdocs_roaming.serve.counters import CounterStore
 from mkdocs_roaming.serve.deployments import INCOMPLETE_SECONDS, POLL_SECONDS, Deployment, LocalizedSite, SiteWatcher
 from mkdocs_roaming.serve.log import Journal, public_message
 from mkdocs_roaming.serve.mcp import McpEndpoint
@@ -65,7 +66,7 @@ from mkdocs_roaming.serve.metrics import (
 )
 from mkdocs_roaming.serve.middleware import DRAIN_SECONDS, RequestGuard, RequestPolicy
 from mkdocs_roaming.serve.openapi import OPERATIONS, list_operations
-from mkdocs_roaming.serve.quotas import Amount, AnswerQuota, Count, CounterStore, QuotaLimiter
+from mkdocs_roaming.serve.quotas import Amount, AnswerQuota, Count, QuotaLimiter
 from mkdocs_roaming.serve.routes import EXCEPTION_HANDLERS, PING_SECONDS, Routes
 from mkdocs_roaming.serve.service import AnswerConfig, AnswerRecord, AnswerService, estimate_question_cost
 from mkdocs_roaming.serve.static import StaticSite
@@ -195,7 +196,7 @@ def build_config(
         key_variable=table.key_env,
         site=site,
         policy=policy,
-        quota=decode_table(limits, AnswerQuota, place),
+        quota=decode_table(limits, AnswerQuota, place).with_client_money(answers.budget.cost or 0.0),
         counters_url=environ.get(table.counters_env) or None,
         question_log=Path(table.question_log) if table.question_log else None,
         feedback_log=Path(table.feedback_log) if table.feedback_log else None,
@@ -231,7 +232,8 @@ def create_app(config: AppConfig) -> RequestGuard:
     )
     site = LocalizedSite(create_watcher(config.target), create_watcher)
     site.main.on_change = lambda: _log_deployment(site.main, config)
-    limiter = QuotaLimiter(config.quota, CounterStore(config.counters_url), secret=config.key)
+    counters = CounterStore(config.counters_url)
+    limiter = QuotaLimiter(config.quota, counters, secret=config.key, answer_seconds=config.answers.budget.seconds)
     if config.answers.model.name != "offline":
         limiter.check_cost(config.answers.budget.cost)
     parse_metrics_address(config.metrics)
@@ -318,9 +320,9 @@ def describe_limits(config: AppConfig) -> str:
     currency = prices.currency if prices else ""
     limits = [f"{quota.answers_a_minute} answers a minute ({quota.answers_a_minute_each} per client)"]
     if config.answers.model.name != "offline":
-        each = f" ({quota.money_a_day_each:g} per client)" if quota.money_a_day_each else ""
-        money = "no limit of money" if quota.money_a_day is None else f"{quota.money_a_day:g} {currency} a day{each}"
-        limits.append(money)
+        money, each = quota.money_a_day, quota.money_a_day_each
+        limits.append(f"{money:g} {currency} a day" if isinstance(money, float) else "no limit of money")
+        limits[-1] += f" ({each:g} per client)" if isinstance(each, float) else ""
     return ", ".join(limits)
 
 

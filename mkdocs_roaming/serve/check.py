@@ -18,9 +18,9 @@ from mkdocs_roaming.answer.models.base import Model, Request, UserTurn
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.library.hybrid import HybridSearch
 from mkdocs_roaming.serve.app import AppConfig, describe_limits
+from mkdocs_roaming.serve.counters import CounterStorageError, CounterStore
 from mkdocs_roaming.serve.deployments import SiteWatcher
 from mkdocs_roaming.serve.log import strip_passwords
-from mkdocs_roaming.serve.quotas import CounterStorageError, CounterStore
 from mkdocs_roaming.serve.service import estimate_question_cost
 
 _REPLY_TOKENS = 16  # some providers refuse less

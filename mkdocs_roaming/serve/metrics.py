@@ -27,9 +27,10 @@ from mkdocs_roaming.answer.budget import run_in_thread
 from mkdocs_roaming.answer.events import Finished
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.hybrid import HybridSearch
+from mkdocs_roaming.serve.counters import CounterStorageError
 from mkdocs_roaming.serve.deployments import SiteWatcher
 from mkdocs_roaming.serve.openapi import Operation
-from mkdocs_roaming.serve.quotas import CounterStorageError, QuotaLimiter
+from mkdocs_roaming.serve.quotas import UNLIMITED, QuotaLimiter
 from mkdocs_roaming.serve.requests import ProblemError
 from mkdocs_roaming.serve.service import AnswerCost, AnswerRecord
 
@@ -155,9 +156,9 @@ class _SiteCollector(Collector):
     async def _read_money(self) -> list[Metric]:
         """Return the money of the day and its limit; without a limit none is counted."""
         limit = self._limiter.quota.money_a_day
-        if limit is None:
+        if limit is None or limit == UNLIMITED:
             return []
-        metrics = [_gauge("roaming_money_a_day", "Limit of the money of a day.", limit, currency=self._currency)]
+        metrics = [_gauge("roaming_money_a_day", "Limit of the money of a day.", float(limit), currency=self._currency)]
         try:
             spent = await self._limiter.spent()
         except CounterStorageError:

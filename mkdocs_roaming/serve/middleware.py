@@ -18,8 +18,9 @@ import anyio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mkdocs_roaming.serve.access import AccessLog, AccessLogFormat, AccessRecord, RefusalLog
+from mkdocs_roaming.serve.counters import CounterStore, Window
 from mkdocs_roaming.serve.metrics import Metrics
-from mkdocs_roaming.serve.quotas import Amount, Count, CounterStore, Window
+from mkdocs_roaming.serve.quotas import Amount, Count
 from mkdocs_roaming.serve.requests import (
     CLIENT_KEY,
     PROBLEM_KEY,

@@ -15,16 +15,18 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
+from math import inf
 from time import monotonic
 
+import anyio
+
 from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget, CostEstimate
-from mkdocs_roaming.answer.events import Event, Finished, Reference, RoundStarted, TextReleased, TokensUsed, summarize
+from mkdocs_roaming.answer.events import Event, Finished, Reference, TextReleased, TokensUsed, summarize
 from mkdocs_roaming.answer.loop import answer
-from mkdocs_roaming.answer.models.base import NO_USAGE, Model, Part, Request, Usage
+from mkdocs_roaming.answer.models.base import NO_USAGE, Model, Usage
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.answer.support.evidence import find_words, normalize_text
 from mkdocs_roaming.answer.trace import estimate_cost
-from mkdocs_roaming.errors import ModelError
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import SearchFactory
@@ -35,6 +37,7 @@ from mkdocs_roaming.serve.conversation_token import TokenSigner, identify_site, 
 from mkdocs_roaming.serve.deployments import Deployment, LocalizedSite
 from mkdocs_roaming.serve.encoding import AnswerContext, PartEncoder, StreamPart, encode_answer
 from mkdocs_roaming.serve.log import public_message, strip_passwords
+from mkdocs_roaming.serve.meter import MeteredModel
 from mkdocs_roaming.serve.requests import Question, find_page
 from mkdocs_roaming.text.tokenizer import is_stop_word, stem
 
@@ -136,7 +139,7 @@ class AnswerRequest:
         self.record: AnswerRecord | None = None
         self._service = service
         self._config = config
-        self._model = _TrackedModel(config.model)
+        self._model = MeteredModel(config.model)
         self._started = service.clock()
         self._site = identify_site(service.site.main.now().library.manifest.site)  # one for all languages
         self._memory = restore_memory(question.turns, service.signer, deployment.library.sections, self._site)
@@ -188,11 +191,13 @@ class AnswerRequest:
         return encode_answer(summarize(self._events), self._context(), digest=self.deployment.digest)
 
     async def cost(self) -> float | None:
-        """Return the cost of the answer, None if it is unknown. Wait for its end if other clients still read it."""
+        """Return the cost of the answer, at most; None without prices. Wait for its end while other clients read it."""
         if self._answer is None or not self._is_own_answer:
             return 0.0
-        await self._answer.wait_done()
-        return self._cost_of(self._answer.events)
+        patience = inf if self._answer.subscribers else _CANCEL_SECONDS
+        with anyio.move_on_after(patience):
+            await self._answer.wait_done()
+        return self._model.cost(self._config.budget.prices)
 
     def close(self) -> None:
         """Release the answer; without other clients it is cancelled. Further calls have no effect."""
@@ -205,7 +210,7 @@ class AnswerRequest:
             self.question,
             self._config.model.name,
             tuple(self._events),
-            None if abandoned or self.cached else self._cost_of(self._events),
+            None if abandoned or self.cached else self._exact_cost(),
             self._service.clock() - self._started,
             self.cached,
             abandoned,
@@ -260,17 +265,9 @@ class AnswerRequest:
         failure = (end.cause or "model") if isinstance(end, Finished) and end.error else ""
         self._service.on_cost(AnswerCost(config.model.name, usage, cost, currency, seconds, completed, failure))
 
-    def _cost_of(self, events: Sequence[Event]) -> float | None:
-        """Return the cost for the quota, None if it is unknown. An unbilled last reply was rejected and costs nothing.
-
-        A cost that already exceeds the maximum is returned even if more may follow.
-        """
-        prices, unbilled = self._config.budget.prices, self._model.unbilled
-        cost = prices.cost(_total_usage(events)) if prices else None
-        if unbilled and prices:
-            cost = cost or 0.0
-        known = _is_usage_complete(events, unbilled=unbilled)
-        return cost if known or (cost or 0.0) > self.max_cost else None
+    def _exact_cost(self) -> float | None:
+        """Return the cost of the answer, None if it is not known exactly."""
+        return self._model.cost(self._config.budget.prices) if self._model.is_exact else None
 
     # What the encoder asks for
 
@@ -305,28 +302,6 @@ class AnswerRequest:
             turn = make_turn(self.question.text, text, trail, cited, self.deployment.digest)
             self._turn = self._service.signer.sign(turn, self._site) if text else ""
         return self._turn
-
-
-class _TrackedModel:
-    """A model that remembers whether its last reply was rejected before any token was billed."""
-
-    def __init__(self, model: Model) -> None:
-        self.name = model.name
-        self.unbilled = False
-        self._model = model
-
-    async def reply(self, request: Request) -> AsyncGenerator[Part, None]:
-        parts = self._model.reply(request)
-        try:
-            async for part in parts:
-                yield part
-        except ModelError as error:
-            self.unbilled = error.unbilled
-            raise
-        finally:
-            close = getattr(parts, "aclose", None)
-            if close is not None:
-                await close()
 
 
 # Follow-ups
@@ -366,19 +341,6 @@ def _total_usage(events: Sequence[Event]) -> Usage:
     return sum((event.usage for event in events if isinstance(event, TokensUsed)), NO_USAGE)
 
 
-def _is_usage_complete(events: Sequence[Event], *, unbilled: bool) -> bool:
-    """Return whether the provider reported the usage of every reply. It reports none for a reply that breaks off."""
-    end = events[-1] if events else None
-    if not isinstance(end, Finished) or (end.state == "error" and not unbilled) or end.spent == "seconds":
-        return False
-    reported: list[bool] = []
-    for event in events:
-        if isinstance(event, RoundStarted):
-            reported.append(False)
-        elif isinstance(event, TokensUsed) and reported:
-            reported[-1] = True
-    return all(reported[:-1] if unbilled else reported)
-
-
 _log = logging.getLogger("mkdocs_roaming.serve")
 _SAME_QUESTION_SHARE = 0.5
+_CANCEL_SECONDS = 1.0  # a model that is cancelled may need longer to end

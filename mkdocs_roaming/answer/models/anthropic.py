@@ -118,7 +118,8 @@ class AnthropicModel(ProviderModel):
         super().__init__(service, retries=retries, patience=patience, sleep=sleep)
         matching = (fixed for prefix, fixed in _LEAST_THINKING.items() if model.startswith(prefix))
         self._parameters: Mapping[str, Any] = next(matching, {})
-        self._extra_tokens = 0 if "thinking" in self._parameters or model.startswith(_NO_THINKING) else THINKING_TOKENS
+        thinks = "thinking" not in self._parameters and not model.startswith(_NO_THINKING)
+        self.extra_output_tokens = THINKING_TOKENS if thinks else 0
         self._anthropic, self._httpx2 = anthropic, httpx2
         # Without keep-alive, one client can serve several event loops, and no connection stays open.
         http = anthropic.DefaultAsyncHttpxClient(
@@ -141,7 +142,7 @@ class AnthropicModel(ProviderModel):
         # The events are read directly, not with the SDK's accumulating stream: it fails on arguments that are not
         # JSON, which the navigator's tools accept.
         encoded = encode_request(request)
-        max_tokens = request.output_tokens + self._extra_tokens
+        max_tokens = request.output_tokens + self.extra_output_tokens
         parameters = {**encoded.parameters, **self._parameters, "max_tokens": max_tokens}
         reader = ReplyReader()
         try:

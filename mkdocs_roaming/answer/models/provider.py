@@ -129,7 +129,10 @@ class ProviderModel(ABC):
 
     Attributes:
         name: Name of the model.
+        extra_output_tokens: Tokens that a reply may have in addition to those of its request, such as for thinking.
     """
+
+    extra_output_tokens = 0
 
     api: ClassVar[str]
     """Name of the API, for error messages."""

@@ -398,8 +398,10 @@ def test_ask_returns_429_if_money_of_day_is_spent(start: Start, folder: Path, id
     assert endpoint.http.get("/ask", params={"q": "log"}).status_code == 200
 
 
-@pytest.mark.parametrize("ends", ["late", "broken"])
-def test_interrupted_reply_costs_full_reservation(start: Start, folder: Path, ids: dict[str, str], ends: str) -> None:
+@pytest.mark.parametrize("ends", ["late", "broken", "abandoned"])
+def test_interrupted_reply_costs_counted_tokens_and_maximum_output(
+    start: Start, folder: Path, ids: dict[str, str], wait_until: Callable[..., Any], ends: str
+) -> None:
 
     class BreaksOff:
         name = "breaks off"
@@ -407,8 +409,10 @@ def test_interrupted_reply_costs_full_reservation(start: Start, folder: Path, id
         async def reply(self, request: Request) -> AsyncIterator[Part]:
             yield Usage(input=100_000)
             if not has_called(request):
+                yield Usage(output=50_000)
                 yield opens(ids["Server"])
                 return
+            yield Text(f"Port 8642 [^{ids['Server']}].\n\n")
             if ends == "broken":
                 raise OSError("gone")
             await anyio.sleep(60)
@@ -416,12 +420,51 @@ def test_interrupted_reply_costs_full_reservation(start: Start, folder: Path, id
     endpoint = start(
         folder,
         BreaksOff(),
-        budget=Budget(prices=Prices(input=1.0), cost=1.0, seconds=0.5 if ends == "late" else 60.0),
-        quota=AnswerQuota(money_a_day=1.5, answers_a_minute_each=60),
+        budget=Budget(
+            prices=Prices(input=1.0, output=1.0),
+            cost=1.0,
+            output_tokens=300_000,
+            seconds=0.5 if ends == "late" else 60.0,
+        ),
+        quota=AnswerQuota(money_a_day=2.0, answers_a_minute_each=60),
     )
-    assert endpoint.status(PORT)["code"] == {"late": "budget_seconds", "broken": "failed"}[ends]
-    refused = endpoint.http.post("/v1/ask", json={"question": PORT})
-    assert (refused.status_code, refused.json()["code"]) == (429, "money")
+    if ends == "abandoned":
+        with endpoint.http.stream("POST", "/v1/ask", json={"question": PORT}) as response:
+            next(text for text in response.iter_text() if "8642" in text)
+    else:
+        assert endpoint.status(PORT)["code"] == {"late": "budget_seconds", "broken": "failed"}[ends]
+    # Two requests of 100,000 tokens, one reply of 50,000 and one of 300,000 at most.
+    wait_until(lambda: endpoint.metric("roaming_money_today", currency="USD") == 0.55, 1.0)
+
+
+def test_abandoned_answers_spend_only_what_they_may_have_cost(
+    start: Start, folder: Path, ids: dict[str, str], wait_until: Callable[..., Any]
+) -> None:
+    model = Waiting(ids["Server"])
+    prices = Prices(input=1.0, output=5.0)
+    quota = AnswerQuota(money_a_day=0.5, answers_a_minute_each=60)
+    endpoint = start(folder, model, budget=Budget(prices=prices, cost=0.2), quota=quota, max_cached_answers=0)
+    for number in range(20):
+        with endpoint.http.stream("POST", "/v1/ask", json={"question": f"{PORT} {number}"}) as response:
+            assert response.status_code == 200
+            next(text for text in response.iter_text() if "8642" in text)
+        wait_until(lambda: endpoint.metric("roaming_answers_under_way") == 0, 1.0)
+    # Each has two requests of some hundred tokens and two replies of 700 at most: less than 0.015.
+    assert 20 * 2 * 700 * 5e-6 < endpoint.metric("roaming_money_today", currency="USD") < 20 * 0.015
+
+
+def test_money_that_is_only_reserved_is_refused_as_busy(start: Start, folder: Path, ids: dict[str, str]) -> None:
+    model = Waiting(ids["Server"])
+    budget, quota = Budget(prices=Prices(input=1.0), cost=0.4), AnswerQuota(money_a_day=0.5)
+    endpoint = start(folder, model, budget=budget, quota=quota)
+    with endpoint.http.stream("POST", "/v1/ask", json={"question": PORT}) as response:
+        stream = response.iter_bytes()
+        next(stream)
+        refused = endpoint.http.post("/v1/ask", json={"question": "Another?"})
+        assert (refused.status_code, refused.json()["code"], refused.headers["retry-after"]) == (429, "busy", "5")
+        model.go.set()
+        assert b"".join(stream).endswith(b"data: [DONE]\n\n")
+    assert endpoint.http.post("/v1/ask", json={"question": "Another?"}).status_code == 200
 
 
 def test_offline_model_reserves_no_money(start: Start, folder: Path) -> None:

@@ -268,7 +268,7 @@ def test_access_log_has_requests_without_questions(
     folder: Path, tmp_path: Path, option: tuple[str, ...], settings: str
 ) -> None:
     file, log = tmp_path / "roaming.toml", tmp_path / "access.jsonl"
-    file.write_text(f"[serve]\n{settings}\n[limits]\nanswers_a_minute_each = 1\n")
+    file.write_text(f"[serve]\n{settings}\n[limits]\nfree_answers_a_minute_each = 1\n")
     with log.open("w") as output, process(folder, "--config", file, *option, stdout=output) as (running, url):
         for question in ("Which port is the default?", "Which port has TLS?"):
             httpx2.get(f"{url}/ask", params={"q": question})

@@ -116,7 +116,9 @@ class Breaking:
         self.reply = Adversary("cut").reply
 
 
-def test_broken_reply_counts_as_spent(start: Start, folder: Path, wait_until: Callable[..., Any]) -> None:
+def test_broken_reply_costs_its_request_and_maximum_output(
+    start: Start, folder: Path, wait_until: Callable[..., Any]
+) -> None:
     from messages_api import MessagesApi, serving
 
     with serving(MessagesApi(Breaking())) as api:
@@ -126,11 +128,10 @@ def test_broken_reply_counts_as_spent(start: Start, folder: Path, wait_until: Ca
             budget=Budget(prices=Prices(input=1.0, output=1.0), cost=0.4),
             quota=AnswerQuota(money_a_day=1.0, answers_a_minute_each=60),
         )
-        for at in range(2):
-            assert endpoint.status(f"How long? {at}")["state"] == "error"
-            wait_until(lambda: endpoint.metric("roaming_answers_under_way") == 0)
-        refused = endpoint.http.post("/v1/ask", json={"question": "How long?"})
-        assert (refused.status_code, refused.json()["code"]) == (429, "money")
+        assert endpoint.status("How long?")["state"] == "error"
+        wait_until(lambda: endpoint.metric("roaming_answers_under_way") == 0)
+        # The request has two to four thousand tokens, the reply 700 at most.
+        assert 0.002 < endpoint.metric("roaming_money_today", currency="USD") < 0.006
 
 
 # Redis
@@ -195,5 +196,5 @@ def test_no_money_is_spent_while_redis_is_down(
 
     redis.start()
     wait_until(lambda: endpoint.http.post("/v1/ask", json={"question": "And now?"}).status_code == 200, 15.0)
-    again = endpoint.http.post("/v1/ask", json={"question": "Once more?"})  # 0.3 + 0.2 are spent: 0.3 more is too much
-    assert (again.status_code, again.json()["code"]) == (429, "money")
+    # 0.3 + 0.2 count: what the first answer did not spend could not be released. 0.3 more is too much.
+    assert endpoint.http.post("/v1/ask", json={"question": "Once more?"}).status_code == 429

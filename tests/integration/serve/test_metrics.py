@@ -48,7 +48,7 @@ def names_of(text: str) -> set[str]:
 
 
 def test_refusals_of_quotas_are_counted_by_code(start: Start, folder: Path) -> None:
-    endpoint = start(folder, quota=AnswerQuota(answers_a_minute_each=1))
+    endpoint = start(folder, quota=AnswerQuota(free_answers_a_minute_each=1))
     for number in range(3):
         endpoint.http.get("/ask", params={"q": f"Which port {number}?"})
     endpoint.http.post("/v1/ask", json={"question": ""})

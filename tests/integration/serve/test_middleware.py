@@ -27,7 +27,7 @@ pytestmark = pytest.mark.anyio
 
 Message = MutableMapping[str, Any]
 DOCS = "https://docs.example"
-POLICY = RequestPolicy(hosts=("ask.example", "127.0.0.1"), origins=(DOCS,))
+POLICY = RequestPolicy(body_bytes=65_536, hosts=("ask.example", "127.0.0.1"), origins=(DOCS,))
 
 
 @pytest.fixture

@@ -70,15 +70,3 @@ def test_docs_list_every_operation() -> None:
 def test_docs_list_every_setting() -> None:
     text = DOCS.read_text("utf-8")
     assert [name for name in SERVE_KEYS if not re.search(rf"\b{name}\b", text)] == []
-
-
-def test_last_messages_of_long_conversation_are_enough(start: Callable[..., Any], folder: Path) -> None:
-    endpoint = start(folder)
-    turn = endpoint.ask("Which port is the default?")[-1]["messageMetadata"]["turn"]
-    question = {"role": "user", "parts": [{"type": "text", "text": "And over TLS?"}]}
-    result = {"role": "assistant", "parts": [{"type": "text", "text": "x" * 8_000}], "metadata": {"turn": turn}}
-    messages = [question, result] * 10 + [question]
-    assert endpoint.http.post("/v1/ask", json={"messages": messages}).status_code == 413
-    last = endpoint.http.post("/v1/ask", json={"messages": messages[-7:]}, headers={"Accept": "application/json"})
-    assert last.status_code == 200
-    assert "turns_dropped" not in last.json()["status"]

@@ -14,14 +14,8 @@ from hypothesis import strategies as st
 
 from mkdocs_roaming._types import decode_table
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.serve.quotas import (
-    DAY_SECONDS,
-    AnswerQuota,
-    CounterStorageError,
-    CounterStore,
-    QuotaLimiter,
-    Window,
-)
+from mkdocs_roaming.serve.counters import CounterStorageError, CounterStore, Window
+from mkdocs_roaming.serve.quotas import DAY_SECONDS, AnswerQuota, QuotaLimiter
 from mkdocs_roaming.serve.requests import ProblemError
 
 pytestmark = pytest.mark.anyio
@@ -87,9 +81,9 @@ async def test_place_is_freed_once() -> None:
     await reservation.settle(0.1)
     assert (limiter.in_progress, await limiter.spent()) == (1, pytest.approx(0.3))
     await other.settle(0.2)
-    await (await limiter.reserve("a")).settle(0.0)
+    await (await limiter.reserve("a", spends_money=True)).settle(0.0)
     with raises_problem(429, "rate"):
-        await limiter.reserve("a")
+        await limiter.reserve("a", spends_money=True)
     assert limiter.in_progress == 0
 
 
@@ -100,36 +94,36 @@ async def test_answers_per_minute_of_client() -> None:
     clock = Clock()
     limiter = make_limiter(clock, answers_a_minute_each=6)
     for _ in range(6):
-        await (await limiter.reserve("a")).settle(0.0)
+        await (await limiter.reserve("a", spends_money=True)).settle(0.0)
     with raises_problem(429, "rate") as caught:
-        await limiter.reserve("a")
-    await (await limiter.reserve("b")).settle(0.0)
+        await limiter.reserve("a", spends_money=True)
+    await (await limiter.reserve("b", spends_money=True)).settle(0.0)
     assert caught.value.retry_after is not None
     clock.now += caught.value.retry_after - 2
     with raises_problem(429, "rate"):
-        await limiter.reserve("a")
+        await limiter.reserve("a", spends_money=True)
     clock.now += 2
-    await limiter.reserve("a")
+    await limiter.reserve("a", spends_money=True)
 
 
 async def test_minute_is_a_sliding_window() -> None:
     clock = Clock(NOON + 59)
     limiter = make_limiter(clock, answers_a_minute_each=10)
     for _ in range(10):
-        await (await limiter.reserve("a")).settle(0.0)
+        await (await limiter.reserve("a", spends_money=True)).settle(0.0)
     clock.now += 2
     with raises_problem(429, "rate"):
-        await limiter.reserve("a")
+        await limiter.reserve("a", spends_money=True)
 
 
 async def test_answers_per_minute_of_all_clients() -> None:
     limiter = make_limiter(answers_a_minute=20, answers_a_minute_each=1)
     for at in range(20):
-        await (await limiter.reserve(f"2001:db8:{at:x}::/64")).settle(0.0)
+        await (await limiter.reserve(f"2001:db8:{at:x}::/64", spends_money=True)).settle(0.0)
     with raises_problem(429, "rate"):
-        await limiter.reserve("late")
+        await limiter.reserve("late", spends_money=True)
     limiter.counters.clock.now += 119
-    await limiter.reserve("late")
+    await limiter.reserve("late", spends_money=True)
 
 
 @settings(deadline=None, max_examples=60)
@@ -206,7 +200,7 @@ async def test_parallel_reservations_never_exceed_money_of_day() -> None:
         try:
             inside.append(await limiter.reserve(f"v{at}", max_cost=0.09))
         except ProblemError as refusal:
-            assert refusal.code == "money"  # noqa: PT017 -- some are let in
+            assert refusal.code == "busy"  # noqa: PT017 -- some are let in
 
     async with anyio.create_task_group() as all_at_once:
         for at in range(100):
@@ -284,7 +278,60 @@ async def test_budget_exceeded_does_not_count_against_rate() -> None:
         with raises_problem(429, "money"):
             await limiter.reserve("a", max_cost=0.1)
     for _ in range(3):
+        await (await limiter.reserve("a", spends_money=True)).settle(0.0)
+
+
+async def test_reserved_money_refuses_for_seconds_and_spent_money_until_midnight() -> None:
+    clock = Clock()
+    limiter = make_limiter(clock, money_a_day=0.5)
+    await (await limiter.reserve("a", max_cost=0.2)).settle(0.19)
+    inside = [await limiter.reserve("a", max_cost=0.15) for _ in range(2)]
+    with raises_problem(429, "busy") as caught:
+        await limiter.reserve("b", max_cost=0.15)
+    assert (caught.value.retry_after, caught.value.setting) == (5, "money_a_day = 0.5")
+    for reservation in inside:
+        await reservation.settle(0.15)
+    with raises_problem(429, "money") as caught:
+        await limiter.reserve("b", max_cost=0.15)
+    assert caught.value.retry_after == DAY_SECONDS / 2
+    assert await limiter.spent() == pytest.approx(0.49)
+
+
+async def test_money_of_process_that_died_counts_as_spent() -> None:
+    clock = Clock()
+    limiter = make_limiter(clock, money_a_day=0.5)
+    await limiter.reserve("a", max_cost=0.4)
+    with raises_problem(429, "busy"):
+        await limiter.reserve("b", max_cost=0.2)
+    clock.now += 4 * 60
+    with raises_problem(429, "money"):
+        await limiter.reserve("b", max_cost=0.2)
+
+
+async def test_money_of_client_is_a_tenth_but_at_least_three_answers() -> None:
+    quotas = [AnswerQuota(money_a_day=money).with_client_money(0.1) for money in (10.0, 1.0, 0.2)]
+    assert [quota.money_a_day_each for quota in quotas] == pytest.approx([1.0, 0.3, 0.2])
+    for given_quota in (AnswerQuota(), AnswerQuota(money_a_day=1.0, money_a_day_each=1.0)):
+        assert given_quota.with_client_money(0.1) == given_quota
+    unlimited = decode_table({"money_a_day": "unlimited"}, AnswerQuota, "[limits]")
+    assert unlimited.with_client_money(0.1).money_a_day_each is None
+    await QuotaLimiter(unlimited).reserve("a", max_cost=10**9)
+
+
+async def test_free_answers_leave_places_and_rate_of_paid_ones() -> None:
+    limiter = make_limiter(answers_a_minute=6, answers_a_minute_each=6, free_answers_a_minute_each=30)
+    free = [await limiter.reserve(f"b{at}") for at in range(8)]
+    with raises_problem(429, "busy"):
+        await limiter.reserve("late")
+    for reservation in free:
+        await reservation.settle(0.0)
+    for _ in range(30):
         await (await limiter.reserve("a")).settle(0.0)
+    with raises_problem(429, "rate") as caught:
+        await limiter.reserve("a")
+    assert caught.value.setting == "free_answers_a_minute_each = 30"
+    for _ in range(6):
+        await (await limiter.reserve("a", max_cost=0.1, spends_money=True)).settle(0.1)
 
 
 async def test_cancelled_answer_is_settled() -> None:
