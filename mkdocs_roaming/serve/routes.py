@@ -251,7 +251,7 @@ class AnswerDocument:
 
     def _respond(self, completed: schemas.Answer) -> Response:
         if completed["state"] == "error":
-            return _respond_with_problem(make_failure(completed))
+            return ProblemResponse(make_failure(completed))
         is_markdown = self._media_type == MARKDOWN
         body = encode_text(answer_to_markdown(completed)) if is_markdown else encode_json(completed)
         headers = {"cache-control": "no-store", "x-robots-tag": "noindex"}
@@ -332,15 +332,22 @@ async def handle_error(request: Request, error: Exception) -> Response:
             problem = ProblemError(503, "unreadable", detail, retry_after=_UNREADABLE_RETRY_SECONDS)
         case _:
             problem = ProblemError(500, "failed", "Something went wrong here.")
-    request.scope[PROBLEM_KEY] = problem
-    return _respond_with_problem(problem, headers)
+    return ProblemResponse(problem, headers)
 
 
-def _respond_with_problem(problem: ProblemError, headers: Mapping[str, str] = {}) -> Response:
-    own_headers, body = encode_problem(problem)
-    response = Response(body, problem.status)
-    response.raw_headers = [*own_headers, *((name.lower().encode(), value.encode()) for name, value in headers.items())]
-    return response
+class ProblemResponse(Response):
+    """The response for a problem. Metrics and logs find the problem in the scope."""
+
+    def __init__(self, problem: ProblemError, headers: Mapping[str, str] = {}) -> None:
+        own_headers, body = encode_problem(problem)
+        super().__init__(body, problem.status)
+        self.raw_headers = [*own_headers, *((name.lower().encode(), value.encode()) for name, value in headers.items())]
+        self._problem = problem
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the response."""
+        scope[PROBLEM_KEY] = self._problem
+        await super().__call__(scope, receive, send)
 
 
 EXCEPTION_HANDLERS: Mapping[Any, Callable[[Request, Exception], Awaitable[Response]]] = dict.fromkeys(

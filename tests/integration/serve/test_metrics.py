@@ -87,8 +87,10 @@ def test_first_text_is_timed_for_answers_that_are_not_cached(start: Start, folde
 def test_failures_of_provider_are_counted_by_cause(start: Start, folder: Path, cause: str) -> None:
     endpoint = start(folder, PaidModel(cause))
     endpoint.ask(PORT)
-    assert endpoint.metric("roaming_provider_errors_total", model="paid", cause=cause) == 1
-    assert endpoint.metric("roaming_answers_total", model="paid", state="error", cached="no") == 1
+    endpoint.http.post("/v1/ask", json={"question": PORT}, headers={"Accept": "application/json"})
+    assert endpoint.metric("roaming_provider_errors_total", model="paid", cause=cause) == 2
+    assert endpoint.metric("roaming_answers_total", model="paid", state="error", cached="no") == 2
+    assert endpoint.metric("roaming_refused_total", code="failed", status="502") == 1
 
 
 def test_docs_list_every_metric(start: Start, folder: Path) -> None:
