@@ -14,6 +14,7 @@ import threading
 from collections.abc import AsyncIterator, Iterable
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import asynccontextmanager
+from math import inf
 from socket import AF_INET, AF_INET6
 from wsgiref.simple_server import WSGIRequestHandler, make_server
 
@@ -154,11 +155,12 @@ class _SiteCollector(Collector):
         return [*self._read_site(), *await self._read_money()]
 
     async def _read_money(self) -> list[Metric]:
-        """Return the money of the day and its limit; without a limit none is counted."""
+        """Return the money of the day and its limit. Without the setting `money_a_day` none is counted."""
         limit = self._limiter.quota.money_a_day
-        if limit is None or limit == UNLIMITED:
+        if limit is None:
             return []
-        metrics = [_gauge("roaming_money_a_day", "Limit of the money of a day.", float(limit), currency=self._currency)]
+        amount = inf if limit == UNLIMITED else float(limit)
+        metrics = [_gauge("roaming_money_a_day", "Limit of the money of a day.", amount, currency=self._currency)]
         try:
             spent = await self._limiter.spent()
         except CounterStorageError:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from math import ceil, isfinite
+from math import ceil, inf, isfinite
 from typing import Annotated, Literal
 
 import anyio
@@ -117,7 +117,7 @@ class QuotaLimiter:
         """
         key, now, amount = self.hash_client(client), self.counters.clock(), ceil(max_cost * _MICRO)
         is_paid = spends_money or amount > 0
-        purses = self._list_purses(key, now) if amount else []
+        purses = self._list_purses(key, now) if is_paid else []
         places = self._paid if is_paid else self._free
         try:
             async with AsyncExitStack() as undo:
@@ -166,14 +166,13 @@ class QuotaLimiter:
         undo.push_async_callback(self.counters.undo_hit, windows, now)
 
     def _list_purses(self, key: str, now: float) -> list[Purse]:
-        """Return the purses of the day: the client's and the common one."""
-        quota, seconds = self.quota, self._held_seconds
-        limits = (key, quota.money_a_day_each, "money_a_day_each"), ("all", quota.money_a_day, "money_a_day")
-        return [
-            Purse(owner, now, seconds, float(limit), setting)
-            for owner, limit, setting in limits
-            if limit is not None and limit != UNLIMITED
-        ]
+        """Return the purses of the day: the client's and the common one, which is also counted without a limit."""
+        each, total, seconds = self.quota.money_a_day_each, self.quota.money_a_day, self._held_seconds
+        purses = [] if each in (None, UNLIMITED) else [Purse(key, now, seconds, float(each), "money_a_day_each")]
+        if total is not None:
+            limit = inf if total == UNLIMITED else float(total)
+            purses.append(Purse("all", now, seconds, limit, "money_a_day"))
+        return purses
 
     async def _take_money(self, purse: Purse, amount: int, now: float, undo: AsyncExitStack) -> None:
         """Reserve money. Raise ProblemError if there is too little, in all or at the moment."""

@@ -65,6 +65,14 @@ def test_money_of_day_and_its_limit_are_shown(start: Start, folder: Path) -> Non
     assert endpoint.metric("roaming_counters_up") == 1
 
 
+def test_money_without_limit_is_counted(start: Start, folder: Path) -> None:
+    budget = Budget(prices=Prices(input=1.0, output=5.0, currency="EUR"))
+    endpoint = start(folder, PaidModel(), budget=budget, quota=AnswerQuota(money_a_day="unlimited"))
+    endpoint.ask(PORT)
+    assert endpoint.metric("roaming_money_today", currency="EUR") == pytest.approx(0.0105)
+    assert endpoint.metric("roaming_money_a_day", currency="EUR") == float("inf")
+
+
 def test_unreachable_counters_are_shown(start: Start, folder: Path, free_port: int) -> None:
     quota, url = AnswerQuota(money_a_day=2.0), f"redis://127.0.0.1:{free_port}/0"
     endpoint = start(folder, PaidModel(), budget=PRICED, quota=quota, counters_url=url)
