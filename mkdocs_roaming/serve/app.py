@@ -317,13 +317,12 @@ def _describe_price(deployment: Deployment, config: AppConfig) -> str:
 def describe_limits(config: AppConfig) -> str:
     """Return the limits of answers, and of money if the model costs any, in one line."""
     quota, prices = config.quota, config.answers.budget.prices
-    currency = prices.currency if prices else ""
-    limits = [f"{quota.answers_a_minute} answers a minute ({quota.answers_a_minute_each} per client)"]
-    if config.answers.model.name != "offline":
-        money, each = quota.money_a_day, quota.money_a_day_each
-        limits.append(f"{money:g} {currency} a day" if isinstance(money, float) else "no limit of money")
-        limits[-1] += f" ({each:g} per client)" if isinstance(each, float) else ""
-    return ", ".join(limits)
+    if config.answers.model.name == "offline":
+        return f"{quota.free_answers_a_minute} answers a minute ({quota.free_answers_a_minute_each} per client)"
+    money, each = quota.money_a_day, quota.money_a_day_each
+    spending = f"{money:g} {prices.currency if prices else ''} a day" if isinstance(money, float) else "unlimited money"
+    spending += f" ({each:g} per client)" if isinstance(each, float) else ""
+    return f"{quota.answers_a_minute} answers a minute ({quota.answers_a_minute_each} per client), {spending}"
 
 
 def _create_mcp_endpoint(site: LocalizedSite) -> McpEndpoint | None:

@@ -171,7 +171,7 @@ def test_signal_exits_at_once_while_site_hangs() -> None:
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ((), "model offline, free; limits 60 answers a minute (6 per client); hosts localhost,"),
+        ((), "model offline, free; limits 600 answers a minute (30 per client); hosts localhost,"),
         (("--model", "scripted:replies.json"), "model scripted, a question costs about 0.0"),
         (
             ("--model", "scripted:replies.json"),
