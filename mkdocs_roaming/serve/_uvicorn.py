@@ -18,7 +18,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.serve.middleware import DRAIN_SECONDS, HEADER_SECONDS, RequestGuard
+from mkdocs_roaming.serve.middleware import CANCEL_SECONDS, DRAIN_SECONDS, HEADER_SECONDS, RequestGuard
 from mkdocs_roaming.serve.requests import ProblemError, encode_problem
 
 
@@ -42,12 +42,12 @@ def run_server(
         access_log=False,
         proxy_headers=False,  # the middleware decides which proxies to trust
         server_header=False,
-        timeout_graceful_shutdown=drain_seconds,
+        timeout_graceful_shutdown=drain_seconds + CANCEL_SECONDS + 1,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         h11_max_incomplete_event_size=_MAX_HEADER_BYTES,
     )
     _log.info("listening on %s", get_url(listener))
-    server = uvicorn.Server(config)
+    server = _DrainingServer(config, app, drain_seconds)
     sys.setswitchinterval(_SWITCH_SECONDS)
     # After its shutdown uvicorn raises the signal again; the process should exit with 0.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
@@ -92,6 +92,18 @@ def freeze_objects() -> None:
     gc.unfreeze()
     gc.collect()
     gc.freeze()
+
+
+class _DrainingServer(uvicorn.Server):
+    """A server that tells the application when it begins to stop: uvicorn does so after the last response."""
+
+    def __init__(self, config: uvicorn.Config, app: RequestGuard, seconds: float) -> None:
+        super().__init__(config)
+        self._app, self._seconds = app, seconds
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._app.drain(self._seconds)
+        await super().shutdown(sockets)
 
 
 class _HeaderTimeoutProtocol(H11Protocol):

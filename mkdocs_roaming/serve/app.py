@@ -12,7 +12,7 @@ proxies = 1                     # number of trusted reverse proxies
 key_env = "ROAMING_KEY"         # environment variable with the key that signs conversation tokens
 counters_env = "ROAMING_COUNTERS"  # environment variable with the URL of a Redis
 look_every = 60                 # seconds between two checks of the site
-drain = 30                      # seconds for answers in progress when the server stops
+drain = 55                      # seconds for answers in progress when the server stops (default: their own + 10)
 turn_seconds = 86400            # time for which follow-up questions can refer to an answer
 kept_answers = 1000             # maximum number of cached answers
 trust_rules = false             # follow the rules of a site that is not a local folder
@@ -37,6 +37,7 @@ from functools import partial
 from importlib import resources
 from importlib.resources.abc import Traversable
 from importlib.util import find_spec
+from math import ceil
 from pathlib import Path
 from typing import Annotated
 
@@ -73,6 +74,7 @@ from mkdocs_roaming.serve.static import StaticSite
 
 KEY_VARIABLE, COUNTERS_VARIABLE = "ROAMING_KEY", "ROAMING_COUNTERS"
 MIN_KEY_CHARS = 16
+_END_SECONDS = 10  # an answer whose time is over may still look for the closest passages
 _log = logging.getLogger("mkdocs_roaming.serve")
 
 
@@ -139,7 +141,7 @@ class ServeTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     key_env: str = KEY_VARIABLE
     counters_env: str = COUNTERS_VARIABLE
     look_every: Amount = POLL_SECONDS
-    drain: Annotated[int, msgspec.Meta(ge=0)] = DRAIN_SECONDS
+    drain: Annotated[int, msgspec.Meta(ge=0)] | None = None
     turn_seconds: Count = TOKEN_SECONDS
     kept_answers: Annotated[int, msgspec.Meta(ge=0)] = MAX_CACHED_ANSWERS
     trust_rules: bool = False
@@ -206,7 +208,7 @@ def build_config(
         trust_rules=trust_rules or table.trust_rules,
         max_cached_answers=table.kept_answers,
         token_seconds=table.turn_seconds,
-        drain_seconds=table.drain,
+        drain_seconds=ceil(answers.budget.seconds) + _END_SECONDS if table.drain is None else table.drain,
     )
 
 
@@ -288,7 +290,7 @@ def create_app(config: AppConfig) -> RequestGuard:
     app.router.redirect_slashes = False
     if config.site is not None:
         app.router.default = StaticSite(config.site)
-    return RequestGuard(app, config.policy, metrics, config.access_log)
+    return RequestGuard(app, config.policy, metrics, config.access_log, on_drain=service.drain)
 
 
 def _log_deployment(site: SiteWatcher, config: AppConfig) -> None:

@@ -59,6 +59,7 @@ class SharedAnswer:
         self._error: Exception | None = None
         self._done = anyio.Event()
         self._changed = anyio.Event()
+        self._interrupted = False
 
     def start(self, events: AsyncGenerator[Event, None], on_end: Callable[[], None]) -> None:
         """Run a generator of events. `on_end` is called once, also if the task is cancelled before it runs."""
@@ -80,7 +81,7 @@ class SharedAnswer:
             while position < len(self.events):
                 position += 1
                 yield self.events[position - 1]
-            if self._task is None or self._done.is_set():
+            if self._task is None or self._done.is_set() or self._interrupted:
                 break
             await self._changed.wait()
         if self._error is not None:
@@ -91,6 +92,11 @@ class SharedAnswer:
         self.subscribers -= 1
         if not self.subscribers and self._task is not None:
             self._task.cancel()
+
+    def interrupt(self) -> None:
+        """End the readers' events here. The answer is cancelled when the last of them leaves."""
+        self._interrupted = True
+        self._notify()
 
     async def wait_done(self) -> None:
         """Wait until the answer has ended or was cancelled."""

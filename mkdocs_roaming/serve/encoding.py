@@ -233,6 +233,12 @@ class PartEncoder:
             case Finished():
                 yield from self._finish(event)
 
+    def interrupt(self, message: str) -> Iterator[StreamPart]:
+        """Yield the last parts of a stream that ends without the end of the answer."""
+        yield from self._end_step()
+        yield {"type": "error", "errorText": message}
+        yield {"type": "finish"}
+
     # Steps and texts
 
     def _begin_step(self) -> Iterator[StreamPart]:

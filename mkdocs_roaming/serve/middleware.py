@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 from time import monotonic
@@ -41,8 +42,10 @@ HEALTH_PATH = "/healthz"
 GUARDED_PATHS = ("/v1", "/ask", "/mcp", "/metrics")
 """They, and everything below, count towards the request rates and are closed to other origins."""
 HEADER_SECONDS = 10.0
-DRAIN_SECONDS = 30
+DRAIN_SECONDS = 55
 """Time for answers in progress to end after SIGTERM."""
+CANCEL_SECONDS = 1
+"""Time for the errors of those that did not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +78,17 @@ class RequestGuard:
     """
 
     def __init__(
-        self, app: ASGIApp, policy: RequestPolicy, metrics: Metrics, access_log: AccessLogFormat = "off"
+        self,
+        app: ASGIApp,
+        policy: RequestPolicy,
+        metrics: Metrics,
+        access_log: AccessLogFormat = "off",
+        *,
+        on_drain: Callable[[float], None] = lambda seconds: None,
     ) -> None:
         self.app = app
+        self._on_drain = on_drain
+        self._in_progress: set[anyio.CancelScope] = set()
         self.policy = policy
         self._metrics = metrics
         self._access_log, self._refusals = AccessLog(access_log), RefusalLog(policy.proxies)
@@ -97,6 +108,7 @@ class RequestGuard:
             await self.app(scope, receive, send)
             return
         with anyio.CancelScope() as cancel_scope:
+            self._in_progress.add(cancel_scope)
             client, started = resolve_client(scope, self.policy.proxies), monotonic()
             response = _Response(send, self.policy.send_seconds, cancel_scope)
             try:
@@ -119,10 +131,20 @@ class RequestGuard:
                 if not cancel_scope.cancel_called:
                     raise
             finally:
+                self._in_progress.discard(cancel_scope)
                 response.close()
                 self._record(scope, client, response, monotonic() - started)
-        if cancel_scope.cancel_called:
+        if response.timed_out:
             _log.warning("%s: the client read nothing for %g seconds", scope["path"], self.policy.send_seconds)
+
+    def drain(self, seconds: float) -> None:
+        """Give the application some seconds for requests in progress, then cancel what is still there."""
+        self._on_drain(seconds)
+        asyncio.get_running_loop().call_later(seconds + CANCEL_SECONDS, self._cancel_requests)
+
+    def _cancel_requests(self) -> None:
+        for cancel_scope in self._in_progress:
+            cancel_scope.cancel()
 
     def count_refusal(self, problem: ProblemError) -> None:
         """Count a refused request, also one that the server refused before it had a scope."""
@@ -228,6 +250,7 @@ class _Response:
 
     def __init__(self, send: Send, seconds: float, cancel_scope: anyio.CancelScope) -> None:
         self.status = self.size = 0
+        self.timed_out = False
         self.headers: list[Header] = [(b"x-content-type-options", b"nosniff")]
         self._send, self._seconds, self._cancel_scope = send, seconds, cancel_scope
         self._loop = asyncio.get_running_loop()
@@ -254,6 +277,7 @@ class _Response:
     def _check_timeout(self) -> None:
         remaining = self._waiting_since + self._seconds - self._loop.time()
         if remaining <= 0:
+            self.timed_out = True
             self._cancel_scope.cancel()
         else:
             self._timer = self._loop.call_later(min(remaining, self._seconds), self._check_timeout)

@@ -245,9 +245,12 @@ class AnswerDocument:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the document. If the client disconnects, the answer is cancelled."""
         async with _until_disconnect(self._answer, self._reservation, receive):
-            completed = await self._answer.complete()
+            try:
+                response = self._respond(await self._answer.complete())
+            except ProblemError as problem:  # the task group would enclose it in a group of exceptions
+                response = ProblemResponse(problem)
             await _settle(self._answer, self._reservation)  # before the client can ask again
-            await self._respond(completed)(scope, receive, send)
+            await response(scope, receive, send)
 
     def _respond(self, completed: schemas.Answer) -> Response:
         if completed["state"] == "error":

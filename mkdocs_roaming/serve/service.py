@@ -10,6 +10,7 @@ finally:
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
@@ -38,9 +39,10 @@ from mkdocs_roaming.serve.deployments import Deployment, LocalizedSite
 from mkdocs_roaming.serve.encoding import AnswerContext, PartEncoder, StreamPart, encode_answer
 from mkdocs_roaming.serve.log import public_message, strip_passwords
 from mkdocs_roaming.serve.meter import MeteredModel
-from mkdocs_roaming.serve.requests import Question, find_page
+from mkdocs_roaming.serve.requests import ProblemError, Question, find_page
 from mkdocs_roaming.text.tokenizer import is_stop_word, stem
 
+STOPPING = "This service restarts. Please ask again in a moment."
 MAX_FOLLOWUPS = 3
 """Maximum number of questions that the site suggests after an answer."""
 
@@ -106,6 +108,8 @@ class AnswerService:
     on_cost: Callable[[AnswerCost], None] = field(default=lambda cost: None, kw_only=True)
     clock: Callable[[], float] = field(default=monotonic, kw_only=True)
     offline_config: AnswerConfig = field(init=False)
+    requests: set[AnswerRequest] = field(init=False, default_factory=set)
+    _is_draining: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
         self.offline_config = AnswerConfig(ExtractiveModel(), Budget(), self.config.small_site_tokens)
@@ -114,10 +118,23 @@ class AnswerService:
         """Open a request. The caller must close it, even if it reads nothing: other clients may wait for the answer.
 
         Raises:
-            ProblemError: The site cannot be read yet, or no page is in the scope.
+            ProblemError: The site cannot be read yet, no page is in the scope, or the server stops.
         """
+        if self._is_draining:
+            raise ProblemError(503, "stopping", STOPPING, retry_after=_RESTART_SECONDS)
         config = self.offline_config if offline else self.config
         return AnswerRequest(self, question, config, self.site.now(question.language).restrict(question.scope))
+
+    def drain(self, seconds: float) -> None:
+        """Open no more requests; end those that are still open after some seconds with an error."""
+        self._is_draining = True
+        asyncio.get_running_loop().call_later(seconds, self._interrupt)
+
+    def _interrupt(self) -> None:
+        if self.requests:
+            _log.warning("%d answers did not end within [serve] drain; they got an error", len(self.requests))
+        for request in self.requests:
+            request.interrupt()
 
 
 async def estimate_question_cost(deployment: Deployment, config: AnswerConfig) -> CostEstimate:
@@ -169,6 +186,7 @@ class AnswerRequest:
 
     async def parts(self) -> AsyncGenerator[StreamPart, None]:
         """Yield the parts of the answer as they are produced."""
+        self._service.requests.add(self)
         answer = self._join_or_start()
         encoder = PartEncoder(self._context())
         try:
@@ -180,14 +198,19 @@ class AnswerRequest:
                         self._first_text_seconds = self._service.clock() - self._started
                     for part in encoder.encode(self._events[-1]):
                         yield part
+            if not self._is_finished:
+                for part in encoder.interrupt(STOPPING):
+                    yield part
         finally:
             self.close()
 
     async def complete(self) -> schemas.Answer:
-        """Wait for the answer and return it as one object."""
+        """Wait for the answer and return it as one object. Raise ProblemError if the server stops before its end."""
         async with aclosing(self.parts()) as parts:
             async for _ in parts:
                 pass
+        if not self._is_finished:
+            raise ProblemError(503, "stopping", STOPPING, retry_after=_RESTART_SECONDS)
         return encode_answer(summarize(self._events), self._context(), digest=self.deployment.digest)
 
     async def cost(self) -> float | None:
@@ -199,13 +222,19 @@ class AnswerRequest:
             await self._answer.wait_done()
         return self._model.cost(self._config.budget.prices)
 
+    def interrupt(self) -> None:
+        """End the parts here, with an error."""
+        if self._answer is not None:
+            self._answer.interrupt()
+
     def close(self) -> None:
         """Release the answer; without other clients it is cancelled. Further calls have no effect."""
         if self.record is not None:
             return
         if self._answer is not None:
             self._answer.unsubscribe()
-        abandoned = not (self._events and isinstance(self._events[-1], Finished))
+        self._service.requests.discard(self)
+        abandoned = not self._is_finished
         self.record = AnswerRecord(
             self.question,
             self._config.model.name,
@@ -218,6 +247,11 @@ class AnswerRequest:
             self._first_text_seconds,
         )
         self._service.on_record(self.record)
+
+    @property
+    def _is_finished(self) -> bool:
+        """Whether the answer ended by itself and was read to its end."""
+        return bool(self._events) and isinstance(self._events[-1], Finished)
 
     # The answer
 
@@ -343,4 +377,5 @@ def _total_usage(events: Sequence[Event]) -> Usage:
 
 _log = logging.getLogger("mkdocs_roaming.serve")
 _SAME_QUESTION_SHARE = 0.5
+_RESTART_SECONDS = 5.0
 _CANCEL_SECONDS = 1.0  # a model that is cancelled may need longer to end

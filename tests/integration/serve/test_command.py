@@ -128,17 +128,55 @@ def test_sigterm_finishes_answers_in_progress(
         assert running.wait(10) == 0
 
 
-def test_sigterm_waits_at_most_for_drain_time(folder: Path, tmp_path: Path, blocked_model: BlockedModel) -> None:
+def test_sigterm_ends_answers_with_an_error_after_drain_time(
+    folder: Path, tmp_path: Path, blocked_model: BlockedModel, wait_until: Callable[..., Any]
+) -> None:
+    (tmp_path / "roaming.toml").write_text("[serve]\ndrain = 1\n[limits]\nconcurrent_each = 8\n")
+    arguments = (folder, "--whole-site-tokens", "0", "--config", tmp_path / "roaming.toml")
+    documents: list[httpx2.Response] = []
+
+    def ask() -> None:
+        headers = {"Accept": "application/json"}
+        documents.append(httpx2.post(f"{url}/v1/ask", json={"question": "Which one?"}, headers=headers, timeout=20))
+
+    with process(*arguments, env=blocked_model.environment) as (running, url):
+        reader = threading.Thread(target=ask)
+        reader.start()
+        with httpx2.stream("POST", f"{url}/v1/ask", json={"question": "Which port?"}, timeout=20) as response:
+            stream = response.iter_bytes()
+            body = next(stream)
+            while b"8642" not in body:
+                body += next(stream)
+            began = time.monotonic()
+            running.send_signal(signal.SIGTERM)
+            body += b"".join(stream)
+        reader.join()
+        assert running.wait(10) == 0
+        assert time.monotonic() - began < 10
+        logged = running.stderr.read()
+    assert body.endswith(b'{"type":"finish"}\n\ndata: [DONE]\n\n')
+    errors = [json.loads(line[6:]) for line in body.decode().splitlines() if line.startswith('data: {"type":"error"')]
+    assert [error["errorText"] for error in errors] == ["This service restarts. Please ask again in a moment."]
+    assert [(document.status_code, document.json()["code"]) for document in documents] == [(503, "stopping")]
+    assert documents[0].headers["retry-after"] == "5"
+    assert "2 answers did not end within [serve] drain" in logged
+    assert "Traceback" not in logged
+
+
+def test_sigterm_ends_while_a_client_reads_nothing(folder: Path, tmp_path: Path, blocked_model: BlockedModel) -> None:
     (tmp_path / "roaming.toml").write_text("[serve]\ndrain = 1\n")
     arguments = (folder, "--whole-site-tokens", "0", "--config", tmp_path / "roaming.toml")
     with process(*arguments, env=blocked_model.environment) as (running, url):
-        with httpx2.stream("POST", f"{url}/v1/ask", json={"question": "Which port?"}, timeout=20) as response:
-            stream = response.iter_bytes()
-            next(stream)
-            began = time.monotonic()
+        host, port = url.removeprefix("http://").split(":")
+        head = (
+            b"POST /v1/ask HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n"
+        )
+        with socket.create_connection((host, int(port))) as silent:
+            silent.sendall(head + b'{"question"')  # and never the rest
+            time.sleep(0.3)
             running.send_signal(signal.SIGTERM)
-            assert running.wait(30) == 0
-        assert time.monotonic() - began < 20
+            assert running.wait(10) == 0
+        assert "Traceback" not in running.stderr.read()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -408,7 +446,7 @@ def test_rules_of_remote_site_need_trust(
     [
         ("[serve]\nhost = 'x'", "[serve]: unknown key `host`"),
         ("[serve]\nhosts = 'x'", "[serve]: hosts: Expected `array`, got `str`"),
-        ("[serve]\ndrain = 1.5", "[serve]: drain: Expected `int`, got `float`"),
+        ("[serve]\ndrain = 1.5", "[serve]: drain: Expected `int | null`, got `float`"),
         ("[serve]\nlook_every = 0", "look_every"),
         ("[serve]\ntrust_rules = 1", "[serve]: trust_rules: Expected `bool`, got `int`"),
         ("[limits]\nanswers = 1", "[limits]: unknown key 'answers'"),
