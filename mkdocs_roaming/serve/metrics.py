@@ -16,6 +16,7 @@ from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import asynccontextmanager
 from math import inf
 from socket import AF_INET, AF_INET6
+from socketserver import TCPServer
 from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics, make_wsgi_app
@@ -253,6 +254,12 @@ def _bind(metrics: Metrics, host: str, port: int) -> _MetricsServer | None:
 
 class _MetricsServer(ThreadingWSGIServer):
     allow_reuse_port = False  # or several processes would take turns in answering
+
+    def server_bind(self) -> None:
+        """Bind without the DNS query of the base class, which may take seconds."""
+        TCPServer.server_bind(self)
+        self.server_name, self.server_port = str(self.server_address[0]), int(self.server_address[1])
+        self.setup_environ()
 
 
 class _SilentHandler(WSGIRequestHandler):
