@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from mkdocs_roaming.serve.app import AppConfig
     from mkdocs_roaming.serve.middleware import RequestPolicy
 
+_log = logging.getLogger("mkdocs_roaming.serve")
 _OPEN_SITES = 16
 """Number of sites of a store whose search index stays in memory."""
 _OPEN_AGENT_SITES = 8
@@ -91,7 +92,7 @@ def serve(lib: str, host: str, port: int, check: bool, check_config: bool, **giv
 
     from mkdocs_roaming.library.targets import open_target
     from mkdocs_roaming.serve._uvicorn import bind_socket, freeze_objects, get_url, run_server
-    from mkdocs_roaming.serve.app import build_config, create_app
+    from mkdocs_roaming.serve.app import build_config, create_app, describe_names
     from mkdocs_roaming.serve.service import AnswerConfig
 
     own = {
@@ -121,6 +122,9 @@ def serve(lib: str, host: str, port: int, check: bool, check_config: bool, **giv
         app = create(replace(config, address=get_url(listener), on_change=freeze_objects))
         _configure_logging()
         _warn_about_names(host, config.policy)
+        if target.store is not None:
+            where = strip_address_secrets(lib)
+            _log.info("serving the store %s at %s; %s", where, get_url(listener), describe_names(config.policy))
         run_server(app, listener, drain_seconds=config.drain_seconds, header_seconds=config.policy.header_seconds)
 
 
@@ -245,7 +249,7 @@ def _check_path(lib: str) -> None:
 def _warn(line: str) -> None:
     from mkdocs_roaming.serve.log import strip_passwords
 
-    logging.getLogger("mkdocs_roaming.serve").warning("%s", strip_passwords(line))
+    _log.warning("%s", strip_passwords(line))
 
 
 def _configure_logging() -> None:

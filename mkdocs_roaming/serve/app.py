@@ -298,13 +298,12 @@ def _log_deployment(site: SiteWatcher, config: AppConfig) -> None:
     config.on_change()
     if site.current is None or site.changes:
         return
-    library, policy = site.current.library, config.policy
+    library = site.current.library
     parts = [
         f"serving {library.manifest.site.name} ({len(library.sections)} sections) at {config.address or 'this server'}",
         f"model {config.answers.model.name}, {_describe_price(site.current, config)}",
         f"limits {describe_limits(config)}",
-        f"hosts {', '.join(policy.hosts)}",
-        f"origins {', '.join(policy.origins) or 'none but its own'}",
+        describe_names(config.policy),
     ]
     _log.info("%s", "; ".join(parts))
 
@@ -314,6 +313,11 @@ def _describe_price(deployment: Deployment, config: AppConfig) -> str:
         return "free"
     estimate = anyio.run(partial(estimate_question_cost, deployment, config.answers))
     return f"a question costs {estimate.summary}"
+
+
+def describe_names(policy: RequestPolicy) -> str:
+    """Return the accepted hosts and origins in one line."""
+    return f"hosts {', '.join(policy.hosts)}; origins {', '.join(policy.origins) or 'none but its own'}"
 
 
 def describe_limits(config: AppConfig) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -239,3 +241,19 @@ def test_check_config_of_store_omits_answers(store: Path) -> None:
     assert "[limits] requests_a_minute = " in result.stdout
     for word in ("model", "[budget]", "answers", "question", "KEY", "turn"):
         assert word not in result.stdout
+
+
+def test_start_of_store_logs_names_and_serves_metrics(store: Path) -> None:
+    command = [sys.executable, "-m", "mkdocs_roaming", "serve", str(store), "--port", "0", "--metrics", "127.0.0.1:0"]
+    with subprocess.Popen(
+        [*command, "--allow-origin", "https://docs.example"], stderr=subprocess.PIPE, text=True
+    ) as running:
+        assert running.stderr is not None
+        lines = [running.stderr.readline() for _ in range(3)]
+        log = "".join(lines)
+        metrics = httpx2.get(log[log.index("metrics at ") + len("metrics at ") :].split()[0]).text
+        running.terminate()
+        running.communicate()
+    assert f"serving the store {store} at http://127.0.0.1:" in log
+    assert "; origins https://docs.example\n" in log
+    assert "roaming_requests_total" in metrics
