@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from ipaddress import ip_address
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
@@ -28,6 +29,7 @@ FETCH_TIMEOUT = 120.0
 """Seconds for one whole response; the read timeout is a quarter of it."""
 MAX_REDIRECTS = 5
 
+_LOCAL_DOMAINS = (".localhost", ".local", ".internal", ".lan", ".home.arpa")
 _MAX_MESSAGE_CHARS = 160
 
 
@@ -55,6 +57,15 @@ class ApiConfig:
         host = parts.hostname or ""
         port = f":{parts.port}" if parts.port else ""
         return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{port}{parts.path.rstrip('/')}"
+
+    @property
+    def is_hosted(self) -> bool:
+        """Whether the server is neither on this machine nor in its network, judged by its name or address."""
+        host = urlsplit(self.base_url).hostname or ""
+        try:
+            return ip_address(host).is_global
+        except ValueError:
+            return "." in host and not host.endswith(_LOCAL_DOMAINS)
 
     def redact(self, message: str) -> str:
         """Return a message of the server on one line, shortened, without the key."""

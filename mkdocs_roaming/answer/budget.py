@@ -54,6 +54,11 @@ class Prices:
             if not (isfinite(price) and price >= 0):
                 raise UsageError(f"a price for a million tokens must be 0 or more, not {price}")
 
+    @property
+    def is_free(self) -> bool:
+        """Whether all prices are 0."""
+        return not (self.input or self.cache_read or self.cache_write or self.output)
+
     def cost(self, usage: Usage) -> float | None:
         """Return the cost of a usage, or None if nothing was counted."""
         if usage == NO_USAGE:

@@ -93,6 +93,7 @@ def serve(lib: str, host: str, port: int, check: bool, check_config: bool, **giv
     from mkdocs_roaming.library.targets import open_target
     from mkdocs_roaming.serve._uvicorn import bind_socket, freeze_objects, get_url, run_server
     from mkdocs_roaming.serve.app import build_config, create_app, describe_names
+    from mkdocs_roaming.serve.check import require_money_limit
     from mkdocs_roaming.serve.service import AnswerConfig
 
     own = {
@@ -117,7 +118,11 @@ def serve(lib: str, host: str, port: int, check: bool, check_config: bool, **giv
             click.echo(f"ok      configuration: {options.settings.where or 'without a file'}")
             if target.store is None:
                 anyio.run(_check, config)
+        elif target.store is None:
+            anyio.run(require_money_limit, config)
         return
+    if target.store is None:
+        anyio.run(require_money_limit, config)
     with bind_socket(host, port) as listener:
         app = create(replace(config, address=get_url(listener), on_change=freeze_objects))
         _configure_logging()

@@ -15,7 +15,7 @@ import anyio
 
 from mkdocs_roaming.answer.budget import run_in_thread
 from mkdocs_roaming.answer.models.base import Model, Request, UserTurn
-from mkdocs_roaming.errors import RoamingError
+from mkdocs_roaming.errors import RoamingError, UsageError
 from mkdocs_roaming.library.hybrid import HybridSearch
 from mkdocs_roaming.serve.app import AppConfig, describe_limits
 from mkdocs_roaming.serve.counters import CounterStorageError, CounterStore
@@ -50,11 +50,32 @@ async def check_endpoint(config: AppConfig) -> AsyncIterator[CheckResult]:
     if deployment is not None and answers.model.name != "offline":
         estimate = await estimate_question_cost(deployment, answers)
         yield CheckResult("price of a question", f"{estimate.summary}: {estimate.details}")
-    yield CheckResult("limits", describe_limits(config))
+    yield CheckResult("limits", describe_limits(config), ok=not lacks_money_limit(config))
     if deployment is not None and isinstance(deployment.search, HybridSearch):
         yield await _check_embeddings(deployment.search)
     if config.counters_url:
         yield await _check_counters(config.counters_url)
+
+
+def lacks_money_limit(config: AppConfig) -> bool:
+    """Return whether a hosted model may cost any amount, because `money_a_day` is missing and its prices are not 0."""
+    is_hosted, prices = getattr(config.answers.model, "is_hosted", False), config.answers.budget.prices
+    return is_hosted and config.quota.money_a_day is None and (prices is None or not prices.is_free)
+
+
+async def require_money_limit(config: AppConfig) -> None:
+    """Raise UsageError with the cost of a question if there is no limit of money for a hosted model."""
+    if not lacks_money_limit(config):
+        return
+    watcher = SiteWatcher(config.target, search_factory=config.answers.search_factory)
+    await watcher.check(log_problem=False)
+    cost = f"the cost of a question is unknown ({watcher.problem})"
+    if watcher.current is not None:
+        cost = f"a question costs {(await estimate_question_cost(watcher.current, config.answers)).summary}"
+    raise UsageError(
+        f"{config.answers.model.name} is a hosted model without a limit of money: on this site {cost}. In roaming.toml "
+        'set [limits] money_a_day, with [prices] and [budget] cost, or money_a_day = "unlimited"'
+    )
 
 
 async def _check_model(model: Model, seconds: float) -> CheckResult:

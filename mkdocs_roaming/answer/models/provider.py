@@ -181,6 +181,11 @@ class ProviderModel(ABC):
             failures += 1
             await self._sleep(pause)
 
+    @property
+    def is_hosted(self) -> bool:
+        """Whether the API is on another network, so that answers cost money. A plugin may have this attribute, too."""
+        return self._service.is_hosted
+
     @abstractmethod
     def _attempt(self, request: Request) -> AsyncGenerator[Part, None]:
         """Stream the reply of one attempt; errors such as `KeyError` mean that the provider sent malformed data."""

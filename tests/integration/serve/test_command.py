@@ -23,10 +23,16 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
+from mkdocs_roaming.answer.budget import Budget, Prices
+from mkdocs_roaming.answer.models.openai import OpenAIModel
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.cli.serve import strip_address_secrets
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.manifest.models import RuleCondition, RuleEntry
+from mkdocs_roaming.serve.app import AppConfig
+from mkdocs_roaming.serve.check import lacks_money_limit
+from mkdocs_roaming.serve.quotas import AnswerQuota
+from mkdocs_roaming.serve.service import AnswerConfig
 
 SECRETS = {
     "ANTHROPIC_API_KEY": "sk-ant-verysecret",
@@ -281,7 +287,7 @@ def test_check_reports_site_counters_and_price(folder: Path, tmp_path: Path, fre
 def test_check_config_prints_settings_without_secrets(folder: Path, tmp_path: Path) -> None:
     file = tmp_path / "roaming.toml"
     file.write_text(
-        '[serve]\nhosts = ["ask.example"]\nproxies = 1\n[limits]\nanswers_a_minute = 17\n'
+        '[serve]\nhosts = ["ask.example"]\nproxies = 1\n[limits]\nanswers_a_minute = 17\nmoney_a_day = 2.0\n'
         "[prices]\ninput = 1.0\n[budget]\ncost = 0.05\n"
     )
     result = roaming(folder, "--check-config", "--config", file, "--model", "claude", env=SECRETS)
@@ -294,6 +300,7 @@ def test_check_config_prints_settings_without_secrets(folder: Path, tmp_path: Pa
         "[serve] hosts = localhost, 127.0.0.1, [::1], ask.example",
         "[serve] proxies = 1",
         "[limits] answers_a_minute = 17",
+        "[limits] money_a_day_each = 0.2",
         "[budget] cost = 0.05",
     ):
         assert line in result.stdout.splitlines()
@@ -464,6 +471,52 @@ def test_invalid_setting_is_reported_in_one_line(folder: Path, tmp_path: Path, s
     result = roaming(folder, "--check-config", "--config", tmp_path / "roaming.toml", *model)
     assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
     assert expected in result.stderr
+
+
+PRICES = "[prices]\ninput = 1.0\noutput = 5.0\n"
+
+
+@pytest.mark.parametrize("option", ["--check-config", "--port=0"])
+@pytest.mark.parametrize(
+    ("settings", "cost"),
+    [("", r"about [\d,–]+ input tokens"), (PRICES, r"about 0\.0\d+–0\.\d+ USD")],
+    ids=["", "prices"],
+)
+def test_hosted_model_without_money_limit_is_refused_with_cost_of_question(
+    folder: Path, tmp_path: Path, settings: str, cost: str, option: str
+) -> None:
+    (tmp_path / "roaming.toml").write_text(settings)
+    model = ("--model", "claude", "--whole-site-tokens", "0", "--config", tmp_path / "roaming.toml")
+    result = roaming(folder, *model, option, env={"ANTHROPIC_API_KEY": "sk-ant-x"})
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert re.search(
+        rf"on this site a question costs {cost}\. In roaming\.toml set \[limits\] money_a_day", result.stderr
+    )
+
+
+def test_free_prices_and_unlimited_money_need_no_limit(folder: Path) -> None:
+    config = AppConfig(str(folder), AnswerConfig(OpenAIModel("m", base_url="https://api.example/v1"), Budget()))
+    assert lacks_money_limit(config)
+    free = Budget(prices=Prices())
+    assert not lacks_money_limit(replace(config, answers=replace(config.answers, budget=free)))
+    assert not lacks_money_limit(replace(config, quota=AnswerQuota(money_a_day="unlimited")))
+
+
+@pytest.mark.parametrize(
+    ("url", "hosted"),
+    [
+        ("https://api.openai.com/v1", True),
+        ("http://8.8.8.8/v1", True),
+        ("http://localhost:11434/v1", False),
+        ("http://ollama:11434/v1", False),
+        ("http://gpu.local/v1", False),
+        ("http://10.0.0.7:8000/v1", False),
+        ("http://[::1]:8000/v1", False),
+        ("http://[fd00::1]/v1", False),
+    ],
+)
+def test_server_of_own_network_is_not_hosted(url: str, hosted: bool) -> None:
+    assert OpenAIModel("m", base_url=url).is_hosted is hosted
 
 
 def test_missing_folder_is_reported_at_once() -> None:
