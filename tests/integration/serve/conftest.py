@@ -40,7 +40,12 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 KETTLE = Path(__file__).parents[2] / "golden" / "answer" / "kettle.md"
 KEY = b"a key for tests, nothing else"
 LARGE_QUOTA = AnswerQuota(
-    concurrent_each=8, answers_a_minute=10_000, answers_a_minute_each=10_000, answers_a_day_each=100_000
+    concurrent_each=8,
+    answers_a_minute=10_000,
+    answers_a_minute_each=10_000,
+    answers_a_day_each=100_000,
+    free_answers_a_minute=10_000,
+    free_answers_a_minute_each=10_000,
 )
 
 
