@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from itertools import islice
 
 from mkdocs_roaming.errors import LibraryError, UsageError
 from mkdocs_roaming.library.grep import GrepResult, grep, limit_grep
@@ -74,9 +75,11 @@ _MAX_REFERENCE = 3
 _MAX_NAMESAKES = 2
 _MAX_LINES = 12
 _PART_TOKENS = 600
+_MIN_PART_TOKENS = 80  # a shorter part of a section says too little, and finding it takes as long
 _MIN_BODY_CHARS = 25
 _MIN_CONTAINER_CHARS = 60
 _COMPARED_CHARS = 300
+_STRIPPED_CHARS = 4 * _COMPARED_CHARS  # with their markup
 _MAX_ADDRESS_CHARS = 2_000
 _IDENTIFIER = re.compile(r"[a-z][A-Z]|\w_\w|(?<!\S)--?\w|\w\.[a-z]\w|\w\(|`")
 _LINK = re.compile(
@@ -128,6 +131,8 @@ class Navigator:
         self._format_error = format_error
         self._lock = threading.RLock()
         self._open = OpenSections(self.sections, self._text)
+        self._found: tuple[str, list[Hit]] = ("", [])  # the last query and its hits
+        self._linked: tuple[tuple[str, str], str] = (("", ""), "")  # the last text, and that with links to ids
 
     @property
     def name(self) -> str:
@@ -182,7 +187,7 @@ class Navigator:
             judge: Whether to say that probably no section answers the question.
         """
         query = f"{question}\n{earlier}" if earlier else question
-        hits = self.search.find(query, limit=_MAX_RANKED)
+        hits = self._find(query)
         max_reference = _MAX_RANKED if _IDENTIFIER.search(question) else _MAX_REFERENCE
         share = max(1.0, max_tokens / PREFETCH_TOKENS)  # more room is for more and for longer texts
         max_opened, part_tokens = int(_MAX_PREFETCHED * share), int(_PART_TOKENS * share)
@@ -194,13 +199,15 @@ class Navigator:
             for hit in hits if max_tokens else []:
                 section = hit.section
                 text = self._read_body(section)
-                beginning = strip_markdown(text)[:_COMPARED_CHARS]
+                beginning = strip_markdown(text[:_STRIPPED_CHARS])[:_COMPARED_CHARS]
                 min_chars = _MIN_CONTAINER_CHARS if self.sections.children(section) else _MIN_BODY_CHARS
                 is_reference = self._is_reference(section.page)
                 if len(beginning) < min_chars or beginning in texts or section.id in self._open:
                     continue
                 title = section.section.title.casefold()
                 if (is_reference and reference >= max_reference) or titles[title] >= _MAX_NAMESAKES:
+                    continue
+                if max_tokens < min(_MIN_PART_TOKENS, section.section.tokens):
                     continue
                 expansion = self._open_text(section, query, min(part_tokens, max_tokens))
                 tokens = estimate_tokens(render_expansion(expansion))
@@ -306,6 +313,14 @@ class Navigator:
         """Return the outline of the whole site, rendered once: every conversation begins with it."""
         return self.library.memoize(("outline", budget), lambda: render_outline(self.sections, budget=budget))
 
+    def _find(self, query: str) -> list[Hit]:
+        """Return the hits for a query; a model often searches for the question, for which sections were opened."""
+        last, hits = self._found
+        if query != last:
+            hits = self.search.find(query, limit=_MAX_RANKED)
+            self._found = query, hits
+        return hits
+
     # Ids
 
     def _resolve(self, id_: str) -> SectionRef | None:
@@ -375,7 +390,12 @@ class Navigator:
     def _text(self, section: SectionRef) -> str:
         """Return a section's own text; links to sections lead to their ids if `link_ids` is set."""
         text = self.library.text(section)
-        return _LINK.sub(self._link_to_id, text) if self.link_ids else text
+        if not self.link_ids or "](http" not in text:
+            return text
+        key = section.id, text
+        if key != self._linked[0]:
+            self._linked = key, _LINK.sub(self._link_to_id, text)
+        return self._linked[1]
 
     def _link_to_id(self, match: re.Match[str]) -> str:
         target = self.sections.resolve(match["url"]) if match["url"] else None
@@ -402,8 +422,11 @@ class Navigator:
             return ""
 
     def _is_reference(self, page: PageEntry) -> bool:
-        nav_titles = (*self.sections.nav_titles(page), page.title)
-        return classify_page(page, nav_titles, self.name) is PageKind.REFERENCE
+        def classify() -> bool:
+            nav_titles = (*self.sections.nav_titles(page), page.title)
+            return classify_page(page, nav_titles, self.name) is PageKind.REFERENCE
+
+        return self.library.memoize(("reference", page.path), classify)
 
     def _make_results(
         self,
@@ -428,10 +451,15 @@ class Navigator:
             self.search.confidence(query),
             judge and bool(hits) and self.search.is_doubtful(query),
         )
-        results = [to_search_result(self.sections, hit) for hit in hits]
-        others = [result for result in results if result.id not in known][:max_lines]
+        shown = known | set(islice((hit.section.id for hit in hits if hit.section.id not in known), max_lines))
+        results = [
+            to_search_result(self.sections, hit, has_snippet=hit.section.id not in known)
+            for hit in hits
+            if hit.section.id in shown
+        ]
         room = self.cap - len(render(found))
-        known |= {result.id for result in limit_results("", others, room).hits}
+        others = limit_results("", (result for result in results if result.id not in known), room)
+        known |= {result.id for result in others.hits}
         return replace(found, hits=tuple(result for result in results if result.id in known))
 
 

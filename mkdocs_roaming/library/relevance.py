@@ -74,9 +74,17 @@ class Relevance:
         self._shares = _load_shares(self._language)
         self._lock = threading.Lock()
         self._unrelated_scores: list[float] | None = None
+        self._last: tuple[str, float] = ("", 0.0)  # the last query and its confidence
 
     def confidence(self, query: str) -> float:
         """Return the share of unrelated questions that score lower than a query, from 0 to 1."""
+        last, confidence = self._last
+        if query != last:
+            confidence = self._compute_confidence(query)
+            self._last = query, confidence
+        return confidence
+
+    def _compute_confidence(self, query: str) -> float:
         features = self.features(query)
         if features is None or features[2] < _MIN_COVERAGE:
             return 0.0

@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache, partial
 from heapq import nlargest
 from itertools import chain, islice, pairwise
 from math import log1p
@@ -48,13 +48,18 @@ _FRAMES = re.compile(r'^[ \t]+(?:File "[^"\n]*", line \d+.*(?:\n[ \t]{4,}.*)*|at
 _ADDRESS = re.compile(r"[/#]|\.md$")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Hit:
-    """A matching section, its score (higher is better) and the best window of its text."""
+    """A matching section and its score: higher is better."""
 
     section: SectionRef
     score: float
-    snippet: str
+    _make_snippet: Callable[[], str] = field(repr=False, compare=False)
+
+    @cached_property
+    def snippet(self) -> str:
+        """The best window of its text; the text is read on first use."""
+        return self._make_snippet()
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +158,7 @@ class Search:
         if target is not None:
             ranked = _put_first(target, ranked)
         return [
-            Hit(section, score, self._make_snippet(section, window, words))
+            Hit(section, score, partial(self._make_snippet, section, window, words))
             for section, score, window in islice(ranked, max(limit, 0))
         ]
 
@@ -359,7 +364,9 @@ def parse_query(query: str, language: str) -> list[Word]:
     return words
 
 
-def to_search_result(sections: SectionIndex, hit: Hit, score: float | None = None) -> SearchResult:
+def to_search_result(
+    sections: SectionIndex, hit: Hit, score: float | None = None, *, has_snippet: bool = True
+) -> SearchResult:
     """Return a hit as a tool's result: titles on one line and shortened; `score` replaces the hit's own."""
     section = hit.section
     breadcrumb = tuple(truncate_at_word(" ".join(title.split()), 80) for title in sections.breadcrumb(section)[-6:])
@@ -368,7 +375,7 @@ def to_search_result(sections: SectionIndex, hit: Hit, score: float | None = Non
         section.id,
         title,
         breadcrumb,
-        hit.snippet,
+        hit.snippet if has_snippet else "",
         round(hit.score if score is None else score, 4),
         sections.url(section),
     )

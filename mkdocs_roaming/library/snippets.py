@@ -49,7 +49,7 @@ def make_snippet(markdown: str, words: Iterable[Word], language: str = "en", *, 
         max_chars: Maximum length of the snippet.
     """
     terms = {term for word in words for run in word.runs for term in run}
-    text = strip_markdown(HEADING.sub("", markdown[:_SEARCHED_CHARS], count=1))
+    text = _strip_section(markdown[:_SEARCHED_CHARS])
     if len(text) <= max_chars:
         return text
     matches = [
@@ -101,7 +101,7 @@ def _find_best_part(
 ) -> tuple[int, int]:
     """Return start and end of the part with the most terms; it begins and ends at one of the ends, if it can."""
     starts = [0, *ends[:-1]]
-    found = [terms.intersection(extract_terms(markdown[a:b], language)) for a, b in zip(starts, ends, strict=True)]
+    found = [terms & _block_terms(markdown[a:b], language) for a, b in zip(starts, ends, strict=True)]
     best, best_part = -1, (0, 0)
     for first, start in enumerate(starts):
         last, distinct = first, found[first]
@@ -178,9 +178,20 @@ def strip_markdown(markdown: str) -> str:
     return " ".join(_MARKUP.sub(lambda match: match[1] or " ", _INLINE_MARKUP.sub("", markdown)).split())
 
 
+@lru_cache(1 << 11)
+def _strip_section(markdown: str) -> str:
+    """Return the text of a section without its heading and markup; the same sections are found by many questions."""
+    return strip_markdown(HEADING.sub("", markdown, count=1))
+
+
 @lru_cache(1 << 13)
 def _chunk_terms(chunk: str, language: str) -> frozenset[str]:
     return frozenset(extract_terms(chunk, language))
+
+
+@lru_cache(1 << 13)
+def _block_terms(block: str, language: str) -> frozenset[str]:
+    return frozenset(extract_terms(block, language))
 
 
 def _cut(text: str, match_start: int, max_chars: int) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import groupby
 from math import log
 from typing import Literal
@@ -96,8 +97,13 @@ def quote_pieces(text: str, pieces: Iterable[Piece]) -> list[Quote]:
     return [_quote_block(text, list(group)) for _, group in groupby(ordered, key=lambda piece: piece.block)]
 
 
-def group_pieces(text: str) -> Iterator[list[Piece]]:
-    """Yield the pieces that are quoted together: short blocks as a whole, and parts of long ones."""
+@lru_cache(1 << 9)
+def group_pieces(text: str) -> tuple[tuple[Piece, ...], ...]:
+    """Return the pieces that are quoted together: short blocks as a whole, and parts of long ones."""
+    return tuple(map(tuple, _iter_groups(text)))
+
+
+def _iter_groups(text: str) -> Iterator[list[Piece]]:
     blocks = [list(group) for _, group in groupby(split_pieces(text), key=lambda piece: piece.block)]
     for position, block in enumerate(blocks):
         before = blocks[position - 1] if position else []
@@ -304,9 +310,7 @@ def rank_passages(question: str, words: Sequence[Word], sources: Sequence[Source
     ranked: list[Passage] = []
     for source, terms in zip(sources, sections, strict=True):
         score = _SEARCH_WEIGHT * source.share + _SECTION_WEIGHT * match(terms)
-        ranked += [
-            Passage(source, tuple(group), score + score_pieces(source, group)) for group in group_pieces(source.text)
-        ]
+        ranked += [Passage(source, group, score + score_pieces(source, group)) for group in group_pieces(source.text)]
     return sorted(ranked, key=lambda passage: -passage.score)
 
 

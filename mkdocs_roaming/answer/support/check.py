@@ -123,11 +123,13 @@ def check_support(
     """
     text = blank_citations(answer)
     segments = split_segments(text)
+    gaps = sorted((*_find_gaps(answer), *gaps))
+    if not claims and not foreign and all(_is_inside(segment.start, gaps) for segment in segments):
+        return Support(1.0)  # it only says that the documentation does not answer
     prose = (text[segment.start : segment.end] for segment in segments if segment.kind != "code")
     evidence = Evidence(sections, question, language, answer)
     reads_prose = base_language(language) == "en" and _is_english(" ".join(map(mask_code, prose)))
     checker = _Checker(evidence, NameReader(evidence), reads_prose=reads_prose)
-    gaps = sorted((*_find_gaps(answer), *gaps))
     found: list[_Found] = [("claim", start, end) for start, end in claims or ()]
     for segment in segments:
         for kind, start, end in checker.check(segment, text[segment.start : segment.end]):

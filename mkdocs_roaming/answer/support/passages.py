@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import quote
 
 from mkdocs_roaming.answer.support.check import blank_citations, make_utf16_converter
@@ -109,14 +110,20 @@ def _find_content(text: str, language: str) -> set[str]:
     return {*(stem(word, language) for word in words), *(number for number, _, _ in find_numbers(normal))}
 
 
+@lru_cache(1 << 9)
+def _read_statements(text: str, language: str) -> tuple[list[Segment], list[set[str]], Counter[str]]:
+    """Return the statements of a section, their words, and how many of them have a word."""
+    segments = [one for one in split_segments(text) if one.kind != "heading"]
+    content = [_find_content(text[one.start : one.end], language) for one in segments]
+    return segments, content, Counter(word for words in content for word in words)
+
+
 class _SectionReader:
     """The statements of one section."""
 
     def __init__(self, section: CitedSection, language: str) -> None:
         self._section = section
-        self._segments = [one for one in split_segments(section.text) if one.kind != "heading"]
-        self._content = [_find_content(self._read(one), language) for one in self._segments]
-        self._frequency = Counter(word for content in self._content for word in content)
+        self._segments, self._content, self._frequency = _read_statements(section.text, language)
 
     def find(self, words: set[str]) -> tuple[str, str] | None:
         """Return the text and the fragment of the statement with most of the words; rare words count most."""

@@ -63,7 +63,7 @@ class CountingReader(MemoryReader):
         return super().file(path, cache_key)
 
 
-def test_second_search_reads_only_texts_of_hits(make_site: Callable, cache: IndexCache) -> None:
+def test_second_search_reads_no_texts(make_site: Callable, cache: IndexCache) -> None:
     site = make_site([(f"p{at}/", f"# Page {at}\n\nWord{at} text.\n") for at in range(30)])
     files = {path: text.encode() for path, text in site.files.items()}
     reads = []
@@ -73,7 +73,7 @@ def test_second_search_reads_only_texts_of_hits(make_site: Callable, cache: Inde
         assert hit.section.section.title == "Page 7"
         reads.append(reader.reads)
     assert reads[0] >= 30
-    assert reads[1] == 1
+    assert reads[1] == 0  # the text is read for its snippet
 
 
 def test_search_with_stored_index_finds_the_same(library: Library, cache: IndexCache) -> None:
