@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -296,6 +297,15 @@ class Redis:
                 pass
             time.sleep(0.01)
         raise AssertionError("Redis did not start")
+
+    def pause(self) -> None:
+        """Stop the process where it is; connections stay open."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        assert self._process is not None
+        self._process.send_signal(signal.SIGCONT)
 
     def stop(self) -> None:
         if self._process is not None:

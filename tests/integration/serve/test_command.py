@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -412,6 +413,63 @@ def test_command_survives_outage_of_redis(
         redis.start()
         wait_until(lambda: ask().status_code == 200, 15.0)
         assert running.poll() is None
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("redis-server") is None, reason="needs redis-server")
+def test_two_processes_never_exceed_money_while_redis_is_killed_and_paused(
+    folder: Path, tmp_path: Path, redis: Any, blocked_model: BlockedModel, wait_until: Callable[..., Any]
+) -> None:
+    (tmp_path / "roaming.toml").write_text(
+        "[prices]\ninput = 10.0\ncache_read = 10.0\noutput = 50.0\n[budget]\ncost = 0.1\n[serve]\nkept_answers = 0\nmetrics = 'off'\n[limits]\n"
+        "money_a_day = 1.0\nmoney_a_day_each = 'unlimited'\nanswers_a_minute = 9999\nanswers_a_minute_each = 9999\n"
+        "answers_a_day_each = 9999\nrequests_a_minute_each = 9999\nconcurrent_each = 8\n"
+    )
+    blocked_model.go.set()
+    environment = {**blocked_model.environment, "ROAMING_COUNTERS": redis.uri, "ROAMING_KEY": "k" * 32}
+    arguments = (folder, "--whole-site-tokens", "0", "--config", tmp_path / "roaming.toml")
+    numbers = count(1)
+    costs: list[float] = []
+    codes: list[str] = []
+
+    def ask(url: str) -> str:
+        question = {"question": f"Which port? {next(numbers)}"}
+        response = httpx2.post(f"{url}/v1/ask", json=question, headers={"Accept": "application/json"}, timeout=30)
+        body = response.json()
+        if response.status_code == 200:
+            costs.append(body["status"]["cost"])
+            codes.append("answered")
+        else:
+            codes.append(body["code"])
+        return codes[-1]
+
+    def ask_at_once(clients: int) -> set[str]:
+        before = len(codes)
+        askers = [threading.Thread(target=ask, args=(urls[number % 2],)) for number in range(clients)]
+        for asker in askers:
+            asker.start()
+        for asker in askers:
+            asker.join()
+        return set(codes[before:])
+
+    with process(*arguments, env=environment) as (one, first), process(*arguments, env=environment) as (two, second):
+        urls = (first, second)
+        assert "answered" in ask_at_once(4)
+        redis.stop()
+        assert ask_at_once(4) == {"counters"}
+        redis.start()
+        for url in urls:
+            wait_until(lambda url=url: ask(url) == "answered", 15.0)
+        redis.pause()
+        assert ask_at_once(4) == {"counters"}
+        redis.resume()
+        for url in urls:
+            wait_until(lambda url=url: ask(url) == "answered", 15.0)
+        while ask(first) != "money" and len(costs) < 100:
+            ask_at_once(4)
+        assert [ask(url) for url in urls] == ["money"] * 2
+        assert (one.poll(), two.poll()) == (None, None)
+    assert 0.5 < sum(costs) <= 1.0
 
 
 @pytest.mark.parametrize(
