@@ -58,7 +58,8 @@ class ModelError(RoamingError):
         retryable: Whether the same request may succeed in a moment.
         retry_after: The pause in seconds that the provider asks for, if any.
         unbilled: Whether the request was refused before any token was read or written.
-        cause: `key`, `credit`, `rate`, `overload`, `timeout`, `connection`, `format`, or `model` for any other cause.
+        cause: `key`, `credit`, `rate`, `overload`, `failure`, `address`, `request`, `size`, `timeout`, `connection`,
+            `format`, or `model` for any other cause.
     """
 
     def __init__(

@@ -276,7 +276,8 @@ class Finished(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
         withheld: Number of withheld paragraphs.
         spent: The limit that ended the answer: `rounds`, `output`, `seconds` or `cost`.
         error: What failed, in one line, for the operator.
-        cause: What failed: `key`, `credit`, `rate`, `overload`, `timeout`, `connection`, `format`, `site` or `model`.
+        cause: What failed: `key`, `credit`, `rate`, `overload`, `failure`, `address`, `request`, `size`, `timeout`,
+            `connection`, `format`, `site` or `model`.
         message: Why there is no complete answer, for the reader, if the state is `budget` or `error`.
         retry_after: The pause in seconds that the provider asks for, if any.
         foreign_addresses: Number of addresses that neither the site nor an opened section contains: those in code, and
@@ -351,7 +352,8 @@ class Answer:
         withheld: Number of withheld paragraphs.
         spent: The limit that ended the answer: `rounds`, `output`, `seconds` or `cost`.
         error: What failed, in one line, for the operator.
-        cause: What failed: `key`, `credit`, `rate`, `overload`, `timeout`, `connection`, `format`, `site` or `model`.
+        cause: What failed: `key`, `credit`, `rate`, `overload`, `failure`, `address`, `request`, `size`, `timeout`,
+            `connection`, `format`, `site` or `model`.
         message: Why there is no complete answer, for the reader, if the state is `budget` or `error`.
         retry_after: The pause in seconds that the provider asks for, if any.
         foreign_addresses: Number of addresses that neither the site nor an opened section contains: those in code, and

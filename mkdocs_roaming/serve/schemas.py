@@ -131,8 +131,8 @@ class Status(TypedDict):
         Annotated[
             str,
             Meta(
-                description="What failed: `key`, `credit`, `rate`, `overload`, `timeout`, `connection`, `format`, "
-                "`site` or `model`."
+                description="What failed: `key`, `credit`, `rate`, `overload`, `failure`, `address`, `request`, "
+                "`size`, `timeout`, `connection`, `format`, `site` or `model`."
             ),
         ]
     ]

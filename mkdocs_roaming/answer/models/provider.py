@@ -66,19 +66,8 @@ def split_expansion(expansion: Expansion) -> Iterator[OpenSection]:
 _INVALID_KEY = {"authentication_error", "invalid_api_key"}
 _OVERLOAD_ERRORS = {"overloaded_error", "overloaded", "service_unavailable"}
 _NO_CREDIT = ("insufficient_quota", "credit balance", "billing")
-_TOO_MANY_REQUESTS = "too many requests"
-_OVERLOADED = "the provider is overloaded"
-_FAILED = "the provider failed"
-_WRONG_KEY = "the key is not accepted"
-_NO_ACCESS = "the key has no access to this model"
-_SPENT_CREDIT = "the account has no credit left"
-_CAUSES = {
-    _WRONG_KEY: "key",
-    _NO_ACCESS: "key",
-    _SPENT_CREDIT: "credit",
-    _TOO_MANY_REQUESTS: "rate",
-    _OVERLOADED: "overload",
-}
+_TOO_LONG = ("context_length_exceeded", "prompt is too long", "maximum context length")
+_TEMPORARY = ("rate", "overload", "failure")
 _NOT_CONNECTED = {"ConnectError", "ConnectTimeout", "InvalidURL", "PoolTimeout", "UnsupportedProtocol"}
 
 
@@ -94,12 +83,11 @@ def error_for_status(
         message: The provider's own message.
         retry_after: The pause in seconds that the provider asks for.
     """
-    problem, fix = _explain_status(service, status, service.redact(kind), message.lower(), retry_after)
+    cause, problem, fix = _explain_status(service, status, service.redact(kind), message.lower(), retry_after)
     details = service.redact(message)
-    retryable = problem in (_TOO_MANY_REQUESTS, _OVERLOADED) or problem.startswith(_FAILED) or status in (408, 409)
+    retryable = cause in _TEMPORARY or status in (408, 409, 504)
     text = f"{service.model}: {problem}{f' ({details})' if details else ''}; {fix}"
     unbilled = (400 <= status < 500 and status != 408) or status in (503, 529)
-    cause = "timeout" if status in (408, 504) else _CAUSES.get(problem, "model")
     return ModelError(text, retryable=retryable, retry_after=retry_after, unbilled=unbilled, cause=cause)
 
 
@@ -193,28 +181,30 @@ class ProviderModel(ABC):
 
 def _explain_status(
     service: ApiConfig, status: int, kind: str, message: str, retry_after: float | None
-) -> tuple[str, str]:
-    """Return the problem and its fix."""
-    kinds = set(kind.split())
+) -> tuple[str, str, str]:
+    """Return the cause, the problem and its fix."""
+    kinds, text = set(kind.split()), f"{kind} {message}"
     if status == 401 or kinds & _INVALID_KEY:
-        return _WRONG_KEY, f"check {service.key_name}"
-    if status == 402 or any(word in f"{kind} {message}" for word in _NO_CREDIT):
-        return _SPENT_CREDIT, "add credit to the provider's account"
+        return "key", "the key is not accepted", f"check {service.key_name}"
+    if status == 402 or any(words in text for words in _NO_CREDIT):
+        return "credit", "the account has no credit left", "add credit to the provider's account"
     if status == 403 or "permission_error" in kinds:
-        return _NO_ACCESS, f"choose another model, or check {service.key_name}"
+        return "key", "the key has no access to this model", f"choose another model, or check {service.key_name}"
     if status == 404 or "not_found_error" in kinds:
         problem = f"{service.address} does not know this model or address"
-        return problem, f"choose another model, or check {service.base_name}"
-    if status == 413 or "request_too_large" in kinds:
-        return "the request is too large", "lower open_chars in [budget]"
+        return "address", problem, f"choose another model, or check {service.base_name}"
+    if status == 413 or "request_too_large" in kinds or any(words in text for words in _TOO_LONG):
+        return "size", "the request is too large", "lower open_chars in [budget]"
     if status == 429 or "rate_limit_error" in kinds:
-        return _TOO_MANY_REQUESTS, f"try again {format_pause(retry_after)}"
+        return "rate", "too many requests", f"try again {format_pause(retry_after)}"
     if status in (503, 529) or kinds & _OVERLOAD_ERRORS:
-        return _OVERLOADED, f"try again {format_pause(retry_after)}"
+        return "overload", "the provider is overloaded", f"try again {format_pause(retry_after)}"
+    if status in (408, 504):
+        return "timeout", f"the provider did not answer in time ({status})", "try again later"
     if status >= 500 or status < 300:
-        return f"{_FAILED} ({kind or status})", "try again later"
+        return "failure", f"the provider failed ({kind or status})", "try again later"
     if status < 400:
-        return f"{service.address} redirects ({status})", f"set {service.base_name} to the new address"
+        return "address", f"{service.address} redirects ({status})", f"set {service.base_name} to the new address"
     if "does not support tools" in message or ("tool" in message and "not supported" in message):
-        return "this model cannot call tools", "choose one that can"
-    return f"the request was refused ({status})", "try another model, and report this"
+        return "request", "this model cannot call tools", "choose one that can"
+    return "request", f"the request was refused ({status})", "try another model, and report this"
