@@ -56,7 +56,7 @@ def get_resident_megabytes(process: subprocess.Popen[bytes]) -> float:
 def run_endpoint(folder: str, limits: str, pace: str) -> None:
     """Run the endpoint. `limits` is `default` or `none`."""
     from mkdocs_roaming.answer.budget import Budget
-    from mkdocs_roaming.serve._uvicorn import freeze_objects, run_server
+    from mkdocs_roaming.serve._uvicorn import bind_socket, freeze_objects, run_server
     from mkdocs_roaming.serve.app import AppConfig, create_app
     from mkdocs_roaming.serve.middleware import RequestPolicy
     from mkdocs_roaming.serve.quotas import AnswerQuota
@@ -70,13 +70,13 @@ def run_endpoint(folder: str, limits: str, pace: str) -> None:
     answer_config = AnswerConfig(ScriptedModel(Path(folder), float(pace)), Budget(), 0)
     run_server(
         create_app(AppConfig(folder, answer_config, quota=quota, policy=policy, on_change=freeze_objects)),
-        "127.0.0.1",
-        _get_port(),
+        bind_socket("127.0.0.1", _get_port()),
     )
 
 
 def run_bare(folder: str, pace: str) -> None:
     """Run routes that return prepared bytes, equal to those of the endpoint for sections, or query FTS5."""
+    import uvicorn
     from anyio import to_thread
     from starlette.applications import Starlette
     from starlette.requests import Request
@@ -84,7 +84,7 @@ def run_bare(folder: str, pace: str) -> None:
     from starlette.routing import Route
 
     from mkdocs_roaming.library.search import Search
-    from mkdocs_roaming.serve._uvicorn import run_server
+    from mkdocs_roaming.serve._uvicorn import bind_socket
     from mkdocs_roaming.serve.content import build_section
     from mkdocs_roaming.serve.deployments import Deployment
     from mkdocs_roaming.serve.schemas import encode_json
@@ -123,7 +123,8 @@ def run_bare(folder: str, pace: str) -> None:
         Route("/v1/search", search),
         Route("/healthz", health),
     ]
-    run_server(Starlette(routes=routes), "127.0.0.1", _get_port())
+    config = uvicorn.Config(Starlette(routes=routes), log_config=None, access_log=False, server_header=False)
+    uvicorn.Server(config).run(sockets=[bind_socket("127.0.0.1", _get_port())])
 
 
 class ScriptedModel:

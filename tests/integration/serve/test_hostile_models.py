@@ -232,7 +232,7 @@ CAUSES = {
     "cut at once": ("connection", "connection"),
     "garbage frame": ("format", "malformed"),
     "no credit": ("credit", "credit"),
-    "server error": ("model", "could not be finished"),
+    "server error": ("failure", "provider failed"),
 }
 
 
