@@ -188,7 +188,8 @@ class QuotaLimiter:
         if total - held + amount <= limit:
             detail = "Answers in progress may need the rest of today's budget; try again in a moment."
             raise ProblemError(429, "busy", detail, retry_after=_BUSY_RETRY_SECONDS, setting=setting)
-        detail, tomorrow = "Today's budget for answers is spent.", DAY_SECONDS - now % DAY_SECONDS
+        detail = f"Today's budget for {'answers' if purse.owner == 'all' else 'one visitor'} is spent."
+        tomorrow = DAY_SECONDS - now % DAY_SECONDS
         raise ProblemError(429, "money", detail, retry_after=tomorrow, setting=setting)
 
     def _take_place(self, places: Counter[str], key: str) -> None:

@@ -132,7 +132,7 @@ class AnswerService:
 
     def _interrupt(self) -> None:
         if self.requests:
-            _log.warning("%d answers did not end within [serve] drain; they got an error", len(self.requests))
+            _log.warning("the time of [serve] drain is over; answers that got an error: %d", len(self.requests))
         for request in self.requests:
             request.interrupt()
 

@@ -166,7 +166,7 @@ def test_sigterm_ends_answers_with_an_error_after_drain_time(
     assert [error["errorText"] for error in errors] == ["This service restarts. Please ask again in a moment."]
     assert [(document.status_code, document.json()["code"]) for document in documents] == [(503, "stopping")]
     assert documents[0].headers["retry-after"] == "5"
-    assert "2 answers did not end within [serve] drain" in logged
+    assert "answers that got an error: 2" in logged
     assert "Traceback" not in logged
 
 
