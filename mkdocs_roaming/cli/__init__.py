@@ -30,6 +30,7 @@ COMMANDS = {
     "mcp": ("mcp:mcp", "Serve a site or a store to an agent over MCP."),
     "outline": ("navigate:outline", "Print the collapsed outline, or one branch of it."),
     "preview": ("preview:preview", "Show what machines see of a site."),
+    "report": ("report:report", "Report what readers asked, and what was not answered."),
     "search": ("navigate:search", "Search the sections of a site."),
     "serve": ("serve:serve", "Answer questions over HTTP."),
     "validate": ("index:validate", "Validate a published site."),

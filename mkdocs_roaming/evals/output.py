@@ -9,7 +9,7 @@ import base64
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import resources
 from typing import Any
 
@@ -113,7 +113,14 @@ def _format_table(rows: Sequence[ReportRow]) -> Iterator[str]:
 def render_evaluation(report: EvalReport, regressions: Sequence[Regression] = ()) -> str:
     """Return the page of an evaluation: figures, and each question with the result of each system."""
     figures = [name for name in FIGURES if any(row.totals.figure(name) for row in report.rows)]
-    return _render(f"Questions about {report.site}", report=report, regressions=regressions, figures=figures)
+    return render_page(
+        "mkdocs_roaming.evals",
+        "report.html",
+        f"Questions about {report.site}",
+        report=report,
+        regressions=regressions,
+        figures=figures,
+    )
 
 
 def render_findings(report: LintReport, url: str = "", docs: str = "") -> str:
@@ -128,20 +135,44 @@ def render_findings(report: LintReport, url: str = "", docs: str = "") -> str:
     for finding in sorted(report.findings, key=lambda finding: SEVERITIES.index(finding.severity)):
         findings[finding.rule].append(finding)
     title = f"Lint report of {report.site}"
-    return _render(title, report=report, findings=findings, rules=load_rules(), url=url, docs=docs)
+    return render_page(
+        "mkdocs_roaming.evals",
+        "report.html",
+        title,
+        report=report,
+        findings=findings,
+        rules=load_rules(),
+        url=url,
+        docs=docs,
+    )
 
 
-def _render(title: str, **context: object) -> str:
-    """Render the template; the content security policy of the page allows nothing but its own style sheet."""
-    folder = resources.files(__package__)
-    style = folder.joinpath("report.css").read_text("utf-8")
+_FILTERS: dict[str, Callable[..., object]] = {
+    "cost": format_cost,
+    "failure": describe_failure,
+    "figure": format_figure,
+}
+
+
+def render_page(
+    package: str, template: str, title: str, filters: Mapping[str, Callable[..., object]] = _FILTERS, **context: object
+) -> str:
+    """Return a page without scripts; its content security policy allows nothing but its own style sheet.
+
+    Args:
+        package: The package with the template and, if it has any, the style sheet of the same name. The common style
+            sheet precedes it.
+        template: The file name of the Jinja template.
+        title: The title of the page.
+        filters: Filters of the template.
+        context: Variables of the template.
+    """
+    folder, common = resources.files(package), resources.files(__package__).joinpath("report.css")
+    own = folder.joinpath(template.replace(".html", ".css"))
+    style = common.read_text("utf-8") + (own.read_text("utf-8") if own != common else "")
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
-    environment.filters |= {
-        "cost": format_cost,
-        "failure": describe_failure,
-        "figure": format_figure,
-    }
-    html = environment.from_string(folder.joinpath("report.html").read_text("utf-8")).render(
+    environment.filters |= filters
+    html = environment.from_string(folder.joinpath(template).read_text("utf-8")).render(
         title=title,
         style=Markup(style),
         style_digest=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),

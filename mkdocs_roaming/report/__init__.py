@@ -1,0 +1,1 @@
+"""What readers asked: a report on the logs of an endpoint."""
