@@ -4,9 +4,9 @@
     journal.log_question(question, summarize(events), turn=turn, seconds=1.2, cached=False)
     journal.log_feedback(parse_feedback(body))
 
-No line contains a client's address. Whatever looks like a key, a password or an e-mail address is redacted: people
-paste whole error messages and configuration files into questions. The rules rather redact one word too many than one
-key too few. Of a signed turn only a short hash is logged; it joins feedback with its question.
+No line contains a client's address. Whatever looks like a key, a password, an e-mail address or a phone number is
+redacted: people paste whole error messages and configuration files into questions. The rules rather redact one word too
+many than one key too few. Of a signed turn only a short hash is logged; it joins feedback with its question.
 """
 
 from __future__ import annotations
@@ -226,7 +226,7 @@ def _character_kind(character: str) -> int:
 
 
 _SECRET_WORD = (
-    r"(?:pass(?:word|wd|phrase)?|pwd|secret|token|credentials?|signature|bearer"
+    r"(?:pass(?:word|wd|phrase)?|pwd|secret|token(?!s(?![a-z]))|credentials?|signature|bearer"
     r"|(?:api|access|private|signing|encryption|account|auth)[_\- ]?key)"
 )
 _SECRET_NAME = rf"(?P<name>[\w.\-]{{0,40}}{_SECRET_WORD}[\w.\-]{{0,40}})"
@@ -241,6 +241,14 @@ _KEY_PREFIXES = (
     r"ya29\.[\w\-]{16,}",
     r"(?:hf|npm|whsec|dop_v1|shpat|pypi)[_\-][\w\-]{16,}",
     r"SG\.[\w\-]{12,}\.[\w\-]{12,}",
+    r"[a-z]{2,10}_(?:api|key|pat|secret|token)_[\w\-]{12,}",
+)
+_PHONE_WORD = r"(?:phone|telephone|tel|mobile|fax|whatsapp|telefon|handy|(?:phone|my) number)"
+_PHONE_NUMBERS = (
+    r"(?<![\w.+])\+\d(?:[ ().\-/]{0,3}\d){7,14}",
+    r"(?<![\w.\-])(?:\(\d{3}\) ?|\d{3}[ .\-])\d{3}[ .\-]\d{4}",
+    r"(?<![\w.\-])0\d{2,4}[ /\-]\d{5,9}",
+    r"(?<![\w.\-])0[1-9]\d{8,11}",
 )
 
 _SECRET_PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
@@ -262,6 +270,11 @@ _SECRET_PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(?i)(?<![\w])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w])"), REDACTED),
     (re.compile(r"(?i)(?<![0-9a-z])(?:0x)?[0-9a-f]{20,}(?![0-9a-z])"), REDACTED),
     (re.compile(r"(?<!\w)(?:\d[ \-]?){12,}\d(?!\w)"), REDACTED),
+    (re.compile(rf"(?:{'|'.join(_PHONE_NUMBERS)})(?![\w\-])"), REDACTED),
+    (
+        re.compile(rf"(?i)\b(?P<name>{_PHONE_WORD}[.:]?(?: is| ist)?\s{{1,2}})\d(?:[ ().\-/]{{0,2}}\d){{5,13}}(?!\w)"),
+        rf"\g<name>{REDACTED}",
+    ),
 )
 _LOGIN = re.compile(r"(?i)\b([a-z][a-z0-9+.\-]{0,20}://)[^\s/?#]{0,500}@")
 _LONG_WORD = re.compile(r"[A-Za-z0-9+/_\-]{20,}={0,2}")
