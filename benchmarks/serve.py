@@ -1,6 +1,6 @@
 """Measure the answer endpoint under load, its memory, and its latency relative to bare routes.
 
-    python benchmarks/serve.py [readers] [memory] [ratios] [--readers 200] [--seconds 60] [--answers 10000]
+    python benchmarks/serve.py [readers] [crowd] [cpu] [memory] [ratios] [--readers 200] [--seconds 60] [--answers 10000]
 
 A site of 834 pages and 5,004 sections is generated and built once, from 5,000 words with a Zipf-like distribution. A
 scripted model opens two sections and writes three paragraphs. The endpoint runs in its own process, as with `roaming
@@ -9,6 +9,9 @@ serve`.
 readers  Clients send questions without pauses, each from its own address, and abort every tenth answer: once with the
          default limits, once without limits. Each answer has to be complete and each refusal a 429 with Retry-After;
          any other response is a failure.
+crowd    200 readers at once receive a cached answer, beside 20 clients that never read theirs and 1,000 idle
+         connections; a bare Starlette stream in another process in alternate rounds. Time until the answer is complete.
+cpu      CPU time of the server for an answer without a model, a cached one, and a bare Starlette stream.
 memory   Resident size of the endpoint after each tenth of the answers, all to different questions.
 ratios   Latencies relative to bare Starlette routes in another process of the same kind. One client requests both
          alternately on one connection, so that changes of the load affect both; p50 and p99 of all rounds.
@@ -27,7 +30,7 @@ import asyncio
 import sys
 from collections.abc import Callable
 
-from endpoint import clients, load, memory, ratios, servers
+from endpoint import clients, cpu, crowd, load, memory, ratios, servers
 from endpoint.site import build_site
 
 PROCESSES: dict[str, Callable[..., None]] = {
@@ -40,7 +43,7 @@ PROCESSES: dict[str, Callable[..., None]] = {
 def main(arguments: list[str] | None = None) -> int:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", help="Measurements: readers, memory, ratios (default: all).")
+    parser.add_argument("parts", nargs="*", help="Measurements: readers, crowd, cpu, memory, ratios (default: all).")
     parser.add_argument("--readers", type=int, default=200, help="Number of clients (default: 200).")
     parser.add_argument("--seconds", type=float, default=60.0, help="Duration of the load in seconds (default: 60).")
     parser.add_argument("--answers", type=int, default=10_000, help="Number of answers for memory (default: 10000).")
@@ -53,6 +56,8 @@ def main(arguments: list[str] | None = None) -> int:
     with build_site() as folder:
         parts = {
             "readers": lambda: load.measure_load(folder, options.readers, options.seconds),
+            "crowd": lambda: crowd.measure_crowd(folder),
+            "cpu": lambda: cpu.measure_cpu(folder),
             "memory": lambda: memory.measure_memory(folder, options.answers),
             "ratios": lambda: ratios.measure_ratios(folder),
         }

@@ -53,9 +53,10 @@ def get_resident_megabytes(process: subprocess.Popen[bytes]) -> float:
     return int(status.split("VmRSS:")[1].split()[0]) / 1024
 
 
-def run_endpoint(folder: str, limits: str, pace: str) -> None:
-    """Run the endpoint. `limits` is `default` or `none`."""
+def run_endpoint(folder: str, limits: str, pace: str, model: str = "scripted") -> None:
+    """Run the endpoint. `limits` is `default` or `none`, `model` is `scripted` or `offline`."""
     from mkdocs_roaming.answer.budget import Budget
+    from mkdocs_roaming.answer.models.base import create_model
     from mkdocs_roaming.serve._uvicorn import bind_socket, freeze_objects, run_server
     from mkdocs_roaming.serve.app import AppConfig, create_app
     from mkdocs_roaming.serve.middleware import RequestPolicy
@@ -65,9 +66,10 @@ def run_endpoint(folder: str, limits: str, pace: str) -> None:
     unlimited = 10**9
     quota, policy = AnswerQuota(), RequestPolicy(proxies=1)
     if limits == "none":
-        quota = AnswerQuota(unlimited, unlimited, unlimited, unlimited, unlimited)
+        quota = AnswerQuota(*[unlimited] * 7)
         policy = RequestPolicy(proxies=1, requests_a_minute=unlimited, requests_a_minute_each=unlimited)
-    answer_config = AnswerConfig(ScriptedModel(Path(folder), float(pace)), Budget(), 0)
+    answers = create_model(model, environ={}) if model == "offline" else ScriptedModel(Path(folder), float(pace))
+    answer_config = AnswerConfig(answers, Budget(), 0)
     run_server(
         create_app(AppConfig(folder, answer_config, quota=quota, policy=policy, on_change=freeze_objects)),
         bind_socket("127.0.0.1", _get_port()),
@@ -141,7 +143,8 @@ class ScriptedModel:
         """Yield the parts of a reply."""
         from mkdocs_roaming.answer.models.base import AssistantTurn, Citation, Text, ToolCall, Usage
 
-        calls = [call for turn in request.turns if isinstance(turn, AssistantTurn) for call in turn.calls]
+        turns = [turn for turn in request.turns if isinstance(turn, AssistantTurn)]
+        calls = [call for turn in turns for call in turn.calls if call.name == "expand_sections"]
         if not calls:
             self._answers += 1
             positions = self._answers % len(self._ids), self._answers * 7 % len(self._ids)

@@ -131,6 +131,7 @@ class Search:
         self._relevance: Relevance | None = None
         self._key = ""  # of the files in the cache
         self._find_word = lru_cache(_WORD_CACHE_SIZE)(self._find_word_uncached)
+        self._last_ranking: tuple[object, list[tuple[int, float]]] = (None, [])  # an answer ranks its question twice
 
     def restrict(self, library: SiteTexts) -> Self:
         """Return a search of a restricted library of the same site, which shares this search's index."""
@@ -178,8 +179,11 @@ class Search:
 
     def rank(self, words: Sequence[Word]) -> list[tuple[SectionRef, float]]:
         """Return all sections that contain one of the words, with their scores, best first."""
+        return list(self._iter_ranked(words))
+
+    def _iter_ranked(self, words: Sequence[Word]) -> Iterator[tuple[SectionRef, float]]:
         sections = self._get_index().sections
-        return [(sections[row], score) for row, score in self._rank_rows(words)]
+        return ((sections[row], score) for row, score in self._rank_rows(words))
 
     def confidence(self, query: str) -> float:
         """Return how probably the site answers a query, from 0 to 1; see `relevance.MIN_CONFIDENCE`."""
@@ -219,7 +223,7 @@ class Search:
 
     def _rank_query(self, query: str, words: Sequence[Word]) -> Iterator[RankedSection]:
         """Yield the sections for a query, best first."""
-        return ((section, score, None) for section, score in self.rank(words))
+        return ((section, score, None) for section, score in self._iter_ranked(words))
 
     def _make_snippet(self, section: SectionRef, window: int | None, words: Sequence[Word]) -> str:
         return make_snippet(self._read(section), words, self._language)
@@ -263,6 +267,15 @@ class Search:
 
     def _rank_rows(self, words: Sequence[Word], *, with_pairs: bool = True) -> list[tuple[int, float]]:
         """Return the visible rows that contain one of the words, with their scores, best first."""
+        key = tuple(words), with_pairs, self.library
+        last, ranked = self._last_ranking
+        if key != last:
+            ranked = self._compute_ranking(words, with_pairs=with_pairs)
+            if with_pairs:
+                self._last_ranking = key, ranked
+        return ranked
+
+    def _compute_ranking(self, words: Sequence[Word], *, with_pairs: bool) -> list[tuple[int, float]]:
         scores = self._scores(words, with_pairs=with_pairs)
         if self.library is not self.library.whole:
             sections, visible = self._get_index().sections, self.library.sections
