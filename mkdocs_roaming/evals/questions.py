@@ -28,7 +28,7 @@ from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.sections import github_slug
 
-MAX_QUESTION_LENGTH = 1_000
+MAX_QUESTION_LENGTH = 4_000
 """Maximum length of a question in characters, as in `roaming serve`."""
 
 _Text = Annotated[str, msgspec.Meta(min_length=1)]

@@ -90,7 +90,7 @@ def test_generate_questions_passes_section_as_data(library: Library) -> None:
         ("{" * 5000 + "}", "the reply is not the requested JSON"),
         ('{"question": "Is it \ud800?"}', "the reply is not the requested JSON"),
         (reply(""), "the model found nothing to ask"),
-        (reply("x" * 1001, "Kettle"), "the question is too long"),
+        (reply("x" * 4001, "Kettle"), "the question is too long"),
         (reply("Which port?", "9999"), "the literals do not occur verbatim in the section"),
         (reply("Which port?"), "the literals do not occur verbatim in the section"),
     ],

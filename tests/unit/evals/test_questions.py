@@ -52,8 +52,8 @@ def test_parse_questions_numeric_section_id_stays_text() -> None:
 
 
 def test_parse_questions_too_long_question_raises() -> None:
-    with pytest.raises(UsageError, match=r"q\.yml, question 1: ask: expected text of length <= 1000"):
-        parse_questions(f"questions:\n- ask: {'x' * 1001}\n  answerable: false\n", "q.yml")
+    with pytest.raises(UsageError, match=r"q\.yml, question 1: ask: expected text of length <= 4000"):
+        parse_questions(f"questions:\n- ask: {'x' * 4001}\n  answerable: false\n", "q.yml")
 
 
 @settings(max_examples=150, deadline=None)
