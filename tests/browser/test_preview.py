@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import pytest
+from playwright.sync_api import expect
 
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.lint.runner import LintConfig
@@ -152,7 +153,7 @@ def test_page_shows_html_next_to_its_markdown(site: Path, url: str, page: Page) 
     page.locator("#side").get_by_text("Guide").click()
     inner = page.frame_locator("iframe")
     inner.get_by_role("heading", name="Descale").wait_for()
-    assert inner.locator("h1").evaluate("heading => getComputedStyle(heading).color") == "rgb(1, 2, 3)"
+    expect(inner.locator("h1")).to_have_css("color", "rgb(1, 2, 3)")  # waits for the style sheet
     page.locator(".finding").wait_for()  # the Markdown is drawn again with the findings
     sections = page.locator(".section")
     ids = [section.id for section in open_library(site).manifest.pages[1].sections]

@@ -62,7 +62,7 @@ def test_docked_panel_covers_neither_search_nor_contents(
         assert not overlaps(page.locator(part), widget.panel), part
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.keyboard.press("Escape")
-    assert page.locator("body").evaluate("body => getComputedStyle(body).paddingInlineEnd") == "0px"
+    expect(page.locator("body")).to_have_css("padding-inline-end", "0px")
 
 
 @pytest.mark.parametrize("theme", ["mkdocs", "readthedocs"])
@@ -144,7 +144,7 @@ def test_panel_stays_open_with_width_and_draft_on_next_page(page: Page, material
     page.goto(material.url + "other/")
     widget.panel.wait_for()
     assert widget.panel.bounding_box()["width"] == 448  # type: ignore[index]
-    assert page.locator("body").evaluate("body => getComputedStyle(body).paddingInlineEnd") == "448px"
+    expect(page.locator("body")).to_have_css("padding-inline-end", "448px")
     assert widget.input.input_value() == "And the dr"
     assert page.evaluate("document.activeElement.localName") == "body"
     page.keyboard.press("Escape")
