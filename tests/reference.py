@@ -40,6 +40,8 @@ def commands_page() -> str:
     parts = ["# Command line", overview]
     for name, command in load_commands().items():
         parts.append(f"## roaming {name}\n\n{_fenced(_help(command, f'roaming {name}'))}")
+        for inner, below in command.commands.items() if isinstance(command, click.Group) else ():
+            parts.append(f"### roaming {name} {inner}\n\n{_fenced(_help(below, f'roaming {name} {inner}'))}")
     return "\n\n".join(parts) + "\n"
 
 

@@ -56,11 +56,19 @@ def render_outline(sections: SectionIndex, *, budget: int = OUTLINE_BUDGET, bran
     """
     if budget < MIN_OUTLINE_BUDGET:
         raise UsageError(f"an outline needs a budget of at least {MIN_OUTLINE_BUDGET} tokens, not {budget}")
+    return _LEGEND + render_outline_lines(sections, budget=budget - estimate_tokens(_LEGEND), branch=branch)
+
+
+def render_outline_lines(sections: SectionIndex, *, budget: int, branch: str | None = None) -> str:
+    """Return the lines of `render_outline`, without the line that explains them.
+
+    Raises:
+        UsageError: There is no such branch.
+    """
     head, lines = None, _TreeBuilder(sections).build()
     if branch is not None:
         head, lines = _find_branch(lines, branch, sections)
-    outline = _Outline(head, lines, budget - estimate_tokens(_LEGEND), _find_generic_titles(sections))
-    return _LEGEND + outline.render()
+    return _Outline(head, lines, budget, _find_generic_titles(sections)).render()
 
 
 def render_page_outline(sections: SectionIndex, page: PageEntry, *, budget: int = _PAGE_OUTLINE_BUDGET) -> str:

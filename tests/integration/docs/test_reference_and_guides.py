@@ -78,6 +78,11 @@ def find_misuse(command: str, *, complete: bool) -> str:
     if words[0] not in COMMANDS_BY_NAME:
         return f"no command {words[0]}"
     called = COMMANDS_BY_NAME[words[0]]
+    if isinstance(called, click.Group):
+        words = words[1:]
+        if not words or words[0] not in called.commands:
+            return f"no command of roaming {called.name}: {words}"
+        called = called.commands[words[0]]
     context = click.Context(called, help_option_names=["-h", "--help"])  # click keeps those that come first
     try:
         given, left, _ = called.make_parser(context).parse_args(words[1:])
