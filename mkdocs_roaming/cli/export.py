@@ -37,10 +37,10 @@ def export() -> None:
 )
 @click.option("--untrusted", is_flag=True, help="The site is somebody else's: export titles only, marked as data.")
 def agents_md(lib: str, into: Path | None, max_bytes: int, untrusted: bool) -> None:
-    """Print an index of a site for the AGENTS.md of a project that uses what the site documents.
+    """Print an index of a site for AGENTS.md.
 
-    The index is the outline of the site with the addresses of its sections. LIB is a folder that you built, unless
-    --untrusted is given.
+    It belongs into a project that uses what the site documents: the outline of the site, with the addresses of its
+    sections. LIB is a folder that you built, unless --untrusted is given.
     """
     library = open_target(lib).open_site()
     if not (library.trusted or untrusted):

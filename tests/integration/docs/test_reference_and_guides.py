@@ -78,7 +78,7 @@ def find_misuse(command: str, *, complete: bool) -> str:
     if words[0] not in COMMANDS_BY_NAME:
         return f"no command {words[0]}"
     called = COMMANDS_BY_NAME[words[0]]
-    if isinstance(called, click.Group):
+    if isinstance(called, click.Group) and (complete or len(words) > 1):
         words = words[1:]
         if not words or words[0] not in called.commands:
             return f"no command of roaming {called.name}: {words}"
