@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import msgspec
+
 from mkdocs_roaming.errors import ManifestError, PublishError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_pages
 from mkdocs_roaming.manifest.models import NavItem, Page, PageEntry, Site, path_to_url
@@ -118,7 +120,9 @@ def publish_crawl(
             )
         rollback.save(old, {path: _converted_digest(batch, path) for path in batch.pages})
         previous = rollback.restore_texts(previous) if previous else None
-        report = publish_batch(batch, folder, config.options, embeddings=config.embeddings, previous=previous)
+        # A skill would name addresses of the original site, and instruct agents with texts of others.
+        options = msgspec.structs.replace(config.options, agent_skill=False)
+        report = publish_batch(batch, folder, options, embeddings=config.embeddings, previous=previous)
     stale = [page.url for page in pages if page.is_stale]
     return compare_with_previous(old, rollback, folder, report, skipped, [*notes, *report.notes], stale)
 

@@ -63,6 +63,7 @@ _OPTIONS = (
     LLMS_TXT_OPTION,
     OVERWRITE_OPTION,
     click.option("--no-full", is_flag=True, help="Do not write llms-full.txt."),
+    click.option("--no-skill", is_flag=True, help="Do not write a skill that tells agents how to use the site."),
     click.option("--no-html", is_flag=True, help="Do not change the built pages."),
     SEARCH_OPTION,
     CONFIG,
@@ -211,6 +212,8 @@ def _given_options(given: dict[str, Any], project: Project) -> PublishOptions:
         options["search"] = "hybrid"
     if given["no_full"]:
         options["llms_full"] = False
+    if given["no_skill"]:
+        options["agent_skill"] = False
     if given["endpoint"] or given["widget"]:
         options["widget"] = {"endpoint": given["endpoint"]} if given["endpoint"] else True
     if given["page_menu"]:

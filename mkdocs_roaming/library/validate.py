@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import unquote
 
+import msgspec
 from markdown_it import MarkdownIt
 
 from mkdocs_roaming.embeddings.store import VectorsError, decode_vectors
@@ -61,6 +62,7 @@ def validate_site(
     validator.check_llms_txt()
     validator.check_outline()
     validator.check_section_files()
+    validator.check_skills()
     return ValidationReport(
         len(library.manifest.pages),
         len(library.sections),
@@ -68,6 +70,19 @@ def validate_site(
         tuple(validator.faults),
         tuple(validator.notes),
     )
+
+
+class _Skill(msgspec.Struct):
+    """A skill in an index of skills."""
+
+    url: str
+    digest: str
+
+
+class _SkillList(msgspec.Struct):
+    """An index of skills."""
+
+    skills: list[_Skill]
 
 
 class _Validator:
@@ -259,3 +274,26 @@ class _Validator:
         ids = (id_ for section in self._manifest.sections() for id_ in (section.id, *section.aliases))
         files = (f"roaming/sections/{id_}.md" for id_ in ids)
         self.faults += [f"{file}: missing" for file in files if self._read(file) is None]
+
+    def check_skills(self) -> None:
+        """Check that the skills in each published index match their digests, and that llms.txt names one of them."""
+        listed = re.search(r"^How agents find .* at (\S+)$", (self._read("llms.txt") or b"").decode("utf-8", "replace"), re.MULTILINE)
+        if listed and self._read(url_to_path(self._manifest.site.url, listed[1]) or "") is None:
+            self.faults.append(f"llms.txt: names the skill {listed[1]}, which cannot be read")
+        for folder in ("roaming/skill/", ".well-known/agent-skills/"):
+            data = self._read(f"{folder}index.json")
+            if data is None:
+                continue
+            try:
+                skills = msgspec.json.decode(data, type=_SkillList).skills
+            except msgspec.MsgspecError as error:
+                self.faults.append(f"{folder}index.json: {error}")
+                continue
+            for skill in skills:
+                self._check_skill(folder, skill)
+
+    def _check_skill(self, folder: str, skill: _Skill) -> None:
+        if re.match(r"[a-z]+:|/", skill.url):
+            return  # it is no file of this site's build
+        if file_digest(self._read(folder + skill.url) or b"") != skill.digest:
+            self.faults.append(f"{folder}index.json: {skill.url} is missing, or does not match its digest")

@@ -49,12 +49,15 @@ _OPTIONAL_RANK = 3
 _T = TypeVar("_T")
 
 
-def build_llms_txt(manifest: Manifest, *, section_files: bool = True, above: str = "") -> dict[str, str]:
+def build_llms_txt(
+    manifest: Manifest, *, section_files: bool = True, skill: str = "", above: str = ""
+) -> dict[str, str]:
     """Return the llms.txt files by path: the root, and nested lists of groups that it has no room for.
 
     Args:
         manifest: The manifest of the site.
         section_files: Whether the site publishes a file for each section, which llms.txt then mentions.
+        skill: Path of the site's skill, if it has one.
         above: The text of an author at the top of the root, instead of name and summary.
     """
     site = manifest.site
@@ -65,6 +68,7 @@ def build_llms_txt(manifest: Manifest, *, section_files: bool = True, above: str
         about += f"The text of all pages is in [{LLMS_FULL}]({site.url}{LLMS_FULL}) ({_format_size(size)}).\n"
     about += f"A collapsed outline of all sections is at {site.url}roaming/outline.md"
     about += f", each section at {site.url}roaming/sections/<id>.md.\n" if section_files else ".\n"
+    about += f"How agents find and read sections is described at {site.url}{skill}\n" if skill else ""
     files = _Files(manifest)
     head = f"# {name}\n\n> {summary}\n\n{about}"
     if above:
@@ -83,7 +87,8 @@ def is_page_list(text: str) -> bool:
 _OWN_SENTENCE = re.compile(r"A collapsed outline of all sections is at |> .* All pages are listed in \[llms\.txt\]\(")
 _OWN_LINE = re.compile(
     r"$|##? |> |- \[|- .* \(\d+ pages?\)|Every link below leads to a page as Markdown\.$|The text of all pages is in \["
-    r"|A collapsed outline of all sections is at |The groups of this list, with pages that many others link to:$"
+    r"|A collapsed outline of all sections is at |How agents find and read sections is described at "
+    r"|The groups of this list, with pages that many others link to:$"
 )
 
 

@@ -21,6 +21,7 @@ import msgspec
 from mkdocs_roaming.errors import ManifestError, PublishError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, SCHEMA_PATH, VECTORS_PATH, iter_pages
 from mkdocs_roaming.manifest.models import LlmsTxtEntry, PageEntry, page_files
+from mkdocs_roaming.publish import well_known
 from mkdocs_roaming.publish.files import is_temporary, write_site_file
 from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.pointers import LLMS_FULL, LLMS_TXT
@@ -129,6 +130,8 @@ class PublishedFiles:
 
         Below `roaming/`, sections are recognized by their ids, lists by their form, and other files by their names.
         """
+        if path.startswith(well_known.FOLDER):
+            return well_known.is_own_file(self._folder, path)
         if path == LLMS_TXT:
             return not self.author_text.strip()
         try:
@@ -144,7 +147,8 @@ class PublishedFiles:
             return section[1] in self._section_ids
         if self.is_unfinished and is_temporary(path):
             return True
-        return bool(self._lists) and path.startswith("roaming/") and path.count("/") == 1
+        is_named = path.startswith("roaming/") and path.count("/") == 1
+        return bool(self._lists) and (is_named or path.startswith(well_known.SKILL_FOLDER))
 
     def is_named(self, path: str) -> bool:
         """Return whether a file is recognized without reading it."""
@@ -153,11 +157,13 @@ class PublishedFiles:
 
     def iter_paths(self) -> Iterator[str]:
         """Yield the files that may be those of an earlier build, except for the fixed names below `roaming/`."""
+        yield from well_known.iter_own_files(self._folder)
         if not self._lists:
             return
         yield from self._digests
         yield from (LLMS_FULL, LLMS_TXT)
-        for pattern in (f"roaming/sections/{'[0-9a-f]' * 8}.md", f"{_NAV}*/llms.txt", VECTORS_PATH):
+        skill = (f"{well_known.SKILL_FOLDER}index.json", f"{well_known.SKILL_FOLDER}*/SKILL.md")
+        for pattern in (f"roaming/sections/{'[0-9a-f]' * 8}.md", f"{_NAV}*/llms.txt", VECTORS_PATH, *skill):
             for file in self._folder.glob(pattern):
                 yield file.relative_to(self._folder).as_posix()
         if self.is_unfinished:

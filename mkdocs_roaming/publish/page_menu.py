@@ -65,6 +65,19 @@ def parse_page_menu_options(config: object) -> PageMenuOptions | None:
         ) from None
 
 
+def find_mcp_url(options: PageMenuOptions, site_url: str, endpoint: str) -> str:
+    """Return the URL of the site's MCP server; an empty text if there is none.
+
+    Args:
+        options: The options.
+        site_url: URL of the site.
+        endpoint: URL of the site's answer endpoint, which offers MCP, too; may be relative to the site.
+    """
+    if isinstance(options.mcp, str):
+        return options.mcp
+    return urljoin(site_url, endpoint).rstrip("/") + "/mcp" if options.mcp and endpoint else ""
+
+
 # Pages
 
 ENGLISH = {
@@ -104,9 +117,7 @@ class PageMenu:
         self._options, self._site, self._words = options, site, _load_words(site.language)
         self.pages_without = 0
         name = make_server_name(site.name, site.url)
-        url = options.mcp if isinstance(options.mcp, str) else ""
-        if options.mcp is True and endpoint:
-            url = urljoin(site.url, endpoint).rstrip("/") + "/mcp"
+        url = find_mcp_url(options, site.url, endpoint)
         self._server = McpServer(name, url) if url else McpServer(name, command=make_command(site.url))
         self._configs = [
             {"text": CLIENTS[client], "copy": format_client_config(client, self._server)} for client in MENU_CLIENTS

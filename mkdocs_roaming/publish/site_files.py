@@ -1,4 +1,4 @@
-"""The files of a site that are made from its manifest: section files, llms.txt, the outline and the schema."""
+"""The files of a site that are made from its manifest: section files, llms.txt, outline, skill and schema."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from mkdocs_roaming.publish.cache import SiteFile, SiteFiles
 from mkdocs_roaming.publish.llms_txt import MAX_CHARS, build_llms_txt
 from mkdocs_roaming.publish.options import MAX_SECTION_FILES, PublishOptions
 from mkdocs_roaming.publish.pointers import LLMS_TXT
+from mkdocs_roaming.publish.skill import make_skill, name_skill
+from mkdocs_roaming.publish.well_known import SKILL_FOLDER, iter_copies
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 OUTLINE_PATH = "roaming/outline.md"
@@ -44,9 +46,10 @@ def make_site_files(
     sections = SectionIndex(manifest)
     section_files = _has_section_files(options, len(sections), note)
     files = list(_make_section_files(sections, read_page)) if section_files else []
+    skill = f"{SKILL_FOLDER}{name_skill(manifest)}/SKILL.md" if options.agent_skill else ""
     texts: dict[str, str] = {}
     if options.llms_txt is not False:
-        texts = build_llms_txt(manifest, section_files=section_files, above=above)
+        texts = build_llms_txt(manifest, section_files=section_files, skill=skill, above=above)
     own = texts.get(LLMS_TXT, "")[len(above) :].encode("utf-8", "surrogatepass")
     for path, text in texts.items():
         is_root = path == LLMS_TXT
@@ -55,6 +58,12 @@ def make_site_files(
     outline = render_outline(sections, budget=min(options.outline_tokens, MAX_CHARS // 4 - 100))
     files.append(SiteFile(OUTLINE_PATH, outline.encode()))
     files.append(SiteFile(SCHEMA_PATH, render_schema().encode()))
+    if options.agent_skill:
+        made = make_skill(
+            sections, outline, options, section_files=section_files, llms_txt=options.llms_txt is not False
+        )
+        files += (SiteFile(SKILL_FOLDER + path, data) for path, data in made.iter_files())
+    files += list(iter_copies(files, manifest.site.url))
     if _has_widget(options):
         from mkdocs_roaming.publish.finder_index import INDEX_PATH, render_finder_index  # only for the widget
 

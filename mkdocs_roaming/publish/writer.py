@@ -30,12 +30,14 @@ from mkdocs_roaming.manifest.models import (
     short_markdown_path,
     sort_paths_by_nav,
 )
+from mkdocs_roaming.publish import well_known
 from mkdocs_roaming.publish.cache import CONVERTER_VERSION, SiteFile, SiteFiles
 from mkdocs_roaming.publish.files import has_content, resolve_inside, site_path, write_atomically, write_site_file
 from mkdocs_roaming.publish.options import MAX_SECTION_FILES, PublishOptions
 from mkdocs_roaming.publish.ownership import ForeignFilesError, PublishedFiles
 from mkdocs_roaming.publish.pipeline import Batch, LeftOut, reconvert_stale_pages, remove_left_out_entries
 from mkdocs_roaming.publish.pointers import LLMS_FULL, LLMS_TXT
+from mkdocs_roaming.publish.well_known import SKILL_FOLDER
 
 if TYPE_CHECKING:
     from mkdocs_roaming.embeddings.store import EmbeddingsOptions
@@ -164,6 +166,7 @@ def publish_mirror(
     """
     from mkdocs_roaming.manifest.builder import sanitize_manifest
 
+    options = msgspec.structs.replace(options, agent_skill=False)  # its addresses would be those of the original
     manifest = sanitize_manifest(manifest)
     entries = tuple(page for page in manifest.pages if page.path in texts)
     if not entries:
@@ -269,7 +272,7 @@ class _Output(msgspec.Struct):
         """Check and write all files, and remove those of an earlier build that are no longer published."""
         published, site_files = self.published, self.files
         assert site_files is not None
-        files = list(self._iter_files(site_files, has_vectors=embeddings is not None))
+        files = self._leave_foreign(list(self._iter_files(site_files, has_vectors=embeddings is not None)))
         _check_distinct(path for path, _ in files)
         unchanged = self._check(files, published)
         if embeddings:
@@ -296,6 +299,18 @@ class _Output(msgspec.Struct):
             notes=tuple(self.notes),
             markdown=site_files.markdown,
         )
+
+    def _leave_foreign(self, files: list[tuple[str, _Content]]) -> list[tuple[str, _Content]]:
+        """Return the files without those below `.well-known` that something else has written."""
+        if self.options.overwrite or not lexists(self.folder / well_known.FOLDER):
+            return files
+        foreign = well_known.find_foreign_files(self.folder, [path for path, _ in files])
+        if foreign:
+            self.notes.append(
+                f"{', '.join(sorted(foreign))}: not written, because something else publishes there; "
+                f"the entry for an index of skills is in {SKILL_FOLDER}index.json"
+            )
+        return [file for file in files if file[0] not in foreign]
 
     def _write(self, path: str, data: _Content) -> bool:
         """Write a file. A file that is recognized by its content is never incomplete, even if the process is killed."""

@@ -24,8 +24,8 @@ def test_index_is_not_written_without_widget(tmp_path: Path, widget: Any) -> Non
 
 @pytest.mark.parametrize("widget", [True, {"endpoint": "https://ask.example/"}])
 def test_index_is_the_only_further_file_of_site_with_widget(tmp_path: Path, widget: Any) -> None:
-    publish_pages(tmp_path / "a", HOME, INSTALL, options=PublishOptions(widget=widget))
-    publish_pages(tmp_path / "b", HOME, INSTALL)
+    publish_pages(tmp_path / "a", HOME, INSTALL, options=PublishOptions(widget=widget, agent_skill=False))
+    publish_pages(tmp_path / "b", HOME, INSTALL, options=PublishOptions(agent_skill=False))
     files = read_tree(tmp_path / "a")
     index = json.loads(files.pop(INDEX_PATH))
     assert files == read_tree(tmp_path / "b")

@@ -1,0 +1,67 @@
+"""Files below `.well-known`: the index of skills with the skill, and a copy of llms.txt.
+
+Clients look there at the root of a host only (RFC 8615), so a site below another path has none. MkDocs deletes no
+hidden files of earlier builds, so our own ones are recognized by their content.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from mkdocs_roaming.publish.cache import SiteFile
+from mkdocs_roaming.publish.pointers import LLMS_TXT
+
+FOLDER = ".well-known/"
+SKILL_FOLDER = "roaming/skill/"
+"""The folder of the skill, which every site has."""
+
+_SKILLS = f"{FOLDER}agent-skills/"
+_LIST = f"{FOLDER}{LLMS_TXT}"
+_OWN_SENTENCE = re.compile(rb"^A collapsed outline of all sections is at \S+/roaming/outline\.md", re.MULTILINE)
+
+
+def iter_copies(files: Iterable[SiteFile], site_url: str) -> Iterator[SiteFile]:
+    """Yield the files below `.well-known` for the files of a site; none unless the site is the root of its host."""
+    if urlsplit(site_url).path not in ("", "/"):
+        return
+    for file in files:
+        if file.path == LLMS_TXT:
+            yield SiteFile(_LIST, file.head)
+        elif file.path.startswith(SKILL_FOLDER):
+            yield SiteFile(_SKILLS + file.path.removeprefix(SKILL_FOLDER), file.head)
+
+
+def iter_own_files(folder: Path) -> Iterator[str]:
+    """Yield the paths of files that an earlier build has written."""
+    for pattern in (_LIST, f"{_SKILLS}index.json", f"{_SKILLS}*/SKILL.md"):
+        for file in folder.glob(pattern):
+            if is_own_file(folder, path := file.relative_to(folder).as_posix()):
+                yield path
+
+
+def is_own_file(folder: Path, path: str) -> bool:
+    """Return whether an earlier build has written a file below `.well-known`."""
+    try:
+        data = (folder / path).read_bytes()
+    except OSError:
+        return False
+    if path == _LIST:
+        return _OWN_SENTENCE.search(data) is not None
+    from mkdocs_roaming.publish import skill  # imports what few folders need
+
+    return skill.is_own_file(path, data)
+
+
+def find_foreign_files(folder: Path, paths: Iterable[str]) -> list[str]:
+    """Return the paths below `.well-known` that must not be written: another index lists skills of its author.
+
+    Without an index of ours, the skill there would have no entry.
+    """
+    found = [path for path in paths if path.startswith(FOLDER)]
+    foreign = [path for path in found if (folder / path).exists() and not is_own_file(folder, path)]
+    if any(path.startswith(_SKILLS) for path in foreign):
+        foreign += [path for path in found if path.startswith(_SKILLS) and path not in foreign]
+    return foreign

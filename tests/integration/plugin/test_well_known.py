@@ -1,0 +1,54 @@
+"""Files below `.well-known` in MkDocs builds, which leave hidden files of earlier builds in the folder."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .conftest import Built, Project
+
+ROOT_URL = "https://kettle.example/"
+HOME = "# Kettle\n\nKettles boil water.\n\n## Descale\n\nVinegar helps.\n"
+INDEX = ".well-known/agent-skills/index.json"
+
+
+def read_skill(built: Built) -> str:
+    """Return the skill that the index names, and check its digest."""
+    (entry,) = json.loads(built.text(INDEX))["skills"]
+    data = (built.folder / ".well-known/agent-skills" / entry["url"]).read_bytes()
+    assert entry["digest"] == f"sha256:{hashlib.sha256(data).hexdigest()}"
+    return data.decode()
+
+
+def hidden_files(built: Built) -> list[str]:
+    files = (built.folder / ".well-known").rglob("*.*")
+    return sorted(file.relative_to(built.folder / ".well-known").as_posix() for file in files if file.is_file())
+
+
+def test_next_build_replaces_files_of_the_last(mkdocs: Project) -> None:
+    mkdocs({"index.md": HOME}, site_name="Kettle", site_url=ROOT_URL)
+    built = mkdocs({"index.md": HOME.replace("Descale", "Clean")}, site_name="Teapot", site_url=ROOT_URL)
+    assert "] Clean`" in read_skill(built)
+    assert hidden_files(built) == ["agent-skills/index.json", "agent-skills/teapot-docs/SKILL.md", "llms.txt"]
+    assert built.text(".well-known/llms.txt") == built.text("llms.txt")
+    assert built.faults == ()
+
+
+def test_site_that_moves_below_a_path_keeps_the_skill_in_its_folder_only(mkdocs: Project) -> None:
+    mkdocs({"index.md": HOME}, site_name="Kettle", site_url=ROOT_URL)
+    built = mkdocs({"index.md": HOME}, site_name="Kettle", site_url=ROOT_URL + "docs/")
+    assert hidden_files(built) == []
+    assert f"{ROOT_URL}docs/roaming/outline.md" in built.text("roaming/skill/kettle-docs/SKILL.md")
+
+
+def test_index_among_the_sources_stays_as_it_is(mkdocs: Project) -> None:
+    text = '{"skills": []}'
+    (mkdocs.folder / "docs/.well-known/agent-skills").mkdir(parents=True)
+    (mkdocs.folder / "docs" / INDEX).write_text(text)
+    for _ in range(2):
+        built = mkdocs({"index.md": HOME}, site_url=ROOT_URL, exclude_docs="!.well-known")
+        assert built.text(INDEX) == text
+        assert hidden_files(built) == ["agent-skills/index.json", "llms.txt"]
+        assert any(f"{INDEX}, " in message for message in built.messages())
