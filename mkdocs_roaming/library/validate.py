@@ -277,7 +277,9 @@ class _Validator:
 
     def check_skills(self) -> None:
         """Check that the skills in each published index match their digests, and that llms.txt names one of them."""
-        listed = re.search(r"^How agents find .* at (\S+)$", (self._read("llms.txt") or b"").decode("utf-8", "replace"), re.MULTILINE)
+        listed = re.search(
+            r"^How agents find .* at (\S+)$", (self._read("llms.txt") or b"").decode("utf-8", "replace"), re.MULTILINE
+        )
         if listed and self._read(url_to_path(self._manifest.site.url, listed[1]) or "") is None:
             self.faults.append(f"llms.txt: names the skill {listed[1]}, which cannot be read")
         for folder in ("roaming/skill/", ".well-known/agent-skills/"):
