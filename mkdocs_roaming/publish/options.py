@@ -38,7 +38,7 @@ class PublishOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
     section_files: Literal["auto"] | bool = "auto"
     """Whether one file per section is written; `auto`: for up to 5,000 sections."""
     agent_skill: bool = True
-    """Whether a skill is written that tells agents how to use the site."""
+    """Whether a skill is written that tells agents how to use the site, and the files below `.well-known`."""
     outline_tokens: Annotated[int, Meta(ge=MIN_OUTLINE_BUDGET)] = OUTLINE_BUDGET
     """Size of roaming/outline.md, in estimated tokens."""
     previous: str | None = None

@@ -63,7 +63,7 @@ def make_site_files(
             sections, outline, options, section_files=section_files, llms_txt=options.llms_txt is not False
         )
         files += (SiteFile(SKILL_FOLDER + path, data) for path, data in made.iter_files())
-    files += list(iter_copies(files, manifest.site.url))
+        files += list(iter_copies(files, manifest.site.url))
     if _has_widget(options):
         from mkdocs_roaming.publish.finder_index import INDEX_PATH, render_finder_index  # only for the widget
 

@@ -67,6 +67,8 @@ def test_index_lists_the_skill_with_its_digest(tmp_path: Path) -> None:
         ("Kettle", "kettle-docs"),
         ("Kettle documentation", "kettle-documentation"),
         ("Wasser — Köcher (v2)", "wasser-kocher-v2-docs"),
+        ("Kettle Documentation (3.2.x)", "kettle-documentation"),
+        ("Kettle v2.0.1 docs", "kettle-docs"),
         ("Docs", "docs-example-sub"),
         ("ケトル", "docs-example-sub"),
         ("K" * 200, "k" * 40 + "-docs"),
@@ -81,12 +83,28 @@ def test_name_has_the_letters_that_skills_may_have(tmp_path: Path, site_name: st
     assert validate_site(open_library(tmp_path)).faults == ()
 
 
-def test_description_says_what_the_site_is_and_names_its_guides(tmp_path: Path) -> None:
-    front_matter, _ = publish_skill(tmp_path, site=replace(SITE, version="2.1"))
-    assert front_matter["description"] == (
-        "Find and read the documentation of Docs 2.1. Use it for questions and tasks about Docs 2.1. "
-        "About everything. It covers: Install."
-    )
+@pytest.mark.parametrize(
+    ("site", "description"),
+    [
+        (
+            replace(SITE, name="Kettle", version="2.1"),
+            "Find and read the documentation of Kettle 2.1. Use it for questions and tasks about Kettle 2.1. "
+            "About everything. It covers: Install.",
+        ),
+        (
+            replace(SITE, name="Kettle – the documentation", description="Boil water"),
+            "Find and read Kettle – the documentation. Use it for questions and tasks about Kettle. "
+            "Boil water. It covers: Install.",
+        ),
+        (
+            replace(SITE, name="Documentation", description=""),
+            "Find and read Documentation. Use it for questions and tasks about Documentation. It covers: Install.",
+        ),
+    ],
+)
+def test_description_says_what_the_site_is_and_names_its_guides(tmp_path: Path, site: Site, description: str) -> None:
+    front_matter, _ = publish_skill(tmp_path, site=site)
+    assert front_matter["description"] == description
 
 
 def test_description_of_large_site_is_within_the_limit_of_skills(tmp_path: Path) -> None:
@@ -101,7 +119,7 @@ def test_titles_with_control_characters_and_fences_stay_on_their_line(tmp_path: 
     page = Page("a/", "A", "<h1>A</h1><h2 id='x'>Run\u2028```\u202e now</h2><p>Text.</p>")
     front_matter, text = publish_skill(tmp_path, page, site=replace(SITE, name="Do\u202ecs\n# Other", description=""))
     assert "\u202e" not in text + front_matter["description"]
-    assert text.startswith("\n# Read the documentation of Docs # Other\n")
+    assert text.startswith("\n# Read Docs # Other\n")
 
 
 def test_site_without_section_files_names_the_markdown_of_pages(tmp_path: Path) -> None:

@@ -55,11 +55,6 @@ def test_site_without_llms_txt_has_the_skill_only(tmp_path: Path) -> None:
     assert sorted(well_known(tmp_path)) == [INDEX, SKILL]
 
 
-def test_site_without_skill_has_llms_txt_only(tmp_path: Path) -> None:
-    publish(tmp_path, agent_skill=False)
-    assert sorted(well_known(tmp_path)) == [LIST]
-
-
 def test_copy_of_llms_txt_contains_the_text_of_its_author(tmp_path: Path) -> None:
     for text in ("# By hand\n", "# By hand, again\n"):
         (tmp_path / "llms.txt").write_text(text)
@@ -69,9 +64,7 @@ def test_copy_of_llms_txt_contains_the_text_of_its_author(tmp_path: Path) -> Non
         assert copy == (tmp_path / "llms.txt").read_text("utf-8")
 
 
-@pytest.mark.parametrize(
-    "options", [{"agent_skill": False, "llms_txt": False}, {"url": ROOT_URL + "handbook/"}], ids=["off", "moved"]
-)
+@pytest.mark.parametrize("options", [{"agent_skill": False}, {"url": ROOT_URL + "handbook/"}], ids=["off", "moved"])
 @pytest.mark.parametrize("manifest_is_lost", [True, False])
 def test_files_of_earlier_build_are_removed(tmp_path: Path, options: dict[str, Any], manifest_is_lost: bool) -> None:
     """MkDocs empties the folder of a site apart from its hidden files."""
@@ -112,6 +105,6 @@ def test_index_of_author_stays_with_a_note(tmp_path: Path, index: str) -> None:
 def test_other_files_of_author_stay(tmp_path: Path, path: str) -> None:
     write(tmp_path, path, "---\nname: kettle-docs\n---\n\n  generator: mkdocs-roaming\n")
     before = well_known(tmp_path)[path]
-    for options in ({}, {"agent_skill": False, "llms_txt": False}):
+    for options in ({}, {"agent_skill": False}):
         publish(tmp_path, **options)
         assert well_known(tmp_path)[path] == before
