@@ -265,20 +265,11 @@ def parse_page_text(page: PageEntry, markdown: str) -> PageText:
     return PageText(page, markdown, lines, prose, _section_lines(page, markdown), open_fence, _disabled_rules(prose))
 
 
-class InstructionPattern(msgspec.Struct, frozen=True):
-    """A pattern of instructions to a model, searched where each group of `requires` has a word in the text."""
-
-    requires: tuple[tuple[str, ...], ...]
-    pattern: str
-
-
 class LintWords(msgspec.Struct, frozen=True):
     """The table `[lint]` of a language in `text/data`."""
 
     empty_titles: tuple[str, ...] = ()
     signpost_titles: tuple[str, ...] = ()
-    injection_topics: tuple[str, ...] = ()
-    instructions: tuple[InstructionPattern, ...] = ()
 
 
 def load_lint_words(language: str) -> LintWords:
