@@ -17,7 +17,7 @@ from mkdocs_roaming.publish.cache import SiteFile, SiteFiles
 from mkdocs_roaming.publish.llms_txt import MAX_CHARS, build_llms_txt
 from mkdocs_roaming.publish.options import MAX_SECTION_FILES, PublishOptions
 from mkdocs_roaming.publish.pointers import LLMS_TXT
-from mkdocs_roaming.publish.skill import make_skill, name_skill
+from mkdocs_roaming.publish.skill import make_skill, skill_path
 from mkdocs_roaming.publish.well_known import SKILL_FOLDER, iter_copies
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
@@ -46,7 +46,7 @@ def make_site_files(
     sections = SectionIndex(manifest)
     section_files = _has_section_files(options, len(sections), note)
     files = list(_make_section_files(sections, read_page)) if section_files else []
-    skill = f"{SKILL_FOLDER}{name_skill(manifest)}/SKILL.md" if options.agent_skill else ""
+    skill = skill_path(manifest) if options.agent_skill else ""
     texts: dict[str, str] = {}
     if options.llms_txt is not False:
         texts = build_llms_txt(manifest, section_files=section_files, skill=skill, above=above)

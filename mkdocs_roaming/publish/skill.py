@@ -25,6 +25,7 @@ from mkdocs_roaming.manifest.sections import file_digest
 from mkdocs_roaming.publish.mcp_clients import make_server_name
 from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.pointers import LLMS_FULL, LLMS_TXT
+from mkdocs_roaming.publish.well_known import SKILL_FOLDER
 from mkdocs_roaming.text.markdown import shorten, to_single_line, truncate_at_word
 
 INDEX_NAME = "index.json"
@@ -117,6 +118,11 @@ def name_skill(manifest: Manifest) -> str:
     if slug in _GENERIC_NAMES:
         slug = make_server_name("", manifest.site.url)
     return slug if "doc" in slug else f"{slug}-docs"
+
+
+def skill_path(manifest: Manifest) -> str:
+    """Return the path of the site's SKILL.md."""
+    return f"{SKILL_FOLDER}{name_skill(manifest)}/SKILL.md"
 
 
 def make_skill(
@@ -243,7 +249,8 @@ class _Facts:
             "`[id+] 30 more: …` stands for entries that the outline has no room for."
             + (" All pages are in llms.txt." if self._has_llms_txt else ""),
             "If your client cuts long files, filter them in a shell: "
-            f'`curl -s {self._url}roaming/outline.md | grep -i "<word>"`.',
+            f'`curl -s {self._url}roaming/outline.md | grep -i "<word>"`.'
+            + (f" A long {self._url}{LLMS_TXT} begins with its groups." if self._has_llms_txt else ""),
             "If an id is missing (404) because the documentation has changed since, fetch the outline again.",
         ]
         return "## If a section has no line in the outline\n\n" + "".join(f"- {line}\n" for line in lines)
