@@ -19,6 +19,7 @@ from mkdocs_roaming.publish.page_menu import (
 from mkdocs_roaming.publish.pipeline import Batch
 from mkdocs_roaming.publish.pointers import remove_markdown_links
 from mkdocs_roaming.publish.questions import SiteQuestions, load_site_questions
+from mkdocs_roaming.publish.search_dialog import remove_search_dialog_name
 from mkdocs_roaming.publish.widget import (
     WidgetOptions,
     add_widget,
@@ -132,4 +133,4 @@ class PageElements:
 
 def remove_page_elements(html: str) -> str:
     """Remove everything that an earlier build has added to a page."""
-    return remove_page_menu(remove_widget(remove_markdown_links(html)))
+    return remove_page_menu(remove_widget(remove_markdown_links(remove_search_dialog_name(html))))

@@ -18,6 +18,7 @@ from mkdocs_roaming.publish.page_elements import ElementOptions, PageElements, Q
 from mkdocs_roaming.publish.pipeline import Batch, convert_pages
 from mkdocs_roaming.publish.pointers import add_markdown_links
 from mkdocs_roaming.publish.previous import read_previous
+from mkdocs_roaming.publish.search_dialog import name_search_dialog
 from mkdocs_roaming.publish.writer import PublishReport, publish_batch
 from mkdocs_roaming.sources.built_site import BuiltSite, Warn, read_site
 from mkdocs_roaming.sources.project import OWN_FILE, IndexOptions
@@ -139,6 +140,7 @@ def _update_html(built: BuiltSite, batch: Batch, elements: PageElements) -> None
     """Add links and elements to the HTML of the published pages, and remove them from that of the others."""
     for path in batch.pages:
         html = add_markdown_links(_read(built.files[path]), path, has_llms_txt=batch.site.has_llms_txt)
+        html = name_search_dialog(html)
         has_widget = built.meta.get(path, {}).get("ask") is not False
         _write(built.files[path], elements.add(html, path, batch, has_widget=has_widget))
     for file in built.left_out_files:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pytest
+from npm import install
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Route
@@ -46,15 +46,21 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 _MISSING = "Chromium not found: apt-get install chromium, or set CHROMIUM"
 
 
+def find_chromium() -> str:
+    """Return the path of Chromium; the test is skipped without it."""
+    path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        pytest.skip(_MISSING)
+    return path
+
+
 # Not for the session: while Playwright runs, its event loop prevents other tests from running their own.
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Chromium; tests are skipped without it."""
     from playwright import sync_api  # not needed by other tests
 
-    path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-    if path is None:
-        pytest.skip(_MISSING)
+    path = find_chromium()
     with sync_api.sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
         yield launched
@@ -154,13 +160,5 @@ def axe() -> str:
     folder = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "mkdocs-roaming-tests"
     script = folder / "node_modules" / "axe-core" / "axe.min.js"
     if not script.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "package.json").write_text("{}")
-        command = ["npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--silent", "axe-core@4"]
-        try:
-            done = subprocess.run(command, cwd=folder, capture_output=True, check=False, timeout=120)
-        except (OSError, subprocess.TimeoutExpired):
-            done = None
-        if done is None or done.returncode != 0:
-            pytest.skip("npm cannot install axe-core here")
+        install("axe-core@4", folder)
     return script.read_text("utf-8")

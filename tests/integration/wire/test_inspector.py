@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 import threading
 import time
@@ -14,6 +13,7 @@ from typing import Any
 
 import pytest
 import uvicorn
+from npm import NODE, install
 
 from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
@@ -30,16 +30,8 @@ KETTLE = Path(__file__).parents[2] / "golden/answer/kettle.md"
 @pytest.fixture(scope="module")
 def inspector(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the program of the inspector."""
-    if shutil.which("npm") is None or shutil.which("npx") is None:
-        pytest.skip("no npm here: the inspector cannot be run")
-    folder = tmp_path_factory.mktemp("inspector")
-    (folder / "package.json").write_text("{}")
-    command = ["npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--silent"]
-    command.append("@modelcontextprotocol/inspector")
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=280)
-    if done.returncode != 0:
-        pytest.skip("npm cannot install the inspector here")
-    return folder / "node_modules/.bin/mcp-inspector"
+    modules = install("@modelcontextprotocol/inspector", tmp_path_factory.mktemp("inspector"))
+    return modules / ".bin/mcp-inspector"
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +52,7 @@ def url() -> Iterator[str]:
 
 def inspect(program: Path, url: str, *arguments: str) -> Any:
     """Return what the inspector prints for a request."""
-    command = ["npx", "-y", "-p", "node@22", "node", str(program), "--cli", url, "--transport", "http", *arguments]
+    command = [*NODE, str(program), "--cli", url, "--transport", "http", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

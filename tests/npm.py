@@ -1,0 +1,28 @@
+"""Programs from npm. Tests that need one are skipped where it cannot be installed."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+NODE = ("npx", "-y", "-p", "node@22", "node")
+"""The command of a Node that is new enough for all programs."""
+
+
+def install(package: str, folder: Path) -> Path:
+    """Install a package into a folder without lock file, and return its folder `node_modules`."""
+    if shutil.which("npm") is None or shutil.which("npx") is None:
+        pytest.skip(f"no npm here: {package} cannot be installed")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "package.json").write_text("{}")
+    command = ["npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--silent", package]
+    try:
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=280)
+    except subprocess.TimeoutExpired:
+        pytest.skip(f"npm cannot install {package} within 280 s")
+    if done.returncode != 0:
+        pytest.skip(f"npm cannot install {package} here: {(done.stderr or done.stdout).strip()[-200:]}")
+    return folder / "node_modules"

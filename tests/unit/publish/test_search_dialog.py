@@ -1,0 +1,49 @@
+"""The accessible name of Material's search dialog."""
+
+from __future__ import annotations
+
+import pytest
+
+from mkdocs_roaming.publish.page_elements import remove_page_elements
+from mkdocs_roaming.publish.search_dialog import name_search_dialog
+
+DIALOG = '<div class="md-search" data-md-component="search" role="dialog">'
+INPUT = '<input class="md-search__input" aria-label="{}" placeholder="x" data-md-component="search-query" required>'
+
+
+@pytest.mark.parametrize("label", ["Search", "Suche", "Find &quot;it&quot; &amp; go"])
+def test_name_search_dialog_repeats_label_of_input(label: str) -> None:
+    html = f'<div data-md-component="skip"></div>{DIALOG}<div>{INPUT.format(label)}</div></div>'
+    named = name_search_dialog(html)
+    assert named == html.replace(DIALOG, f'{DIALOG[:-1]} aria-label="{label}" data-roaming-named>')
+    assert name_search_dialog(named) == named
+    assert remove_page_elements(named) == html
+
+
+def test_name_search_dialog_follows_changed_label() -> None:
+    named = name_search_dialog(DIALOG + INPUT.format("Search"))
+    changed = name_search_dialog(named.replace(INPUT.format("Search"), INPUT.format("Suche")))
+    assert changed == name_search_dialog(DIALOG + INPUT.format("Suche"))
+
+
+def test_name_search_dialog_reads_minified_html() -> None:
+    html = "<div class=md-search data-md-component=search role=dialog><input aria-label=Search data-md-component=search-query>"
+    assert name_search_dialog(html).startswith(
+        "<div class=md-search data-md-component=search role=dialog aria-label=Search data-roaming-named><input"
+    )
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<p>No search</p>",
+        DIALOG,
+        DIALOG + '<input data-md-component="search-query">',
+        '<div data-md-component="search">' + INPUT.format("Search"),
+        '<div data-md-component="search" role="dialog" aria-label="Own">' + INPUT.format("Search"),
+        '<div data-md-component="search" role="dialog" aria-labelledby="own">' + INPUT.format("Search"),
+        '<div role="dialog">' + INPUT.format("Search"),
+    ],
+)
+def test_name_search_dialog_leaves_other_pages_unchanged(html: str) -> None:
+    assert name_search_dialog(html) == html
