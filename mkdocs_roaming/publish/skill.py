@@ -33,6 +33,7 @@ INDEX_NAME = "index.json"
 _GENERATOR = "mkdocs-roaming"
 _SCHEMA = "https://schemas.agentskills.io/discovery/0.2.0/schema.json"
 _VERSION = re.compile(r"\(?\bv?\d+\.[\w.]+\)?")
+_IS_DOCUMENTATION = re.compile(r"\b(?:docs|documentation)\b", re.IGNORECASE)
 _GENERIC_NAMES = ("docs", "documentation")
 _MAX_NAME_CHARS, _MAX_SUMMARY_CHARS, _MAX_TOPICS_CHARS = 100, 250, 350  # the description has room for 1,024
 
@@ -117,7 +118,7 @@ def name_skill(manifest: Manifest) -> str:
     slug = make_server_name(name, manifest.site.url)
     if slug in _GENERIC_NAMES:
         slug = make_server_name("", manifest.site.url)
-    return slug if "doc" in slug else f"{slug}-docs"
+    return slug if _IS_DOCUMENTATION.search(slug) else f"{slug}-docs"
 
 
 def skill_path(manifest: Manifest) -> str:
@@ -179,7 +180,7 @@ def _find_topic(name: str) -> str:
 
 
 def _describe_subject(name: str) -> str:
-    return name if "doc" in name.lower() else f"the documentation of {name}"
+    return name if _IS_DOCUMENTATION.search(name) else f"the documentation of {name}"
 
 
 class _Facts:
@@ -233,7 +234,7 @@ class _Facts:
         return (
             f"{listed} Fetch {self._url}roaming/sections/{place.id}.md. The text follows below its place in the "
             "documentation, the id and the address to cite:\n\n"
-            "```text\n" + "\n".join(head.split("\n")[:2]) + "\n```\n"
+            + "".join(f"    {line}\n" for line in head.split("\n")[:2])
         )
 
     def _further(self) -> str:
@@ -287,13 +288,19 @@ class _Facts:
 def _choose_example(sections: SectionIndex, outline: str) -> SectionRef:
     """Return a section of a guide that the outline lists, if possible the one that most others link to."""
     kinds = classify_pages(sections.manifest)
+    listed = set(re.findall(r"\[([0-9a-f]{8})\] ", outline))
     links = Counter(link for section in sections.manifest.sections() for link in section.links)
 
     def rank(place: SectionRef) -> tuple[int, ...]:
         section = place.section
         is_inner = section.id != place.page.id
-        is_listed = f"[{section.id}] " in outline
-        return is_listed, is_inner, kinds[place.page.path] is PageKind.GUIDE, bool(section.opening), links[section.id]
+        return (
+            section.id in listed,
+            is_inner,
+            kinds[place.page.path] is PageKind.GUIDE,
+            bool(section.opening),
+            links[section.id],
+        )
 
     return max(sections, key=rank)
 

@@ -45,7 +45,7 @@ def test_example_is_a_section_that_the_outline_lists(tmp_path: Path) -> None:
     _, text = publish_skill(tmp_path)
     id_ = re.findall(r"Example: the outline lists `\[(\w{8})\] Quiet mode`", text)[0]
     assert f"[{id_}] Quiet mode" in (tmp_path / "roaming/outline.md").read_text("utf-8")
-    shown = text.partition("```text\n")[2].partition("\n```")[0]
+    shown = "\n".join(line.strip() for line in text.split("\n") if line.startswith("    "))
     assert (tmp_path / f"roaming/sections/{id_}.md").read_text("utf-8").startswith(f"{shown}\n")
     assert shown == f"Guide › Install › Quiet mode\n[{id_}] {URL}guide/install/#quiet"
 
@@ -69,6 +69,7 @@ def test_index_lists_the_skill_with_its_digest(tmp_path: Path) -> None:
         ("Wasser — Köcher (v2)", "wasser-kocher-v2-docs"),
         ("Kettle Documentation (3.2.x)", "kettle-documentation"),
         ("Kettle v2.0.1 docs", "kettle-docs"),
+        ("MkDocs", "mkdocs-docs"),
         ("Docs", "docs-example-sub"),
         ("ケトル", "docs-example-sub"),
         ("K" * 200, "k" * 40 + "-docs"),
