@@ -224,6 +224,16 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         html = self._check_page(output, page, config)
         return self._add_elements(html, page, config) if self._elements and html.strip() else html
 
+    @event_priority(LAST)
+    def on_post_template(self, output_content: str, *, template_name: str, config: MkDocsConfig) -> str:
+        """Add links to similar addresses to the 404 page."""
+        build = self._builds.get(language_folder(config))
+        if template_name != "404.html" or build is None or not self._options.similar_pages:
+            return output_content
+        from mkdocs_roaming.publish.not_found import add_similar_pages
+
+        return add_similar_pages(output_content, build.batch.site)
+
     @event_priority(LAST)  # mkdocs-static-i18n builds the other languages in this hook, with priority -100
     def on_post_build(self, *, config: MkDocsConfig) -> None:
         """Write all files, and log one line for each language."""

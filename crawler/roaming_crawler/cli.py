@@ -205,7 +205,7 @@ def _make_config(options: dict[str, Any]) -> CrawlConfig:
         refresh=options["refresh"],
         allow_private=options["allow_private"],
         workers=options["workers"],
-        options=parse_options(foreign_file_options(options)),
+        options=parse_options({**foreign_file_options(options), "similar_pages": False}),
         embeddings=embeddings_options(options),
     )
 

@@ -17,7 +17,7 @@ from mkdocs_roaming.publish.files import write_text_file
 
 @click.group()
 def export() -> None:
-    """Export a site for other tools."""
+    """Export a site for other tools, such as an index for AGENTS.md."""
 
 
 @export.command("agents-md")

@@ -55,6 +55,8 @@ class PublishOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
     """Whether the widget is on every page, or its options; `publish.widget` parses them."""
     page_menu: Any = False
     """Whether pages have a menu for their Markdown, or its options; `publish.page_menu` parses them."""
+    similar_pages: bool = True
+    """Whether the 404 page links to pages at similar addresses."""
     search: Literal["lexical", "hybrid"] = "lexical"
     """`hybrid`: publish embeddings."""
     embeddings: dict[str, Any] = {}

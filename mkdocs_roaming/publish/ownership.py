@@ -19,16 +19,17 @@ from tempfile import TemporaryDirectory
 import msgspec
 
 from mkdocs_roaming.errors import ManifestError, PublishError
+from mkdocs_roaming.manifest.addresses import ADDRESSES_PATH
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, SCHEMA_PATH, VECTORS_PATH, iter_pages
 from mkdocs_roaming.manifest.models import LlmsTxtEntry, PageEntry, page_files
 from mkdocs_roaming.publish import well_known
 from mkdocs_roaming.publish.files import is_temporary, write_site_file
 from mkdocs_roaming.publish.options import PublishOptions
-from mkdocs_roaming.publish.pointers import LLMS_FULL, LLMS_TXT
+from mkdocs_roaming.publish.pointers import LLMS_FULL, LLMS_TXT, MISSING_SCRIPT, OUTLINE_PATH
 
 _UNFINISHED = "roaming/.unfinished-"
 """The manifest of a build that is writing its files. Each has another name: several may have been interrupted."""
-_FIXED = (MANIFEST_PATH, SCHEMA_PATH, "roaming/outline.md")
+_FIXED = (MANIFEST_PATH, SCHEMA_PATH, OUTLINE_PATH, ADDRESSES_PATH, MISSING_SCRIPT)
 _NAV = "roaming/nav/"
 _SECTION = re.compile(r"roaming/sections/([0-9a-f]{8})\.md")
 _NAMED = 3  # files in a message

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from mkdocs_roaming.manifest.models import Site
+from mkdocs_roaming.publish.not_found import remove_similar_pages
 from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.page_menu import (
     PageMenu,
@@ -133,4 +134,5 @@ class PageElements:
 
 def remove_page_elements(html: str) -> str:
     """Remove everything that an earlier build has added to a page."""
-    return remove_page_menu(remove_widget(remove_markdown_links(remove_search_dialog_name(html))))
+    html = remove_search_dialog_name(remove_similar_pages(html))
+    return remove_page_menu(remove_widget(remove_markdown_links(html)))

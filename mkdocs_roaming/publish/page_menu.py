@@ -23,7 +23,7 @@ from mkdocs_roaming.publish.mcp_clients import (
     make_server_name,
 )
 from mkdocs_roaming.publish.pointers import find_content_start, relative_url
-from mkdocs_roaming.publish.widget import LANGUAGES, minify, minify_css
+from mkdocs_roaming.publish.widget import load_translation, minify, minify_css
 
 Item = Literal["copy", "view", "claude", "chatgpt", "mcp"]
 ITEMS: tuple[Item, ...] = get_args(Item)
@@ -183,10 +183,7 @@ def remove_page_menu(html: str) -> str:
 
 
 def _load_words(language: str) -> dict[str, str]:
-    code = language.lower().replace("_", "-").partition("-")[0]
-    if code not in LANGUAGES:
-        return ENGLISH
-    words = json.loads((resources.files("mkdocs_roaming.widget") / f"ask.{code}.json").read_bytes())
+    words = ENGLISH | load_translation(language)
     return {name: words[name] for name in ENGLISH}
 
 

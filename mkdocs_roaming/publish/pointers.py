@@ -12,6 +12,8 @@ from mkdocs_roaming.text.markdown import to_single_line
 
 LLMS_TXT = "llms.txt"
 LLMS_FULL = "llms-full.txt"
+OUTLINE_PATH = "roaming/outline.md"
+MISSING_SCRIPT = "roaming/roaming-missing.js"
 
 
 def format_pointer(site: Site) -> str:

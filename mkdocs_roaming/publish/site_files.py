@@ -10,22 +10,22 @@ from msgspec.structs import replace
 from mkdocs_roaming.manifest.expand import render_section_file
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, SCHEMA_PATH, iter_manifest_json, render_schema
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
-from mkdocs_roaming.manifest.models import LlmsTxtEntry, Manifest
+from mkdocs_roaming.manifest.models import LlmsTxtEntry, Manifest, Site
 from mkdocs_roaming.manifest.outline import render_outline
 from mkdocs_roaming.manifest.sections import file_digest
 from mkdocs_roaming.publish.cache import SiteFile, SiteFiles
 from mkdocs_roaming.publish.llms_txt import MAX_CHARS, build_llms_txt
+from mkdocs_roaming.publish.not_found import iter_not_found_files
 from mkdocs_roaming.publish.options import MAX_SECTION_FILES, PublishOptions
-from mkdocs_roaming.publish.pointers import LLMS_TXT
+from mkdocs_roaming.publish.pointers import LLMS_TXT, OUTLINE_PATH
 from mkdocs_roaming.publish.skill import make_skill, skill_path
 from mkdocs_roaming.publish.well_known import SKILL_FOLDER, iter_copies
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
-OUTLINE_PATH = "roaming/outline.md"
-
 
 def make_site_files(
     manifest: Manifest,
+    site: Site,
     read_page: Callable[[int], bytes],
     options: PublishOptions,
     *,
@@ -37,6 +37,7 @@ def make_site_files(
 
     Args:
         manifest: The manifest of the site.
+        site: The site.
         read_page: Returns the Markdown of the page with an index in the manifest.
         options: The options of the site.
         key: Key of the files in the cache. Files without a key are not cached.
@@ -64,6 +65,8 @@ def make_site_files(
         )
         files += (SiteFile(SKILL_FOLDER + path, data) for path, data in made.iter_files())
         files += list(iter_copies(files, manifest.site.url))
+    if options.similar_pages:
+        files += [SiteFile(path, data) for path, data in iter_not_found_files(manifest, site)]
     if _has_widget(options):
         from mkdocs_roaming.publish.finder_index import INDEX_PATH, render_finder_index  # only for the widget
 

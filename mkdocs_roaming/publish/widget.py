@@ -217,11 +217,13 @@ PAGE_ENGLISH = {"ask": "Ask", "disk": "Questions need a web server: this page wa
 def _load_texts(html: str) -> Mapping[str, str]:
     """Return the texts in the language of a page."""
     language = _LANG.search(html)
-    return _load_translation(language[1].lower() if language else "en")
+    return load_translation(language[1].lower() if language else "en")
 
 
 @cache
-def _load_translation(language: str) -> Mapping[str, str]:
+def load_translation(language: str) -> dict[str, str]:
+    """Return the translations for a language tag; without any, the English texts of a page."""
+    language = language.lower().replace("_", "-").partition("-")[0]
     if language not in LANGUAGES:
         return PAGE_ENGLISH
     text = (resources.files("mkdocs_roaming.widget") / f"ask.{language}.json").read_text("utf-8")

@@ -258,6 +258,7 @@ class _Output(msgspec.Struct):
         above = self.published.author_text.decode("utf-8", "surrogateescape").rstrip()
         self.files = make_site_files(
             manifest,
+            self.site,
             self._read_page,
             self.options,
             key=key,

@@ -1,5 +1,7 @@
 """A built site's folder over HTTP: pages, their Markdown for clients that prefer it, ranges, and the site's 404 page.
 
+The 404 page names pages at similar addresses, and is Markdown for clients that prefer it.
+
 Only files inside the folder are served: no dotfiles, and nothing that a symbolic link leads out to.
 """
 
@@ -11,6 +13,8 @@ import stat
 from pathlib import Path
 from urllib.parse import quote
 
+import msgspec
+from anyio import to_thread
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, RedirectResponse, Response
@@ -18,6 +22,9 @@ from starlette.staticfiles import NotModifiedResponse, PathLike, StaticFiles
 from starlette.types import Receive, Scope, Send
 
 from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.manifest.addresses import ADDRESSES_PATH, Addresses, AddressMatcher
+from mkdocs_roaming.publish.not_found import NOT_FOUND_PAGE, fill_similar_pages, render_similar_pages
+from mkdocs_roaming.publish.pointers import LLMS_TXT, OUTLINE_PATH
 from mkdocs_roaming.serve.content import CONTENT_TYPES, choose_media_type
 from mkdocs_roaming.serve.schemas import MARKDOWN
 
@@ -32,11 +39,12 @@ class StaticSite(StaticFiles):
             raise UsageError(f"{root}: no such folder; give the folder of the built site")
         super().__init__(directory=root, html=True)
         self._root = root.resolve()
+        self._matcher: tuple[tuple[int, int], AddressMatcher] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
         try:
-            response = await self.get_response(scope["path"], scope)
+            response = await self._find_response(scope)
         except OSError:  # removed after it was found, because the site is being built
             raise HTTPException(404) from None
         if isinstance(response, RedirectResponse):  # Starlette's location has the scheme of the proxy's request
@@ -45,6 +53,52 @@ class StaticSite(StaticFiles):
             response = RedirectResponse(location + (f"?{query}" if query else ""), 308)
         response.headers.setdefault("cache-control", "no-cache")
         await response(scope, receive, send)
+
+    async def _find_response(self, scope: Scope) -> Response:
+        """Return the response for a file, a redirect, or the 404 page."""
+        try:
+            response = await self.get_response(scope["path"], scope)
+            if response.status_code != 404:
+                return response
+        except HTTPException as error:
+            if error.status_code != 404:
+                raise
+            response = None
+        found = await to_thread.run_sync(self._respond_not_found, scope) or response
+        if found is None:
+            raise HTTPException(404)
+        return found
+
+    def _respond_not_found(self, scope: Scope) -> Response | None:
+        """Return the 404 page with links to pages at similar addresses; None if there are none, or for other files."""
+        path: str = scope["path"]
+        if _OTHER_FILE.search(path) or (matcher := self._load_matcher()) is None:
+            return None
+        pages, headers = matcher.suggest(path), {"vary": "Accept"}
+        if path.endswith(".md") or _prefers_markdown(Headers(scope=scope).get("accept", "")):
+            listing = LLMS_TXT if self.lookup_path(LLMS_TXT)[1] else OUTLINE_PATH
+            text = render_similar_pages(pages, matcher.addresses.url, listing)
+            return Response(text, 404, headers, CONTENT_TYPES[MARKDOWN])
+        full_path, status = self.lookup_path(NOT_FOUND_PAGE)
+        if status is None:
+            return None
+        html = Path(full_path).read_text("utf-8", "surrogateescape")
+        html = fill_similar_pages(html, pages, path)
+        return Response(html.encode("utf-8", "surrogateescape"), 404, headers, "text/html; charset=utf-8")
+
+    def _load_matcher(self) -> AddressMatcher | None:
+        """Return the addresses of the site as they were published last; None if they were not."""
+        full_path, status = self.lookup_path(ADDRESSES_PATH)
+        if status is None:
+            return None
+        stamp = status.st_mtime_ns, status.st_size
+        if self._matcher is None or self._matcher[0] != stamp:
+            try:
+                addresses = msgspec.json.decode(Path(full_path).read_bytes(), type=Addresses)
+            except msgspec.MsgspecError:
+                return None
+            self._matcher = stamp, AddressMatcher(addresses)
+        return self._matcher[1]
 
     def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
         """Return a file or folder and its status; no status if there is none or if it must not be served."""
@@ -97,6 +151,8 @@ def _cache_headers(name: str) -> dict[str, str]:
     return {"cache-control": "public, max-age=31536000, immutable"} if has_hash else {}
 
 
+_OTHER_FILE = re.compile(r"\.(?!html?$|mdx?$|txt$|php$|aspx?$|rst$)[A-Za-z][A-Za-z0-9]{1,5}$")
+"""The address of a file that is no page, such as a picture."""
 _FORBIDDEN = re.compile(r"[\\\0:]|^\.\.?$")
 _HASHED = re.compile(r"[.-](?P<hash>[0-9a-f]{8,64})\.(min\.)?(css|js|woff2?|svg|png|map|mjs)(\.map)?$")
 _CONTENT_TYPES = {".md": CONTENT_TYPES[MARKDOWN], ".txt": "text/plain; charset=utf-8"}

@@ -12,6 +12,7 @@ from mkdocs_roaming.errors import PublishError, UsageError
 from mkdocs_roaming.html.themes import parse_classes
 from mkdocs_roaming.publish.cache import ConversionCache
 from mkdocs_roaming.publish.files import write_atomically
+from mkdocs_roaming.publish.not_found import NOT_FOUND_PAGE, add_similar_pages
 from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.ownership import PublishedFiles, check_llms_txt
 from mkdocs_roaming.publish.page_elements import ElementOptions, PageElements, QuestionWriter, remove_page_elements
@@ -83,7 +84,7 @@ def index_site(
         extra=elements.iter_files(),
     )
     if options.html and target is None:
-        _update_html(built, batch, elements)
+        _update_html(built, batch, elements, not_found=folder / NOT_FOUND_PAGE if publish.similar_pages else None)
         if elements.menu and elements.menu.pages_without:
             warn(
                 f"{elements.menu.pages_without} of {len(batch.pages)} pages get no page menu: they have no title, or a "
@@ -136,15 +137,23 @@ def _load_rules(options: IndexOptions, built: BuiltSite) -> RuleSet | None:
     return load_rules(options.publish, options.project.file or Path(OWN_FILE), front_matter)
 
 
-def _update_html(built: BuiltSite, batch: Batch, elements: PageElements) -> None:
-    """Add links and elements to the HTML of the published pages, and remove them from that of the others."""
+def _update_html(built: BuiltSite, batch: Batch, elements: PageElements, *, not_found: Path | None) -> None:
+    """Add links and elements to the HTML of the published pages, and remove them from that of the others.
+
+    Args:
+        built: The site.
+        batch: Its published pages.
+        elements: The elements of the pages.
+        not_found: The 404 page if it links to similar pages.
+    """
     for path in batch.pages:
         html = add_markdown_links(_read(built.files[path]), path, has_llms_txt=batch.site.has_llms_txt)
         html = name_search_dialog(html)
         has_widget = built.meta.get(path, {}).get("ask") is not False
         _write(built.files[path], elements.add(html, path, batch, has_widget=has_widget))
     for file in built.left_out_files:
-        _write(file, remove_page_elements(_read(file)))
+        html = remove_page_elements(_read(file))
+        _write(file, add_similar_pages(html, built.site) if file == not_found else html)
 
 
 # Bytes that are not UTF-8 are written back unchanged.

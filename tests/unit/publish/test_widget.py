@@ -15,7 +15,7 @@ import pytest
 
 from mkdocs_roaming.errors import PublishError
 from mkdocs_roaming.manifest.models import Site
-from mkdocs_roaming.publish import page_menu
+from mkdocs_roaming.publish import not_found, page_menu
 from mkdocs_roaming.publish.widget import (
     LANGUAGES,
     MODULES,
@@ -90,7 +90,7 @@ def test_translation_has_all_strings_and_placeholders(language: str) -> None:
     blocks = re.findall(r"const ENGLISH = \{\n(.*?)\n\};", source, re.DOTALL)
     english = dict(re.findall(r'^  (\w+):\s*((?:"(?:[^"\\]|\\.)*"(?:\s*\+\s*)?)+),', "\n".join(blocks), re.MULTILINE))
     translated = json.loads((SOURCES / f"ask.{language}.json").read_text("utf-8"))
-    english |= page_menu.ENGLISH | PAGE_ENGLISH
+    english |= page_menu.ENGLISH | not_found.ENGLISH | PAGE_ENGLISH
     assert len(english) > 55
     assert set(translated) - {"language", "stopWords"} == set(english)
     for name, text in english.items():
