@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from os.path import lexists
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -56,12 +57,17 @@ def is_own_file(folder: Path, path: str) -> bool:
 
 
 def find_foreign_files(folder: Path, paths: Iterable[str]) -> list[str]:
-    """Return the paths below `.well-known` that must not be written: another index lists skills of its author.
+    """Return those of the paths below `.well-known` where something else has written a file."""
+    return [
+        path for path in paths if path.startswith(FOLDER) and lexists(folder / path) and not is_own_file(folder, path)
+    ]
 
-    Without an index of ours, the skill there would have no entry.
-    """
-    found = [path for path in paths if path.startswith(FOLDER)]
-    foreign = [path for path in found if (folder / path).exists() and not is_own_file(folder, path)]
-    if any(path.startswith(_SKILLS) for path in foreign):
-        foreign += [path for path in found if path.startswith(_SKILLS) and path not in foreign]
-    return foreign
+
+def explain_foreign(path: str) -> str:
+    """Return why a file is not written, and what the author of the one that exists can do."""
+    if path == _LIST:
+        return "not written, because something else wrote it; delete it, or set `overwrite: true`"
+    return (
+        "not written, because something else wrote it; to list the skill of this site there, add the entry of "
+        f"{SKILL_FOLDER}index.json"
+    )

@@ -37,7 +37,6 @@ from mkdocs_roaming.publish.options import MAX_SECTION_FILES, PublishOptions
 from mkdocs_roaming.publish.ownership import ForeignFilesError, PublishedFiles
 from mkdocs_roaming.publish.pipeline import Batch, LeftOut, reconvert_stale_pages, remove_left_out_entries
 from mkdocs_roaming.publish.pointers import LLMS_FULL, LLMS_TXT
-from mkdocs_roaming.publish.well_known import SKILL_FOLDER
 
 if TYPE_CHECKING:
     from mkdocs_roaming.embeddings.store import EmbeddingsOptions
@@ -306,11 +305,8 @@ class _Output(msgspec.Struct):
         if self.options.overwrite or not lexists(self.folder / well_known.FOLDER):
             return files
         foreign = well_known.find_foreign_files(self.folder, [path for path, _ in files])
-        if foreign:
-            self.notes.append(
-                f"{', '.join(sorted(foreign))}: not written, because something else publishes there; "
-                f"the entry for an index of skills is in {SKILL_FOLDER}index.json"
-            )
+        for path in foreign:
+            self.notes.append(f"{path}: {well_known.explain_foreign(path)}")
         return [file for file in files if file[0] not in foreign]
 
     def _write(self, path: str, data: _Content) -> bool:

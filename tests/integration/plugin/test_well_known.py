@@ -50,5 +50,9 @@ def test_index_among_the_sources_stays_as_it_is(mkdocs: Project) -> None:
     for _ in range(2):
         built = mkdocs({"index.md": HOME}, site_url=ROOT_URL, exclude_docs="!.well-known")
         assert built.text(INDEX) == text
-        assert hidden_files(built) == ["agent-skills/index.json", "llms.txt"]
-        assert any(f"{INDEX}, " in message for message in built.messages())
+        assert hidden_files(built) == [
+            "agent-skills/kettle-example-docs/SKILL.md",
+            "agent-skills/index.json",
+            "llms.txt",
+        ]
+        assert any(f"{INDEX}: " in message for message in built.messages())

@@ -91,10 +91,10 @@ def test_index_of_author_stays_with_a_note(tmp_path: Path, index: str) -> None:
     write(tmp_path, INDEX, index)
     report = publish(tmp_path)
     assert well_known(tmp_path)[INDEX].decode() == index
-    assert sorted(well_known(tmp_path)) == [INDEX, LIST]
+    assert sorted(well_known(tmp_path)) == [INDEX, SKILL, LIST]
     assert report.notes == (
-        ".well-known/agent-skills/index.json, .well-known/agent-skills/kettle-docs/SKILL.md: not written, because "
-        "something else publishes there; the entry for an index of skills is in roaming/skill/index.json",
+        ".well-known/agent-skills/index.json: not written, because something else wrote it; to list the skill of this "
+        "site there, add the entry of roaming/skill/index.json",
     )
     publish(tmp_path, overwrite=True)
     assert sorted(well_known(tmp_path)) == [INDEX, SKILL, LIST]
