@@ -51,8 +51,8 @@ def test_index_among_the_sources_stays_as_it_is(mkdocs: Project) -> None:
         built = mkdocs({"index.md": HOME}, site_url=ROOT_URL, exclude_docs="!.well-known")
         assert built.text(INDEX) == text
         assert hidden_files(built) == [
-            "agent-skills/kettle-example-docs/SKILL.md",
             "agent-skills/index.json",
+            "agent-skills/kettle-example-docs/SKILL.md",
             "llms.txt",
         ]
         assert any(f"{INDEX}: " in message for message in built.messages())
