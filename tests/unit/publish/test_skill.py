@@ -16,6 +16,7 @@ from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.validate import validate_site
 from mkdocs_roaming.manifest.models import Page, Site
 from mkdocs_roaming.publish.options import PublishOptions
+from mkdocs_roaming.publish.writer import publish_mirror
 
 from .conftest import HOME, INSTALL, SITE, URL, publish_pages, read_tree
 
@@ -171,6 +172,14 @@ def test_option_off_removes_the_skill(tmp_path: Path) -> None:
     publish_pages(tmp_path, HOME, INSTALL, options=PublishOptions(agent_skill=False))
     assert not [path for path in read_tree(tmp_path) if "skill" in path]
     assert "How agents" not in (tmp_path / "llms.txt").read_text("utf-8")
+
+
+def test_copy_of_another_site_has_no_skill(tmp_path: Path) -> None:
+    publish_skill(tmp_path / "theirs")
+    theirs = open_library(tmp_path / "theirs")
+    texts = {page.path: theirs.file(page.markdown) for page in theirs.manifest.pages}
+    publish_mirror(theirs.manifest, texts, tmp_path / "ours", PublishOptions())
+    assert not [path for path in read_tree(tmp_path / "ours") if "skill" in path]
 
 
 @pytest.mark.parametrize(

@@ -108,3 +108,11 @@ def test_other_files_of_author_stay(tmp_path: Path, path: str) -> None:
     for options in ({}, {"agent_skill": False}):
         publish(tmp_path, **options)
         assert well_known(tmp_path)[path] == before
+
+
+def test_llms_txt_of_author_stays_with_a_note(tmp_path: Path) -> None:
+    write(tmp_path, LIST, "# By hand\n")
+    assert publish(tmp_path).notes == (
+        ".well-known/llms.txt: not written, because something else wrote it; delete it, or set `overwrite: true`",
+    )
+    assert well_known(tmp_path)[LIST] == b"# By hand\n"
