@@ -51,6 +51,14 @@ def test_example_is_a_section_that_the_outline_lists(tmp_path: Path) -> None:
     assert shown == f"Guide › Install › Quiet mode\n[{id_}] {URL}guide/install/#quiet"
 
 
+def test_example_is_listed_by_an_outline_that_leaves_most_sections_out(tmp_path: Path) -> None:
+    inner = "".join(f"<h2 id='s{at}'>Section {at}</h2><p>See <a href='#s99'>the last</a>.</p>" for at in range(100))
+    pages = [Page(f"guide/p{at}/", "", f"<h1>Page {at}</h1><p>Text.</p>{inner}") for at in range(5)]
+    _, text = publish_skill(tmp_path, *pages, outline_tokens=200)
+    (id_,) = re.findall(r"the outline lists `\[(\w{8})\]", text)
+    assert f"[{id_}] " in (tmp_path / "roaming/outline.md").read_text("utf-8")
+
+
 def test_index_lists_the_skill_with_its_digest(tmp_path: Path) -> None:
     front_matter, _ = publish_skill(tmp_path)
     index = json.loads((tmp_path / FOLDER / "index.json").read_text("utf-8"))
