@@ -293,7 +293,9 @@ MODULES = (
     "roaming-tools.js",
     "roaming-find.js",
     "roaming-finder.js",
+    "roaming-library.js",
     "roaming-search.js",
+    "roaming-webmcp.js",
 )
 """The module that pages load, and those that it loads on demand."""
 

@@ -4,7 +4,8 @@
 //   <roaming-ask endpoint="https://ask.example/"></roaming-ask>      without an endpoint it searches sections
 //
 // The modules next to this file are loaded on demand: roaming-turn.js and what it imports with the first question,
-// roaming-find.js and roaming-finder.js where sections are searched without an endpoint.
+// roaming-find.js and what it imports where sections are searched without an endpoint, roaming-webmcp.js where the
+// browser has WebMCP.
 // There are no inline styles, no inline scripts and no HTML from strings, so the strictest content security policy
 // works. Text from answers and manifests is only inserted as text nodes.
 //
@@ -36,6 +37,7 @@ export class RoamingAsk extends HTMLElement {
   #conversation;
   #opener; // the element that gets the focus back
   #abort; // aborts the listeners on the page
+  #tools; // removes the tools for the browser's agent
   #found; // the question that the reader searches instead
   #view; // of the finder
   #query; // of the view
@@ -170,16 +172,19 @@ export class RoamingAsk extends HTMLElement {
     listen("pagehide", () => this.#leave());
     listen("change", this.#refit, WIDE);
     listen("change", this.#refit, PHONE);
+    this.#ready.then(() => this.#offerTools());
   }
   disconnectedCallback() {
     this.stop();
     this.#abort.abort();
+    this.#tools?.abort();
     moveAside(0);
   }
   attributeChangedCallback(name, before, now) {
     if (!this.#button) return;
     if (this.settings.mode === "off" || (name === "open" && now === null)) this.close();
     else if (name === "open") this.open();
+    if (name === "mode") this.#offerTools();
     this._draw();
   }
   /** Create the button when the strings are loaded; the panel is created when it is first opened. */
@@ -249,6 +254,14 @@ export class RoamingAsk extends HTMLElement {
     try {
       if (sessionStorage.getItem("roaming:passage")) (await load("roaming-passage.js")).arrive(this);
     } catch {} // forbidden
+  }
+  /** Offer the finder to the agent of the browser where there is WebMCP; earlier drafts have it in `navigator`. */
+  #offerTools() {
+    this.#tools?.abort();
+    const context = document.modelContext ?? navigator.modelContext;
+    if (!context?.registerTool || !this.isConnected || this.settings.mode === "off") return;
+    const { signal } = (this.#tools = new AbortController());
+    load("roaming-webmcp.js").then(({ registerTools }) => registerTools(this, context, signal), () => {});
   }
   #leave() {
     if (this.#conversation?.isRunning) this.#conversation.keep();

@@ -2,7 +2,8 @@
 // beside it its text in place. It is loaded if there is no endpoint, or if the endpoint fails.
 
 import { el, fill, icon } from "./roaming-ask.js";
-import { Finder, MOST, addStopWords, findMatches, inScope } from "./roaming-finder.js";
+import { findMatches } from "./roaming-finder.js";
+import { Library } from "./roaming-library.js";
 import { copier } from "./roaming-tools.js";
 
 const ENGLISH = {
@@ -71,12 +72,13 @@ kbd { font: inherit; border: 1px solid color-mix(in srgb, currentColor 36%, tran
 
 /** Shows search results in `into`. `host` is the <roaming-ask> element. */
 export class View {
-  #library; // the loaded index or manifest, and its finder
+  #library;
   #latest;
   #counting;
   #list; // the shown results
   constructor(host, into) {
     Object.assign(this, { host, into });
+    this.#library = new Library(host);
     into.className = "found";
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(STYLE);
@@ -102,22 +104,23 @@ export class View {
   async list(question) {
     const { words } = this;
     const latest = (this.#latest = {});
-    if (words.stopWords) addStopWords(words.language, words.stopWords);
     clearTimeout(this.#counting);
     this.#list = undefined;
     if (!question.trim()) return this.into.replaceChildren();
     const note = (text) => el("p", { class: "muted" }, text);
-    let library;
+    const library = this.#library;
+    const before = library.finder;
     try {
-      if (!this.#library) this.into.replaceChildren(note(words.loading));
-      library = await this.#load();
+      if (!before) this.into.replaceChildren(note(words.loading));
+      await library.open();
     } catch {
       if (latest === this.#latest) this.into.replaceChildren(note(words.unread));
       return;
     }
-    if (latest !== this.#latest) return;
     const { finder } = library;
-    if (finder.count > MOST) return this.into.replaceChildren(note(fill(words.many, { n: finder.count })));
+    if (finder !== before) this.host._emit("outline", { sections: finder.sections.length, digest: finder.source.digest });
+    if (latest !== this.#latest) return;
+    if (library.isLarge) return this.into.replaceChildren(note(fill(words.many, { n: finder.count })));
     const found = finder.find(question);
     const message = found.length ? fill(words.results, { n: found.length }) : words.none;
     this.into.replaceChildren(
@@ -126,26 +129,6 @@ export class View {
     );
     this.#mark();
     this.#counting = setTimeout(() => this.host._say(message), 600); // after a pause in typing
-  }
-  /** Load the index of the current page's site, or its manifest, which is indexed in slices that do not block typing. */
-  async #load() {
-    const { index, manifest } = this.host.settings.page;
-    if (this.#library?.address !== manifest.href) {
-      const load = async (address) => {
-        const source = await (await this.host.fetch(address)).json();
-        if (source.version > 1) throw new Error(`version ${source.version} of ${address}`);
-        return source;
-      };
-      const written = index && load(new URL(index, document.baseURI)).catch(() => {});
-      const source = (await written) || (await load(manifest.href));
-      const scope = JSON.parse(this.host.getAttribute("scope")) ?? {};
-      const finder = new Finder(source, (page) => inScope(page, scope));
-      this.#library = { address: manifest.href, finder };
-      this.host._emit("outline", { sections: finder.sections.length, digest: source.digest });
-    }
-    const { finder } = this.#library;
-    if (finder.count <= MOST) while (!finder.index()) await new Promise((next) => setTimeout(next));
-    return this.#library;
   }
 
   // Results
@@ -176,7 +159,7 @@ export class View {
   #hit(section, asked) {
     const { words, host } = this;
     const { title, path, opening } = section;
-    const url = this.#address(section);
+    const url = this.#library.address(section);
     const link = host.settings.anchor({ url }, "");
     link.append(...this.#marked(title, asked));
     const body = el("div", { class: "open answer", hidden: true });
@@ -210,7 +193,7 @@ export class View {
     host._emit("section", { id, title, path, url, tokens, state: "open" });
     body.append(words.loading);
     const markdown = import("./roaming-markdown.js"); // not needed for the results
-    const text = await this.#text(section).catch(() => words.unread);
+    const text = await this.#library.text(section).catch(() => words.unread);
     const { Markdown } = await markdown;
     body.replaceChildren();
     new Markdown(body, { link: host.settings.link, words, root: host.shadowRoot, say: (text) => host._say(text) }).push(`${text}\n\n`);
@@ -252,57 +235,10 @@ export class View {
     first?.classList.toggle("current", this.#active && this.host.shadowRoot.activeElement?.localName === "textarea");
   }
 
-  // Texts of sections
-
-  #address({ page, anchor }) {
-    const url = new URL(page.url ?? encoded(page.path), this.host.settings.page.base);
-    if (anchor && anchor !== page.sections[0].anchor) url.hash = anchor;
-    return url.href;
-  }
-  /** Load a section with its subsections: from its own file if that contains all of them, else from its page. */
-  async #text(section) {
-    const { page, start, level } = section;
-    const after = page.sections.find((other) => other.start > start && other.level <= level);
-    const bytes = (await this.#file(section, after)) ?? (await this.#page(page)).slice(start, after?.start);
-    return new TextDecoder().decode(bytes).replace(/^#.*\n/, "");
-  }
-  /** Return the text from the section's file, if there is one and all digests match the manifest. */
-  async #file({ id, page, start }, after) {
-    if (this.#library.fileless || !globalThis.crypto?.subtle) return;
-    const response = await this.host.fetch(new URL(`roaming/sections/${id}.md`, this.host.settings.page.base));
-    this.#library.fileless = response.status === 404; // then the site has no section files at all
-    if (!response.ok) return;
-    const file = new Uint8Array(await response.arrayBuffer());
-    const text = file.slice(file.findIndex((byte, at) => byte === 10 && file[at + 1] === 10) + 2); // after the breadcrumb
-    const end = after?.start ?? page.sections.at(-1).end;
-    for (const part of page.sections.filter((one) => one.start >= start && one.end <= end))
-      if (!(await sha256(text.slice(part.start - start, part.end - start))).startsWith(part.digest)) return;
-    return text.slice(0, end - start);
-  }
-  /** Return a page's Markdown if its digest matches the manifest. */
-  async #page(page) {
-    for (const fresh of ["", `?v=${page.digest.slice(-8)}`]) {
-      const response = await this.host.fetch(new URL(encoded(page.markdown) + fresh, this.host.settings.page.base));
-      const bytes = response.ok && (await response.arrayBuffer());
-      if (bytes && (await fits(bytes, page))) return bytes;
-    }
-    throw new Error(`${page.markdown} does not match the manifest`);
-  }
   #prompt(question, found) {
     const { site } = this.#library.finder.source;
     const sections = found.slice(0, 5).map(({ path, page }) => `- ${path.join(" › ")}: ${site.url}${page.markdown}`);
     const values = { site: site.name, question, llms: `${site.url}llms.txt`, sections: sections.join("\n") };
     return fill(this.words.promptText, values);
   }
-}
-
-/** Encode a path of the manifest as a relative URL that stays below the site. */
-const encoded = (path) => "./" + path.split("/").map(encodeURIComponent).join("/");
-/** Return whether a page's Markdown has the right digest; without a secure context only its length is compared. */
-async function fits(bytes, page) {
-  return globalThis.crypto?.subtle ? `sha256:${await sha256(bytes)}`.startsWith(page.digest) : bytes.byteLength === page.bytes;
-}
-async function sha256(bytes) {
-  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
-  return Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -79,3 +79,7 @@ def test_agent_audits_pass(lighthouse: Path, site: str, path: str) -> None:
     assert {"agent-accessibility-tree", "cumulative-layout-shift", "llms-txt"} <= set(applicable)
     failed = {name: report["audits"][name].get("details") for name, score in applicable.items() if score < GOOD}
     assert failed == {}
+    tools = report["audits"]["webmcp-registered-tools"]
+    if tools["scoreDisplayMode"] != "notApplicable":  # this Chromium has WebMCP
+        assert all(name in json.dumps(tools["details"]) for name in ("search_docs", "read_section"))
+        assert scores["webmcp-schema-validity"] == 1
