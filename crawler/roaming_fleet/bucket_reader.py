@@ -15,6 +15,7 @@ class BucketReader:
     """Reader of a published site below a bucket's prefix. There is no cache to bypass, so `cache_key` is ignored."""
 
     is_remote = True
+    is_crawled = False
 
     def __init__(self, where: str) -> None:
         """Open the bucket.

@@ -20,6 +20,7 @@ __all__ = ["FAULTS_FOUND", "NOTHING_FOUND", "main"]
 COMMANDS = {
     "ask": ("ask:ask", "Ask a question."),
     "build": ("build:build", "Build a site with its generator, and publish it."),
+    "bundle": ("bundle:bundle", "Write the documentation of a Python package for its package data."),
     "chat": ("chat:chat", "Ask questions in a conversation."),
     "eval": ("evaluate:evaluate", "Measure answers and search with a set of questions."),
     "expand": ("navigate:expand", "Print sections."),
@@ -100,5 +101,5 @@ def main() -> None:
     """Publish a documentation site for language models, navigate it, and ask it questions.
 
     LIB is a published site: its folder, its URL, or the URL of its manifest. A single Markdown file or its URL, such
-    as an llms-full.txt, works as well.
+    as an llms-full.txt, works as well; so does `installed:`, the documentation in installed packages.
     """

@@ -14,7 +14,8 @@ import click
 from mkdocs_roaming.cli.common import (
     AS_JSON,
     FREE_TEXT,
-    LIBRARY,
+    INSTALLED,
+    INSTALLED_DOCS,
     NOTHING_FOUND,
     TRUST_RULES,
     ResolvedOptions,
@@ -26,6 +27,7 @@ from mkdocs_roaming.cli.common import (
     site_as_json,
     warn,
 )
+from mkdocs_roaming.errors import UsageError
 
 if TYPE_CHECKING:
     from mkdocs_roaming.answer.budget import Budget
@@ -35,8 +37,9 @@ if TYPE_CHECKING:
 
 
 @click.command(context_settings=FREE_TEXT)
-@LIBRARY
-@click.argument("question")
+@click.argument("lib", metavar="[LIB]")
+@click.argument("question", required=False, metavar="QUESTION")
+@INSTALLED
 @model_options
 @click.option("--page", help="Path or URL of the page that the reader is on.")
 @click.option("--trace", type=click.Path(dir_okay=False, path_type=Path), help="Record the answer in this file.")
@@ -45,7 +48,8 @@ if TYPE_CHECKING:
 @AS_JSON
 def ask(
     lib: str,
-    question: str,
+    question: str | None,
+    installed: bool,
     page: str | None,
     trace: Path | None,
     scope: Scope,
@@ -57,6 +61,13 @@ def ask(
 
     Without an API key and a model the answer consists of sentences of the documentation, each with its source.
     """
+    if installed and question is None:
+        lib, question = INSTALLED_DOCS, lib
+    elif installed:
+        raise UsageError(f"--installed: takes the place of LIB; leave out {lib}, or name installed:PACKAGE")
+    elif question is None:
+        raise click.MissingParameter(param_type="argument", param_hint="'QUESTION'")
+
     from mkdocs_roaming.answer.events import Answer
     from mkdocs_roaming.answer.trace import Recording, write_trace
     from mkdocs_roaming.cli.output import print_answer, run_recording

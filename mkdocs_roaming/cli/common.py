@@ -46,6 +46,8 @@ Exit codes:
 
 FREE_TEXT = {"ignore_unknown_options": True}  # a question may start with a flag: `--drain-window default`
 LIBRARY = click.argument("lib", metavar="LIB")
+INSTALLED_DOCS = "installed:"  # library.installed.SCHEME, whose import takes a while
+INSTALLED = click.option("--installed", is_flag=True, help="Use the documentation in installed packages as LIB.")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 TRUST_RULES = click.option("--trust-rules", is_flag=True, help="Apply the rules of a site that is not yours.")
 CONFIG = click.option(

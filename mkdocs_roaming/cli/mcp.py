@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mkdocs_roaming.cli.common import CONFIG, scope_options, search_factory
+from mkdocs_roaming.cli.common import CONFIG, INSTALLED, INSTALLED_DOCS, scope_options, search_factory
 from mkdocs_roaming.errors import LibraryError, UsageError
 from mkdocs_roaming.publish.mcp_clients import (
     CLIENTS,
@@ -35,6 +36,7 @@ _MAX_BYTES = 1_000_000
 
 @click.command()
 @click.argument("lib", metavar="LIB", required=False)
+@INSTALLED
 @scope_options
 @CONFIG
 @click.option(
@@ -44,7 +46,9 @@ _MAX_BYTES = 1_000_000
     help="Print the configuration of this client and exit.",
 )
 @click.option("--http", metavar="URL", help="With --print-config, for the endpoint at this URL instead of LIB.")
-def mcp(lib: str | None, scope: Scope, config: Path | None, client: str | None, http: str | None) -> None:
+def mcp(
+    lib: str | None, installed: bool, scope: Scope, config: Path | None, client: str | None, http: str | None
+) -> None:
     """Serve a site or a store to an agent over MCP.
 
     The server uses standard input and output. The agent starts it and gets the tools read_outline, search_sections,
@@ -56,6 +60,10 @@ def mcp(lib: str | None, scope: Scope, config: Path | None, client: str | None, 
             raise UsageError("--http: prints the configuration of an endpoint; it needs --print-config and no LIB")
         click.echo(format_client_config(client, _find_endpoint(http)))
         return
+    if installed:
+        if lib is not None:
+            raise UsageError(f"--installed: takes the place of LIB; leave out {lib}, or name installed:PACKAGE")
+        lib = INSTALLED_DOCS
     if lib is None:
         raise click.MissingParameter(param_type="argument", param_hint="'LIB'")
     if client:
@@ -80,7 +88,8 @@ def _describe_server(lib: str, scope: Scope, config: Path | None) -> McpServer:
     """Return the server that this command is for a site or store. Raise LibraryError if there is none."""
     from mkdocs_roaming.library.targets import open_target
 
-    where = lib if "://" in lib else str(Path(lib).resolve())
+    is_installed = lib.startswith(INSTALLED_DOCS)
+    where = lib if "://" in lib or is_installed else str(Path(lib).resolve())
     extras, site, url = "mcp", "", ""
     target = open_target(where, scope=scope)
     if target.store is None:
@@ -92,6 +101,8 @@ def _describe_server(lib: str, scope: Scope, config: Path | None) -> McpServer:
     options = [part for name, given in values.items() for value in given for part in (name, value)]
     if config:
         options += ["--config", str(config.resolve())]
+    if is_installed:  # in this environment, whose packages are meant
+        return McpServer("installed-packages", command=(sys.executable, "-m", "mkdocs_roaming", "mcp", where, *options))
     return McpServer(make_server_name(site, url), command=make_command(where, tuple(options), extras=extras))
 
 

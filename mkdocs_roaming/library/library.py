@@ -101,7 +101,8 @@ class Library:
     ) -> None:
         self.manifest = transform(manifest)
         self.sections = SectionIndex(self.manifest)
-        self.trusted = not reader.is_remote and all(page.origin == "html" for page in manifest.pages)
+        is_own = not (reader.is_remote or reader.is_crawled)
+        self.trusted = is_own and all(page.origin == "html" for page in manifest.pages)
         """Whether the site's rules are applied: those of a local folder are, unless a crawler wrote it."""
         self.is_local = not reader.is_remote
         """Whether reads wait for no network. It may be set for a remote site whose pages are prefetched."""

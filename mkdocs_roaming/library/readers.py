@@ -40,6 +40,10 @@ _MAX_LEAD_WORDS = 3
 """A text of no more words before the first page is a rule or a logo, not a page."""
 
 
+CRAWL_STATE = ".roaming/state.json"
+"""The file of a crawl in its folder."""
+
+
 class MissingFileError(LibraryError):
     """The file does not exist, where other files may."""
 
@@ -51,6 +55,8 @@ class Reader(Protocol):
     """The folder or address, for messages."""
     is_remote: bool
     """Whether reads wait for a network."""
+    is_crawled: bool = False
+    """Whether a crawler wrote the files."""
 
     def manifest(self, cache_key: str = "") -> bytes:
         """Return the manifest's JSON; `cache_key` is a query (`?v=…`) that bypasses HTTP caches."""
@@ -70,6 +76,7 @@ class FolderReader(Reader):
 
     def __init__(self, root: Path) -> None:
         self.root, self.where = root.resolve(), str(root)
+        self.is_crawled = (self.root / CRAWL_STATE).exists()
 
     def manifest(self, cache_key: str = "") -> bytes:
         """Return the manifest's JSON."""

@@ -17,6 +17,7 @@ from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 
 from mkdocs_roaming._http import HttpResponse
 from mkdocs_roaming.errors import LibraryError, ManifestNotFoundError, UsageError
+from mkdocs_roaming.library import installed
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.readers import (
     MAX_MANIFEST_BYTES,
@@ -186,7 +187,7 @@ def open_library(where: str | Path) -> Library:
 
     Args:
         where: A folder, an http(s) URL of a site or of its manifest, a Markdown file or its URL, or an address that a
-            plugin opens (`s3://…`).
+            plugin opens (`s3://…`); `installed:` for the documentation in installed packages.
 
     Raises:
         ManifestNotFoundError: The site publishes no manifest.
@@ -196,6 +197,8 @@ def open_library(where: str | Path) -> Library:
     """
     if isinstance(where, str) and where.lower().startswith(("http://", "https://")):
         return _open_url(where)
+    if isinstance(where, str) and where.startswith(installed.SCHEME):
+        return installed.open_installed(where)
     if isinstance(where, str) and "://" in where:
         return cast(Library, open_with_plugins(where).open_site())
     return _open_path(Path(where))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -72,8 +72,7 @@ class Scope(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
         pages = tuple(page for page in manifest.pages if self._has_tag(page) and self._has_path(page))
         if not pages:
             raise UsageError(self._explain_empty(manifest))
-        nav = tuple(_filter_nav(manifest.nav, {page.path for page in pages}))
-        return replace(manifest, pages=pages, nav=nav)
+        return keep_pages(manifest, {page.path for page in pages})
 
     def _has_tag(self, page: PageEntry) -> bool:
         return not self.tags or not {tag.casefold() for tag in self.tags}.isdisjoint(map(str.casefold, page.tags))
@@ -193,7 +192,13 @@ def _list_names(label: str, wanted: str, names: Iterable[str]) -> str:
     return f"{'nearest ' if near else ''}{label}: {', '.join(shown)}" if shown else ""
 
 
-def _filter_nav(entries: Iterable[NavEntry], paths: set[str]) -> Iterator[NavEntry]:
+def keep_pages(manifest: Manifest, paths: Set[str]) -> Manifest:
+    """Return a manifest of the pages with these paths alone. Its digest stays."""
+    pages = tuple(page for page in manifest.pages if page.path in paths)
+    return replace(manifest, pages=pages, nav=tuple(_filter_nav(manifest.nav, paths)))
+
+
+def _filter_nav(entries: Iterable[NavEntry], paths: Set[str]) -> Iterator[NavEntry]:
     """Yield the entries of pages with these paths and the groups of such pages.
 
     Entries below a page that is not visible move up to its level.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from mkdocs_roaming.errors import PublishError, UsageError
 from mkdocs_roaming.html.themes import parse_classes
+from mkdocs_roaming.library.readers import CRAWL_STATE
 from mkdocs_roaming.publish.cache import ConversionCache
 from mkdocs_roaming.publish.files import write_atomically
 from mkdocs_roaming.publish.not_found import NOT_FOUND_PAGE, add_similar_pages
@@ -26,8 +27,6 @@ from mkdocs_roaming.sources.project import OWN_FILE, IndexOptions
 
 if TYPE_CHECKING:
     from mkdocs_roaming.publish.rules import RuleSet
-
-_CRAWL_STATE = ".roaming/state.json"
 
 
 def index_site(
@@ -112,7 +111,7 @@ def check_folder(folder: Path, options: PublishOptions) -> None:
     check_llms_txt(published.author_text, folder, options)
     if options.overwrite:
         return
-    if (folder / _CRAWL_STATE).exists():
+    if (folder / CRAWL_STATE).exists():
         raise UsageError(
             f"{folder}: was published by `roaming crawl`, which updates it; name the folder of a built site, or "
             "publish the HTML in this one with --overwrite"

@@ -1,0 +1,179 @@
+"""The documentation that installed packages contain, as one library: `installed:`, or `installed:httpx,typer`.
+
+A distribution announces its bundle (see `publish.bundle`) with an entry point of the group `roaming.docs`, whose value
+is the folder as a module name: `httpx = "httpx._docs"`. Packages are not imported; metadata and files are read.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mkdocs_roaming.errors import LibraryError, RoamingError
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.readers import FolderReader, Reader
+from mkdocs_roaming.manifest.io import MANIFEST_PATH, dump_manifest, load_manifest, with_digest
+from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry, SectionEntry, SiteEntry, path_to_url
+from mkdocs_roaming.manifest.sections import IdAllocator
+
+SCHEME = "installed:"
+GROUP = "roaming.docs"
+
+_log = logging.getLogger(__name__)
+
+
+class Bundle(Struct, frozen=True):
+    """The documentation of an installed distribution: its name, its version, and the folder."""
+
+    package: str
+    version: str
+    folder: Path
+
+    @property
+    def label(self) -> str:
+        """Name and version."""
+        return f"{self.package} {self.version}"
+
+
+def open_installed(where: str) -> Library:
+    """Open the documentation of installed packages.
+
+    Args:
+        where: `installed:`, which may be followed by names of distributions with commas between them.
+
+    Raises:
+        LibraryError: No installed package contains documentation, or one of the named packages does not.
+    """
+    bundles = find_bundles()
+    if wanted := [_normalize(name) for name in where.removeprefix(SCHEME).split(",") if name.strip()]:
+        by_name = {_normalize(bundle.package): bundle for bundle in bundles}
+        if missing := [name for name in wanted if name not in by_name]:
+            raise LibraryError(
+                f"{where}: {missing[0]} is not installed here, or contains no documentation; packages that do: "
+                f"{', '.join(by_name) or 'none'}"
+            )
+        bundles = [by_name[name] for name in dict.fromkeys(wanted)]
+    reader = _BundleReader(where, bundles)
+    if not reader.manifests:
+        raise LibraryError(
+            f"{where}: no installed package contains documentation that can be read (entry point `{GROUP}`); ask a "
+            "site instead"
+        )
+    return Library(reader.merged, reader)
+
+
+def find_bundles() -> list[Bundle]:
+    """Return the documentation of all installed distributions that announce some, sorted by their names."""
+    found = {}
+    for entry_point in metadata.entry_points(group=GROUP):
+        distribution = entry_point.dist
+        folder = _find_folder(entry_point.value, distribution) if distribution else None
+        if distribution and folder:
+            found[_normalize(distribution.name)] = Bundle(distribution.name, distribution.version, folder)
+    return [found[name] for name in sorted(found)]
+
+
+def _find_folder(module: str, distribution: metadata.Distribution) -> Path | None:
+    """Return the folder of a module name; None if it contains no manifest, as in a checkout before a release.
+
+    Nothing is imported: the folder is looked up in the distribution, and for one that is installed in editable mode
+    below its top-level package.
+    """
+    top, *rest = parts = module.split(".")
+    if not all(part.isidentifier() for part in parts):
+        _log.warning("%s: the entry point %s = %s is no module name; it is ignored", distribution.name, GROUP, module)
+        return None
+    folders = [Path(str(distribution.locate_file("/".join(parts))))]
+    spec = find_spec(top)
+    folders += [Path(place, *rest) for place in (spec and spec.submodule_search_locations) or ()]
+    return next((folder for folder in folders if (folder / MANIFEST_PATH).is_file()), None)
+
+
+def _normalize(name: str) -> str:
+    """Return the name of a distribution as packaging tools compare it (PEP 503)."""
+    return re.sub(r"[-_.]+", "-", name.strip()).lower()
+
+
+class _BundleReader(Reader):
+    """The bundles of several distributions, each below its name."""
+
+    is_remote = False
+
+    def __init__(self, where: str, bundles: Sequence[Bundle]) -> None:
+        self.where = where
+        self._readers = {bundle.package: FolderReader(bundle.folder) for bundle in bundles}
+        self.manifests: dict[Bundle, Manifest] = {}
+        for bundle in bundles:
+            reader = self._readers[bundle.package]
+            try:
+                self.manifests[bundle] = load_manifest(reader.manifest(), where=f"{reader.where}/{MANIFEST_PATH}")
+            except RoamingError as error:  # the others can be read
+                _log.warning("%s: its documentation is left out: %s", bundle.label, error)
+        self.merged = _merge(self.manifests)
+
+    def manifest(self, cache_key: str = "") -> bytes:
+        """Return the JSON of the common manifest."""
+        return dump_manifest(self.merged).encode("utf-8", "surrogatepass")
+
+    def file(self, path: str, cache_key: str = "") -> bytes:
+        """Return a file of a bundle."""
+        package, _, rest = path.partition("/")
+        if package not in self._readers:
+            raise LibraryError(f"{self.where}: no {path}")
+        return self._readers[package].file(rest, cache_key)
+
+
+# The common manifest
+
+
+def _merge(manifests: Mapping[Bundle, Manifest]) -> Manifest:
+    """Return one manifest, in which each distribution is a group of the nav, named with its version."""
+    ids, pages, nav = IdAllocator(), list[PageEntry](), list[NavEntry]()
+    for bundle, manifest in manifests.items():
+        group = ids.allocate(f"{bundle.package}:")
+        renamed = {
+            section.id: ids.allocate(f"{bundle.package}:{section.id}")
+            for page in manifest.pages
+            for section in page.sections
+        }
+        pages += [_move_page(page, bundle, manifest.site, renamed) for page in manifest.pages]
+        entries = manifest.nav or tuple(NavEntry(page.title, page.id, page.path) for page in manifest.pages)
+        children = tuple(_move_nav(entry, bundle, renamed, ids) for entry in entries)
+        nav.append(NavEntry(bundle.label, group, children=children))
+    labels = [bundle.label for bundle in manifests]
+    name = labels[0] if len(labels) == 1 else "Installed packages"
+    languages = {manifest.site.language for manifest in manifests.values()}
+    site = SiteEntry(
+        name, f"{SCHEME}/", f"Documentation of {', '.join(labels)}.", languages.pop() if len(languages) == 1 else "en"
+    )
+    return with_digest(Manifest(site, tuple(pages), tuple(nav), nav_source="installed"))
+
+
+def _move_page(page: PageEntry, bundle: Bundle, site: SiteEntry, renamed: Mapping[str, str]) -> PageEntry:
+    def move_section(section: SectionEntry) -> SectionEntry:
+        links = tuple(renamed[link] for link in section.links if link in renamed)
+        return replace(section, id=renamed[section.id], links=links, aliases=())
+
+    return replace(
+        page,
+        id=renamed[page.id],
+        path=f"{bundle.package}/{page.path}",
+        markdown=f"{bundle.package}/{page.markdown}",
+        url=page.url or path_to_url(site.url, page.path),
+        sections=tuple(map(move_section, page.sections)),
+        full=None,
+    )
+
+
+def _move_nav(entry: NavEntry, bundle: Bundle, renamed: Mapping[str, str], ids: IdAllocator) -> NavEntry:
+    id_ = entry.id and (renamed.get(entry.id) or ids.allocate(f"{bundle.package}:{entry.id}"))
+    page = None if entry.page is None else f"{bundle.package}/{entry.page}"
+    children = tuple(_move_nav(child, bundle, renamed, ids) for child in entry.children)
+    return replace(entry, id=id_, page=page, children=children)
