@@ -3,13 +3,14 @@
 # make test     run the tests except the slow ones
 # make lint     check style, types and import rules
 # make check    lint, and all tests including the slow ones
+# make bundle   build the documentation, and put it into the package
 # make pictures take the pictures of README and documentation again
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 APT_CHROMIUM := DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends chromium >/dev/null 2>&1
 
-.PHONY: install demo test lint check site clean browser azurite pictures
+.PHONY: install bundle demo test lint check site clean browser azurite pictures
 
 define show
 	@printf '\n$$ roaming %s\n' '$(1)'
@@ -44,6 +45,10 @@ check: lint browser azurite
 
 site: $(INSTALLED)
 	@cd sample_site && NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true ../$(BIN)/mkdocs build -q -f mkdocs.yml
+
+bundle: $(INSTALLED)
+	@NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true $(BIN)/mkdocs build -q
+	@$(BIN)/roaming bundle site -o mkdocs_roaming/_docs
 
 pictures: $(INSTALLED) browser
 	@$(BIN)/uv pip install -q -c constraints.txt pillow

@@ -3,6 +3,7 @@
 | group | object |
 | --- | --- |
 | `roaming.commands` | a click command |
+| `roaming.docs` | a folder of package data, which is not imported (see `library.installed`) |
 | `roaming.libraries` | a `LibraryFactory`: opens a LIB argument, or returns None (see `library.targets`) |
 | `roaming.lint_rules` | a lint rule, or a list of them |
 | `roaming.models` | a factory of models |

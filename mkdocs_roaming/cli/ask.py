@@ -16,6 +16,7 @@ from mkdocs_roaming.cli.common import (
     FREE_TEXT,
     INSTALLED,
     INSTALLED_DOCS,
+    LIBRARY,
     NOTHING_FOUND,
     TRUST_RULES,
     ResolvedOptions,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 
 @click.command(context_settings=FREE_TEXT)
-@click.argument("lib", metavar="[LIB]")
+@LIBRARY
 @click.argument("question", required=False, metavar="QUESTION")
 @INSTALLED
 @model_options

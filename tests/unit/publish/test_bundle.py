@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from manifests import URL, build
+from msgspec.structs import replace
+
+from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.library.targets import open_library
+from mkdocs_roaming.manifest.models import Manifest, NavItem, PageEntry
+from mkdocs_roaming.publish.bundle import MAX_BYTES, BundleReport, rank_pages, write_bundle
+
+PAGES = {
+    "": "# Kettle\n\nKettles boil water.\n",
+    "guide/descale/": f"# Descale\n\nVinegar helps; see [limescale]({URL}guide/limescale/index.md).\n",
+    "guide/limescale/": "# Limescale\n\nIt is chalk.\n",
+    "blog/2024/01/news/": "# News\n\nA new kettle.\n",
+}
+NAV = (
+    NavItem("Blog", children=(NavItem("News", "blog/2024/01/news/"),)),
+    NavItem("Guide", children=(NavItem("Descale", "guide/descale/"), NavItem("Limescale", "guide/limescale/"))),
+)
+
+Write = Callable[..., BundleReport]
+
+
+@pytest.fixture
+def licence(tmp_path: Path) -> Path:
+    file = tmp_path / "LICENSE.txt"
+    file.write_text("Do what you like.\n")
+    return file
+
+
+@pytest.fixture
+def write(tmp_path: Path, licence: Path) -> Write:
+    def write(folder: str = "_docs", *, pages: dict[str, str] = PAGES, max_bytes: int = MAX_BYTES) -> BundleReport:
+        manifest = build(pages, NAV)
+        texts = dict(zip((page.path for page in manifest.pages), pages.values(), strict=True))
+        return write_bundle(
+            manifest, lambda page: texts[page.path].encode(), tmp_path / folder, licence, max_bytes=max_bytes
+        )
+
+    return write
+
+
+def test_bundle_is_a_site_with_licence_and_relative_links(write: Write, tmp_path: Path) -> None:
+    report = write()
+    folder = tmp_path / "_docs"
+    library = open_library(folder)
+    assert library.expand("guide/descale/").text.startswith("# Descale\n\nVinegar helps")
+    assert "- [Descale](guide/descale/index.md)" in (folder / "llms.txt").read_text()
+    assert (folder / "LICENSE.txt").read_text() == "Do what you like.\n"
+    assert (report.pages, report.left_out) == (4, ())
+    assert report.bytes == sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def test_pages_of_guides_that_others_link_to_are_the_most_important() -> None:
+    assert [page.path for page in rank_pages(build(PAGES, NAV))] == [
+        "", "guide/limescale/", "guide/descale/", "blog/2024/01/news/",
+    ]  # fmt: skip
+
+
+def test_least_important_pages_are_left_out_for_the_limit(write: Write, tmp_path: Path) -> None:
+    pages = PAGES | {f"p{at}/": f"# Page {at}\n\n{'Water boils. ' * 200}\n" for at in range(40)}
+    report = write(pages=pages, max_bytes=60_000)
+    manifest = open_library(tmp_path / "_docs").manifest
+    paths = {page.path for page in manifest.pages}
+    assert 40_000 < report.bytes <= 60_000
+    assert {"", "guide/limescale/", "guide/descale/"} <= paths
+    assert "blog/2024/01/news/" in report.left_out
+    assert paths | set(report.left_out) == pages.keys()
+    assert json.loads((tmp_path / "_docs/roaming/bundle.json").read_text())["left_out"] == list(report.left_out)
+
+
+def test_page_that_is_too_large_makes_room_for_smaller_ones(write: Write) -> None:
+    report = write(pages={**PAGES, "": f"# Kettle\n\n{'Water. ' * 20_000}\n"}, max_bytes=30_000)
+    assert report.left_out == ("",)
+
+
+def test_limit_below_every_page_is_refused_and_writes_nothing(write: Write, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no page fits into a bundle of 500 bytes"):
+        write(max_bytes=500)
+    assert not (tmp_path / "_docs").exists()
+
+
+def test_older_bundle_is_replaced_and_other_folders_are_not(write: Write, tmp_path: Path) -> None:
+    write()
+    write(pages={"": "# Kettle\n\nNew.\n"})
+    assert [page.path for page in open_library(tmp_path / "_docs").manifest.pages] == [""]
+    assert not (tmp_path / "_docs/guide").exists()
+    assert [file.name for file in tmp_path.iterdir() if file.name.startswith(".")] == []
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/code.py").write_text("code")
+    with pytest.raises(UsageError, match="contains something else than a bundle"):
+        write("src")
+    assert (tmp_path / "src/code.py").read_text() == "code"
+
+
+def test_page_that_cannot_be_read_leaves_the_older_bundle(write: Write, tmp_path: Path, licence: Path) -> None:
+    write()
+
+    def fail(page: PageEntry) -> bytes:
+        raise UsageError("gone")
+
+    with pytest.raises(UsageError, match="gone"):
+        write_bundle(build({"": "# New\n\nText.\n"}), fail, tmp_path / "_docs", licence)
+    assert len(open_library(tmp_path / "_docs").manifest.pages) == 4
+
+
+def test_bundle_has_neither_rules_nor_other_versions(tmp_path: Path, licence: Path) -> None:
+    manifest: Manifest = build({"": "# Kettle\n\nText.\n"})
+    site = replace(manifest.site, version="2.1")
+    write_bundle(replace(manifest, site=site), lambda page: b"# Kettle\n\nText.\n", tmp_path / "b", licence)
+    written = open_library(tmp_path / "b").manifest
+    assert (written.site.version, written.rules, written.site.alternates, written.vectors) == ("2.1", (), (), None)
+
+
+def test_missing_licence_is_reported(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="the licence cannot be read"):
+        write_bundle(build(PAGES), lambda page: b"", tmp_path / "b", tmp_path / "none")
