@@ -29,19 +29,26 @@ def add_similar_pages(html: str, site: Site) -> str:
     root = quote(urlsplit(site.url).path or "/", safe="/%")
     words = ENGLISH | load_translation(site.language)
     listing = escape(root + (LLMS_TXT if site.has_llms_txt else OUTLINE_PATH))
-    head = f'<script type="module" src="{escape(root)}{MISSING_SCRIPT}" data-roaming></script>'
     place = (
         f'<nav data-roaming data-roaming-missing aria-label="{escape(words["similarPages"])}"></nav>'
         f'<noscript data-roaming><p><a href="{listing}">{escape(words["allPages"])}</a></p></noscript>'
+    )
+    # At the beginning, because clients cut pages.
+    sentence = (
         "<p data-roaming data-pagefind-ignore hidden>For agents and language models: there is no page at this address. "
         f'All pages of this documentation are listed in <a href="{listing}">{listing.rpartition("/")[2]}</a>.</p>'
     )
-    end = _HEAD_END.search(html)
-    if end:
-        html = html[: end.start()] + head + html[end.start() :]
-    titles = list(_TITLE.finditer(html))
-    start = titles[-1].end() if titles else find_content_start(html)
-    return html if start is None else html[:start] + place + html[start:]
+    head = (
+        f'<link rel="describedby" type="text/markdown" href="{listing}" data-roaming>'
+        f'<script type="module" src="{escape(root)}{MISSING_SCRIPT}" data-roaming></script>'
+    )
+    start = find_content_start(html)
+    if start is None:
+        return html
+    end = max([start, *(title.end() for title in _TITLE.finditer(html))])
+    html = html[:start] + sentence + html[start:end] + place + html[end:]
+    closing = _HEAD_END.search(html)
+    return html[: closing.start()] + head + html[closing.start() :] if closing else html
 
 
 def remove_similar_pages(html: str) -> str:
@@ -97,6 +104,7 @@ _OWN_ELEMENTS = re.compile(
     r"<nav data-roaming data-roaming-missing\b[^<>]*></nav>"
     r"|<noscript data-roaming><p><a\b[^<>]*>[^<]*</a></p></noscript>"
     r"|<p data-roaming\b[^<]*(?:<(?!/?p\b)[^<]*)*</p>"
+    r"|<link\b[^<>]*\bdata-roaming>"
     r'|<script type="module" src="[^"]*roaming-missing\.js" data-roaming></script>'
 )
 
