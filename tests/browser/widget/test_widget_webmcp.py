@@ -293,7 +293,14 @@ def test_tools_work_in_chromium(webmcp_browser: Browser, stage: Stage, url: str)
     page.goto(url)
     if not page.evaluate("typeof document.modelContext?.executeTool === 'function'"):
         pytest.skip("this Chromium has no WebMCP")
-    page.wait_for_function("async () => (await document.modelContext.getTools()).length === 2")
+    page.evaluate(
+        """async () => {
+            const count = async () => (window.offered = (await document.modelContext.getTools()).length);
+            document.modelContext.addEventListener("toolchange", count);
+            await count();
+        }"""
+    )
+    page.wait_for_function("offered === 2")
     found = page.evaluate(
         """async () => {
             const tools = await document.modelContext.getTools();
@@ -307,4 +314,4 @@ def test_tools_work_in_chromium(webmcp_browser: Browser, stage: Stage, url: str)
     assert "read_section opens one by its id" in found[1]
     assert "`PortTaken`" in found[2]
     page.evaluate("document.querySelector('roaming-ask').remove()")
-    page.wait_for_function("async () => (await document.modelContext.getTools()).length === 0")
+    page.wait_for_function("offered === 0")
