@@ -5,6 +5,7 @@
 const MOST_TEXT = 24_000; // characters of a result
 const MOST_HITS = 20;
 const HITS = 8; // if the call sets no limit
+const MOST_LISTED = 100; // subsections
 const LONGEST_QUERY = 1000; // characters
 
 /** Register the tools. They are removed when `signal` aborts. */
@@ -77,9 +78,12 @@ async function read(library, { id }) {
   const isWhole = library.size(section) <= MOST_TEXT;
   const text = (await library.text(section, { subsections: isWhole })).trim();
   const parts = [`${line(section)}\n${library.address(section)}`, text.slice(0, MOST_TEXT)];
-  if (text.length > MOST_TEXT) parts.push(`Cut after ${MOST_TEXT} characters. The page: ${library.markdown(section.page)}`);
   const inside = isWhole ? [] : section.page.sections.filter((one) => one.parent === section);
-  if (inside.length) parts.push(`Subsections, which read_section opens:\n\n${inside.map(line).join("\n")}`);
+  const listed = inside.slice(0, MOST_LISTED).map(line).join("\n");
+  if (listed) parts.push(`Subsections, which read_section opens:\n\n${listed}`);
+  const whole = `The whole page: ${library.markdown(section.page)}`;
+  if (text.length > MOST_TEXT) parts.push(`The text was cut after ${MOST_TEXT} characters. ${whole}`);
+  else if (inside.length > MOST_LISTED) parts.push(`${inside.length - MOST_LISTED} more subsections. ${whole}`);
   return parts.filter(Boolean).join("\n\n");
 }
 

@@ -126,9 +126,21 @@ def test_long_page_is_read_in_parts(agent: Page, stage: Stage, make_site: Callab
     )
     first = call(agent, "read_section", id=sections["First"].id)
     assert len(first) < 25_000
-    assert f"Cut after 24000 characters. The page: {stage.url}long/index.md" in first
-    assert first.endswith(f"[{sections['Deep'].id}] Long › First › Deep")
+    assert f"opens:\n\n[{sections['Deep'].id}] Long › First › Deep\n\n" in first
+    assert first.endswith(f"The text was cut after 24000 characters. The whole page: {stage.url}long/index.md")
     assert "Deeper." in call(agent, "read_section", id=sections["Deep"].id)
+
+
+def test_long_list_of_subsections_is_cut(agent: Page, stage: Stage, make_site: Callable[..., Any]) -> None:
+    text = "# Changes\n" + "".join(f"\n## Version {number}\n\n{'Faster. ' * 40}\n" for number in range(103))
+    make_site([("changes/", text)]).publish(stage.folder)
+    write_index(stage)
+    agent.goto(stage.page(index=INDEX_PATH))
+    wait_for_tools(agent)
+    page = open_library(str(stage.folder)).manifest.pages[0]
+    read = call(agent, "read_section", id=page.sections[0].id)
+    assert re.findall(r"^\[(\w{8})\]", read, re.MULTILINE) == [one.id for one in page.sections[:101]]
+    assert read.endswith(f"\n\n3 more subsections. The whole page: {stage.url}changes/index.md")
 
 
 def test_nothing_is_loaded_without_api(page: Page, url: str) -> None:
