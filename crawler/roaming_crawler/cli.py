@@ -25,6 +25,7 @@ from mkdocs_roaming.cli.common import (
     SEARCH_OPTION,
     embeddings_options,
     foreign_file_options,
+    one_line,
     sanitize,
     warn,
 )
@@ -93,6 +94,7 @@ _SIZE = click.IntRange(min=1000)
 @click.option("--no-anchors", is_flag=True, help="Do not fetch the HTML of pages that have Markdown.")
 @LLMS_TXT_OPTION
 @OVERWRITE_OPTION
+@click.option("--skip-flagged", is_flag=True, help="Leave out pages with text that is written for language models.")
 @click.option("--workers", type=click.IntRange(0, 64), default=2, help="Number of processes that parse pages.")
 @SEARCH_OPTION
 @CONFIG
@@ -205,6 +207,7 @@ def _make_config(options: dict[str, Any]) -> CrawlConfig:
         refresh=options["refresh"],
         allow_private=options["allow_private"],
         workers=options["workers"],
+        skip_flagged=options["skip_flagged"],
         options=parse_options({**foreign_file_options(options), "similar_pages": False}),
         embeddings=embeddings_options(options),
     )
@@ -288,11 +291,16 @@ def _print_result(result: CrawlResult, folder: Path) -> None:
         ("gone", len(result.gone)),
         ("kept", len(result.kept)),
         ("skipped", len(result.skipped)),
+        ("flagged", len(result.flagged)),
     ):
         if count or name in ("new", "changed", "same", "skipped"):
             click.echo(f"  {name:<8}{count:>6}")
     for why, urls in sorted(reasons.items(), key=lambda pair: -len(pair[1]))[:_MAX_REASONS_SHOWN]:
         click.echo(f"    {len(urls):>4}  {sanitize(why)}: {sanitize(urls[0])}{' …' if len(urls) > 1 else ''}")
+    for flagged in result.flagged[:_MAX_REASONS_SHOWN]:
+        click.echo(f"    {flagged.kind}: {sanitize(flagged.url)} “{one_line(flagged.quote)}”")
+    if more := result.flagged[_MAX_REASONS_SHOWN:]:
+        click.echo(f"    … and {len(more)} more")
     click.echo(
         f"  {result.requests} requests ({result.unchanged} not modified), {result.bytes / 1e6:.1f} MB, "
         f"{result.seconds:g} s; {result.written} files written"

@@ -119,6 +119,8 @@ class CrawlConfig:
     allow_private: bool = False
     workers: int = 2
     """Number of processes that parse and convert pages; 0 uses a thread of this process."""
+    skip_flagged: bool = False
+    """Whether pages with text that seems to be written for language models are left out."""
     options: PublishOptions = field(default_factory=PublishOptions)
     embeddings: EmbeddingsOptions | None = None
     """The model whose embeddings are published."""

@@ -17,6 +17,7 @@ from mkdocs_roaming.publish.writer import publish_mirror
 from roaming_crawler.config import CrawlConfig, EventHandler
 from roaming_crawler.discover import MAX_FULL_BYTES, DiscoveredPages
 from roaming_crawler.fetch import FetchError
+from roaming_crawler.flags import flag_manifest, skip_flagged_texts
 from roaming_crawler.page import SkippedPage
 from roaming_crawler.publish import CrawlResult, compare_with_previous, read_published_pages
 from roaming_crawler.rollback import Rollback
@@ -31,7 +32,8 @@ async def mirror_site(
     assert discovered.manifest is not None
     manifest, skipped = _drop_unsafe_paths(discovered.manifest)
     pages = tuple(page for page in manifest.pages if discovered.scope.allows_path(page.path))
-    manifest = msgspec.structs.replace(manifest, pages=pages)
+    crawled = manifest.crawled or not discovered.root.startswith("file:")
+    manifest = msgspec.structs.replace(manifest, pages=pages, crawled=crawled)
     notes = [*discovered.notes, *discovered.scope.check_patterns(strict=config.scope.strict)]
     if manifest.rules:
         notes.append(f"{discovered.root}: its {len(manifest.rules)} rules are dropped; only rules of own sites apply")
@@ -53,6 +55,9 @@ async def mirror_site(
     async with anyio.create_task_group() as group:
         for _ in range(_TASKS):
             group.start_soon(work)
+    manifest, flagged = flag_manifest(manifest, texts)
+    if config.skip_flagged:
+        skipped += skip_flagged_texts(texts, flagged)
     old, rollback = read_published_pages(folder), Rollback(folder, session.state.path)
     digests = {page.path: page.digest for page in manifest.pages}
     rollback.save(old, digests)
@@ -62,7 +67,7 @@ async def mirror_site(
     is_stale = session.is_stale(discovered.scope.url + MANIFEST_PATH, ACCEPT_ANY)
     stale = [page.url or manifest.site.url + page.path for page in manifest.pages if is_stale and page.path in texts]
     result = compare_with_previous(old, rollback, folder, report, skipped, [*notes, *report.notes], stale)
-    return replace(result, markdown=result.pages)
+    return replace(result, markdown=result.pages, flagged=tuple(flagged))
 
 
 def _drop_unsafe_paths(manifest: Manifest) -> tuple[Manifest, list[SkippedPage]]:

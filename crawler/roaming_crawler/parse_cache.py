@@ -17,7 +17,7 @@ from mkdocs_roaming.publish.cache import CONVERTER_VERSION
 from mkdocs_roaming.publish.files import write_atomically
 from roaming_crawler.parser import ParsedPage, extract_headings, parse_page
 
-PARSER_VERSION = "3"
+PARSER_VERSION = "4"
 """Incremented when the parser returns another result for the same HTML: invalidates the cache."""
 
 
@@ -78,6 +78,7 @@ def load_page(data: bytes) -> ParsedPage | None:
             nav_links=tuple(page.nav_links),
             nav=_load_nav(values["nav"]),
             words=frozenset(page.words),
+            hidden=tuple(page.hidden),
         )
     except (ValueError, KeyError, TypeError):
         return None

@@ -25,8 +25,10 @@ from mkdocs_roaming.html.document import (
     remove_element,
 )
 from mkdocs_roaming.html.final_page import exclusion_reason
+from mkdocs_roaming.html.hidden import find_hidden_texts
 from mkdocs_roaming.manifest.models import Heading, NavItem, url_to_path
 from mkdocs_roaming.sources import decode_text, site_nav
+from mkdocs_roaming.text.injection import scan_hidden_texts
 from roaming_crawler.scope import canonical_url
 
 LinkResolver = Callable[[str], str | None]
@@ -51,6 +53,8 @@ class ParsedPage:
     """All other links."""
     nav: tuple[NavItem, ...] = ()
     words: frozenset[str] = frozenset()
+    hidden: tuple[str, ...] = ()
+    """Texts in the article that readers do not see, and that seem to be written for language models."""
     skip_reason: str = ""
     """Why the page is not published: a redirect, `noindex`, a JavaScript shell, a login form."""
 
@@ -88,6 +92,7 @@ def parse_page(data: bytes, charset: str, url: str, site_url: str) -> ParsedPage
         nav_links=tuple(link for link in _extract_links(tree, resolve) if link not in links),
         nav=_extract_nav(tree, resolve, site_url),
         words=words,
+        hidden=tuple(found.quote for found in scan_hidden_texts(find_hidden_texts(article)))[:_MAX_HIDDEN],
         skip_reason=exclusion_reason(text) or _login_or_shell(tree, article, words),
     )
 
@@ -191,6 +196,7 @@ def _login_or_shell(tree: etree._Element, article: etree._Element, words: frozen
     return ""
 
 
+_MAX_HIDDEN = 20
 _REFRESH = re.compile(r"""\s*[\d.]+\s*[;,\s]\s*(?:url\s*=\s*)?(["']?)([^\s"'].*?)\1\s*$""", re.IGNORECASE | re.DOTALL)
 _VISIBLE_CONTENT = (
     ".//text()[normalize-space() and not(ancestor::head or ancestor::script or ancestor::style or ancestor::noscript)]"

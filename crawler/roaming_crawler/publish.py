@@ -25,6 +25,7 @@ from mkdocs_roaming.sources import site_nav
 from roaming_crawler.config import CrawlConfig
 from roaming_crawler.discover import DiscoveredPages
 from roaming_crawler.disk_dict import DiskDict
+from roaming_crawler.flags import FlaggedText, drop_flagged_pages, flag_pages
 from roaming_crawler.page import FetchedPage, PageBody, SkippedPage
 from roaming_crawler.rollback import Rollback
 from roaming_crawler.sandbox import conversion_pool
@@ -49,6 +50,8 @@ class CrawlResult:
     """URLs of pages that could not be updated, because a request failed or a limit was reached."""
     skipped: tuple[tuple[str, str], ...]
     """URLs that are not published, and the reasons."""
+    flagged: tuple[FlaggedText, ...]
+    """Texts that seem to be written for language models, on published and on skipped pages."""
     notes: tuple[str, ...]
     pages: int
     markdown: int
@@ -118,13 +121,22 @@ def publish_crawl(
                 map_fn=map_pages,
                 mapping_factory=lambda: stack.enter_context(DiskDict(state)),
             )
+        hidden = {outputs[page.key].path: page.parsed.hidden for page in pages if page.parsed}
+        flagged = flag_pages(batch, hidden)
+        if config.skip_flagged:
+            skipped = [*skipped, *drop_flagged_pages(batch, flagged)]
+            if not batch.pages:
+                raise NoPagesError(
+                    f"{discovered.scope.url}: all pages {skipped[-1].reason}; to look at them, leave out --skip-flagged"
+                )
         rollback.save(old, {path: _converted_digest(batch, path) for path in batch.pages})
         previous = rollback.restore_texts(previous) if previous else None
         # A skill would name addresses of the original site, and instruct agents with texts of others.
         options = msgspec.structs.replace(config.options, agent_skill=False)
         report = publish_batch(batch, folder, options, embeddings=config.embeddings, previous=previous)
     stale = [page.url for page in pages if page.is_stale]
-    return compare_with_previous(old, rollback, folder, report, skipped, [*notes, *report.notes], stale)
+    result = compare_with_previous(old, rollback, folder, report, skipped, [*notes, *report.notes], stale)
+    return replace(result, flagged=tuple(flagged))
 
 
 def read_published_pages(folder: Path) -> tuple[PageEntry, ...]:
@@ -166,6 +178,7 @@ def compare_with_previous(
         gone=tuple(path for path in before if path not in after),
         kept=tuple(sorted(stale)),
         skipped=tuple((page.url, page.reason) for page in skipped),
+        flagged=(),
         notes=tuple(dict.fromkeys(notes)),
         pages=len(after),
         markdown=report.markdown,
@@ -236,6 +249,7 @@ def _make_site(
         language=next((page.language for page in parsed if page.language), "en"),
         nav=nav,
         nav_source=source,
+        crawled=not url.startswith("file:"),
     )
 
 

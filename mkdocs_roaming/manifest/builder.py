@@ -64,6 +64,7 @@ def build_manifest(
         nav=_make_nav(site, entries, assigned.allocator),
         anchors=not pages or any(section.anchor for entry in entries for section in entry.sections),
         nav_source=site.nav_source,
+        crawled=site.crawled,
         generator=generator,
     )
 
@@ -129,6 +130,7 @@ def _make_page_entry(
                 links=anchors.find_links(id_, section.targets),
                 aliases=former,
                 anchors=section.anchors,
+                flags=section.flags,
             )
             for id_, former, section in zip(ids, aliases, published.sections, strict=True)
         ),

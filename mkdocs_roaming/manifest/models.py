@@ -103,6 +103,7 @@ class Section:
         body: Digest of the text below the heading; empty without text.
         tokens: Estimated number of tokens.
         anchors: Further anchors on the rendered page between the heading and the next one.
+        flags: Kinds of text in it that seem to be written for language models; see `text.injection.Kind`.
     """
 
     level: int
@@ -117,6 +118,7 @@ class Section:
     body: str = ""
     tokens: int = 0
     anchors: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +169,8 @@ class Site:
     """Roles of the site's own CSS classes, for the conversion of its pages."""
     has_llms_txt: bool = True
     """Whether the site has an llms.txt, of this package or its own, to which pages link."""
+    crawled: bool = False
+    """Whether the pages were fetched from a site of somebody else."""
     redirects: Mapping[str, str] = dataclass_field(default_factory=dict)
     """The URL to which each redirect page leads, by the path of the redirect page."""
 
@@ -242,6 +246,13 @@ class SectionEntry(Struct, frozen=True, omit_defaults=True):
     anchors: Annotated[
         tuple[str, ...],
         Meta(description="further anchors within the section, such as those of parameters and terms"),
+    ] = ()
+    flags: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="text that seems to be written for language models, found by a crawl: instruction, hidden, "
+            "invisible, exfiltration"
+        ),
     ] = ()
 
 
@@ -328,6 +339,7 @@ class Manifest(Struct, frozen=True, omit_defaults=True):
     ] = None
     anchors: Annotated[bool, Meta(description="whether anchors are those of the rendered pages")] = _always(True)
     nav_source: Annotated[str, Meta(description="origin of the nav")] = _always("mkdocs")
+    crawled: Annotated[bool, Meta(description="whether the pages were fetched from a site of somebody else")] = False
     generator: Annotated[str, Meta(description="program that wrote the manifest")] = ""
     digest: Annotated[
         Sha256,

@@ -1,13 +1,37 @@
-"""Instructions to language models in text: patterns of `data/<language>.toml`, table `[injection]`."""
+"""Text that is written for language models instead of readers: instructions, hidden text, links that carry data away.
+
+The patterns are data: the table `[injection]` in `data/<language>.toml`. `find_instructions` finds what is an
+instruction in any context; lint reports it to authors. `scan_markdown` also adds up signals that are harmless alone,
+and includes code and quotations, which a model reads too; the crawler applies it to sites of others.
+"""
 
 from __future__ import annotations
 
 import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
+from itertools import accumulate
+from typing import Literal
 
 import msgspec
 
+from mkdocs_roaming.text.invisible import find_invisible, strip_invisible
 from mkdocs_roaming.text.languages import available_languages, load_table
+
+Kind = Literal["instruction", "hidden", "invisible", "exfiltration"]
+"""An instruction to a model; one that readers do not see; characters that are invisible or change the visible order; a
+request to complete the address of a link or an image with data."""
+
+_THRESHOLD = 4
+_HIDDEN_THRESHOLD = 3
+"""Sums of weights from which a passage is reported, and one that readers do not see."""
+_MAX_HINTS = 2
+_MAX_QUOTE = 80
+_MAX_PASSAGE = 320
+_MAX_HIDDEN = 2_000
 
 
 class InstructionPattern(msgspec.Struct, frozen=True):
@@ -17,11 +41,75 @@ class InstructionPattern(msgspec.Struct, frozen=True):
     pattern: str
 
 
+class Signal(msgspec.Struct, frozen=True):
+    """Patterns that suggest an instruction to a model; the weights of several signals add up."""
+
+    name: str
+    patterns: tuple[str, ...]
+    weight: int = 1
+
+
 class InjectionWords(msgspec.Struct, frozen=True):
-    """The table `[injection]` of a language in `text/data`."""
+    """The table `[injection]` of a language in `text/data`.
+
+    Attributes:
+        topics: Patterns of texts about prompt injection.
+        instructions: What is an instruction in any context.
+        names: Patterns by the names that other patterns contain, such as <ai>.
+        signals: What suggests an instruction.
+        hints: What counts only next to signals.
+    """
 
     topics: tuple[str, ...] = ()
     instructions: tuple[InstructionPattern, ...] = ()
+    names: Mapping[str, str] = {}
+    signals: tuple[Signal, ...] = ()
+    hints: tuple[Signal, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class InjectedText:
+    """Text that seems to be written for language models.
+
+    Attributes:
+        kind: What it is.
+        line: Its line, counted from 0.
+        quote: The beginning of the text; for characters, their names.
+    """
+
+    kind: Kind
+    line: int
+    quote: str
+
+
+def scan_markdown(markdown: str) -> list[InjectedText]:
+    """Return what in a page's Markdown seems to be written for language models, in the order of the text."""
+    lines = markdown.split("\n")
+    found = [
+        InjectedText("invisible", number, description)
+        for number, line in enumerate(lines)
+        for _, description in find_invisible(line, is_first_line=number == 0)
+    ]
+    end = -1
+    for passage in _split_passages(lines):
+        if judged := _judge(passage.text, _HIDDEN_THRESHOLD if passage.is_hidden else _THRESHOLD):
+            kind, start = judged
+            if passage.line <= end:  # the parts of a paragraph overlap
+                continue
+            end = passage.end
+            kind = "hidden" if passage.is_hidden else kind
+            found.append(InjectedText(kind, passage.line, passage.text[start : start + _MAX_QUOTE]))
+    return sorted(found, key=lambda one: one.line)
+
+
+def scan_hidden_texts(texts: Iterable[str]) -> list[InjectedText]:
+    """Return which of the texts that a page does not show to readers seem to be written for language models."""
+    found = []
+    for text in texts:
+        passage = _normalize(text[:_MAX_HIDDEN])
+        if judged := _judge(passage, _HIDDEN_THRESHOLD):
+            found.append(InjectedText("hidden", 0, passage[judged[1] : judged[1] + _MAX_QUOTE]))
+    return found
 
 
 def find_instructions(text: str) -> list[re.Match[str]]:
@@ -29,9 +117,9 @@ def find_instructions(text: str) -> list[re.Match[str]]:
     lowered = text.lower()
     matches = [
         match
-        for instruction in _instructions()
-        if all(any(word in lowered for word in group) for group in instruction.requires)
-        for match in re.finditer(instruction.pattern.replace("<model>", _MODEL), text, re.IGNORECASE)
+        for requires, pattern in _instructions()
+        if all(any(word in lowered for word in group) for group in requires)
+        for match in pattern.finditer(text)
     ]
     return sorted(matches, key=lambda match: match.start())
 
@@ -46,21 +134,146 @@ def is_reported_speech(prose: str, match: re.Match[str]) -> bool:
     return _REPORTING_VERB.search(prose, max(0, match.start() - 60), match.start()) is not None
 
 
+# Passages
+
+
+@dataclass(frozen=True, slots=True)
+class _Passage:
+    text: str
+    line: int
+    end: int
+    is_hidden: bool
+
+
+def _split_passages(lines: Sequence[str]) -> Iterator[_Passage]:
+    """Yield the paragraphs, list items, rows and comments of a page, each on a single line; long ones in parts.
+
+    Headings that follow each other are one passage, so that a sentence cannot be spread over them.
+    """
+    block: list[str] = []
+    start = 0
+    for number, line in enumerate([*lines, ""]):
+        stripped = line.strip()
+        is_heading = stripped.startswith("#")
+        continues = bool(block) and block[-1].startswith("#") and (is_heading or not stripped)
+        if block and not continues and (not stripped or _BLOCK_START.match(stripped)):
+            yield from _make_passages(block, start)
+            block = []
+        if stripped:
+            start = start if block else number
+            block.append(stripped)
+    if block:
+        yield from _make_passages(block, start)
+
+
+def _make_passages(block: Sequence[str], start: int) -> Iterator[_Passage]:
+    is_hidden = _COMMENT.match(block[0]) is not None or any("<" in line and _HIDING.search(line) for line in block)
+    lines = [_normalize(line) for line in block]
+    text = " ".join(lines)
+    offsets = [0, *accumulate(len(line) + 1 for line in lines)]
+    begin = 0
+    while True:
+        end = min(begin + _MAX_PASSAGE, len(text))
+        first, last = (start + bisect_right(offsets, offset) - 1 for offset in (begin, end - 1))
+        yield _Passage(text[begin:end], first, last, is_hidden)
+        if end == len(text):
+            return
+        middle = begin + _MAX_PASSAGE // 2  # parts overlap, and begin with a sentence if one begins nearby
+        sentence = _SENTENCE_END.search(text, middle, end)
+        begin = sentence.end() if sentence else middle
+
+
+def _normalize(line: str) -> str:
+    """Return a line as a reader understands it: without invisible characters, lookalikes, spacing and markup."""
+    if not line.isascii():
+        line = unicodedata.normalize("NFKC", strip_invisible(line))
+        line = _MIXED_SCRIPTS.sub(lambda match: match[0].translate(_LOOKALIKES), line)
+    if _SPACED.search(line):
+        line = _SPACED.sub(lambda match: match[0].replace(" ", ""), line)
+    line = _MARKUP.sub(r"\1", line)
+    if len(_LEET.findall(line)) > 1:
+        line = _LEET.sub(lambda match: match[0].translate(_LEET_LETTERS), line)
+    return " ".join(line.split())
+
+
+# Weights
+
+
+def _judge(text: str, threshold: int) -> tuple[Kind, int] | None:
+    """Return what a passage is and where that begins, or None if its signals do not add up to the threshold."""
+    for match in find_instructions(text):
+        if not is_reported_speech(text, match):
+            return "instruction", match.start()
+    found = {
+        name: (weight, hit.start())
+        for name, weight, pattern in _signals()
+        if (hit := pattern.search(text)) and not is_reported_speech(text, hit)
+    }
+    if not found:
+        return None
+    hints = {name for name, _, pattern in _hints() if pattern.search(text)}
+    hints -= {"model"} if "address" in found else set()
+    if sum(weight for weight, _ in found.values()) + min(_MAX_HINTS, len(hints)) < threshold:
+        return None
+    if found.keys() == {"address"} and _READING_ADVICE.search(text):
+        return None
+    is_leak = "leak" in found or ("secret" in found and "sending" in hints)
+    return "exfiltration" if is_leak else "instruction", min(start for _, start in found.values())
+
+
 @cache
-def _load_words() -> tuple[InjectionWords, ...]:
+def _words() -> tuple[InjectionWords, ...]:
     return tuple(load_table(code, "injection", InjectionWords) or InjectionWords() for code in available_languages())
 
 
 @cache
-def _instructions() -> tuple[InstructionPattern, ...]:
-    return tuple(one for words in _load_words() for one in words.instructions)
+def _instructions() -> tuple[tuple[tuple[tuple[str, ...], ...], re.Pattern[str]], ...]:
+    return tuple(
+        (one.requires, re.compile(one.pattern.replace("<model>", _MODEL), re.IGNORECASE))
+        for words in _words()
+        for one in words.instructions
+    )
+
+
+@cache
+def _signals() -> tuple[tuple[str, int, re.Pattern[str]], ...]:
+    return tuple(_compile_signal(signal, words.names) for words in _words() for signal in words.signals)
+
+
+@cache
+def _hints() -> tuple[tuple[str, int, re.Pattern[str]], ...]:
+    return tuple(_compile_signal(signal, words.names) for words in _words() for signal in words.hints)
+
+
+def _compile_signal(signal: Signal, names: Mapping[str, str]) -> tuple[str, int, re.Pattern[str]]:
+    pattern = re.sub("<([a-z]+)>", lambda match: names.get(match[1], match[0]), "|".join(signal.patterns))
+    return signal.name, signal.weight, re.compile(pattern, re.IGNORECASE)
 
 
 @cache
 def _topics() -> re.Pattern[str]:
-    return re.compile("|".join(topic for words in _load_words() for topic in words.topics), re.IGNORECASE)
+    return re.compile("|".join(topic for words in _words() for topic in words.topics), re.IGNORECASE)
 
 
+_BLOCK_START = re.compile(r"[-*+] |\d+[.)] |\||#|>|`{3}|~{3}|</?(?:!--|p|div|td|tr|li|summary|section)\b")
+_COMMENT = re.compile(r"<!--|\[(?://|comment)\]:")
+_HIDING = re.compile(
+    r"<[a-z]+\b[^<>]*(?:\shidden\b|display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0|opacity\s*:\s*0\b)",
+    re.I,
+)
+_SENTENCE_END = re.compile(r"[.!?:;] |[。！？]")
+_MARKUP = re.compile(r"^[>|\s]*#+ |[*`]+|(?<!\w)_+(?=\w)|(?<=\w)_+(?!\w)|\\([\\`*_{}\[\]()#+.!|<>~$-])")
+_SPACED = re.compile(r"(?<!\S)(?:\w ){3,}\w(?!\S)")
+_LEET = re.compile(r"\b[a-z]*(?:[013457][a-z]+)+\b", re.IGNORECASE)
+_LEET_LETTERS = str.maketrans("013457", "oieast")
+_GREEK_OR_CYRILLIC = "\u0370-\u03ff\u0400-\u04ff"
+_MIXED_SCRIPTS = re.compile(rf"\b(?=\w*[A-Za-z])(?=\w*[{_GREEK_OR_CYRILLIC}])\w+")
+_LOOKALIKES = str.maketrans(
+    "\u0430\u0435\u043e\u0440\u0441\u0445\u0443\u0456\u0458\u0455\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420"
+    "\u0421\u0422\u0425\u0406\u03bf\u03b1\u03b5\u03b9\u0391\u0392\u0395\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a7",
+    "aeopcxyijsABEKMHOPCTXIoaeiABEHIKMNOPTX",
+)
+_READING_ADVICE = re.compile(r"\bllms(?:-full)?\.txt|\bMarkdown\b", re.IGNORECASE)
 _MODEL = r"(?:(?:AI )?(?:large )?language model|AI (?:assistant|agent|model|crawler)|AI|LLM|chat ?bot)"
 _REPORTING_VERB = re.compile(
     r"\b(?:mak(?:e|es|ing)|lets?|letting)\s+(?:(?!you\b|sure\b)\w+\s+){1,3}\Z"
