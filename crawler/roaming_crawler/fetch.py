@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Awaitable, Callable
+import zlib
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Protocol
@@ -194,7 +195,7 @@ class WebFetcher:
                     result = await self._get_once(url, request, pace)
                 except PrivateAddressError as error:
                     raise RefusedError(str(error)) from None
-                except (httpx2.TransportError, OSError, TimeoutError) as error:
+                except (httpx2.RequestError, OSError, TimeoutError) as error:
                     problem = _describe_error(error, self.politeness.seconds)
                     result = None
                 if result is not None:
@@ -269,12 +270,63 @@ async def _read_body(reply: httpx2.Response, url: str, cap: int, header_bytes: i
     coding = reply.headers.get("content-encoding", "identity").strip().lower()
     if coding not in ("identity", "gzip", "deflate", ""):
         raise FetchError(f"{url}: unrequested content encoding {coding[:40]!r}; refused")
-    body = bytearray()
-    async for piece in reply.aiter_bytes():
-        body += piece
-        if len(body) > cap:
-            raise FetchError(f"{url}: more than {cap / MEGABYTE:g} MB decompressed; raise --max-page-bytes if needed")
+    body, decoder = bytearray(), None if coding in ("identity", "") else _Decompressor(coding)
+    async for piece in reply.aiter_raw():
+        for part in decoder.feed(piece) if decoder else (piece,):
+            body += part
+            if len(body) > cap:
+                problem = f"more than {cap / MEGABYTE:g} MB decompressed; raise --max-page-bytes if needed"
+                raise FetchError(f"{url}: {problem}")
+    if decoder:
+        decoder.finish()
     return bytes(body)
+
+
+class _Decompressor:
+    """Decompresses a body in small steps, and notices one that ends early, which the client does not.
+
+    Raises:
+        httpx2.DecodingError: The body is damaged or incomplete.
+    """
+
+    def __init__(self, coding: str) -> None:
+        self._coding = coding
+        self._stream = zlib.decompressobj(_GZIP if coding == "gzip" else zlib.MAX_WBITS)
+        self._is_empty = True
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Yield what a piece of the body contains."""
+        while data:
+            if self._stream.eof:
+                if self._coding != "gzip" or not data.startswith(_GZIP_MAGIC):
+                    return  # padding
+                self._stream = zlib.decompressobj(_GZIP)  # gzip may consist of several members
+            part = self._decompress(data)
+            while part:
+                yield part
+                part = self._decompress(self._stream.unconsumed_tail) if len(part) == _STEP else b""
+            data = self._stream.unused_data
+
+    def finish(self) -> None:
+        """Check that the body is complete; an empty one is."""
+        if not (self._stream.eof or self._is_empty):
+            raise httpx2.DecodingError(f"the {self._coding} body ends early")
+
+    def _decompress(self, data: bytes) -> bytes:
+        try:
+            return self._stream.decompress(data, _STEP)
+        except zlib.error as error:
+            if not self._is_empty or self._coding == "gzip":
+                raise httpx2.DecodingError(f"the body is no valid {self._coding} ({error})") from None
+        finally:
+            self._is_empty = False
+        self._stream = zlib.decompressobj(-zlib.MAX_WBITS)  # some servers leave out the header of deflate
+        return self._decompress(data)
+
+
+_GZIP = zlib.MAX_WBITS | 16
+_GZIP_MAGIC = b"\x1f\x8b"
+_STEP = 2**16
 
 
 async def _discard_body(reply: httpx2.Response) -> None:
@@ -292,7 +344,10 @@ def _redirect_target(response: Response, headers: httpx2.Headers) -> str | None:
     location: str = headers.get("location", "")
     if not location:
         raise FetchError(f"{response.url}: redirect without a Location (status {response.status})")
-    return urljoin(response.url, location)
+    try:
+        return urljoin(response.url, location)
+    except ValueError:
+        raise FetchError(f"{response.url}: redirects to {location[:200]!r}, which is not a URL") from None
 
 
 def _parse_retry_after(value: str, now: float) -> float:

@@ -280,3 +280,41 @@ def test_crawl_refuses_folder_of_another_site(site: Any, run_crawl: Any, tmp_pat
     run_crawl(site.url)
     with pytest.raises(Exception, match="contains a crawl of"):
         run_crawl(site.url + "other/")
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "reason"),
+    [
+        ({"Content-Encoding": "gzip"}, b"<html>not compressed</html>", "no valid gzip"),
+        ({"Content-Encoding": "deflate"}, b"<html>not compressed</html>", "no valid deflate"),
+        ({"Content-Encoding": "gzip"}, gzip.compress(b"<html>" + bytes(range(256)) * 9)[:-40], "gzip body ends early"),
+        ({"Content-Encoding": "gzip"}, gzip.compress(b"<html>")[:-8] + b"12345678", "no valid gzip"),
+    ],
+)
+def test_body_that_is_damaged_fails_its_page_alone(
+    site: Any, run_crawl: Any, headers: dict[str, str], body: bytes, reason: str
+) -> None:
+    site.page("/", "Home", links=("/bad", "/good"))
+    site.page("/good", "Good")
+    site.put("/bad", body, headers=headers, etag=False)
+    output = run_crawl(site.url, politeness=QUICK)
+    assert output.paths == ["", "good"]
+    assert reason in output.skip_reason("/bad")
+
+
+def test_body_of_several_members_and_padding_is_read_whole(site: Any, run_crawl: Any, html: Any) -> None:
+    page = html("Home", "How to use the pump.").encode()
+    body = gzip.compress(page[:200]) + gzip.compress(page[200:]) + b"\0\0"
+    site.put("/", body, headers={"Content-Encoding": "gzip"}, etag=False)
+    assert "How to use the pump." in run_crawl(site.url).text("")
+
+
+@pytest.mark.parametrize(
+    "location", ["http://[::1", "//[", "http://a:b:c/", "\\\\", "http://x\\y/", "/\x7f", "?" * 9_000]
+)
+def test_invalid_location_fails_its_page_alone(site: Any, run_crawl: Any, location: str) -> None:
+    site.page("/", "Home", links=("/bad", "/good"))
+    site.page("/good", "Good")
+    site.redirect("/bad", location)
+    output = run_crawl(site.url, politeness=QUICK)
+    assert output.paths == ["", "good"]
