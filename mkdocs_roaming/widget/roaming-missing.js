@@ -215,7 +215,7 @@ async function show(place) {
   const pages = await suggest(await response.json(), location.pathname);
   if (!pages.length) return;
   const heading = document.createElement("p");
-  heading.textContent = place.dataset.title;
+  heading.textContent = place.getAttribute("aria-label");
   const list = document.createElement("ul");
   for (const [path, title] of pages) {
     const link = document.createElement("a");

@@ -62,7 +62,9 @@ def tolerated() -> str:
 )
 def test_missing_page_links_to_similar_pages(url: str, page: Page, path: str, title: str, target: str) -> None:
     page.goto(url + path)
-    link = page.get_by_role("navigation", name="Pages at similar addresses").get_by_role("link").first
+    place = page.get_by_role("navigation", name="Pages at similar addresses")
+    expect(place.locator("p")).to_have_text("Pages at similar addresses:")
+    link = place.get_by_role("link").first
     expect(link).to_have_text(title)
     link.click()
     expect(page).to_have_url(url + target)
