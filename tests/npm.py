@@ -18,11 +18,13 @@ def install(package: str, folder: Path) -> Path:
         pytest.skip(f"no npm here: {package} cannot be installed")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "package.json").write_text("{}")
-    command = ["npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--silent", package]
+    command = ["npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error", package]
     try:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=280)
     except subprocess.TimeoutExpired:
         pytest.skip(f"npm cannot install {package} within 280 s")
     if done.returncode != 0:
-        pytest.skip(f"npm cannot install {package} here: {(done.stderr or done.stdout).strip()[-200:]}")
+        lines = [line for line in done.stderr.splitlines() if line.startswith("npm error")]
+        reason = " ".join(line.removeprefix("npm error").strip() for line in lines[:3])
+        pytest.skip(f"npm cannot install {package} here: {reason or f'exit status {done.returncode}'}")
     return folder / "node_modules"
