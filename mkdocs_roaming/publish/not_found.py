@@ -13,6 +13,7 @@ import msgspec
 from mkdocs_roaming.manifest.addresses import ADDRESSES_PATH, AddressEntry, collect_addresses
 from mkdocs_roaming.manifest.models import Manifest, Site, markdown_path, path_to_url
 from mkdocs_roaming.publish.pointers import LLMS_TXT, MISSING_SCRIPT, OUTLINE_PATH, find_content_start, relative_url
+from mkdocs_roaming.publish.search_dialog import name_search_dialog
 from mkdocs_roaming.publish.widget import load_translation, minify
 
 NOT_FOUND_PAGE = "404.html"
@@ -23,9 +24,11 @@ ENGLISH = {"similarPages": "Pages at similar addresses:", "allPages": "List of a
 def add_similar_pages(html: str, site: Site) -> str:
     """Add the place for links, the script, and a link to all pages; those of an earlier build are replaced.
 
+    The search dialog of Material gets its name, as on published pages.
+
     Hosts serve the page at any address, so all its links begin at the root of the host.
     """
-    html = remove_similar_pages(html)
+    html = name_search_dialog(remove_similar_pages(html))
     root = quote(urlsplit(site.url).path or "/", safe="/%")
     words = ENGLISH | load_translation(site.language)
     listing = escape(root + (LLMS_TXT if site.has_llms_txt else OUTLINE_PATH))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from mkdocs_roaming.manifest.models import Site
+from mkdocs_roaming.publish.not_found import add_similar_pages
 from mkdocs_roaming.publish.page_elements import remove_page_elements
 from mkdocs_roaming.publish.search_dialog import name_search_dialog
 
@@ -17,6 +19,13 @@ def test_name_search_dialog_repeats_label_of_input(label: str) -> None:
     named = name_search_dialog(html)
     assert named == html.replace(DIALOG, f'{DIALOG[:-1]} aria-label="{label}" data-roaming-named>')
     assert name_search_dialog(named) == named
+    assert remove_page_elements(named) == html
+
+
+def test_404_page_names_its_dialog() -> None:
+    html = f"<html><head></head><body>{DIALOG}{INPUT.format('Search')}</body></html>"
+    named = add_similar_pages(html, Site("Kettle", "https://docs.example/"))
+    assert f'{DIALOG[:-1]} aria-label="Search" data-roaming-named>' in named
     assert remove_page_elements(named) == html
 
 
