@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from urllib.parse import quote, urljoin
+from urllib.parse import quote, urljoin, urlsplit
 
 import anyio
 import msgspec.structs
@@ -32,8 +32,7 @@ async def mirror_site(
     assert discovered.manifest is not None
     manifest, skipped = _drop_unsafe_paths(discovered.manifest)
     pages = tuple(page for page in manifest.pages if discovered.scope.allows_path(page.path))
-    crawled = manifest.crawled or not discovered.root.startswith("file:")
-    manifest = msgspec.structs.replace(manifest, pages=pages, crawled=crawled)
+    manifest = msgspec.structs.replace(manifest, pages=pages, crawled_from=urlsplit(discovered.root).netloc)
     notes = [*discovered.notes, *discovered.scope.check_patterns(strict=config.scope.strict)]
     if manifest.rules:
         notes.append(f"{discovered.root}: its {len(manifest.rules)} rules are dropped; only rules of own sites apply")

@@ -249,7 +249,7 @@ def _make_site(
         language=next((page.language for page in parsed if page.language), "en"),
         nav=nav,
         nav_source=source,
-        crawled=not url.startswith("file:"),
+        crawled_from=urlsplit(url).netloc,
     )
 
 

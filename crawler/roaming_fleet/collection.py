@@ -305,6 +305,7 @@ class Collection:
         """Open the current copy of a site; if that fails, for example during an upload, keep the cached one."""
         try:
             library = self.open_plain(key).rename_ids(partial(add_namespace, site=key))
+            library.trusted = False  # a crawler wrote it, also where its state is missing
             return OpenSite(key, entry, library, self._make_search(library), self._clock())
         except RoamingError as error:
             if cached is not None:

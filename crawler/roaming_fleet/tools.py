@@ -9,10 +9,13 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import reduce
+from operator import or_
 
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.library.grep import GrepResult
 from mkdocs_roaming.library.navigator import Navigator
+from mkdocs_roaming.library.origin import OWN, Origin
 from mkdocs_roaming.library.search import to_search_result
 from mkdocs_roaming.library.tools import (
     MAX_IDS,
@@ -141,7 +144,7 @@ class StoreNavigator:
         found = navigator.read_outline(rest or None)
         if isinstance(found, ToolError):
             return found
-        return OutlineResult(f"{self._label(site)}\n{found.text}")
+        return OutlineResult(f"{self._label(site)}\n{found.text}", found.origin)
 
     def expand_sections(self, ids: Sequence[str], part: int = 1) -> ExpandResult | ToolError:
         """Open sections of any sites. They share the cap; the rest of a long section is returned as another part."""
@@ -159,7 +162,9 @@ class StoreNavigator:
                 return ToolError(_NO_WORDS.format(named))
         except RoamingError as error:
             return self._to_tool_error(error)
-        return limit_results(query, map(_to_result, found), self.cap)
+        origin = reduce(or_, (hit.library.origin([hit.hit.section.id]) for hit in found), OWN)
+        results = limit_results(query, map(_to_result, found), self.cap - len(origin.render()))
+        return replace(results, origin=origin)
 
     def grep(self, pattern: str, *, regex: bool = False, context: int = 0) -> GrepResult | ToolError:
         """Find lines of one site, which the pattern names: `ruff: F401`."""
@@ -189,7 +194,7 @@ class StoreNavigator:
                 break
             lines.append(line)
             room -= len(line)
-        return OutlineResult("".join(lines))
+        return OutlineResult("".join(lines), _LISTED)
 
     def _navigator(self, site: str) -> Navigator:
         """Return the tools over one site.
@@ -306,6 +311,7 @@ _SITES = (
     "{} sites. search_sections finds the right ones, and “NAME: words” searches that one alone. read_outline(NAME) "
     "shows what is in one. Ids name their site: NAME:07f3277d.\n"
 )
+_LISTED = Origin(("the listed sites",))
 _NO_SITE = (
     "grep searches one site: put its name before the pattern, as in “NAME: pattern”; read_outline lists the sites."
 )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from functools import reduce
+from operator import or_
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +29,7 @@ from mkdocs_roaming.cli.common import (
 )
 
 if TYPE_CHECKING:
+    from mkdocs_roaming.library.origin import Origin
     from mkdocs_roaming.library.targets import SiteInfo, TargetHit
     from mkdocs_roaming.manifest.lookup import Scope
 
@@ -52,11 +55,12 @@ def outline(lib: str, branch: str | None, budget: int, scope: Scope, as_json: bo
     resolved = open_target(lib, scope=scope).resolve_branch(branch)
     library = resolved.library
     text = render_outline(library.sections, budget=budget, branch=resolved.address or None)
+    origin = library.origin()
     if as_json:
         data = {"digest": library.manifest.digest, "tokens": estimate_tokens(text), "outline": text}
-        print_json({**data, **site_as_json(resolved.site)})
+        print_json({**data, **site_as_json(resolved.site), **_origin_as_json(origin)})
     else:
-        click.echo(sanitize(_freshness_line(resolved.site) + text), nl=False)
+        click.echo(sanitize(_freshness_line(resolved.site) + origin.render() + text), nl=False)
 
 
 @click.command()
@@ -77,13 +81,21 @@ def expand(lib: str, addresses: tuple[str, ...], part: int, scope: Scope, as_jso
     resolved = open_target(lib, scope=scope).resolve(addresses)
     sections = [find_section(one.library, one.address) for one in resolved]
     opened = [
-        (one.site, expand_section(one.library.sections, section, one.library.text, part=part))
+        (one, expand_section(one.library.sections, section, one.library.text, part=part))
         for one, section in zip(resolved, sections, strict=True)
     ]
+    origins = [one.library.origin(section.id for section in expansion.shown) for one, expansion in opened]
     if as_json:
-        print_json([{**asdict(expansion), "text": expansion.text, **site_as_json(site)} for site, expansion in opened])
+        entries = [
+            {**asdict(expansion), "text": expansion.text, **site_as_json(one.site), **_origin_as_json(origin)}
+            for (one, expansion), origin in zip(opened, origins, strict=True)
+        ]
+        print_json(entries)
         return
-    texts = [_freshness_line(site) + render_expansion(expansion) for site, expansion in opened]
+    texts = [
+        _freshness_line(one.site) + origin.render() + render_expansion(expansion)
+        for (one, expansion), origin in zip(opened, origins, strict=True)
+    ]
     click.echo(sanitize("\n---\n\n".join(texts)), nl=False)
 
 
@@ -137,10 +149,12 @@ def grep(pattern: str, lib: str, regex: bool, context: int, limit: int, scope: S
 
     library = open_target(lib, scope=scope).open_site()
     result = find_lines(library, pattern, regex=regex, context=context, limit=limit)
+    origin = library.origin(section.id for section in result.sections)
     if as_json:
-        print_json(asdict(result))
+        data = {name: value for name, value in asdict(result).items() if name != "origin"}
+        print_json({**data, **_origin_as_json(origin)})
     else:
-        click.echo(sanitize(render_grep(result)), nl=False, err=not result.found)
+        click.echo(sanitize(render_grep(replace(result, origin=origin))), nl=False, err=not result.found)
     if not result.found:
         sys.exit(NOTHING_FOUND)
 
@@ -155,6 +169,7 @@ def _hit_as_json(found: TargetHit) -> dict[str, Any]:
         "score": round(found.score, 4),
         "snippet": found.hit.snippet,
         **site_as_json(found.site),
+        **_origin_as_json(_hit_origin(found)),
     }
 
 
@@ -162,6 +177,7 @@ def _print_hits(hits: Sequence[TargetHit]) -> None:
     """Print search results: id and breadcrumb, URL, snippet; for a store also the age of the crawl."""
     from mkdocs_roaming.library.tools import NO_ANSWER
 
+    click.echo(reduce(or_, map(_hit_origin, hits)).render(), nl=False)
     if any(found.doubtful for found in hits):
         click.echo(NO_ANSWER)
     for found in hits:
@@ -172,6 +188,17 @@ def _print_hits(hits: Sequence[TargetHit]) -> None:
         click.echo(f"  {one_line(sections.url(section))}{age}")
         if found.hit.snippet:
             click.echo(f"  {one_line(found.hit.snippet)}")
+
+
+def _hit_origin(found: TargetHit) -> Origin:
+    return found.library.origin([found.hit.section.id])
+
+
+def _origin_as_json(origin: Origin) -> dict[str, Any]:
+    """Return the host of a site of somebody else, and what a crawl has found in the text; nothing for an own site."""
+    if not origin.hosts:
+        return {}
+    return {"untrusted": ", ".join(origin.hosts), **({"flags": origin.flags} if origin.flags else {})}
 
 
 def _freshness_line(site: SiteInfo | None) -> str:

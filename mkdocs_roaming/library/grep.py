@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from mkdocs_roaming.errors import LibraryError, UsageError
+from mkdocs_roaming.library.origin import OWN, Origin
 
 if TYPE_CHECKING:
     from mkdocs_roaming.library.library import Library
@@ -81,6 +82,7 @@ class GrepResult:
         found: Number of all sections with a match.
         matches: Number of all matching lines.
         unread: Number of sections that could not be read.
+        origin: The site that the lines are from.
     """
 
     pattern: str
@@ -88,6 +90,7 @@ class GrepResult:
     found: int
     matches: int
     unread: int = 0
+    origin: Origin = OWN
 
 
 def grep(
@@ -142,7 +145,7 @@ def render_grep(result: GrepResult) -> str:
     shown = len(result.sections)
     more = f"; sections 1 to {shown} are shown, a longer pattern finds fewer" if shown < result.found else ""
     total = f"Lines: {result.matches}, sections: {result.found}{more}.\n"
-    return "".join(map(_render_section, result.sections)) + total + unread
+    return result.origin.render() + "".join(map(_render_section, result.sections)) + total + unread
 
 
 def _render_section(match: SectionMatch) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from copy import copy
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TypeVar, cast
 
 from mkdocs_roaming.errors import DigestMismatchError, LibraryError, RoamingError, UsageError
+from mkdocs_roaming.library.origin import OWN, Origin, extract_host, known_flags
 from mkdocs_roaming.library.readers import (
     LLMS_FULL,
     MAX_MARKDOWN_BYTES,
@@ -101,7 +102,7 @@ class Library:
     ) -> None:
         self.manifest = transform(manifest)
         self.sections = SectionIndex(self.manifest)
-        is_own = not (reader.is_remote or reader.is_crawled)
+        is_own = not (reader.is_remote or reader.is_crawled or manifest.crawled_from)
         self.trusted = is_own and all(page.origin == "html" for page in manifest.pages)
         """Whether the site's rules are applied: those of a local folder are, unless a crawler wrote it."""
         self.is_local = not reader.is_remote
@@ -122,6 +123,19 @@ class Library:
     def where(self) -> str:
         """The folder or address that the library was opened from."""
         return self._reader.where
+
+    def origin(self, ids: Iterable[str] = ()) -> Origin:
+        """Return what labels text of a site of somebody else: its host, and the flags of sections."""
+        if self.trusted:
+            return OWN
+        # The address that was opened, else that of the crawl; what the site says of itself comes last.
+        where = self.where if self.where.startswith(("http://", "https://")) else ""
+        urls = (where, f"//{self.manifest.crawled_from}", self.manifest.site.url)
+        host = next((host for url in urls if (host := extract_host(url))), "")
+        if not host:
+            return OWN
+        sections = filter(None, map(self.sections.get, ids))
+        return Origin((host,), known_flags(flag for section in sections for flag in section.section.flags))
 
     @property
     def whole(self) -> Library:

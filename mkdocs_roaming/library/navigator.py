@@ -14,6 +14,7 @@ from mkdocs_roaming.errors import LibraryError, UsageError
 from mkdocs_roaming.library.grep import GrepResult, grep, limit_grep
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.open_sections import OpenSections
+from mkdocs_roaming.library.origin import MAX_LABEL_CHARS, Origin
 from mkdocs_roaming.library.search import (
     MAX_QUERY_CHARS,
     Hit,
@@ -229,15 +230,16 @@ class Navigator:
 
     def read_outline(self, id: str | None = None) -> OutlineResult | ToolError:  # noqa: A002 -- the tool's parameter
         """Return the outline or a closed branch of it; `<id>+` is the lines from that id on."""
-        budget = min(OUTLINE_BUDGET, self.cap // 4)
+        origin = self.library.origin()
+        budget = min(OUTLINE_BUDGET, (self.cap - len(origin.render())) // 4)
         if not id:
-            return OutlineResult(self._render_outline(budget))
+            return OutlineResult(self._render_outline(budget), origin)
         suffix = "+" if id.endswith("+") else ""
         bare_id = id.removesuffix("+").strip()
         section = self._resolve(bare_id)
         branch = section.id if section else bare_id.lower()
         try:
-            return OutlineResult(render_outline(self.sections, budget=budget, branch=branch + suffix))
+            return OutlineResult(render_outline(self.sections, budget=budget, branch=branch + suffix), origin)
         except UsageError:
             unknown = self._unknown_section(bare_id)
             nearest = "".join(f"\n[{other.id}] {other.title}" for other in unknown.nearest)
@@ -253,7 +255,9 @@ class Navigator:
         with self._lock:
             sections, unknown, already_open = self._classify(wanted[:limit], part)
             notes = ExpandResult((), tuple(unknown), tuple(already_open), tuple(skipped))
-            room = self.cap - len(render(notes)) - _FRAME_CHARS
+            room = (
+                self.cap - len(render(notes)) - _FRAME_CHARS - (MAX_LABEL_CHARS if self.library.origin().hosts else 0)
+            )
             expansions: dict[str, Expansion] = {}
             # Small sections leave room for large ones, and a subsection is shown with the section that contains it.
             for at, section in enumerate(sorted(sections, key=lambda one: self._expansion_order(one, sections))):
@@ -272,7 +276,7 @@ class Navigator:
                 room -= len(render_expansion(expansion)) + _SEPARATOR_CHARS
                 expansions[section.id] = expansion
         found = tuple(expansions[section.id] for section in sections if section.id in expansions)
-        return ExpandResult(found, tuple(unknown), tuple(already_open), tuple(skipped))
+        return ExpandResult(found, tuple(unknown), tuple(already_open), tuple(skipped), self._origin(found))
 
     def search_sections(self, query: str, limit: int = 5) -> SearchResults | ToolError:
         """Search the full text, and open short sections, or the best hits if `search_tokens` is set."""
@@ -294,7 +298,8 @@ class Navigator:
     def grep(self, pattern: str, *, regex: bool = False, context: int = 0) -> GrepResult | ToolError:
         """Find lines that contain a string, or match a regular expression; see `library.grep`."""
         try:
-            return limit_grep(grep(self.library, pattern, regex=regex, context=context), self.cap)
+            found = grep(self.library, pattern, regex=regex, context=context)
+            return limit_grep(replace(found, origin=self.library.origin(one.id for one in found.sections)), self.cap)
         except UsageError as error:
             return ToolError(f"{error}.")
         except LibraryError as error:
@@ -428,6 +433,9 @@ class Navigator:
 
         return self.library.memoize(("reference", page.path), classify)
 
+    def _origin(self, expansions: Iterable[Expansion]) -> Origin:
+        return self.library.origin(section.id for expansion in expansions for section in expansion.shown)
+
     def _make_results(
         self,
         query: str,
@@ -450,6 +458,7 @@ class Navigator:
             self.search.find_unknown_words(query),
             self.search.confidence(query),
             judge and bool(hits) and self.search.is_doubtful(query),
+            self._origin(opened),
         )
         shown = known | set(islice((hit.section.id for hit in hits if hit.section.id not in known), max_lines))
         results = [

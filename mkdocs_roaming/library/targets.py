@@ -371,7 +371,10 @@ def _open_redirected(root: str, url: str) -> Library:
 
 def _parse_response(response: HttpResponse, url: str) -> Library:
     text = _decode_markdown(response.body, url)
-    return library_from_markdown(text, name=PurePosixPath(urlsplit(url).path).stem, url=response.url, where=url)
+    stem = PurePosixPath(urlsplit(url).path).stem
+    library = library_from_markdown(text, name=stem, url=response.url, where=url)
+    library.trusted = False
+    return library
 
 
 def _decode_markdown(data: bytes, where: str) -> str:

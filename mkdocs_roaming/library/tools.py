@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, Self
 
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.library.grep import MAX_CONTEXT, GrepResult, render_grep
+from mkdocs_roaming.library.origin import OWN, Origin
 from mkdocs_roaming.manifest.expand import Expansion, ListedSection, render_expansion, render_listed
 from mkdocs_roaming.text.markdown import truncate_at_word
 
@@ -140,9 +141,10 @@ _TOOL_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class OutlineResult:
-    """The outline, or a branch of it."""
+    """The outline, or a branch of it, and the site that it is from."""
 
     text: str
+    origin: Origin = OWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +164,7 @@ class ExpandResult:
     missing: tuple[UnknownSection, ...] = ()
     already_open: tuple[ListedSection, ...] = ()
     skipped: tuple[str, ...] = ()
+    origin: Origin = OWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +207,7 @@ class SearchResults:
         unknown_words: The words of the query that the site does not contain.
         confidence: How probably the site answers the query, from 0 to 1; see `relevance.MIN_CONFIDENCE`.
         doubtful: Whether to say that probably no section answers the query.
+        origin: The site that the results are from.
     """
 
     query: str
@@ -214,6 +218,7 @@ class SearchResults:
     unknown_words: tuple[str, ...] = ()
     confidence: float = 1.0
     doubtful: bool = False
+    origin: Origin = OWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,18 +232,25 @@ ToolOutput = OutlineResult | ExpandResult | SearchResults | GrepResult | ToolErr
 
 
 def render(result: ToolOutput) -> str:
-    """Return a tool's result as text for a model."""
+    """Return a tool's result as text for a model, below a label if it is from a site of somebody else."""
     match result:
         case OutlineResult(text):
-            return text
+            return result.origin.render() + text
         case ToolError(message):
             return message + "\n"
         case SearchResults():
-            return _render_hits(result)
+            return result.origin.render() + _render_hits(result)
         case ExpandResult():
-            return _render_sections(result)
+            return result.origin.render() + _render_sections(result)
         case GrepResult():
             return render_grep(result)
+
+
+def split_origin(result: ToolOutput) -> tuple[str, ToolOutput]:
+    """Return the label of a result, and the result without it."""
+    if isinstance(result, ToolError):
+        return "", result
+    return result.origin.render(), replace(result, origin=OWN)
 
 
 def limit_results(query: str, results: Iterable[SearchResult], cap: int, *, words_only: bool = False) -> SearchResults:
@@ -466,6 +478,7 @@ def expand_separately(
             result.missing + opened.missing,
             result.already_open + opened.already_open,
             _shorten_ids((*skipped, *ids[at + 1 :])),
+            result.origin | opened.origin,
         )
         if len(render(combined)) <= cap:
             result = combined
@@ -473,7 +486,7 @@ def expand_separately(
             skipped.append(id_)
             drop(shown.id for expansion in opened.sections for shown in expansion.shown)
     left = _shorten_ids((*skipped, *ids[MAX_IDS:]))
-    return ExpandResult(result.sections, result.missing, result.already_open, left)
+    return replace(result, skipped=left)
 
 
 def _shorten_ids(ids: Iterable[str]) -> tuple[str, ...]:

@@ -64,7 +64,7 @@ def build_manifest(
         nav=_make_nav(site, entries, assigned.allocator),
         anchors=not pages or any(section.anchor for entry in entries for section in entry.sections),
         nav_source=site.nav_source,
-        crawled=site.crawled,
+        crawled_from=site.crawled_from,
         generator=generator,
     )
 

@@ -169,8 +169,8 @@ class Site:
     """Roles of the site's own CSS classes, for the conversion of its pages."""
     has_llms_txt: bool = True
     """Whether the site has an llms.txt, of this package or its own, to which pages link."""
-    crawled: bool = False
-    """Whether the pages were fetched from a site of somebody else."""
+    crawled_from: str = ""
+    """The host that a crawl fetched the pages from; empty for an own site."""
     redirects: Mapping[str, str] = dataclass_field(default_factory=dict)
     """The URL to which each redirect page leads, by the path of the redirect page."""
 
@@ -339,7 +339,9 @@ class Manifest(Struct, frozen=True, omit_defaults=True):
     ] = None
     anchors: Annotated[bool, Meta(description="whether anchors are those of the rendered pages")] = _always(True)
     nav_source: Annotated[str, Meta(description="origin of the nav")] = _always("mkdocs")
-    crawled: Annotated[bool, Meta(description="whether the pages were fetched from a site of somebody else")] = False
+    crawled_from: Annotated[
+        str, Meta(description="host that a crawl fetched the pages from; empty for an own site")
+    ] = ""
     generator: Annotated[str, Meta(description="program that wrote the manifest")] = ""
     digest: Annotated[
         Sha256,

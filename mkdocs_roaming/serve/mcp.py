@@ -41,6 +41,7 @@ from mkdocs_roaming.library.tools import (
     parse_expand_arguments,
     parse_tool_name,
     render,
+    split_origin,
 )
 from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
 from mkdocs_roaming.serve.content import WorkQueue
@@ -240,8 +241,9 @@ def _format_public_error(error: Exception) -> str:
 def _frame(result: ToolOutput, marker: str) -> str:
     """Return a result between markers that no author of a site can know, every section between markers of its own.
 
-    So no text can end its frame, or pretend to be another section.
+    So no text can end its frame, or pretend to be another section. The label of somebody else's site is above.
     """
+    label, result = split_origin(result)
     framed: list[ToolOutput] = [result]
     if isinstance(result, ExpandResult | SearchResults) and result.sections:
         framed = [ExpandResult((section,)) for section in result.sections]
@@ -249,7 +251,7 @@ def _frame(result: ToolOutput, marker: str) -> str:
             framed.append(replace(result, sections=tuple(replace(one, shown=(), listed=()) for one in result.sections)))
         elif (notes := replace(result, sections=())) != ExpandResult(()):
             framed.append(notes)
-    return "".join(f"<docs {marker}>\n{render(output)}</docs {marker}>\n" for output in framed)
+    return label + "".join(f"<docs {marker}>\n{render(output)}</docs {marker}>\n" for output in framed)
 
 
 def _link_sections(result: ExpandResult | SearchResults) -> Iterable[ContentBlock]:

@@ -46,7 +46,7 @@ from mkdocs_roaming.answer.models.provider import (
     split_expansion,
 )
 from mkdocs_roaming.errors import ModelError, UsageError
-from mkdocs_roaming.library.tools import TOOLS, ExpandResult, SearchResults, Tool, ToolError, render
+from mkdocs_roaming.library.tools import TOOLS, ExpandResult, SearchResults, Tool, ToolError, render, split_origin
 
 Block = dict[str, Any]
 
@@ -314,9 +314,9 @@ def _encode_tool(tool: Tool) -> Block:
 
 def _encode_tool_result(tool_result: ToolResult) -> Block:
     """Return a tool result; each open section is a search result of its own, so that it is cited by its own id."""
-    result = tool_result.result
+    label, result = split_origin(tool_result.result)
     block: Block = {"type": "tool_result", "tool_use_id": tool_result.call.id}
-    content: list[Block] = []
+    content: list[Block] = [_text_block(label)] if label else []
     if isinstance(result, ExpandResult | SearchResults):
         sections = (section for expansion in result.sections for section in split_expansion(expansion))
         content += map(_encode_section, sections)

@@ -39,6 +39,7 @@ from mkdocs_roaming.answer.models.provider import (
     split_expansion,
 )
 from mkdocs_roaming.errors import ModelError, UsageError
+from mkdocs_roaming.library.origin import OWN
 from mkdocs_roaming.library.tools import ExpandResult, SearchResults, Tool, ToolOutput, render
 from mkdocs_roaming.manifest.expand import Expansion, ShownSection
 
@@ -257,7 +258,12 @@ def render_result(result: ToolOutput) -> str:
     if isinstance(result, SearchResults) and result.sections:
         sections = (section for expansion in result.sections for section in split_expansion(expansion))
         texts = "".join(f"{prompts.format_section(section)}\n" for section in sections)
-        return texts + render(replace(result, sections=tuple(replace(one, shown=()) for one in result.sections)))
+        label = result.origin.render()
+        return (
+            label
+            + texts
+            + render(replace(result, origin=OWN, sections=tuple(replace(one, shown=()) for one in result.sections)))
+        )
     return render(result)
 
 

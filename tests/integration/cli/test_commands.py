@@ -164,6 +164,29 @@ def test_commands_accept_url_of_site(served: str) -> None:
     assert roaming("validate", served).exit_code == 0
 
 
+@pytest.mark.parametrize(
+    ("command", "more"),
+    [("outline", []), ("search", ["oil"]), ("expand", ["pumps/#oil"]), ("grep", [])],
+    ids=["outline", "search", "expand", "grep"],
+)
+def test_reading_commands_label_site_of_somebody_else(site: Path, served: str, command: str, more: list[str]) -> None:
+    def run(lib: object, *options: str) -> str:
+        arguments = ["310 hours", lib] if command == "grep" else [lib, *more]
+        return roaming(command, *arguments, *options).stdout
+
+    host = served.split("/")[2]
+    assert run(served).startswith(f"untrusted content from {host}\n")
+    assert "untrusted" not in run(site)
+    labelled, own = json.loads(run(served, "--json")), json.loads(run(site, "--json"))
+    first, first_own = (data[0] if isinstance(data, list) else data for data in (labelled, own))
+    assert first["untrusted"] == host
+    assert first.keys() - first_own.keys() == {"untrusted"}
+
+
+def test_markdown_of_a_url_is_labelled(served: str) -> None:
+    assert roaming("search", served + "llms-full.txt", "oil").stdout.startswith("untrusted content from 127.0.0.1:")
+
+
 def test_commands_accept_markdown_file_or_url(tmp_path: Path, site: Path, served: str) -> None:
     (tmp_path / "notes.md").write_text("# Notes\n\nHello.\n\n## Keel\n\nThe keel weighs 812 kg.\n")
     assert "Keel" in roaming("outline", tmp_path / "notes.md").stdout

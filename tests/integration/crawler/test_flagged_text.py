@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -43,7 +44,7 @@ def test_flagged_sections_are_marked_in_the_manifest(hostile: Any, run_crawl: An
         ("marks/", "Marks"): ("invisible",),
         ("beacon/", "Beacon"): ("exfiltration",),
     }
-    assert output.manifest.crawled
+    assert output.manifest.crawled_from == urlsplit(hostile.url).netloc
     assert "calm/" in output.paths
 
 
@@ -90,7 +91,7 @@ def test_mirror_marks_sections_itself(hostile: Any, run_crawl: Any, tmp_path: Pa
     output = run_crawl(hostile.url, tmp_path / "mirror")
     marked["shade/", "Shade"] = ()  # what its HTML hides is not published
     assert _flags(output.manifest) == {key: flags for key, flags in marked.items() if flags}
-    assert output.manifest.crawled
+    assert output.manifest.crawled_from == urlsplit(hostile.url).netloc
 
 
 def test_mirror_skips_flagged_pages(hostile: Any, run_crawl: Any, tmp_path: Path) -> None:

@@ -92,7 +92,9 @@ def anyio_backend() -> str:
 
 
 def parse_frames(text: str) -> list[str]:
-    """Return the contents of each frame of a result; there is no text outside."""
+    """Return the contents of each frame of a result; outside is only the label above."""
+    label, _, text = text.partition("\n")
+    assert label.startswith("untrusted content from ")
     mark = re.match(r"<docs ([0-9a-f]{16})>\n", text)
     assert mark
     found = text.split(f"</docs {mark[1]}>\n")

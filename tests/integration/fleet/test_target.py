@@ -98,7 +98,8 @@ def test_results_contain_age_of_site(nested_store: Path) -> None:
     for site, section in zip(("ships", "boats"), opened, strict=True):
         assert re.match(rf"{site}, crawled (just now|\d+ minutes? ago)\n\S", section)
     assert re.match(
-        r"ships, crawled (just now|\d+ minutes? ago)\n\[id\] Title", run("outline", nested_store, "ships").stdout
+        r"ships, crawled (just now|\d+ minutes? ago)\nuntrusted content from a\.example\n\[id\] Title",
+        run("outline", nested_store, "ships").stdout,
     )
     (record,) = json.loads(run("sites", nested_store, "ships", "--limit", 1, "--json").stdout)
     expected = ("ships", record["crawled"])

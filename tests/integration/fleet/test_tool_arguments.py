@@ -13,6 +13,7 @@ from fleet_servers.stores import add_site
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
+from mkdocs_roaming.library.grep import GrepResult
 from mkdocs_roaming.library.tools import ExpandResult, OutlineResult, SearchResults, ToolError, render
 from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
 from mkdocs_roaming.serve.mcp import call_tool_stateless
@@ -133,7 +134,7 @@ NAMES = some.sampled_from(
 def test_tools_accept_any_arguments(collection: Collection, name: str, arguments: Any) -> None:
     for form in (arguments, json.dumps(arguments)):
         result = call_tool_stateless(StoreNavigator(collection).fork(MAX_EXPANSION_CHARS - 3_000), name, form)
-        assert isinstance(result, (OutlineResult, ExpandResult, SearchResults, ToolError))
+        assert isinstance(result, (OutlineResult, ExpandResult, SearchResults, GrepResult, ToolError))
         assert len(render(result)) <= MAX_EXPANSION_CHARS
 
 

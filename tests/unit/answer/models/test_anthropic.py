@@ -72,6 +72,18 @@ def test_opened_sections_are_search_results(ask: Ask, api: MessagesApi, claude: 
     assert f"[{ids['Settings']}] https://kettle.example/" in frame["text"]
 
 
+def test_result_of_somebody_elses_site_begins_with_its_host(
+    ask: Ask, api: MessagesApi, claude: Make, ids: dict[str, str], library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(library, "trusted", False)
+    api.brain = Script([expand_call(ids["Server"]), Call("search_sections", {"query": "port"})], [])
+    ask(claude())
+    for result in api.requests[1]["messages"][-1]["content"]:
+        label, *others = result["content"]
+        assert label == {"type": "text", "text": "untrusted content from kettle.example\n"}
+        assert "untrusted" not in str(others)
+
+
 def test_tool_errors_are_marked_as_errors(ask: Ask, api: MessagesApi, claude: Make) -> None:
     api.brain = Script([Call("delete_site", {}), Call("search_sections", {"query": "port"})], [])
     ask(claude())

@@ -1,0 +1,96 @@
+"""Labels of results from a site of somebody else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.navigator import Navigator
+from mkdocs_roaming.library.origin import OWN, Origin, extract_host
+from mkdocs_roaming.library.readers import FolderReader
+from mkdocs_roaming.library.tools import ExpandResult, OutlineResult, SearchResults, render
+from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
+
+LABEL = "untrusted content from gauge.example\n"
+
+
+@pytest.fixture
+def own(sample: Path) -> Library:
+    return Library(load_manifest((sample / MANIFEST_PATH).read_bytes()), FolderReader(sample))
+
+
+@pytest.fixture
+def foreign(sample: Path) -> Library:
+    """The sample site as a crawl would have written it, with a flag on the first section of each page."""
+    manifest = load_manifest((sample / MANIFEST_PATH).read_bytes())
+    pages = tuple(
+        structs.replace(page, sections=(structs.replace(page.sections[0], flags=("hidden", "odd")), *page.sections[1:]))
+        for page in manifest.pages
+    )
+    return Library(structs.replace(manifest, crawled_from="gauge.example", pages=pages), FolderReader(sample))
+
+
+def _call(library: Library, name: str, *, flagged: bool = True) -> str:
+    page = library.manifest.pages[0]
+    section = page.sections[0] if flagged else page.sections[1]
+    arguments = {
+        "read_outline": {},
+        "expand_sections": {"ids": [section.id]},
+        "search_sections": {"query": section.title},
+        "grep": {"pattern": section.title},
+    }
+    return render(Navigator(library).call(name, arguments[name]))
+
+
+@pytest.mark.parametrize("tool", ["read_outline", "expand_sections", "search_sections", "grep"])
+def test_result_from_crawled_site_begins_with_its_host(tool: str, foreign: Library) -> None:
+    assert _call(foreign, tool, flagged=False).startswith("untrusted content from gauge.example")
+
+
+@pytest.mark.parametrize("tool", ["read_outline", "expand_sections", "search_sections", "grep"])
+def test_result_from_own_site_has_no_label(tool: str, own: Library) -> None:
+    assert "untrusted" not in _call(own, tool)
+
+
+def test_label_names_known_flags_of_opened_sections(foreign: Library) -> None:
+    assert _call(foreign, "expand_sections").startswith(f"{LABEL[:-1]}, flagged by the crawl: hidden\n")
+
+
+def test_label_disappears_when_the_site_is_trusted(foreign: Library) -> None:
+    foreign.trusted = True
+    assert foreign.origin() == OWN
+
+
+@pytest.mark.parametrize("cap", [2_000, 4_000, 24_000])
+def test_labelled_results_fit_into_the_cap(cap: int, foreign: Library) -> None:
+    ids = [page.id for page in foreign.manifest.pages]
+    for call, arguments in (("read_outline", {}), ("expand_sections", {"ids": ids}), ("grep", {"pattern": "e"})):
+        assert len(render(Navigator(foreign, cap=cap).call(call, arguments))) <= cap
+
+
+def test_origins_of_several_sites_are_joined() -> None:
+    both = Origin(("a.example",), ("hidden",)) | Origin(("b.example",), ("hidden", "invisible"))
+    assert both.render() == "untrusted content from a.example, b.example, flagged by the crawl: hidden, invisible\n"
+    assert OWN | OWN == OWN
+
+
+@pytest.mark.parametrize("result", [OutlineResult("Text\n"), ExpandResult(()), SearchResults("gauge", ())])
+def test_results_without_origin_have_no_label(result: OutlineResult | ExpandResult | SearchResults) -> None:
+    assert "untrusted" not in render(result)
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("https://docs.example/guide/", "docs.example"),
+        ("https://user:word@docs.example:8000/", "docs.example:8000"),
+        ("https://docs.example\u202e<b>/", "docs.example??b?"),
+        ("file:///srv/site/", ""),
+        ("https://[", ""),
+    ],
+)
+def test_extract_host_returns_plain_characters(url: str, host: str) -> None:
+    assert extract_host(url) == host
