@@ -328,28 +328,26 @@ class _Files:
         text = head + "".join(block.render(_DESCRIPTIONS[0]) for block in blocks)
         if len(text) <= MAX_UNMAPPED_CHARS and not mapped:
             return text
-        site_map = self._render_map(blocks, mapped or _MAPPED_PAGES)
-        for limits in _DESCRIPTIONS:
-            text = head + site_map + "".join(block.render(limits) for block in blocks)
-            if len(text) < MAX_CHARS:
-                return text
+        for site_map in self._iter_maps(blocks, mapped or _MAPPED_PAGES):
+            for limits in _DESCRIPTIONS:
+                text = head + site_map + "".join(block.render(limits) for block in blocks)
+                if len(text) < MAX_CHARS:
+                    return text
         return None
 
     # The map
 
-    def _render_map(self, blocks: Sequence[_Block], mapped: Sequence[int]) -> str:
-        """Return the groups of a file with the pages of each that most other pages link to."""
+    def _iter_maps(self, blocks: Sequence[_Block], mapped: Sequence[int]) -> Iterator[str]:
+        """Yield the groups of a file with the pages of each that most other pages link to, from many pages to none."""
         top: dict[str, _Block] = {}
         for block in blocks:
             title = block.title.partition(" › ")[0]
             top.setdefault(title, _Block(title, block.rank)).pages.extend(block.pages)
-        text = ""
         for groups in (blocks, list(top.values())):
             for number in mapped:
                 text = "".join(self._map_line(group, number) for group in groups)
                 if len(text) <= _MAX_MAP_CHARS and (number or groups is not blocks):
-                    return f"\nThe groups of this list, with pages that many others link to:\n\n{text}"
-        return text
+                    yield f"\nThe groups of this list, with pages that many others link to:\n\n{text}"
 
     def _map_line(self, block: _Block, number: int) -> str:
         pages = block.pages if block.rank < _OPTIONAL_RANK else []

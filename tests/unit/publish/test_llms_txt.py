@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry, SectionEntry, SiteEntry, path_to_url
@@ -102,6 +102,7 @@ _GROUPS = st.recursive(_PAGES, lambda inner: st.lists(st.tuples(_TITLES, inner),
 
 
 @settings(max_examples=20, deadline=None)
+@example([("<", [("<", [("Page 0", None)]), *[("<", [(f"Page {at}", None) for at in range(3)])] * 5])], 0, 45)
 @given(_GROUPS, st.integers(0, 300), st.sampled_from([1, 2, 5, 45]))
 def test_every_page_is_listed_once_within_the_limits(groups: Tree, chars: int, repeat: int) -> None:
     manifest = _manifest([(f"Group {at}", groups) for at in range(repeat)], description=("word " * 60)[:chars])
