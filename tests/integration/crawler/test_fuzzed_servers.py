@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import socket
 import threading
+import time
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -12,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import anyio
+import anyio.lowlevel
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -20,6 +22,7 @@ from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from roaming_crawler.config import CrawlConfig, CrawlLimits, Politeness
 from roaming_crawler.crawl import crawl
+from roaming_crawler.fetch import Clock
 
 QUICK = Politeness(delay=0, seconds=0.5, tries=1)
 LINKS = "".join(f'<a href="/{name}">{name}</a> ' for name in "abc")
@@ -134,13 +137,27 @@ def respond(body: str) -> bytes:
     )
 
 
+class SkippingClock:
+    """A clock that is set forward instead of waiting."""
+
+    def __init__(self) -> None:
+        self._skipped = 0.0
+
+    def now(self) -> float:
+        return time.monotonic() + self._skipped
+
+    async def sleep(self, seconds: float) -> None:
+        self._skipped += seconds
+        await anyio.lowlevel.checkpoint()
+
+
 def crawl_fuzzed(fuzzed: Mapping[str, bytes]) -> None:
     """Crawl a server; a page that is not fuzzed is published unless the home page is fuzzed."""
     config = CrawlConfig(politeness=QUICK, workers=0, allow_private=True, limits=CrawlLimits(pages=20, seconds=60))
     with TemporaryDirectory() as folder, serve({"/": respond(HOME), "/c": respond(GOOD), **fuzzed}) as url:
-        out = Path(folder, "out")
+        out, clock = Path(folder, "out"), SkippingClock()
         try:
-            result = anyio.run(lambda: crawl(url, out, config))
+            result = anyio.run(lambda: crawl(url, out, config, clock=Clock(clock.now, time.time, clock.sleep)))
         except RoamingError:
             if "/" in fuzzed or "/robots.txt" in fuzzed:
                 return  # there is nothing to crawl
