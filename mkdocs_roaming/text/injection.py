@@ -25,8 +25,8 @@ Kind = Literal["instruction", "hidden", "invisible", "exfiltration"]
 """An instruction to a model; one that readers do not see; characters that are invisible or change the visible order; a
 request to complete the address of a link or an image with data."""
 
-_THRESHOLD = 4
-_HIDDEN_THRESHOLD = 3
+_THRESHOLD = 3
+_HIDDEN_THRESHOLD = 2
 """Sums of weights from which a passage is reported, and one that readers do not see."""
 _MAX_HINTS = 2
 _MAX_QUOTE = 80
@@ -42,11 +42,15 @@ class InstructionPattern(msgspec.Struct, frozen=True):
 
 
 class Signal(msgspec.Struct, frozen=True):
-    """Patterns that suggest an instruction to a model; the weights of several signals add up."""
+    """Patterns that suggest an instruction to a model; the weights of several signals add up.
+
+    For speed they are only searched where one of the `words` is in the lower-cased text, if there are any.
+    """
 
     name: str
     patterns: tuple[str, ...]
     weight: int = 1
+    words: tuple[str, ...] = ()
 
 
 class InjectionWords(msgspec.Struct, frozen=True):
@@ -204,21 +208,26 @@ def _judge(text: str, threshold: int) -> tuple[Kind, int] | None:
     for match in find_instructions(text):
         if not is_reported_speech(text, match):
             return "instruction", match.start()
+    lowered = f" {text.lower()} "
     found = {
-        name: (weight, hit.start())
-        for name, weight, pattern in _signals()
-        if (hit := pattern.search(text)) and not is_reported_speech(text, hit)
+        signal.name: (signal.weight, hit.start())
+        for signal, pattern in _signals()
+        if any(word in lowered for word in signal.words)
+        and (hit := pattern.search(text))
+        and not is_reported_speech(text, hit)
     }
-    if not found:
+    if not found and threshold == _THRESHOLD:
         return None
-    hints = {name for name, _, pattern in _hints() if pattern.search(text)}
+    hints = {hint.name for hint, pattern in _hints() if pattern.search(text)}
+    if not found and not {"model", "directive"} <= hints:
+        return None
     hints -= {"model"} if "address" in found else set()
     if sum(weight for weight, _ in found.values()) + min(_MAX_HINTS, len(hints)) < threshold:
         return None
-    if found.keys() == {"address"} and _READING_ADVICE.search(text):
+    if found.keys() <= {"address", "duty of a model"} and _READING_ADVICE.search(text):
         return None
     is_leak = "leak" in found or ("secret" in found and "sending" in hints)
-    return "exfiltration" if is_leak else "instruction", min(start for _, start in found.values())
+    return "exfiltration" if is_leak else "instruction", min((start for _, start in found.values()), default=0)
 
 
 @cache
@@ -236,18 +245,18 @@ def _instructions() -> tuple[tuple[tuple[tuple[str, ...], ...], re.Pattern[str]]
 
 
 @cache
-def _signals() -> tuple[tuple[str, int, re.Pattern[str]], ...]:
-    return tuple(_compile_signal(signal, words.names) for words in _words() for signal in words.signals)
+def _signals() -> tuple[tuple[Signal, re.Pattern[str]], ...]:
+    return tuple((one, _compile(one.patterns, words.names)) for words in _words() for one in words.signals)
 
 
 @cache
-def _hints() -> tuple[tuple[str, int, re.Pattern[str]], ...]:
-    return tuple(_compile_signal(signal, words.names) for words in _words() for signal in words.hints)
+def _hints() -> tuple[tuple[Signal, re.Pattern[str]], ...]:
+    return tuple((one, _compile(one.patterns, words.names)) for words in _words() for one in words.hints)
 
 
-def _compile_signal(signal: Signal, names: Mapping[str, str]) -> tuple[str, int, re.Pattern[str]]:
-    pattern = re.sub("<([a-z]+)>", lambda match: names.get(match[1], match[0]), "|".join(signal.patterns))
-    return signal.name, signal.weight, re.compile(pattern, re.IGNORECASE)
+def _compile(patterns: Iterable[str], names: Mapping[str, str]) -> re.Pattern[str]:
+    pattern = re.sub("<([a-z]+)>", lambda match: names.get(match[1], match[0]), "|".join(patterns))
+    return re.compile(pattern, re.IGNORECASE)
 
 
 @cache
