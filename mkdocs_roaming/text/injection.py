@@ -110,9 +110,10 @@ def scan_hidden_texts(texts: Iterable[str]) -> list[InjectedText]:
     """Return which of the texts that a page does not show to readers seem to be written for language models."""
     found = []
     for text in texts:
-        passage = _normalize(text[:_MAX_HIDDEN])
-        if judged := _judge(passage, _HIDDEN_THRESHOLD):
-            found.append(InjectedText("hidden", 0, passage[judged[1] : judged[1] + _MAX_QUOTE]))
+        for passage in _make_passages([text[:_MAX_HIDDEN]], 0):
+            if judged := _judge(passage.text, _HIDDEN_THRESHOLD):
+                found.append(InjectedText("hidden", 0, passage.text[judged[1] : judged[1] + _MAX_QUOTE]))
+                break
     return found
 
 
