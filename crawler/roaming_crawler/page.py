@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from typing import Protocol
-from urllib.parse import urljoin
 
 from mkdocs_roaming.manifest.models import Heading, NavItem
 from mkdocs_roaming.publish.markdown_source import split_front_matter
@@ -330,7 +329,7 @@ def _link_header_url(response: Response) -> str:
         match = re.search(r"""rel\s*=\s*(?:"([^"]*)"|([^\s;,]+))""", parameters, re.IGNORECASE)
         relations = ((match[1] or match[2] or "") if match else "").lower().split()
         if "alternate" in relations and "text/markdown" in parameters.lower():
-            return canonical_url(urljoin(response.url, url)) or ""
+            return canonical_url(url, response.url) or ""
     return ""
 
 

@@ -133,7 +133,9 @@ def _base_url(tree: etree._Element, url: str) -> str:
     if own and own.rstrip("/") == url.rstrip("/"):
         url = own
     href = str(tree.xpath("string(//base[@href][1]/@href)")).strip()
-    return urljoin(url, href) if href else url
+    with suppress(ValueError):  # no URL
+        return urljoin(url, href)
+    return url
 
 
 def _first_heading(article: etree._Element) -> str:

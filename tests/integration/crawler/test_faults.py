@@ -303,6 +303,16 @@ def test_body_that_is_damaged_fails_its_page_alone(
     assert reason in output.skip_reason("/bad")
 
 
+@pytest.mark.parametrize("url", ["http://[::1", "//[", "http://a:b:c/", "http://[]"])
+def test_invalid_address_on_a_page_is_ignored(site: Any, run_crawl: Any, html: Any, url: str) -> None:
+    site.page("/", "Home", links=("/page", "/good"))
+    site.page("/good", "Good")
+    head = f'<base href="{url}"><link rel="canonical" href="{url}"><link rel="icon" href="{url}">'
+    body = html("Page", f'See <a href="{url}">this</a> and <img src="{url}">.', head=head)
+    site.put("/page", body, headers={"Link": f"<{url}>; rel=alternate; type=text/markdown"})
+    assert run_crawl(site.url).paths == ["", "good", "page"]
+
+
 def test_body_of_several_members_and_padding_is_read_whole(site: Any, run_crawl: Any, html: Any) -> None:
     page = html("Home", "How to use the pump.").encode()
     body = gzip.compress(page[:200]) + gzip.compress(page[200:]) + b"\0\0"
