@@ -15,7 +15,6 @@ from mkdocs_roaming.sources import site_nav
 from roaming_crawler.config import CrawlConfig, EventHandler
 from roaming_crawler.discover import DiscoveredPages, loose_key
 from roaming_crawler.page import FetchedPage, PageBody, PageFetcher, PageRef, SkippedPage, make_page_ref
-from roaming_crawler.parse_cache import ParseCache
 from roaming_crawler.sandbox import ProcessPoolReader
 from roaming_crawler.scope import Scope, is_page_url
 from roaming_crawler.session import MAX_PAGES_OPTION, Session
@@ -38,9 +37,8 @@ async def visit_pages(
         on_event: Progress callback.
         bodies: Receives the bodies of the pages under their keys.
     """
-    cache = ParseCache(session.state.path / "read")
     limiter = anyio.CapacityLimiter(max(1, config.workers))
-    reader = ProcessPoolReader(discovered.scope.url, limiter, bool(config.workers), cache)
+    reader = ProcessPoolReader(discovered.scope.url, limiter, bool(config.workers))
     fetcher = PageFetcher(
         session,
         discovered.scope,
@@ -58,8 +56,6 @@ async def visit_pages(
         await frontier.run()
     finally:
         reader.close()
-    if session.is_complete:
-        cache.remove_unused()
     return list(frontier.table.pages.values()), frontier.table.skipped
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from typing import cast
 from urllib.parse import urljoin
 
 from lxml import etree
@@ -29,10 +29,10 @@ from mkdocs_roaming.html.hidden import find_hidden_texts
 from mkdocs_roaming.manifest.models import Heading, NavItem, url_to_path
 from mkdocs_roaming.sources import decode_text, site_nav
 from mkdocs_roaming.text.injection import scan_hidden_texts
-from roaming_crawler.scope import canonical_url
+from roaming_crawler.scope import LinkResolver, canonical_url, make_link_resolver
 
-LinkResolver = Callable[[str], str | None]
-"""Returns the canonical URL of a link on a page, or None."""
+PARSER_VERSION = "5"
+"""Incremented when the parser returns another result for the same HTML."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def parse_page(data: bytes, charset: str, url: str, site_url: str) -> ParsedPage
         _make_links_absolute(article, base)
     words = split_words("".join(str(part) for part in article.itertext()))
     has_title = tree.xpath("boolean(//head/title[normalize-space()])")
-    resolve = cache(lambda href: canonical_url(href, base))  # article links occur in the tree and in the navigation
+    resolve = make_link_resolver(base)
     links = _extract_links(article, resolve)
     if target := _extract_refresh(tree, base):
         links[target] = None
@@ -163,14 +163,8 @@ def _extract_refresh(tree: etree._Element, base: str) -> str:
 
 def _extract_links(tree: etree._Element, resolve: LinkResolver) -> dict[str, None]:
     """Return the link targets in a tree, without `nofollow` links."""
-    found: dict[str, None] = {}
-    for link in tree.iter("a", "iframe", "frame"):  # mdBook's navigation is a frame
-        href = link.get("href" if link.tag == "a" else "src") or ""
-        if href and not href.startswith("#") and "nofollow" not in (link.get("rel") or "").lower().split():
-            url = resolve(href)
-            if url:
-                found[url] = None
-    return found
+    urls = (resolve(href) for href in dict.fromkeys(_find_links(tree)) if href and not href.startswith("#"))
+    return {url: None for url in urls if url}
 
 
 def _extract_markdown_url(tree: etree._Element, base: str) -> str:
@@ -187,7 +181,7 @@ def _extract_nav(tree: etree._Element, resolve: LinkResolver, site_url: str) -> 
         url = resolve(href)
         return url_to_path(site_url, url) if url else None
 
-    return site_nav.from_sidebar(tree, to_path)
+    return site_nav.from_sidebar(tree, to_path, cache=_NAVS)
 
 
 def _login_or_shell(tree: etree._Element, article: etree._Element, words: frozenset[str]) -> str:
@@ -198,7 +192,15 @@ def _login_or_shell(tree: etree._Element, article: etree._Element, words: frozen
     return ""
 
 
+_NAVS = site_nav.NavCache()
 _MAX_HIDDEN = 20
+_find_links = cast(
+    "Callable[[etree._Element], list[str]]",
+    etree.XPath(  # mdBook's navigation is a frame
+        ".//a[not(contains(translate(@rel, 'NOFLW', 'noflw'), 'nofollow'))]/@href | .//iframe/@src | .//frame/@src",
+        smart_strings=False,
+    ),
+)
 _REFRESH = re.compile(r"""\s*[\d.]+\s*[;,\s]\s*(?:url\s*=\s*)?(["']?)([^\s"'].*?)\1\s*$""", re.IGNORECASE | re.DOTALL)
 _VISIBLE_CONTENT = (
     ".//text()[normalize-space() and not(ancestor::head or ancestor::script or ancestor::style or ancestor::noscript)]"

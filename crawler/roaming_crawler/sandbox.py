@@ -13,25 +13,18 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
 from itertools import chain, islice
 
 import anyio
 import anyio.to_thread
+import msgspec
 
-from mkdocs_roaming.manifest.models import Heading, Page
+from mkdocs_roaming.manifest.models import Heading, NavItem, Page
 from mkdocs_roaming.publish.cache import ConvertedPage
 from roaming_crawler.fetch import Response
-from roaming_crawler.parse_cache import (
-    ParseCache,
-    cache_key,
-    extract_headings_to_json,
-    load_headings,
-    load_page,
-    parse_page_to_json,
-)
-from roaming_crawler.parser import ParsedPage
+from roaming_crawler.parser import ParsedPage, extract_headings, parse_page
 
 Converter = Callable[[Page], ConvertedPage | str]
 """Converts a page; returns a message on failure."""
@@ -114,43 +107,31 @@ def run_worker() -> None:
 
 @dataclass(slots=True)
 class ProcessPoolReader:
-    """Parses HTML in worker processes; without processes, or if none can be started, in a thread.
-
-    Results are cached: an unchanged page is not parsed again.
-    """
+    """Parses HTML in worker processes; without processes, or if none can be started, in a thread."""
 
     site_url: str
     limiter: anyio.CapacityLimiter
     use_processes: bool
-    cache: ParseCache
     _any_result: bool = False
     _idle: list[WorkerProcess] = field(default_factory=list)
 
     async def page(self, response: Response) -> ParsedPage:
         """Return the parsed page."""
-        key = cache_key("page", response.body, response.charset, response.url, self.site_url)
-        if (data := self.cache.get(key)) is not None and (page := load_page(data)) is not None:
-            return page
         try:
-            data = await self._run(parse_page_to_json, response.body, response.charset, response.url, self.site_url)
+            arguments = (response.body, response.charset, response.url, self.site_url)
+            return decode_page(await self._run(parse_encoded_page, *arguments))
         except TimeoutError:
             return ParsedPage(skip_reason=f"not parsed within {_PARSE_TIMEOUT:g} s")
-        except WorkerError:
+        except (WorkerError, msgspec.MsgspecError):
             return ParsedPage(skip_reason=_CRASH)
-        self.cache.put(key, data)
-        return load_page(data) or ParsedPage(skip_reason=_CRASH)
 
     async def headings(self, page: ParsedPage) -> tuple[Heading, ...]:
         """Return the headings of a page with their anchors."""
-        key = cache_key("headings", page.article, page.title)
-        if (data := self.cache.get(key)) is not None and (found := load_headings(data)) is not None:
-            return found
         try:
-            data = await self._run(extract_headings_to_json, page.article, page.title)
-        except (TimeoutError, WorkerError):
+            data = await self._run(extract_encoded_headings, page.article, page.title)
+            return msgspec.msgpack.decode(data, type=tuple[Heading, ...])
+        except (TimeoutError, WorkerError, msgspec.MsgspecError):
             return ()
-        self.cache.put(key, data)
-        return load_headings(data) or ()
 
     def close(self) -> None:
         """Kill the processes."""
@@ -180,6 +161,36 @@ class ProcessPoolReader:
             self._idle.append(process)
             self._any_result = True
             return data
+
+
+def parse_encoded_page(data: bytes, charset: str, url: str, site_url: str) -> bytes:
+    """Return the encoded form of a parsed page, with its navigation apart, which pages have in common."""
+    page = parse_page(data, charset, url, site_url)
+    return _encode((_encode(page.nav), replace(page, nav=())))
+
+
+def decode_page(data: bytes) -> ParsedPage:
+    """Return an encoded page.
+
+    Raises:
+        msgspec.MsgspecError: The data is damaged.
+    """
+    nav, page = msgspec.msgpack.decode(data, type=tuple[bytes, ParsedPage])
+    return replace(page, nav=_decode_nav(nav))
+
+
+def extract_encoded_headings(article: str, title: str) -> bytes:
+    """Return the encoded headings of an article."""
+    return _encode(extract_headings(article, title))
+
+
+def _encode(value: object) -> bytes:
+    return msgspec.msgpack.encode(value)
+
+
+@lru_cache(maxsize=64)
+def _decode_nav(data: bytes) -> tuple[NavItem, ...]:
+    return msgspec.msgpack.decode(data, type=tuple[NavItem, ...])
 
 
 @contextmanager

@@ -18,6 +18,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+import zstandard
+
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.manifest.models import canonicalize_path, markdown_path, short_markdown_path
 from mkdocs_roaming.publish.files import write_atomically
@@ -88,7 +90,7 @@ class CrawlState:
         """Store a response: first its body, then the line in the journal."""
         digest = hashlib.sha256(response.body).hexdigest() if response.ok else ""
         if digest and not (file := self._body_file(digest)).exists():
-            write_atomically(file, response.body)
+            write_atomically(file, zstandard.compress(response.body))
         record = CachedResponse(
             key,
             response.url,
@@ -110,8 +112,8 @@ class CrawlState:
         body = b""
         if record.digest:
             try:
-                body = self._body_file(record.digest).read_bytes()
-            except OSError:
+                body = zstandard.decompress(self._body_file(record.digest).read_bytes())
+            except (OSError, zstandard.ZstdError):
                 return None
             if hashlib.sha256(body).hexdigest() != record.digest:
                 return None

@@ -12,7 +12,7 @@ import msgspec
 from mkdocs_roaming.html.themes import load_themes
 from mkdocs_roaming.publish.cache import CONVERTER_VERSION
 from roaming_crawler.config import CrawlConfig
-from roaming_crawler.parse_cache import PARSER_VERSION
+from roaming_crawler.parser import PARSER_VERSION
 from roaming_crawler.session import MAX_PAGES_OPTION
 from roaming_fleet.records import SiteRecord
 

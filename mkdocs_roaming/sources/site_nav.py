@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 from urllib.parse import urljoin
@@ -29,6 +29,8 @@ _visible_texts = cast(
     "Callable[[Element], list[str]]",
     etree.XPath(".//text()[not(ancestor::*[@aria-hidden='true'])]", smart_strings=False),
 )
+_hrefs = cast("Callable[[Element], list[str]]", etree.XPath(".//a/@href", smart_strings=False))
+_count_items = cast("Callable[[Element], float]", etree.XPath("count(.//li) + 0.5 * count(.//ul)"))
 
 
 def from_manifest(manifest: Manifest) -> Nav:
@@ -84,18 +86,43 @@ def from_llms_txt(text: str, resolve: Resolve) -> Nav:
     return tuple(_join_groups(groups)) if sum(len(items) for _, items in groups) > 1 else ()
 
 
-def from_sidebar(page: Element, resolve: Resolve, themes: ThemeSet | None = None) -> Nav:
+class NavCache:
+    """Navigations by their links and text: pages repeat them, with other relative links and another current page."""
+
+    def __init__(self, size: int = 64) -> None:
+        """Create a cache of a number of navigations."""
+        self._size = size
+        self._navs: dict[Hashable, Nav] = {}
+
+    def read(self, bars: Sequence[Element], resolve: Resolve) -> Nav:
+        """Return the navigation in the sidebars of a page."""
+        key = tuple(_describe_links(bar, resolve) for bar in bars)
+        nav = self._navs.pop(key, None)
+        self._navs[key] = nav = _read_bars(bars, resolve) if nav is None else nav
+        if len(self._navs) > self._size:
+            del self._navs[next(iter(self._navs))]
+        return nav
+
+
+def from_sidebar(page: Element, resolve: Resolve, themes: ThemeSet | None = None, cache: NavCache | None = None) -> Nav:
     """Return the navigation in the sidebar of a page, empty if its theme is unknown.
 
     Groups that the page shows closed are empty: `merge_navs` fills them from other pages, or drops them.
+
+    Args:
+        page: The page.
+        resolve: Returns the path of the page that a link leads to.
+        themes: The themes in use (default: `load_themes()`).
+        cache: Navigations of other pages.
     """
-    if nav := _read_pydata(page, resolve):
+    read = cache.read if cache else _read_bars
+    if nav := _read_pydata(page, resolve, read):
         return nav
     for selector in (themes or load_themes()).navs:
         bars = [bar for bar in compile_selector(selector)(page) if not _is_post_sidebar(bar)]
-        items = [item for bar in bars for item in _read_lists(bar, resolve)]
-        if sum(1 for _ in _iter_paths(items)) > 1:
-            return tuple(_drop_repeated(items))
+        nav = read(bars, resolve) if bars else ()
+        if len(collect_paths(nav)) > 1:
+            return nav
     # The home page of a Sphinx site whose theme has no navigation
     return from_toctrees(page, resolve) if resolve("#") == "" else ()
 
@@ -205,6 +232,16 @@ def make_resolver(site_url: str, page_url: str, paths: Iterable[str]) -> Resolve
 # Sidebars: every theme writes them as nested lists
 
 
+def _describe_links(bar: Element, resolve: Resolve) -> Hashable:
+    """Return what the same sidebar has in common on all pages; its classes name the current page."""
+    text = etree.tostring(bar, method="text", encoding="unicode", with_tail=False)
+    return (*map(resolve, _hrefs(bar)), _count_items(bar), " ".join(text.split()))
+
+
+def _read_bars(bars: Sequence[Element], resolve: Resolve) -> Nav:
+    return tuple(_drop_repeated(item for bar in bars for item in _read_lists(bar, resolve)))
+
+
 def _read_lists(element: Element, resolve: Resolve) -> list[NavItem]:
     """Read the lists in an element. A caption before a list, or in it, makes a group of the following items."""
     groups: list[tuple[str, list[NavItem]]] = [("", [])]
@@ -271,18 +308,16 @@ def _own_elements(item: Element) -> list[Element]:
     return own
 
 
-def _read_pydata(page: Element, resolve: Resolve) -> Nav:
+def _read_pydata(page: Element, resolve: Resolve, read: Callable[[Sequence[Element], Resolve], Nav]) -> Nav:
     """Read the navigation of the pydata theme: the header names the parts, the sidebar the pages of the current one."""
     items: dict[str, NavItem] = {}
     for link in compile_selector("ul.bd-navbar-elements a")(page):
         path = resolve(link.get("href") or "")
         if path is None or path in items:
             continue
-        children: list[NavItem] = []
-        if any(has_class(parent, "current", "active") for parent in link.iterancestors("li")):
-            bars = compile_selector(".bd-docs-nav .bd-toc-item")(page)
-            children = [item for bar in bars for item in _read_lists(bar, resolve)]
-        items[path] = NavItem(_read_text(link), path, children=tuple(children))
+        is_current = any(has_class(parent, "current", "active") for parent in link.iterancestors("li"))
+        children = read(compile_selector(".bd-docs-nav .bd-toc-item")(page), resolve) if is_current else ()
+        items[path] = NavItem(_read_text(link), path, children=children)
     return tuple(items.values())
 
 

@@ -1,0 +1,79 @@
+"""Worker processes: what they return, and how they die."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from roaming_crawler.parser import parse_page
+from roaming_crawler.sandbox import WorkerError, WorkerProcess, decode_page, parse_encoded_page
+
+URL = "https://docs.ebbkeeper.example/"
+PAGE = """<!doctype html><html lang="en"><head><title>Gauges - Ebbkeeper</title><link rel="canonical" href="/gauges/">
+</head><body><ul class="navbar-nav"><li><a href="/">Home</a></li><li>Guide<ul><li><a href="/gauges/">Gauges</a></li>
+<li><a href="/tides/">Tides \U0001f30a</a></li></ul></li></ul><main><h1 id="gauges">Gauges</h1>
+<p>Read <a href="/tides/">the tides</a>, \u00e4\u00f6\u00fc.</p></main></body></html>"""
+
+
+def _break(*_: str) -> bytes:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return b""
+
+
+def _say(text: str) -> bytes:
+    return text.encode()
+
+
+def test_encoded_page_is_decoded_to_the_same_page() -> None:
+    page = parse_page(PAGE.encode(), "utf-8", URL + "gauges/", URL)
+    assert (len(page.nav), page.title) == (2, "Gauges")
+    assert decode_page(parse_encoded_page(PAGE.encode(), "utf-8", URL + "gauges/", URL)) == page
+
+
+def test_pages_with_the_same_navigation_share_one() -> None:
+    first = decode_page(parse_encoded_page(PAGE.encode(), "utf-8", URL + "gauges/", URL))
+    moved = PAGE.replace('href="/', 'href="../../').replace("the tides", "all tides")
+    second = decode_page(parse_encoded_page(moved.encode(), "utf-8", URL + "guide/tides/", URL))
+    assert second.article != first.article
+    assert second.nav is first.nav
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"\x92\xc4\x00\x80", b"\xff\xfe", b"3"])
+def test_decode_page_raises_for_damaged_data(data: bytes) -> None:
+    with pytest.raises(msgspec.MsgspecError):
+        decode_page(data)
+
+
+def test_killed_worker_raises_worker_error() -> None:
+    process = WorkerProcess()
+    assert process.call(_say, "here") == b"here"
+    with pytest.raises(WorkerError):
+        process.call(_break)
+    with pytest.raises(WorkerError):
+        process.call(_say, "gone")
+    process.kill()
+
+
+def test_crawl_with_workers_writes_nothing_to_stderr(site: Any, tmp_path: Path) -> None:
+    site.page("/", "Home", links=tuple(f"/p{at}/" for at in range(8)))
+    for at in range(8):
+        site.page(f"/p{at}/", f"Page {at}")
+    for turn in range(2):  # the warning did not appear each time
+        command = ["crawl", site.url, "-o", str(tmp_path / str(turn)), "--allow-private", "--delay", "0"]
+        result = subprocess.run(
+            [sys.executable, "-m", "mkdocs_roaming", *command, "--workers", "2"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        lines = [
+            line for line in result.stderr.splitlines() if not line.startswith("Crawling: ")
+        ]  # printed on slow machines
+    assert (result.returncode, lines) == (0, [])
