@@ -95,8 +95,10 @@ def scan_markdown(markdown: str) -> list[InjectedText]:
         for _, description in find_invisible(line, is_first_line=number == 0)
     ]
     end = -1
-    for passage in _split_passages(lines):
-        if judged := _judge(passage.text, _HIDDEN_THRESHOLD if passage.is_hidden else _THRESHOLD):
+    passages = list(_split_passages(lines))
+    patterns = _select_patterns("\n".join(passage.text for passage in passages))
+    for passage in passages:
+        if judged := _judge(passage.text, patterns, _HIDDEN_THRESHOLD if passage.is_hidden else _THRESHOLD):
             kind, start = judged
             if passage.line <= end:  # the parts of a paragraph overlap
                 continue
@@ -111,7 +113,7 @@ def scan_hidden_texts(texts: Iterable[str]) -> list[InjectedText]:
     found = []
     for text in texts:
         for passage in _make_passages([text[:_MAX_HIDDEN]], 0):
-            if judged := _judge(passage.text, _HIDDEN_THRESHOLD):
+            if judged := _judge(passage.text, _select_patterns(passage.text), _HIDDEN_THRESHOLD):
                 found.append(InjectedText("hidden", 0, passage.text[judged[1] : judged[1] + _MAX_QUOTE]))
                 break
     return found
@@ -119,14 +121,7 @@ def scan_hidden_texts(texts: Iterable[str]) -> list[InjectedText]:
 
 def find_instructions(text: str) -> list[re.Match[str]]:
     """Return the instructions to a model in a text, in the order of the text."""
-    lowered = text.lower()
-    matches = [
-        match
-        for requires, pattern in _instructions()
-        if all(any(word in lowered for word in group) for group in requires)
-        for match in pattern.finditer(text)
-    ]
-    return sorted(matches, key=lambda match: match.start())
+    return _match_instructions(text, _select_patterns(text).instructions)
 
 
 def explains_injection(text: str) -> bool:
@@ -204,16 +199,54 @@ def _normalize(line: str) -> str:
 # Weights
 
 
-def _judge(text: str, threshold: int) -> tuple[Kind, int] | None:
+@dataclass(frozen=True, slots=True)
+class _Patterns:
+    """The patterns that a text can match, each with those of its words that are in the text."""
+
+    instructions: tuple[tuple[Sequence[Sequence[str]], re.Pattern[str]], ...]
+    signals: tuple[tuple[Signal, Sequence[str], re.Pattern[str]], ...]
+
+
+def _select_patterns(text: str) -> _Patterns:
+    """Return the patterns that a text can match. Few words are on a page, and all patterns have many."""
+    lowered = f" {text.lower()} ".replace("\n", " \n ")
+    present = {word for word in _pattern_words() if word in lowered}
+    instructions = (
+        (groups, pattern)
+        for requires, pattern in _instructions()
+        if all(groups := [[word for word in group if word in present] for group in requires])
+    )
+    signals = (
+        (signal, words, pattern)
+        for signal, pattern in _signals()
+        if (words := [word for word in signal.words if word in present])
+    )
+    return _Patterns(tuple(instructions), tuple(signals))
+
+
+def _match_instructions(
+    text: str, instructions: Iterable[tuple[Sequence[Sequence[str]], re.Pattern[str]]]
+) -> list[re.Match[str]]:
+    lowered = text.lower()
+    matches = [
+        match
+        for requires, pattern in instructions
+        if all(any(word in lowered for word in group) for group in requires)
+        for match in pattern.finditer(text)
+    ]
+    return sorted(matches, key=lambda match: match.start())
+
+
+def _judge(text: str, patterns: _Patterns, threshold: int) -> tuple[Kind, int] | None:
     """Return what a passage is and where that begins, or None if its signals do not add up to the threshold."""
-    for match in find_instructions(text):
+    for match in _match_instructions(text, patterns.instructions):
         if not is_reported_speech(text, match):
             return "instruction", match.start()
     lowered = f" {text.lower()} "
     found = {
         signal.name: (signal.weight, hit.start())
-        for signal, pattern in _signals()
-        if any(word in lowered for word in signal.words)
+        for signal, words, pattern in patterns.signals
+        if any(word in lowered for word in words)
         and (hit := pattern.search(text))
         and not is_reported_speech(text, hit)
     }
@@ -258,6 +291,12 @@ def _hints() -> tuple[tuple[Signal, re.Pattern[str]], ...]:
 def _compile(patterns: Iterable[str], names: Mapping[str, str]) -> re.Pattern[str]:
     pattern = re.sub("<([a-z]+)>", lambda match: names.get(match[1], match[0]), "|".join(patterns))
     return re.compile(pattern, re.IGNORECASE)
+
+
+@cache
+def _pattern_words() -> frozenset[str]:
+    instructions = (word for requires, _ in _instructions() for group in requires for word in group)
+    return frozenset((*instructions, *(word for signal, _ in _signals() for word in signal.words)))
 
 
 @cache
