@@ -54,7 +54,7 @@ from roaming_crawler.fetch import Request, WebFetcher
 urls, bare = json.loads(Path(sys.argv[1]).read_text()), sys.argv[2] == "bare"
 
 async def main():
-    async with WebFetcher(Politeness(delay=0, connections=2), allow_private=True) as fetcher:
+    async with WebFetcher(Politeness(delay=0, connections=2), private_urls=urls[:1]) as fetcher:
         remaining = iter(urls)
         async def work():
             for url in remaining:

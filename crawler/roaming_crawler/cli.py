@@ -85,7 +85,7 @@ _SIZE = click.IntRange(min=1000)
 @click.option(
     "--user-agent", default="", show_default=False, help="User-Agent; its first word is the name in robots.txt."
 )
-@click.option("--allow-private", is_flag=True, help="Allow hosts on this machine and in private networks.")
+@click.option("--allow-private", is_flag=True, help="Allow a private address for the host and port of URL.")
 @click.option("--no-llms", is_flag=True, help="Do not use llms.txt.")
 @click.option("--no-manifest", is_flag=True, help="Crawl a site with a manifest instead of mirroring it.")
 @click.option("--no-sitemap", is_flag=True, help="Do not use sitemaps.")

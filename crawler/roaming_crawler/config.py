@@ -117,6 +117,7 @@ class CrawlConfig:
     resume: bool = False
     refresh: bool = False
     allow_private: bool = False
+    """Whether the host and port of the start URL may have private addresses."""
     workers: int = 2
     """Number of processes that parse and convert pages; 0 uses a thread of this process."""
     skip_flagged: bool = False

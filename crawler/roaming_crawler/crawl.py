@@ -67,7 +67,7 @@ async def crawl(
     web = WebFetcher(
         config.politeness,
         clock=clock,
-        allow_private=config.allow_private,
+        private_urls=[_parse_start_url(url)] if config.allow_private else (),
         on_wait=lambda host, seconds: on_event("wait", {"host": host, "seconds": round(seconds, 1)}),
     )
     async with web:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 import zlib
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Protocol
@@ -17,7 +17,7 @@ import httpx2
 
 from mkdocs_roaming.errors import RoamingError
 from roaming_crawler.config import MEGABYTE, Politeness
-from roaming_crawler.guard import GuardedTransport, PrivateAddressError, PublicNetworkBackend
+from roaming_crawler.guard import GuardedTransport, PrivateAddressError, PublicNetworkBackend, split_host
 from roaming_crawler.scope import canonical_url, url_origin
 
 
@@ -130,7 +130,7 @@ class WebFetcher:
         *,
         clock: Clock | None = None,
         backend: httpcore2.AsyncNetworkBackend | None = None,
-        allow_private: bool = False,
+        private_urls: Collection[str] = (),
         on_wait: Callable[[str, float], None] = lambda host, seconds: None,
     ) -> None:
         """Create the client.
@@ -139,13 +139,12 @@ class WebFetcher:
             politeness: Request rate and limits.
             clock: Time source, by default the system's.
             backend: Network backend, by default one that refuses private addresses.
-            allow_private: Allow private addresses.
+            private_urls: URLs whose hosts and ports may have private addresses.
             on_wait: Callback with host and seconds before each wait.
         """
         self.politeness, self.clock, self._on_wait = politeness, clock or Clock(), on_wait
         self._paces: dict[str, HostPace] = {}
-        if backend is None:
-            backend = httpcore2.AnyIOBackend() if allow_private else PublicNetworkBackend()
+        backend = backend or PublicNetworkBackend(named=[split_host(url) for url in private_urls])
         self._client = httpx2.AsyncClient(
             transport=GuardedTransport(backend, connections=politeness.connections),
             trust_env=False,

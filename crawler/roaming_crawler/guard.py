@@ -1,4 +1,4 @@
-"""Network backend that refuses private addresses.
+"""Network backend that refuses private addresses, except for hosts and ports that the user named.
 
 A host name is resolved once, and the connection goes to an address that was checked (no DNS rebinding). The check is
 below the HTTP client, so it covers redirects, robots.txt and sitemaps as well.
@@ -10,7 +10,7 @@ import re
 import socket
 import ssl
 import unicodedata
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from functools import cache
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 
@@ -69,15 +69,27 @@ async def resolve(host: str, port: int) -> list[str]:
 
 
 class PublicNetworkBackend(httpcore2.AsyncNetworkBackend):
-    """Network backend that connects to public addresses only.
+    """Network backend that connects to public addresses, and to private ones of hosts and ports that the user named.
 
     Raises:
         PrivateAddressError: One of a host's addresses is not public.
     """
 
-    def __init__(self, resolve: Resolver = resolve, inner: httpcore2.AsyncNetworkBackend | None = None) -> None:
-        """Wrap a network backend, by default anyio's."""
+    def __init__(
+        self,
+        resolve: Resolver = resolve,
+        inner: httpcore2.AsyncNetworkBackend | None = None,
+        named: Collection[tuple[str, int]] = (),
+    ) -> None:
+        """Wrap a network backend, by default anyio's.
+
+        Args:
+            resolve: Resolves host names.
+            inner: Makes the connections.
+            named: Hosts and ports that may have private addresses.
+        """
         self._resolve = resolve
+        self._named = frozenset(named)
         self._inner = inner or httpcore2.AnyIOBackend()
 
     async def connect_tcp(
@@ -88,13 +100,15 @@ class PublicNetworkBackend(httpcore2.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
-        """Connect to one of the host's addresses after all of them were found to be public."""
+        """Connect to one of the host's addresses after all of them were found to be allowed."""
         ip = parse_ip_literal(host)
         addresses = [ip] if ip else list(await self._resolve(host, port))
-        for address in addresses:
+        for address in addresses if (host.lower(), port) not in self._named else ():
             if reason := refusal_reason(address):
                 where = host if host == address else f"{host}: {address}"
-                raise PrivateAddressError(f"{where} is {reason}; to crawl your own hosts, use --allow-private")
+                raise PrivateAddressError(
+                    f"{where} is {reason}; for a host of your own, give its URL with --allow-private"
+                )
         last: Exception = httpcore2.ConnectError(f"{host}: has no address")
         for address in addresses:
             try:
@@ -130,6 +144,12 @@ class GuardedTransport(httpx2.AsyncHTTPTransport):
             keepalive_expiry=15,
             network_backend=backend,
         )
+
+
+def split_host(url: str) -> tuple[str, int]:
+    """Return the host and port of a URL as the HTTP client passes them to the backend."""
+    parsed = httpx2.URL(url)
+    return parsed.raw_host.decode("ascii"), parsed.port or (443 if parsed.scheme == "https" else 80)
 
 
 @cache

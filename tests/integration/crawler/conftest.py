@@ -266,10 +266,10 @@ def _read_files() -> Callable[[Path], dict[str, bytes]]:
 
 
 @pytest.fixture
-def fetcher() -> Callable[..., WebFetcher]:
-    """Return the function that makes fetchers which may access this machine."""
+def fetcher(site: Any) -> Callable[..., WebFetcher]:
+    """Return the function that makes fetchers which may access the site."""
 
     def make(politeness: Politeness = FAST, **more: Any) -> WebFetcher:
-        return WebFetcher(politeness, **{"allow_private": True, **more})
+        return WebFetcher(politeness, **{"private_urls": [site.url], **more})
 
     return make

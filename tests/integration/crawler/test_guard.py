@@ -15,7 +15,7 @@ import pytest
 
 from roaming_crawler.config import Politeness
 from roaming_crawler.fetch import FetchError, Request, WebFetcher
-from roaming_crawler.guard import PrivateAddressError, PublicNetworkBackend
+from roaming_crawler.guard import PrivateAddressError, PublicNetworkBackend, split_host
 
 TABLE = Path(__file__).parents[2] / "golden" / "crawler" / "addresses.txt"
 CASES = [line.split() for line in TABLE.read_text("utf-8").splitlines() if line and not line.startswith("#")]
@@ -154,9 +154,51 @@ def test_crawl_requires_allow_private_for_local_host(site: Any, run_crawl: Any, 
     for where, host in ((site.url, "127.0.0.1"), (site.url.replace("127.0.0.1", "localhost"), "localhost: 127.0.0.1")):
         with pytest.raises(FetchError) as refused:
             run_crawl(where, tmp_path / host[:9], allow_private=False)
-        message = "is not a public address; to crawl your own hosts, use --allow-private"
+        message = "is not a public address; for a host of your own, give its URL with --allow-private"
         assert str(refused.value) == f"{host} {message}"
     assert site.requests == []
+
+
+@pytest.mark.parametrize(
+    ("url", "host", "port"),
+    [
+        ("http://127.0.0.1:8000/guide/", "127.0.0.1", 8000),
+        ("https://Docs.Example/", "docs.example", 443),
+        ("http://[::1]/", "::1", 80),
+        ("http://d\u00f6cs.example:81/", "xn--dcs-sna.example", 81),
+    ],
+)
+def test_private_address_is_allowed_for_named_host_and_port_only(url: str, host: str, port: int) -> None:
+    async def connect(host: str, port: int) -> list[str]:
+        wire = RecordingBackend()
+        names = ChangingResolver(**{host.replace(".", "_"): [["10.0.0.1"]]})
+        with pytest.raises((httpcore2.ConnectError, PrivateAddressError)):
+            await PublicNetworkBackend(names, wire, [split_host(url)]).connect_tcp(host, port)
+        return wire.hosts
+
+    assert len(anyio.run(connect, host, port)) == 1
+    assert anyio.run(connect, host, port + 1) == []
+    assert anyio.run(connect, "10.0.0.1", port) == []
+
+
+@pytest.mark.parametrize("way", ["redirect", "robots", "sitemap", "llms"])
+def test_crawl_of_private_host_reaches_no_other_private_port(way: str, site: Any, run_crawl: Any) -> None:
+    inside = socket.create_server(("127.0.0.1", 0))
+    inside.settimeout(0.05)
+    own = f"http://127.0.0.1:{inside.getsockname()[1]}/"
+    site.page("/", "Home", links=("/a/",))
+    if way == "redirect":
+        site.redirect("/a/", own)
+    elif way == "robots":
+        site.put("/robots.txt", f"Sitemap: {own}sitemap.xml\n", kind="text/plain")
+    elif way == "sitemap":
+        site.put("/sitemap.xml", f"<sitemapindex><sitemap><loc>{own}s.xml</loc></sitemap></sitemapindex>")
+    else:
+        site.put("/llms.txt", f"# S\n\n- [A]({site.url})\n- [L]({own}llms.txt)\n", kind="text/plain")
+    with inside:
+        assert run_crawl(site.url).paths == [""]
+        with pytest.raises(TimeoutError):
+            inside.accept()
 
 
 def test_crawl_requests_no_other_hosts(site: Any, run_crawl: Any) -> None:
