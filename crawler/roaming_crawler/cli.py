@@ -46,7 +46,11 @@ _SIZE = click.IntRange(min=1000)
 @click.argument("url", required=False)
 @click.option("-o", "--output", "folder", required=True, metavar="DIR", help="Output folder; with --many also s3://….")
 @click.option("--many", type=_FILE, help="Crawl the sites in this file: a URL per line, optionally followed by a name.")
-@click.option("--engine", metavar="dask[=ADDRESS]", help="With --many: crawl in Dask workers, local or at tcp://….")
+@click.option(
+    "--engine",
+    metavar="ENGINE",
+    help="With --many: threads (default), processes, dask (local workers), or dask=tcp://… of a scheduler.",
+)
 @click.option("--at-once", type=click.IntRange(1, 256), default=4, help="With --many: number of concurrent hosts.")
 @click.option("--refresh-older-than", metavar="AGE", help="With --many: crawl again after this time (7d, 12h, 30m).")
 @click.option("--scratch", type=_FOLDER, help="With --many and a bucket: folder for files before the upload.")

@@ -32,6 +32,10 @@ class CrawlFolderError(RoamingError):
     """The output folder of a crawl cannot be used."""
 
 
+class CrawlFolderBusyError(CrawlFolderError):
+    """Another crawl writes to the output folder."""
+
+
 @dataclass(frozen=True, slots=True)
 class CachedResponse:
     """A response without its body, which is a file named by its digest; `at` is its time in Unix seconds."""
@@ -180,7 +184,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
         raise CrawlFolderError(f"{folder}: cannot be written to ({error.strerror or error})") from None
     try:
         if not try_lock(lock, state / "lock"):
-            raise CrawlFolderError(f"{folder}: another crawl is writing to it; wait for it, or give another folder")
+            raise CrawlFolderBusyError(f"{folder}: another crawl is writing to it; wait for it, or give another folder")
         _clean_up(folder)
         yield
     finally:

@@ -14,7 +14,7 @@ import json
 import zlib
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
@@ -62,12 +62,17 @@ class CatalogHead:
     lengths: list[int] = field(default_factory=list)
 
 
-def rebuild_catalog(bucket: Bucket) -> RebuildStats:
-    """Update the catalog of a store, or build it from scratch if it is damaged. The caller must hold its lease."""
+def rebuild_catalog(bucket: Bucket, confirm: Callable[[], None] = lambda: None) -> RebuildStats:
+    """Update the catalog of a store, or build it from scratch if it is damaged. The caller must hold its lock.
+
+    Args:
+        bucket: The store.
+        confirm: Called before the catalog is published; raises an error if the lock was lost.
+    """
     try:
-        return _update(bucket, read_head(bucket) or CatalogHead())
+        return _update(bucket, read_head(bucket) or CatalogHead(), confirm)
     except (BlobNotFoundError, ValueError, KeyError, TypeError):
-        return _update(bucket, CatalogHead())
+        return _update(bucket, CatalogHead(), confirm)
 
 
 def read_head(bucket: Bucket) -> CatalogHead | None:
@@ -115,7 +120,7 @@ def shard_number(term: str, shards: int) -> int:
     return zlib.crc32(term.encode("utf-8", "surrogatepass")) & (shards - 1)
 
 
-def _update(bucket: Bucket, old: CatalogHead) -> RebuildStats:
+def _update(bucket: Bucket, old: CatalogHead, confirm: Callable[[], None]) -> RebuildStats:
     lines = {line["key"]: line for line in _read_lines(bucket, old)}
     tags = {PurePosixPath(blob.path).stem: blob.tag for blob in bucket.list(RECORDS_DIR) if blob.path.endswith(".json")}
     keys = sorted(tags)
@@ -138,7 +143,7 @@ def _update(bucket: Bucket, old: CatalogHead) -> RebuildStats:
     counts = Counter(entry["language"] for key in keys if (entry := lines.get(key, {}).get("entry")))
     languages = sorted(counts, key=lambda language: (-counts[language], language))
     head = CatalogHead("", old.generation, len(shards), languages, keys, lengths)
-    _write(bucket, head, shards, old, new_numbers, [lines[key] for key in keys if key in lines])
+    _write(bucket, head, shards, old, new_numbers, [lines[key] for key in keys if key in lines], confirm)
     return RebuildStats(len(keys), len(stale), gone)
 
 
@@ -165,6 +170,7 @@ def _write(
     old: CatalogHead,
     new_numbers: list[int],
     lines: list[dict[str, Any]],
+    confirm: Callable[[], None],
 ) -> None:
     """Write a catalog: the shards with the unchanged postings of the old one, the lines, and then the head."""
     data = b"".join(json.dumps(line, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n" for line in lines)
@@ -181,6 +187,7 @@ def _write(
             json.dumps(postings, ensure_ascii=False, separators=(",", ":")).encode(),
         )
     bucket.put(_list_path(head.generation), data)
+    confirm()
     bucket.put(HEAD_PATH, json.dumps({"version": VERSION, "head": asdict(head)}, ensure_ascii=False).encode())
     keep = (head.generation, head.before, "")  # readers may still use the previous catalog
     blobs = bucket.list(f"{FLEET_DIR}/catalogue")

@@ -21,8 +21,7 @@ from mkdocs_roaming.errors import LibraryError, UsageError
 if TYPE_CHECKING:
     from roaming_crawler.config import CrawlConfig
     from roaming_fleet.records import SiteRecord
-    from roaming_fleet.report import RunReport
-    from roaming_fleet.runner import Engine
+    from roaming_fleet.run import Engine, RunReport
 
 
 def crawl_sites(
@@ -38,7 +37,7 @@ def crawl_sites(
 ) -> None:
     """Crawl the sites of a file into a store, and print the report (entry point `roaming.crawl`)."""
     from roaming_crawler.cli import print_event_as_json
-    from roaming_fleet.runner import crawl_many
+    from roaming_fleet.run import crawl_many
     from roaming_fleet.sites_file import read_sites_file
     from roaming_fleet.staging import default_staging_dir
 
@@ -87,17 +86,17 @@ def _signals_as_interrupts() -> Iterator[None]:
 
 
 def _make_engine(name: str | None, at_once: int, config: CrawlConfig) -> Engine:
-    from roaming_fleet.runner import thread_engine
+    from roaming_fleet.engines import dask_engine, process_engine, thread_engine
 
-    if name is None:
+    if name in (None, "threads"):
         return thread_engine(at_once)
+    if name == "processes":
+        return process_engine(at_once)
     kind, _, address = name.partition("=")
     if kind != "dask" or (address and not re.match(r"(tcp|tls|ws|wss|ucx)://", address)):
-        raise UsageError(f"--engine {name}: give dask, or dask=tcp://HOST:PORT of a scheduler")
+        raise UsageError(f"--engine {name}: give threads, processes, dask, or dask=tcp://HOST:PORT of a scheduler")
     if config.embeddings is not None:
         raise UsageError("--search hybrid: its key would be sent to all workers; leave out --engine, or --search")
-    from roaming_fleet.dask_runner import dask_engine
-
     return dask_engine(address, at_once)
 
 
@@ -116,7 +115,7 @@ def _print_event(name: str, data: dict[str, Any]) -> None:
         waiting = f", {data['waiting']} wait for their next try" if data["waiting"] else ""
         click.echo(f"{data['due']} of {data['sites']} sites to crawl; {data['fresh']} are done{waiting}", err=True)
     elif name == "site":
-        count = one_line(data["error"]) if data["result"] in ("failed", "busy") else f"{data['pages']} pages"
+        count = one_line(data["error"]) if data["result"] == "failed" else f"{data['pages']} pages"
         stopped = f"; {data['stopped']}" if data["stopped"] else ""
         kept = f"; {_format_kept(data['kept'], data['error'])}" if data["kept"] else ""
         click.echo(f"  {data['result']:<8}{data['key']}: {count}, {data['seconds']:.1f} s{stopped}{kept}", err=True)
@@ -125,7 +124,7 @@ def _print_event(name: str, data: dict[str, Any]) -> None:
 def _print_report(report: RunReport, store: str) -> None:
 
     click.echo(f"{store}: {report.sites} sites")
-    for name in ("new", "changed", "same", "failed", "fresh", "waiting", "busy"):
+    for name in ("new", "changed", "same", "failed", "fresh", "waiting"):
         count = getattr(report, name)
         if count or name in ("new", "changed", "same", "failed"):
             click.echo(f"  {name:<8}{count:>6}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import shutil
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,19 +19,11 @@ from roaming_crawler.crawl import crawl, first_exception
 from roaming_crawler.files import parse_folder_site
 from roaming_crawler.publish import CrawlResult
 from roaming_crawler.scope import canonical_url
-from roaming_crawler.state import CrawlState
+from roaming_crawler.session import MAX_PAGES_OPTION
+from roaming_crawler.state import CrawlFolderBusyError, CrawlState
 from roaming_fleet.buckets import BlobNotFoundError, Bucket, BucketError, FolderBucket, open_bucket
-from roaming_fleet.leases import (
-    LEASE_SECONDS,
-    Lease,
-    LeaseHeldError,
-    LeaseLostError,
-    RunStoppedError,
-    StopSignal,
-    hold_lease,
-)
+from roaming_fleet.lock import LOCK_SECONDS, LockLostError, LockWatch, lock_watch
 from roaming_fleet.records import CatalogEntry, SiteRecord, make_catalog_entry, read_record, write_record
-from roaming_fleet.schedule import is_unfinished
 from roaming_fleet.sites_file import SiteSpec
 from roaming_fleet.staging import remove_stale_staging, staging_folder
 from roaming_fleet.store import STORE_MARKER
@@ -52,10 +44,7 @@ class RunPlan:
         run: Id of the run.
         digest: Digest of the configuration.
         scratch: Folder for crawls before the upload to a bucket.
-        started: Start of the run in Unix seconds.
         version: Version of mkdocs-roaming, which must be the same on all machines.
-        lease_seconds: Duration of a lease in a bucket between renewals.
-        patience: Seconds to wait for a site that another process crawls; longer than the lease of a dead process.
     """
 
     store: str
@@ -63,23 +52,20 @@ class RunPlan:
     run: str
     digest: str
     scratch: str
-    started: float = field(default_factory=time.time)
     version: str = __version__
-    lease_seconds: float = LEASE_SECONDS
-    patience: float = 2 * LEASE_SECONDS
 
 
 class _NothingFetchedError(RoamingError):
     """None of a site's pages could be fetched."""
 
 
-def run_job(site: SiteSpec, plan: RunPlan, stop: StopSignal | None = None) -> SiteRecord:
+def run_job(site: SiteSpec, plan: RunPlan) -> SiteRecord:
     """Crawl a site on any machine, and return its record without search terms.
 
     Raises:
         UsageError: This machine has another version of mkdocs-roaming.
         BucketError: The store or the scratch folder cannot be used.
-        RunStoppedError: The run was stopped.
+        LockLostError: The run was stopped.
     """
     if plan.version != __version__:
         raise UsageError(
@@ -95,27 +81,19 @@ def run_job(site: SiteSpec, plan: RunPlan, stop: StopSignal | None = None) -> Si
         ) from None
     if bucket.is_remote:
         remove_stale_staging(Path(plan.scratch))
-    try:
-        return crawl_site(bucket, site, plan, stop)
-    except LeaseHeldError as error:  # the process that holds the lease writes the record
-        return replace(make_failed_record(site, plan, None, str(error)), result="busy", tries=0, next_try=0.0)
+    return crawl_site(bucket, site, plan, lock_watch(plan.store, plan.run))
 
 
-def crawl_site(bucket: Bucket, site: SiteSpec, plan: RunPlan, stop: StopSignal | None = None) -> SiteRecord:
+def crawl_site(bucket: Bucket, site: SiteSpec, plan: RunPlan, lock: LockWatch) -> SiteRecord:
     """Crawl a site into the store, and return its record without search terms.
 
-    A failure is recorded, and the last good copy stays.
+    A failure is recorded, and the last good copy stays. A site that the run has finished is not crawled again.
 
     Raises:
-        LeaseHeldError: Another process crawls the site.
         BucketError: The store or the scratch folder cannot be used at all.
-        RunStoppedError: The run was stopped.
+        LockLostError: The run was stopped.
     """
-    job = _Job(bucket, site, plan, stop)
-    try:
-        record = job.run(retry=False)
-    except LeaseLostError:  # a pending write may have overwritten the other process's files: compare everything again
-        record = job.run(retry=True)
+    record = _Job(bucket, site, plan, lock).run()
     return replace(record, entry=record.entry and replace(record.entry, terms={}, names=()))
 
 
@@ -124,37 +102,26 @@ class _Job:
     bucket: Bucket
     site: SiteSpec
     plan: RunPlan
-    stop: StopSignal | None
+    lock: LockWatch
 
-    def run(self, *, retry: bool) -> SiteRecord:
-        """Crawl under the lease of the site, unless another worker has done it."""
-        site, plan = self.site, self.plan
-        if self.stop and self.stop.is_set():
-            raise RunStoppedError
+    def run(self) -> SiteRecord:
+        """Crawl, unless another worker of the run has done it."""
         started = time.monotonic()
-        with hold_lease(
-            self.bucket, site.key, patience=plan.patience, seconds=plan.lease_seconds, stop=self.stop
-        ) as lease:
-            last = read_record(self.bucket, site.key)
-            if last is not None and last.url != site.url:  # a concurrent run with another list
-                raise LeaseHeldError(f"{plan.store}: {site.key} is {last.url} now; give {site.url} another name")
-            if last is not None and not retry:
-                if last.run == plan.run:
-                    return last  # a worker that died had finished the site
-                if last.config == plan.digest and last.at >= plan.started:  # done by a concurrent run
-                    return replace(last, result="waiting" if last.state == "failed" else "fresh")
-            record = replace(self._crawl_or_fail(last, lease), seconds=round(time.monotonic() - started, 2))
-            lease.confirm()
-            write_record(self.bucket, record)
-            lease.confirm()
+        self.lock.check()
+        last = read_record(self.bucket, self.site.key)
+        if last is not None and last.run == self.plan.run:
+            return last  # its worker died afterwards, or was thought to be dead
+        record = replace(self._crawl_or_fail(last), seconds=round(time.monotonic() - started, 2))
+        self.lock.confirm()
+        write_record(self.bucket, record)
         return record
 
-    def _crawl_or_fail(self, last: SiteRecord | None, lease: Lease) -> SiteRecord:
+    def _crawl_or_fail(self, last: SiteRecord | None) -> SiteRecord:
         """Return the record of the crawl, or of its failure. Problems that affect all sites are raised."""
         site, plan = self.site, self.plan
         try:
-            return self._crawl(last, lease)
-        except LeaseLostError:
+            return self._crawl(last)
+        except LockLostError:
             raise
         except OSError as error:
             if error.errno in _DISK_ERRORS:
@@ -174,7 +141,7 @@ class _Job:
         except Exception as error:  # a bug that one site triggers must not stop the run
             return make_failed_record(site, plan, last, f"{type(error).__name__}: {error}")
 
-    def _crawl(self, last: SiteRecord | None, lease: Lease) -> SiteRecord:
+    def _crawl(self, last: SiteRecord | None) -> SiteRecord:
         bucket, site, plan = self.bucket, self.site, self.plan
         if isinstance(bucket, FolderBucket):
             _remove_other_crawl(bucket.root / site.key, site.url, last)
@@ -183,12 +150,12 @@ class _Job:
             download_site(bucket, site.key, folder, last)
             _remove_other_crawl(folder, site.url, last)
             record = self._crawl_into(folder, last)
-            upload_site(bucket, site.key, folder, plan.run, lease, self.stop)
+            upload_site(bucket, site.key, folder, plan.run, self.lock)
             return record
 
     def _crawl_into(self, folder: Path, last: SiteRecord | None) -> SiteRecord:
         site, plan = self.site, self.plan
-        result, home = anyio.run(_crawl_until_stopped, site.url, folder, plan, self.stop)
+        result, home = self._crawl_when_free(folder)
         if not result.had and not result.gone:
             raise _NothingFetchedError(f"{site.url}: none of its pages could be fetched; {result.trouble}")
         now, kept, stopped = time.time(), len(result.kept), result.stopped.partition(";")[0]
@@ -219,6 +186,18 @@ class _Job:
             next_try=now + _pause(tries) if kept and not is_unfinished(stopped) else 0.0,
             entry=entry,
         )
+
+    def _crawl_when_free(self, folder: Path) -> tuple[CrawlResult, str]:
+        """Crawl; wait for a stopped run, or for a worker that the scheduler has given up, to leave the folder."""
+        end = time.monotonic() + LOCK_SECONDS
+        while True:
+            try:
+                return anyio.run(_crawl_until_stopped, self.site.url, folder, self.plan, self.lock)
+            except CrawlFolderBusyError:
+                self.lock.check()
+                if time.monotonic() > end:
+                    raise
+                time.sleep(_STOP_CHECK_SECONDS)
 
 
 def make_failed_record(site: SiteSpec, plan: RunPlan, last: SiteRecord | None, error: str) -> SiteRecord:
@@ -260,10 +239,8 @@ def _classify(result: CrawlResult, last: SiteRecord | None, entry: CatalogEntry)
     return "changed" if is_changed else "same"
 
 
-async def _crawl_until_stopped(
-    url: str, folder: Path, plan: RunPlan, stop: StopSignal | None
-) -> tuple[CrawlResult, str]:
-    """Crawl, and check regularly whether the run is to stop. Return the result and the URL of the scope."""
+async def _crawl_until_stopped(url: str, folder: Path, plan: RunPlan, lock: LockWatch) -> tuple[CrawlResult, str]:
+    """Crawl, and check regularly whether the run must stop. Return the result and the URL of the scope."""
     results: list[CrawlResult] = []
     homes = [url]
 
@@ -278,14 +255,19 @@ async def _crawl_until_stopped(
     try:
         async with anyio.create_task_group() as group:
             group.start_soon(work)
-            while stop is None or not stop.is_set():
+            while not await anyio.to_thread.run_sync(lock.is_set, abandon_on_cancel=True):
                 await anyio.sleep(_STOP_CHECK_SECONDS)
             group.cancel_scope.cancel()
     except BaseExceptionGroup as error:
         raise first_exception(error) from None
     if not results:
-        raise RunStoppedError
+        lock.check()
     return results[0], homes[-1]
+
+
+def is_unfinished(stopped: str) -> bool:
+    """Return whether a crawl that reached a limit is continued by the next one."""
+    return bool(stopped) and MAX_PAGES_OPTION not in stopped
 
 
 def _pause(tries: int) -> float:

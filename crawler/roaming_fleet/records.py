@@ -52,7 +52,7 @@ class SiteRecord:
         config: Digest of the configuration.
         run: Id of the run.
         at: Unix time of the crawl.
-        result: `new`, `changed`, `same` or `failed`; for reports also `fresh`, `waiting` or `busy`.
+        result: `new`, `changed`, `same` or `failed`.
         published: Id of the run of the last good copy.
         home: URL to which `url` led then.
         kept: Number of pages that could not be updated, because of `error` or a limit.

@@ -19,7 +19,7 @@ from pathlib import Path
 from mkdocs_roaming.errors import RoamingError
 from roaming_crawler.state import try_lock
 from roaming_fleet.buckets import BucketError
-from roaming_fleet.leases import LeaseHeldError
+from roaming_fleet.lock import LockLostError
 
 STALE_SECONDS = 7 * 24 * 3_600.0
 """Age after which the folder of a killed process is removed."""
@@ -55,7 +55,7 @@ def staging_folder(scratch: Path, store: str, key: str) -> Iterator[Path]:
     try:
         yield place / "site"
         shutil.rmtree(place, ignore_errors=True)
-    except (BucketError, LeaseHeldError):
+    except (BucketError, LockLostError):
         raise
     except RoamingError:  # sites that fail permanently would fill the disk
         shutil.rmtree(place, ignore_errors=True)

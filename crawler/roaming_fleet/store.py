@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import secrets
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -13,14 +14,12 @@ from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from roaming_fleet.buckets import BlobNotFoundError, Bucket, FolderBucket, open_bucket
 from roaming_fleet.catalog import read_records, rebuild_catalog
 from roaming_fleet.errors import SiteNotFoundError
-from roaming_fleet.leases import LEASE_SECONDS, hold_lease
+from roaming_fleet.lock import StoreLock, hold_lock
 from roaming_fleet.namespaces import SITE_KEY
 from roaming_fleet.records import FLEET_DIR, HEAD_PATH, RECORDS_DIR, SiteRecord, read_record
 from roaming_fleet.sites_file import SiteSpec
 
 STORE_MARKER = f"{FLEET_DIR}/store.json"
-CATALOG_LEASE = "_catalogue"
-"""Name of the lease for catalog updates; no site can have this name."""
 
 
 def prepare_store(bucket: Bucket) -> None:
@@ -41,15 +40,14 @@ def prepare_store(bucket: Bucket) -> None:
     bucket.create(STORE_MARKER, json.dumps({"version": 1}).encode())
 
 
-def update_catalog(bucket: Bucket, *, patience: float = 2 * LEASE_SECONDS) -> None:
-    """Update the catalog under its lease."""
-    with hold_lease(bucket, CATALOG_LEASE, patience=patience):
-        rebuild_catalog(bucket)
+def update_catalog(bucket: Bucket, lock: StoreLock) -> None:
+    """Update the catalog, unless another run took the lock of the store over."""
+    rebuild_catalog(bucket, lock.confirm)
 
 
-def load_records(bucket: Bucket) -> dict[str, SiteRecord]:
+def load_records(bucket: Bucket, lock: StoreLock) -> dict[str, SiteRecord]:
     """Update the catalog, and return the records of all sites by key."""
-    update_catalog(bucket)
+    update_catalog(bucket, lock)
     return {record.key: record for record in read_records(bucket)}
 
 
@@ -73,18 +71,17 @@ def check_names(bucket: Bucket, sites: Sequence[SiteSpec], records: Mapping[str,
         raise UsageError(f"{bucket.where}: {problem}, or drop it first: roaming sites {bucket.where} --drop {key}")
 
 
-def drop_sites(store: str, keys: Iterable[str], *, patience: float = 120.0) -> list[str]:
+def drop_sites(store: str, keys: Iterable[str]) -> list[str]:
     """Remove sites from a store, and return their keys in order.
 
     Args:
         store: URL or folder of the store.
         keys: Keys of the sites.
-        patience: Seconds to wait for a crawl of a site.
 
     Raises:
         SiteNotFoundError: One of the sites is not in the store; none is removed then.
         BucketError: The store cannot be accessed.
-        LeaseHeldError: A site is still being crawled.
+        StoreLockedError: A run uses the store.
     """
     bucket = open_bucket(store)
     bucket.get(HEAD_PATH)  # fails unless this is a store
@@ -92,10 +89,11 @@ def drop_sites(store: str, keys: Iterable[str], *, patience: float = 120.0) -> l
     for key in wanted:
         if not re.fullmatch(SITE_KEY, key) or read_record(bucket, key) is None:
             raise SiteNotFoundError(store, key)
-    for key in wanted:
-        with hold_lease(bucket, key, patience=patience):
+    with hold_lock(bucket, f"drop-{secrets.token_hex(3)}") as lock:
+        for key in wanted:
+            lock.confirm()
             _remove(bucket, key)
-    update_catalog(bucket, patience=patience)
+        update_catalog(bucket, lock)
     return wanted
 
 

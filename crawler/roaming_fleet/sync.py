@@ -32,7 +32,7 @@ from mkdocs_roaming.publish.pointers import LLMS_TXT
 from roaming_crawler.publish import read_published_pages
 from roaming_crawler.state import STATE_DIR
 from roaming_fleet.buckets import BlobNotFoundError, Bucket, BucketError
-from roaming_fleet.leases import Lease, RunStoppedError, StopSignal
+from roaming_fleet.lock import LockWatch
 from roaming_fleet.records import FLEET_DIR, SiteRecord
 
 
@@ -67,12 +67,11 @@ def download_site(bucket: Bucket, key: str, folder: Path, last: SiteRecord | Non
         _clear(folder)  # the state is damaged: all pages are fetched again
 
 
-def upload_site(bucket: Bucket, key: str, folder: Path, run: str, lease: Lease, stop: StopSignal | None = None) -> None:
+def upload_site(bucket: Bucket, key: str, folder: Path, run: str, lock: LockWatch) -> None:
     """Upload the changes since the last upload from this folder.
 
     Raises:
-        LeaseLostError: Another process took the lease over.
-        RunStoppedError: The run was stopped.
+        LockLostError: The run was stopped.
         BucketError: The store failed; uploaded pages are restored if possible.
     """
     tags = _list_tags(bucket, key)
@@ -82,49 +81,45 @@ def upload_site(bucket: Bucket, key: str, folder: Path, run: str, lease: Lease, 
 
     if changed:
         try:
-            _upload_files(bucket, key, folder, changed, lease, stop)
+            _upload_files(bucket, key, folder, changed, lock)
         except BucketError:
-            _restore_files(bucket, key, last, changed, lease)
+            _restore_files(bucket, key, last, changed, lock)
             raise
     if removed := [f"{key}/{path}" for path in tags if path not in digests]:
-        lease.confirm()
+        lock.confirm()
         bucket.delete(removed)
     if changed:
         tags = _list_tags(bucket, key)
-    archives, stale = _upload_archives(bucket, key, folder, lease)
+    archives, stale = _upload_archives(bucket, key, folder, lock)
     files = {path: [digest, tags.get(path, "")] for path, digest in digests.items()}
     upload = json.dumps(asdict(_Upload(run, files, archives)), ensure_ascii=False)
     write_atomically(folder / STATE_DIR / _UPLOADED, upload.encode("utf-8", "surrogatepass"))
-    lease.confirm()
+    lock.confirm()
     paths = [path for name in (*_RESPONSES, _UPLOADED) if (folder / (path := f"{STATE_DIR}/{name}")).exists()]
     bucket.put(f"{_state_dir(key)}/{_KNOWN}", gzip.compress(_pack(folder, paths), _COMPRESSION, mtime=0))
-    lease.check()
+    lock.check()
     bucket.delete(stale)
 
 
-def _upload_files(
-    bucket: Bucket, key: str, folder: Path, paths: Sequence[str], lease: Lease, stop: StopSignal | None
-) -> None:
+def _upload_files(bucket: Bucket, key: str, folder: Path, paths: Sequence[str], lock: LockWatch) -> None:
     """Upload files, the manifest last."""
 
     def upload(path: str) -> None:
-        lease.check()
-        if stop and stop.is_set():
-            raise RunStoppedError
+        lock.check()
         bucket.put(f"{key}/{path}", (folder / path).read_bytes())
 
-    lease.confirm()
+    lock.confirm()
     with ThreadPoolExecutor(_THREADS) as threads:
         list(threads.map(upload, (path for path in paths if path != MANIFEST_PATH)))
-    lease.confirm()
+    lock.confirm()
     if MANIFEST_PATH in paths:
         upload(MANIFEST_PATH)
 
 
-def _restore_files(bucket: Bucket, key: str, last: _Upload, paths: Iterable[str], lease: Lease) -> None:
+def _restore_files(bucket: Bucket, key: str, last: _Upload, paths: Iterable[str], lock: LockWatch) -> None:
     """Restore the files that the stored manifest describes, from the archives, as far as the store allows."""
     with suppress(BucketError, tarfile.TarError, OSError, EOFError, zlib.error):
-        lease.confirm()
+        lock.confirm()
         manifest = bucket.get(f"{key}/{MANIFEST_PATH}")
         if hashlib.sha256(manifest).hexdigest() != last.files.get(MANIFEST_PATH, [""])[0]:
             return  # it is the new one, and only the store's response was lost
@@ -136,11 +131,11 @@ def _restore_files(bucket: Bucket, key: str, last: _Upload, paths: Iterable[str]
                 for file in filter(None, map(tar.extractfile, tar)):
                     data = file.read()
                     for path in paths_by_digest.get(hashlib.sha256(data).hexdigest(), ()):
-                        lease.check()
+                        lock.check()
                         bucket.put(f"{key}/{path}", data)
 
 
-def _upload_archives(bucket: Bucket, key: str, folder: Path, lease: Lease) -> tuple[dict[str, str], list[str]]:
+def _upload_archives(bucket: Bucket, key: str, folder: Path, lock: LockWatch) -> tuple[dict[str, str], list[str]]:
     """Upload new archives. Return the digests of all current archives, and the paths of old ones."""
     existing = {blob.path for blob in bucket.list(_state_dir(key))}
     archives = {}
@@ -149,7 +144,7 @@ def _upload_archives(bucket: Bucket, key: str, folder: Path, lease: Lease) -> tu
         digest = hashlib.sha256(data).hexdigest()
         archives[name := f"{part}-{digest[:16]}.tar.gz"] = digest
         if (path := f"{_state_dir(key)}/{name}") not in existing:
-            lease.check()
+            lock.check()
             bucket.put(path, gzip.compress(data, _COMPRESSION, mtime=0))
     return archives, sorted(existing - {f"{_state_dir(key)}/{name}" for name in (*archives, _KNOWN)})
 

@@ -68,6 +68,7 @@ class Sites:
     requests: Counter[str] = field(default_factory=Counter)
     open: Counter[str] = field(default_factory=Counter)
     max_open: Counter[str] = field(default_factory=Counter)
+    max_open_in_total: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def url(self, at: int) -> str:
@@ -109,6 +110,7 @@ class _Handler(BaseHTTPRequestHandler):
             sites.requests[f"{host}{self.path}"] += 1
             sites.open[host] += 1
             sites.max_open[host] = max(sites.max_open[host], sites.open[host])
+            sites.max_open_in_total = max(sites.max_open_in_total, sites.open.total())
         time.sleep(sites.delay)
         body = sites.body(host, self.path)
         data = (body or "nothing here").encode()

@@ -16,7 +16,6 @@ from mkdocs_roaming.serve.deployments import SiteWatcher
 from roaming_fleet.buckets import open_bucket
 from roaming_fleet.buckets.base import BlobNotFoundError, Bucket, BucketError
 from roaming_fleet.buckets.folder import FolderBucket
-from roaming_fleet.leases import LeaseHeldError, hold_lease
 
 
 @pytest.fixture(params=["folder", "s3", "gs", pytest.param("az", marks=pytest.mark.slow)])
@@ -63,32 +62,6 @@ def test_create_is_exclusive_among_threads(bucket: Bucket) -> None:
         thread.join()
     assert len(winners) == 1
     assert bucket.get("one") == str(winners[0]).encode()
-
-
-def test_lease_is_exclusive(bucket: Bucket) -> None:
-    with hold_lease(bucket, "site"):
-        with pytest.raises(LeaseHeldError, match="in use by another process"), hold_lease(bucket, "site", patience=0.3):
-            pass
-        with hold_lease(bucket, "other", patience=0.3):
-            pass
-    with hold_lease(bucket, "site", patience=0.3):
-        pass
-
-
-def test_lease_of_dead_process_expires(s3: Any) -> None:
-    bucket = open_bucket(s3.where)
-    with (
-        hold_lease(bucket, "site", seconds=2, wall=lambda: 0.0) as first,
-        hold_lease(bucket, "site", seconds=2, patience=0.5, wall=lambda: 10.0),
-    ):
-        for _ in range(30):
-            if first.lost:
-                break
-            threading.Event().wait(0.1)
-        with pytest.raises(LeaseHeldError, match="took the lease over"):
-            first.check()
-    with hold_lease(bucket, "site", patience=0.3, wall=lambda: 20.0):
-        pass
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from roaming_crawler.config import CrawlConfig, Politeness
 from roaming_fleet.buckets import open_bucket
 from roaming_fleet.buckets.folder import FolderBucket
 from roaming_fleet.job import RunPlan, crawl_site
-from roaming_fleet.leases import LeaseHeldError, RunStoppedError, hold_lease
+from roaming_fleet.lock import LockLostError, LockWatch, StoreLockedError, hold_lock
 from roaming_fleet.sites_file import SiteSpec
 from roaming_fleet.store import STORE_MARKER, drop_sites
 
@@ -31,7 +31,7 @@ def _crawl(roaming: Roaming, sites: Any, fast_options: tuple[str, ...], store: o
 def _paths(store: str, key: str) -> list[str]:
     """Return a site's files in a store, without locks."""
     found = (kept.path for kept in open_bucket(store).list(""))
-    return [path for path in found if f"{key}/" in path or f"{key}." in path if "/locks/" not in path]
+    return [path for path in found if f"{key}/" in path or f"{key}." in path if "/lock/" not in path]
 
 
 def test_drop_removes_site(
@@ -66,18 +66,20 @@ def test_drop_with_unknown_site_removes_nothing(
 ) -> None:
     store = tmp_path / "store"
     _crawl(roaming, sites, fast_options, store, tmp_path / "sites.txt")
-    before = sorted(path for path in store.rglob("*") if "locks" not in path.parts)
+    before = sorted(path for path in store.rglob("*") if "lock" not in path.parts)
     result = roaming("sites", store, "--drop", "site-000", "--drop", key)
     assert (result.exit_code, "no site" in result.stderr) == (1, True)
-    assert sorted(path for path in store.rglob("*") if "locks" not in path.parts) == before
+    assert sorted(path for path in store.rglob("*") if "lock" not in path.parts) == before
     assert roaming("sites", tmp_path, "--drop", "store").exit_code == 1
 
 
-def test_drop_waits_for_lease(roaming: Roaming, sites: Any, fast_options: tuple[str, ...], tmp_path: Path) -> None:
+def test_drop_is_refused_during_run(
+    roaming: Roaming, sites: Any, fast_options: tuple[str, ...], tmp_path: Path
+) -> None:
     store = tmp_path / "store"
     _crawl(roaming, sites, fast_options, store, tmp_path / "sites.txt")
-    with hold_lease(FolderBucket(store), "site-000"), pytest.raises(LeaseHeldError, match="in use by another process"):
-        drop_sites(str(store), ["site-000"], patience=0.1)
+    with hold_lock(FolderBucket(store), "run"), pytest.raises(StoreLockedError, match="in use by the run run"):
+        drop_sites(str(store), ["site-000"])
     assert (store / "site-000/roaming/manifest.json").exists()
 
 
@@ -126,28 +128,27 @@ def test_dropped_site_is_complete_after_new_crawl(
 
 
 def test_url_can_be_corrected_after_interrupted_crawl(sites: Any, tmp_path: Path) -> None:
-    bucket, stop = FolderBucket(tmp_path / "store"), threading.Event()
+    bucket = FolderBucket(tmp_path / "store")
     bucket.create(STORE_MARKER, b"{}")
     sites.pages, sites.delay = 12, 0.1
 
     def crawl(at: int, run: str) -> str:
         options = CrawlConfig(politeness=Politeness(delay=0, connections=1), allow_private=True, workers=0)
-        return crawl_site(
-            bucket, SiteSpec(sites.url(at), "docs"), RunPlan(bucket.where, options, run, "-", ""), stop
-        ).result
+        plan = RunPlan(bucket.where, options, run, "-", "")
+        with hold_lock(bucket, run):
+            watch = LockWatch(bucket, run)
+            if at == 0:
+                threading.Thread(target=_stop_after, args=(lambda: sites.requests["127.0.1.1/a/p1/"], watch)).start()
+            return crawl_site(bucket, SiteSpec(sites.url(at), "docs"), plan, watch).result
 
-    timer = threading.Thread(target=lambda: _wait_until(lambda: sites.requests["127.0.1.1/a/p1/"], stop))
-    timer.start()
-    with pytest.raises(RunStoppedError):
+    with pytest.raises(LockLostError):
         crawl(0, "one")
-    timer.join()
     assert (bucket.root / "docs/.roaming/journal.jsonl").exists()
-    stop.clear()
     assert crawl(1, "two") == "new"
     assert load_manifest(bucket.get(f"docs/{MANIFEST_PATH}")).site.url == sites.url(1)
 
 
-def _wait_until(there: Callable[[], object], stop: threading.Event) -> None:
+def _stop_after(there: Callable[[], object], watch: LockWatch) -> None:
     while not there():
         threading.Event().wait(0.01)
-    stop.set()
+    watch.stop()

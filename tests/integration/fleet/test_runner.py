@@ -5,10 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Generator, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +19,11 @@ from roaming_crawler.config import CrawlConfig, CrawlLimits, Politeness
 from roaming_fleet.buckets.base import BucketError
 from roaming_fleet.buckets.folder import FolderBucket
 from roaming_fleet.catalog import read_records
+from roaming_fleet.engines import thread_engine
 from roaming_fleet.job import RunPlan, make_failed_record, run_job
-from roaming_fleet.leases import hold_lease
+from roaming_fleet.lock import LockLostError, hold_lock
 from roaming_fleet.records import CatalogEntry, SiteRecord, read_record, write_record
-from roaming_fleet.runner import crawl_many, thread_engine
-from roaming_fleet.schedule import config_digest, site_status
+from roaming_fleet.run import config_digest, crawl_many, site_status
 from roaming_fleet.sites_file import SiteSpec
 from roaming_fleet.store import STORE_MARKER
 
@@ -219,26 +218,6 @@ def test_site_stopped_by_limit_is_continued(
     assert "0 of 1 sites to crawl" in roaming(*command, "--max-pages", "2").stderr
 
 
-def test_concurrent_runs_share_sites(sites: Any, tmp_path: Path, fast_options: tuple[str, ...]) -> None:
-    sites.delay = 0.01
-    runs = []
-    for count in (5, 8):
-        listing = sites.listing(tmp_path / f"{count}.txt", count)
-        command = ["crawl", "--many", str(listing), "-o", str(tmp_path / "store"), *fast_options, "--json"]
-        runs.append(subprocess.Popen([sys.executable, "-m", "mkdocs_roaming", *command], stdout=subprocess.PIPE))
-    reports = [json.loads(run.communicate()[0].splitlines()[-1]) for run in runs]
-    assert [report["new"] + report["fresh"] for report in reports] == [5, 8]
-    assert sum(report["new"] for report in reports) == 8
-    assert not any(report["failed"] + report["busy"] + report["same"] for report in reports)
-    requests = sites.requests.copy()
-    sites.requests.clear()
-    alone = ["crawl", "--many", str(tmp_path / "8.txt"), "-o", str(tmp_path / "alone"), *fast_options]
-    subprocess.run([sys.executable, "-m", "mkdocs_roaming", *alone], capture_output=True, check=True)
-    assert requests == sites.requests
-    assert max(sites.max_open.values()) == 1
-    assert len(list((tmp_path / "store" / ".fleet" / "runs").iterdir())) == 2
-
-
 @pytest.mark.parametrize("tries", [5, 512, 5_000])
 def test_pause_is_at_most_one_week(tries: int) -> None:
     plan, site = RunPlan("store", CrawlConfig(), "run", "config", ""), SiteSpec("https://a.example/", "a")
@@ -279,24 +258,23 @@ def test_job_refuses_other_version(tmp_path: Path) -> None:
 
 def test_sites_with_same_home_are_crawled_in_turns(sites: Any, crawl: Any, tmp_path: Path) -> None:
     sites.delay = 0.01
-    elsewhere = f"http://127.0.9.9:{sites.port}"
-    for at in range(6):
-        here = sites.url(at).removeprefix("http://").replace(f":{sites.port}", "")
-        sites.redirects[here] = f"{elsewhere}/{'ab'[at % 2]}/"
     crawl()
-    assert sites.max_open["127.0.9.9"] > 1
-    record = read_record(FolderBucket(tmp_path / "store"), "site-003")
-    assert record
-    assert record.home == f"{elsewhere}/b/"
-    sites.max_open.clear()
-    crawl("--refresh")
-    assert sites.max_open["127.0.9.9"] == 1
+    assert sites.max_open_in_total > 1
+    bucket = FolderBucket(tmp_path / "store")
+    for at in range(6):
+        record = read_record(bucket, f"site-{at:03}")
+        assert record
+        assert record.home == sites.url(at)
+        write_record(bucket, replace(record, home=f"http://elsewhere.example/{at}/"))  # as if it had redirected there
+    sites.max_open_in_total = 0
+    assert crawl("--refresh")["same"] == 6
+    assert sites.max_open_in_total == 1
 
 
 @pytest.mark.parametrize("at_once", [1, 3, 8])
 def test_thread_engine_finishes_all_groups(at_once: int, tmp_path: Path) -> None:
-    FolderBucket(tmp_path / "store").create(STORE_MARKER, b"{}")
-    plan = RunPlan(str(tmp_path / "store"), CrawlConfig(workers=0), "run", "config", "")
+    bucket = FolderBucket(tmp_path / "store")
+    bucket.create(STORE_MARKER, b"{}")
     rng = random.Random(at_once)
     for at in range(8):
         sizes = [rng.choice([1, 1, 2, 9]) for _ in range(6)]
@@ -304,37 +282,31 @@ def test_thread_engine_finishes_all_groups(at_once: int, tmp_path: Path) -> None
             tuple(SiteSpec(str(tmp_path / "none"), f"r{at}-g{group}-{one}") for one in range(size))
             for group, size in enumerate(sizes)
         ]
-        found = [record.key for record in thread_engine(at_once)(plan, groups)]
+        plan = RunPlan(bucket.where, CrawlConfig(workers=0), f"run{at}", "config", "")
+        with hold_lock(bucket, plan.run) as lock:
+            found = [record.key for record in thread_engine(at_once)(plan, groups, lock.stop_jobs)]
         assert sorted(found) == sorted(site.key for group in groups for site in group)
 
 
-def test_leased_site_is_reported_as_busy(sites: Any, tmp_path: Path) -> None:
+def test_finished_site_is_not_crawled_again_in_same_run(sites: Any, tmp_path: Path) -> None:
     bucket = FolderBucket(tmp_path / "store")
     bucket.create(STORE_MARKER, b"{}")
     options = CrawlConfig(politeness=Politeness(delay=0), allow_private=True, workers=0)
-    plan = RunPlan(str(tmp_path / "store"), options, "run", "config", "", patience=0.2)
-    one, two = SiteSpec(sites.url(0), "one"), SiteSpec(sites.url(1), "two")
-    with hold_lease(bucket, "one"):
-        records = [run_job(site, plan) for site in (one, two)]
-    assert [(record.key, record.result) for record in records] == [("one", "busy"), ("two", "new")]
-    assert "in use by another process" in records[0].error
-    assert read_record(bucket, "one") is None
-    second = [run_job(site, plan) for site in (one, two)]
-    assert [record.result for record in second] == ["new", "new"]  # the second result is from the earlier run
-    refused = run_job(SiteSpec(sites.url(3), "one"), plan)  # another list of a concurrent run
-    assert (refused.result, "give" in refused.error) == ("busy", True)
-    kept = read_record(bucket, "one")
-    assert kept
-    assert kept.url == one.url
-    requests = sites.requests.total()
-    assert run_job(two, plan).at == records[1].at
+    plan, site = RunPlan(bucket.where, options, "run", "config", ""), SiteSpec(sites.url(0), "one")
+    with hold_lock(bucket, "run"):
+        first = run_job(site, plan)
+        requests = sites.requests.total()
+        assert run_job(site, plan).at == first.at
+    assert sites.requests.total() == requests
+    with pytest.raises(LockLostError):
+        run_job(SiteSpec(sites.url(1), "two"), plan)
     assert sites.requests.total() == requests
 
 
 def test_failed_store_is_not_accessed_again(sites: Any, tmp_path: Path) -> None:
     store = tmp_path / "store"
 
-    def engine(plan: RunPlan, groups: Any) -> Iterator[Any]:
+    def engine(plan: RunPlan, groups: Any, stop: Any) -> Iterator[Any]:
         yield from ()
         raise BucketError(f"{plan.store}: cannot be read; check that the store is up, and try again later")
 
@@ -347,7 +319,7 @@ def test_failed_store_is_not_accessed_again(sites: Any, tmp_path: Path) -> None:
 def test_stopped_run_writes_report_and_catalog(sites: Any, tmp_path: Path) -> None:
     store = tmp_path / "store"
 
-    def engine(plan: RunPlan, groups: Any) -> Generator[SiteRecord]:
+    def engine(plan: RunPlan, groups: Any, stop: Any) -> Generator[SiteRecord]:
         yield run_job(groups[0][0], plan)
         raise UsageError("a worker has another version; install the same one")
 

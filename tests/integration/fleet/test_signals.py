@@ -114,13 +114,20 @@ def test_nohup_ignores_closed_terminal(command: list[str], sites: Any) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("engine", ["processes", "dask"])
 @pytest.mark.parametrize(
     ("signum", "whole_group"), [(signal.SIGTERM, False), (signal.SIGINT, True), (signal.SIGTERM, True)]
 )
-def test_signal_stops_run_in_dask_processes(
-    signum: signal.Signals, whole_group: bool, command: list[str], sites: Any, tmp_path: Path, published: Published
+def test_signal_stops_run_in_processes(
+    engine: str,
+    signum: signal.Signals,
+    whole_group: bool,
+    command: list[str],
+    sites: Any,
+    tmp_path: Path,
+    published: Published,
 ) -> None:
-    seconds, message = _run_and_stop([*command, "--engine", "dask"], sites, signum, whole_group=whole_group)
+    seconds, message = _run_and_stop([*command, "--engine", engine], sites, signum, whole_group=whole_group)
     assert seconds < 40
     assert message.splitlines()[-1] == "roaming: interrupted; to continue, give the same command"
     assert "Traceback" not in message

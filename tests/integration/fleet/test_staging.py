@@ -16,7 +16,7 @@ import pytest
 
 from mkdocs_roaming.errors import RoamingError
 from roaming_fleet.buckets.base import BucketError
-from roaming_fleet.leases import LeaseLostError
+from roaming_fleet.lock import LockLostError
 from roaming_fleet.staging import STALE_SECONDS, remove_stale_staging, staging_folder
 
 
@@ -61,10 +61,10 @@ def test_stale_staging_folders_are_removed(tmp_path: Path) -> None:
     [
         (RoamingError("none of its pages could be fetched"), False),
         (BucketError("the store is away"), True),
-        (LeaseLostError("another process took it over"), True),
+        (LockLostError("another process took it over"), True),
         (OSError("no space left"), True),
     ],
-    ids=["site", "store", "claim", "disk"],
+    ids=["site", "store", "lock", "disk"],
 )
 def test_failed_site_leaves_no_staging_folder(tmp_path: Path, error: Exception, kept: bool) -> None:
     with suppress(type(error)), staging_folder(tmp_path, "s3://one", "site") as folder:

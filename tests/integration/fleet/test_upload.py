@@ -18,6 +18,7 @@ from roaming_fleet.buckets import open_bucket
 from roaming_fleet.buckets.base import Bucket, BucketError
 from roaming_fleet.buckets.folder import FolderBucket
 from roaming_fleet.job import RunPlan, crawl_site
+from roaming_fleet.lock import LockWatch, hold_lock
 from roaming_fleet.records import SiteRecord, read_record
 from roaming_fleet.sites_file import SiteSpec
 from roaming_fleet.store import STORE_MARKER
@@ -113,7 +114,8 @@ class _RemoteFolder(_ManifestFailsBucket):
 def _crawl_into(bucket: Bucket, url: str, scratch: Path) -> SiteRecord:
     options = CrawlConfig(politeness=Politeness(delay=0), allow_private=True, workers=0)
     plan = RunPlan(bucket.where, options, secrets.token_hex(4), "-", str(scratch / "scratch"))
-    return crawl_site(bucket, SiteSpec(url, "site-000"), plan)
+    with hold_lock(bucket, plan.run):
+        return crawl_site(bucket, SiteSpec(url, "site-000"), plan, LockWatch(bucket, plan.run))
 
 
 def _read_texts(roaming: Any, store: str) -> str:

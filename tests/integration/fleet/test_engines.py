@@ -1,4 +1,4 @@
-"""Runs in Dask workers."""
+"""Runs in processes and in Dask workers."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import pytest
 from fleet_servers.workers import cluster
 
 from roaming_crawler.config import CrawlConfig, Politeness
-from roaming_fleet.dask_runner import dask_engine
-from roaming_fleet.runner import crawl_many
+from roaming_fleet.engines import dask_engine
+from roaming_fleet.run import crawl_many
 from roaming_fleet.sites_file import read_sites_file
 
 Published = Callable[[Path], dict[str, bytes]]
@@ -74,10 +74,13 @@ def test_killed_worker_loses_nothing(
 
 
 @pytest.mark.slow
-def test_local_dask_workers(sites: Any, tmp_path: Path, fast_options: tuple[str, ...], published: Published) -> None:
+@pytest.mark.parametrize("engine", ["processes", "dask"])
+def test_local_processes_publish_same_bytes(
+    engine: str, sites: Any, tmp_path: Path, fast_options: tuple[str, ...], published: Published
+) -> None:
     listing = sites.listing(tmp_path / "sites.txt", 8)
     subprocess.run(_command(listing, tmp_path / "one", fast_options), capture_output=True, check=True)
-    command = _command(listing, tmp_path / "many", fast_options, "--engine", "dask", "--json")
+    command = _command(listing, tmp_path / "many", fast_options, "--engine", engine, "--json")
     first = subprocess.run(command, capture_output=True, check=True)
     assert json.loads(first.stdout.splitlines()[-1])["new"] == 8
     assert published(tmp_path / "many") == published(tmp_path / "one")
@@ -141,8 +144,8 @@ def _reports(store: Path) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("engine", "message"),
     [
-        ("ray", "--engine ray: give dask"),
-        ("dask=localhost", "--engine dask=localhost: give dask, or dask=tcp://"),
+        ("ray", "--engine ray: give threads, processes, dask"),
+        ("dask=localhost", "--engine dask=localhost: give threads, processes, dask, or dask=tcp://"),
         pytest.param(  # takes five seconds
             "dask=tcp://127.0.0.1:1",
             "no scheduler at this address; start one: dask scheduler",
