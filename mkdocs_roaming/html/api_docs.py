@@ -79,8 +79,7 @@ def _write_objects(visitor: Visitor, terms: list[list[Element]], level: int, lan
     sources: dict[str, None] = {}
     for term in terms:
         signature, source = _find_signature(visitor, term)
-        parts = (part for part in term[0].iter("span", "code") if has_class(part, "sig-prename", "sig-name"))
-        name = "".join(map(element_text, parts)).strip() or signature.split("(")[0].split("=")[0].strip()
+        name = _find_name(term[0], language) or signature.split("(")[0].split("=")[0].strip()
         if name:
             names[name] = None
             signatures.append(signature)
@@ -99,6 +98,15 @@ def _write_objects(visitor: Visitor, terms: list[list[Element]], level: int, lan
     out.append(format_fence("\n".join(signatures), language))
     if not visitor.context.in_link:
         out.extend(f"[source]({format_destination(visitor.link(source))})" for source in sources)
+
+
+def _find_name(term: Element, language: str) -> str:
+    """Return the qualified name in a signature, `""` if it is not marked."""
+    parts = [part for part in term.iter("span", "code") if has_class(part, "sig-prename", "sig-name")]
+    if language == "cpp":  # the parameters of a template are marked as names as well, and come first
+        ends = [index for index, part in enumerate(parts, 1) if has_class(part, "sig-name")]
+        parts = parts[ends[-2] if len(ends) > 1 else 0 :]
+    return "".join(map(element_text, parts)).strip()
 
 
 def _find_signature(visitor: Visitor, term: list[Element]) -> tuple[str, str | None]:
