@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from urllib.parse import unquote
+from urllib.parse import unquote, urljoin
 
 import msgspec
 from markdown_it import MarkdownIt
@@ -16,7 +17,7 @@ from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, VECTORS_PATH, validate_manifest
 from mkdocs_roaming.manifest.lookup import iter_nav
-from mkdocs_roaming.manifest.models import PageEntry, short_markdown_path, url_to_path
+from mkdocs_roaming.manifest.models import PageEntry, path_to_url, short_markdown_path, url_to_path
 from mkdocs_roaming.manifest.page_kinds import find_listing_pages
 from mkdocs_roaming.manifest.sections import file_digest, slice_digest, split_sections
 
@@ -174,7 +175,10 @@ class _Validator:
                     self.faults.append(f"{page.markdown}: image {child.attrs.get('src')} is not absolute")
 
     def _check_link(self, page: PageEntry, href: str) -> None:
+        is_copy = bool(self._manifest.crawled_from)
         if not re.match(r"[a-z][a-z0-9+.-]*:", href, re.IGNORECASE):
+            if is_copy and self._read(posixpath.normpath(posixpath.join(posixpath.dirname(page.markdown), href))):
+                return  # to llms.txt, which the original site may not have
             self.faults.append(f"{page.markdown}: link {href!r} is not absolute")
             return
         url, _, fragment = href.partition("#")
@@ -185,8 +189,11 @@ class _Validator:
         if target := self._pages_by_file.get(path):
             if fragment and unquote(fragment) not in self._find_anchors(target):
                 self.notes.append(f"{page.markdown}: {href}: the page has no such anchor")
-        elif self._library.sections.get_page(path):
-            self.faults.append(f"{page.markdown}: {href} is a link to HTML, but the page has Markdown")
+        elif target := self._library.sections.get_page(path):
+            if not is_copy:
+                self.faults.append(f"{page.markdown}: {href} is a link to HTML, but the page has Markdown")
+            elif fragment and unquote(fragment) not in self._find_anchors(target):
+                self.notes.append(f"{page.markdown}: {href}: the page has no such anchor")
         elif self._read(path or "index.html") is None and self._read(path.rstrip("/") + "/index.html") is None:
             self.notes.append(f"{page.markdown}: {href} does not exist")
 
@@ -248,7 +255,8 @@ class _Validator:
             own = None
             self.faults += [f"{path}: {count} headings “{title}”" for title, count in headings.items() if count > 1]
             for url in re.findall(r"^- \[.*?\]\((\S+?)\)(?::|$)", text, re.MULTILINE):
-                target = url_to_path(self._manifest.site.url, url)
+                site_url = self._manifest.site.url
+                target = url_to_path(site_url, urljoin(path_to_url(site_url, path), url))
                 if target is None:
                     continue
                 listed.add(target)

@@ -170,7 +170,8 @@ class Site:
     has_llms_txt: bool = True
     """Whether the site has an llms.txt, of this package or its own, to which pages link."""
     crawled_from: str = ""
-    """The host that a crawl fetched the pages from; empty for an own site."""
+    """The host that a crawl fetched the pages from; empty for an own site. The published files are a copy then: links
+    lead to the pages of the original site, because it does not have the other files."""
     redirects: Mapping[str, str] = dataclass_field(default_factory=dict)
     """The URL to which each redirect page leads, by the path of the redirect page."""
 

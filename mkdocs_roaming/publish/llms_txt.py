@@ -16,6 +16,7 @@ from itertools import count, takewhile
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from mkdocs_roaming.manifest.models import MORE_GROUP, Manifest, NavEntry, PageEntry, path_to_url, url_to_path
 from mkdocs_roaming.manifest.page_kinds import PageKind, classify_pages, find_listing_pages
@@ -63,12 +64,13 @@ def build_llms_txt(
     site = manifest.site
     name = to_single_line(site.name)
     summary = to_single_line(site.description) or f"All pages of {name}, as Markdown."
+    url = _base_url(manifest)
     about = "Every link below leads to a page as Markdown.\n"
     if size := sum(page.bytes for page in manifest.pages if page.full is not None):
-        about += f"The text of all pages is in [{LLMS_FULL}]({site.url}{LLMS_FULL}) ({_format_size(size)}).\n"
-    about += f"A collapsed outline of all sections is at {site.url}roaming/outline.md"
-    about += f", each section at {site.url}roaming/sections/<id>.md.\n" if section_files else ".\n"
-    about += f"How agents find and read sections is described at {site.url}{skill}\n" if skill else ""
+        about += f"The text of all pages is in [{LLMS_FULL}]({url}{LLMS_FULL}) ({_format_size(size)}).\n"
+    about += f"A collapsed outline of all sections is at {url}roaming/outline.md"
+    about += f", each section at {url}roaming/sections/<id>.md.\n" if section_files else ".\n"
+    about += f"How agents find and read sections is described at {url}{skill}\n" if skill else ""
     files = _Files(manifest)
     head = f"# {name}\n\n> {summary}\n\n{about}"
     if above:
@@ -77,6 +79,11 @@ def build_llms_txt(
         head = f"{above}\n\n" + (f"## {title}\n\n" if len(files.taken) > 1 else "") + about
     files.add(LLMS_TXT, head, _make_root(manifest))
     return files.texts
+
+
+def _base_url(manifest: Manifest) -> str:
+    """Return the URL of the published files. Those of a copy have relative ones: they are not on the original site."""
+    return "" if manifest.crawled_from else manifest.site.url
 
 
 def is_page_list(text: str) -> bool:
@@ -156,6 +163,11 @@ class _Group(Struct, eq=False):
         title = " › ".join(filter(None, self.titles[common:]))
         return truncate_at_word(title, _MAX_TITLE_CHARS) or _UNGROUPED
 
+    def move(self, prefix: str) -> _Group:
+        """Return the group with a prefix before the URLs of its pages."""
+        items = [replace(item, url=prefix + item.url) if item.page else item for item in self.items]
+        return _Group(self.titles, self.id, items, [group.move(prefix) for group in self.groups], self.rank)
+
     def walk(self) -> Iterator[_Group]:
         """Yield the group and all groups in it."""
         yield self
@@ -173,8 +185,8 @@ def _make_root(manifest: Manifest) -> _Group:
     if archives == listed:  # a blog
         archives = set()
     whole = NavEntry("", children=nav)
-    root = _Tree(manifest.site.url, pages, kinds, listed - archives).make_group(whole)
-    skipped = _Tree(manifest.site.url, pages, kinds, archives, links=False).make_group(whole)
+    root = _Tree(manifest, pages, kinds, listed - archives).make_group(whole)
+    skipped = _Tree(manifest, pages, kinds, archives, links=False).make_group(whole)
     groups = sorted(root.groups, key=lambda group: group.rank)
     if skipped.pages:
         groups.append(_Group((_OPTIONAL,), _OPTIONAL.lower(), skipped.items, skipped.groups, _OPTIONAL_RANK))
@@ -184,7 +196,7 @@ def _make_root(manifest: Manifest) -> _Group:
 class _Tree(Struct, frozen=True):
     """The nav entries of a site as groups of the listed pages, and of external links."""
 
-    url: str
+    manifest: Manifest
     pages: Mapping[str, PageEntry]
     kinds: Mapping[str, PageKind]
     listed: Set[str]
@@ -207,8 +219,10 @@ class _Tree(Struct, frozen=True):
         title = truncate_at_word(to_single_line(entry.title), _MAX_TITLE_CHARS)
         if entry.page is not None and entry.page in self.listed:
             page = self.pages[entry.page]
-            return _Item(title, path_to_url(self.url, page.markdown), page=page, kind=self.kinds[page.path])
-        is_listed = entry.url is None or url_to_path(self.url, entry.url) in self.pages
+            return _Item(
+                title, path_to_url(_base_url(self.manifest), page.markdown), page=page, kind=self.kinds[page.path]
+            )
+        is_listed = entry.url is None or url_to_path(self.manifest.site.url, entry.url) in self.pages
         return _Item(title, entry.url or "") if self.links and not is_listed else None
 
 
@@ -273,22 +287,28 @@ class _Files:
 
     def add(self, path: str, head: str, group: _Group) -> None:
         """Add the list of a group: with all groups in it, or with nested lists of those that it has no room for."""
-        text, nested = None, dict[str, _Group]()
+        text, nested, base = None, dict[str, _Group](), self._base_of(path)
         if group.chars < MAX_CHARS:
-            text = self._render(head, self._make_blocks(group, {id(part): part for part in group.walk()}, nested))
+            text = self._render(head, self._make_blocks(group, {id(part): part for part in group.walk()}, nested, base))
         if text is None:
             opened = _open_groups(group, MAX_CHARS - _MAX_MAP_CHARS - len(head), len(self._site.url))
-            blocks = self._make_blocks(group, opened, nested)
+            blocks = self._make_blocks(group, opened, nested, base)
             text = self._render(head, blocks, _MAPPED_PAGES_OF_NESTED) or head + "".join(map(_Block.render, blocks))
         self.texts[path] = text
         name = to_single_line(self._site.name)
         for further, part in nested.items():
-            summary = (
-                f"{_count(part.pages)} of {name}. All pages are listed in [{LLMS_TXT}]({self._site.url}{LLMS_TXT})."
-            )
-            self.add(further, f"# {name}: {part.title()}\n\n> {summary}\n", part)
+            root = self._base_of(further)
+            summary = f"{_count(part.pages)} of {name}. All pages are listed in [{LLMS_TXT}]({root}{LLMS_TXT})."
+            head = f"# {name}: {part.title()}\n\n> {summary}\n"
+            self.add(further, head, part if root == base else part.move(root))
 
-    def _make_blocks(self, root: _Group, opened: Mapping[int, _Group], nested: dict[str, _Group]) -> list[_Block]:
+    def _base_of(self, path: str) -> str:
+        """Return what precedes the paths of files in the list at a path."""
+        return _base_url(self._manifest) or "../" * path.count("/")
+
+    def _make_blocks(
+        self, root: _Group, opened: Mapping[int, _Group], nested: dict[str, _Group], base: str
+    ) -> list[_Block]:
         """Return the blocks of a file in order, and add the groups that are not open to the nested lists."""
         blocks: dict[str, _Block] = {}
 
@@ -296,7 +316,7 @@ class _Files:
             if block is None and group.rank == _OPTIONAL_RANK and group is not root:
                 block = blocks[_OPTIONAL] = _Block(_OPTIONAL, group.rank)
             part = opened.get(id(group))
-            items = [self._make_link(group, root, nested)] if part is None else part.items
+            items = [self._make_link(group, root, nested, base)] if part is None else part.items
             pages = [item for inner in group.walk() for item in inner.items] if part is None else items
             if items:
                 title = _find_unused(group.title(root.titles), " ({})", (*self.taken, *blocks))
@@ -309,12 +329,12 @@ class _Files:
         add_group(root, None)
         return sorted(blocks.values(), key=lambda block: block.rank)
 
-    def _make_link(self, group: _Group, root: _Group, nested: dict[str, _Group]) -> _Item:
+    def _make_link(self, group: _Group, root: _Group, nested: dict[str, _Group], base: str) -> _Item:
         folder = _find_unused(f"roaming/nav/{group.id}", "-{}", self._folders)
         self._folders.add(folder)
         path = f"{folder}/{LLMS_TXT}"
         nested[path] = group
-        return _Item(group.title(root.titles), path_to_url(self._site.url, path), _count(group.pages))
+        return _Item(group.title(root.titles), path_to_url(base, path), _count(group.pages))
 
     def _render(self, head: str, blocks: Sequence[_Block], mapped: Sequence[int] = ()) -> str | None:
         """Return a file with descriptions as long as it has room for; None if it has no room without descriptions.

@@ -148,7 +148,7 @@ def _convert(batch: Batch, page: Page) -> None:
 
 def _load_cached(batch: Batch, page: Page) -> bool:
     links = _links(batch, page)
-    cached = batch.cache.get(page, batch.context, links.link, links.image)
+    cached = batch.cache.get(page, format_pointer(batch.site, page) + batch.context, links.link, links.image)
     if cached is not None:
         batch.converted[page.path] = cached
     return cached is not None
@@ -159,15 +159,15 @@ def _store_result(batch: Batch, page: Page, result: ConvertedPage | str) -> None
         batch.warn(f"{_name(page)}: {result}; the page is left out")
         batch.drop(page.path, result)
         return
-    batch.cache.put(page, batch.context, result)
+    batch.cache.put(page, format_pointer(batch.site, page) + batch.context, result)
     batch.converted[page.path] = result
 
 
 def _conversion_context(site: Site) -> str:
-    """Return what conversions depend on besides the page: the pointer line, additional themes, the site's classes."""
+    """Return what conversions depend on besides the page: additional themes, the site's classes."""
     from mkdocs_roaming.html.themes import load_themes  # not needed to import the plugin
 
-    return format_pointer(site) + load_themes(site.classes).fingerprint
+    return load_themes(site.classes).fingerprint
 
 
 def _try_convert(site: Site, paths: Collection[str], page: Page) -> ConvertedPage | str:
@@ -175,8 +175,8 @@ def _try_convert(site: Site, paths: Collection[str], page: Page) -> ConvertedPag
     links = LinkResolver.from_page(page, site, paths)
     try:
         if page.markdown is not None:
-            return _normalize(page, page.markdown, format_pointer(site), links)
-        return _convert_article(page, format_pointer(site), links, site.classes)
+            return _normalize(page, page.markdown, format_pointer(site, page), links)
+        return _convert_article(page, format_pointer(site, page), links, site.classes)
     except ConversionError as error:
         return str(error)
 
@@ -235,12 +235,20 @@ class LinkResolver:
         page_url: The URL of the page.
         paths: The paths of all published pages.
         follow: Returns the URL to which a URL redirects.
+        is_copy: Whether links lead to the pages of the site, and not to their Markdown, which only the copy has.
     """
 
     def __init__(
-        self, site_url: str, page_url: str, paths: Collection[str], follow: Callable[[str], str] = lambda url: url
+        self,
+        site_url: str,
+        page_url: str,
+        paths: Collection[str],
+        follow: Callable[[str], str] = lambda url: url,
+        *,
+        is_copy: bool = False,
     ) -> None:
         self._site_url, self._page_url, self._paths, self._follow = site_url, page_url, paths, follow
+        self._is_copy = is_copy
         self._resolved: dict[str, str] = {}
         self.links: dict[str, str] = {}
         """The URL of each link by its `href`."""
@@ -250,10 +258,11 @@ class LinkResolver:
     @classmethod
     def from_page(cls, page: Page, site: Site, paths: Collection[str]) -> LinkResolver:
         """Return the resolver for the links of a page."""
-        return cls(site.url, page.url or path_to_url(site.url, page.path), paths, site.follow_redirects)
+        page_url, is_copy = page.url or path_to_url(site.url, page.path), bool(site.crawled_from)
+        return cls(site.url, page_url, paths, site.follow_redirects, is_copy=is_copy)
 
     def link(self, href: str) -> str:
-        """Return the URL of a link: for a published page the URL of its Markdown."""
+        """Return the URL of a link: for a published page the URL of its Markdown, or of the original of a copy."""
         if href not in self.links:
             address, hash_sign, fragment = href.strip().partition("#")
             if address not in self._resolved:  # pages often link to several sections of the same page
@@ -278,7 +287,9 @@ class LinkResolver:
             url = self._follow(url)
             page = self._find_page_at(url)
         _, hash_sign, fragment = url.partition("#")  # a redirect may lead to a section
-        return url if page is None else path_to_url(self._site_url, markdown_path(page)) + hash_sign + fragment
+        if page is None:
+            return url
+        return path_to_url(self._site_url, page if self._is_copy else markdown_path(page)) + hash_sign + fragment
 
     def _find_page_at(self, url: str) -> str | None:
         path = url_to_path(self._site_url, url) if "?" not in url else None

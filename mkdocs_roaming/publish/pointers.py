@@ -7,7 +7,7 @@ from html import escape, unescape
 from posixpath import relpath
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
-from mkdocs_roaming.manifest.models import Site, markdown_path
+from mkdocs_roaming.manifest.models import Page, Site, markdown_path, path_to_url
 from mkdocs_roaming.text.markdown import to_single_line
 
 LLMS_TXT = "llms.txt"
@@ -16,11 +16,19 @@ OUTLINE_PATH = "roaming/outline.md"
 MISSING_SCRIPT = "roaming/roaming-missing.js"
 
 
-def format_pointer(site: Site) -> str:
-    """Return the first line of every Markdown file: a quote with a link to llms.txt; nothing without one."""
+def format_pointer(site: Site, page: Page) -> str:
+    """Return the first line of a page's Markdown: a quote with a link to llms.txt; nothing without one.
+
+    In a copy it also names the original page, and links to the llms.txt of the copy.
+    """
     if not site.has_llms_txt:
         return ""
     name = re.sub(r"([\\`*_\[\]<>])", r"\\\1", to_single_line(site.name))
+    if site.crawled_from:
+        return (
+            f"> This is a copy of [a page of {name}]({page.url or path_to_url(site.url, page.path)}). All pages of the "
+            f"copy, as Markdown, are listed in [{LLMS_TXT}]({relative_url(markdown_path(page.path), LLMS_TXT)}).\n"
+        )
     return (
         f"> This page belongs to the documentation of {name}. "
         f"All its pages, as Markdown, are listed in [{LLMS_TXT}]({site.url}{LLMS_TXT}).\n"

@@ -64,7 +64,7 @@ def make_site_files(
             sections, outline, options, section_files=section_files, llms_txt=options.llms_txt is not False
         )
         files += (SiteFile(SKILL_FOLDER + path, data) for path, data in made.iter_files())
-        files += list(iter_copies(files, manifest.site.url))
+        files += list(iter_copies(files, manifest.site.url)) if not manifest.crawled_from else []
     if options.similar_pages:
         files += [SiteFile(path, data) for path, data in iter_not_found_files(manifest, site)]
     if _has_widget(options):

@@ -32,7 +32,7 @@ def test_crawl_resolves_links_against_base_element(site: Any, run_crawl: Any) ->
     )
     site.page("/docs/v2/one.html", "One")
     text = run_crawl(f"{site.url}docs/").text("")
-    assert f"[one]({site.url}docs/v2/one.md)" in text
+    assert f"[one]({site.url}docs/v2/one.html)" in text
     assert f"{site.url}docs/v2/a.png" in text
     assert "v2/#top" not in text
 

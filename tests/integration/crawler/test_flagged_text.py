@@ -63,7 +63,7 @@ def test_skip_flagged_leaves_out_pages_and_links_to_their_origin(hostile: Any, r
     assert output.skip_reason("order/") == "flagged: contains an instruction to a language model"
     assert len(output.result.flagged) == 4
     assert f"]({hostile.url}order/)" in output.text("")
-    assert f"]({hostile.url}calm/index.md)" in output.text("")
+    assert f"]({hostile.url}calm/)" in output.text("")
     assert not _flags(output.manifest)
 
 

@@ -99,7 +99,7 @@ def test_crawl_of_mkdocs_theme_finds_all_pages(theme: str, built: Any, site: Any
     assert output.text("guide/install/").partition("\n\n")[2] == (
         "# Install\n\nCopy one file to the gauge.\n\n## From a package\n\n```sh\napt install ebb\n```\n\n"
         "> [!WARNING]\n> A gauge of 2009 has no room for it.\n\n## From source\n\n"
-        f"See [the command]({own}reference/cli/index.md#ebb-read).\n"
+        f"See [the command]({own}reference/cli/#ebb-read).\n"
     )
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from urllib.parse import unquote
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry, SectionEntry, SiteEntry, path_to_url
 from mkdocs_roaming.publish.llms_txt import MAX_CHARS, MAX_UNMAPPED_CHARS, build_llms_txt
@@ -125,6 +128,21 @@ def test_twenty_thousand_pages_without_groups_are_in_nested_lists() -> None:
     files = build_llms_txt(manifest)
     assert _listed(files) == Counter(path_to_url(URL, page.markdown) for page in manifest.pages)
     assert 40_000 < len(files["llms.txt"]) < MAX_CHARS
+
+
+def test_lists_of_copy_link_to_its_own_files() -> None:
+    manifest = _manifest({f"Group {at}": {f"Page {at}-{page}": None for page in range(400)} for at in range(9)})
+    files = build_llms_txt(replace(manifest, crawled_from="docs.example"))
+    assert len(files) > 1
+    assert URL not in "".join(files.values())
+    known = {page.markdown for page in manifest.pages} | files.keys() | {"llms-full.txt"}
+    for path, text in files.items():
+        targets = [posixpath.normpath(posixpath.join(posixpath.dirname(path), url)) for url in _targets(text)]
+        assert set(map(unquote, targets)) <= known
+
+
+def _targets(text: str) -> list[str]:
+    return re.findall(r"\]\((\S+?)\)", text)
 
 
 def _manifest(tree: Tree, *, description: str = "", full: int | None = None, linked: str = "") -> Manifest:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mkdocs_roaming.manifest.models import Site
+from mkdocs_roaming.manifest.models import Page, Site
 from mkdocs_roaming.publish.pointers import add_markdown_links, format_pointer
 
 from .conftest import URL
@@ -51,10 +51,20 @@ def test_add_markdown_links_without_llms_txt_links_to_markdown_alone() -> None:
     once = add_markdown_links("<html><head></head><body>Hi</body></html>", "a/", has_llms_txt=False)
     assert "llms.txt" not in once
     assert 'this one at <a href="index.md">index.md</a>.</p>' in once
-    assert format_pointer(Site("A", URL, has_llms_txt=False)) == ""
+    assert format_pointer(Site("A", URL, has_llms_txt=False), Page("a/", "A")) == ""
 
 
 def test_format_pointer_escapes_site_name() -> None:
-    line = format_pointer(Site("A\n# [b](c)", URL))
+    line = format_pointer(Site("A\n# [b](c)", URL), Page("a/", "A"))
     assert line.count("\n") == 1
     assert "[b](c)" not in line
+
+
+def test_format_pointer_of_copy_names_original_page_and_local_list() -> None:
+    site = Site("A", URL, crawled_from="a.example")
+    assert format_pointer(site, Page("guide/install/", "Install")) == (
+        f"> This is a copy of [a page of A]({URL}guide/install/). All pages of the copy, as Markdown, are listed in "
+        "[llms.txt](../../llms.txt).\n"
+    )
+    renamed = Page("guide~1f/", "Guide", url=f"{URL}Guide/")
+    assert f"]({URL}Guide/)" in format_pointer(site, renamed)
