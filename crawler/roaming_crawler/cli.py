@@ -67,6 +67,20 @@ _SIZE = click.IntRange(min=1000)
     metavar="PATH",
     help="Crawl pages below this path or URL instead of below URL.",
 )
+@click.option(
+    "--language",
+    default="",
+    show_default="that of the start page",
+    metavar="TAG",
+    help="Language to crawl, such as pt; all for every language.",
+)
+@click.option(
+    "--version",
+    default="",
+    show_default="that of the start page",
+    metavar="NAME",
+    help="Version to crawl, such as 2.x; all for every version.",
+)
 @click.option("--resume", is_flag=True, help="Resume an interrupted crawl; fail if there is none.")
 @click.option("--refresh", is_flag=True, help="Revalidate all pages with conditional requests.")
 @click.option("--max-pages", type=click.IntRange(min=1), default=5000, help="Maximum number of pages.")
@@ -183,7 +197,13 @@ def _make_config(options: dict[str, Any]) -> CrawlConfig:
 
     return CrawlConfig(
         scope=ScopeConfig(
-            options["prefix"], options["same_host"], options["include"], options["exclude"], options["strict"]
+            options["prefix"],
+            options["same_host"],
+            options["include"],
+            options["exclude"],
+            options["strict"],
+            options["language"],
+            options["version"],
         ),
         name=options["name"],
         description=options["description"],
@@ -299,6 +319,10 @@ def _print_result(result: CrawlResult, folder: Path) -> None:
     ):
         if count or name in ("new", "changed", "same", "skipped"):
             click.echo(f"  {name:<8}{count:>6}")
+    for option in dict.fromkeys(other.option for other in result.left_out):
+        others = [other for other in result.left_out if other.option == option]
+        names, count = ", ".join(other.name for other in others), sum(other.pages for other in others)
+        click.echo(sanitize(f"  left out: {_pluralize(count, 'page')} in {names}; --{option} {others[0].name}"))
     for why, urls in sorted(reasons.items(), key=lambda pair: -len(pair[1]))[:_MAX_REASONS_SHOWN]:
         click.echo(f"    {len(urls):>4}  {sanitize(why)}: {sanitize(urls[0])}{' …' if len(urls) > 1 else ''}")
     for flagged in result.flagged[:_MAX_REASONS_SHOWN]:

@@ -61,7 +61,11 @@ class Politeness:
 
 @dataclass(frozen=True, slots=True)
 class ScopeConfig:
-    """Which part of a site is crawled: everything below the given URL, below `prefix`, or on the whole host."""
+    """Which part of a site is crawled: everything below the given URL, below `prefix`, or on the whole host.
+
+    Of several languages and versions, one of each is crawled: that of the start page, or `language` and `version`. The
+    value `all` leaves nothing out.
+    """
 
     prefix: str = ""
     same_host: bool = False
@@ -69,6 +73,8 @@ class ScopeConfig:
     exclude: tuple[str, ...] = ()
     strict: bool = False
     """Whether a pattern that matches no page is an error."""
+    language: str = ""
+    version: str = ""
 
     def make_scope(self, url: str) -> Scope:
         """Return the scope of a crawl that starts at a URL.

@@ -13,12 +13,13 @@ from mkdocs_roaming.manifest.io import MANIFEST_PATH, iter_pages
 from roaming_crawler.config import CrawlConfig, EventHandler, ScopeConfig
 from roaming_crawler.discover import discover
 from roaming_crawler.disk_dict import DiskDict
+from roaming_crawler.editions import ALL, EDITION_OPTIONS, find_edition_start, match_language
 from roaming_crawler.fetch import Clock, Fetcher, FetchError, RefusedError, WebFetcher
 from roaming_crawler.files import FolderFetcher, explain_empty_folder, parse_folder_site
 from roaming_crawler.frontier import visit_pages
 from roaming_crawler.mirror import mirror_site
 from roaming_crawler.page import PageBody
-from roaming_crawler.parser import find_refresh_target
+from roaming_crawler.parser import find_refresh_target, parse_page
 from roaming_crawler.publish import CrawlResult, NoPagesError, publish_crawl
 from roaming_crawler.robots import product_token
 from roaming_crawler.scope import Scope, canonical_url, version_prefix
@@ -80,7 +81,7 @@ class _Crawl:
     def __init__(
         self, url: str, folder: Path, config: CrawlConfig, fetcher: Fetcher, clock: Clock, on_event: EventHandler
     ) -> None:
-        self.start = _parse_start_url(url)
+        self.given = self.start = _parse_start_url(url)
         self.folder, self.config, self.fetcher, self.clock, self.on_event = folder, config, fetcher, clock, on_event
 
     async def run(self) -> CrawlResult:
@@ -89,7 +90,8 @@ class _Crawl:
         with lock_folder(self.folder):
             state = CrawlState(self.folder)
             resume = self._can_resume(state)
-            state.start({"url": self.start}, resume=resume, since=self.clock.wall() - _RECENT_SECONDS)
+            parameters = {"url": self.given} | self._editions
+            state.start(parameters, resume=resume, since=self.clock.wall() - _RECENT_SECONDS)
             session = Session(
                 state,
                 self.fetcher,
@@ -117,7 +119,8 @@ class _Crawl:
 
     async def _crawl_and_publish(self, session: Session, resume: bool) -> CrawlResult:
         state, config = session.state, self.config
-        scope, notes = await self._find_scope(session)
+        edition = await self._find_edition(session)
+        scope, notes = (edition, []) if edition else await self._find_scope(session)
         self.on_event("start", {"url": self.start, "scope": scope.url, "resumed": resume, "known": len(state.old)})
         discovered = await discover(session, scope, self.start, config.discovery)
         discovered.notes += notes
@@ -134,12 +137,14 @@ class _Crawl:
             result = await mirror_site(session, discovered, self.folder, config, self.on_event)
         else:
             with DiskDict[PageBody](state.path) as bodies:
-                pages, skipped = await visit_pages(session, discovered, config, self.on_event, bodies)
+                visited = await visit_pages(session, discovered, config, self.on_event, bodies, self.start)
                 discovered.notes += scope.check_patterns(strict=config.scope.strict)
+                pages, skipped = visited.pages, visited.skipped
                 result = publish_crawl(session, discovered, pages, skipped, bodies, self.folder, config)
+                result = replace(result, left_out=visited.left_out)
         if session.is_complete:
             limit = {_PAGE_LIMIT: config.limits.pages} if session.stopped else {}
-            state.finish({"url": scope.url, "given": self.start} | limit)
+            state.finish({"url": scope.url, "given": self.given} | self._editions | limit)
         return result
 
     def _can_resume(self, state: CrawlState) -> bool:
@@ -149,14 +154,51 @@ class _Crawl:
             UsageError: The folder contains a crawl of another URL, or `--resume` has nothing to resume.
         """
         config = self.config
+        parameters = state.unfinished or state.site
         last = state.unfinished.get("url") or state.site.get("given")
-        if last and last != self.start:
+        if last and last != self.given:
             raise UsageError(f"{self.folder}: contains a crawl of {last}; give another folder, or that URL")
+        editions = {name: parameters[name] for name in EDITION_OPTIONS if name in parameters}
+        if last and editions != self._editions:
+            options = " ".join(f"--{name} {value}" for name, value in editions.items())
+            options = f"with {options}" if options else "without --language and --version"
+            raise UsageError(f"{self.folder}: contains a crawl {options}; give another folder, or the same options")
         limit = state.site.get(_PAGE_LIMIT)
         if config.resume and not state.unfinished and limit is None:
             raise UsageError(f"{self.folder}: contains no interrupted crawl; leave --resume out")
         extends = limit is not None and (config.resume or config.limits.pages is None or config.limits.pages > limit)
         return (bool(state.unfinished) or extends) and not config.refresh
+
+    @property
+    def _editions(self) -> dict[str, str]:
+        """The options that select a language and a version."""
+        values = {name: getattr(self.config.scope, name) for name in EDITION_OPTIONS}
+        return {name: value for name, value in values.items() if value}
+
+    async def _find_edition(self, session: Session) -> Scope | None:
+        """Make the language and the version that the user selected the start, and return their scope.
+
+        Raises:
+            UsageError: The start page leads to none.
+        """
+        scope = None
+        for option, name in self._editions.items():
+            if name == ALL:
+                continue
+            response = await session.get(await _follow_redirects(session, self.start), ACCEPT_HTML)
+            base = self.config.scope.make_scope(self.given)
+            page = parse_page(response.body, response.charset, response.url, base.url)
+            if option == "language" and match_language(page.language, name):
+                continue
+            start, folder = find_edition_start(option, name, page, base.url)
+            for guess in () if start else (f"{base.url}{name}/", f"{base.url}docs/{name}/"):
+                with suppress(FetchError):
+                    if not start and (await session.get(guess, ACCEPT_HTML, probe=True)).ok:
+                        start = folder = guess
+            if not start:
+                raise UsageError(f"--{option} {name}: {response.url} has no link to it; give the URL of that {option}")
+            self.start, scope = start, replace(base, url=folder)
+        return scope
 
     async def _find_scope(self, session: Session) -> tuple[Scope, list[str]]:
         """Return the scope and notes on it.
@@ -178,12 +220,11 @@ class _Crawl:
         if not scope.holds(target):
             return config.make_scope(target), []
         version = version_prefix(scope.path(target) or "")
-        if not version or config.prefix or config.same_host:
+        if not version or config.prefix or config.same_host or config.version == ALL:
             return scope, []
         current = replace(scope, url=scope.url + version)
-        path = urlsplit(scope.url).path
         note = (
-            f"{scope.url}: redirects to {current.url}, so other versions are left out; to include them: --prefix {path}"
+            f"{scope.url}: redirects to {current.url}, so other versions are left out; to include them: --version all"
         )
         return current, [note]
 

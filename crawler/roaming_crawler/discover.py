@@ -41,6 +41,7 @@ class DiscoveredPages:
         entries: Pages by URL.
         sources: Number of pages by source.
         notes: Problems, as messages.
+        alternates: Languages and URLs of translations in the sitemaps.
         navs: Navigation of pages that are not published themselves, such as mdBook's frame.
     """
 
@@ -52,6 +53,7 @@ class DiscoveredPages:
     entries: dict[str, PageRef] = field(default_factory=dict)
     sources: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    alternates: list[tuple[str, str]] = field(default_factory=list)
     navs: list[tuple[NavItem, ...]] = field(default_factory=list)
     _urls_by_loose_key: dict[str, str] = field(default_factory=dict)
 
@@ -141,6 +143,7 @@ async def _read_sitemaps(session: Session, discovered: DiscoveredPages) -> None:
     roots += [scope.url + "sitemap.xml", *([] if is_local else [url_origin(scope.url) + "/sitemap.xml"])]
     listed = await collect_sitemaps(lambda url: _get(session, url, MAX_SITEMAP_BYTES), roots, expected=named)
     discovered.notes += listed.notes
+    discovered.alternates = listed.alternates
     count = 0
     other_hosts: dict[str, str] = {}
     for page, sitemap in listed.pages:

@@ -12,13 +12,24 @@ from mkdocs_roaming.errors import ManifestError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_pages
 from mkdocs_roaming.manifest.models import NavItem
 from mkdocs_roaming.sources import site_nav
-from roaming_crawler.config import CrawlConfig, EventHandler
+from roaming_crawler.config import CrawlConfig, EventHandler, ScopeConfig
 from roaming_crawler.discover import DiscoveredPages, loose_key
+from roaming_crawler.editions import ALL, EditionFilter, OtherEdition
 from roaming_crawler.page import FetchedPage, PageBody, PageFetcher, PageRef, SkippedPage, make_page_ref
+from roaming_crawler.parser import ParsedPage
 from roaming_crawler.sandbox import ProcessPoolReader
 from roaming_crawler.scope import Scope, is_page_url
 from roaming_crawler.session import MAX_PAGES_OPTION, Session
 from roaming_crawler.state import storage_path
+
+
+@dataclass(frozen=True, slots=True)
+class VisitedPages:
+    """The pages of a site, those that are not published, and the languages and versions that were left out."""
+
+    pages: list[FetchedPage]
+    skipped: list[SkippedPage]
+    left_out: tuple[OtherEdition, ...]
 
 
 async def visit_pages(
@@ -27,7 +38,8 @@ async def visit_pages(
     config: CrawlConfig,
     on_event: EventHandler,
     bodies: MutableMapping[str, PageBody],
-) -> tuple[list[FetchedPage], list[SkippedPage]]:
+    start: str,
+) -> VisitedPages:
     """Fetch all pages: first the discovered ones and the home page, then those that they link to.
 
     Args:
@@ -36,6 +48,7 @@ async def visit_pages(
         config: Configuration.
         on_event: Progress callback.
         bodies: Receives the bodies of the pages under their keys.
+        start: URL of the start page, whose language is crawled.
     """
     limiter = anyio.CapacityLimiter(max(1, config.workers))
     reader = ProcessPoolReader(discovered.scope.url, limiter, bool(config.workers))
@@ -52,11 +65,24 @@ async def visit_pages(
         if discovered.scope.url not in discovered.entries:
             discovered.add(PageRef(discovered.scope.url, title=""))
         limit = _PageLimit(config.limits.pages, discovered.scope, _published_paths(session))
-        frontier = _Frontier(fetcher, discovered, config, on_event, _PageTable(bodies), limit)
+        editions = await _make_edition_filter(fetcher, discovered, config.scope, start)
+        frontier = _Frontier(fetcher, discovered, config, on_event, _PageTable(bodies), limit, editions)
         await frontier.run()
     finally:
         reader.close()
-    return list(frontier.table.pages.values()), frontier.table.skipped
+    return VisitedPages(list(frontier.table.pages.values()), frontier.table.skipped, editions.summary())
+
+
+async def _make_edition_filter(
+    fetcher: PageFetcher, discovered: DiscoveredPages, config: ScopeConfig, start: str
+) -> EditionFilter:
+    page = await fetcher.read_html(PageRef(start)) or ParsedPage()
+    versions = config.version != ALL and not config.prefix and not config.same_host
+    language = ALL if config.language == ALL else page.language
+    editions = EditionFilter(discovered.scope, start, language, versions)
+    editions.learn(start, page.alternates)
+    editions.learn(start, discovered.alternates)
+    return editions
 
 
 def _published_paths(session: Session) -> set[str]:
@@ -159,7 +185,7 @@ class _PageTable:
             self._nav_paths |= paths
         parsed = page.parsed
         if parsed:
-            parsed = replace(parsed, article="", links=(), nav_links=(), nav=(), words=frozenset())
+            parsed = replace(parsed, article="", links=(), nav_links=(), nav=(), words=frozenset(), alternates=())
         return replace(page, links=(), nav_links=(), nav=nav, parsed=parsed)
 
 
@@ -190,6 +216,7 @@ class _Frontier:
     on_event: EventHandler
     table: _PageTable
     limit: _PageLimit
+    editions: EditionFilter
     known: set[str] = field(default_factory=set)
     """URLs that were in a level."""
     deferred: list[PageRef] = field(default_factory=list)
@@ -211,6 +238,8 @@ class _Frontier:
 
     async def _visit_level(self, refs: list[PageRef]) -> list[PageRef]:
         """Visit pages, and return the pages of the next level."""
+        refs, later = await self.editions.select(refs, self.fetcher.read_html)
+        self._next_level |= {ref.url: ref for ref in later}
         chosen = self.limit.choose(refs, self.fetcher.last_url, len(self.table.pages), known_only=bool(self.deferred))
         self.deferred += [ref for ref in refs if ref.url not in chosen]
         refs = [ref for ref in refs if ref.url in chosen]
@@ -236,7 +265,7 @@ class _Frontier:
 
     async def _fetch(self, ref: PageRef) -> FetchedPage | SkippedPage:
         result = self._store(ref, await self.fetcher.get(ref))
-        known = len(self.known)
+        known = len(self.known) - self.editions.count
         if isinstance(result, SkippedPage):
             self.on_event("skipped", {"url": ref.url, "why": result.reason, "known": known})
         else:
@@ -255,6 +284,7 @@ class _Frontier:
             self.table.skipped.append(replace(result, links=(), nav=()))
         elif self.table.add(ref, result):
             self.known.add(result.url)
+            self.editions.learn(result.url, result.parsed.alternates if result.parsed else ())
         max_depth = self.config.limits.depth
         if not self.config.links or (max_depth is not None and ref.depth >= max_depth):
             return

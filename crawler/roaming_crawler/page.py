@@ -128,6 +128,13 @@ class PageFetcher:
         except FetchError as error:
             return SkippedPage(ref.url, str(error).removeprefix(f"{ref.url}: "))
 
+    async def read_html(self, ref: PageRef) -> ParsedPage | None:
+        """Return the parsed HTML of a page, or None if it cannot be fetched or is not HTML."""
+        try:
+            return (await self._get_html(ref))[1]
+        except FetchError:
+            return None
+
     def last_url(self, ref: PageRef) -> str:
         """Return the URL at which the last crawl found the page, or an empty string."""
         if last := self.session.last_response(ref.url, ACCEPT_HTML):

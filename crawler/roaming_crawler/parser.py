@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import cast
@@ -31,7 +31,7 @@ from mkdocs_roaming.sources import decode_text, site_nav
 from mkdocs_roaming.text.injection import scan_hidden_texts
 from roaming_crawler.scope import LinkResolver, canonical_url, make_link_resolver
 
-PARSER_VERSION = "5"
+PARSER_VERSION = "6"
 """Incremented when the parser returns another result for the same HTML."""
 
 
@@ -53,6 +53,8 @@ class ParsedPage:
     """All other links."""
     nav: tuple[NavItem, ...] = ()
     words: frozenset[str] = frozenset()
+    alternates: tuple[tuple[str, str], ...] = ()
+    """Languages and URLs of translations, from `hreflang`."""
     hidden: tuple[str, ...] = ()
     """Texts in the article that readers do not see, and that seem to be written for language models."""
     skip_reason: str = ""
@@ -92,6 +94,7 @@ def parse_page(data: bytes, charset: str, url: str, site_url: str) -> ParsedPage
         nav_links=tuple(link for link in _extract_links(tree, resolve) if link not in links),
         nav=_extract_nav(tree, resolve, site_url),
         words=words,
+        alternates=tuple(_extract_alternates(tree, base)),
         hidden=tuple(found.quote for found in scan_hidden_texts(find_hidden_texts(article)))[:_MAX_HIDDEN],
         skip_reason=exclusion_reason(text) or _login_or_shell(tree, article, words),
     )
@@ -174,6 +177,13 @@ def _extract_markdown_url(tree: etree._Element, base: str) -> str:
         if "alternate" in relations and kind in ("text/markdown", "text/x-markdown") and link.get("href"):
             return canonical_url(link.get("href") or "", base) or ""
     return ""
+
+
+def _extract_alternates(tree: etree._Element, base: str) -> Iterator[tuple[str, str]]:
+    for link in tree.iterfind(".//link[@hreflang]"):
+        url = canonical_url(link.get("href") or "", base)
+        if url and "alternate" in (link.get("rel") or "").lower().split():
+            yield (link.get("hreflang") or "").strip(), url
 
 
 def _extract_nav(tree: etree._Element, resolve: LinkResolver, site_url: str) -> tuple[NavItem, ...]:

@@ -25,6 +25,7 @@ from mkdocs_roaming.sources import site_nav
 from roaming_crawler.config import CrawlConfig
 from roaming_crawler.discover import DiscoveredPages
 from roaming_crawler.disk_dict import DiskDict
+from roaming_crawler.editions import OtherEdition
 from roaming_crawler.flags import FlaggedText, drop_flagged_pages, flag_pages
 from roaming_crawler.page import FetchedPage, PageBody, SkippedPage
 from roaming_crawler.rollback import Rollback
@@ -59,6 +60,8 @@ class CrawlResult:
     sections: int
     written: int
     """Number of files."""
+    left_out: tuple[OtherEdition, ...] = ()
+    """Languages and versions that were not crawled."""
     requests: int = 0
     unchanged: int = 0
     """Number of responses with status 304."""

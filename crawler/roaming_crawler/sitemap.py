@@ -20,18 +20,26 @@ MAX_SITEMAP_BYTES = 50_000_000
 
 @dataclass(frozen=True, slots=True)
 class Sitemap:
-    """The URLs of pages and of other sitemaps in a sitemap; `fault` is a problem, as a message."""
+    """The URLs of pages and of other sitemaps in a sitemap; `fault` is a problem, as a message.
+
+    `alternates` are the languages and URLs of translations, from `<xhtml:link hreflang>`.
+    """
 
     urls: tuple[str, ...] = ()
     sitemaps: tuple[str, ...] = ()
     fault: str = ""
+    alternates: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(slots=True)
 class ListedUrls:
-    """The canonical URLs in all sitemaps of a site, each with the URL of its sitemap, and problems as messages."""
+    """The canonical URLs in all sitemaps of a site, each with the URL of its sitemap, and problems as messages.
+
+    `alternates` are the languages and canonical URLs of translations.
+    """
 
     pages: list[tuple[str, str]] = field(default_factory=list)
+    alternates: list[tuple[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
@@ -61,6 +69,9 @@ async def collect_sitemaps(
         for listed in sitemap.urls:
             if page := canonical_url(listed, response.url):
                 found.pages.append((page, url))
+        for language, listed in sitemap.alternates:
+            if page := canonical_url(listed, response.url):
+                found.alternates.append((language, page))
         for listed in sitemap.sitemaps:
             nested = canonical_url(listed, response.url)
             if nested and nested not in seen and url_origin(nested) == url_origin(response.url):
@@ -96,14 +107,17 @@ def parse_sitemap(data: bytes) -> Sitemap:
     if root is None:
         return Sitemap(fault="not XML")
     found: dict[str, list[str]] = {"url": [], "sitemap": []}
+    alternates: list[tuple[str, str]] = []
     for entry in root.iter():
         name = etree.QName(entry).localname if isinstance(entry.tag, str) else ""
+        if name == "link" and entry.get("hreflang") and entry.get("href"):
+            alternates.append((entry.get("hreflang") or "", entry.get("href") or ""))
         if name in found:
             loc = next((child for child in entry if isinstance(child.tag, str) and child.tag.endswith("loc")), None)
             if loc is not None and loc.text and loc.text.strip():
                 found[name].append(loc.text.strip())
     fault = "" if found["url"] or found["sitemap"] else "lists no URLs"
-    return Sitemap(tuple(found["url"]), tuple(found["sitemap"]), fault)
+    return Sitemap(tuple(found["url"]), tuple(found["sitemap"]), fault, tuple(dict.fromkeys(alternates)))
 
 
 def _decompress(data: bytes) -> bytes | str:

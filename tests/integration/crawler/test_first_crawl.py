@@ -80,7 +80,7 @@ def test_crawl_follows_root_to_one_version(root: str, site: Any, run_crawl: Any)
     assert output.paths == ["", "guide/"]
     (note,) = output.result.notes
     assert note == (
-        f"{site.url}: redirects to {site.url}en/latest/, so other versions are left out; to include them: --prefix /"
+        f"{site.url}: redirects to {site.url}en/latest/, so other versions are left out; to include them: --version all"
     )
     assert run_crawl(site.url).result.same == 2  # an update, of the same version
 

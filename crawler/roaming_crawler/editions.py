@@ -1,0 +1,254 @@
+"""Languages and versions of a site: one of each is crawled, others are left out if their signals are clear."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from roaming_crawler.discover import loose_key
+from roaming_crawler.page import PageRef
+from roaming_crawler.parser import ParsedPage
+from roaming_crawler.scope import Scope, scope_from_url, url_origin
+
+EDITION_OPTIONS = ("language", "version")
+ALL = "all"
+"""Value of `--language` and `--version` that leaves nothing out."""
+
+
+@dataclass(frozen=True, slots=True)
+class OtherEdition:
+    """A language or version of the site that is not crawled."""
+
+    option: str
+    """The option that selects it: `language` or `version`."""
+    name: str
+    """Value of the option."""
+    pages: int
+    """Number of known pages."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """A folder that may contain another language or version; its URL ends with a slash."""
+
+    url: str
+    option: str
+    name: str
+
+    @property
+    def parent(self) -> str:
+        """The URL of the folder that contains it."""
+        return self.url[: -len(self.name) - 1]
+
+
+@dataclass(slots=True)
+class EditionFilter:
+    """Leaves out the pages of other languages and versions; all other pages stay.
+
+    A folder named after a language is left out if one of its first pages declares that language. A folder named after
+    a version is left out if most of its known pages exist in the crawled version, too.
+
+    Attributes:
+        scope: Scope of the crawl.
+        start: URL of the start page.
+        language: Language of the start page. If it is `all` or empty, no language is left out.
+        versions: Whether other versions are left out.
+    """
+
+    scope: Scope
+    start: str
+    language: str
+    versions: bool = True
+    _known: set[str] = field(default_factory=set)
+    """Loose keys of all known pages."""
+    _decided: dict[_Folder, bool] = field(default_factory=dict)
+    """Whether a folder is left out."""
+    _declared: dict[str, str] = field(default_factory=dict)
+    """Other languages of pages by `hreflang`, by loose key."""
+    _versions: dict[str, set[str]] = field(default_factory=dict)
+    """Names of versions by the URL of the folder that contains them."""
+    _left_out: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Option and name of what was left out, by loose key of the page."""
+
+    async def select(
+        self, refs: Sequence[PageRef], read: Callable[[PageRef], Awaitable[ParsedPage | None]]
+    ) -> tuple[list[PageRef], list[PageRef]]:
+        """Return the pages to visit, and pages in versions of which too little is known, to be selected later.
+
+        Args:
+            refs: Known pages.
+            read: Fetches and parses a page.
+        """
+        self._known.update(loose_key(ref.url) for ref in refs)
+        candidates: dict[_Folder, list[PageRef]] = {}
+        for ref in refs:
+            if (folder := self._find_folder(ref.url)) and folder not in self._decided:
+                candidates.setdefault(folder, []).append(ref)
+        self._add_versions(candidates)
+        for folder, pages in candidates.items():
+            if folder.option == "language":
+                self._decided[folder] = await self._has_language(folder, pages, read)
+            elif self._has_twins(folder, pages):
+                self._decided[folder] = True
+        chosen: list[PageRef] = []
+        later: list[PageRef] = []
+        for ref in refs:
+            folder = self._find_folder(ref.url)
+            if not self._leaves_out(ref.url, folder):
+                (chosen if folder is None else later).append(ref)
+        if chosen:
+            return chosen, later
+        folders = [folder for ref in later if (folder := self._find_folder(ref.url))]
+        if folders:
+            self._decided[max(folders, key=lambda folder: _rank_version(folder.name))] = False
+        released = [ref for ref in later if self._find_folder(ref.url) is None]
+        return released, [ref for ref in later if self._find_folder(ref.url) is not None]
+
+    def learn(self, url: str, alternates: Iterable[tuple[str, str]]) -> None:
+        """Store the translations of a page that `hreflang` names."""
+        if not self.language or self.language == ALL:
+            return
+        own = {loose_key(url), loose_key(self.start)}
+        others = {}
+        for language, target in alternates:
+            if language.lower() == "x-default" or match_language(language, self.language):
+                own.add(loose_key(target))
+            else:
+                others[loose_key(target)] = language
+        self._declared.update((key, language) for key, language in others.items() if key not in own)
+
+    @property
+    def count(self) -> int:
+        """The number of pages that were left out."""
+        return len(self._left_out)
+
+    def summary(self) -> tuple[OtherEdition, ...]:
+        """Return the languages and versions that were left out, largest first."""
+        counts = Counter(self._left_out.values())
+        found = (OtherEdition(option, name, pages) for (option, name), pages in counts.items())
+        return tuple(sorted(found, key=lambda other: (other.option, -other.pages, other.name)))
+
+    def _find_folder(self, url: str) -> _Folder | None:
+        """Return the first folder on the path that is named after another language or version."""
+        for folder in find_editions(url, self.scope.url):
+            if f"{self.start}/".startswith(folder.url) or self._decided.get(folder) is False:
+                continue
+            if folder.option == "version":
+                if self.versions:
+                    return folder
+            elif self.language not in ("", ALL) and not match_language(folder.name, self.language):
+                return folder
+        return None
+
+    def _leaves_out(self, url: str, folder: _Folder | None) -> bool:
+        key = loose_key(url)
+        if folder is not None and self._decided.get(folder):
+            self._left_out[key] = folder.option, folder.name
+        elif folder is None and (language := self._declared.get(key)):
+            self._left_out[key] = "language", language
+        return key in self._left_out
+
+    async def _has_language(
+        self, folder: _Folder, refs: Sequence[PageRef], read: Callable[[PageRef], Awaitable[ParsedPage | None]]
+    ) -> bool:
+        """Return whether one of the first pages of a folder declares the language that the folder is named after."""
+        for ref in sorted(refs, key=lambda ref: (ref.url.count("/"), ref.url))[:_MAX_SAMPLE]:
+            page = await read(ref)
+            language = (page.language if page else "") or self._declared.get(loose_key(ref.url), "")
+            if match_language(language, folder.name) and not match_language(language, self.language):
+                return True
+        return False
+
+    def _add_versions(self, folders: Iterable[_Folder]) -> None:
+        for folder in [*folders, *find_editions(self.start, self.scope.url)]:
+            if folder.option == "version":
+                self._versions.setdefault(folder.parent, set()).add(folder.name)
+
+    def _has_twins(self, folder: _Folder, refs: Sequence[PageRef]) -> bool:
+        """Return whether most pages of a version exist outside of its folder, too.
+
+        That is without a version, in the version of the start page, or else in one that users prefer.
+        """
+        parent, names = folder.parent, self._versions.get(folder.parent, set())
+        own = {name for name in names if self.start.startswith(f"{parent}{name}/")}
+        better = own or {name for name in names if _rank_version(name) > _rank_version(folder.name)}
+        others = [parent, *(f"{parent}{name}/" for name in better)]
+        paths = [ref.url[len(folder.url) :] for ref in refs if len(ref.url) > len(folder.url)]
+        twins = sum(any(loose_key(other + path) in self._known for other in others) for path in paths)
+        return twins >= _MIN_TWINS and twins >= len(paths) / 2
+
+
+def find_editions(url: str, base: str) -> list[_Folder]:
+    """Return the folders on the path of a URL below `base` that are named after a language or a version."""
+    found: list[_Folder] = []
+    segments = url[len(base) :].split("/") if url.startswith(base) else []
+    for at, segment in enumerate(segments[:_MAX_DEPTH]):
+        option = "language" if _LANGUAGE.fullmatch(segment) else "version" if _VERSION.fullmatch(segment) else ""
+        if option and not (option == "version" and at == len(segments) - 1 and "." in segment):
+            found.append(_Folder(base + "/".join(segments[: at + 1]) + "/", option, segment))
+    return found
+
+
+def find_edition_start(option: str, name: str, page: ParsedPage, base: str) -> tuple[str, str]:
+    """Return a page of another language or version, and the URL of its folder, by the alternates and links of a page.
+
+    Args:
+        option: `language` or `version`.
+        name: What the user asked for.
+        page: The page.
+        base: Prefix of the crawl.
+
+    Returns:
+        Empty strings if there is none.
+    """
+    if option == "language":
+        for language, target in page.alternates:
+            if match_language(language, name) and url_origin(target) == url_origin(base):
+                return target, scope_from_url(target).url
+    links = (*page.links, *page.nav_links, *(target for _, target in page.alternates))
+    for link in sorted(links, key=lambda link: (link.count("/"), link)):
+        for folder in find_editions(link, base):
+            if folder.option != option:
+                continue
+            if folder.name == name or (option == "language" and match_language(folder.name, name)):
+                return link, folder.url
+    return "", ""
+
+
+def match_language(one: str, other: str) -> bool:
+    """Return whether two tags are one language, such as `en` and `en-US`, but not `zh-CN` and `zh-TW`."""
+    parts, other_parts = _split_tag(one), _split_tag(other)
+    shorter = min(len(parts), len(other_parts))
+    return bool(one and other) and parts[:shorter] == other_parts[:shorter]
+
+
+def _rank_version(name: str) -> tuple[int, list[int]]:
+    """Return the sort key of a version: `stable` and `latest` before numbers, numbers before development versions."""
+    numbers = [int(number) for number in re.findall(r"\d+", name)]
+    named = {"stable": 4, "latest": 3, "current": 2}.get(name.lower(), 0)
+    is_final = bool(re.fullmatch(r"v?[\d.x]+", name, re.IGNORECASE))
+    return named or is_final, numbers
+
+
+def _split_tag(tag: str) -> list[str]:
+    tag = tag.strip().lower().replace("_", "-")
+    return _SCRIPTS.get(tag, tag).split("-")[:2]
+
+
+_MAX_DEPTH = 4
+_MAX_SAMPLE = 3
+_MIN_TWINS = 2
+_VERSION = re.compile(
+    r"latest|stable|current|next|canary|main|master|trunk|dev(?:el(?:op)?)?|nightly|edge"
+    r"|v?\d+(?:\.(?:\d+|x))*(?:[-.]?(?:a|b|rc|dev|alpha|beta|post|lts)[-.]?\d*)?",
+    re.IGNORECASE,
+)
+_LANGUAGE = re.compile(
+    r"(?:af|am|ar|as|az|be|bg|bn|bs|ca|cs|cy|da|de|el|en|eo|es|et|eu|fa|fi|fr|ga|gl|gu|he|hi|hr|hu|hy|id|is|it|ja|ka|kk|km|kn|ko|ku|ky|lo|lt|lv|mg"
+    r"|mi|mk|ml|mn|mr|ms|mt|my|nb|ne|nl|nn|no|pa|pl|ps|pt|ro|ru|rw|sd|si|sk|sl|so|sq|sr|sv|sw|ta|te|tg|th|tk|tl|tr|tt|uk|ur|uz|vi|xh|yi|yo|zh|zu)"
+    r"(?:[-_](?:[a-z]{4}|[a-z]{2}|\d{3})){0,2}",
+    re.IGNORECASE,
+)
+_SCRIPTS = {"zh-hans": "zh-cn", "zh-sg": "zh-cn", "zh-hans-cn": "zh-cn", "zh-hant": "zh-tw", "zh-hant-tw": "zh-tw"}

@@ -1,0 +1,143 @@
+"""Languages and versions: one of each is crawled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mkdocs_roaming.errors import RoamingError
+from roaming_crawler.config import ScopeConfig
+from roaming_crawler.editions import match_language
+
+
+def _put(site: Any, html: Any, path: str, lang: str, links: tuple[str, ...] = (), head: str = "") -> None:
+    page = html(f"Page {path} in {lang}", links=links, head=head)
+    site.put(path, page.replace(" lang=en", f" lang={lang}" if lang else ""))
+
+
+def _languages(site: Any, html: Any) -> None:
+    """Add a site in three languages: English at the root, the others in folders."""
+    for base, lang in (("/", "en-US"), ("/pt/", "pt-BR"), ("/zh/", "zh-Hans")):
+        links = ("/", "/pt/", "/zh/", f"{base}guide/", f"{base}guide/pumps/")
+        for path in (base, f"{base}guide/", f"{base}guide/pumps/"):
+            _put(site, html, path, lang, links)
+
+
+def _left_out(output: Any) -> list[tuple[str, str, int]]:
+    return [(other.option, other.name, other.pages) for other in output.result.left_out]
+
+
+def test_language_of_start_page_is_crawled(site: Any, run_crawl: Any, html: Any) -> None:
+    _languages(site, html)
+    output = run_crawl(site.url)
+    assert output.paths == ["", "guide/", "guide/pumps/"]
+    assert _left_out(output) == [("language", "pt", 1), ("language", "zh", 1)]
+    assert len([path for path in site.paths() if path.startswith(("/pt/", "/zh/"))]) == 2  # a sample of each
+    assert run_crawl(site.url).result.same == 3
+
+
+def test_language_option_selects_folder_of_language(site: Any, run_crawl: Any, html: Any, tmp_path: Any) -> None:
+    _languages(site, html)
+    output = run_crawl(site.url, scope=ScopeConfig(language="pt"))
+    assert output.manifest.site.url == f"{site.url}pt/"
+    assert output.manifest.site.language == "pt-BR"
+    assert output.paths == ["", "guide/", "guide/pumps/"]
+    assert run_crawl(site.url, scope=ScopeConfig(language="pt")).result.same == 3
+    with pytest.raises(RoamingError, match="contains a crawl with --language pt; give another folder"):
+        run_crawl(site.url)
+    every = run_crawl(site.url, tmp_path / "all", scope=ScopeConfig(language="all"))
+    assert len(every.paths) == 9
+    with pytest.raises(
+        RoamingError, match=r"--language fi: http://\S+ has no link to it; give the URL of that language"
+    ):
+        run_crawl(site.url, tmp_path / "fi", scope=ScopeConfig(language="fi"))
+
+
+@pytest.mark.parametrize("lang", ["en", ""])
+def test_folder_named_like_language_stays_without_that_language(
+    lang: str, site: Any, run_crawl: Any, html: Any
+) -> None:
+    _put(site, html, "/", "en", ("/it/", "/it/network/", "/id/"))
+    for path in ("/it/", "/it/network/", "/id/"):
+        _put(site, html, path, lang)
+    output = run_crawl(site.url)
+    assert output.paths == ["", "id/", "it/", "it/network/"]
+    assert not output.result.left_out
+
+
+def test_hreflang_names_translations_outside_of_language_folders(site: Any, run_crawl: Any, html: Any) -> None:
+    head = "<link rel=alternate hreflang=en href=/guide/><link rel=alternate hreflang=de href=/anleitung/>"
+    _put(site, html, "/", "en", ("/guide/", "/other/"))
+    _put(site, html, "/guide/", "en", ("/anleitung/",), head)
+    _put(site, html, "/anleitung/", "de", (), head)
+    _put(site, html, "/other/", "")
+    output = run_crawl(site.url)
+    assert output.paths == ["", "guide/", "other/"]
+    assert _left_out(output) == [("language", "de", 1)]
+
+
+def test_sitemap_names_translations(site: Any, run_crawl: Any, html: Any) -> None:
+    xhtml = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:xhtml="http://www.w3.org/1999/xhtml"'
+    entries = "".join(
+        f"<url><loc>{site.url}{path}</loc>"
+        f'<xhtml:link rel="alternate" hreflang="en" href="{site.url}guide"/>'
+        f'<xhtml:link rel="alternate" hreflang="fr" href="{site.url}guide-fr"/></url>'
+        for path in ("guide", "guide-fr")
+    )
+    site.put("/sitemap.xml", f"<urlset {xhtml}>{entries}</urlset>", kind="application/xml")
+    _put(site, html, "/", "en")
+    _put(site, html, "/guide", "en")
+    _put(site, html, "/guide-fr", "")
+    output = run_crawl(site.url)
+    assert output.paths == ["", "guide"]
+    assert _left_out(output) == [("language", "fr", 1)]
+
+
+def _versions(site: Any, html: Any, folders: tuple[str, ...], start: str = "/") -> None:
+    pages = ("intro/", "setup/", "api/v2/orders/")
+    for folder in folders:
+        for page in pages:
+            links = (*(f"{folder}{other}" for other in pages), *(f"{other}{page}" for other in folders))
+            _put(site, html, f"{folder}{page}", "en", links)
+    _put(site, html, start, "en", tuple(f"{folder}intro/" for folder in folders))
+
+
+def test_versions_with_the_same_pages_are_left_out(site: Any, run_crawl: Any, html: Any) -> None:
+    _versions(site, html, ("/docs/", "/docs/next/", "/docs/2.0/"))
+    output = run_crawl(site.url)
+    assert output.paths == ["", "docs/api/v2/orders/", "docs/intro/", "docs/setup/"]
+    assert _left_out(output) == [("version", "2.0", 3), ("version", "next", 3)]
+    chosen = run_crawl(site.url, output.folder.parent / "two", scope=ScopeConfig(version="2.0"))
+    assert chosen.manifest.site.url == f"{site.url}docs/2.0/"
+    assert "intro/" in chosen.paths
+
+
+def test_stable_version_is_crawled_if_start_page_has_none(site: Any, run_crawl: Any, html: Any) -> None:
+    _versions(site, html, ("/1.0/", "/stable/", "/dev/"))
+    assert {path.split("/")[0] for path in run_crawl(site.url).paths} == {"", "stable"}
+
+
+def test_folder_named_like_version_stays_without_twins(site: Any, run_crawl: Any, html: Any) -> None:
+    pages = ("/blog/2024/one/", "/blog/2024/two/", "/releases/2.1/", "/api/v2/orders/")
+    _put(site, html, "/", "en", pages)
+    for page in pages:
+        _put(site, html, page, "en")
+    output = run_crawl(site.url)
+    assert len(output.paths) == 5
+    assert not output.result.left_out
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("en", "en-US", True),
+        ("pt_BR", "pt", True),
+        ("zh-CN", "zh-Hans", True),
+        ("zh-TW", "zh-CN", False),
+        ("en", "", False),
+        ("de", "en", False),
+    ],
+)
+def test_match_language(one: str, other: str, same: bool) -> None:
+    assert match_language(one, other) is same
