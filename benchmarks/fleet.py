@@ -28,7 +28,7 @@ from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import library_from_markdown
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from roaming_fleet.buckets.folder import FolderBucket
-from roaming_fleet.catalog import rebuild_catalog
+from roaming_fleet.catalog import update_catalog
 from roaming_fleet.collection import Collection
 from roaming_fleet.ranking import Ranking
 from roaming_fleet.records import SiteRecord, make_catalog_entry, read_record, write_record
@@ -131,7 +131,7 @@ def change_sites(folder: Path, sites: int) -> None:
 def build_catalog(folder: Path) -> dict[str, float]:
     """Build or update the catalog."""
     started = time.perf_counter()
-    rebuild_catalog(FolderBucket(folder))
+    update_catalog(FolderBucket(folder))
     return {"seconds": time.perf_counter() - started}
 
 

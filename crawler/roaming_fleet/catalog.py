@@ -1,10 +1,12 @@
-"""The catalog of a store: an index over its sites, updated from the records that have changed.
+"""The catalog of a store: an index over its sites in segments, which are never changed.
 
-    .fleet/catalogue/sites-<generation>.jsonl         a line per site, without search terms
-    .fleet/catalogue/terms-<generation>-<shard>.json  postings: the sites of each term
-    .fleet/catalogue/head.json                        the keys of the sites and the generation; written last
+    .fleet/catalogue/sites-<segment>.jsonl         a line per site, without search terms
+    .fleet/catalogue/terms-<segment>-<shard>.json  postings: the sites of each term
+    .fleet/catalogue/head.json                     the segments and the sites in them; written last
 
-Terms are distributed over shards by a hash, so a query reads one shard per term.
+An update writes the changed sites as a new segment, merged with previous segments that are at most four times as large:
+so there are few segments, and large ones are rarely written. Terms are distributed over the shards of a segment by a
+hash, so a query reads one shard per term and segment.
 """
 
 from __future__ import annotations
@@ -14,17 +16,22 @@ import json
 import zlib
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import PurePosixPath
-from typing import Any
+from typing import TypeVar
+
+import msgspec
 
 from roaming_fleet.buckets import BlobNotFoundError, Bucket, BucketError
-from roaming_fleet.records import FLEET_DIR, HEAD_PATH, RECORDS_DIR, SiteRecord, parse_record, read_record
+from roaming_fleet.records import FLEET_DIR, HEAD_PATH, RECORDS_DIR, SiteRecord, read_record
 
-VERSION = 1
+T = TypeVar("T")
+
+VERSION = 2
+CATALOG_DIR = f"{FLEET_DIR}/catalogue"
 NAME_PREFIX = "="
 """Prefix of the terms of site names."""
 
@@ -33,7 +40,7 @@ Postings = dict[str, "array[int]"]
 
 
 @dataclass(frozen=True, slots=True)
-class RebuildStats:
+class UpdateStats:
     """Result of an update: the number of sites, of records read, and of removed sites."""
 
     sites: int
@@ -41,78 +48,106 @@ class RebuildStats:
     gone: int
 
 
-@dataclass(slots=True)
-class CatalogHead:
+class Segment(msgspec.Struct, frozen=True):
+    """A segment of the catalog.
+
+    Attributes:
+        id: Digest of its contents, part of its file names.
+        shards: Number of shards, a power of two.
+        keys: Keys of the sites; a site's number is its position.
+        lengths: Sums of the weights of each site's terms.
+        size: Number of bytes in its files.
+        dead: Numbers of the sites that were removed, or are in a later segment.
+    """
+
+    id: str
+    shards: int
+    keys: list[str]
+    lengths: list[int]
+    size: int
+    dead: list[int]
+
+    @property
+    def live(self) -> int:
+        """The number of sites that are not dead."""
+        return len(self.keys) - len(self.dead)
+
+
+class CatalogHead(msgspec.Struct, frozen=True):
     """The head of a catalog.
 
     Attributes:
-        generation: Id of this catalog, part of its file names.
-        before: Generation of the previous catalog.
-        shards: Number of shards, a power of two.
+        version: Version of the format.
+        generation: Digest of the catalog.
         languages: Languages of the sites, most frequent first.
-        keys: Keys of the sites; a site's number is its position.
-        lengths: Sums of the weights of each site's terms.
+        segments: The segments, largest first.
     """
 
+    version: int = VERSION
     generation: str = ""
-    before: str = ""
-    shards: int = 1
-    languages: list[str] = field(default_factory=list)
-    keys: list[str] = field(default_factory=list)
-    lengths: list[int] = field(default_factory=list)
+    languages: list[str] = []
+    segments: list[Segment] = []
 
 
-def rebuild_catalog(bucket: Bucket, confirm: Callable[[], None] = lambda: None) -> RebuildStats:
-    """Update the catalog of a store, or build it from scratch if it is damaged. The caller must hold its lock.
+class _EntryLanguage(msgspec.Struct):
+    language: str
+
+
+class _Line(msgspec.Struct):
+    """What an update needs of a site's line."""
+
+    key: str
+    tag: str
+    entry: _EntryLanguage | None = None
+
+
+def update_catalog(bucket: Bucket, confirm: Callable[[], None] = lambda: None) -> UpdateStats:
+    """Update the catalog of a store, or build it from scratch if it is damaged. The caller must hold the store's lock.
 
     Args:
         bucket: The store.
         confirm: Called before the catalog is published; raises an error if the lock was lost.
     """
     try:
-        return _update(bucket, read_head(bucket) or CatalogHead(), confirm)
-    except (BlobNotFoundError, ValueError, KeyError, TypeError):
+        head = msgspec.json.decode(bucket.get(HEAD_PATH), type=CatalogHead)
+        return _update(bucket, head if head.version == VERSION else CatalogHead(), confirm)
+    except (BlobNotFoundError, ValueError, IndexError):
         return _update(bucket, CatalogHead(), confirm)
-
-
-def read_head(bucket: Bucket) -> CatalogHead | None:
-    """Return the head of the catalog, or None if it is missing or damaged."""
-    try:
-        data = json.loads(bucket.get(HEAD_PATH))
-        return CatalogHead(**data["head"]) if data["version"] == VERSION else None
-    except (BlobNotFoundError, ValueError, KeyError, TypeError):
-        return None
 
 
 def load_head(bucket: Bucket) -> CatalogHead:
     """Return the head of the catalog.
 
     Raises:
-        BucketError: It is missing or damaged.
+        BucketError: It is missing, damaged or of another version.
     """
-    head = read_head(bucket)
-    if head is None:
-        raise BucketError(f"{bucket.where}: no sites in it; crawl some: roaming crawl --many FILE -o …")
+    try:
+        head = msgspec.json.decode(bucket.get(HEAD_PATH), type=CatalogHead)
+    except (BlobNotFoundError, ValueError):
+        raise BucketError(f"{bucket.where}: no sites in it; crawl some: roaming crawl --many FILE -o …") from None
+    if head.version != VERSION:
+        raise BucketError(f"{bucket.where}: its catalog has another format; repeat the crawl, which converts it")
     return head
 
 
-def read_records(bucket: Bucket) -> Iterator[SiteRecord]:
-    """Yield the records in the catalog in the order of their keys, without search terms.
+def read_records(bucket: Bucket) -> list[SiteRecord]:
+    """Return the records in the catalog in the order of their keys, without search terms.
 
     Raises:
         BucketError: The catalog is missing or damaged.
     """
-    head = load_head(bucket)
+    found = []
     try:
-        yield from map(parse_record, _read_lines(bucket, head))
+        for segment in load_head(bucket).segments:
+            found += [record for _, record in _read_lines(bucket, segment, SiteRecord)]
     except ValueError:
         raise BucketError(f"{bucket.where}: its catalog is damaged; crawl its sites again") from None
+    return sorted(found, key=lambda record: record.key)
 
 
-def read_shard(bucket: Bucket, head: CatalogHead, shard: int) -> dict[str, list[int]]:
+def read_shard(bucket: Bucket, segment: Segment, shard: int) -> dict[str, list[int]]:
     """Return a shard: alternating site numbers and weights by term."""
-    found: dict[str, list[int]] = json.loads(bucket.get(_shard_path(head.generation, shard)))
-    return found
+    return msgspec.json.decode(bucket.get(_shard_path(segment.id, shard)), type=dict[str, list[int]])
 
 
 def shard_number(term: str, shards: int) -> int:
@@ -120,110 +155,145 @@ def shard_number(term: str, shards: int) -> int:
     return zlib.crc32(term.encode("utf-8", "surrogatepass")) & (shards - 1)
 
 
-def _update(bucket: Bucket, old: CatalogHead, confirm: Callable[[], None]) -> RebuildStats:
-    lines = {line["key"]: line for line in _read_lines(bucket, old)}
-    tags = {PurePosixPath(blob.path).stem: blob.tag for blob in bucket.list(RECORDS_DIR) if blob.path.endswith(".json")}
-    keys = sorted(tags)
-    stale = [key for key in keys if lines.get(key, {}).get("tag") != tags[key]]
-    gone = len(old.keys) - len(set(old.keys) & set(keys))
+def _update(bucket: Bucket, old: CatalogHead, confirm: Callable[[], None]) -> UpdateStats:
+    files = list(bucket.list(CATALOG_DIR))
+    sizes: Counter[str] = Counter()
+    for blob in files:
+        sizes[_segment_id(blob.path)] += blob.size
+    if any(sizes[segment.id] != segment.size for segment in old.segments):
+        raise ValueError("files of the catalog are missing or truncated")
+    lines = {line.key: line for segment in old.segments for _, line in _read_lines(bucket, segment, _Line)}
+    tags = {
+        blob.path[len(RECORDS_DIR) + 1 : -5]: blob.tag
+        for blob in bucket.list(RECORDS_DIR)
+        if blob.path.endswith(".json")
+    }
+    stale = sorted(key for key, tag in tags.items() if key not in lines or lines[key].tag != tag)
+    gone = lines.keys() - tags.keys()
     if old.generation and not stale and not gone:
-        return RebuildStats(len(keys), 0, 0)
-    numbers = {key: number for number, key in enumerate(keys)}
-    shards = [Postings() for _ in range(_shard_count(len(keys)))]
-    lengths = [0] * len(keys)
-    for record in _read_records(bucket, stale):
-        number = numbers[record.key]
-        lengths[number] = _add_terms(shards, number, record)
-        lines[record.key] = {"tag": tags[record.key], "length": lengths[number], **_without_terms(record)}
-    changed = set(stale)
-    new_numbers = [-1 if key in changed else numbers.get(key, -1) for key in old.keys]
-    for key in keys:
-        if key not in changed:
-            lengths[numbers[key]] = lines[key]["length"]
-    counts = Counter(entry["language"] for key in keys if (entry := lines.get(key, {}).get("entry")))
+        return UpdateStats(len(tags), 0, 0)
+    kept = [_bury(segment, gone.union(stale)) for segment in old.segments]
+    merged = []
+    size, is_sparse = len(stale), sum(len(one.dead) for one in kept) > sum(one.live for one in kept)
+    while kept and (is_sparse or kept[-1].live <= _MERGE_RATIO * size):
+        merged.append(kept.pop())
+        size += merged[-1].live
+    writer = _SegmentWriter(bucket, merged, stale)
+    for record in _read_stale(bucket, stale):
+        lines[record.key] = writer.add(record, tags[record.key])
+    segments = [*kept, writer.write()] if size else kept
+    counts = Counter(line.entry.language for key, line in lines.items() if line.entry and key in tags)
     languages = sorted(counts, key=lambda language: (-counts[language], language))
-    head = CatalogHead("", old.generation, len(shards), languages, keys, lengths)
-    _write(bucket, head, shards, old, new_numbers, [lines[key] for key in keys if key in lines], confirm)
-    return RebuildStats(len(keys), len(stale), gone)
-
-
-def _shard_count(sites: int) -> int:
-    return min(_MAX_SHARDS, 1 << max(0, (sites - 1) // _SITES_PER_SHARD).bit_length())
-
-
-def _add_terms(shards: list[Postings], number: int, record: SiteRecord) -> int:
-    """Add a site's terms, and return the sum of their weights."""
-    if record.entry is None:
-        return 0
-    entry = record.entry
-    weights = [(term, round(10 * weight)) for term, weight in entry.terms.items()]
-    weights += [(NAME_PREFIX + term, 100 // len(entry.names)) for term in entry.names]
-    for term, weight in weights:
-        shards[shard_number(term, len(shards))].setdefault(term, array("I")).extend((number, weight))
-    return round(sum(entry.terms.values()))
-
-
-def _write(
-    bucket: Bucket,
-    head: CatalogHead,
-    shards: list[Postings],
-    old: CatalogHead,
-    new_numbers: list[int],
-    lines: list[dict[str, Any]],
-    confirm: Callable[[], None],
-) -> None:
-    """Write a catalog: the shards with the unchanged postings of the old one, the lines, and then the head."""
-    data = b"".join(json.dumps(line, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n" for line in lines)
-    tags = [[line["key"], line["tag"]] for line in lines]
-    head.generation = hashlib.sha256(json.dumps([head.shards, head.keys, tags]).encode()).hexdigest()[:12]
-    for number, shard in enumerate(shards):
-        if old.generation:
-            for other in range(number % old.shards, old.shards, head.shards):
-                _copy_postings(read_shard(bucket, old, other), shard, new_numbers, number, head.shards)
-        postings = {term: list(pairs) for term, pairs in sorted(shard.items())}
-        shards[number] = Postings()
-        bucket.put(
-            _shard_path(head.generation, number),
-            json.dumps(postings, ensure_ascii=False, separators=(",", ":")).encode(),
-        )
-    bucket.put(_list_path(head.generation), data)
+    parts = [[segment.id, segment.dead] for segment in segments]
+    generation = hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:12]
     confirm()
-    bucket.put(HEAD_PATH, json.dumps({"version": VERSION, "head": asdict(head)}, ensure_ascii=False).encode())
-    keep = (head.generation, head.before, "")  # readers may still use the previous catalog
-    blobs = bucket.list(f"{FLEET_DIR}/catalogue")
-    bucket.delete([blob.path for blob in blobs if _generation(blob.path) not in keep])
+    bucket.put(HEAD_PATH, msgspec.json.encode(CatalogHead(VERSION, generation, languages, segments)))
+    used = {segment.id for segment in (*segments, *old.segments)}  # readers may still use the previous catalog
+    bucket.delete([blob.path for blob in files if blob.path != HEAD_PATH and _segment_id(blob.path) not in used])
+    return UpdateStats(len(tags), len(stale), len(gone))
 
 
-def _copy_postings(
-    source: dict[str, list[int]], shard: Postings, new_numbers: list[int], number: int, shards: int
-) -> None:
-    """Copy the postings of unchanged sites from an old shard, with their new numbers."""
-    for term, pairs in source.items():
-        if shard_number(term, shards) != number:
-            continue
-        copied = array("I")
-        for site, weight in zip(pairs[0::2], pairs[1::2], strict=True):
-            if new_numbers[site] >= 0:
-                copied.extend((new_numbers[site], weight))
-        if copied:
-            shard[term] = _sort_pairs(copied + shard[term]) if term in shard else _sort_pairs(copied)
+def _bury(segment: Segment, keys: set[str]) -> Segment:
+    """Return a segment in which the sites with these keys are dead."""
+    dead = [number for number, key in enumerate(segment.keys) if key in keys]
+    return msgspec.structs.replace(segment, dead=sorted({*segment.dead, *dead})) if dead else segment
 
 
-def _sort_pairs(flat: array[int]) -> array[int]:
-    pairs = sorted(zip(flat[0::2], flat[1::2], strict=True))
-    return array("I", [value for pair in pairs for value in pair])
+class _SegmentWriter:
+    """A new segment: changed sites, and the live sites of the segments that it replaces."""
+
+    def __init__(self, bucket: Bucket, merged: Sequence[Segment], stale: Iterable[str]) -> None:
+        self._bucket, self._merged = bucket, merged
+        kept = {key: length for segment in merged for _, key, length in _live_sites(segment)}
+        self._keys = sorted({*kept, *stale})
+        self._numbers = {key: number for number, key in enumerate(self._keys)}
+        self._lengths = [kept.get(key, 0) for key in self._keys]
+        self._lines: dict[str, bytes] = {}
+        self._tags: dict[str, str] = {}
+        shards = min(_MAX_SHARDS, 1 << max(0, (len(self._keys) - 1) // _SITES_PER_SHARD).bit_length())
+        self._shards = [Postings() for _ in range(shards)]
+
+    def add(self, record: SiteRecord, tag: str) -> _Line:
+        """Add a changed site."""
+        number = self._numbers[record.key]
+        entry = record.entry
+        if entry is not None:
+            weights = [(term, round(10 * weight)) for term, weight in entry.terms.items()]
+            weights += [(NAME_PREFIX + term, 100 // len(entry.names)) for term in entry.names]
+            for term, weight in weights:
+                shard = self._shards[shard_number(term, len(self._shards))]
+                shard.setdefault(term, array("I")).extend((number, weight))
+            self._lengths[number] = round(sum(entry.terms.values()))
+            entry = replace(entry, terms={}, names=())
+        line = {"tag": tag, **asdict(replace(record, entry=entry))}
+        self._lines[record.key], self._tags[record.key] = json.dumps(line).encode(), tag
+        return _Line(record.key, tag, _EntryLanguage(entry.language) if entry else None)
+
+    def write(self) -> Segment:
+        """Write the files of the segment. Sites whose records could not be read are dead in it."""
+        for segment in self._merged:
+            for raw, line in _read_lines(self._bucket, segment, _Line):
+                self._lines[line.key], self._tags[line.key] = raw, line.tag
+        contents = [VERSION, len(self._shards), self._keys, sorted(self._tags.items())]
+        id_ = hashlib.sha256(msgspec.json.encode(contents)).hexdigest()[:12]
+        size = 0
+        for number, shard in enumerate(self._shards):
+            for segment in self._merged:
+                self._copy_postings(segment, number)
+            postings = {term: list(pairs) for term, pairs in sorted(shard.items())}
+            self._shards[number] = Postings()
+            data = json.dumps(postings, ensure_ascii=False, separators=(",", ":")).encode()
+            self._bucket.put(_shard_path(id_, number), data)
+            size += len(data)
+        dead = [number for number, key in enumerate(self._keys) if key not in self._lines]
+        data = b"".join(self._lines.get(key, b"null") + b"\n" for key in self._keys)
+        self._bucket.put(_lines_path(id_), data)
+        return Segment(id_, len(self._shards), self._keys, self._lengths, size + len(data), dead)
+
+    def _copy_postings(self, segment: Segment, number: int) -> None:
+        """Copy the postings of the live sites of a segment into a shard, with their new numbers."""
+        new_numbers = [-1] * len(segment.keys)
+        for old_number, key, _ in _live_sites(segment):
+            new_numbers[old_number] = self._numbers[key]
+        shard, count = self._shards[number], len(self._shards)
+        for other in range(number % segment.shards, segment.shards, count):
+            for term, pairs in read_shard(self._bucket, segment, other).items():
+                if count > segment.shards and shard_number(term, count) != number:
+                    continue
+                copied = array("I")
+                for site, weight in zip(pairs[0::2], pairs[1::2], strict=True):
+                    if new_numbers[site] >= 0:
+                        copied.extend((new_numbers[site], weight))
+                if copied:
+                    shard.setdefault(term, array("I")).extend(copied)
 
 
-def _read_lines(bucket: Bucket, head: CatalogHead) -> Iterator[dict[str, Any]]:
-    if head.generation:
-        yield from map(json.loads, bucket.get(_list_path(head.generation)).splitlines())
+def _live_sites(segment: Segment) -> Iterator[tuple[int, str, int]]:
+    """Yield number, key and length of the live sites of a segment."""
+    dead = set(segment.dead)
+    for number, (key, length) in enumerate(zip(segment.keys, segment.lengths, strict=True)):
+        if number not in dead:
+            yield number, key, length
 
 
-def _without_terms(record: SiteRecord) -> dict[str, Any]:
-    return asdict(replace(record, entry=record.entry and replace(record.entry, terms={}, names=())))
+def _read_lines(bucket: Bucket, segment: Segment, kind: type[T]) -> Iterator[tuple[bytes, T]]:
+    """Yield the lines of the live sites of a segment, raw and decoded.
+
+    Raises:
+        ValueError: The file is damaged.
+    """
+    lines = bucket.get(_lines_path(segment.id)).splitlines()
+    if len(lines) != len(segment.keys):
+        raise ValueError("the number of lines differs")
+    decoder = msgspec.json.Decoder(kind)
+    for number, _, _ in _live_sites(segment):
+        try:
+            yield lines[number], decoder.decode(lines[number])
+        except msgspec.DecodeError:  # a lone surrogate, or damaged
+            yield lines[number], msgspec.convert(json.loads(lines[number]), kind)
 
 
-def _read_records(bucket: Bucket, keys: Iterable[str]) -> Iterator[SiteRecord]:
+def _read_stale(bucket: Bucket, keys: Iterable[str]) -> Iterator[SiteRecord]:
     """Read records, concurrently if that waits for a network. Damaged ones are left out."""
     remaining = iter(keys)
     with ThreadPoolExecutor(16 if bucket.is_remote else 1) as threads:
@@ -233,18 +303,19 @@ def _read_records(bucket: Bucket, keys: Iterable[str]) -> Iterator[SiteRecord]:
                     yield record
 
 
-def _shard_path(generation: str, shard: int) -> str:
-    return f"{FLEET_DIR}/catalogue/terms-{generation}-{shard:04}.json"
+def _shard_path(segment: str, shard: int) -> str:
+    return f"{CATALOG_DIR}/terms-{segment}-{shard:04}.json"
 
 
-def _list_path(generation: str) -> str:
-    return f"{FLEET_DIR}/catalogue/sites-{generation}.jsonl"
+def _lines_path(segment: str) -> str:
+    return f"{CATALOG_DIR}/sites-{segment}.jsonl"
 
 
-def _generation(path: str) -> str:
+def _segment_id(path: str) -> str:
     name = PurePosixPath(path).stem
     return name.split("-")[1] if "-" in name else ""
 
 
+_MERGE_RATIO = 4
 _SITES_PER_SHARD = 64  # a shard is read in a few milliseconds then
 _MAX_SHARDS = 4096

@@ -10,7 +10,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from heapq import nlargest
+from heapq import nsmallest
 from math import log
 from typing import TypeVar
 
@@ -19,7 +19,7 @@ from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Hit
 from mkdocs_roaming.text.tokenizer import extract_terms, parse_query
 from roaming_fleet.buckets import BlobNotFoundError, Bucket, BucketError
-from roaming_fleet.catalog import NAME_PREFIX, CatalogHead, load_head, read_shard, shard_number
+from roaming_fleet.catalog import NAME_PREFIX, Segment, load_head, read_shard, shard_number
 
 T = TypeVar("T")
 
@@ -30,6 +30,38 @@ class QueryTerm:
 
     terms: frozenset[str]
     rarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class _OpenCatalog:
+    """The head of a catalog; the number of a site is its position in all segments together.
+
+    Attributes:
+        keys: Keys of the sites in alphabetical order.
+        numbered: Keys by number, dead ones included.
+        lengths: Sums of weights by number; 0 for dead sites and those without terms.
+        segments: Each with its first number and the dead sites in it.
+    """
+
+    generation: str
+    languages: list[str]
+    keys: list[str]
+    numbered: list[str]
+    lengths: list[int]
+    segments: list[tuple[Segment, int, frozenset[int]]]
+
+    @classmethod
+    def read(cls, bucket: Bucket) -> _OpenCatalog:
+        head = load_head(bucket)
+        opened = cls(head.generation, head.languages, [], [], [], [])
+        for segment in head.segments:
+            dead = frozenset(segment.dead)
+            opened.segments.append((segment, len(opened.numbered), dead))
+            opened.numbered.extend(segment.keys)
+            opened.keys.extend(key for number, key in enumerate(segment.keys) if number not in dead)
+            opened.lengths.extend(0 if number in dead else length for number, length in enumerate(segment.lengths))
+        opened.keys.sort()
+        return opened
 
 
 class Ranking:
@@ -44,7 +76,7 @@ class Ranking:
         self._bucket = bucket
         self._lock = threading.Lock()
         self._shards: OrderedDict[tuple[str, int], dict[str, list[int]]] = OrderedDict()
-        self._head = load_head(self._bucket)
+        self._head = _OpenCatalog.read(self._bucket)
 
     @property
     def keys(self) -> list[str]:
@@ -67,19 +99,19 @@ class Ranking:
         Raises:
             BucketError: It cannot be read.
         """
-        self._head = load_head(self._bucket)
+        self._head = _OpenCatalog.read(self._bucket)
 
     def best(self, question: str, limit: int) -> list[tuple[str, float]]:
         """Return the keys and scores of the best sites for a question, best first."""
         head, scores = self._with_head(lambda head: (head, self._score(head, question)))
-        numbers = nlargest(limit, scores, key=lambda number: (scores[number], -number))
-        return [(head.keys[number], scores[number]) for number in numbers]
+        best = nsmallest(limit, ((-score, head.numbered[number]) for number, score in scores.items()))
+        return [(key, -score) for score, key in best]
 
     def query_terms(self, question: str) -> list[QueryTerm]:
         """Return the content words of a question."""
         return self._with_head(lambda head: self._query_terms(head, question))
 
-    def _with_head(self, action: Callable[[CatalogHead], T]) -> T:
+    def _with_head(self, action: Callable[[_OpenCatalog], T]) -> T:
         """Call a function with the head; retry with a new one if the catalog's files were removed."""
         try:
             return action(self._head)
@@ -87,14 +119,14 @@ class Ranking:
             self.refresh()
             return action(self._head)
 
-    def _query_terms(self, head: CatalogHead, question: str) -> list[QueryTerm]:
+    def _query_terms(self, head: _OpenCatalog, question: str) -> list[QueryTerm]:
         found = []
         for forms in _parse_words(question, head.languages):
             sites = {number for term in forms for number, _ in self._postings(head, term)}
             found.append(QueryTerm(frozenset(forms), _rarity(len(sites), max(1, len(head.keys)))))
         return found
 
-    def _score(self, head: CatalogHead, question: str) -> dict[int, float]:
+    def _score(self, head: _OpenCatalog, question: str) -> dict[int, float]:
         """Return the scores of all sites with a word of the question, by number."""
         words = _parse_words(question, head.languages)
         if not words:
@@ -124,7 +156,7 @@ class Ranking:
                 scores[number] *= 1 + _NAME_BONUS * (min(share, 100) / 100) ** 2
         return scores
 
-    def _bm25(self, head: CatalogHead, term: str, average: float) -> Iterable[tuple[int, float]]:
+    def _bm25(self, head: _OpenCatalog, term: str, average: float) -> Iterable[tuple[int, float]]:
         postings = self._postings(head, term)
         if not postings:
             return
@@ -134,18 +166,22 @@ class Ranking:
             norm = _K1 * (1 - _B + _B * head.lengths[number] / average)
             yield number, rarity * (_K1 + 1) * frequency / (frequency + norm)
 
-    def _postings(self, head: CatalogHead, term: str) -> list[tuple[int, int]]:
-        pairs = self._shard(head, shard_number(term, head.shards)).get(term, ())
-        return list(zip(pairs[0::2], pairs[1::2], strict=True))
+    def _postings(self, head: _OpenCatalog, term: str) -> list[tuple[int, int]]:
+        found: list[tuple[int, int]] = []
+        for segment, first, dead in head.segments:
+            pairs = self._shard(segment, shard_number(term, segment.shards)).get(term, ())
+            sites = zip(pairs[0::2], pairs[1::2], strict=True)
+            found += [(first + number, weight) for number, weight in sites if number not in dead]
+        return found
 
-    def _shard(self, head: CatalogHead, number: int) -> dict[str, list[int]]:
-        key = (head.generation, number)
+    def _shard(self, segment: Segment, number: int) -> dict[str, list[int]]:
+        key = (segment.id, number)
         with self._lock:
             if key in self._shards:
                 self._shards.move_to_end(key)
                 return self._shards[key]
         try:
-            shard = read_shard(self._bucket, head, number)
+            shard = read_shard(self._bucket, segment, number)
         except ValueError:
             raise BucketError(f"{self._bucket.where}: its catalog is damaged; crawl its sites again") from None
         with self._lock:

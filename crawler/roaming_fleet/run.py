@@ -23,11 +23,12 @@ from mkdocs_roaming.publish.cache import CONVERTER_VERSION
 from roaming_crawler.config import CrawlConfig, EventHandler
 from roaming_crawler.parser import PARSER_VERSION
 from roaming_fleet.buckets import Bucket, BucketError, open_bucket
+from roaming_fleet.catalog import update_catalog
 from roaming_fleet.job import RunPlan, is_unfinished
 from roaming_fleet.lock import StoreLock, hold_lock
 from roaming_fleet.records import FLEET_DIR, SiteRecord
 from roaming_fleet.sites_file import SiteSpec, group_by_host
-from roaming_fleet.store import check_names, load_records, prepare_store, update_catalog
+from roaming_fleet.store import check_names, load_records, prepare_store
 
 RUNS_DIR = f"{FLEET_DIR}/runs"
 
@@ -137,7 +138,7 @@ def crawl_many(
                 lock.confirm()
                 write_report(bucket, report)
                 if due:
-                    update_catalog(bucket, lock)
+                    update_catalog(bucket, lock.confirm)
         except RoamingError as error:
             report.stopped = report.stopped or str(error)
     on_event("done", asdict(report))

@@ -12,7 +12,7 @@ from contextlib import suppress
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from roaming_fleet.buckets import BlobNotFoundError, Bucket, FolderBucket, open_bucket
-from roaming_fleet.catalog import read_records, rebuild_catalog
+from roaming_fleet.catalog import read_records, update_catalog
 from roaming_fleet.errors import SiteNotFoundError
 from roaming_fleet.lock import StoreLock, hold_lock
 from roaming_fleet.namespaces import SITE_KEY
@@ -40,14 +40,9 @@ def prepare_store(bucket: Bucket) -> None:
     bucket.create(STORE_MARKER, json.dumps({"version": 1}).encode())
 
 
-def update_catalog(bucket: Bucket, lock: StoreLock) -> None:
-    """Update the catalog, unless another run took the lock of the store over."""
-    rebuild_catalog(bucket, lock.confirm)
-
-
 def load_records(bucket: Bucket, lock: StoreLock) -> dict[str, SiteRecord]:
     """Update the catalog, and return the records of all sites by key."""
-    update_catalog(bucket, lock)
+    update_catalog(bucket, lock.confirm)
     return {record.key: record for record in read_records(bucket)}
 
 
@@ -93,7 +88,7 @@ def drop_sites(store: str, keys: Iterable[str]) -> list[str]:
         for key in wanted:
             lock.confirm()
             _remove(bucket, key)
-        update_catalog(bucket, lock)
+        update_catalog(bucket, lock.confirm)
     return wanted
 
 

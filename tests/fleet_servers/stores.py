@@ -13,7 +13,7 @@ from mkdocs_roaming.cli import main
 from mkdocs_roaming.library.targets import library_from_markdown
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from roaming_fleet.buckets.folder import FolderBucket
-from roaming_fleet.catalog import rebuild_catalog
+from roaming_fleet.catalog import update_catalog
 from roaming_fleet.records import SiteRecord, make_catalog_entry, write_record
 
 TODAY = time.strftime("%Y-%m-%d", time.gmtime())
@@ -95,4 +95,4 @@ def add_site(root: Path, key: str, markdown: str, name: str, url: str, **message
         bucket.put(f"{key}/{page.markdown}", library.file(page.markdown))
     entry = make_catalog_entry(key, load_manifest(published), time.time())
     write_record(bucket, SiteRecord(key, url, "done", "1", "run", time.time(), result="new", entry=entry))
-    rebuild_catalog(bucket)
+    update_catalog(bucket)

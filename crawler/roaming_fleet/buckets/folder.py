@@ -48,14 +48,16 @@ class FolderBucket:
 
     def list(self, below: str) -> Iterator[BlobInfo]:
         """Yield the files in a folder and its subfolders."""
-        for above, _, names in os.walk(self._file(below)):
+        top, start = str(self._file(below)), len(str(self.root)) + 1
+        for above, _, names in os.walk(top):
             for name in names:
-                file = Path(above, name)
+                if name.startswith(_TEMPORARY):
+                    continue
+                path = f"{above}{os.sep}{name}"
                 with suppress(OSError):  # removed in the meantime
-                    stat = file.stat()
+                    stat = os.stat(path)  # noqa: PTH116 -- four times as fast for 20,000 records
                     tag = f"{stat.st_mtime_ns:x}-{stat.st_size:x}-{stat.st_ino:x}"
-                    if not name.startswith(_TEMPORARY):
-                        yield BlobInfo(file.relative_to(self.root).as_posix(), stat.st_size, tag)
+                    yield BlobInfo(path[start:].replace(os.sep, "/"), stat.st_size, tag)
 
     def delete(self, paths: Iterable[str]) -> None:
         """Remove files."""

@@ -24,9 +24,9 @@ from mkdocs_roaming.library.tools import render
 from mkdocs_roaming.serve.middleware import RequestPolicy
 from roaming_fleet.app import create_store_app
 from roaming_fleet.buckets.folder import FolderBucket
-from roaming_fleet.catalog import rebuild_catalog
+from roaming_fleet.catalog import load_head, update_catalog
 from roaming_fleet.collection import Collection
-from roaming_fleet.records import RECORDS_DIR, SiteRecord, read_record, write_record
+from roaming_fleet.records import HEAD_PATH, RECORDS_DIR, SiteRecord, read_record, write_record
 from roaming_fleet.tools import StoreNavigator
 
 PUBLIC_MESSAGE = "This cannot be read at the moment"
@@ -124,7 +124,7 @@ def test_concurrent_use_respects_limit_of_open_sites(store: Path) -> None:
                 write_record(bucket, trains)
             else:
                 bucket.delete([f"{RECORDS_DIR}/trains.json"])
-            rebuild_catalog(bucket)
+            update_catalog(bucket)
             now[0] += 31
             for future in reads:
                 future.result()
@@ -142,10 +142,8 @@ def test_unreadable_store_serves_last_known_state(store: Path) -> None:
         make_unreadable(file)
     (store / "apps/roaming/manifest.json").unlink()
     bucket = FolderBucket(store)
-    bucket.put(
-        ".fleet/catalogue/head.json",
-        bucket.get(".fleet/catalogue/head.json").replace(b'"generation": "', b'"generation": "0'),
-    )
+    head = json.loads(bucket.get(HEAD_PATH))
+    bucket.put(HEAD_PATH, json.dumps({**head, "generation": f"0{head['generation']}"}).encode())
     now[0] += 61
     second = navigator.fork(navigator.cap)
     assert [render(second.read_outline()), render(second.search_sections(payload[1]))] == [before[0], before[2]]
@@ -175,9 +173,9 @@ def test_unreadable_catalog_keeps_previous_list(store: Path) -> None:
     collection = Collection(store, clock=lambda: now[0])
     before = collection.records()
     make_outdated(store, "boats")
-    rebuild_catalog(FolderBucket(store))
+    update_catalog(FolderBucket(store))
     now[0] += 61
-    file = store / f".fleet/catalogue/sites-{Collection(store).generation}.jsonl"
+    file = store / f".fleet/catalogue/sites-{load_head(FolderBucket(store)).segments[-1].id}.jsonl"
     content = file.read_bytes()
     make_unreadable(file)
     assert collection.records() is before
@@ -253,7 +251,7 @@ def test_failed_site_is_listed_as_failed(store: Path) -> None:
     record = read_record(bucket, "boats")
     assert record
     write_record(bucket, replace(record, state="failed", result="failed", tries=1))
-    rebuild_catalog(bucket)
+    update_catalog(bucket)
     with TestClient(create_store_app(Collection(store), RequestPolicy(hosts=("testserver",)))) as http:
         for path in ("/v1/sites", "/v1/sites?q=pumps", "/v1/sites?q=boats:+hull"):
             states = {site["site"]: site["state"] for site in http.get(path).json()["sites"]}
@@ -271,7 +269,7 @@ def add_uncrawled_site(store: Path, next_try: float = 4_070_908_800.0) -> None:
             "gone", "https://gone.example/", "failed", "1", "run", 0, "failed", error=error, tries=1, next_try=next_try
         ),
     )
-    rebuild_catalog(bucket)
+    update_catalog(bucket)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,9 +11,9 @@ from click.testing import Result
 
 from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry, SectionEntry, SiteEntry
 from roaming_fleet.buckets.folder import FolderBucket
-from roaming_fleet.catalog import rebuild_catalog
+from roaming_fleet.catalog import load_head, update_catalog
 from roaming_fleet.ranking import Ranking
-from roaming_fleet.records import HEAD_PATH, RECORDS_DIR, CatalogEntry, SiteRecord, make_catalog_entry, write_record
+from roaming_fleet.records import RECORDS_DIR, CatalogEntry, SiteRecord, make_catalog_entry, write_record
 
 STEERING = "\x1b]0;owned\x07\u202e\u2066\x9b31m\n\r\ud800\x00"
 
@@ -36,7 +35,7 @@ def test_entry_contains_no_control_characters(tmp_path: Path, roaming: Callable[
     assert (entry.title, entry.language) == ("Lock]0;owned31m keeping", "en")
     write_record(bucket, _record("odd", entry))
     write_record(bucket, _record("fine", make_catalog_entry("fine", _manifest("Harbours", language="de"), 1.0)))
-    assert rebuild_catalog(bucket).sites == 2
+    assert update_catalog(bucket).sites == 2
     assert Ranking(bucket).best("harbours", 2)[0][0] == "fine"
     shown = roaming("sites", tmp_path)
     assert "fine" in shown.stdout
@@ -60,7 +59,7 @@ def test_entry_size_is_bounded(tmp_path: Path) -> None:
         write_record(bucket, _record(key, entry))
         assert (tmp_path / RECORDS_DIR / f"{key}.json").stat().st_size < 40_000
     assert entries[0].sections == 10_000
-    assert rebuild_catalog(bucket).sites == 3
+    assert update_catalog(bucket).sites == 3
     assert [key for key, _ in Ranking(bucket).best("again", 3)] == ["same"]
 
 
@@ -70,7 +69,7 @@ def test_weights_are_bounded(tmp_path: Path) -> None:
         SiteEntry("Name", "https://a.example/"), (), tuple(NavEntry("weir " * 400, url="") for _ in range(1_000))
     )
     write_record(bucket, _record("name", make_catalog_entry("name", site, 1.0)))
-    assert rebuild_catalog(bucket).sites == 1
+    assert update_catalog(bucket).sites == 1
 
 
 def test_languages_are_sorted_by_frequency(tmp_path: Path) -> None:
@@ -79,15 +78,15 @@ def test_languages_are_sorted_by_frequency(tmp_path: Path) -> None:
         write_record(
             bucket, _record(f"k{at:02}", make_catalog_entry(f"k{at:02}", _manifest("Weirs", language=language), 1.0))
         )
-    rebuild_catalog(bucket)
-    assert json.loads(bucket.get(HEAD_PATH))["head"]["languages"][:3] == ["de", "en", "aa"]
+    update_catalog(bucket)
+    assert load_head(bucket).languages[:3] == ["de", "en", "aa"]
 
 
 @pytest.mark.parametrize("name", ["moved", "longer-name"])
 def test_record_key_comes_from_file_name(name: str, tmp_path: Path) -> None:
     bucket = FolderBucket(tmp_path)
     write_record(bucket, _record("old", make_catalog_entry("old", _manifest("Weirs"), 1.0)))
-    rebuild_catalog(bucket)
+    update_catalog(bucket)
     (tmp_path / RECORDS_DIR / "old.json").rename(tmp_path / RECORDS_DIR / f"{name}.json")
-    rebuild_catalog(bucket)
+    update_catalog(bucket)
     assert [key for key, _ in Ranking(bucket).best("weirs", 3)] == [name]

@@ -19,7 +19,7 @@ from mkdocs_roaming.cli import main
 from mkdocs_roaming.cli.ask import _ask_until_answered
 from mkdocs_roaming.library.targets import Candidate, open_library
 from roaming_fleet.buckets.folder import FolderBucket
-from roaming_fleet.catalog import rebuild_catalog
+from roaming_fleet.catalog import update_catalog
 from roaming_fleet.namespaces import NAMESPACED_ID
 from roaming_fleet.records import SiteRecord, write_record
 
@@ -232,7 +232,7 @@ def test_empty_store_has_hint(tmp_path: Path) -> None:
         "gone", "https://gone.example/", "failed", "1", "run", 0, "failed", error="cannot be had", tries=1
     )
     write_record(FolderBucket(tmp_path), record)
-    rebuild_catalog(FolderBucket(tmp_path))
+    update_catalog(FolderBucket(tmp_path))
     result = run("ask", tmp_path, "how?")
     hint = f"`roaming sites {tmp_path}` shows why"
     assert (result.exit_code, result.stderr) == (

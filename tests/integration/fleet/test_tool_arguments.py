@@ -18,7 +18,7 @@ from mkdocs_roaming.library.tools import ExpandResult, OutlineResult, SearchResu
 from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
 from mkdocs_roaming.serve.mcp import call_tool_stateless
 from roaming_fleet.buckets.folder import FolderBucket
-from roaming_fleet.catalog import rebuild_catalog
+from roaming_fleet.catalog import update_catalog
 from roaming_fleet.collection import Collection
 from roaming_fleet.records import RECORDS_DIR, read_record, write_record
 from roaming_fleet.tools import StoreNavigator
@@ -148,7 +148,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert first
     for at in range(1, 2_000):
         write_record(bucket, replace(first, key=f"site-{at:06}"))
-    rebuild_catalog(bucket)
+    update_catalog(bucket)
     return root
 
 
@@ -166,7 +166,7 @@ def test_list_of_sites_contains_every_site_once(many: Path) -> None:
             break
         if not after:
             FolderBucket(many).delete([f"{RECORDS_DIR}/{more[2]}.json"])
-            rebuild_catalog(FolderBucket(many))
+            update_catalog(FolderBucket(many))
             now[0] += 61
             dropped = more[2]
         after = more[1].upper()

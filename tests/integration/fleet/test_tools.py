@@ -19,7 +19,7 @@ from mkdocs_roaming.library.tools import ExpandResult, SearchResults, ToolError,
 from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
 from mkdocs_roaming.serve.mcp import make_server
 from roaming_fleet.buckets.folder import FolderBucket
-from roaming_fleet.catalog import rebuild_catalog
+from roaming_fleet.catalog import update_catalog
 from roaming_fleet.collection import Collection
 from roaming_fleet.records import RECORDS_DIR, read_record, write_record
 from roaming_fleet.tools import INSTRUCTIONS, StoreNavigator
@@ -199,7 +199,7 @@ def test_tools_notice_new_crawl(changing_store: Path) -> None:
     crawl_sites(changing_store.parent, "--refresh")
     bucket = FolderBucket(changing_store)
     bucket.delete([f"{RECORDS_DIR}/trains.json"])
-    rebuild_catalog(bucket)
+    update_catalog(bucket)
     now[0] += 61
     second = navigator.fork(MAX_EXPANSION_CHARS)
     assert "Green" in _text(second.search_sections("boats: colour of the hull"))

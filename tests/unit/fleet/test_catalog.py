@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from roaming_fleet.buckets.base import BucketError
 from roaming_fleet.buckets.folder import FolderBucket
-from roaming_fleet.catalog import read_records, rebuild_catalog
+from roaming_fleet.catalog import load_head, read_records, update_catalog
 from roaming_fleet.ranking import Ranking
-from roaming_fleet.records import HEAD_PATH, RECORDS_DIR, CatalogEntry, SiteRecord, write_record
+from roaming_fleet.records import HEAD_PATH, RECORDS_DIR, CatalogEntry, SiteRecord, read_record, write_record
 
 WORDS = [first + rest for first in "bdfgklmnprst" for rest in ("alor", "edin", "igan", "omet", "uvil", "anok")]
 
@@ -28,15 +28,6 @@ def _record(key: str, rng: random.Random) -> SiteRecord:
 def _answers(bucket: FolderBucket) -> list[list[tuple[str, float]]]:
     ranking = Ranking(bucket)
     return [[(key, round(score, 6)) for key, score in ranking.best(word, 10)] for word in WORDS]
-
-
-def _catalogue(root: Path) -> Iterator[tuple[str, object]]:
-    for file in sorted((root / ".fleet/catalogue").iterdir()):
-        data = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
-        if file.name.startswith("terms-"):
-            yield file.name[-9:], data
-        elif file.name == "head.json":
-            yield file.name, {name: data[0]["head"][name] for name in ("shards", "languages", "keys", "lengths")}
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -53,26 +44,27 @@ def test_updated_catalog_equals_rebuilt_one(seed: int, tmp_path: Path) -> None:
         for key in gone:
             del records[key]
             kept.delete([f"{RECORDS_DIR}/{key}.json"])
-        built = rebuild_catalog(kept)
+        built = update_catalog(kept)
         assert (built.sites, built.read, built.gone) == (size, len(changed), len(gone))
     for record in records.values():
         write_record(rebuilt, record)
-    rebuild_catalog(rebuilt)
+    update_catalog(rebuilt)
     assert _answers(kept) == _answers(rebuilt)
-    old = dict(_catalogue(kept.root))
-    assert all(old[name] == data for name, data in _catalogue(rebuilt.root) if name == "head.json")
-    assert rebuild_catalog(kept).read == 0
+    assert read_records(kept) == read_records(rebuilt)
+    assert load_head(kept).languages == load_head(rebuilt).languages
+    assert Ranking(kept).keys == Ranking(rebuilt).keys == sorted(records)
+    assert update_catalog(kept).read == 0
 
 
 def test_reader_survives_catalog_updates(tmp_path: Path) -> None:
     bucket, rng = FolderBucket(tmp_path), random.Random(1)
     for at in range(100):
         write_record(bucket, _record(f"site{at}", rng))
-    rebuild_catalog(bucket)
+    update_catalog(bucket)
     ranking = Ranking(bucket)
     for at in range(100, 104):
         write_record(bucket, _record(f"site{at}", rng))
-        rebuild_catalog(bucket)
+        update_catalog(bucket)
         assert ranking.best(f"site{at - 100}", 1)[0][0] == f"site{at - 100}"
     assert Ranking(bucket).best("site103", 1)[0][0] == "site103"
 
@@ -85,12 +77,12 @@ def test_uncrawled_site_is_not_found(tmp_path: Path) -> None:
     write_record(bucket, record)
     write_record(bucket, replace(_record("two", rng), state="failed", entry=None))
     bucket.put(f"{RECORDS_DIR}/three.json", b'{"key": ')
-    rebuild_catalog(bucket)
+    update_catalog(bucket)
     assert [key for key, _ in Ranking(bucket).best("one two three", 10)] == ["one"]
     bucket.put(HEAD_PATH, b"[]")
     with pytest.raises(BucketError, match="no sites in it"):
         Ranking(bucket)
-    rebuild_catalog(bucket)
+    update_catalog(bucket)
     assert [key for key, _ in Ranking(bucket).best("one", 10)] == ["one"]
 
 
@@ -99,15 +91,100 @@ def test_damaged_catalog_is_rebuilt(broken: str, tmp_path: Path) -> None:
     bucket, rng = FolderBucket(tmp_path), random.Random(5)
     for at in range(5):
         write_record(bucket, _record(f"site{at}", rng))
-    rebuild_catalog(bucket)
+    update_catalog(bucket)
     before = _answers(bucket)
     for file in (tmp_path / ".fleet/catalogue").glob(f"{broken}*"):
         file.write_text('{"key": ')
     with pytest.raises(BucketError):
         _answers(bucket) if broken == "terms-" else list(read_records(bucket))
     write_record(bucket, _record("site9", rng))
-    rebuild_catalog(bucket)
+    update_catalog(bucket)
     assert [record.key for record in read_records(bucket)] == ["site0", "site1", "site2", "site3", "site4", "site9"]
     bucket.delete([f"{RECORDS_DIR}/site9.json"])
-    rebuild_catalog(bucket)
+    update_catalog(bucket)
     assert _answers(bucket) == before
+
+
+class _InterruptedBucket:
+    """A bucket of a process that is killed after a number of writes and deletions."""
+
+    def __init__(self, bucket: FolderBucket, steps: int) -> None:
+        self._bucket, self._steps, self.where, self.is_remote = bucket, steps, bucket.where, False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._bucket, name)
+
+    def put(self, path: str, data: bytes) -> None:
+        self._count()
+        self._bucket.put(path, data)
+
+    def delete(self, paths: Iterable[str]) -> None:
+        for path in paths:
+            self._count()
+            self._bucket.delete([path])
+
+    def _count(self) -> None:
+        self._steps -= 1
+        if self._steps < 0:
+            raise InterruptedError
+
+
+def test_interrupted_update_leaves_readable_catalog(tmp_path: Path) -> None:
+    bucket, rng = FolderBucket(tmp_path), random.Random(3)
+    for at in range(80):
+        write_record(bucket, _record(f"site{at}", rng))
+    update_catalog(bucket)
+    steps, seen = 0, set()
+    while True:
+        changed = [f"site{rng.randrange(80)}" for _ in range(rng.choice([1, 1, 3, 60]))]
+        for key in changed:
+            write_record(bucket, _record(key, rng))
+        reader, before = Ranking(bucket), _answers(bucket)
+        try:
+            update_catalog(_InterruptedBucket(bucket, steps))
+        except InterruptedError:
+            steps += 1
+        else:
+            break
+        assert [[(key, round(score, 6)) for key, score in reader.best(word, 10)] for word in WORDS] == before
+        seen.add(_answers(bucket) == before)
+        assert len(read_records(bucket)) == 80
+        update_catalog(bucket)
+        rebuilt = FolderBucket(tmp_path / f"rebuilt{steps}")
+        for record in (read_record(bucket, f"site{at}") for at in range(80)):
+            assert record
+            write_record(rebuilt, record)
+        update_catalog(rebuilt)
+        assert _answers(bucket) == _answers(rebuilt)
+    assert seen == {True, False}  # before and after the head was written
+
+
+def test_small_updates_write_small_segments(tmp_path: Path) -> None:
+    bucket, rng = FolderBucket(tmp_path), random.Random(4)
+    for at in range(1_000):
+        write_record(bucket, _record(f"site{at}", rng))
+    update_catalog(bucket)
+    largest = load_head(bucket).segments[0].id
+    for _ in range(100):
+        write_record(bucket, _record(f"site{rng.randrange(1_000)}", rng))
+        update_catalog(bucket)
+        segments = load_head(bucket).segments
+        assert segments[0].id == largest
+        assert len(segments) <= 5
+        assert sum(segment.live for segment in segments) == 1_000
+    for at in range(600):
+        bucket.delete([f"{RECORDS_DIR}/site{at}.json"])
+    update_catalog(bucket)
+    assert [(segment.live, segment.dead) for segment in load_head(bucket).segments] == [(400, [])]
+
+
+def test_catalog_of_other_version_is_replaced(tmp_path: Path) -> None:
+    bucket = FolderBucket(tmp_path)
+    bucket.put(HEAD_PATH, b'{"version": 1, "head": {"generation": "abc", "shards": 1, "keys": ["one"]}}')
+    bucket.put(".fleet/catalogue/sites-abc.jsonl", b"{}\n")
+    write_record(bucket, _record("one", random.Random(1)))
+    with pytest.raises(BucketError, match="its catalog has another format; repeat the crawl"):
+        Ranking(bucket)
+    update_catalog(bucket)
+    assert Ranking(bucket).keys == ["one"]
+    assert not (tmp_path / ".fleet/catalogue/sites-abc.jsonl").exists()
