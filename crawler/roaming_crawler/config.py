@@ -128,6 +128,8 @@ class CrawlConfig:
     """Number of processes that parse and convert pages; 0 uses a thread of this process."""
     skip_flagged: bool = False
     """Whether pages with text that seems to be written for language models are left out."""
+    page_copies: bool = True
+    """Whether pages are written to both paths where agents look for them on a website."""
     options: PublishOptions = field(default_factory=PublishOptions)
     embeddings: EmbeddingsOptions | None = None
     """The model whose embeddings are published."""

@@ -136,7 +136,14 @@ def publish_crawl(
         previous = rollback.restore_texts(previous) if previous else None
         # A skill would name addresses of the original site, and instruct agents with texts of others.
         options = msgspec.structs.replace(config.options, agent_skill=False)
-        report = publish_batch(batch, folder, options, embeddings=config.embeddings, previous=previous)
+        report = publish_batch(
+            batch,
+            folder,
+            options,
+            embeddings=config.embeddings,
+            previous=previous,
+            page_copies=config.page_copies,
+        )
     stale = [page.url for page in pages if page.is_stale]
     result = compare_with_previous(old, rollback, folder, report, skipped, [*notes, *report.notes], stale)
     return replace(result, flagged=tuple(flagged))

@@ -47,8 +47,8 @@ def crawl_sites(
         )
     if config.scope.strict:
         raise UsageError("--strict: a pattern need not match on every site; leave it out with --many")
-    # Files of single sections are nine in ten of all files, and no reader of a store uses them.
-    config = replace(config, options=msgspec.structs.replace(config.options, section_files=False))
+    # No reader of a store uses files of single sections, nine in ten of all files, and a second file of a page.
+    config = replace(config, options=msgspec.structs.replace(config.options, section_files=False), page_copies=False)
     sites = read_sites_file(file)
     older_than = _parse_age(refresh_older_than)
     run_engine = _make_engine(engine, at_once, config)

@@ -99,6 +99,7 @@ def publish_batch(
     previous: PreviousSite | None = None,
     rules: RuleSet | None = None,
     extra: Iterable[tuple[str, bytes]] = (),
+    page_copies: bool = True,
 ) -> PublishReport:
     """Write all files of a site into a folder, and delete files of an earlier build that are no longer published.
 
@@ -110,6 +111,7 @@ def publish_batch(
         previous: The site as it was published last. Old section ids become aliases of the sections that replace them.
         rules: The rules to publish.
         extra: Path and content of further files, such as those of the widget.
+        page_copies: Whether `guide/index.md` is also written to `guide.md`, where agents look for it on a website.
 
     Raises:
         PublishError: There is no page, or a rule is invalid. Nothing is written then.
@@ -125,7 +127,7 @@ def publish_batch(
     is_plain = previous is None and rules is None and embeddings is None and options.llms_txt != "preamble"
     key = _compute_key(pages, options) if is_plain and batch.cache.is_enabled else ""
     files = batch.cache.read_site(key) if key else None
-    output = _Output(folder, site, pages, options, published, extra, files=files)
+    output = _Output(folder, site, pages, options, published, extra, page_copies=page_copies, files=files)
     if files is None:
         from mkdocs_roaming.manifest.builder import build_manifest  # not needed if nothing has changed
 
@@ -244,6 +246,7 @@ class _Output(msgspec.Struct):
     options: PublishOptions
     published: PublishedFiles
     extra: Iterable[tuple[str, bytes]] = ()
+    page_copies: bool = True
     files: SiteFiles | None = None
     manifest: Manifest | None = None
     """The manifest, unless its JSON is one of the files."""
@@ -376,7 +379,7 @@ class _Output(msgspec.Struct):
         for position, published in enumerate(self.pages):
             path, data = published.page.path, partial(_read_chunk, read_page, position)
             yield markdown_path(path), data
-            if (short_path := short_markdown_path(path)) and short_path not in own:
+            if self.page_copies and (short_path := short_markdown_path(path)) and short_path not in own:
                 yield short_path, data
         if self.options.llms_full:
             yield LLMS_FULL, self._llms_full

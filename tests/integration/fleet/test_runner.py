@@ -62,6 +62,17 @@ def test_run_crawls_each_site_once(crawl: Any, sites: Any, roaming: Roaming, tmp
     assert kept == {f"{report['run']}.json" for report in (first, second)}
 
 
+def test_store_has_one_file_per_page(crawl: Any, roaming: Roaming, tmp_path: Path) -> None:
+    crawl()
+    site = tmp_path / "store/site-001"
+    assert sorted(file.relative_to(site).as_posix() for file in site.rglob("*.md") if "roaming" not in file.parts) == [
+        "index.md",
+        "p0/index.md",
+        "p1/index.md",
+    ]
+    assert roaming("validate", site).exit_code == 0
+
+
 def test_changed_configuration_crawls_again(crawl: Any) -> None:
     crawl()
     assert crawl("--delay", "0.001")["fresh"] == 6
