@@ -27,7 +27,7 @@ from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import library_from_markdown
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
-from roaming_fleet.buckets.folder import FolderBucket
+from roaming_fleet.buckets import FolderBucket
 from roaming_fleet.catalog import update_catalog
 from roaming_fleet.collection import Collection
 from roaming_fleet.ranking import Ranking

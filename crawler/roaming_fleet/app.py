@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.util import find_spec
+from typing import Annotated, Literal, NotRequired, TypedDict
 
 import anyio
+from msgspec import Meta
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
@@ -21,6 +23,7 @@ from starlette.routing import Route
 
 from mkdocs_roaming.answer.budget import run_in_thread
 from mkdocs_roaming.library.tools import MAX_HITS, ToolError
+from mkdocs_roaming.serve import schemas
 from mkdocs_roaming.serve.access import AccessLogFormat
 from mkdocs_roaming.serve.content import DEFAULT_HITS, Payload, WorkQueue, build_section, parse_count
 from mkdocs_roaming.serve.deployments import Deployment
@@ -35,17 +38,124 @@ from mkdocs_roaming.serve.metrics import (
     serve_metrics,
 )
 from mkdocs_roaming.serve.middleware import RequestGuard, RequestPolicy
-from mkdocs_roaming.serve.openapi import describe_operations, list_operations
+from mkdocs_roaming.serve.openapi import (
+    LANGUAGE,
+    OPERATIONS,
+    SCOPE,
+    Operation,
+    Parameter,
+    count_up_to,
+    describe_operations,
+    list_operations,
+)
 from mkdocs_roaming.serve.requests import ProblemError, get_client, parse_scope, validate_question
 from mkdocs_roaming.serve.routes import EXCEPTION_HANDLERS, respond_negotiated, respond_with_etag
-from mkdocs_roaming.serve.schemas import JSON, encode_json
+from mkdocs_roaming.serve.schemas import JSON, MARKDOWN, encode_json
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 from roaming_fleet.collection import Collection, OpenSite
-from roaming_fleet.errors import SiteNotCrawledError, SiteNotFoundError
-from roaming_fleet.namespaces import split_id
-from roaming_fleet.openapi import DEFAULT_SITES, MAX_SITE_KEY_CHARS, MAX_SITES, STORE_OPERATIONS
-from roaming_fleet.records import CatalogEntry
+from roaming_fleet.records import CatalogEntry, SiteNotCrawledError, SiteNotFoundError, split_id
 from roaming_fleet.tools import INSTRUCTIONS, StoreNavigator, site_label
+
+MAX_SITES = 1_000
+DEFAULT_SITES = 50
+MAX_SITE_KEY_CHARS = 100
+
+Crawled = Annotated[float, Meta(description="Time of the last complete crawl, in seconds since 1970.")]
+
+
+class Section(schemas.Section):
+    """An opened section."""
+
+    site: str
+    crawled: Crawled
+
+
+class Hit(schemas.Hit):
+    """A search result."""
+
+    site: str
+    crawled: Crawled
+
+
+class Hits(TypedDict):
+    """Search results, best first."""
+
+    query: str
+    hits: list[Hit]
+    digest: str
+
+
+class Site(TypedDict):
+    """A site of the store."""
+
+    site: str
+    title: str
+    url: str
+    summary: str
+    language: str
+    pages: int
+    sections: int
+    digest: str
+    crawled: Crawled
+    state: Annotated[
+        Literal["done", "failed"], Meta(description="`failed`: the last crawl failed, the last good copy is served.")
+    ]
+
+
+class Sites(TypedDict):
+    """Sites by key, or by relevance to a query."""
+
+    sites: list[Site]
+    next: NotRequired[
+        Annotated[str | None, Meta(description="The `after` of the next request, null at the end of the list.")]
+    ]
+    digest: str
+
+
+class Health(TypedDict):
+    """The state of the endpoint."""
+
+    status: Annotated[
+        Literal["ok", "stale"], Meta(description="`stale`: the store cannot be read, its last known state is served.")
+    ]
+    sites: int
+    digest: str
+
+
+def _adapt(name: str) -> Operation:
+    """Return an operation of one site for a store: sites have one language each and no scope, and may be gone."""
+    operation = next(operation for operation in OPERATIONS if operation.name == name)
+    parameters = tuple(parameter for parameter in operation.parameters if parameter not in (LANGUAGE, *SCOPE))
+    errors = tuple(sorted({*operation.errors, 404})) if parameters else operation.errors
+    return replace(operation, parameters=parameters, errors=errors)
+
+
+_SEARCH = _adapt("search_sections")
+_SiteKey = Annotated[
+    str, Meta(max_length=MAX_SITE_KEY_CHARS, description="The key of a site: list the sites after it.")
+]
+
+STORE_OPERATIONS = (
+    Operation(
+        "list_sites",
+        "GET",
+        "/v1/sites",
+        "List the sites, or those that are relevant to a query, best first.",
+        {JSON: Sites},
+        _SEARCH.errors,
+        (
+            Parameter("q", Annotated[schemas.Query, Meta(description="The topic (default: all sites).")]),
+            Parameter("after", _SiteKey),
+            Parameter("limit", count_up_to(MAX_SITES, f"Maximum number of sites (default: {DEFAULT_SITES}).")),
+        ),
+    ),
+    _adapt("read_outline"),
+    replace(_adapt("read_section"), responses={JSON: Section, MARKDOWN: str}),
+    replace(_SEARCH, responses={JSON: Hits}),
+    _adapt("metrics"),
+    _adapt("openapi"),
+    Operation("health", "GET", "/healthz", "Check which sites can be read.", {JSON: Health}),
+)
 
 
 def create_store_app(

@@ -39,7 +39,7 @@ def crawl_sites(
     from roaming_crawler.cli import print_event_as_json
     from roaming_fleet.run import crawl_many
     from roaming_fleet.sites_file import read_sites_file
-    from roaming_fleet.staging import default_staging_dir
+    from roaming_fleet.sync import default_staging_dir
 
     if config.name or config.description or config.resume or config.scope.prefix:
         raise UsageError(
@@ -156,9 +156,10 @@ def sites(
     if dropped:
         _drop(store, dropped, as_json=as_json)
         return
-    from roaming_fleet.buckets import BucketError, open_bucket
+    from roaming_fleet.buckets import BucketError
     from roaming_fleet.catalog import read_records
     from roaming_fleet.collection import Collection
+    from roaming_fleet.objects import open_bucket
 
     try:
         found = [record for record in read_records(open_bucket(store)) if not failed or record.state == "failed"]
@@ -179,7 +180,7 @@ def sites(
 
 
 def _drop(store: str, keys: tuple[str, ...], *, as_json: bool) -> None:
-    from roaming_fleet.store import drop_sites
+    from roaming_fleet.run import drop_sites
 
     removed = drop_sites(store, keys)
     if as_json:

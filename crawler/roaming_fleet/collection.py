@@ -18,13 +18,19 @@ from mkdocs_roaming.errors import LibraryError, ManifestError, RoamingError
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Hit, Search
 from mkdocs_roaming.library.targets import open_library
-from roaming_fleet.bucket_reader import open_bucket_for_reading, open_bucket_site
 from roaming_fleet.buckets import BlobNotFoundError, BucketError, is_bucket_url
-from roaming_fleet.errors import SiteNotCrawledError, SiteNotFoundError
-from roaming_fleet.namespaces import SITE_KEY, add_namespace
+from roaming_fleet.objects import open_bucket_for_reading
 from roaming_fleet.ranking import QueryTerm, coverage_factor
-from roaming_fleet.records import HEAD_PATH, CatalogEntry, SiteRecord
-from roaming_fleet.registry import SiteRegistry
+from roaming_fleet.reader import SiteRegistry, open_bucket_site
+from roaming_fleet.records import (
+    HEAD_PATH,
+    SITE_KEY,
+    CatalogEntry,
+    SiteNotCrawledError,
+    SiteNotFoundError,
+    SiteRecord,
+    add_namespace,
+)
 
 T = TypeVar("T")
 U = TypeVar("U")

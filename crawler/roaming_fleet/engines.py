@@ -19,8 +19,9 @@ from itertools import chain, count
 from typing import TYPE_CHECKING
 
 from mkdocs_roaming.errors import RoamingError, UsageError
-from roaming_fleet.buckets import Bucket, open_bucket
+from roaming_fleet.buckets import Bucket
 from roaming_fleet.job import RunPlan, make_failed_record, run_job
+from roaming_fleet.objects import open_bucket
 from roaming_fleet.records import SiteRecord, read_record, write_record
 from roaming_fleet.run import Engine
 from roaming_fleet.sites_file import SiteSpec

@@ -21,13 +21,12 @@ from roaming_crawler.publish import CrawlResult
 from roaming_crawler.scope import canonical_url
 from roaming_crawler.session import MAX_PAGES_OPTION
 from roaming_crawler.state import CrawlFolderBusyError, CrawlState
-from roaming_fleet.buckets import BlobNotFoundError, Bucket, BucketError, FolderBucket, open_bucket
+from roaming_fleet.buckets import BlobNotFoundError, Bucket, BucketError, FolderBucket
 from roaming_fleet.lock import LOCK_SECONDS, LockLostError, LockWatch, lock_watch
-from roaming_fleet.records import CatalogEntry, SiteRecord, make_catalog_entry, read_record, write_record
+from roaming_fleet.objects import open_bucket
+from roaming_fleet.records import STORE_MARKER, CatalogEntry, SiteRecord, make_catalog_entry, read_record, write_record
 from roaming_fleet.sites_file import SiteSpec
-from roaming_fleet.staging import remove_stale_staging, staging_folder
-from roaming_fleet.store import STORE_MARKER
-from roaming_fleet.sync import download_site, upload_site
+from roaming_fleet.sync import download_site, remove_stale_staging, staging_folder, upload_site
 
 FIRST_PAUSE = 3_600.0
 """Pause in seconds after a first failure. Each further failure makes it four times as long."""

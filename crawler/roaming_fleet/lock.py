@@ -20,7 +20,8 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 from mkdocs_roaming.errors import RoamingError, UsageError
-from roaming_fleet.buckets import BlobNotFoundError, Bucket, BucketError, open_bucket
+from roaming_fleet.buckets import BlobNotFoundError, Bucket, BucketError
+from roaming_fleet.objects import open_bucket
 from roaming_fleet.records import FLEET_DIR
 
 LOCK_DIR = f"{FLEET_DIR}/lock"

@@ -1,21 +1,26 @@
-"""The record of one site in a store: `.fleet/sites/<key>.json`."""
+"""The record of a site in a store, `.fleet/sites/<key>.json`, and ids with the key, such as `ruff:07f3277d`."""
 
 from __future__ import annotations
 
 import json
 import re
+import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
-from mkdocs_roaming.manifest.models import Manifest, NavEntry
+from msgspec import structs
+
+from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry, SectionEntry
 from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word
 from mkdocs_roaming.text.tokenizer import parse_words
 from roaming_fleet.buckets import BlobNotFoundError, Bucket
 
 FLEET_DIR = ".fleet"
 RECORDS_DIR = f"{FLEET_DIR}/sites"
+STORE_MARKER = f"{FLEET_DIR}/store.json"
 HEAD_PATH = f"{FLEET_DIR}/catalogue/head.json"
 
 
@@ -196,3 +201,73 @@ _MAX_TOTAL_CHARS = 20_000_000
 _MAX_TEXT_CHARS = 2_000
 _MAX_TERM_CHARS = 64
 _GENERIC_TERMS = frozenset(_extract_terms("docs documentation doc guide handbook manual", "en"))
+
+
+SITE_KEY = r"[a-z0-9][a-z0-9._-]{0,99}"
+"""Pattern of a site's key."""
+NAMESPACED_ID = rf"{SITE_KEY}:[0-9a-f]{{8}}"
+"""Pattern of a namespaced id."""
+
+
+def split_id(text: str) -> tuple[str, str] | None:
+    """Return site and section of a namespaced id in lower case, or None for other texts."""
+    site, _, id_ = text.strip().lower().partition(":")
+    return (site, id_) if re.fullmatch(NAMESPACED_ID, f"{site}:{id_}") else None
+
+
+def add_namespace(manifest: Manifest, site: str) -> Manifest:
+    """Return a manifest with namespaced ids. Its digest stays, because the texts are the same."""
+
+    def rename(ids: Iterable[str]) -> tuple[str, ...]:
+        return tuple(f"{site}:{id_}" for id_ in ids)
+
+    def section(entry: SectionEntry) -> SectionEntry:
+        return structs.replace(entry, id=f"{site}:{entry.id}", links=rename(entry.links), aliases=rename(entry.aliases))
+
+    def page(entry: PageEntry) -> PageEntry:
+        return structs.replace(entry, id=f"{site}:{entry.id}", sections=tuple(map(section, entry.sections)))
+
+    def nav(entry: NavEntry) -> NavEntry:
+        own = f"{site}:{entry.id}" if entry.id else entry.id
+        return structs.replace(entry, id=own, children=tuple(map(nav, entry.children)))
+
+    rules = tuple(
+        structs.replace(rule, open=rename(rule.open), when=structs.replace(rule.when, pages=rename(rule.when.pages)))
+        for rule in manifest.rules
+    )
+    return structs.replace(
+        manifest, pages=tuple(map(page, manifest.pages)), nav=tuple(map(nav, manifest.nav)), rules=rules
+    )
+
+
+class SiteNotFoundError(UsageError):
+    """A store has no site with this key."""
+
+    def __init__(self, where: str, key: str) -> None:
+        """Create the error."""
+        super().__init__(f"{where}: no site {key}; `roaming sites {where}` lists them")
+        self.key = key
+
+
+class SiteNotCrawledError(UsageError):
+    """A site of a store has never been crawled successfully.
+
+    Attributes:
+        public_message: Message for clients, without the store's location and the reason.
+    """
+
+    def __init__(self, where: str, record: SiteRecord) -> None:
+        """Create the error."""
+        failure = f"{record.key} could not be crawled yet"
+        reason = truncate_at_word(to_single_line(record.error), _MAX_REASON_CHARS) or "no reason is known"
+        next_try = _format_time(time.localtime, record.next_try)
+        super().__init__(f"{where}: {failure}: {reason}; tried again {next_try}")
+        self.public_message = f"{failure}; tried again {_format_time(time.gmtime, record.next_try, ' UTC')}"
+
+
+def _format_time(convert: Callable[[float], time.struct_time], at: float, zone: str = "") -> str:
+    text = f"after {time.strftime('%Y-%m-%d %H:%M', convert(at))}{zone}"
+    return text if at > time.time() else "by the next crawl"
+
+
+_MAX_REASON_CHARS = 200

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from mkdocs_roaming.errors import UsageError
 from roaming_crawler.files import parse_folder_site
 from roaming_crawler.scope import canonical_url
-from roaming_fleet.namespaces import SITE_KEY
+from roaming_fleet.records import SITE_KEY
 
 
 @dataclass(frozen=True, slots=True)

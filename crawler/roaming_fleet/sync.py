@@ -16,23 +16,28 @@ import gzip
 import hashlib
 import io
 import json
+import os
 import shutil
 import tarfile
+import tempfile
+import time
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
+from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.publish.files import write_atomically
 from mkdocs_roaming.publish.pointers import LLMS_TXT
 from roaming_crawler.publish import read_published_pages
-from roaming_crawler.state import STATE_DIR
+from roaming_crawler.state import STATE_DIR, try_lock
 from roaming_fleet.buckets import BlobNotFoundError, Bucket, BucketError
-from roaming_fleet.lock import LockWatch
+from roaming_fleet.lock import LockLostError, LockWatch
 from roaming_fleet.records import FLEET_DIR, SiteRecord
 
 
@@ -231,3 +236,90 @@ _KNOWN = "known.tar.gz"
 _UPLOADED = "uploaded.json"
 _RESPONSES = ("state.json", "journal.jsonl")
 _STATE_FOLDERS = ("bodies", "read", "cache")
+
+
+STALE_SECONDS = 7 * 24 * 3_600.0
+"""Age after which the folder of a killed process is removed."""
+
+
+def default_staging_dir() -> Path:
+    """Return the default folder, one per user."""
+    return Path(tempfile.gettempdir()) / f"roaming-crawl-{getattr(os, 'getuid', int)()}"
+
+
+@contextmanager
+def staging_folder(scratch: Path, store: str, key: str) -> Iterator[Path]:
+    """Provide a folder for the crawl of a site.
+
+    It is kept if the process is killed, or if the store fails, so that a later run can resume. Otherwise it is removed
+    at the end.
+
+    Raises:
+        BucketError: The folder belongs to another user or cannot be written to; it is permanent, because no site can
+            be crawled.
+    """
+    parent = scratch / hashlib.sha256(store.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    try:
+        for folder in (scratch, parent):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _check_owner(folder)
+        # Another process may use the first folder, or be suspended in it.
+        candidates = (parent / (f"{key}~{number}" if number else key) for number in count())
+        handle, place = next(filter(None, map(_lock, candidates)))
+    except OSError as error:
+        where = error.filename or scratch
+        raise BucketError(f"{where}: cannot be written to ({error.strerror or error})", lasting=True) from None
+    try:
+        yield place / "site"
+        shutil.rmtree(place, ignore_errors=True)
+    except (BucketError, LockLostError):
+        raise
+    except RoamingError:  # sites that fail permanently would fill the disk
+        shutil.rmtree(place, ignore_errors=True)
+        raise
+    finally:
+        os.close(handle)
+
+
+def remove_stale_staging(scratch: Path, now: float | None = None) -> None:
+    """Remove old folders of killed processes, for all stores."""
+    with suppress(OSError):
+        for place in [place for parent in scratch.iterdir() for place in parent.iterdir()]:
+            with suppress(OSError):
+                age = (now or time.time()) - (place / _LOCK).stat().st_mtime
+                if age > STALE_SECONDS and (locked := _lock(place)):
+                    shutil.rmtree(place, ignore_errors=True)
+                    os.close(locked[0])
+
+
+def _lock(place: Path) -> tuple[int, Path] | None:
+    """Lock a folder; return None if another process has."""
+    while True:
+        with suppress(FileNotFoundError):  # its last user has just removed it
+            place.mkdir(exist_ok=True)
+            handle = os.open(place / _LOCK, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+            if not try_lock(handle, place / _LOCK):
+                os.close(handle)
+                return None
+            if _is_same_file(handle, place / _LOCK):
+                os.utime(handle)
+                return handle, place
+            os.close(handle)
+
+
+def _is_same_file(handle: int, file: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(handle), file.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _check_owner(folder: Path) -> None:
+    """Raise BucketError for a folder of another user, who could change the files before the upload."""
+    if not hasattr(os, "geteuid"):  # Windows
+        return
+    if folder.stat().st_uid not in (os.geteuid(), 0):
+        raise BucketError(f"{folder}: belongs to another user; give your own folder with --scratch", lasting=True)
+
+
+_LOCK = "lock"

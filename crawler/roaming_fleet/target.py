@@ -19,9 +19,9 @@ from mkdocs_roaming.library.targets import (
     TargetHit,
     branch_id,
 )
-from roaming_fleet.bucket_reader import open_bucket_site
 from roaming_fleet.buckets import is_bucket_url
 from roaming_fleet.collection import Collection, OpenSite, RankedSite, is_store
+from roaming_fleet.reader import open_bucket_site
 from roaming_fleet.tools import INSTRUCTIONS, StoreNavigator, resolve_site
 
 

@@ -35,9 +35,7 @@ from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
 from mkdocs_roaming.manifest.models import OUTLINE_BUDGET
 from mkdocs_roaming.text.markdown import truncate_at_word
 from roaming_fleet.collection import Collection, OpenSite, RankedSite, SiteHit
-from roaming_fleet.errors import SiteNotFoundError
-from roaming_fleet.namespaces import NAMESPACED_ID, SITE_KEY
-from roaming_fleet.records import SiteRecord
+from roaming_fleet.records import NAMESPACED_ID, SITE_KEY, SiteNotFoundError, SiteRecord
 
 INSTRUCTIONS = """\
 Tools to navigate the documentation of many sites. search_sections finds sections by words on all sites; “NAME: words” \

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.library.targets import library_from_markdown
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
-from roaming_fleet.buckets.folder import FolderBucket
+from roaming_fleet.buckets import FolderBucket
 from roaming_fleet.catalog import update_catalog
 from roaming_fleet.records import SiteRecord, make_catalog_entry, write_record
 

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mkdocs_roaming.cli import main
-from roaming_fleet.buckets.folder import FolderBucket
+from roaming_fleet.buckets import FolderBucket
 from roaming_fleet.records import SiteRecord, parse_record, read_record, write_record
 
 NAMES = [f"/p{at}/" for at in range(6)]

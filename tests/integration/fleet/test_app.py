@@ -28,9 +28,8 @@ from mkdocs_roaming.cli import main
 from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
 from mkdocs_roaming.serve._uvicorn import bind_socket
 from mkdocs_roaming.serve.middleware import RequestPolicy
-from roaming_fleet.app import create_store_app
+from roaming_fleet.app import STORE_OPERATIONS, create_store_app
 from roaming_fleet.collection import Collection
-from roaming_fleet.openapi import STORE_OPERATIONS
 
 PLENTY = RequestPolicy(hosts=("127.0.0.1",), requests_a_minute=10**6, requests_a_minute_each=10**6)
 

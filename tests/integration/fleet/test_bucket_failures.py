@@ -18,8 +18,8 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from fleet_servers.raw_server import RawResponse, RawServer, Responder, http_response, range_response, serving
 
-from roaming_fleet.buckets.base import BucketError
-from roaming_fleet.buckets.objects import ObjectBucket
+from roaming_fleet.buckets import BucketError
+from roaming_fleet.objects import ObjectBucket
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "stores"
 PATH = "guide/expired.md"

@@ -13,9 +13,8 @@ import anyio
 import pytest
 
 from mkdocs_roaming.serve.deployments import SiteWatcher
-from roaming_fleet.buckets import open_bucket
-from roaming_fleet.buckets.base import BlobNotFoundError, Bucket, BucketError
-from roaming_fleet.buckets.folder import FolderBucket
+from roaming_fleet.buckets import BlobNotFoundError, Bucket, BucketError, FolderBucket
+from roaming_fleet.objects import open_bucket
 
 
 @pytest.fixture(params=["folder", "s3", "gs", pytest.param("az", marks=pytest.mark.slow)])

@@ -23,7 +23,7 @@ from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.tools import render
 from mkdocs_roaming.serve.middleware import RequestPolicy
 from roaming_fleet.app import create_store_app
-from roaming_fleet.buckets.folder import FolderBucket
+from roaming_fleet.buckets import FolderBucket
 from roaming_fleet.catalog import load_head, update_catalog
 from roaming_fleet.collection import Collection
 from roaming_fleet.records import HEAD_PATH, RECORDS_DIR, SiteRecord, read_record, write_record

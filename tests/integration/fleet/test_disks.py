@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from roaming_fleet.buckets.base import BucketError
-from roaming_fleet.buckets.folder import FolderBucket
+from roaming_fleet.buckets import BucketError, FolderBucket
 
 
 @pytest.fixture

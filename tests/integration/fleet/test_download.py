@@ -11,12 +11,10 @@ import pytest
 from fleet_servers.one_site import crawl_once
 
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
-from roaming_fleet.buckets import open_bucket
-from roaming_fleet.buckets.base import Bucket
-from roaming_fleet.records import read_record
-from roaming_fleet.staging import staging_folder
-from roaming_fleet.store import STORE_MARKER
-from roaming_fleet.sync import download_site
+from roaming_fleet.buckets import Bucket
+from roaming_fleet.objects import open_bucket
+from roaming_fleet.records import STORE_MARKER, read_record
+from roaming_fleet.sync import download_site, staging_folder
 
 KEY = "site-000"
 FORBIDDEN_PAGES = {"127.0.1.1/a/p1/", "127.0.1.1/a/p3/", "127.0.1.1/a/p4/"}

@@ -74,6 +74,38 @@ def test_killed_worker_loses_nothing(
 
 
 @pytest.mark.slow
+def test_chain_continues_after_site_that_kills_its_workers(
+    sites: Any, tmp_path: Path, fast_options: tuple[str, ...], roaming: Any
+) -> None:
+    sites.pages, sites.delay = 12, 0.02
+    listing, store = sites.listing(tmp_path / "sites.txt", 12), tmp_path / "store"
+    with cluster(tmp_path, 2, {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}) as dask:
+        command = _command(listing, store, fast_options, "--json", "--engine", f"dask={dask.address}")
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            done = []
+            for line in process.stdout:
+                event = json.loads(line)
+                if event["event"] == "site":
+                    done.append(event["key"])
+                    if len(done) == 3:
+                        dask.workers[0].kill()
+        assert process.returncode == 0
+    assert sorted(done) == [f"site-{at:03}" for at in range(12)]
+    assert event["failed"] > 0
+    assert event["new"] + event["failed"] == 12
+    assert {failure["error"] for failure in event["failures"]} == {"the worker that crawled it died, several times"}
+    assert (
+        json.loads(
+            roaming("crawl", "--many", listing, "-o", store, *fast_options, "--json", "--refresh").stdout.splitlines()[
+                -1
+            ]
+        )["failed"]
+        == 0
+    )
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["processes", "dask"])
 def test_local_processes_publish_same_bytes(
     engine: str, sites: Any, tmp_path: Path, fast_options: tuple[str, ...], published: Published

@@ -20,7 +20,7 @@ from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.serve.mcp import make_server
 from mkdocs_roaming.serve.middleware import RequestPolicy
 from roaming_fleet.app import create_store_app
-from roaming_fleet.buckets.folder import FolderBucket
+from roaming_fleet.buckets import FolderBucket
 from roaming_fleet.collection import Collection
 from roaming_fleet.tools import INSTRUCTIONS, StoreNavigator
 

@@ -21,11 +21,10 @@ import pytest
 from fleet_servers.one_site import crawl_once
 
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
-from roaming_fleet.buckets import open_bucket
-from roaming_fleet.buckets.base import BlobNotFoundError, Bucket, BucketError
+from roaming_fleet.buckets import BlobNotFoundError, Bucket, BucketError
 from roaming_fleet.lock import LOCK_DIR, LockLostError, LockWatch, StoreLockedError, hold_lock
-from roaming_fleet.records import SiteRecord, read_record
-from roaming_fleet.store import STORE_MARKER
+from roaming_fleet.objects import open_bucket
+from roaming_fleet.records import STORE_MARKER, SiteRecord, read_record
 
 SECONDS = 1.5
 KEY = "site-000"

@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from roaming_fleet.buckets import open_bucket
-from roaming_fleet.buckets.base import BlobNotFoundError, BucketError
-from roaming_fleet.buckets.objects import ObjectBucket
+from roaming_fleet.buckets import BlobNotFoundError, BucketError
+from roaming_fleet.objects import ObjectBucket, open_bucket
 
 
 @pytest.fixture(params=["s3", "gs", pytest.param("az", marks=pytest.mark.slow)])

@@ -10,7 +10,7 @@ import pytest
 from click.testing import Result
 
 from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry, SectionEntry, SiteEntry
-from roaming_fleet.buckets.folder import FolderBucket
+from roaming_fleet.buckets import FolderBucket
 from roaming_fleet.catalog import load_head, update_catalog
 from roaming_fleet.ranking import Ranking
 from roaming_fleet.records import RECORDS_DIR, CatalogEntry, SiteRecord, make_catalog_entry, write_record

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from fleet_servers.workers import Cluster, cluster
 
-from roaming_fleet.buckets import open_bucket
+from roaming_fleet.objects import open_bucket
 from roaming_fleet.records import read_record
 
 COUNT = 200
@@ -111,6 +111,28 @@ def test_run_with_all_faults_loses_nothing(
         f"first {len(first.done)} sites, {first.seconds:.0f} s; second {len(second.done)}, {second.seconds:.0f} s; "
         f"{failed['requests']} requests since, {failed['failed']} failed"
     )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["threads", "processes"])
+def test_run_without_cluster_loses_nothing(
+    engine: str, s3: Any, sites: Any, tmp_path: Path, fast_options: tuple[str, ...], published: Any
+) -> None:
+    listing = sites.listing(tmp_path / "sites.txt", COUNT)
+    command = [sys.executable, "-m", "mkdocs_roaming", "crawl", "--many", str(listing), *fast_options, "--json"]
+    subprocess.run([*command, "-o", str(tmp_path / "folder")], capture_output=True, check=True)
+    s3.set_faults(every=20, delay=0.01)
+    command += ["-o", s3.where, "--scratch", str(tmp_path / "scratch"), "--engine", engine]
+    result = subprocess.run(command, capture_output=True, text=True)
+    s3.set_faults()
+    assert result.returncode == 0, result.stderr
+    report = json.loads(result.stdout.splitlines()[-1])
+    assert (report["new"], report["failed"], report["stopped"]) == (COUNT, 0, "")
+    bucket = open_bucket(s3.where)
+    uploaded = {blob.path: bucket.get(blob.path) for blob in bucket.list("") if not blob.path.startswith(".fleet/")}
+    assert uploaded == published(tmp_path / "folder")
+    writes = [count for path, count in s3.written().items() if "/.fleet/sites/" in path]
+    assert writes == [1] * COUNT
 
 
 def _environ(renewed: Mapping[str, str]) -> dict[str, str]:

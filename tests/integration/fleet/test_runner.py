@@ -16,16 +16,14 @@ from click.testing import Result
 
 from mkdocs_roaming.errors import UsageError
 from roaming_crawler.config import CrawlConfig, CrawlLimits, Politeness
-from roaming_fleet.buckets.base import BucketError
-from roaming_fleet.buckets.folder import FolderBucket
+from roaming_fleet.buckets import BucketError, FolderBucket
 from roaming_fleet.catalog import read_records
 from roaming_fleet.engines import thread_engine
 from roaming_fleet.job import RunPlan, make_failed_record, run_job
 from roaming_fleet.lock import LockLostError, hold_lock
-from roaming_fleet.records import CatalogEntry, SiteRecord, read_record, write_record
+from roaming_fleet.records import STORE_MARKER, CatalogEntry, SiteRecord, read_record, write_record
 from roaming_fleet.run import config_digest, crawl_many, site_status
 from roaming_fleet.sites_file import SiteSpec
-from roaming_fleet.store import STORE_MARKER
 
 Roaming = Callable[..., Result]
 

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from mkdocs_roaming.errors import RoamingError
-from roaming_fleet.buckets.base import BucketError
+from roaming_fleet.buckets import BucketError
 from roaming_fleet.lock import LockLostError
-from roaming_fleet.staging import STALE_SECONDS, remove_stale_staging, staging_folder
+from roaming_fleet.sync import STALE_SECONDS, remove_stale_staging, staging_folder
 
 
 def _leave_partial_crawl(store: str, scratch: Path) -> None:

@@ -18,10 +18,9 @@ from mkdocs_roaming.answer.events import Answer
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.cli.ask import _ask_until_answered
 from mkdocs_roaming.library.targets import Candidate, open_library
-from roaming_fleet.buckets.folder import FolderBucket
+from roaming_fleet.buckets import FolderBucket
 from roaming_fleet.catalog import update_catalog
-from roaming_fleet.namespaces import NAMESPACED_ID
-from roaming_fleet.records import SiteRecord, write_record
+from roaming_fleet.records import NAMESPACED_ID, SiteRecord, write_record
 
 
 @pytest.fixture(scope="module")

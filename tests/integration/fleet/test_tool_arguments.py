@@ -17,7 +17,7 @@ from mkdocs_roaming.library.grep import GrepResult
 from mkdocs_roaming.library.tools import ExpandResult, OutlineResult, SearchResults, ToolError, render
 from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
 from mkdocs_roaming.serve.mcp import call_tool_stateless
-from roaming_fleet.buckets.folder import FolderBucket
+from roaming_fleet.buckets import FolderBucket
 from roaming_fleet.catalog import update_catalog
 from roaming_fleet.collection import Collection
 from roaming_fleet.records import RECORDS_DIR, read_record, write_record

@@ -14,14 +14,12 @@ from click.testing import Result
 
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from roaming_crawler.config import CrawlConfig, Politeness
-from roaming_fleet.buckets import open_bucket
-from roaming_fleet.buckets.base import Bucket, BucketError
-from roaming_fleet.buckets.folder import FolderBucket
+from roaming_fleet.buckets import Bucket, BucketError, FolderBucket
 from roaming_fleet.job import RunPlan, crawl_site
 from roaming_fleet.lock import LockWatch, hold_lock
-from roaming_fleet.records import SiteRecord, read_record
+from roaming_fleet.objects import open_bucket
+from roaming_fleet.records import STORE_MARKER, SiteRecord, read_record
 from roaming_fleet.sites_file import SiteSpec
-from roaming_fleet.store import STORE_MARKER
 
 Crawling = Callable[..., Result]
 

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from roaming_fleet.buckets.base import BucketError
-from roaming_fleet.buckets.folder import FolderBucket
+from roaming_fleet.buckets import BucketError, FolderBucket
 from roaming_fleet.catalog import load_head, read_records, update_catalog
 from roaming_fleet.ranking import Ranking
 from roaming_fleet.records import HEAD_PATH, RECORDS_DIR, CatalogEntry, SiteRecord, read_record, write_record

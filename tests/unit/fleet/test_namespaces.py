@@ -14,7 +14,7 @@ from mkdocs_roaming.manifest.models import (
     SectionEntry,
     SiteEntry,
 )
-from roaming_fleet.namespaces import add_namespace, split_id
+from roaming_fleet.records import add_namespace, split_id
 
 PUMPS = SectionEntry("11111111", 1, "Pumps", 0, 10, "sha256:a", links=("22222222",))
 ROPES = SectionEntry("22222222", 2, "Ropes", 10, 20, "sha256:b", aliases=("99999999",))

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from roaming_fleet.buckets.base import BlobNotFoundError, BucketError
+from roaming_fleet.buckets import BlobNotFoundError, BucketError
 
 
 def translate_error(where: str, path: str, error: Exception, *, expiry: datetime | None = None) -> BucketError:
