@@ -229,8 +229,9 @@ class _Tree(Struct, frozen=True):
 def _split(group: _Group) -> _Group:
     """Return a group with few items and few groups: the rest is in groups of neighbours."""
     items, groups = group.items, group.groups
-    if group.own_chars > _MAX_GROUP_CHARS and len(items) > 1:
-        runs = _make_runs(items, [len(item.render()) for item in items], _MAX_GROUP_CHARS)
+    sizes = [len(item.render()) for item in items]
+    if sum(sizes) > _MAX_GROUP_CHARS and len(items) > 1:
+        runs = _make_runs(items, sizes, _MAX_GROUP_CHARS)
         titles = [(*group.titles, f"{run[0].title} – {run[-1].title}") for run in runs]
         ids = [next((item.page.id for item in run if item.page), "links") for run in runs]
         parts = [_Group(*part, group.rank) for part in zip(titles, ids, runs, [()] * len(runs), strict=True)]

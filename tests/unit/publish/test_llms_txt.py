@@ -130,6 +130,14 @@ def test_twenty_thousand_pages_without_groups_are_in_nested_lists() -> None:
     assert 40_000 < len(files["llms.txt"]) < MAX_CHARS
 
 
+@pytest.mark.parametrize("chars", range(14_700, 15_300, 40))
+def test_group_of_about_the_size_of_a_part_is_listed(chars: int) -> None:
+    line = len(f"- [Page 0000]({URL}Page%200000/index.md)\n")
+    tree = {"Title " * 20: [(f"Page {at:04}", None) for at in range(chars // line)]}
+    manifest = _manifest({**tree, "Rest": [(f"Other {at}", None) for at in range(2_000)]})
+    assert _listed(build_llms_txt(manifest)) == Counter(path_to_url(URL, page.markdown) for page in manifest.pages)
+
+
 def test_lists_of_copy_link_to_its_own_files() -> None:
     manifest = _manifest({f"Group {at}": {f"Page {at}-{page}": None for page in range(400)} for at in range(9)})
     files = build_llms_txt(replace(manifest, crawled_from="docs.example"))
