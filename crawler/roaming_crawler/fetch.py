@@ -15,9 +15,10 @@ import anyio
 import httpcore2
 import httpx2
 
+from mkdocs_roaming._guard import PrivateAddressError, split_host
 from mkdocs_roaming.errors import RoamingError
 from roaming_crawler.config import MEGABYTE, Politeness
-from roaming_crawler.guard import GuardedTransport, PrivateAddressError, PublicNetworkBackend, split_host
+from roaming_crawler.guard import GuardedTransport, PublicNetworkBackend
 from roaming_crawler.scope import canonical_url, url_origin
 
 

@@ -1,4 +1,4 @@
-"""Network backend that refuses private addresses, except for hosts and ports that the user named.
+"""Network backend of the crawler that refuses private addresses, except for hosts and ports that the user named.
 
 A host name is resolved once, and the connection goes to an address that was checked (no DNS rebinding). The check is
 below the HTTP client, so it covers redirects, robots.txt and sitemaps as well.
@@ -6,57 +6,19 @@ below the HTTP client, so it covers redirects, robots.txt and sitemaps as well.
 
 from __future__ import annotations
 
-import re
 import socket
 import ssl
-import unicodedata
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from functools import cache
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 
 import anyio
 import httpcore2
 import httpx2
 
-from mkdocs_roaming.errors import RoamingError
+from mkdocs_roaming._guard import PrivateAddressError, check_addresses, parse_ip_literal
 
 Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
 """Coroutine function that returns the IP addresses of a host name and port."""
-
-
-class PrivateAddressError(RoamingError):
-    """A host's address is not a public one."""
-
-
-def refusal_reason(text: str) -> str | None:
-    """Return why an IP address is refused, or None if it is public."""
-    try:
-        address = ip_address(text.partition("%")[0])
-    except ValueError:
-        return "no IP address"
-    if isinstance(address, IPv4Address):
-        return None if _is_public(address) else _NOT_PUBLIC
-    for network, name in _EMBEDDED_IPV4.items():
-        if address in network:
-            return f"an IPv4 address in {name}"
-    if address.packed[8:12] in _ISATAP:
-        return "an IPv4 address in ISATAP"
-    return None if _is_public(address) and not address.is_site_local else _NOT_PUBLIC
-
-
-def parse_ip_literal(host: str) -> str | None:
-    """Return the IP address that a host spells out in any notation that resolvers accept, or None for a name."""
-    host = unicodedata.normalize("NFKC", host).replace("\u3002", ".").strip("[]").rstrip(".")
-    try:
-        return str(ip_address(host))
-    except ValueError:
-        pass
-    if not _NUMERIC_HOST.fullmatch(host):
-        return None
-    try:
-        return str(IPv4Address(socket.inet_aton(host)))  # decimal, octal, hexadecimal, fewer than four parts
-    except (OSError, ValueError):
-        return None
 
 
 async def resolve(host: str, port: int) -> list[str]:
@@ -103,12 +65,7 @@ class PublicNetworkBackend(httpcore2.AsyncNetworkBackend):
         """Connect to one of the host's addresses after all of them were found to be allowed."""
         ip = parse_ip_literal(host)
         addresses = [ip] if ip else list(await self._resolve(host, port))
-        for address in addresses if (host.lower(), port) not in self._named else ():
-            if reason := refusal_reason(address):
-                where = host if host == address else f"{host}: {address}"
-                raise PrivateAddressError(
-                    f"{where} is {reason}; for a host of your own, give its URL with --allow-private"
-                )
+        check_addresses(host, port, addresses, self._named)
         last: Exception = httpcore2.ConnectError(f"{host}: has no address")
         for address in addresses:
             try:
@@ -146,36 +103,7 @@ class GuardedTransport(httpx2.AsyncHTTPTransport):
         )
 
 
-def split_host(url: str) -> tuple[str, int]:
-    """Return the host and port of a URL as the HTTP client passes them to the backend."""
-    parsed = httpx2.URL(url)
-    return parsed.raw_host.decode("ascii"), parsed.port or (443 if parsed.scheme == "https" else 80)
-
-
 @cache
 def _ssl_context() -> ssl.SSLContext:
     """Return the trusted certificates. Loading takes 20 ms, and a crawl of many sites creates many clients."""
     return httpx2.create_ssl_context(trust_env=False)
-
-
-def _is_public(address: IPv4Address | IPv6Address) -> bool:
-    if any(address in network for network in _RESERVED):
-        return False
-    return address.is_global and not address.is_multicast
-
-
-_NOT_PUBLIC = "not a public address"
-_NUMERIC_HOST = re.compile(r"(0x[0-9a-f]*|[0-9]+)(\.(0x[0-9a-f]*|[0-9]+)){0,3}", re.IGNORECASE)
-_EMBEDDED_IPV4 = {
-    IPv6Network("::ffff:0:0/96"): "IPv4-mapped form",
-    IPv6Network("::ffff:0:0:0/96"): "IPv4-translated form",
-    IPv6Network("::/96"): "IPv4-compatible form",
-    IPv6Network("64:ff9b::/96"): "NAT64",
-    IPv6Network("64:ff9b:1::/48"): "NAT64",
-    IPv6Network("2002::/16"): "6to4",
-    IPv6Network("2001::/32"): "Teredo",
-}
-_ISATAP = (b"\x00\x00\x5e\xfe", b"\x02\x00\x5e\xfe")
-_RESERVED = tuple(  # global according to some versions of Python's ipaddress
-    map(ip_network, ("192.0.0.0/24", "192.88.99.0/24", "2001::/23", "2001:db8::/32", "3fff::/20", "5f00::/16"))
-)

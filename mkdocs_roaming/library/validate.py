@@ -11,6 +11,7 @@ from urllib.parse import unquote, urljoin
 
 import msgspec
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 from mkdocs_roaming.embeddings.store import VectorsError, decode_vectors
 from mkdocs_roaming.errors import LibraryError
@@ -22,24 +23,37 @@ from mkdocs_roaming.manifest.page_kinds import find_listing_pages
 from mkdocs_roaming.manifest.sections import file_digest, slice_digest, split_sections
 
 _MAX_LISTING_CHARS = 50_000
+_MARKDOWN = MarkdownIt("commonmark").enable("table")
 _HTML_ID = re.compile(r"""\s(?:id|name)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>"']+))""")
 
 
 @dataclass(frozen=True, slots=True)
 class ValidationReport:
-    """Result of a validation. `faults` violate the format, `notes` are links that are broken on the site itself."""
+    """Result of a validation.
+
+    Attributes:
+        faults: Violations of the format.
+        notes: Links within the site that lead to no page or section. Those of a copy may lead to other files of the
+            original site.
+        is_copy: Whether the site is a copy of another one.
+    """
 
     pages: int
     sections: int
     links: int
     faults: tuple[str, ...]
     notes: tuple[str, ...]
+    is_copy: bool = False
 
     def __str__(self) -> str:
         """Return a summary in one line."""
         faults = f"{len(self.faults)} fault{'' if len(self.faults) == 1 else 's'}" if self.faults else "no faults"
-        broken = "1 broken link" if len(self.notes) == 1 else f"{len(self.notes)} broken links"
-        notes = f", {broken} on the site itself" if self.notes else ""
+        count = len(self.notes)
+        if self.is_copy:
+            broken = f"{count} link{'' if count == 1 else 's'} to no page or section of the copy"
+        else:
+            broken = f"{count} broken link{'' if count == 1 else 's'} on the site itself"
+        notes = f", {broken}" if count else ""
         return f"{self.pages} pages, {self.sections} sections, {self.links} links checked: {faults}{notes}"
 
 
@@ -70,7 +84,20 @@ def validate_site(
         validator.links,
         tuple(validator.faults),
         tuple(validator.notes),
+        bool(library.manifest.crawled_from),
     )
+
+
+def parse_markdown(text: str) -> list[Token]:
+    """Return the tokens of a page's Markdown."""
+    # CommonMark has no footnotes and would parse `[^1]: Word.` as a link definition.
+    return _MARKDOWN.parse(re.sub(r"^(\s*)\[\^", r"\1\\[^", text, flags=re.MULTILINE))
+
+
+def find_html_ids(html: bytes) -> set[str]:
+    """Return the anchors of a page's HTML."""
+    text = html.decode("utf-8", "replace").replace("&amp;", "&")
+    return {unquote("".join(groups)) for groups in _HTML_ID.findall(text)}
 
 
 class _Skill(msgspec.Struct):
@@ -100,7 +127,6 @@ class _Validator:
         for page in self._manifest.pages:
             self._pages_by_file[page.markdown] = page
             self._pages_by_file.setdefault(short_markdown_path(page.path) or page.markdown, page)
-        self._markdown = MarkdownIt("commonmark").enable("table")
 
     def _read(self, path: str) -> bytes | None:
         try:
@@ -143,7 +169,7 @@ class _Validator:
         if copy and self._pages_by_file[copy] is page and self._read(copy) not in (data, None):
             self.faults.append(f"{copy}: differs from {page.markdown}")
         self._check_slices(page, data)
-        if page.origin == "html":
+        if page.origin == "html" or self._manifest.crawled_from:
             self._check_links(page, data)
 
     def _check_slices(self, page: PageEntry, data: bytes) -> None:
@@ -164,9 +190,7 @@ class _Validator:
             self.faults.append(f"{page.markdown}: its headings do not match its sections")
 
     def _check_links(self, page: PageEntry, data: bytes) -> None:
-        # CommonMark has no footnotes and would parse `[^1]: Word.` as a link definition.
-        text = re.sub(r"^(\s*)\[\^", r"\1\\[^", data.decode("utf-8", "replace"), flags=re.MULTILINE)
-        for token in self._markdown.parse(text):
+        for token in parse_markdown(data.decode("utf-8", "replace")):
             for child in token.children or ():
                 if child.type == "link_open":
                     self.links += 1
@@ -201,10 +225,8 @@ class _Validator:
         """Return the anchors of a page: of its sections, and all other ids in its HTML."""
         if page.path not in self._anchors:
             html = self._read(page.path or "index.html") or self._read(page.path.rstrip("/") + "/index.html") or b""
-            text = html.decode("utf-8", "replace").replace("&amp;", "&")
             anchors = {section.anchor for section in page.sections if section.anchor}
-            anchors |= {unquote("".join(groups)) for groups in _HTML_ID.findall(text)}
-            self._anchors[page.path] = frozenset(anchors)
+            self._anchors[page.path] = frozenset(anchors | find_html_ids(html))
         return self._anchors[page.path]
 
     # Other files

@@ -1,0 +1,163 @@
+"""Guard against private addresses: which ones are refused, and a network backend for requests that refuses them.
+
+A host name is resolved once, and the connection goes to an address that was checked (no DNS rebinding). The check is
+below the HTTP client, so it covers redirects as well.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+import unicodedata
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
+
+import httpcore2
+import httpx2
+
+from mkdocs_roaming.errors import RoamingError
+
+
+class PrivateAddressError(RoamingError):
+    """A host's address is not a public one."""
+
+
+def refusal_reason(text: str) -> str | None:
+    """Return why an IP address is refused, or None if it is public."""
+    try:
+        address = ip_address(text.partition("%")[0])
+    except ValueError:
+        return "no IP address"
+    if isinstance(address, IPv4Address):
+        return None if _is_public(address) else _NOT_PUBLIC
+    for network, name in _EMBEDDED_IPV4.items():
+        if address in network:
+            return f"an IPv4 address in {name}"
+    if address.packed[8:12] in _ISATAP:
+        return "an IPv4 address in ISATAP"
+    return None if _is_public(address) and not address.is_site_local else _NOT_PUBLIC
+
+
+def parse_ip_literal(host: str) -> str | None:
+    """Return the IP address that a host spells out in any notation that resolvers accept, or None for a name."""
+    host = unicodedata.normalize("NFKC", host).replace("\u3002", ".").strip("[]").rstrip(".")
+    try:
+        return str(ip_address(host))
+    except ValueError:
+        pass
+    if not _NUMERIC_HOST.fullmatch(host):
+        return None
+    try:
+        return str(IPv4Address(socket.inet_aton(host)))  # decimal, octal, hexadecimal, fewer than four parts
+    except (OSError, ValueError):
+        return None
+
+
+def split_host(url: str) -> tuple[str, int]:
+    """Return the host and port of a URL as the HTTP client passes them to the backend."""
+    parsed = httpx2.URL(url)
+    return parsed.raw_host.decode("ascii"), parsed.port or (443 if parsed.scheme == "https" else 80)
+
+
+def check_addresses(host: str, port: int, addresses: Iterable[str], named: Collection[tuple[str, int]]) -> None:
+    """Check that all addresses of a host are public, or that the user named the host and port.
+
+    Raises:
+        PrivateAddressError: One of the addresses is not public.
+    """
+    for address in addresses if (host.lower(), port) not in named else ():
+        if reason := refusal_reason(address):
+            where = host if host == address else f"{host}: {address}"
+            raise PrivateAddressError(f"{where} is {reason}; for a host of your own, give its URL with --allow-private")
+
+
+def check_host(url: str, named: Collection[tuple[str, int]]) -> None:
+    """Check that the host of a URL has public addresses alone, or that the user named it; an unknown host passes.
+
+    Raises:
+        PrivateAddressError: One of its addresses is not public.
+    """
+    host, port = split_host(url)
+    literal = parse_ip_literal(host)
+    with suppress(httpcore2.ConnectError):
+        check_addresses(host, port, [literal] if literal else _resolve(host, port), named)
+
+
+class PublicTransport(httpx2.HTTPTransport):
+    """HTTP transport that connects to public addresses, and to private ones of hosts and ports that the user named.
+
+    It ignores proxies and other settings of the environment.
+
+    Args:
+        named: Hosts and ports that may have private addresses.
+    """
+
+    def __init__(self, named: Collection[tuple[str, int]] = ()) -> None:
+        context = httpx2.create_ssl_context(trust_env=False)
+        super().__init__(verify=context, trust_env=False)
+        self._pool = httpcore2.ConnectionPool(ssl_context=context, network_backend=_PublicBackend(named))
+
+
+class _PublicBackend(httpcore2.SyncBackend):
+    """Network backend of `PublicTransport`."""
+
+    def __init__(self, named: Collection[tuple[str, int]]) -> None:
+        self._named = frozenset(named)
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.NetworkStream:
+        """Connect to one of the host's addresses after all of them were found to be allowed."""
+        literal = parse_ip_literal(host)
+        addresses = [literal] if literal else _resolve(host, port)
+        check_addresses(host, port, addresses, self._named)
+        last: Exception = httpcore2.ConnectError(f"{host}: has no address")
+        for address in addresses:
+            try:
+                return super().connect_tcp(address, port, timeout, local_address, socket_options)
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
+                last = error
+        raise last
+
+    def connect_unix_socket(
+        self, path: str, timeout: float | None = None, socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None
+    ) -> httpcore2.NetworkStream:
+        """Refuse Unix sockets: no website is served on one."""
+        raise PrivateAddressError(f"{path}: a Unix socket; give an http(s) URL")
+
+
+def _resolve(host: str, port: int) -> Sequence[str]:
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise httpcore2.ConnectError(f"{host}: no such host ({getattr(error, 'strerror', None) or error})") from None
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+def _is_public(address: IPv4Address | IPv6Address) -> bool:
+    if any(address in network for network in _RESERVED):
+        return False
+    return address.is_global and not address.is_multicast
+
+
+_NOT_PUBLIC = "not a public address"
+_NUMERIC_HOST = re.compile(r"(0x[0-9a-f]*|[0-9]+)(\.(0x[0-9a-f]*|[0-9]+)){0,3}", re.IGNORECASE)
+_EMBEDDED_IPV4 = {
+    IPv6Network("::ffff:0:0/96"): "IPv4-mapped form",
+    IPv6Network("::ffff:0:0:0/96"): "IPv4-translated form",
+    IPv6Network("::/96"): "IPv4-compatible form",
+    IPv6Network("64:ff9b::/96"): "NAT64",
+    IPv6Network("64:ff9b:1::/48"): "NAT64",
+    IPv6Network("2002::/16"): "6to4",
+    IPv6Network("2001::/32"): "Teredo",
+}
+_ISATAP = (b"\x00\x00\x5e\xfe", b"\x02\x00\x5e\xfe")
+_RESERVED = tuple(  # global according to some versions of Python's ipaddress
+    map(ip_network, ("192.0.0.0/24", "192.88.99.0/24", "2001::/23", "2001:db8::/32", "3fff::/20", "5f00::/16"))
+)
