@@ -6,7 +6,6 @@ their digest. All files are written atomically.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import os
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import zstandard
+from filelock import lock_descriptor
 
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.manifest.models import canonicalize_path, markdown_path, short_markdown_path
@@ -232,25 +232,11 @@ def try_lock(lock: int, file: Path) -> bool:
         CrawlFolderError: The file system does not support locks.
     """
     try:
-        _lock(lock)
+        return lock_descriptor(lock, blocking=False)
     except OSError as error:
-        if error.errno in (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES):
-            return False
         raise CrawlFolderError(
             f"{file}: this disk cannot lock files ({error.strerror}); give a folder on another disk"
         ) from None
-    return True
-
-
-def _lock(lock: int) -> None:
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        import msvcrt  # type: ignore[unreachable,unused-ignore]  # Windows only
-
-        msvcrt.locking(lock, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]  # as above
-    else:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _is_free(path: str, taken: dict[str, str], folders: set[str]) -> bool:
