@@ -99,7 +99,7 @@ def run_program(host: Host, command: list[str], folder: Path, page_pattern: str)
 def make_commands(url: str, addresses: Path, scrapy: str | None) -> dict[str, tuple[list[str], str]]:
     """Return the command and the page pattern of each available program by label."""
     crawl = [sys.executable, "-m", "mkdocs_roaming", "crawl", url, "-o", "out", "--allow-private", "--delay", "0"]
-    html = [*crawl, "--no-manifest", "--no-llms", "--no-markdown"]
+    html = [*crawl, "--no-manifest", "--no-llms", "--source", "html"]
     fetch = [sys.executable, "fetch.py", str(addresses)]
     commands = {
         "wget -r": (["wget", "-q", "-r", "-np", "-e", "robots=on", url], "*.html"),

@@ -34,7 +34,7 @@ CONFIGS = {
     "llms.txt": CrawlConfig(discovery=DiscoveryConfig(manifest=False, sitemap=False), links=False),
     "sitemap": CrawlConfig(discovery=DiscoveryConfig(manifest=False, llms=False), links=False),
     "links": CrawlConfig(discovery=DiscoveryConfig(False, False, False)),
-    "HTML alone": CrawlConfig(discovery=DiscoveryConfig(manifest=False, llms=False), prefer_markdown=False),
+    "HTML alone": CrawlConfig(discovery=DiscoveryConfig(manifest=False, llms=False), source="html"),
 }
 _FENCE_LANGUAGE = re.compile(rb"(?m)^([ >]*(?:```+|~~~+))[ ]?[\w+-]+(?=[ \n])")
 PLAIN = "built without the plugin"
@@ -101,7 +101,7 @@ def measure(folder: Path, site: Path, way: str, config: CrawlConfig, *, diff: bo
         politeness=POLITENESS,
         discovery=config.discovery,
         links=config.links,
-        prefer_markdown=config.prefer_markdown,
+        source=config.source,
         allow_private=True,
         workers=0,
     )

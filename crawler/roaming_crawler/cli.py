@@ -108,8 +108,12 @@ _SIZE = click.IntRange(min=1000)
 @click.option("--no-manifest", is_flag=True, help="Crawl a site with a manifest instead of mirroring it.")
 @click.option("--no-sitemap", is_flag=True, help="Do not use sitemaps.")
 @click.option("--no-links", is_flag=True, help="Do not follow links on pages.")
-@click.option("--no-markdown", is_flag=True, help="Convert every page from its HTML.")
-@click.option("--no-anchors", is_flag=True, help="Do not fetch the HTML of pages that have Markdown.")
+@click.option(
+    "--source",
+    type=click.Choice(["auto", "html", "markdown"]),
+    default="auto",
+    help="Convert the HTML, or use the site's own Markdown; auto takes what holds more.",
+)
 @LLMS_TXT_OPTION
 @OVERWRITE_OPTION
 @click.option("--skip-flagged", is_flag=True, help="Leave out pages with text that is written for language models.")
@@ -225,8 +229,7 @@ def _make_config(options: dict[str, Any]) -> CrawlConfig:
         ),
         discovery=DiscoveryConfig(not options["no_manifest"], not options["no_llms"], not options["no_sitemap"]),
         links=not options["no_links"],
-        prefer_markdown=not options["no_markdown"],
-        anchors=not options["no_anchors"],
+        source=options["source"],
         resume=options["resume"],
         refresh=options["refresh"],
         allow_private=options["allow_private"],
@@ -308,6 +311,19 @@ def _print_result(result: CrawlResult, folder: Path) -> None:
         reasons.setdefault(why, []).append(url)
     pages, sections = _pluralize(result.pages, "page"), _pluralize(result.sections, "section")
     click.echo(f"{folder}: {pages}, {sections}; {result.markdown} came as Markdown")
+    if result.coverage.visible_words:
+        kept = [
+            _pluralize(count, noun)
+            for count, noun in (
+                (result.coverage.tables, "table"),
+                (result.coverage.tabs, "tab"),
+                (result.coverage.admonitions, "admonition"),
+                (result.coverage.code_blocks, "code block"),
+            )
+            if count
+        ]
+        share = f"{100 * result.coverage.share:.1f} % of visible words"
+        click.echo(f"  {', '.join([share, *kept])} kept")
     for name, count in (
         ("new", len(result.new)),
         ("changed", len(result.changed)),

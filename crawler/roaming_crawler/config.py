@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urljoin
 
 from mkdocs_roaming._version import __version__
@@ -15,6 +15,7 @@ from roaming_crawler.scope import Scope, scope_from_url, url_origin
 if TYPE_CHECKING:
     from mkdocs_roaming.embeddings.store import EmbeddingsOptions
 
+Source = Literal["auto", "html", "markdown"]
 MEGABYTE = 1_000_000
 
 EventHandler = Callable[[str, dict[str, Any]], None]
@@ -116,10 +117,8 @@ class CrawlConfig:
     discovery: DiscoveryConfig = field(default_factory=DiscoveryConfig)
     links: bool = True
     """Whether links on pages are followed."""
-    prefer_markdown: bool = True
-    """Whether a page's own Markdown is used instead of its HTML."""
-    anchors: bool = True
-    """Whether the HTML of pages that have Markdown is fetched too, for the anchors of their headings."""
+    source: Source = "auto"
+    """Whether a page is converted from its HTML, or its own Markdown is used (default: what holds more)."""
     resume: bool = False
     refresh: bool = False
     allow_private: bool = False

@@ -56,8 +56,7 @@ async def visit_pages(
         session,
         discovered.scope,
         reader,
-        prefer_markdown=config.prefer_markdown,
-        anchors=config.anchors,
+        source=config.source,
         full=discovered.full,
     )
     try:

@@ -1,14 +1,17 @@
-"""Retrieval of one page: as Markdown with the anchors of its HTML if the site has it, otherwise as an HTML article."""
+"""Retrieval of one page: its HTML article, or its own Markdown with the anchors of the HTML if that holds more."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from mkdocs_roaming.manifest.models import Heading, NavItem
 from mkdocs_roaming.publish.markdown_source import split_front_matter
 from mkdocs_roaming.sources import decode_text
+from roaming_crawler.config import Source
+from roaming_crawler.contents import is_richer, shows_generator_source
 from roaming_crawler.fetch import FetchError, Response
 from roaming_crawler.llms_full import split_llms_full
 from roaming_crawler.parser import ParsedPage, split_words
@@ -24,8 +27,8 @@ class PageReader(Protocol):
         """Return the parsed page."""
         ...
 
-    async def headings(self, page: ParsedPage) -> tuple[Heading, ...]:
-        """Return the headings of a page with their anchors."""
+    async def convert(self, page: ParsedPage) -> tuple[str, tuple[Heading, ...]]:
+        """Return the Markdown of a page, and its headings with their anchors."""
         ...
 
 
@@ -86,12 +89,14 @@ class SkippedPage:
 
 @dataclass(slots=True)
 class MarkdownCapabilities:
-    """How a host serves Markdown, learned from the first pages.
+    """How a host serves Markdown, and whether it holds more than the HTML, learned from the first pages.
 
     Attributes:
         forms: URL forms of Markdown that were found.
         negotiates: Whether the host answers `Accept: text/markdown`.
-        learning: Whether all forms are still tried.
+        learning: Whether all forms are still tried, and both sources compared.
+        wins: Number of pages by their richer source: `html`, `markdown` or `both`.
+        without_html: Number of pages whose HTML has no text.
         not_found_words: Words of the page that the host returns with status 200 for a missing page.
         not_found_text_words: The same for missing Markdown.
     """
@@ -99,6 +104,8 @@ class MarkdownCapabilities:
     forms: list[str] = field(default_factory=list)
     negotiates: bool = False
     learning: bool = True
+    wins: Counter[str] = field(default_factory=Counter)
+    without_html: int = 0
     not_found_words: frozenset[str] = frozenset()
     not_found_text_words: frozenset[str] = frozenset()
 
@@ -115,8 +122,7 @@ class PageFetcher:
     scope: Scope
     reader: PageReader
     capabilities: MarkdownCapabilities = field(default_factory=MarkdownCapabilities)
-    prefer_markdown: bool = True
-    anchors: bool = True
+    source: Source = "auto"
     full: str = ""
 
     async def get(self, ref: PageRef) -> FetchedPage | SkippedPage:
@@ -160,24 +166,80 @@ class PageFetcher:
                 self.capabilities.not_found_text_words = split_words(text)
 
     async def _get(self, ref: PageRef) -> FetchedPage | SkippedPage:
-        text, text_url = ref.text, ref.markdown
-        if text is None and ref.markdown and self.prefer_markdown:
-            text = await self._get_markdown(ref.markdown)
+        text, text_url = None, ""
+        if self.source == "markdown" or (self.source == "auto" and self._has_no_html(ref)):
+            text, text_url = await self._get_listed_markdown(ref)
         response, parsed, reason = None, None, ""
-        if text is None or self.anchors or not ref.guessed:
+        if text is None or (self.source == "markdown" and not ref.guessed):
             response, parsed, reason = await self._get_html(ref)
-        if text is None and reason == _IS_MARKDOWN and ref.title and self.prefer_markdown:  # a list names it as a page
-            text, text_url = await self._get_markdown(ref.url), ref.url
-            if text is not None and len(split_llms_full(text, ref.url).by_url()) > 1:
-                return SkippedPage(ref.url, "contains several pages, each with its own URL")
-        if text is None and response is not None and parsed is not None and self.prefer_markdown:
-            text, text_url = await self._find_markdown(response, parsed)
+        if text is None and self._wants_markdown(ref, parsed):
+            text, text_url = await self._get_listed_markdown(ref)
+            if text is None and reason == _IS_MARKDOWN and ref.title:  # a list names it as a page
+                text, text_url = await self._get_markdown(ref.url), ref.url
+                if text is not None and len(split_llms_full(text, ref.url).by_url()) > 1:
+                    return SkippedPage(ref.url, "contains several pages, each with its own URL")
+            if text is None and response is not None and parsed is not None:
+                text, text_url = await self._find_markdown(response, parsed)
         if text is None and reason:
             return SkippedPage(ref.url, reason, links=_all_links(parsed), nav=parsed.nav if parsed else ())
-        if text is not None and parsed is not None and parsed.skip_reason and "JavaScript" not in parsed.skip_reason:
+        if parsed is not None and parsed.skip_reason and not parsed.is_shell:
             return SkippedPage(ref.url, parsed.skip_reason, links=_all_links(parsed))
-        headings = await self.reader.headings(parsed) if text is not None and parsed is not None else ()
+        headings: tuple[Heading, ...] = ()
+        if text is not None:
+            text, headings = await self._choose_source(text, text_url or ref.url, parsed)
         return self._make_page(ref, text, text_url, response, parsed, headings)
+
+    def _has_no_html(self, ref: PageRef) -> bool:
+        """Return whether a page is listed as Markdown, and its HTML not needed: the first pages have none."""
+        capabilities = self.capabilities
+        is_listed = ref.text is not None or bool(ref.markdown)
+        return (
+            is_listed and not capabilities.learning and capabilities.without_html > 1 and not capabilities.wins["html"]
+        )
+
+    def _wants_markdown(self, ref: PageRef, parsed: ParsedPage | None) -> bool:
+        """Return whether the Markdown of a page is fetched after its HTML."""
+        if self.source != "auto":
+            return self.source == "markdown"
+        if parsed is None or parsed.is_shell:
+            return True
+        if parsed.skip_reason:
+            return False
+        if self.capabilities.learning or self.capabilities.wins["markdown"] > self.capabilities.wins["html"]:
+            return True
+        if ref.text is not None:
+            return len(split_words(ref.text)) > 2 * len(parsed.words)
+        return len(parsed.words) < _MIN_WORDS
+
+    async def _choose_source(
+        self, text: str, text_url: str, parsed: ParsedPage | None
+    ) -> tuple[str | None, tuple[Heading, ...]]:
+        """Return the Markdown of a page and the headings of its HTML, or None if the HTML holds as much."""
+        learning = self.capabilities.learning
+        if parsed is None or parsed.is_shell:
+            self.capabilities.without_html += learning
+            return text, ()
+        converted, headings = await self.reader.convert(parsed)
+        if self.source == "markdown":
+            return text, headings
+        is_usable = not shows_generator_source(text) and self._has_known_links(text, text_url, parsed)
+        is_better = is_usable and is_richer(text, converted)
+        is_worse = not is_usable or is_richer(converted, text)
+        if learning:
+            self.capabilities.wins["markdown" if is_better else "html" if is_worse else "both"] += 1
+        return (text, headings) if is_better else (None, ())
+
+    def _has_known_links(self, text: str, text_url: str, parsed: ParsedPage) -> bool:
+        """Return whether most links of the Markdown within the site are on the HTML page, too."""
+        known = {_link_key(link) for link in _all_links(parsed)}
+        links = [link for link in _extract_markdown_links(text, text_url) if self.scope.holds(link)]
+        return sum(_link_key(link) in known for link in links) >= _MIN_KNOWN_LINKS * len(links)
+
+    async def _get_listed_markdown(self, ref: PageRef) -> tuple[str | None, str]:
+        """Return the Markdown of a page that llms-full.txt contains or llms.txt names, and its URL."""
+        if ref.text is not None:
+            return ref.text, ref.markdown
+        return (await self._get_markdown(ref.markdown), ref.markdown) if ref.markdown else (None, "")
 
     def _make_page(
         self,
@@ -354,10 +416,17 @@ def _title_from_path(path: str) -> str:
     return f"{name[:1].upper()}{name[1:]}" or path or "Home"
 
 
+def _link_key(url: str) -> str:
+    """Return what the spellings of a page and of its Markdown have in common."""
+    return re.sub(r"/(index)?$", "", re.sub(r"\.(html?|mdx?|markdown)$", "", url))
+
+
 def _all_links(parsed: ParsedPage | None) -> tuple[str, ...]:
     return (*parsed.links, *parsed.nav_links) if parsed else ()
 
 
+_MIN_WORDS = 20
+_MIN_KNOWN_LINKS = 0.6
 _MISSING_NAME = "roaming-asks-for-what-is-not-there"
 _IS_MARKDOWN = "is markdown, not a page"
 _FORMS = ("index.md", ".md", ".html.md")

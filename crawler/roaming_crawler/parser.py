@@ -26,6 +26,8 @@ from mkdocs_roaming.html.document import (
 )
 from mkdocs_roaming.html.final_page import exclusion_reason
 from mkdocs_roaming.html.hidden import find_hidden_texts
+from mkdocs_roaming.html.themes import compile_selector, load_themes
+from mkdocs_roaming.html.visitor import element_text
 from mkdocs_roaming.manifest.models import Heading, NavItem, url_to_path
 from mkdocs_roaming.sources import decode_text, site_nav
 from mkdocs_roaming.text.injection import scan_hidden_texts
@@ -57,8 +59,15 @@ class ParsedPage:
     """Languages and URLs of translations, from `hreflang`."""
     hidden: tuple[str, ...] = ()
     """Texts in the article that readers do not see, and that seem to be written for language models."""
+    tabs: tuple[str, ...] = ()
+    """Labels of the tabs in the article."""
     skip_reason: str = ""
     """Why the page is not published: a redirect, `noindex`, a JavaScript shell, a login form."""
+
+    @property
+    def is_shell(self) -> bool:
+        """Whether scripts write the text."""
+        return self.skip_reason == _SHELL
 
 
 def parse_page(data: bytes, charset: str, url: str, site_url: str) -> ParsedPage:
@@ -95,6 +104,7 @@ def parse_page(data: bytes, charset: str, url: str, site_url: str) -> ParsedPage
         nav=_extract_nav(tree, resolve, site_url),
         words=words,
         alternates=tuple(_extract_alternates(tree, base)),
+        tabs=tuple(_find_tab_labels(article)),
         hidden=tuple(found.quote for found in scan_hidden_texts(find_hidden_texts(article)))[:_MAX_HIDDEN],
         skip_reason=exclusion_reason(text) or _login_or_shell(tree, article, words),
     )
@@ -117,12 +127,13 @@ def split_words(text: str) -> frozenset[str]:
     return frozenset(re.findall(r"\w+", text.casefold()))
 
 
-def extract_headings(article: str, title: str) -> tuple[Heading, ...]:
-    """Return the headings of an article as they would be in its Markdown, with their anchors."""
+def convert_article(article: str, title: str) -> tuple[str, tuple[Heading, ...]]:
+    """Return the Markdown of an article, and its headings with their anchors."""
     try:
-        return convert(article, title=title).headings
+        converted = convert(article, title=title)
     except RoamingError:
-        return ()
+        return "", ()
+    return converted.markdown, converted.headings
 
 
 def _base_url(tree: etree._Element, url: str) -> str:
@@ -186,6 +197,21 @@ def _extract_alternates(tree: etree._Element, base: str) -> Iterator[tuple[str, 
             yield (link.get("hreflang") or "").strip(), url
 
 
+def _find_tab_labels(article: etree._Element) -> Iterator[str]:
+    themes = load_themes()
+    for element in article.iter(etree.Element):
+        if element.get("role") == "tablist":
+            labels = [label for label in element.iter() if label.get("role") == "tab"]
+        elif themes.roles[element.tag, element.get("class")] == "tabs":
+            found = (compile_selector(tabs.labels)(element) for tabs in themes.tabs)
+            labels = next((labels for labels in found if labels), [])
+        else:
+            continue
+        for label in labels:
+            if label.get("role") != "tab" or element.get("role") == "tablist":
+                yield element_text(label).strip()
+
+
 def _extract_nav(tree: etree._Element, resolve: LinkResolver, site_url: str) -> tuple[NavItem, ...]:
     def to_path(href: str) -> str | None:
         url = resolve(href)
@@ -198,12 +224,13 @@ def _login_or_shell(tree: etree._Element, article: etree._Element, words: frozen
     if len(words) < 40 and article.xpath(".//input[@type='password']"):
         return "asks for a password"
     if len(words) < 20 and tree.xpath("//script") and (tree.xpath(_APP_ROOTS) or not article.xpath(_VISIBLE_CONTENT)):
-        return "a JavaScript shell: its text is not in its HTML"
+        return _SHELL
     return ""
 
 
 _NAVS = site_nav.NavCache()
 _MAX_HIDDEN = 20
+_SHELL = "a JavaScript shell: its text is not in its HTML"
 _find_links = cast(
     "Callable[[etree._Element], list[str]]",
     etree.XPath(  # mdBook's navigation is a frame

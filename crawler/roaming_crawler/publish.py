@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, MutableMapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -23,6 +23,7 @@ from mkdocs_roaming.publish.previous import read_previous
 from mkdocs_roaming.publish.writer import PublishReport, publish_batch
 from mkdocs_roaming.sources import site_nav
 from roaming_crawler.config import CrawlConfig
+from roaming_crawler.contents import Coverage, measure_coverage
 from roaming_crawler.discover import DiscoveredPages
 from roaming_crawler.disk_dict import DiskDict
 from roaming_crawler.editions import OtherEdition
@@ -60,6 +61,8 @@ class CrawlResult:
     sections: int
     written: int
     """Number of files."""
+    coverage: Coverage = field(default_factory=Coverage)
+    """What the Markdown has kept of pages that were converted from HTML."""
     left_out: tuple[OtherEdition, ...] = ()
     """Languages and versions that were not crawled."""
     requests: int = 0
@@ -132,6 +135,15 @@ def publish_crawl(
                 raise NoPagesError(
                     f"{discovered.scope.url}: all pages {skipped[-1].reason}; to look at them, leave out --skip-flagged"
                 )
+        tabs = {outputs[page.key].path: page.parsed.tabs for page in pages if page.parsed}
+        coverage = sum(
+            (
+                measure_coverage(page.article, tabs.get(path, ()), batch.converted[path].markdown)
+                for path, page in batch.pages.items()
+                if page.markdown is None
+            ),
+            Coverage(),
+        )
         rollback.save(old, {path: _converted_digest(batch, path) for path in batch.pages})
         previous = rollback.restore_texts(previous) if previous else None
         # A skill would name addresses of the original site, and instruct agents with texts of others.
@@ -146,7 +158,7 @@ def publish_crawl(
         )
     stale = [page.url for page in pages if page.is_stale]
     result = compare_with_previous(old, rollback, folder, report, skipped, [*notes, *report.notes], stale)
-    return replace(result, flagged=tuple(flagged))
+    return replace(result, flagged=tuple(flagged), coverage=coverage)
 
 
 def read_published_pages(folder: Path) -> tuple[PageEntry, ...]:

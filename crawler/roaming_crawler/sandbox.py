@@ -24,7 +24,7 @@ import msgspec
 from mkdocs_roaming.manifest.models import Heading, NavItem, Page
 from mkdocs_roaming.publish.cache import ConvertedPage
 from roaming_crawler.fetch import Response
-from roaming_crawler.parser import ParsedPage, extract_headings, parse_page
+from roaming_crawler.parser import ParsedPage, convert_article, parse_page
 
 Converter = Callable[[Page], ConvertedPage | str]
 """Converts a page; returns a message on failure."""
@@ -125,13 +125,13 @@ class ProcessPoolReader:
         except (WorkerError, msgspec.MsgspecError):
             return ParsedPage(skip_reason=_CRASH)
 
-    async def headings(self, page: ParsedPage) -> tuple[Heading, ...]:
-        """Return the headings of a page with their anchors."""
+    async def convert(self, page: ParsedPage) -> tuple[str, tuple[Heading, ...]]:
+        """Return the Markdown of a page, and its headings with their anchors."""
         try:
-            data = await self._run(extract_encoded_headings, page.article, page.title)
-            return msgspec.msgpack.decode(data, type=tuple[Heading, ...])
+            data = await self._run(convert_encoded_article, page.article, page.title)
+            return msgspec.msgpack.decode(data, type=tuple[str, tuple[Heading, ...]])
         except (TimeoutError, WorkerError, msgspec.MsgspecError):
-            return ()
+            return "", ()
 
     def close(self) -> None:
         """Kill the processes."""
@@ -179,9 +179,9 @@ def decode_page(data: bytes) -> ParsedPage:
     return replace(page, nav=_decode_nav(nav))
 
 
-def extract_encoded_headings(article: str, title: str) -> bytes:
-    """Return the encoded headings of an article."""
-    return _encode(extract_headings(article, title))
+def convert_encoded_article(article: str, title: str) -> bytes:
+    """Return the encoded Markdown and headings of an article."""
+    return _encode(convert_article(article, title))
 
 
 def _encode(value: object) -> bytes:

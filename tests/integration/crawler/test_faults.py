@@ -82,7 +82,7 @@ def test_crawl_ignores_mislabelled_markdown(site: Any, run_crawl: Any, html: Any
     site.put("/nothing.md", " \n", kind="text/markdown")
     site.put("/missing.md", "# Page not found\n\nSorry.\n", kind="text/markdown")
     site.put("/good.md", "# Good\n\nReally *Markdown*.\n", kind="text/html")
-    output = run_crawl(site.url)
+    output = run_crawl(site.url, source="markdown")
     origins = {page.path: page.origin for page in output.manifest.pages}
     assert origins == {"html": "html", "json": "html", "nothing": "html", "missing": "html", "good": "markdown"}
     assert "Really *Markdown*." in output.text("good")

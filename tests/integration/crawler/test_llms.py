@@ -72,7 +72,7 @@ def test_nested_llms_txt_files_are_limited(site: Any, run_crawl: Any) -> None:
         further = f"- [next]({own}{at + 1}/llms.txt)\n- [first]({own}llms.txt)\n"
         site.put(f"/{at}/llms.txt", f"# L{at}\n\n{further}- [p]({own}p{at}.md)\n", kind="text/plain")
         site.put(f"/p{at}.md", f"# Page {at}\n\nWords of page {at}.\n", kind="text/markdown")
-    output = run_crawl(own, discovery=DiscoveryConfig(manifest=False, sitemap=False), links=False, anchors=False)
+    output = run_crawl(own, discovery=DiscoveryConfig(manifest=False, sitemap=False), links=False, source="markdown")
     lists = [path for path in site.paths() if path.endswith("llms.txt") and path != "/docs/llms.txt"]
     assert len(lists) == len(set(lists)) == 251
     assert any("more than 250 other llms.txt" in note for note in output.result.notes)

@@ -22,7 +22,7 @@ def test_markdown_is_found_by_link_element(rel: str, site: Any, run_crawl: Any, 
     head = f'<link rel="{rel}" type="text/markdown; charset=utf-8" href="../raw/NAME.text">'
     for name in _pages(site, html, head):
         site.put(f"/raw/{name}.text", TEXT, kind="text/plain")
-    output = run_crawl(site.url)
+    output = run_crawl(site.url, source="markdown")
     assert {page.path: page.origin for page in output.manifest.pages if page.path} == {
         f"p{at}/": "markdown" for at in range(8)
     }
@@ -35,14 +35,14 @@ def test_markdown_is_found_by_link_header(site: Any, run_crawl: Any, html: Any) 
     header = '</style.css>; rel=preload, </x/g.md>; type="text/markdown"; rel="alternate describedby"'
     site.put("/g/", html("G"), headers={"Link": header})
     site.put("/x/g.md", TEXT, kind="text/markdown")
-    assert "As *Markdown*." in run_crawl(site.url).text("g/")
+    assert "As *Markdown*." in run_crawl(site.url, source="markdown").text("g/")
 
 
 @pytest.mark.parametrize("form", ["/{}/index.md", "/{}.md"])
 def test_markdown_url_form_is_learned(form: str, site: Any, run_crawl: Any, html: Any) -> None:
     for name in _pages(site, html):
         site.put(form.format(name), TEXT, kind="text/markdown")
-    output = run_crawl(site.url)
+    output = run_crawl(site.url, source="markdown")
     assert sum(page.origin == "markdown" for page in output.manifest.pages) == 8
     other = "/{}.md" if "index" in form else "/{}/index.md"
     tried = [path for path in site.paths() if path in [other.format(f"p{at}") for at in range(8)]]
@@ -56,7 +56,7 @@ def test_markdown_is_found_by_content_negotiation(site: Any, run_crawl: Any, htm
         site.responses[f"/{name}/"] = lambda handler, page=page: (
             reply(TEXT, kind="text/markdown") if "text/markdown" in handler.headers["Accept"] else reply(page)
         )
-    output = run_crawl(site.url)
+    output = run_crawl(site.url, source="markdown")
     assert sum(page.origin == "markdown" for page in output.manifest.pages) == 8
 
 
@@ -109,7 +109,7 @@ def test_links_are_relative_to_canonical_url(site: Any, run_crawl: Any, html: An
     site.page("/", "Home", links=("/guide/install",))
     site.put("/guide/install/index.md", "# Install\n\nThis page.\n", kind="text/markdown")
     site.put("/guide/index.md", "# Guide\n\nAnother page.\n", kind="text/markdown")
-    output = run_crawl(site.url)
+    output = run_crawl(site.url, source="markdown")
     assert "This page." in output.text("guide/install/")
     assert output.paths == ["", "guide/install/", "guide/next/"]
 
@@ -136,7 +136,7 @@ def test_declared_content_type_is_ignored(kind: str, site: Any, run_crawl: Any, 
     site.put("/", html("Home", links=("/page/",)), kind=kind)
     site.put("/page/", html("Page", head="<link rel=alternate type=text/markdown href=/page.md>"), kind=kind)
     site.put("/page.md", "# Page\n\nIts *own* Markdown.\n", kind=kind)
-    output = run_crawl(site.url)
+    output = run_crawl(site.url, source="markdown")
     assert output.paths == ["", "page/"]
     assert "Its *own* Markdown." in output.text("page/")
 

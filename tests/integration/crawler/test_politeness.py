@@ -55,7 +55,7 @@ def test_crawl_delay_applies_from_next_request(site: Any, run_crawl: Any) -> Non
     _add_pages(site, 1)
     site.put("/robots.txt", "User-agent: *\nCrawl-delay: 1\n")
     politeness = Politeness(delay=0, connections=4)
-    run_crawl(site.url, politeness=politeness, discovery=NOTHING, prefer_markdown=False, clock=_make_fast_clock(3))
+    run_crawl(site.url, politeness=politeness, discovery=NOTHING, source="html", clock=_make_fast_clock(3))
     assert site.paths()[:2] == ["/robots.txt", "/"]
     assert len(site.requests) >= 4
     assert min(_request_gaps(site)[1:]) > 1 / 3 - LATE
@@ -98,7 +98,7 @@ def test_retry_after_pauses_all_requests_to_host(
     site.page("/", "Home", links=("/busy", "/p0", "/p1"))
     site.responses["/busy"] = respond
     politeness = Politeness(delay=0, connections=2, max_retry_after=10)
-    output = run_crawl(site.url, politeness=politeness, discovery=NOTHING, prefer_markdown=False, clock=clock)
+    output = run_crawl(site.url, politeness=politeness, discovery=NOTHING, source="html", clock=clock)
     assert output.paths == ["", "busy", "p0", "p1"]
     at, wait = retry_waits[0]
     assert [request.path for request in site.requests if at + LATE < request.at < at + wait - 0.02] == []
@@ -114,7 +114,7 @@ def test_delay_doubles_after_overload(site: Any, run_crawl: Any, html: Any, repl
     _add_pages(site, 4)
     site.responses["/p1"] = respond
     politeness = Politeness(delay=0.5, connections=2)
-    run_crawl(site.url, politeness=politeness, discovery=NOTHING, prefer_markdown=False, clock=_make_fast_clock(3))
+    run_crawl(site.url, politeness=politeness, discovery=NOTHING, source="html", clock=_make_fast_clock(3))
     starts = sorted(request.at for request in site.requests if request.at > request_times[-1] - LATE)
     assert len(starts) >= 3
     assert min(later - earlier for earlier, later in itertools.pairwise(starts)) > 1 / 3 - LATE

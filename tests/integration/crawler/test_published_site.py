@@ -40,7 +40,7 @@ def _link_to_pages(markdown: str) -> str:
 @pytest.mark.parametrize("way", WAYS)
 def test_crawl_reproduces_published_site(way: str, site: Any, sample: Path, run_crawl: Any) -> None:
     site.folder(sample, "/docs/", url=_url(sample))
-    output = run_crawl(site.url + "docs/", **WAYS[way])
+    output = run_crawl(site.url + "docs/", source="markdown", **WAYS[way])
     published = load_manifest((sample / MANIFEST_PATH).read_bytes())
     unlisted = {"contribute/house-style/"}  # excluded from llms.txt, but listed in the sitemap and the nav
     assert set(output.paths) - unlisted == {page.path for page in published.pages}

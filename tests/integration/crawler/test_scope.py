@@ -282,7 +282,7 @@ def test_result_table_counts_pages_and_reasons(site: Any, tmp_path: Any) -> None
     site.page("/docs/new/", "New")
     site.page("/docs/blog/one/", "One", links=("/docs/new/",))
     lines = _run(f"{site.url}docs/", "-o", str(tmp_path / "out")).stdout.splitlines()
-    table = dict(line.split()[:2] for line in lines[1:-1] if line.startswith("  ") and not line.startswith("    "))
+    table = dict(line.split()[:2] for line in lines[2:-1] if line.startswith("  ") and not line.startswith("    "))
     assert table == {
         "new": "1",
         "changed": "2",

@@ -122,13 +122,12 @@ def test_site_with_markdown_but_no_html_is_current(
     seven_pages.put("/llms.txt", f"# Demo\n\n> A demo.\n\n## Pages\n\n{listed}", kind="text/plain")
     for edition in ("First", "Second"):
         for name in ("/", *NAMES):
+            seven_pages.put(name, "no", status=403)
             seven_pages.put(
                 f"{name}index.md", f"# Page {name}\n\n{edition} edition, as Markdown.\n", kind="text/markdown"
             )
         started = time.time()
         result = crawl("--refresh")
-        for name in ("/", *NAMES):
-            seven_pages.put(name, "no", status=403)
     assert "changed demo: 7 pages" in result.stderr
     assert (record().state, record().changed) == ("done", 7)
     assert record().entry.crawled >= started

@@ -1,0 +1,113 @@
+"""What the Markdown of a page holds: to compare a site's own with the converted HTML, and to report what was kept."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import astuple, dataclass
+from html import unescape
+
+from mkdocs_roaming.html.document import find_words
+from mkdocs_roaming.publish.markdown_source import split_front_matter, strip_pointer
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What the Markdown of pages has kept of their HTML. Only pages that are converted from HTML count."""
+
+    visible_words: int = 0
+    """Words of the articles that a reader sees."""
+    words: int = 0
+    """Those of them that are in the Markdown."""
+    tables: int = 0
+    tabs: int = 0
+    admonitions: int = 0
+    code_blocks: int = 0
+
+    def __add__(self, other: Coverage) -> Coverage:
+        """Return the sums."""
+        return Coverage(*(one + two for one, two in zip(astuple(self), astuple(other), strict=True)))
+
+    @property
+    def share(self) -> float:
+        """The share of the visible words that are in the Markdown."""
+        return self.words / self.visible_words if self.visible_words else 1.0
+
+
+def measure_coverage(article: str, tabs: Collection[str], markdown: str) -> Coverage:
+    """Return what the Markdown of an article has kept.
+
+    Args:
+        article: HTML of the article.
+        tabs: Labels of its tabs.
+        markdown: Its Markdown.
+    """
+    text = _INLINE_TAG.sub("", _INVISIBLE.sub(" ", article))
+    visible = Counter(find_words(unescape(_TAG.sub(" ", text))))
+    kept = visible & Counter(find_words(_strip_markup(markdown)))
+    lines = markdown.replace("\\", "")
+    return Coverage(
+        visible.total(),
+        kept.total(),
+        len(_TABLE.findall(markdown)),
+        sum(f"**{label}**" in lines for label in tabs),
+        len(_ALERT.findall(markdown)),
+        len(_FENCE_START.findall(markdown)) // 2,
+    )
+
+
+def is_richer(markdown: str, reference: str) -> bool:
+    """Return whether one Markdown of a page holds more than another.
+
+    It has more words, or more tables, admonitions or code blocks with a language, and no less of anything.
+    """
+    text, reference = (strip_pointer(split_front_matter(one)[0]) for one in (markdown, reference))
+    own, other = len(find_words(_strip_markup(text))), len(find_words(_strip_markup(reference)))
+    if own > 2 * other:
+        return True
+    parts = [(len(pattern.findall(text)), len(pattern.findall(reference))) for pattern in (_TABLE, _ALERT, _CODE)]
+    if own < 0.95 * other or any(one < two for one, two in parts):
+        return False
+    return own > 1.1 * other or any(one > two for one, two in parts)
+
+
+def shows_generator_source(markdown: str) -> bool:
+    """Return whether a text contains the source of a site generator: components, directives, templates."""
+    return bool(_GENERATOR_SOURCE.search(_FENCE.sub("", split_front_matter(markdown)[0])))
+
+
+def _strip_markup(markdown: str) -> str:
+    """Return the text of Markdown without the targets of links, tags and escapes; code stays as it is."""
+    parts: list[str] = []
+    end = 0
+    for code in _CODE_SPAN.finditer(markdown):
+        parts += [_strip_prose(markdown[end : code.start()]), code[0]]
+        end = code.end()
+    return "".join([*parts, _strip_prose(markdown[end:])])
+
+
+def _strip_prose(text: str) -> str:
+    text = _TAG.sub(" ", _INLINE_TAG.sub("", _LINK_TARGET.sub("]", text)))
+    return unescape(_ESCAPE.sub(r"\1", text))
+
+
+_INVISIBLE = re.compile(r"<(script|style|svg|template|title)\b.*?</\1\s*>|<!--.*?-->", re.DOTALL | re.IGNORECASE)
+_CODE_SPAN = re.compile(r"(?<![`\\])(`+)(?!`).*?(?<!`)\1(?!`)|~{3,}.*?~{3,}", re.DOTALL)
+_INLINE_TAG = re.compile(
+    r"</?(?:a|abbr|b|code|em|i|kbd|mark|s|small|span|strong|sub|sup|u|var|wbr)\b[^<>]*>", re.IGNORECASE
+)
+_TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
+_LINK_TARGET = re.compile(r"\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)")
+_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
+_TABLE = re.compile(r"^[ \t>]*\|?[ \t]*:?-{3,}:?[ \t]*(?:\|[ \t]*:?-{3,}:?[ \t]*)*\|[ \t:|-]*$|<table\b", re.MULTILINE)
+_ALERT = re.compile(r"^[ \t>*+-]*> ?\[!\w+\]", re.MULTILINE)
+_FENCE_START = re.compile(r"^[ \t>*+-]*(?:\d+\. +)?(?:`{3,}|~{3,})", re.MULTILINE)
+_CODE = re.compile(r"^[ \t>*+-]*(?:\d+\. +)?(?:`{3,}|~{3,})[ \t]*\w", re.MULTILINE)
+_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?^[ \t]*\1[`~]*[ \t]*$", re.DOTALL | re.MULTILINE)
+_GENERATOR_SOURCE = re.compile(
+    r"^import .+ from ['\"]|^export (?:const|default|function)\b|^[ \t]*</?[A-Z]\w*(?:[ \t/>]|$)|^<<< [@./]"
+    r"|^[ \t]*(?::{3,}[ \t]*[\w{-]|(?:!!!|\?\?\?\+?)[ \t]+\w|=== \"|-{1,2}8<-{1,2})|^\.\. [\w-]+::"
+    r"|\{%[^{}]*%\}|\{\{[<%]",
+    re.MULTILINE,
+)

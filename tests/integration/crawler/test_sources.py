@@ -1,0 +1,147 @@
+"""The richer source of a page: its HTML, or the site's own Markdown."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from mkdocs_roaming.cli import main
+from roaming_crawler.contents import is_richer, measure_coverage, shows_generator_source
+
+WORDS = "The gauge writes a reading every minute and keeps it for a year before it is dropped. "
+TABLE = "| a | b |\n| --- | --- |\n| 1 | 2 |\n"
+HTML_TABLE = "<table><thead><tr><th>a<th>b<tbody><tr><td>1<td>2</table>"
+ALERT = "> [!WARNING]\n> Not in the rain.\n"
+HTML_ALERT = '<div class="admonition warning"><p class="admonition-title">Warning</p><p>Not in the rain.</p></div>'
+NAMES = [f"p{at}" for at in range(8)]
+
+
+def _put(site: Any, article: str, markdown: str, *, listed: bool = False) -> None:
+    """Add eight pages with the same HTML and the same Markdown."""
+    items = "".join(f'<li><a href="/{name}/">{name}</a>' for name in NAMES)
+    site.put("/", f"<html lang=en><title>Home</title><main><h1>Home</h1><p>{WORDS}<ul>{items}</ul></main>")
+    for name in NAMES:
+        body = (
+            f"<main><h1 id=top>{name}</h1><p>{WORDS}</p>{article}</main>"
+            if article
+            else "<div id=root></div><script></script>"
+        )
+        site.put(f"/{name}/", f"<html lang=en><title>{name}</title><body>{body}")
+        site.put(f"/{name}/index.md", f"# {name}\n\n{WORDS}\n\n{markdown}", kind="text/markdown")
+    if listed:
+        links = "".join(f"- [{name}]({name}/index.md)\n" for name in NAMES)
+        site.put("/llms.txt", f"# Gauges\n\n> Gauges.\n\n{links}", kind="text/plain")
+
+
+def _origins(output: Any) -> set[str]:
+    return {page.origin for page in output.manifest.pages if page.path}
+
+
+def _requests(site: Any, end: str) -> int:
+    return len([path for path in site.paths() if path.endswith(end) and path.startswith("/p")])
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_html_is_converted_if_markdown_holds_less(listed: bool, site: Any, run_crawl: Any) -> None:
+    _put(site, HTML_ALERT + HTML_TABLE, TABLE, listed=listed)
+    output = run_crawl(site.url)
+    assert _origins(output) == {"html"}
+    assert "[!WARNING]" in output.text("p7/")
+    assert _requests(site, ".md") <= 7  # of the first three pages, at all usual addresses
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_markdown_is_used_if_it_holds_more(listed: bool, site: Any, run_crawl: Any) -> None:
+    _put(site, "<p>Not in the rain.</p>", ALERT + "\n" + TABLE, listed=listed)
+    output = run_crawl(site.url)
+    assert _origins(output) == {"markdown"}
+    assert "| 1 | 2 |" in output.text("p7/")
+
+
+def test_markdown_is_used_for_pages_that_need_javascript(site: Any, run_crawl: Any) -> None:
+    _put(site, "", TABLE, listed=True)
+    output = run_crawl(site.url)
+    assert _origins(output) == {"markdown"}
+    assert _requests(site, "/") <= 3  # the HTML of the first pages is empty
+
+
+def test_markdown_with_source_of_generator_is_not_used(site: Any, run_crawl: Any) -> None:
+    _put(site, "<p>Not in the rain.</p>", ":::tip\nNot in the rain.\n:::\n\n" + TABLE)
+    assert _origins(run_crawl(site.url)) == {"html"}
+
+
+def test_markdown_with_unknown_links_is_not_used(site: Any, run_crawl: Any) -> None:
+    links = "[one](../../src/one.md) [two](../../src/two.md)\n\n"
+    _put(site, "<p><a href=/p1/>one</a> <a href=/p2/>two</a></p>", links + TABLE)
+    assert _origins(run_crawl(site.url)) == {"html"}
+
+
+@pytest.mark.parametrize(("source", "origin"), [("html", "html"), ("markdown", "markdown")])
+def test_source_option_decides(source: str, origin: str, site: Any, run_crawl: Any) -> None:
+    _put(site, HTML_ALERT, ALERT, listed=True)
+    assert _origins(run_crawl(site.url, source=source)) == {origin}
+    if source == "html":
+        assert _requests(site, ".md") == 0
+
+
+def test_full_text_is_compared_with_html(site: Any, run_crawl: Any) -> None:
+    _put(site, HTML_ALERT, "", listed=True)
+    texts = "".join(f"---\nurl: {site.url}{name}/\n---\n\n# {name}\n\n{WORDS}\n\n" for name in NAMES)
+    site.put("/llms-full.txt", texts, kind="text/plain")
+    output = run_crawl(site.url)
+    assert _origins(output) == {"html"}
+    assert _requests(site, ".md") == 0
+
+
+def test_summary_and_events_tell_coverage(site: Any, tmp_path: Any) -> None:
+    _put(site, HTML_ALERT + HTML_TABLE, "")
+    run = ("crawl", site.url, "-o", str(tmp_path / "out"), "--allow-private", "--delay", "0", "--workers", "0")
+    output = CliRunner().invoke(main, run).output
+    assert "  100.0 % of visible words, 8 tables, 8 admonitions kept\n" in output
+    events = CliRunner().invoke(main, [*run, "--json"]).stdout.splitlines()
+    coverage = json.loads(events[-1])["coverage"]
+    assert coverage["words"] == coverage["visible_words"]
+    assert coverage["admonitions"] == 8
+
+
+def test_measure_coverage_counts_lost_words_and_tabs() -> None:
+    article = "<p>One <b>tw</b>o three.</p><pre>&lt;script&gt;</pre><style>p { }</style>"
+    markdown = "# T\n\nOne two\n\n- **macOS**\n\n  `<script>`\n"
+    coverage = measure_coverage(article, ("macOS", "Linux"), markdown)
+    assert (coverage.words, coverage.visible_words, coverage.tabs) == (3, 4, 1)
+    assert coverage.share == 0.75
+
+
+@pytest.mark.parametrize(
+    ("markdown", "converted", "richer"),
+    [
+        (WORDS, WORDS, False),
+        (WORDS * 3, WORDS, True),
+        (WORDS + "\n```python\nx\n```\n", WORDS + "\n```\nx\n```\n", True),
+        (WORDS + TABLE, WORDS + "a b 1 2\n", True),
+        (WORDS * 10 + "Rain.\n", WORDS * 10 + ALERT, False),
+    ],
+)
+def test_is_richer(markdown: str, converted: str, richer: bool) -> None:
+    assert is_richer(markdown, converted) is richer
+
+
+@pytest.mark.parametrize(
+    ("markdown", "shown"),
+    [
+        ("import Tabs from '@theme/Tabs'\n", True),
+        ("<TabItem value='a'>\n", True),
+        ("::: tip\n", True),
+        ('=== "macOS"\n', True),
+        ("!!! note\n", True),
+        ("{% include x.md %}\n", True),
+        ("```js\nimport Tabs from 'x'\n```\n", False),
+        ("We import Tabs from here: it works.\n", False),
+        ("<details><summary>More</summary></details>\n", False),
+    ],
+)
+def test_shows_generator_source(markdown: str, shown: bool) -> None:
+    assert shows_generator_source(markdown) is shown
