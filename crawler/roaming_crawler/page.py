@@ -93,6 +93,7 @@ class MarkdownCapabilities:
 
     Attributes:
         forms: URL forms of Markdown that were found.
+        page_suffixes: Suffixes that lead from the URL of Markdown to its page, the likeliest first.
         negotiates: Whether the host answers `Accept: text/markdown`.
         learning: Whether all forms are still tried, and both sources compared.
         wins: Number of pages by their richer source: `html`, `markdown` or `both`.
@@ -102,6 +103,7 @@ class MarkdownCapabilities:
     """
 
     forms: list[str] = field(default_factory=list)
+    page_suffixes: list[str] = field(default_factory=lambda: ["/", "", ".html"])
     negotiates: bool = False
     learning: bool = True
     wins: Counter[str] = field(default_factory=Counter)
@@ -277,7 +279,7 @@ class PageFetcher:
 
     def _is_stale(self, ref: PageRef, text: str | None, text_url: str) -> bool:
         if text is None:
-            return any(self.session.is_stale(url, ACCEPT_HTML) for url in _possible_urls(ref))
+            return any(self.session.is_stale(url, ACCEPT_HTML) for url in (ref.url, ref.url + "/", ref.url + ".html"))
         if ref.text is not None:
             return self.session.is_stale(self.full, ACCEPT_ANY)
         return self.session.is_stale(text_url, ACCEPT_MARKDOWN)
@@ -290,7 +292,8 @@ class PageFetcher:
     async def _get_html(self, ref: PageRef) -> tuple[Response | None, ParsedPage | None, str]:
         """Return the response, the parsed page, and the reason if it is not published."""
         reason = "not found"
-        for url in _possible_urls(ref):
+        for suffix in tuple(self.capabilities.page_suffixes) if ref.guessed else ("",):
+            url = ref.url + suffix
             response = await self.session.get(url, ACCEPT_HTML, probe=ref.guessed, allow_redirect=self.scope.holds)
             if not response.ok:
                 reason = "not found" if response.status in (404, 410) else f"status {response.status}"
@@ -303,6 +306,8 @@ class PageFetcher:
             if self.scope.path(response.url) != "" and is_similar(parsed.words, self.capabilities.not_found_words):
                 reason = "status 200, but the host's page for missing pages"
                 continue
+            if self.capabilities.learning and ref.guessed:
+                self.capabilities.page_suffixes.sort(key=lambda other: other != suffix)
             return response, parsed, parsed.skip_reason
         return None, None, reason
 
@@ -384,13 +389,6 @@ def merge_page_refs(ref: PageRef, other: PageRef) -> PageRef:
         depth=min(ref.depth, other.depth),
         text=ref.text if ref.text is not None else other.text,
     )
-
-
-def _possible_urls(ref: PageRef) -> list[str]:
-    """Return the URLs that a page may have if only that of its Markdown is known."""
-    if not ref.guessed:
-        return [ref.url]
-    return [ref.url + "/", ref.url, ref.url + ".html"]
 
 
 def _link_header_url(response: Response) -> str:

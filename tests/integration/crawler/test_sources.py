@@ -145,3 +145,15 @@ def test_is_richer(markdown: str, converted: str, richer: bool) -> None:
 )
 def test_shows_generator_source(markdown: str, shown: bool) -> None:
     assert shows_generator_source(markdown) is shown
+
+
+def test_page_addresses_of_listed_markdown_are_learned(site: Any, run_crawl: Any, html: Any) -> None:
+    names = [f"q{at}" for at in range(8)]
+    site.page("/", "Home")
+    for name in names:
+        site.put(f"/{name}", html(name))
+        site.put(f"/{name}.md", f"# {name}\n", kind="text/markdown")
+    links = "".join(f"- [{name}]({name}.md)\n" for name in names)
+    site.put("/llms.txt", f"# Gauges\n\n> Gauges.\n\n{links}", kind="text/plain")
+    assert len(run_crawl(site.url).paths) == 9
+    assert len([path for path in site.paths() if path.endswith("/") and path.startswith("/q")]) <= 3
