@@ -81,8 +81,8 @@ class StoreLock:
 
     def stop_jobs(self) -> None:
         """Make all jobs of the run stop: those in this process at once, others within seconds."""
-        lock_watch(self._bucket.where, self._state.run).stop()
         with suppress(BucketError):  # then the lock expires
+            lock_watch(self._bucket.where, self._state.run).stop()
             self._write(stopping=True)
 
     def renew(self) -> bool:
@@ -99,8 +99,8 @@ class StoreLock:
     def release(self) -> None:
         """End the lock. The object stays, so that numbers only grow."""
         self._released.set()
-        lock_watch(self._bucket.where, self._state.run).stop()
         with suppress(BucketError):  # it expires by itself
+            lock_watch(self._bucket.where, self._state.run).stop()
             self._write(until=0.0, stopping=True)
 
     def _write(self, *, until: float | None = None, stopping: bool = False) -> bool:
