@@ -11,7 +11,6 @@ from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit, urlunsp
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.lookup import PageName
 from mkdocs_roaming.manifest.models import url_to_path
-from mkdocs_roaming.publish.old_patterns import MeaningCheck, OldDialect, translate_stars
 from mkdocs_roaming.publish.selection import Selection
 
 LinkResolver = Callable[[str], str | None]
@@ -50,11 +49,7 @@ class Scope:
         return self.holds(url) and self.allows_path(url_to_path(self.url, url) or "")
 
     def allows_path(self, path: str) -> bool:
-        """Return whether the patterns allow the page at a path below the prefix.
-
-        Raises:
-            PublishError: Patterns of an earlier version decided otherwise.
-        """
+        """Return whether the patterns allow the page at a path below the prefix."""
         return not path or not self.selection or _is_selected(self.selection, path)
 
     def check_patterns(self, *, strict: bool) -> list[str]:
@@ -170,43 +165,12 @@ def url_origin(url: str) -> str:
 
 @lru_cache(maxsize=8192)  # as above
 def _is_selected(selection: Selection, path: str) -> bool:
-    page = PageName(_strip_markdown_suffix(path))
-    MeaningCheck(selection, [page], _OLD_DIALECT, complete=False).run()
-    return selection.find_reason(page) is None
+    return selection.find_reason(PageName(_strip_markdown_suffix(path))) is None
 
 
 def _strip_markdown_suffix(path: str) -> str:
     """Return the path of a page for the path of its Markdown."""
     return re.sub(r"((?<=/)index|(?<=.)(?<!/))\.(mdx?|markdown)$", "", path)
-
-
-# Patterns of earlier versions
-
-
-def _match_old_pattern(pattern: str, page: PageName) -> bool:
-    return bool(_compile_old_pattern(pattern).match(_strip_page_suffix(page.path)))
-
-
-def _translate_old_pattern(pattern: str) -> list[str]:
-    """Return patterns for one that started at the root, ignored suffixes, and had `**` within names."""
-    text = re.sub(r"([\[\\])", r"\\\1", _strip_page_suffix(pattern))
-    return [f"/{one.lstrip('/')}" for one in translate_stars(text)]
-
-
-_OLD_DIALECT = OldDialect(_match_old_pattern, _translate_old_pattern, matched_slash=True)
-
-
-def _strip_page_suffix(path: str) -> str:
-    """Return what the spellings `guide/`, `guide.html` and `guide/index.md` of one page have in common."""
-    return re.sub(r"((^|/)index)?\.(html?|mdx?|markdown)$", "", path.strip("/"))
-
-
-@cache
-def _compile_old_pattern(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern: `*` within a folder, `**` across folders. A pattern for a folder matches all paths in it."""
-    parts = re.split(r"(\*\*/?|\*|\?)", _strip_page_suffix(pattern))
-    wildcards = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    return re.compile("".join(wildcards.get(part) or re.escape(part) for part in parts) + r"(?:/.*)?\Z", re.DOTALL)
 
 
 def _canonical_path(parts: SplitResult) -> str:

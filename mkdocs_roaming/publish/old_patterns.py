@@ -26,12 +26,10 @@ class OldDialect:
     Attributes:
         matches: Returns whether a pattern matched a page.
         translate: Returns patterns that match the same pages today.
-        matched_slash: Whether a pattern with a leading slash matched anything.
     """
 
     matches: Callable[[str, PageName], bool]
     translate: Callable[[str], list[str]]
-    matched_slash: bool = False
 
 
 def match_fnmatch(pattern: str, page: PageName) -> bool:
@@ -67,15 +65,13 @@ class MeaningCheck:
 
     Attributes:
         selection: The patterns as they are read now.
-        pages: Pages that are published unless a pattern leaves them out.
+        pages: All pages that are published unless a pattern leaves them out.
         old: The dialect of earlier versions.
-        complete: Whether these are all pages of the site.
     """
 
     selection: Selection
     pages: Sequence[PageName]
     old: OldDialect = FNMATCH
-    complete: bool = True
 
     def run(self) -> None:
         """Check all pages.
@@ -101,7 +97,7 @@ class MeaningCheck:
             return None
         for pattern in patterns:
             # A pattern that matched no page at all is meant as it is read now.
-            if not self.complete or any(self.old.matches(pattern.text, other) for other in self.pages):
+            if any(self.old.matches(pattern.text, other) for other in self.pages):
                 return "include", pattern
         return None
 
@@ -119,7 +115,7 @@ class MeaningCheck:
 
     def _is_new(self, text: str) -> bool:
         """Return whether a pattern is certainly written in the dialect of `.gitignore`."""
-        return text.startswith("!") or "://" in text or (text.startswith("/") and not self.old.matched_slash)
+        return text.startswith(("!", "/")) or "://" in text
 
     def _explain(self, option: str, pattern: Pattern, page: PageName, *, is_published: bool) -> str:
         text, matched = pattern.text, self.old.matches
@@ -129,19 +125,11 @@ class MeaningCheck:
         old, now = ("left out", f"publish {them}") if is_published else ("published", f"leave {them} out")
         replacement = _quote(self._find_replacement(text, exact=option == "include"))
         does = "does not match" if before else "matches"
-        today = self._find_unambiguous(text) if option == "include" or not self.old.matched_slash else ""
-        keep = f", or `{today}` to {now}" if today else ""
         return (
             f"{self.selection.option}{option} `{text}`: earlier versions {old} {names}, but in the dialect of "
-            f".gitignore the pattern {does} {them}. Write {replacement} to keep {them} {old}{keep}"
+            f".gitignore the pattern {does} {them}. Write {replacement} to keep {them} {old}, "
+            f"or `{_make_unambiguous(text)}` to {now}"
         )
-
-    def _find_unambiguous(self, text: str) -> str:
-        """Return a pattern with today's meaning that matched nothing, or the same, in earlier versions."""
-        has_folder = "/" in text.rstrip("/")
-        if self.old.matched_slash:
-            return "" if has_folder else f"**/{text}"
-        return _anchor(text) if has_folder else f"/**/{text}"
 
     def _find_replacement(self, text: str, *, exact: bool) -> list[str]:
         """Return patterns that match all pages that a pattern matched before and, if `exact`, no others.
@@ -159,6 +147,11 @@ class MeaningCheck:
         if exact and not matched <= set(old):
             patterns, matched = [], set()
         return [*patterns, *(exact_pattern(page) for page in old if page not in matched)]
+
+
+def _make_unambiguous(text: str) -> str:
+    """Return a pattern with today's meaning that matched nothing, or the same, in earlier versions."""
+    return _anchor(text) if "/" in text.rstrip("/") else f"/**/{text}"
 
 
 def _anchor(text: str) -> str:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import pytest
 from click.testing import CliRunner
 
 from mkdocs_roaming.cli import main
-from mkdocs_roaming.errors import PublishError, UsageError
+from mkdocs_roaming.errors import UsageError
 from roaming_crawler.cli import CrawlProgress
 from roaming_crawler.config import Politeness, ScopeConfig
 from roaming_crawler.scope import Scope, canonical_url, scope_from_url
@@ -90,43 +88,6 @@ def test_patterns_and_prefixes_select_pages(
     assert _published(tmp_path / "out") == paths
     if "--include" in options:
         assert "/docs/blog/" not in site.paths()
-
-
-@pytest.mark.parametrize(
-    ("option", "pattern", "path", "replacement"),
-    [
-        ("include", "guide", "ja/guide/boil/", "/guide"),
-        ("exclude", "guide/index.md", "guide/boil/", "/guide"),
-        ("exclude", "guide/*.html", "guide/deep/boil.html", "/guide/*"),
-        ("exclude", "gui**oil", "guide/boil/", "/gui*/**/*oil"),
-        ("exclude", "a[b]", "a[b]/", r"/a\[b]"),
-    ],
-)
-def test_pattern_with_another_meaning_before_is_refused(option: str, pattern: str, path: str, replacement: str) -> None:
-    with pytest.raises(PublishError, match=re.escape(f"Write `{replacement}` to keep it")) as error:
-        Scope(ROOT, **{option: (pattern,)}).contains(ROOT + quote(path))
-    assert f"--{option} `{pattern}`: earlier versions " in str(error.value)
-    assert Scope(ROOT, **{option: (replacement,)}).contains(ROOT + quote(path)) is False
-
-
-def test_include_with_another_meaning_before_names_pattern_for_all_folders() -> None:
-    with pytest.raises(
-        PublishError, match=re.escape("Write `/guide` to keep it left out, or `**/guide` to publish it")
-    ):
-        Scope(ROOT, include=("guide",)).contains(f"{ROOT}ja/guide/boil/")
-    assert Scope(ROOT, include=("**/guide",)).contains(f"{ROOT}ja/guide/boil/")
-    assert Scope(ROOT, include=("**/guide",)).contains(f"{ROOT}guide/boil/")
-
-
-def test_crawl_with_pattern_of_earlier_versions_requests_no_page_that_it_excluded(site: Any, tmp_path: Any) -> None:
-    site.page("/docs/", "Home", links=("/docs/guide/deep/boil.html",))
-    site.page("/docs/guide/deep/boil.html", "Boil")
-    result = _run(f"{site.url}docs/", "-o", str(tmp_path / "out"), "--exclude", "guide/*.html")
-    assert result.exit_code == 1
-    assert "earlier versions left out guide/deep/boil.html" in result.stderr
-    assert "Write `/guide/*` to keep it left out" in result.stderr
-    assert "/docs/guide/deep/boil.html" not in site.paths()
-    assert not (tmp_path / "out/llms.txt").exists()
 
 
 def test_strict_crawl_with_unmatched_pattern_publishes_nothing(site: Any, tmp_path: Any) -> None:
