@@ -16,7 +16,8 @@ class LlmsLink:
     url: str
     title: str
     description: str = ""
-    group: str = ""
+    group: tuple[str, ...] = ()
+    """The headings above it, from the second level on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class _Parse:
     base: str
     titles: list[str] = field(default_factory=list)
     summary: list[str] = field(default_factory=list)
-    group: str = ""
+    group: tuple[str, ...] = ()
     entries: dict[str, LlmsLink] = field(default_factory=dict)
     mentioned: dict[str, LlmsLink] = field(default_factory=dict)
     """Links within the descriptions of list items."""
@@ -138,11 +139,12 @@ def _join_wrapped_links(lines: list[str]) -> Iterator[str]:
 
 def _parse_line(line: str, parse: _Parse) -> None:
     if heading := _HEADING.match(line):
-        if len(heading[1]) == 1:
+        level = len(heading[1])
+        if level == 1:
             parse.titles.append(_plain_text(re.sub(r"!\[[^\[\]]*\]\([^()]*\)", "", heading[2])))
-            parse.group = parse.group if len(parse.titles) == 1 else parse.titles[-1]
-        elif len(heading[1]) == 2 or not _LINK.search(heading[2]):
-            parse.group = _plain_text(heading[2])
+            parse.group = parse.group if len(parse.titles) == 1 else (parse.titles[-1],)
+        elif level == 2 or not _LINK.search(heading[2]):
+            parse.group = (*parse.group[: level - 2], *filter(None, [_plain_text(heading[2])]))
     elif line.lstrip().startswith(">") and not parse.entries and not parse.group:
         parse.summary.append(line.lstrip().lstrip("> ").strip())
     item = _ITEM.match(line)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, MutableMapping, Sequence
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -306,7 +306,7 @@ def _nav_from_llms_txt(
     def resolve(href: str) -> str | None:
         return paths_by_markdown[href] if href in paths_by_markdown else resolve_page(href)
 
-    groups: dict[str, list[NavItem]] = {}
+    groups: dict[tuple[str, ...], list[NavItem]] = {}
     taken: set[str] = set()
     grouped = {entry.url for _, index in discovered.indexes for entry in index.entries if entry.group}
     for _, index in discovered.indexes:
@@ -321,10 +321,18 @@ def _nav_from_llms_txt(
                 groups.setdefault(entry.group, []).append(NavItem(entry.title, path))
     if len(taken) <= 1 or len(taken) < len(titles) // 2:
         return ()
+    return _nest_groups(groups)
+
+
+def _nest_groups(groups: Mapping[tuple[str, ...], Sequence[NavItem]]) -> tuple[NavItem, ...]:
+    """Return the navigation with the items of groups, each of which is named by its path of titles."""
+    nested: dict[str, dict[tuple[str, ...], Sequence[NavItem]]] = {}
+    for path, items in groups.items():
+        nested.setdefault("".join(path[:1]), {})[path[1:]] = items
     return tuple(
         item
-        for group, items in groups.items()
-        for item in ([NavItem(group, children=tuple(items))] if group else items)
+        for title, inner in nested.items()
+        for item in ([NavItem(title, children=_nest_groups(inner))] if title else inner[()])
     )
 
 

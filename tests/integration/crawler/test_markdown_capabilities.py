@@ -148,3 +148,15 @@ def test_folder_site_redirects_to_trailing_slash(run_crawl: Any, html: Any, tmp_
     output = run_crawl(str(tmp_path / "site"), tmp_path / "out")
     assert output.paths == ["", "guide/install/", "guide/next/"]
     assert output.result.skipped == ()
+
+
+def test_groups_below_a_group_of_llms_txt_are_nested(site: Any, run_crawl: Any) -> None:
+    site.put(
+        "/llms.txt", "# S\n\n- [H](h.md)\n\n## Guide\n\n- [G](g.md)\n\n### Care\n\n- [I](i.md)\n", kind="text/plain"
+    )
+    for name in "ghi":
+        site.put(f"/{name}.md", TEXT, kind="text/markdown")
+    home, guide = run_crawl(site.url).manifest.nav
+    assert (home.page, guide.title) == ("h", "Guide")
+    assert [(entry.title, entry.page) for entry in guide.children] == [("G", "g"), ("Care", None)]
+    assert [entry.page for entry in guide.children[1].children] == ["i"]
