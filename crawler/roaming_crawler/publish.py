@@ -255,13 +255,15 @@ def _make_site(
 ) -> Site:
     url = discovered.scope.url
     home = next((page for page in pages if page.path == ""), None)
-    parsed = [page.parsed for page in ([home] if home else []) + list(pages) if page.parsed is not None]
+    home_first = sorted(pages, key=lambda page: page.path != "")
+    parsed = [page.parsed for page in home_first if page.parsed is not None]
     index = discovered.indexes[0][1] if discovered.indexes else None
+    names = Counter(page.site_name for page in parsed if page.site_name)  # the title of the home page may be a slogan
     nav, source = _make_nav(discovered, pages, outputs)
     return Site(
         name=config.name
         or (index.title if index else "")
-        or next((page.site_name for page in parsed if page.site_name), "")
+        or next((name for name, _ in names.most_common(1)), "")
         or urlsplit(url).netloc
         or urlsplit(url).path.rstrip("/").rpartition("/")[2],
         url=url,

@@ -24,7 +24,8 @@ _TOO_MANY_ATTRIBUTES = re.compile(
 )
 """A tag with hundreds of attributes: parsing is slow, because the parser compares each attribute with all others."""
 _WORD = re.compile(r"\w+")
-_SITE_NAME_IN_TITLE = re.compile(r" [-|–—] (?!.* [-|–—] ).*")
+_SEPARATOR = r" (?:[-|–—·•»]|::) "
+_SITE_NAME_IN_TITLE = re.compile(rf"{_SEPARATOR}(?!.*{_SEPARATOR}).*")
 _POST_CONTENT = "article.md-post--excerpt > header.md-post__header + div.md-post__content"
 
 
@@ -180,7 +181,7 @@ def extract_title(tree: Element) -> str:
 def extract_site_name(tree: Element) -> str:
     """Return the name of the site, from the page's metadata or the end of its title."""
     name = _extract_string(tree, "//meta[@property='og:site_name']/@content")
-    last = re.split(r" [-|–—] ", _extract_string(tree, "//head/title"))[-1].strip()
+    last = re.split(_SEPARATOR, _extract_string(tree, "//head/title"))[-1].strip()
     return name or re.sub(r"( v?\d[\w.]*)? documentation$", "", last)  # Sphinx appends this by default
 
 

@@ -160,3 +160,10 @@ def test_groups_below_a_group_of_llms_txt_are_nested(site: Any, run_crawl: Any) 
     assert (home.page, guide.title) == ("h", "Guide")
     assert [(entry.title, entry.page) for entry in guide.children] == [("G", "g"), ("Care", None)]
     assert [entry.page for entry in guide.children[1].children] == ["i"]
+
+
+def test_site_is_named_by_the_most_frequent_end_of_titles(site: Any, run_crawl: Any) -> None:
+    for path, title in (("/", "Kettle – Boils fast"), ("/a/", "Read Me · Kettle"), ("/b/", "Lid · Kettle")):
+        site.put(path, f'<title>{title}</title><main><h1>{path}</h1><a href="/a/">A</a> <a href="/b/">B</a></main>')
+    output = run_crawl(site.url)
+    assert output.manifest.site.name == "Kettle"

@@ -88,6 +88,8 @@ def test_count_visible_words_ignores_scripts_styles_and_titles() -> None:
         ("<title>1 - First | part — Docs</title>", "1 - First | part", "Docs"),
         ("<title>Guide — Ebb 1.2 documentation</title>", "Guide", "Ebb"),
         ("<title>Guide | X</title><meta property='og:site_name' content='Ebb'>", "Guide", "Ebb"),
+        ("<title>Read Me · Ebb</title>", "Read Me", "Ebb"),
+        ("<title>Tides :: Ebb</title>", "Tides", "Ebb"),
         ("", "Untitled", ""),
     ],
 )
