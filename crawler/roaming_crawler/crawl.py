@@ -21,9 +21,8 @@ from roaming_crawler.mirror import mirror_site
 from roaming_crawler.page import PageBody
 from roaming_crawler.parser import find_refresh_target, parse_page
 from roaming_crawler.publish import CrawlResult, NoPagesError, publish_crawl
-from roaming_crawler.robots import product_token
 from roaming_crawler.scope import Scope, canonical_url, version_prefix
-from roaming_crawler.session import ACCEPT_HTML, MAX_PAGES_OPTION, Session
+from roaming_crawler.session import ACCEPT_HTML, MAX_PAGES_OPTION, Session, product_token
 from roaming_crawler.sniff import sniff_kind
 from roaming_crawler.state import STATE_DIR, CrawlState, lock_folder
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from roaming_crawler.robots import AGENT, parse_robots, product_token
+from roaming_crawler.session import AGENT, parse_robots, product_token
 
 URL = "https://docs.example/"
 
