@@ -7,7 +7,7 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -306,9 +306,6 @@ def _print_result(result: CrawlResult, folder: Path) -> None:
 
     for note in result.notes:
         click.echo(sanitize(note), err=True)
-    reasons: dict[str, list[str]] = {}
-    for url, why in result.skipped:
-        reasons.setdefault(why, []).append(url)
     pages, sections = _pluralize(result.pages, "page"), _pluralize(result.sections, "section")
     click.echo(f"{folder}: {pages}, {sections}; {result.markdown} came as Markdown")
     if result.coverage.visible_words:
@@ -339,8 +336,12 @@ def _print_result(result: CrawlResult, folder: Path) -> None:
         others = [other for other in result.left_out if other.option == option]
         names, count = ", ".join(other.name for other in others), sum(other.pages for other in others)
         click.echo(sanitize(f"  left out: {_pluralize(count, 'page')} in {names}; --{option} {others[0].name}"))
-    for why, urls in sorted(reasons.items(), key=lambda pair: -len(pair[1]))[:_MAX_REASONS_SHOWN]:
+    reasons = _group_by_reason(result.skipped)
+    for why, urls in reasons[:_MAX_REASONS_SHOWN]:
         click.echo(f"    {len(urls):>4}  {sanitize(why)}: {sanitize(urls[0])}{' …' if len(urls) > 1 else ''}")
+    if rest := reasons[_MAX_REASONS_SHOWN:]:
+        count = sum(len(urls) for _, urls in rest)
+        click.echo(f"    {count:>4}  for {_pluralize(len(rest), 'more reason')}; --json lists all")
     for flagged in result.flagged[:_MAX_REASONS_SHOWN]:
         click.echo(f"    {flagged.kind}: {sanitize(flagged.url)} “{one_line(flagged.quote)}”")
     if more := result.flagged[_MAX_REASONS_SHOWN:]:
@@ -349,6 +350,20 @@ def _print_result(result: CrawlResult, folder: Path) -> None:
         f"  {result.requests} requests ({result.unchanged} not modified), {result.bytes / 1e6:.1f} MB, "
         f"{result.seconds:g} s; {result.written} files written"
     )
+
+
+def _group_by_reason(skipped: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
+    """Return the skipped URLs by reason, the most frequent one first.
+
+    URLs that differ from their duplicate in a trailing slash alone are one group.
+    """
+    reasons: dict[str, list[str]] = {}
+    for url, why in skipped:
+        duplicate = why.removeprefix("duplicate of ")
+        if duplicate != why and duplicate.rstrip("/") == url.rstrip("/"):
+            why = "duplicate with or without a trailing slash"
+        reasons.setdefault(why, []).append(url)
+    return sorted(reasons.items(), key=lambda pair: -len(pair[1]))
 
 
 def _pluralize(count: int, noun: str) -> str:

@@ -254,6 +254,19 @@ def test_result_table_counts_pages_and_reasons(site: Any, tmp_path: Any) -> None
     assert f"       1  not found: {site.url}docs/guide/draft/" in lines
 
 
+def test_result_table_counts_reasons_that_are_not_shown(site: Any, tmp_path: Any) -> None:
+    statuses = range(405, 419)
+    paths = [f"/docs/slash{number}{end}" for end in ("/", "") for number in range(3)]
+    site.page("/docs/", "Home", links=(*paths, *(f"/docs/{status}/" for status in statuses)))
+    for path in paths:
+        site.page(path, f"Page {path.strip('/')}", f"Text {path.strip('/')}.")
+    for status in statuses:
+        site.put(f"/docs/{status}/", "", status=status)
+    lines = _run(f"{site.url}docs/", "-o", str(tmp_path / "out")).stdout.splitlines()
+    assert any(line.startswith("       3  duplicate with or without a trailing slash: ") for line in lines)
+    assert "       3  for 3 more reasons; --json lists all" in lines
+
+
 def test_user_agent_header_contains_contact() -> None:
     assert "tea@example.org" in Politeness(contact="tea@example.org").user_agent_header
     assert Politeness(contact="tea@example.org", user_agent="Teapot/2").user_agent_header == "Teapot/2"
