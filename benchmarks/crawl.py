@@ -3,7 +3,7 @@
     python benchmarks/crawl.py [SITE_DIR | PAGES] [--runs 3] [--scrapy /path/to/scrapy]
 
 A built site, or a generated one of PAGES pages (crawl_hosts.py), is served locally by nginx with ETags and without
-delay. Each program gets two connections (wget has one), no delay between requests, and a new folder. Runs alternate,
+delay. Each program gets two connections (wget has one; curl is given the URLs), no delay between requests, and a new folder. Runs alternate,
 and the one with the least CPU time counts. Ratios are relative to `wget -r`, which downloads pages, images and scripts
 and converts nothing, so the table also contains requests and bytes. CPU is user and system time of the program and its
 children, memory the peak resident size of one process (`wait4`).
@@ -25,6 +25,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from crawl_hosts import Host, host_site, write_site
+
+from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_pages
 
 SPIDER = """
 import scrapy
@@ -81,6 +83,10 @@ class Run:
     requests: int
     received: int
     pages: int
+    published: float = 0.0
+    """MB of the published files of a crawl."""
+    state: float = 0.0
+    """MB of its state."""
 
 
 def run_program(host: Host, command: list[str], folder: Path, page_pattern: str) -> Run:
@@ -92,8 +98,17 @@ def run_program(host: Host, command: list[str], folder: Path, page_pattern: str)
     seconds = time.monotonic() - started
     after = host.count_requests()
     pages = sum(1 for _ in folder.rglob(page_pattern)) if page_pattern else after[0] - requests
-    cpu = usage.ru_utime + usage.ru_stime
-    return Run(seconds, cpu, usage.ru_maxrss / 1024, after[0] - requests, after[1] - received, pages)
+    out = folder / "out"
+    if (out / MANIFEST_PATH).exists():
+        pages = len(load_pages(out / MANIFEST_PATH))
+    cpu, state = usage.ru_utime + usage.ru_stime, measure_size(out / ".roaming")
+    published = measure_size(out) - state
+    return Run(seconds, cpu, usage.ru_maxrss / 1024, after[0] - requests, after[1] - received, pages, published, state)
+
+
+def measure_size(folder: Path) -> float:
+    """Return the size of all files in a folder, in MB."""
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6
 
 
 def make_commands(url: str, addresses: Path, scrapy: str | None) -> dict[str, tuple[list[str], str]]:
@@ -103,14 +118,15 @@ def make_commands(url: str, addresses: Path, scrapy: str | None) -> dict[str, tu
     fetch = [sys.executable, "fetch.py", str(addresses)]
     commands = {
         "wget -r": (["wget", "-q", "-r", "-np", "-e", "robots=on", url], "*.html"),
+        "curl, the URLs of the site": (["curl", "-s", "-Z", "--parallel-max", "2", "-K", "urls.txt"], ""),
         "scrapy": ([scrapy or "", "runspider", "spider.py", "-O", "out.jsonl"], ""),
         "bare client, the URLs of “HTML alone”": ([*fetch, "bare"], ""),
         "the crawler's fetching of them": ([*fetch, "crawler"], ""),
-        "roaming crawl, with manifest": (crawl, "index.md"),
-        "roaming crawl, Markdown and HTML": ([*crawl, "--no-manifest"], "index.md"),
-        "roaming crawl, HTML alone": (html, "index.md"),
-        "roaming crawl, HTML alone, one worker": ([*html, "--workers", "1"], "index.md"),
-        "roaming crawl, HTML alone, again": (html, "index.md"),
+        "roaming crawl, with manifest": (crawl, ""),
+        "roaming crawl, Markdown and HTML": ([*crawl, "--no-manifest"], ""),
+        "roaming crawl, HTML alone": (html, ""),
+        "roaming crawl, HTML alone, one worker": ([*html, "--workers", "1"], ""),
+        "roaming crawl, HTML alone, again": (html, ""),
     }
     return {name: pair for name, pair in commands.items() if shutil.which(pair[0][0])}
 
@@ -128,6 +144,9 @@ def compare(site: Path, runs: int, scrapy: str | None) -> dict[str, Run]:
                 folder.mkdir(parents=True, exist_ok=True)
                 (folder / "spider.py").write_text(SPIDER.format(url=host.url), "utf-8")
                 (folder / "fetch.py").write_text(FETCH_PROGRAM, "utf-8")
+                (folder / "urls.txt").write_text(
+                    "".join(f'url = "{host.url}{url}"\noutput = "{at}.html"\n' for at, url in enumerate(urls)), "utf-8"
+                )
                 run = run_program(host, command, folder, page_pattern)
                 if label not in best or run.cpu < best[label].cpu:
                     best[label] = run
@@ -149,14 +168,15 @@ def main() -> None:
         best = compare(site, options.runs, options.scrapy)
     base = best.get("wget -r") or next(iter(best.values()))
     print(
-        "| program | seconds | ratio | pages per second | CPU s for 1,000 pages | MB | requests | MB received | pages |"
+        "| program | seconds | ratio | pages per second | CPU ms a page | MB | requests | MB received | pages "
+        "| MB published | MB of state |"
     )
-    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     for label, run in best.items():
         print(
             f"| {label} | {run.seconds:.1f} | {run.seconds / base.seconds:.1f} | {run.pages / run.seconds:.0f} "
             f"| {1000 * run.cpu / max(run.pages, 1):.1f} | {run.megabytes:.0f} | {run.requests} "
-            f"| {run.received / 1e6:.1f} | {run.pages} |"
+            f"| {run.received / 1e6:.1f} | {run.pages} | {run.published:.0f} | {run.state:.0f} |"
         )
 
 
