@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import astuple, dataclass
 from html import unescape
+from typing import Literal
 
 from mkdocs_roaming.html.document import find_words
 from mkdocs_roaming.publish.markdown_source import split_front_matter, strip_pointer
@@ -57,19 +58,27 @@ def measure_coverage(article: str, tabs: Collection[str], markdown: str) -> Cove
     )
 
 
-def is_richer(markdown: str, reference: str) -> bool:
-    """Return whether one Markdown of a page holds more than another.
+def find_richer_source(markdown: str, converted: str, article: str = "") -> Literal["html", "markdown", "both"]:
+    """Return which source of a page holds more; `both` if each lacks something, or neither does.
 
-    It has more words, or more tables, admonitions or code blocks with a language, and no less of anything.
+    A source holds more if it has more words, or more tables, admonitions or code blocks with a language, and no less of
+    anything.
+
+    Args:
+        markdown: The site's own Markdown.
+        converted: The Markdown that was converted from the HTML.
+        article: That HTML. The converter writes tables of parameters as lists, so its tables count, too.
     """
-    text, reference = (strip_pointer(split_front_matter(one)[0]) for one in (markdown, reference))
-    own, other = len(find_words(_strip_markup(text))), len(find_words(_strip_markup(reference)))
-    if own > 2 * other:
-        return True
-    parts = [(len(pattern.findall(text)), len(pattern.findall(reference))) for pattern in (_TABLE, _ALERT, _CODE)]
-    if own < 0.95 * other or any(one < two for one, two in parts):
-        return False
-    return own > 1.1 * other or any(one > two for one, two in parts)
+    text = strip_pointer(split_front_matter(markdown)[0])
+    own, other = len(find_words(_strip_markup(text))), len(find_words(_strip_markup(converted)))
+    pairs = [(len(pattern.findall(text)), len(pattern.findall(converted))) for pattern in (_TABLE, _ALERT, _CODE)]
+    pairs[0] = pairs[0][0], max(pairs[0][1], min(pairs[0][0], article.count("<table")))
+    has_more, has_less = any(one > two for one, two in pairs), any(one < two for one, two in pairs)
+    if own > 2 * other or (not has_less and own >= 0.95 * other and (has_more or own > 1.1 * other)):
+        return "markdown"
+    if other > 2 * own or (not has_more and other >= 0.95 * own and (has_less or other > 1.1 * own)):
+        return "html"
+    return "both"
 
 
 def shows_generator_source(markdown: str) -> bool:

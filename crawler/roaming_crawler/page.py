@@ -11,7 +11,7 @@ from mkdocs_roaming.manifest.models import Heading, NavItem
 from mkdocs_roaming.publish.markdown_source import split_front_matter
 from mkdocs_roaming.sources import decode_text
 from roaming_crawler.config import Source
-from roaming_crawler.contents import is_richer, shows_generator_source
+from roaming_crawler.contents import find_richer_source, shows_generator_source
 from roaming_crawler.fetch import FetchError, Response
 from roaming_crawler.llms_full import split_llms_full
 from roaming_crawler.parser import ParsedPage, split_words
@@ -225,11 +225,9 @@ class PageFetcher:
         if self.source == "markdown":
             return text, headings
         is_usable = not shows_generator_source(text) and self._has_known_links(text, text_url, parsed)
-        is_better = is_usable and is_richer(text, converted)
-        is_worse = not is_usable or is_richer(converted, text)
-        if learning:
-            self.capabilities.wins["markdown" if is_better else "html" if is_worse else "both"] += 1
-        return (text, headings) if is_better else (None, ())
+        richer = find_richer_source(text, converted, parsed.article) if is_usable else "html"
+        self.capabilities.wins[richer] += learning
+        return (text, headings) if richer == "markdown" else (None, ())
 
     def _has_known_links(self, text: str, text_url: str, parsed: ParsedPage) -> bool:
         """Return whether most links of the Markdown within the site are on the HTML page, too."""

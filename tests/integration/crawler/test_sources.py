@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from mkdocs_roaming.cli import main
-from roaming_crawler.contents import is_richer, measure_coverage, shows_generator_source
+from roaming_crawler.contents import find_richer_source, measure_coverage, shows_generator_source
 
 WORDS = "The gauge writes a reading every minute and keeps it for a year before it is dropped. "
 TABLE = "| a | b |\n| --- | --- |\n| 1 | 2 |\n"
@@ -118,15 +118,21 @@ def test_measure_coverage_counts_lost_words_and_tabs() -> None:
 @pytest.mark.parametrize(
     ("markdown", "converted", "richer"),
     [
-        (WORDS, WORDS, False),
-        (WORDS * 3, WORDS, True),
-        (WORDS + "\n```python\nx\n```\n", WORDS + "\n```\nx\n```\n", True),
-        (WORDS + TABLE, WORDS + "a b 1 2\n", True),
-        (WORDS * 10 + "Rain.\n", WORDS * 10 + ALERT, False),
+        (WORDS, WORDS, "both"),
+        (WORDS * 3, WORDS, "markdown"),
+        (WORDS, WORDS * 3, "html"),
+        (WORDS + "\n```python\nx\n```\n", WORDS + "\n```\nx\n```\n", "markdown"),
+        (WORDS + "\n" + TABLE, WORDS + "a b 1 2\n", "markdown"),
+        (WORDS * 10 + "Rain.\n", WORDS * 10 + "\n" + ALERT, "html"),
+        (WORDS * 10 + "\n" + TABLE, WORDS * 10 + "\n" + ALERT, "both"),
     ],
 )
-def test_is_richer(markdown: str, converted: str, richer: bool) -> None:
-    assert is_richer(markdown, converted) is richer
+def test_find_richer_source(markdown: str, converted: str, richer: str) -> None:
+    assert find_richer_source(markdown, converted) == richer
+
+
+def test_tables_that_became_lists_count_for_html() -> None:
+    assert find_richer_source(WORDS * 3 + "\n" + TABLE, WORDS * 3 + "- `a`: b\n", HTML_TABLE) == "both"
 
 
 @pytest.mark.parametrize(
