@@ -170,8 +170,9 @@ class Ranking:
         found: list[tuple[int, int]] = []
         for segment, first, dead in head.segments:
             pairs = self._shard(segment, shard_number(term, segment.shards)).get(term, ())
-            sites = zip(pairs[0::2], pairs[1::2], strict=True)
-            found += [(first + number, weight) for number, weight in sites if number not in dead]
+            numbers = [first + number for number in pairs[0::2]] if first else pairs[0::2]
+            sites = zip(numbers, pairs[1::2], strict=True)
+            found += [pair for pair in sites if pair[0] - first not in dead] if dead else sites
         return found
 
     def _shard(self, segment: Segment, number: int) -> dict[str, list[int]]:
