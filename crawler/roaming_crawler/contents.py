@@ -97,7 +97,8 @@ def _strip_markup(markdown: str) -> str:
 
 
 def _strip_prose(text: str) -> str:
-    text = _TAG.sub(" ", _INLINE_TAG.sub("", _LINK_TARGET.sub("]", text)))
+    text = _LINK_TARGET.sub("]", _DEFINITION.sub("", text))
+    text = _TAG.sub(" ", _INLINE_TAG.sub("", text))
     return unescape(_ESCAPE.sub(r"\1", text))
 
 
@@ -108,6 +109,7 @@ _INLINE_TAG = re.compile(
 )
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 _LINK_TARGET = re.compile(r"\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)")
+_DEFINITION = re.compile(r"^ {0,3}\[[^\]^][^\]]*\]:[ \t]*\S+.*$", re.MULTILINE)
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _TABLE = re.compile(r"^[ \t>]*\|?[ \t]*:?-{3,}:?[ \t]*(?:\|[ \t]*:?-{3,}:?[ \t]*)*\|[ \t:|-]*$|<table\b", re.MULTILINE)
 _ALERT = re.compile(r"^[ \t>*+-]*> ?\[!\w+\]", re.MULTILINE)

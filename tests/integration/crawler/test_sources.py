@@ -119,6 +119,7 @@ def test_measure_coverage_counts_lost_words_and_tabs() -> None:
     ("markdown", "converted", "richer"),
     [
         (WORDS, WORDS, "both"),
+        (WORDS + "\n[a]: https://docs.example/one/two/three\n", WORDS, "both"),
         (WORDS * 3, WORDS, "markdown"),
         (WORDS, WORDS * 3, "html"),
         (WORDS + "\n```python\nx\n```\n", WORDS + "\n```\nx\n```\n", "markdown"),
