@@ -18,9 +18,8 @@ from roaming_crawler.editions import ALL, EditionFilter, OtherEdition
 from roaming_crawler.page import FetchedPage, PageBody, PageFetcher, PageRef, SkippedPage, make_page_ref
 from roaming_crawler.parser import ParsedPage
 from roaming_crawler.sandbox import ProcessPoolReader
-from roaming_crawler.scope import Scope, is_page_url
+from roaming_crawler.scope import Scope, is_page_url, storage_path
 from roaming_crawler.session import MAX_PAGES_OPTION, Session
-from roaming_crawler.state import storage_path
 
 
 @dataclass(frozen=True, slots=True)

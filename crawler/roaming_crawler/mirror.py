@@ -20,9 +20,9 @@ from roaming_crawler.fetch import FetchError
 from roaming_crawler.flags import flag_manifest, skip_flagged_texts
 from roaming_crawler.page import SkippedPage
 from roaming_crawler.publish import CrawlResult, compare_with_previous, read_published_pages
-from roaming_crawler.rollback import Rollback
+from roaming_crawler.scope import disambiguate_paths, storage_path
 from roaming_crawler.session import ACCEPT_ANY, Session
-from roaming_crawler.state import disambiguate_paths, storage_path
+from roaming_crawler.state import Rollback
 
 
 async def mirror_site(

@@ -25,14 +25,13 @@ from mkdocs_roaming.sources import site_nav
 from roaming_crawler.config import CrawlConfig
 from roaming_crawler.contents import Coverage, measure_coverage
 from roaming_crawler.discover import DiscoveredPages
-from roaming_crawler.disk_dict import DiskDict
 from roaming_crawler.editions import OtherEdition
 from roaming_crawler.flags import FlaggedText, drop_flagged_pages, flag_pages
 from roaming_crawler.page import FetchedPage, PageBody, SkippedPage
-from roaming_crawler.rollback import Rollback
 from roaming_crawler.sandbox import conversion_pool
+from roaming_crawler.scope import disambiguate_paths, storage_path
 from roaming_crawler.session import Session
-from roaming_crawler.state import disambiguate_paths, storage_path
+from roaming_crawler.state import DiskDict, Rollback
 
 
 class NoPagesError(PublishError):

@@ -1,16 +1,18 @@
-"""URL normalization, and the rule for which URLs belong to a crawl."""
+"""URL normalization, the rule for which URLs belong to a crawl, and the paths under which pages are stored."""
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Callable
+import unicodedata
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit, urlunsplit
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.lookup import PageName
-from mkdocs_roaming.manifest.models import url_to_path
+from mkdocs_roaming.manifest.models import canonicalize_path, markdown_path, short_markdown_path, url_to_path
 from mkdocs_roaming.publish.selection import Selection
 
 LinkResolver = Callable[[str], str | None]
@@ -163,6 +165,63 @@ def url_origin(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
+def storage_path(path: str) -> str:
+    """Return the path under which a page is stored: its own if all segments are safe file names.
+
+    Otherwise unsafe characters are replaced, and a hash of the original path is appended.
+    """
+    path = canonicalize_path(path)
+    segments = path.split("/")
+    names = [segment for segment in segments if segment]
+    if all(map(_is_safe_name, names)) and "//" not in path and not _OWN_FILES.match(path):
+        return path
+    digest = hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    safe = [re.sub(r"[^\w.-]+|^\.+|[. ]+$", "-", segment)[:60].strip("-.") or "-" for segment in names[:20]]
+    if safe and _OWN_FILES.match("/".join([*safe, ""])):
+        safe[0] = f"page-{safe[0]}"
+    return "/".join([*safe[:-1], f"{safe[-1] if safe else 'page'}~{digest}"]) + ("/" if path.endswith("/") else "")
+
+
+def disambiguate_paths(paths: Iterable[str]) -> dict[str, str]:
+    """Map each path to one whose files collide with no others, also on case-insensitive file systems."""
+    taken: dict[str, str] = {}
+    folders: set[str] = set()
+    found: dict[str, str] = {}
+    for path in sorted(set(paths), key=lambda path: (path.casefold(), path)):
+        chosen = path
+        if not _is_free(path, taken, folders):
+            digest = hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+            chosen = f"{path.rstrip('/')}~{digest}" + ("/" if path.endswith("/") else "")
+        for file in _page_files(chosen):
+            taken[file] = chosen
+            folders.update(file[:at] for at, char in enumerate(file) if char == "/")
+        found[path] = chosen
+    return found
+
+
+def _is_free(path: str, taken: dict[str, str], folders: set[str]) -> bool:
+    for file in _page_files(path):
+        parents = (file[:at] for at, char in enumerate(file) if char == "/")
+        if file in taken or file in folders or any(folder in taken for folder in parents):
+            return False
+    return True
+
+
+def _page_files(path: str) -> list[str]:
+    files = [markdown_path(path), *([short] if (short := short_markdown_path(path)) else [])]
+    return [unicodedata.normalize("NFC", file.casefold()) for file in files]
+
+
+def _is_safe_name(segment: str) -> bool:
+    return (
+        bool(re.fullmatch(r"[\w~!$&'()+,;=@ .-]+", segment))
+        and not segment.startswith((".", " "))
+        and not segment.endswith((".", " "))
+        and len(segment.encode("utf-8", "surrogatepass")) <= _MAX_NAME_BYTES
+        and not _WINDOWS_RESERVED.match(segment)
+    )
+
+
 @lru_cache(maxsize=8192)  # as above
 def _is_selected(selection: Selection, path: str) -> bool:
     return selection.find_reason(PageName(_strip_markdown_suffix(path))) is None
@@ -225,3 +284,6 @@ _VERSION = re.compile(
     re.IGNORECASE,
 )
 _SAFE_CHARS = "/-._~!$&'()*+,;=:@%"
+_OWN_FILES = re.compile(r"(roaming|llms[\w.-]*)(/|\.txt$|$)", re.IGNORECASE)
+_WINDOWS_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?$", re.IGNORECASE)
+_MAX_NAME_BYTES = 120

@@ -1,7 +1,7 @@
-"""State of a crawl in `DIR/.roaming/`: all responses, so that a crawl can be resumed or updated.
+"""State of a crawl in `DIR/.roaming/`: all responses, large values, and a backup of published pages.
 
-Each response is appended to a journal; a finished crawl replaces the journal by `state.json`. Bodies are files named by
-their digest. All files are written atomically.
+A crawl can be resumed or updated. Each response is appended to a journal; a finished crawl replaces the journal by
+`state.json`. Bodies are compressed files named by their digest. All files are written atomically.
 """
 
 from __future__ import annotations
@@ -9,23 +9,30 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import pickle
 import re
-import unicodedata
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Self, TypeVar
 
+import msgspec
 import zstandard
 from filelock import lock_descriptor
 
-from mkdocs_roaming.errors import RoamingError
-from mkdocs_roaming.manifest.models import canonicalize_path, markdown_path, short_markdown_path
-from mkdocs_roaming.publish.files import write_atomically
+from mkdocs_roaming.errors import PublishError, RoamingError
+from mkdocs_roaming.manifest.aliases import PreviousSite
+from mkdocs_roaming.manifest.models import PageEntry, SectionEntry, page_files
+from mkdocs_roaming.manifest.sections import file_digest, slice_digest
+from mkdocs_roaming.publish.files import resolve_inside, write_atomically
 from roaming_crawler.fetch import Response
 
 STATE_DIR = ".roaming"
+V = TypeVar("V")
 
 
 class CrawlFolderError(RoamingError):
@@ -164,6 +171,137 @@ class CrawlState:
             pass  # responses after a damaged line are requested again
 
 
+class DiskDict(MutableMapping[str, V]):
+    """A dict that stores its values in an anonymous temporary file.
+
+    Reading a key returns a copy: assign a changed value to store it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Create an empty dict with its file in `folder`."""
+        self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 -- closed by close()
+        self._spans: dict[str, tuple[int, int]] = {}
+        self._end = 0
+
+    def __getitem__(self, key: str) -> V:
+        """Return a copy of a value."""
+        start, size = self._spans[key]
+        self._file.seek(start)
+        value: V = pickle.loads(self._file.read(size))  # trusted: no other process can open an anonymous file
+        return value
+
+    def __setitem__(self, key: str, value: V) -> None:
+        """Store a value at the end of the file."""
+        data = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+        self._file.seek(self._end)
+        self._file.write(data)
+        self._spans[key] = (self._end, len(data))
+        self._end += len(data)
+
+    def __delitem__(self, key: str) -> None:
+        """Remove a key; its space is not reused."""
+        del self._spans[key]
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the keys."""
+        return iter(self._spans)
+
+    def __len__(self) -> int:
+        """Return the number of keys."""
+        return len(self._spans)
+
+    def __contains__(self, key: object) -> bool:
+        """Return whether there is a key, without reading its value."""
+        return key in self._spans
+
+    def __enter__(self) -> Self:
+        """Return the dict."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Delete the file."""
+        self.close()
+
+    def close(self) -> None:
+        """Delete the file."""
+        self._file.close()
+        self._spans.clear()
+
+
+class Rollback:
+    """Backup of the Markdown of a folder's pages, and the list of their files with the digests of what was written.
+
+    Pages are written first and the manifest last. If the crawl is killed in between, the folder contains the old
+    manifest with new pages, or the new manifest with files that it does not name. The backup resolves both cases.
+    """
+
+    def __init__(self, folder: Path, state: Path) -> None:
+        """Use the backup of a folder; `state` is its state folder."""
+        self._folder, self._backup = folder, state / "before"
+
+    def save(self, old: Iterable[PageEntry], new: Mapping[str, str]) -> None:
+        """Back up the pages that will be overwritten or removed.
+
+        Args:
+            old: Published pages.
+            new: Digests of the pages that will be written, by path.
+        """
+        files = self._files()
+        for page in old:
+            with suppress(OSError, PublishError):
+                if new.get(page.path) != page.digest and not self._copy_of(page).exists():
+                    self._link(resolve_inside(self._folder, page.markdown), page)
+        for path, digest in chain(((page.path, page.digest) for page in old), new.items()):
+            for file in page_files(path):
+                files.setdefault(file, set()).add(digest)
+        data = {file: sorted(digests) for file, digests in files.items()}
+        write_atomically(self._backup / "files.json", json.dumps(data).encode("utf-8"))
+
+    def restore_texts(self, previous: PreviousSite) -> PreviousSite:
+        """Return the previous site with the texts that a killed crawl has overwritten."""
+
+        def text(page: PageEntry, section: SectionEntry) -> str | None:
+            found = previous.text(page, section)
+            if found is None:
+                with suppress(OSError):
+                    piece = self._copy_of(page).read_bytes()[section.start : section.end]
+                    found = piece.decode("utf-8", "replace") if slice_digest(piece) == section.digest else None
+            return found
+
+        return PreviousSite(previous.manifest, text)
+
+    def finish(self, pages: Iterable[PageEntry]) -> None:
+        """Remove the files of pages that are no longer published, unless they were changed, and the backup."""
+        published = {file for page in pages for file in page_files(page.path)}
+        for path, digests in self._files().items():
+            if path not in published:
+                with suppress(OSError, PublishError):
+                    file = resolve_inside(self._folder, path)
+                    if file_digest(file.read_bytes()) in digests:
+                        file.unlink()
+        shutil.rmtree(self._backup, ignore_errors=True)
+
+    def _files(self) -> dict[str, set[str]]:
+        try:
+            return msgspec.json.decode((self._backup / "files.json").read_bytes(), type=dict[str, set[str]])
+        except (OSError, msgspec.MsgspecError):
+            return {}
+
+    def _copy_of(self, page: PageEntry) -> Path:
+        name = f"{page.path} {page.digest}".encode("utf-8", "surrogatepass")
+        return self._backup / hashlib.sha256(name).hexdigest()[:32]
+
+    def _link(self, file: Path, page: PageEntry) -> None:
+        """Back up a file by a hard link: replacing the file leaves the link intact."""
+        if file_digest(file.read_bytes()) != page.digest:
+            return
+        self._backup.mkdir(exist_ok=True)
+        try:
+            os.link(file, self._copy_of(page))
+        except OSError:  # the file system has no hard links
+            write_atomically(self._copy_of(page), file.read_bytes())
+
+
 @contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
     """Lock a folder for one crawl, and create it if needed.
@@ -191,40 +329,6 @@ def lock_folder(folder: Path) -> Iterator[None]:
         os.close(lock)
 
 
-def storage_path(path: str) -> str:
-    """Return the path under which a page is stored: its own if all segments are safe file names.
-
-    Otherwise unsafe characters are replaced, and a hash of the original path is appended.
-    """
-    path = canonicalize_path(path)
-    segments = path.split("/")
-    names = [segment for segment in segments if segment]
-    if all(map(_is_safe_name, names)) and "//" not in path and not _OWN_FILES.match(path):
-        return path
-    digest = hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    safe = [re.sub(r"[^\w.-]+|^\.+|[. ]+$", "-", segment)[:60].strip("-.") or "-" for segment in names[:20]]
-    if safe and _OWN_FILES.match("/".join([*safe, ""])):
-        safe[0] = f"page-{safe[0]}"
-    return "/".join([*safe[:-1], f"{safe[-1] if safe else 'page'}~{digest}"]) + ("/" if path.endswith("/") else "")
-
-
-def disambiguate_paths(paths: Iterable[str]) -> dict[str, str]:
-    """Map each path to one whose files collide with no others, also on case-insensitive file systems."""
-    taken: dict[str, str] = {}
-    folders: set[str] = set()
-    found: dict[str, str] = {}
-    for path in sorted(set(paths), key=lambda path: (path.casefold(), path)):
-        chosen = path
-        if not _is_free(path, taken, folders):
-            digest = hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-            chosen = f"{path.rstrip('/')}~{digest}" + ("/" if path.endswith("/") else "")
-        for file in _page_files(chosen):
-            taken[file] = chosen
-            folders.update(file[:at] for at, char in enumerate(file) if char == "/")
-        found[path] = chosen
-    return found
-
-
 def try_lock(lock: int, file: Path) -> bool:
     """Lock an open file unless another process has; the lock ends with the process.
 
@@ -237,29 +341,6 @@ def try_lock(lock: int, file: Path) -> bool:
         raise CrawlFolderError(
             f"{file}: this disk cannot lock files ({error.strerror}); give a folder on another disk"
         ) from None
-
-
-def _is_free(path: str, taken: dict[str, str], folders: set[str]) -> bool:
-    for file in _page_files(path):
-        parents = (file[:at] for at, char in enumerate(file) if char == "/")
-        if file in taken or file in folders or any(folder in taken for folder in parents):
-            return False
-    return True
-
-
-def _page_files(path: str) -> list[str]:
-    files = [markdown_path(path), *([short] if (short := short_markdown_path(path)) else [])]
-    return [unicodedata.normalize("NFC", file.casefold()) for file in files]
-
-
-def _is_safe_name(segment: str) -> bool:
-    return (
-        bool(re.fullmatch(r"[\w~!$&'()+,;=@ .-]+", segment))
-        and not segment.startswith((".", " "))
-        and not segment.endswith((".", " "))
-        and len(segment.encode("utf-8", "surrogatepass")) <= _MAX_NAME_BYTES
-        and not _WINDOWS_RESERVED.match(segment)
-    )
 
 
 def _clean_up(folder: Path) -> None:
@@ -282,6 +363,3 @@ def _parse_record(data: dict[str, Any]) -> CachedResponse:
 
 
 _RECORD_FIELDS = {field.name for field in fields(CachedResponse)}
-_OWN_FILES = re.compile(r"(roaming|llms[\w.-]*)(/|\.txt$|$)", re.IGNORECASE)
-_WINDOWS_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?$", re.IGNORECASE)
-_MAX_NAME_BYTES = 120

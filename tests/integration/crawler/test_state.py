@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mkdocs_roaming.manifest.models import markdown_path, short_markdown_path
-from roaming_crawler.scope import Scope, canonical_url, scope_from_url
-from roaming_crawler.state import disambiguate_paths, storage_path
+from roaming_crawler.scope import Scope, canonical_url, disambiguate_paths, scope_from_url, storage_path
 
 NASTY = string.ascii_letters + string.digits + "/.%~-_ \\:*?\"<>|\0\n\t'é日💥\u202e"
 SEGMENTS = st.one_of(
