@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from mkdocs_roaming.errors import ManifestError, UsageError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, iter_pages
 from roaming_crawler.config import CrawlConfig, EventHandler, ScopeConfig
+from roaming_crawler.contents import sniff_kind
 from roaming_crawler.discover import discover
 from roaming_crawler.editions import ALL, EDITION_OPTIONS, find_edition_start, match_language
 from roaming_crawler.fetch import Clock, Fetcher, FetchError, RefusedError, WebFetcher
@@ -22,7 +23,6 @@ from roaming_crawler.parser import find_refresh_target, parse_page
 from roaming_crawler.publish import CrawlResult, NoPagesError, publish_crawl
 from roaming_crawler.scope import Scope, canonical_url, version_prefix
 from roaming_crawler.session import ACCEPT_HTML, MAX_PAGES_OPTION, Session, product_token
-from roaming_crawler.sniff import sniff_kind
 from roaming_crawler.state import STATE_DIR, CrawlState, DiskDict, lock_folder
 
 

@@ -12,15 +12,14 @@ from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.models import Manifest, NavItem
 from mkdocs_roaming.sources import decode_text
 from roaming_crawler.config import MEGABYTE, DiscoveryConfig
+from roaming_crawler.contents import sniff_kind
 from roaming_crawler.fetch import FetchError, Response
 from roaming_crawler.llms_full import FullText, split_llms_full
-from roaming_crawler.llms_txt import LlmsIndex, is_llms_txt_url, parse_llms_txt
 from roaming_crawler.page import PageRef, make_page_ref, merge_page_refs
+from roaming_crawler.page_lists import MAX_SITEMAP_BYTES, LlmsIndex, collect_sitemaps, is_llms_txt_url, parse_llms_txt
 from roaming_crawler.parser import parse_page
 from roaming_crawler.scope import Scope, canonical_url, is_page_url, url_origin
 from roaming_crawler.session import ACCEPT_ANY, ACCEPT_HTML, Session
-from roaming_crawler.sitemap import MAX_SITEMAP_BYTES, collect_sitemaps
-from roaming_crawler.sniff import sniff_kind
 
 MAX_NESTED_LLMS = 250
 """Maximum number of llms.txt files that are followed from the first one."""

@@ -11,13 +11,12 @@ from mkdocs_roaming.manifest.models import Heading, NavItem
 from mkdocs_roaming.publish.markdown_source import split_front_matter
 from mkdocs_roaming.sources import decode_text
 from roaming_crawler.config import Source
-from roaming_crawler.contents import find_richer_source, shows_generator_source
+from roaming_crawler.contents import find_richer_source, shows_generator_source, sniff_kind
 from roaming_crawler.fetch import FetchError, Response
 from roaming_crawler.llms_full import split_llms_full
 from roaming_crawler.parser import ParsedPage, split_words
 from roaming_crawler.scope import Scope, canonical_url
 from roaming_crawler.session import ACCEPT_ANY, ACCEPT_HTML, ACCEPT_MARKDOWN, LimitError, Session
-from roaming_crawler.sniff import sniff_kind
 
 
 class PageReader(Protocol):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from mkdocs_roaming.sources import decode_text
 from roaming_crawler.llms_full import split_llms_full
-from roaming_crawler.llms_txt import parse_llms_txt
+from roaming_crawler.page_lists import parse_llms_txt
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "crawler"
 BASE = "https://docs.example/llms.txt"
