@@ -106,7 +106,7 @@ def test_names_are_literal(store: Any) -> None:
 @pytest.mark.slow
 def test_create_is_exclusive_among_processes(store: Any) -> None:
     program = (
-        "import sys; from roaming_fleet.buckets import open_bucket; bucket = open_bucket(sys.argv[1]);"
+        "import sys; from roaming_fleet.objects import open_bucket; bucket = open_bucket(sys.argv[1]);"
         "sys.stdin.readline(); print([at for at in range(40) if bucket.create(f'{at}', sys.argv[2].encode())])"
     )
     command = [sys.executable, "-c", program, store.where]
