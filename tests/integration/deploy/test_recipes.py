@@ -155,6 +155,13 @@ def test_proxies_replace_x_forwarded_for() -> None:
     assert tomllib.loads((DEPLOY / "roaming.toml").read_text("utf-8"))["serve"]["proxies"] == 1
 
 
+def test_nginx_forwards_largest_body_from_memory() -> None:
+    recipe = (DEPLOY / "nginx.conf").read_text("utf-8")
+    for name in ("client_max_body_size", "client_body_buffer_size"):
+        (megabytes,) = re.findall(rf"{name} (\d+)m;", recipe)
+        assert int(megabytes) * 1024**2 > RequestPolicy().body_bytes
+
+
 def test_docs_list_every_limit_with_default() -> None:
     text = (ROOT / "docs/guides/serve.md").read_text("utf-8")
     table = text.split("## Limits")[1].split("A visitor is")[0]
