@@ -44,7 +44,8 @@ class InstructionPattern(msgspec.Struct, frozen=True):
 class Signal(msgspec.Struct, frozen=True):
     """Patterns that suggest an instruction to a model; the weights of several signals add up.
 
-    For speed they are only searched where one of the `words` is in the lower-cased text, if there are any.
+    For speed they are only searched where one of the `words` is in the lower-cased text, if there are any. A word that
+    begins with a space begins a word of the text.
     """
 
     name: str
@@ -121,7 +122,7 @@ def scan_hidden_texts(texts: Iterable[str]) -> list[InjectedText]:
 
 def find_instructions(text: str) -> list[re.Match[str]]:
     """Return the instructions to a model in a text, in the order of the text."""
-    return _match_instructions(text, _select_patterns(text).instructions)
+    return _match_instructions(text, _fold(text), _select_patterns(text).instructions)
 
 
 def explains_injection(text: str) -> bool:
@@ -200,6 +201,23 @@ def _normalize(line: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class _Folded:
+    """A text in lower case, and the same with spaces instead of punctuation."""
+
+    lowered: str
+    spaced: str
+
+    def has(self, word: str) -> bool:
+        """Return whether a word is in the text; one that begins with a space begins a word of the text."""
+        return word in (self.spaced if word[0] == " " else self.lowered)
+
+
+def _fold(text: str) -> _Folded:
+    lowered = f" {text.lower()} "
+    return _Folded(lowered, lowered.translate(_PUNCTUATION))
+
+
+@dataclass(frozen=True, slots=True)
 class _Patterns:
     """The patterns that a text can match, each with those of its words that are in the text."""
 
@@ -209,8 +227,11 @@ class _Patterns:
 
 def _select_patterns(text: str) -> _Patterns:
     """Return the patterns that a text can match. Few words are on a page, and all patterns have many."""
-    lowered = f" {text.lower()} ".replace("\n", " \n ")
-    present = {word for word in _pattern_words() if word in lowered}
+    folded = _fold(text.replace("\n", " \n "))
+    vocabulary = f" {' '.join(dict.fromkeys(folded.spaced.split()))} "
+    present = {
+        word for word in _pattern_words() if word in vocabulary or (not word.strip().isalnum() and folded.has(word))
+    }
     instructions = (
         (groups, pattern)
         for requires, pattern in _instructions()
@@ -225,13 +246,12 @@ def _select_patterns(text: str) -> _Patterns:
 
 
 def _match_instructions(
-    text: str, instructions: Iterable[tuple[Sequence[Sequence[str]], re.Pattern[str]]]
+    text: str, folded: _Folded, instructions: Iterable[tuple[Sequence[Sequence[str]], re.Pattern[str]]]
 ) -> list[re.Match[str]]:
-    lowered = text.lower()
     matches = [
         match
         for requires, pattern in instructions
-        if all(any(word in lowered for word in group) for group in requires)
+        if all(any(map(folded.has, group)) for group in requires)
         for match in pattern.finditer(text)
     ]
     return sorted(matches, key=lambda match: match.start())
@@ -239,16 +259,14 @@ def _match_instructions(
 
 def _judge(text: str, patterns: _Patterns, threshold: int) -> tuple[Kind, int] | None:
     """Return what a passage is and where that begins, or None if its signals do not add up to the threshold."""
-    for match in _match_instructions(text, patterns.instructions):
+    folded = _fold(text)
+    for match in _match_instructions(text, folded, patterns.instructions):
         if not is_reported_speech(text, match):
             return "instruction", match.start()
-    lowered = f" {text.lower()} "
     found = {
         signal.name: (signal.weight, hit.start())
         for signal, words, pattern in patterns.signals
-        if any(word in lowered for word in words)
-        and (hit := pattern.search(text))
-        and not is_reported_speech(text, hit)
+        if any(map(folded.has, words)) and (hit := pattern.search(text)) and not is_reported_speech(text, hit)
     }
     if not found and threshold == _THRESHOLD:
         return None
@@ -304,6 +322,7 @@ def _topics() -> re.Pattern[str]:
     return re.compile("|".join(topic for words in _words() for topic in words.topics), re.IGNORECASE)
 
 
+_PUNCTUATION = str.maketrans(dict.fromkeys("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~“”‘’«»–—", " "))
 _BLOCK_START = re.compile(r"[-*+] |\d+[.)] |\||#|>|`{3}|~{3}|</?(?:!--|p|div|td|tr|li|summary|section)\b")
 _COMMENT = re.compile(r"<!--|\[(?://|comment)\]:")
 _HIDING = re.compile(
