@@ -15,6 +15,7 @@ from lxml import html as lxml_html
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.html.converter import convert
 from mkdocs_roaming.html.document import (
+    copy_metadata,
     extract_canonical_url,
     extract_meta,
     extract_site_name,
@@ -80,30 +81,31 @@ def parse_page(data: bytes, charset: str, url: str, site_url: str) -> ParsedPage
     for element in find_own_elements(tree):
         if element.tag != "link":
             remove_element(element)
-    base = _base_url(tree, url)
+    metadata = copy_metadata(tree)
+    base = _base_url(metadata, url)
     article = find_article(tree)
-    if tree.find(".//base[@href]") is not None:
+    if metadata.find(".//base[@href]") is not None:
         _make_links_absolute(article, base)
     words = split_words("".join(str(part) for part in article.itertext()))
-    has_title = tree.xpath("boolean(//head/title[normalize-space()])")
+    has_title = metadata.xpath("boolean(//head/title[normalize-space()])")
     resolve = make_link_resolver(base)
     links = _extract_links(article, resolve)
-    if target := _extract_refresh(tree, base):
+    if target := _extract_refresh(metadata, base):
         links[target] = None
-    canonical = extract_canonical_url(tree)
+    canonical = extract_canonical_url(metadata)
     return ParsedPage(
-        title=extract_title(tree) if has_title else _first_heading(article),
-        description=extract_meta(tree, "description"),
+        title=extract_title(metadata) if has_title else _first_heading(article),
+        description=extract_meta(metadata, "description"),
         article=lxml_html.tostring(article, encoding="unicode", with_tail=False),
-        language=str(tree.get("lang") or ""),
-        site_name=extract_site_name(tree),
+        language=str(metadata.get("lang") or ""),
+        site_name=extract_site_name(metadata),
         canonical=canonical_url(canonical, base) or "" if canonical else "",
-        markdown=_extract_markdown_url(tree, base),
+        markdown=_extract_markdown_url(metadata, base),
         links=tuple(links),
         nav_links=tuple(link for link in _extract_links(tree, resolve) if link not in links),
         nav=_extract_nav(tree, resolve, site_url),
         words=words,
-        alternates=tuple(_extract_alternates(tree, base)),
+        alternates=tuple(_extract_alternates(metadata, base)),
         tabs=tuple(_find_tab_labels(article)),
         hidden=tuple(found.quote for found in scan_hidden_texts(find_hidden_texts(article)))[:_MAX_HIDDEN],
         skip_reason=exclusion_reason(text) or _login_or_shell(tree, article, words),
@@ -234,7 +236,8 @@ _SHELL = "a JavaScript shell: its text is not in its HTML"
 _find_links = cast(
     "Callable[[etree._Element], list[str]]",
     etree.XPath(  # mdBook's navigation is a frame
-        ".//a[not(contains(translate(@rel, 'NOFLW', 'noflw'), 'nofollow'))]/@href | .//iframe/@src | .//frame/@src",
+        ".//a[not(@rel) or not(contains(translate(@rel, 'NOFLW', 'noflw'), 'nofollow'))]/@href"
+        " | .//iframe/@src | .//frame/@src",
         smart_strings=False,
     ),
 )

@@ -9,6 +9,7 @@ from lxml import etree
 
 from mkdocs_roaming.html.converter import convert
 from mkdocs_roaming.html.document import (
+    copy_metadata,
     count_visible_words,
     extract_canonical_url,
     extract_meta,
@@ -105,6 +106,19 @@ def test_metadata_is_extracted_from_head() -> None:
     assert extract_canonical_url(tree) == "https://ebb.example/a/"
     assert extract_meta(tree, "description") == "Two lines"
     assert extract_meta(tree, "keywords") == ""
+
+
+def test_metadata_is_copied_from_whole_page() -> None:
+    tree = parse_document(
+        "<html lang=pt><head><title>Tides</title><base href='/b/'></head><body><p>text</p>"
+        "<svg><title>Arrow</title></svg><meta name=description content=Late><link rel=canonical href='/a/'>tail"
+    )
+    copied = copy_metadata(tree)
+    assert copied.get("lang") == "pt"
+    assert [element.tag for element in copied.find("head")] == ["title", "base", "meta", "link"]
+    assert (extract_title(copied), extract_meta(copied, "description")) == ("Tides", "Late")
+    assert extract_canonical_url(copied) == "/a/"
+    assert extract_title(tree) == "Tides"
 
 
 @pytest.mark.parametrize("page", ["", "\0"])
