@@ -121,7 +121,7 @@ def from_sidebar(page: Element, resolve: Resolve, themes: ThemeSet | None = None
     for selector in (themes or load_themes()).navs:
         bars = [bar for bar in compile_selector(selector)(page) if not _is_post_sidebar(bar)]
         nav = read(bars, resolve) if bars else ()
-        if len(collect_paths(nav)) > 1:
+        if _has_several_paths(nav):
             return nav
     # The home page of a Sphinx site whose theme has no navigation
     return from_toctrees(page, resolve) if resolve("#") == "" else ()
@@ -160,10 +160,11 @@ def merge_navs(navs: Sequence[Nav], pages: Iterable[str], read: Callable[[str], 
         read: Returns the sidebar of a page.
     """
     nav = max(navs, key=lambda other: len(collect_paths(other)), default=())
-    for other in navs:
-        if collect_paths(other) - collect_paths(nav):
-            nav = _merge(nav, other)
     known, fruitless = collect_paths(nav), 0
+    for other in navs:
+        if collect_paths(other) - known:
+            nav = _merge(nav, other)
+            known = collect_paths(nav)
     for path in pages if nav else ():
         if path in known:
             continue
@@ -388,6 +389,12 @@ def _drop_empty_groups(items: Iterable[NavItem]) -> Iterator[NavItem]:
         children = tuple(_drop_empty_groups(item.children))
         if item.path is not None or children:
             yield replace(item, children=children)
+
+
+def _has_several_paths(items: Iterable[NavItem]) -> bool:
+    paths = _iter_paths(items)
+    first = next(paths, None)
+    return any(path != first for path in paths)
 
 
 def _iter_paths(items: Iterable[NavItem]) -> Iterator[str]:
