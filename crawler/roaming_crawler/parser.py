@@ -78,7 +78,7 @@ def parse_page(data: bytes, charset: str, url: str, site_url: str) -> ParsedPage
         tree = parse_document(text)
     except (etree.ParserError, etree.XMLSyntaxError, ValueError):
         return ParsedPage(skip_reason="an empty page")
-    for element in find_own_elements(tree):
+    for element in find_own_elements(tree) if "data-roaming" in text else ():
         if element.tag != "link":
             remove_element(element)
     metadata = copy_metadata(tree)

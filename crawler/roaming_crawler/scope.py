@@ -90,8 +90,9 @@ def make_link_resolver(base: str) -> LinkResolver:
 
     Links that need no more than a concatenation are not parsed: a navigation repeats a thousand of them on every page.
     """
-    path = urlsplit(base).path
-    origin, folders = url_origin(base), path.split("/")[:-1] if "//" not in path else []
+    path, origin = urlsplit(base).path, url_origin(base)
+    folders = path.split("/")[:-1] if "//" not in path else []
+    parents = ["/".join((origin, *folders[1:count], "")) for count in range(len(folders), 0, -1)]
 
     @cache  # links of the article occur in the navigation, too
     def resolve(href: str) -> str | None:
@@ -101,10 +102,10 @@ def make_link_resolver(base: str) -> LinkResolver:
         up, rest = match.groups()
         if up == "/":
             return _canonicalize(f"{origin}/{rest}")
-        count = len(folders) - len(up) // 3
-        if count < 1 or not (up or rest):
+        level = len(up) // 3
+        if level >= len(parents) or not (up or rest):
             return canonical_url(href, base)
-        return _canonicalize("/".join((origin, *folders[1:count], rest)))
+        return _canonicalize(parents[level] + rest)
 
     return resolve
 
