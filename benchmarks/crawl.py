@@ -1,6 +1,6 @@
 """Compare the cost of a crawl with programs that only download: `wget -r`, and Scrapy if installed.
 
-    python benchmarks/crawl.py [SITE_DIR | PAGES] [--runs 3] [--scrapy /path/to/scrapy]
+    python benchmarks/crawl.py [SITE_DIR | PAGES] [--group 50] [--runs 3] [--scrapy /path/to/scrapy]
 
 A built site, or a generated one of PAGES pages (crawl_hosts.py), is served locally by nginx with ETags and without
 delay. Each program gets two connections (wget has one; curl is given the URLs), no delay between requests, and a new folder. Runs alternate,
@@ -24,7 +24,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from crawl_hosts import Host, host_site, write_site
+from crawl_hosts import GROUP, Host, host_site, write_site
 
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_pages
 
@@ -157,6 +157,7 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("site", help="Folder of a built site, or number of pages to generate.")
+    parser.add_argument("--group", type=int, default=GROUP, help=f"Pages to which each nav links (default: {GROUP}).")
     parser.add_argument("--runs", type=int, default=3, help="Number of runs, of which the best counts (default: 3).")
     parser.add_argument("--scrapy", default=shutil.which("scrapy"), help="Scrapy executable (default: from PATH).")
     options = parser.parse_args()
@@ -164,7 +165,7 @@ def main() -> None:
         site = Path(options.site)
         if options.site.isdigit():
             site = Path(name)
-            write_site(site, int(options.site))
+            write_site(site, int(options.site), group=options.group)
         best = compare(site, options.runs, options.scrapy)
     base = best.get("wget -r") or next(iter(best.values()))
     print(

@@ -1,6 +1,6 @@
 """Generate sites to crawl, and host sites locally with nginx, or with Starlette if nginx is missing.
 
-    python benchmarks/crawl_hosts.py FOLDER PAGES
+    python benchmarks/crawl_hosts.py FOLDER PAGES [--group N]
 
 writes a generated site. Its HTML resembles that of a theme: a nav of the page's group, an article of sections with
 prose, lists, code and links, and a head and footer of several kilobytes. Words follow Zipf's law, and each page has
@@ -18,38 +18,34 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
 GROUP = 50
-"""Pages per nav group."""
+"""Pages per group, to which the nav of a page links."""
 
 
-def write_site(folder: Path, pages: int, sections: int = 6) -> None:
+def write_site(folder: Path, pages: int, *, sections: int = 6, group: int = GROUP) -> None:
     """Write a reproducible site of generated pages with a sitemap."""
+    paths = [f"group-{number // group}/page-{number}/" if number else "" for number in range(pages)]
     rng = random.Random(17)
     words = ["".join(rng.choice(_SYLLABLES) for _ in range(rng.choice((1, 2, 2, 3)))) for _ in range(20_000)]
     weights = list(accumulate(1 / (rank + 2) for rank in range(len(words))))
     for number in range(pages):
-        file = folder / page_path(number) / "index.html"
+        file = folder / paths[number] / "index.html"
         file.parent.mkdir(parents=True, exist_ok=True)
         rng = random.Random(number)
         page_words = iter(rng.choices(words, cum_weights=weights, k=sections * 150))
-        file.write_text(_page(number, pages, sections, rng, page_words), "utf-8")
+        file.write_text(_page(number, paths, group, sections, rng, page_words), "utf-8")
     (folder / "sitemap.xml").write_text(
         '<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
-        + "".join(f"<url><loc>@URL@{page_path(number)}</loc></url>\n" for number in range(pages))
+        + "".join(f"<url><loc>@URL@{path}</loc></url>\n" for path in paths)
         + "</urlset>",
         "utf-8",
     )
-
-
-def page_path(number: int) -> str:
-    """Return the path of a page. The first page is the home page."""
-    return f"group-{number // GROUP}/page-{number}/" if number else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,28 +146,30 @@ def _wait(url: str) -> None:
     raise SystemExit("the local host does not respond")
 
 
-def _page(number: int, pages: int, sections: int, rng: random.Random, page_words: Iterator[str]) -> str:
+def _page(
+    number: int, paths: Sequence[str], group: int, sections: int, rng: random.Random, page_words: Iterator[str]
+) -> str:
     def take_words(count: int) -> str:
         return " ".join(next(page_words) for _ in range(count))
 
     name = f"{take_words(1).title()}{take_words(1).title()}{number}"
-    start = number - number % GROUP
+    start = number - number % group
     nav = "".join(
-        f'<li class="md-nav__item"><a class="md-nav__link" href="/{page_path(target)}"><span>Page {target}</span></a></li>\n'
-        for target in range(start, min(start + GROUP, pages))
+        f'<li class="md-nav__item"><a class="md-nav__link" href="/{paths[target]}"><span>Page {target}</span></a></li>\n'
+        for target in range(start, min(start + group, len(paths)))
     )
     groups = "".join(
-        f'<li class="md-nav__item"><a class="md-nav__link" href="/{page_path(target)}"><span>Group</span></a></li>\n'
-        for target in range(0, min(pages, 10 * GROUP), GROUP)
+        f'<li class="md-nav__item"><a class="md-nav__link" href="/{paths[target]}"><span>Group</span></a></li>\n'
+        for target in range(0, min(len(paths), 10 * group), group)
     )
     body = [f'<h1 id="{name.lower()}">{name}</h1>\n<p>{take_words(40).capitalize()}.</p>']
     for section in range(1, sections):
-        linked = rng.randrange(pages)
+        linked = rng.randrange(len(paths))
         level = 2 if section % 3 else 3
         body.append(
             f'<h{level} id="part-{section}">{take_words(3).capitalize()} <code>{name}.{next(page_words)}</code>'
             f'<a class="headerlink" href="#part-{section}">¶</a></h{level}>\n'
-            f'<p>{take_words(45).capitalize()}, see <a href="/{page_path(linked)}">{take_words(2)}</a> and '
+            f'<p>{take_words(45).capitalize()}, see <a href="/{paths[linked]}">{take_words(2)}</a> and '
             f"<code>{take_words(1)}_{number}</code>.</p>\n"
             f"<ul><li>{take_words(8)}</li><li><strong>{take_words(1)}</strong> {take_words(8)}</li></ul>\n"
             f'<div class="language-yaml highlight"><pre><span></span><code><span class="nt">{take_words(1)}</span>:\n'
@@ -202,8 +200,9 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="Folder to write the site to.")
     parser.add_argument("pages", type=int, help="Number of pages.")
+    parser.add_argument("--group", type=int, default=GROUP, help=f"Pages per group of the nav (default: {GROUP}).")
     options = parser.parse_args(arguments)
-    write_site(options.folder, options.pages)
+    write_site(options.folder, options.pages, group=options.group)
 
 
 if __name__ == "__main__":
