@@ -202,7 +202,7 @@ def _normalize(line: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Folded:
-    """A text in lower case, and the same with spaces instead of punctuation."""
+    """A text in lower case with single spaces, and the same with spaces instead of punctuation."""
 
     lowered: str
     spaced: str
@@ -213,8 +213,8 @@ class _Folded:
 
 
 def _fold(text: str) -> _Folded:
-    lowered = f" {text.lower()} "
-    return _Folded(lowered, lowered.translate(_PUNCTUATION))
+    lowered = f" {' '.join(text.lower().split())} "
+    return _Folded(lowered, f" {' '.join(lowered.translate(_PUNCTUATION).split())} ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,10 +227,10 @@ class _Patterns:
 
 def _select_patterns(text: str) -> _Patterns:
     """Return the patterns that a text can match. Few words are on a page, and all patterns have many."""
-    folded = _fold(text.replace("\n", " \n "))
-    vocabulary = f" {' '.join(dict.fromkeys(folded.spaced.split()))} "
+    folded = _fold(text)
+    vocabulary = f" {' '.join(dict.fromkeys(folded.spaced.split()))} "  # a text repeats most of its words
     present = {
-        word for word in _pattern_words() if word in vocabulary or (not word.strip().isalnum() and folded.has(word))
+        word for word in _pattern_words() if (word in vocabulary if word.strip().isalnum() else folded.has(word))
     }
     instructions = (
         (groups, pattern)
@@ -342,7 +342,7 @@ _LOOKALIKES = str.maketrans(
     "aeopcxyijsABEKMHOPCTXIoaeiABEHIKMNOPTX",
 )
 _READING_ADVICE = re.compile(r"\bllms(?:-full)?\.txt|\bMarkdown\b", re.IGNORECASE)
-_MODEL = r"(?:(?:AI )?(?:large )?language model|AI (?:assistant|agent|model|crawler)|AI|LLM|chat ?bot)"
+_MODEL = r"(?:(?:AI\s+)?(?:large\s+)?language\s+model|AI\s+(?:assistant|agent|model|crawler)|AI|LLM|chat\s*bot)"
 _REPORTING_VERB = re.compile(
     r"\b(?:mak(?:e|es|ing)|lets?|letting)\s+(?:(?!you\b|sure\b)\w+\s+){1,3}\Z"
     r"|(?<!\bare )\b(?:instruct|tell|ask|order|trick|caus|command|convinc|attempt|try|tri|us|fool|forc|get|design)\w*"
