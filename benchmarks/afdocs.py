@@ -126,7 +126,7 @@ def serve_static(folder: Path, site_url: str, *, rewrite: bool = False) -> Itera
             if self.command == "GET" and not is_unchanged:
                 self.wfile.write(body)
 
-        do_HEAD = do_GET  # noqa: N815 -- the name that http.server requires
+        do_HEAD = do_GET
 
         def log_message(self, *args: Any) -> None:
             """Disable the request log."""

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from math import log2
 from pathlib import Path
-from pydoc_data.topics import topics  # type: ignore[import-untyped]  # has no type hints
+from pydoc_data.topics import topics
 
 from mkdocs_roaming.library.index import strip_targets
 from mkdocs_roaming.library.targets import open_library
@@ -36,7 +36,7 @@ def main() -> None:
         sources.append(count_shares(strip_targets(library.text(section)) for section in library.sections))
     means = Counter[str]()
     for source in sources:
-        means.update({term: share / len(sources) for term, share in source.items()})  # type: ignore[arg-type]  # typeshed: int
+        means.update({term: share / len(sources) for term, share in source.items()})
     stop_words = {stem(word) for word in load_words("en", "stop_words")}
     groups: dict[float, list[str]] = {}
     for term, share in sorted(means.items()):

@@ -78,9 +78,8 @@ def _wrap_codehilite() -> None:
 
 @cache
 def _wrap_pymdownx() -> None:
-    # pymdown-extensions has no type hints.
-    from pymdownx.highlight import Highlight  # type: ignore[import-untyped]
-    from pymdownx.superfences import SuperFencesBlockPreprocessor as SuperFences  # type: ignore[import-untyped]
+    from pymdownx.highlight import Highlight
+    from pymdownx.superfences import SuperFencesBlockPreprocessor as SuperFences
 
     highlight, process = Highlight.highlight, getattr(SuperFences, "process_nested_block", None)
 

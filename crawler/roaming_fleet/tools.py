@@ -115,14 +115,14 @@ class StoreNavigator:
         """Call a tool by its name with a model's arguments."""
         return call_tool(self, name, arguments)
 
-    def read_outline(self, id: str | None = None) -> OutlineResult | ToolError:  # noqa: A002 -- the tool's parameter
+    def read_outline(self, id: str | None = None) -> OutlineResult | ToolError:
         """Return the list of sites, the outline of one, or a closed branch of it; `<id>+` continues a list."""
         try:
             return self.outline(id)
         except RoamingError as error:
             return self._to_tool_error(error)
 
-    def outline(self, id: str | None = None) -> OutlineResult | ToolError:  # noqa: A002 -- as above
+    def outline(self, id: str | None = None) -> OutlineResult | ToolError:
         """Return the same as `read_outline`.
 
         Raises:

@@ -228,7 +228,7 @@ class Navigator:
         """Call a tool by its name with a model's arguments."""
         return call_tool(self, name, arguments)
 
-    def read_outline(self, id: str | None = None) -> OutlineResult | ToolError:  # noqa: A002 -- the tool's parameter
+    def read_outline(self, id: str | None = None) -> OutlineResult | ToolError:
         """Return the outline or a closed branch of it; `<id>+` is the lines from that id on."""
         origin = self.library.origin()
         budget = min(OUTLINE_BUDGET, (self.cap - len(origin.render())) // 4)

@@ -405,7 +405,7 @@ class Toolset(Protocol):
     def call(self, name: str, arguments: object) -> ToolOutput:
         """Call a tool by its name with a model's arguments."""
 
-    def read_outline(self, id: str | None = None) -> OutlineResult | ToolError:  # noqa: A002 -- the tool's parameter
+    def read_outline(self, id: str | None = None) -> OutlineResult | ToolError:
         """Return the outline, or a closed branch of it."""
 
     def expand_sections(self, ids: Sequence[str], part: int = 1) -> ExpandResult | ToolError:

@@ -76,7 +76,7 @@ class Rule:
             raise ValueError(f"invalid severity {self.severity!r} of {self.id}: use one of {', '.join(SEVERITIES)}")
 
 
-def rule(id: str, severity: Severity, summary: str) -> Callable[[Check], Rule]:  # noqa: A002  # the field's name
+def rule(id: str, severity: Severity, summary: str) -> Callable[[Check], Rule]:
     """Return a decorator that turns a check function into a `Rule`."""
 
     def decorate(check: Check) -> Rule:

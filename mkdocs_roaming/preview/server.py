@@ -265,7 +265,7 @@ class _Server(ThreadingMixIn, WSGIServer):
 
 
 class _Handler(WSGIRequestHandler):
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # the base class's name
+    def log_message(self, format: str, *args: Any) -> None:
         """Log nothing: requests are not of interest."""
 
 

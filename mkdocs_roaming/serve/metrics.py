@@ -263,7 +263,7 @@ class _MetricsServer(ThreadingWSGIServer):
 
 
 class _SilentHandler(WSGIRequestHandler):
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 -- as in the base class
+    def log_message(self, format: str, *args: object) -> None:
         pass
 
 

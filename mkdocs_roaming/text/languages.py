@@ -208,7 +208,7 @@ _stemmer_lock = threading.Lock()
 
 @lru_cache(64)
 def _load_stemmer(name: str) -> Callable[[str], str] | None:
-    import snowballstemmer  # type: ignore[import-untyped]  # has no type hints
+    import snowballstemmer
 
     if name not in snowballstemmer.algorithms():  # releases differ in their languages
         return None

@@ -45,7 +45,7 @@ class _Handler(BaseHTTPRequestHandler):
                     unquote(key), data, query
                 )
 
-    do_GET = do_PUT = do_POST = do_DELETE = _any  # noqa: N815 -- names that http.server calls
+    do_GET = do_PUT = do_POST = do_DELETE = _any
 
     def _handle_multipart(self, key: str, data: bytes, query: dict[str, list[str]]) -> None:
         if "uploads" in query:

@@ -16,11 +16,11 @@ parser.add_argument("--key", default="x", help="the key that requests must have"
 given = parser.parse_args()
 brain = Navigator() if given.brain == "navigator" else Adversary(given.brain)
 with serving(MessagesApi(brain, key=given.key), given.port) as api:
-    print(f"{api.url}/v1/messages and {api.url}/v1/chat/completions, Ctrl+C to stop")  # noqa: T201 -- command-line output
+    print(f"{api.url}/v1/messages and {api.url}/v1/chat/completions, Ctrl+C to stop")
     printed = 0
     while True:
         time.sleep(0.2)
         for exchange in api.exchanges[printed:]:
             if exchange.ended:
                 printed += 1
-                print(exchange.path, exchange.status, dict(exchange.usage), *api.take_faults())  # noqa: T201 -- command-line output
+                print(exchange.path, exchange.status, dict(exchange.usage), *api.take_faults())

@@ -56,7 +56,7 @@ def test_all_names_resolve_and_are_listed_by_dir() -> None:
 
 def test_unknown_name_raises_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'mkdocs_roaming' has no attribute 'nothing'"):
-        mkdocs_roaming.nothing  # type: ignore[attr-defined]  # noqa: B018 -- the access is tested
+        mkdocs_roaming.nothing  # noqa: B018 -- the access is tested
 
 
 def test_no_exported_name_is_a_submodule() -> None:
@@ -199,7 +199,7 @@ def test_stream_left_early_stops_model(site: Path) -> None:
     events = mkdocs_roaming.stream(site, "How many pumps has the harbour?", model=EndlessModel())
     next(events)
     next(events)
-    events.close()  # type: ignore[attr-defined]  # the iterator is a generator
+    events.close()
     assert EndlessModel.is_closed
 
 

@@ -13,7 +13,7 @@ class EbbError(Exception):
     code = "EBB-0007"
 
 
-class GaugeSilentTimeout(EbbError):  # noqa: N818 -- the sample's own names
+class GaugeSilentTimeout(EbbError):
     """The server answered, but the gauge did not.
 
     Raised by a sounding only. Waiting longer seldom helps; the server has already tried as often as
@@ -23,7 +23,7 @@ class GaugeSilentTimeout(EbbError):  # noqa: N818 -- the sample's own names
     code = "EBB-3107"
 
 
-class PilotTokenExpired(EbbError):  # noqa: N818 -- the sample's own names
+class PilotTokenExpired(EbbError):
     """The token has lapsed, or was beached. Make a new one."""
 
     code = "EBB-1309"

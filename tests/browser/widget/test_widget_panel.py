@@ -143,7 +143,7 @@ def test_panel_stays_open_with_width_and_draft_on_next_page(page: Page, material
     widget.input.fill("And the dr")
     page.goto(material.url + "other/")
     widget.panel.wait_for()
-    assert widget.panel.bounding_box()["width"] == 448  # type: ignore[index]
+    assert widget.panel.bounding_box()["width"] == 448
     expect(page.locator("body")).to_have_css("padding-inline-end", "448px")
     assert widget.input.input_value() == "And the dr"
     assert page.evaluate("document.activeElement.localName") == "body"

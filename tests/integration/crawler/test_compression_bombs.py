@@ -48,7 +48,7 @@ def test_crawl_stops_decompressing_pages_at_limit(
     for path in (*pages[:4], "/p4.md", "/p4/index.md"):
         site.put(path, bomb(MEGABYTES, wbits), headers={"Content-Encoding": coding}, etag=False)
     with_bombs = _measure_peak(site.url, tmp_path / "with")
-    print(f"{coding} {wbits}: {without} MB without, {with_bombs} MB with")  # noqa: T201 -- with -s
+    print(f"{coding} {wbits}: {without} MB without, {with_bombs} MB with")
     assert with_bombs < without + 40
 
 
@@ -57,7 +57,7 @@ def test_crawl_stops_decompressing_lists_at_limit(site: Any, tmp_path: Path, bom
     for path in ("/llms.txt", "/llms-full.txt", "/sitemap.xml", "/roaming/manifest.json"):
         site.put(path, bomb(MEGABYTES), headers={"Content-Encoding": "gzip"}, etag=False)
     peak = _measure_peak(site.url, tmp_path / "out")
-    print(f"lists: {peak} MB")  # noqa: T201 -- with -s
+    print(f"lists: {peak} MB")
     assert peak < 250
 
 

@@ -184,7 +184,7 @@ def test_killed_crawls_publish_same_files_as_undisturbed_ones(
     with _Reader(out, tmp_path / "stop") as reader:
         kills.append(_crawl_with_kills(site.url, out, timeline, rng))
         second = reader.read_result()
-    print(f"killed {kills}; read {first['right']} + {second['right']}, again {first['again']} + {second['again']}")  # noqa: T201 -- with -s
+    print(f"killed {kills}; read {first['right']} + {second['right']}, again {first['again']} + {second['again']}")
     assert read_files(out) == read_files(undisturbed)
     assert '"aliases":["' in (undisturbed / "roaming" / "manifest.json").read_text("utf-8")
     assert first["wrong"] == second["wrong"] == first["newer"] == []

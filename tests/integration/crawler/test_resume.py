@@ -66,7 +66,7 @@ def test_resumed_crawl_publishes_same_files(
     undisturbed_requests = len(site.requests)
     site.requests.clear()
     kills = _crawl_with_kills(site, tmp_path / "killed", seed, max_requests)
-    print(f"killed {kills} times, {len(site.requests)} requests where {undisturbed_requests} were needed")  # noqa: T201 -- with -s
+    print(f"killed {kills} times, {len(site.requests)} requests where {undisturbed_requests} were needed")
     assert kills
     assert read_files(tmp_path / "killed") == read_files(tmp_path / "whole")
     assert len(read_files(tmp_path / "killed")) > pages

@@ -33,7 +33,7 @@ class _MkDocsLoader(yaml.SafeLoader):
     """Reads `!ENV`, as MkDocs does."""
 
 
-_MkDocsLoader.add_constructor("!ENV", lambda loader, node: loader.construct_sequence(node))  # type: ignore[arg-type]
+_MkDocsLoader.add_constructor("!ENV", lambda loader, node: loader.construct_sequence(node))
 
 
 def parse(title: str) -> Any:
@@ -158,7 +158,7 @@ def host(request: pytest.FixtureRequest, sample: Path, tmp_path_factory: pytest.
     with context as process:
         try:
             wait_for(port, process)
-            send.name, send.url = request.param, f"http://127.0.0.1:{port}/"  # type: ignore[attr-defined]
+            send.name, send.url = request.param, f"http://127.0.0.1:{port}/"
             yield send
         finally:
             process.terminate()

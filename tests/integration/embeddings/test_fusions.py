@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
+import fusions
 import pytest
 import yaml
 from embeddings_api import EmbeddingsApi
+from search_quality import Question
 
 from mkdocs_roaming.embeddings.client import EmbeddingsClient, QueryEmbedder
 from mkdocs_roaming.embeddings.store import EmbeddingsOptions
 from mkdocs_roaming.library.hybrid import HybridSearch
 from mkdocs_roaming.library.targets import open_library
 
-BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
-sys.path.insert(0, str(BENCHMARKS))
-
-import fusions  # noqa: E402  # a script, found after the change of sys.path
-from search_quality import Question  # noqa: E402  # as above
-
+BENCHMARKS = Path(fusions.__file__).parent
 QUERIES = ("car on fridays", "price of tyres", "how long are receipts kept", "does anybody work on sundays here")
 
 

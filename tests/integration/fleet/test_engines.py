@@ -69,7 +69,7 @@ def test_killed_worker_loses_nothing(
     assert len({path.split("/")[0] for path in repeated}) <= 2, repeated  # hosts that the killed worker was crawling
     assert all(count <= requests[path] for path, count in repeated.items()), repeated  # at most twice
     early, late = memory[count // 4], max(memory)
-    print(f"scheduler: {memory[0]:.0f} MB, {early:.0f} MB after {count // 4} sites, at most {late:.0f} MB")  # noqa: T201 -- with -s
+    print(f"scheduler: {memory[0]:.0f} MB, {early:.0f} MB after {count // 4} sites, at most {late:.0f} MB")
     assert late - early < 20
 
 

@@ -107,7 +107,7 @@ def test_run_with_all_faults_loses_nothing(
     assert len(writes) == COUNT
     _assert_flat(first.memory)
     _assert_flat(second.memory)
-    print(  # noqa: T201 -- with -s
+    print(
         f"first {len(first.done)} sites, {first.seconds:.0f} s; second {len(second.done)}, {second.seconds:.0f} s; "
         f"{failed['requests']} requests since, {failed['failed']} failed"
     )
@@ -141,5 +141,5 @@ def _environ(renewed: Mapping[str, str]) -> dict[str, str]:
 
 def _assert_flat(memory: list[float]) -> None:
     early, late = memory[len(memory) // 4], max(memory)
-    print(f"scheduler: {memory[0]:.0f} MB, {early:.0f} MB after a quarter of {len(memory)}, at most {late:.0f} MB")  # noqa: T201 -- with -s
+    print(f"scheduler: {memory[0]:.0f} MB, {early:.0f} MB after a quarter of {len(memory)}, at most {late:.0f} MB")
     assert late - early < 20

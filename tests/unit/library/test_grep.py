@@ -29,7 +29,7 @@ def library(make_site: Callable) -> Library:
 
 def find(library: Library, pattern: str, **options: object) -> dict[str, list[int]]:
     """Return the numbers of the matching lines by the title of their section."""
-    result = grep(library, pattern, **options)  # type: ignore[arg-type]
+    result = grep(library, pattern, **options)
     return {one.title: [line.number for line in one.lines if line.matches] for one in result.sections}
 
 

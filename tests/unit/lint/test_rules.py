@@ -73,4 +73,4 @@ def test_rule_with_invalid_id_raises(id_: str) -> None:
 
 def test_rule_with_invalid_severity_raises() -> None:
     with pytest.raises(ValueError, match="use one of error, warning, hint"):
-        Rule("short-title", "fatal", "A summary.", lambda site: [])  # type: ignore[arg-type]  # what an author may pass
+        Rule("short-title", "fatal", "A summary.", lambda site: [])

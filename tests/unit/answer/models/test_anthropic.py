@@ -42,7 +42,7 @@ QUESTIONS = [
 ]
 
 
-def expand_call(*ids: str, id: str | None = None) -> Call:  # noqa: A002 -- the name on the wire
+def expand_call(*ids: str, id: str | None = None) -> Call:
     return Call("expand_sections", {"ids": list(ids)}, id)
 
 

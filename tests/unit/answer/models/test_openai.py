@@ -34,7 +34,7 @@ Make = Callable[..., Model]
 LOG = "Where does the log go that Kettle writes?"
 
 
-def expand_call(*ids: str, id: str | None = None) -> Call:  # noqa: A002 -- the name on the wire
+def expand_call(*ids: str, id: str | None = None) -> Call:
     return Call("expand_sections", {"ids": list(ids)}, id)
 
 
