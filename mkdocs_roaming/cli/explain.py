@@ -19,8 +19,8 @@ from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget, CostEstimate
 from mkdocs_roaming.answer.conversation import Conversation, check_question
 from mkdocs_roaming.answer.events import Reference
-from mkdocs_roaming.answer.loop import format_page_context, read_small_site
 from mkdocs_roaming.answer.models.base import UserTurn
+from mkdocs_roaming.answer.prepare import format_page_context, read_small_site
 from mkdocs_roaming.answer.trace import estimate_cost
 from mkdocs_roaming.cli.common import (
     AS_JSON,

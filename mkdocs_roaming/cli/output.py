@@ -23,9 +23,9 @@ from mkdocs_roaming.answer.events import (
     SectionsFound,
     SiteRead,
 )
-from mkdocs_roaming.answer.loop import REOPEN_CALL_ID
 from mkdocs_roaming.answer.models.base import NO_USAGE, Usage
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
+from mkdocs_roaming.answer.prepare import REOPEN_CALL_ID
 from mkdocs_roaming.answer.support.check import CITATION, Mark, slice_utf16
 from mkdocs_roaming.cli.common import one_line, print_error, sanitize
 from mkdocs_roaming.library.navigator import PREFETCH_CALL_ID

@@ -24,9 +24,9 @@ import uvicorn
 from prometheus_client.parser import text_string_to_metric_families
 
 from mkdocs_roaming.answer.budget import Budget
-from mkdocs_roaming.answer.loop import REOPEN_CALL_ID
 from mkdocs_roaming.answer.models.base import AssistantTurn, Model, Request
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
+from mkdocs_roaming.answer.prepare import REOPEN_CALL_ID
 from mkdocs_roaming.library.navigator import PREFETCH_CALL_ID
 from mkdocs_roaming.library.rules import RULES_CALL_ID
 from mkdocs_roaming.library.search import Search

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from mkdocs_roaming import Scope
-from mkdocs_roaming.answer.loop import read_small_site
+from mkdocs_roaming.answer.prepare import read_small_site
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator

@@ -1,0 +1,195 @@
+"""What follows the text of a model: the support check, the cited passages, and the event `Finished`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
+
+import anyio
+
+from mkdocs_roaming.answer import prompts
+from mkdocs_roaming.answer.budget import StopAnswer, run_in_thread
+from mkdocs_roaming.answer.conversation import ModelReply, find_citations
+from mkdocs_roaming.answer.events import Event, Finished, NotFound, Reference, RoundStarted, SupportChecked, TokensUsed
+from mkdocs_roaming.answer.models.base import OpenSection, Request, Usage, UserTurn
+from mkdocs_roaming.answer.run import Run
+from mkdocs_roaming.answer.support.check import (
+    LOW_SUPPORT,
+    Support,
+    check_support,
+    find_statements,
+    mark_addresses,
+    read_claims,
+)
+from mkdocs_roaming.answer.support.passages import MAX_CITED_CHARS, CitedSection, Passage, find_passages
+from mkdocs_roaming.library.search import Hit
+from mkdocs_roaming.manifest.lookup import SectionRef
+
+_MAX_NEAREST = 5
+_MAX_UNSPECIFIC = 3  # nearest sections without a rare word of the question
+_NEAREST_SECONDS = 3.0  # also builds the search index if nothing was searched before
+_log = logging.getLogger(__name__)
+
+
+async def check_answer(run: Run) -> AsyncGenerator[Event, None]:
+    """Compare the answer with all sections that were opened for it, and find the passages that it cites."""
+    text, library, index = run.text.text, run.navigator.library, run.navigator.sections
+    if run.state == "passages":  # quoted word for word
+        yield SupportChecked(None, passages=await _find_passages(run))
+        return
+
+    def read() -> list[OpenSection]:
+        opened = filter(None, map(index.get, run.navigator.opened))
+        return [OpenSection(section.id, index.breadcrumb(section), library.text(section)) for section in opened]
+
+    def check(claims: Sequence[tuple[int, int]] | None) -> Support:
+        site = library.manifest.site
+        texts = {one.id: f"{' › '.join((site.name, *one.breadcrumb))}\n\n{one.text}" for one in sections}
+        asked = "\n".join(turn.question for turn in run.conversation.turns if isinstance(turn, UserTurn))
+        return check_support(
+            text,
+            texts,
+            question=asked,
+            language=site.language,
+            claims=claims,
+            gaps=run.text.gaps,
+            foreign=run.text.foreign_addresses,
+        )
+
+    try:
+        sections = await run.read(read)
+        support = await run.read(lambda: check(None))
+    except StopAnswer as stop:
+        foreign = run.text.foreign_addresses  # marked in any case
+        reason = stop.error or "no time was left"
+        yield SupportChecked(mark_addresses(text, foreign) if foreign else None, reason, await _find_passages(run))
+        return
+    has_room = run.budget.spent_share(run.usage) < 1 and run.deadline.used_share < 1
+    if run.budget.support == "model" and run.state in ("answered", "partial") and has_room:
+        judgement = _Judgement(run, text, sections)
+        async with aclosing(judgement.events()) as events:
+            async for event in events:
+                yield event
+        if judgement.claims is not None:
+            with suppress(StopAnswer):
+                support = await run.read(lambda: check(judgement.claims))
+    if run.state == "answered" and support.score < LOW_SUPPORT:
+        run.state = "partial"
+    yield SupportChecked(support, passages=await _find_passages(run))
+
+
+async def _find_passages(run: Run) -> tuple[Passage, ...]:
+    """Return the passages that the answer cites; none if there is no time left or the site cannot be read."""
+    index, library = run.navigator.sections, run.navigator.library
+
+    def join(sections: Sequence[SectionRef]) -> str:
+        text = ""
+        for section in sections:
+            text += library.text(section) + "\n\n"
+            if len(text) > MAX_CITED_CHARS:
+                break
+        return text[: MAX_CITED_CHARS + 1]
+
+    def read(id_: str) -> CitedSection | None:
+        section = index.get(id_)
+        if section is None:
+            return None
+        earlier = [SectionRef(section.page, position) for position in range(section.position)]
+        return CitedSection(join([section, *index.descendants(section)]), join(earlier))
+
+    def find() -> tuple[Passage, ...]:
+        cited = {id_: found for id_ in find_citations(run.text.text) if (found := read(id_))}
+        return tuple(find_passages(run.text.text, cited, library.manifest.site.language))
+
+    try:
+        return await run.read(find)
+    except StopAnswer:
+        return ()
+
+
+@dataclass(slots=True)
+class _Judgement:
+    """One more call to the model, which names the statements that the opened sections do not support.
+
+    Attributes:
+        claims: Start and end of these statements; None if the call fails or its reply has another form.
+    """
+
+    run: Run
+    text: str
+    sections: Sequence[OpenSection]
+    claims: list[tuple[int, int]] | None = None
+
+    async def events(self) -> AsyncGenerator[Event, None]:
+        """Send the request; yield its events. A failed call is no failure of the answer."""
+        run = self.run
+        statements = find_statements(self.text)
+        run.round += 1
+        yield RoundStarted(run.round, max(run.round, run.max_rounds))
+        turn = prompts.build_support_turn(self.sections, (self.text[start:end] for start, end in statements))
+        tokens, language = run.budget.output_tokens, run.navigator.library.manifest.site.language
+        request = Request(prompts.SUPPORT_RULES, "", (turn,), output_tokens=tokens, language=language)
+        reply = ModelReply(run.model, request, run.deadline)
+        try:
+            async with aclosing(reply.stream()) as parts:
+                async for part in parts:
+                    if isinstance(part, Usage):
+                        run.usage += part
+                        yield TokensUsed(part)
+        except StopAnswer as stop:
+            _log.warning("the support check by the model failed: %s", stop.error or stop.state)
+            return
+        if reply.stop.reason == "end":
+            self.claims = read_claims(reply.text, self.text, statements)
+
+
+async def finish(run: Run) -> Finished:
+    """Return the last event of an answer that has ended."""
+    assert run.state is not None
+    prices = run.budget.prices
+    stop = run.stop
+    foreign = run.text.removed_links + len(run.text.foreign_addresses)
+    has_answer = run.state in ("answered", "partial", "error") or (run.state == "budget" and bool(run.text.text))
+    return Finished(
+        state=run.state,
+        model=run.model.name,
+        rounds=run.round,
+        usage=run.usage,
+        tokens_read=run.conversation.tokens_read,
+        dropped_citations=len(run.text.dropped),
+        withheld=len(run.text.withheld),
+        spent=stop.spent if stop else "",
+        error=stop.error if stop else "",
+        cause=stop.cause if stop else "",
+        message=stop.explain(has_text=bool(run.text.text)) if stop and stop.state != "refused" else "",
+        retry_after=stop.retry_after if stop else None,
+        foreign_addresses=foreign,
+        not_found=None if has_answer else await _describe_not_found(run),
+        cost=prices.cost(run.usage) if prices else None,
+        currency=prices.currency if prices else "",
+    )
+
+
+async def _describe_not_found(run: Run) -> NotFound:
+    """Return the opened sections, and the nearest ones: those with a rare word of the question, else the best ones.
+
+    Searching may take a moment even if the time is over.
+    """
+    make_reference = run.conversation.make_reference
+    search = run.navigator.search
+    nearest: tuple[Reference, ...] = ()
+
+    def find() -> list[Hit]:
+        specific = search.find_specific(run.question, limit=_MAX_NEAREST)
+        return specific or search.find(run.question, limit=_MAX_UNSPECIFIC)
+
+    with anyio.move_on_after(_NEAREST_SECONDS):
+        try:
+            found = await run_in_thread(find)
+        except Exception:
+            _log.debug("cannot find the nearest sections", exc_info=True)
+        else:
+            nearest = tuple(make_reference(hit.section.id) for hit in found)
+    return NotFound(tuple(map(make_reference, run.conversation.looked_at)), nearest)

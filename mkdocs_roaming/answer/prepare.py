@@ -1,0 +1,158 @@
+"""What the model gets before its first reply: the outline or the text of a small site, and the first open sections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from mkdocs_roaming.answer import prompts
+from mkdocs_roaming.answer.conversation import Exchange, describe_call, find_citations
+from mkdocs_roaming.answer.events import Event, OutlineRead, SiteRead
+from mkdocs_roaming.answer.models.base import AssistantTurn, OpenSection, ToolCall, ToolResult, UserTurn
+from mkdocs_roaming.answer.run import Run
+from mkdocs_roaming.errors import LibraryError
+from mkdocs_roaming.library.navigator import PREFETCH_CALL_ID, Navigator
+from mkdocs_roaming.library.rules import RULES_CALL_ID, apply_rules, rules_share
+from mkdocs_roaming.library.tools import ToolOutput
+from mkdocs_roaming.text.markdown import truncate_at_word
+from mkdocs_roaming.text.tokenizer import estimate_tokens
+
+REOPEN_CALL_ID = "kept"
+"""Id of the call that opens the sections of earlier answers again."""
+
+_MAX_REOPENED = 8  # the maximum of one call
+_SEARCH_TOKENS = 900  # of the texts that a search opens; titles and snippets alone would cost another round
+_PREFETCH_CHARS_PER_TOKEN = 8  # at most half of the room for open sections
+_MAX_SHOWN_QUERY = 200
+
+
+async def prepare(
+    run: Run,
+    page: str | None,
+    opened: Sequence[str],
+    history: Sequence[Exchange],
+    whole_site_tokens: int,
+    prefetch_tokens: int,
+) -> list[Event]:
+    """Write the rules and the first turns of an answer.
+
+    Args:
+        run: The answer.
+        page: The reader's page: an id, a path or a URL.
+        opened: The ids of the sections that earlier answers opened.
+        history: Earlier questions and answers.
+        whole_site_tokens: A site with fewer estimated tokens is read whole.
+        prefetch_tokens: Maximum size of the sections that search opens.
+
+    Returns:
+        What was read and opened.
+
+    Raises:
+        StopAnswer: The site cannot be read, or no time is left.
+    """
+    navigator, conversation = run.navigator, run.conversation
+    navigator.link_ids, navigator.search_tokens = True, _SEARCH_TOKENS
+    manifest = navigator.library.manifest
+    conversation.add_history(history)
+    site = await run.read(lambda: read_small_site(navigator, whole_site_tokens))
+    if site is not None:
+        run.rules, run.outline, run.site = prompts.build_rules(manifest.site, whole_site=True), site.text, site.sections
+        run.max_rounds = 1
+        conversation.turns.append(UserTurn(run.question, format_page_context(navigator, page, with_outline=False)))
+        conversation.tokens_read += site.tokens
+        navigator.mark_opened(section.id for section in site.sections)
+        return [SiteRead(manifest.digest, len(site.sections), site.tokens)]
+
+    run.rules = prompts.build_rules(manifest.site, rounds=run.max_rounds)
+    run.outline = prompts.format_outline(manifest.site, await run.read(navigator.outline))
+    conversation.turns.append(UserTurn(run.question, format_page_context(navigator, page)))
+    events: list[Event] = [OutlineRead(manifest.digest, len(navigator.sections), estimate_tokens(run.outline))]
+    if ids := conversation.choose_reopened(opened or navigator.opened, history, _MAX_REOPENED):
+        events += await _reopen_sections(run, ids, history)
+    events += await _open_pinned_sections(run, page)
+    return events + await _prefetch_sections(run, history, prefetch_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class SmallSite:
+    """All sections of a small site in page order, their text for the model, and its estimated size."""
+
+    sections: tuple[OpenSection, ...]
+    text: str
+    tokens: int
+
+
+def read_small_site(navigator: Navigator, max_tokens: int) -> SmallSite | None:
+    """Return the whole site if it has fewer estimated tokens than the maximum and can be read."""
+    sizes = (section.section.tokens for section in navigator.sections)
+    if any(total >= max_tokens for total in accumulate(sizes, initial=0)):  # stops early on a large site
+        return None
+
+    def read() -> SmallSite:
+        index, library = navigator.sections, navigator.library
+        library.prefetch(index.manifest.pages)
+        sections = tuple(
+            OpenSection(section.id, index.breadcrumb(section), text)
+            for section in index
+            if (text := library.text(section))
+        )
+        text = prompts.format_site(library.manifest.site, sections)
+        return SmallSite(sections, text, estimate_tokens(text))
+
+    try:
+        site = navigator.library.memoize("small site", read)
+    except LibraryError:
+        return None  # reported when the section is opened
+    return site if site.tokens < max_tokens else None
+
+
+def format_page_context(navigator: Navigator, page: str | None, *, with_outline: bool = True) -> str:
+    """Return the text before a question: the reader's page, if it exists, and its outline."""
+    section = navigator.sections.resolve(page) if page else None
+    if page is None or section is None:
+        return ""
+    outline = navigator.page_outline(page) if with_outline else ""
+    return prompts.format_context(outline, navigator.sections.breadcrumb(section))
+
+
+async def _reopen_sections(run: Run, ids: list[str], history: Sequence[Exchange]) -> list[Event]:
+    """Open the sections of earlier answers; the cited ones count as used."""
+    run.navigator.drop(run.navigator.opened)
+    events = await _open_sections(run, REOPEN_CALL_ID, ids)
+    for exchange in history:
+        run.conversation.mark_cited(find_citations(exchange.answer))
+    return [*events, *run.conversation.make_room(run.budget.open_chars)]
+
+
+async def _open_pinned_sections(run: Run, page: str | None) -> list[Event]:
+    """Open the sections that the site's rules choose for the question."""
+    chars = rules_share(run.budget.open_chars, run.navigator.open_chars())
+    rules = await run.read(lambda: apply_rules(run.navigator, run.question, page, chars))
+    return await _open_sections(run, RULES_CALL_ID, list(rules.opens), rules.words) if rules.opens else []
+
+
+async def _prefetch_sections(run: Run, history: Sequence[Exchange], max_tokens: int) -> list[Event]:
+    """Open the sections that search ranks first; a follow-up is searched with the question before it."""
+    room = (run.budget.open_chars - run.navigator.open_chars()) // _PREFETCH_CHARS_PER_TOKEN
+    max_tokens = min(max_tokens, room)
+    if max_tokens <= 0:
+        return []
+    earlier = history[-1].question if history else ""
+    call = ToolCall(PREFETCH_CALL_ID, "search_sections", {"query": truncate_at_word(run.question, _MAX_SHOWN_QUERY)})
+    return await _record_call(run, call, lambda: run.navigator.prefetch(run.question, earlier, max_tokens=max_tokens))
+
+
+async def _open_sections(run: Run, call_id: str, ids: list[str], words: str = "") -> list[Event]:
+    """Open sections before the first round."""
+    call = ToolCall(call_id, "expand_sections", {"ids": ids, "query": words} if words else {"ids": ids})
+    return await _record_call(run, call, lambda: run.navigator.call(call.name, call.arguments))
+
+
+async def _record_call(run: Run, call: ToolCall, work: Callable[[], ToolOutput]) -> list[Event]:
+    """Do the work before the first round, and record it as a call of the model."""
+    run.call_ids.add(call.id)
+    run.conversation.turns.append(AssistantTurn("", (call,)))
+    result = await run.read(work)
+    run.conversation.add_results([ToolResult(call, result)])
+    return [describe_call(call), *run.conversation.describe_result(call.id, result)]
