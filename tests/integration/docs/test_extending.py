@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import os
+import pkgutil
 import re
 import shutil
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from mkdocs_roaming.library.targets import open_library
+
 GUIDE = (Path(__file__).parents[3] / "docs/guides/extending.md").read_text("utf-8")
 BLOCK = re.compile(r'^```\w+ title="([^"]+)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+PYTHON = re.compile(r"^```python[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+DOTTED_NAME = re.compile(r"`(mkdocs_roaming(?:\.\w+)+)`")
 
 
 @pytest.fixture
@@ -40,10 +51,25 @@ def notes(tmp_path: Path) -> Path:
     return file
 
 
-def roaming(plugins: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
+def roaming(plugins: Path, *arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "mkdocs_roaming", *map(str, arguments)]
-    environment = {**os.environ, "PYTHONPATH": str(plugins)}
+    environment = {**os.environ, "PYTHONPATH": str(plugins), **variables}
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("name", sorted(set(DOTTED_NAME.findall(GUIDE))))
+def test_every_dotted_name_of_guide_exists(name: str) -> None:
+    pkgutil.resolve_name(name)
+
+
+def test_imports_of_every_python_block_run(plugins: Path) -> None:
+    nodes = [node for block in PYTHON.findall(GUIDE) for node in ast.walk(ast.parse(block))]
+    imports = [ast.unparse(node) for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+    assert len(imports) > 5
+    environment = {**os.environ, "PYTHONPATH": str(plugins)}
+    command = [sys.executable, "-c", "\n".join(imports)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_command_example_is_listed_and_runs(plugins: Path, notes: Path) -> None:
@@ -72,6 +98,38 @@ def test_model_example_answers(plugins: Path, notes: Path) -> None:
     done = roaming(plugins, "ask", notes, "What is it?", "--model", "first:plain")
     assert done.stdout.startswith("Notes [1]\n\nSources\n")
     assert "answered · plain" in done.stderr
+
+
+@pytest.fixture
+def failing_once(notes: Path) -> Iterator[tuple[str, list[int]]]:
+    """Return the URL and the statuses of a server that refuses its first request and answers the next ones."""
+    id_ = next(place.id for place in open_library(notes).sections if place.section.title == "Keel")
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            statuses.append(503 if not statuses else 200)
+            self.send_response(statuses[-1])
+            self.end_headers()
+            self.wfile.write(json.dumps({"text": f"It weighs 812 kg. [^{id_}]"}).encode())
+
+        def log_message(self, *arguments: Any) -> None:
+            pass
+
+    statuses: list[int] = []
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}", statuses
+        server.shutdown()
+
+
+def test_provider_example_repeats_request_after_temporary_failure(
+    plugins: Path, notes: Path, failing_once: tuple[str, list[int]]
+) -> None:
+    url, statuses = failing_once
+    done = roaming(plugins, "ask", notes, "How heavy is the keel?", "--model", "second:plain", SECOND_BASE_URL=url)
+    assert done.stdout.startswith("It weighs 812 kg. [1]\n"), done.stderr
+    assert statuses == [503, 200]
 
 
 def test_lint_rule_example_passes_its_test(plugins: Path) -> None:
