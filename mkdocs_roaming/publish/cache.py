@@ -20,7 +20,7 @@ from mkdocs_roaming._version import __version__
 from mkdocs_roaming.manifest.models import LlmsTxtEntry, Page, Section
 from mkdocs_roaming.publish.files import write_atomically
 
-CONVERTER_VERSION = "5"
+CONVERTER_VERSION = "6"
 """Increased when the converter writes different Markdown for the same HTML. Cached pages are converted again then."""
 
 _FORMAT = "2"
