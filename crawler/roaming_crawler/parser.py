@@ -34,7 +34,7 @@ from mkdocs_roaming.sources import decode_text, site_nav
 from mkdocs_roaming.text.injection import scan_hidden_texts
 from roaming_crawler.scope import LinkResolver, canonical_url, make_link_resolver
 
-PARSER_VERSION = "7"
+PARSER_VERSION = "8"
 """Incremented when the parser returns another result for the same HTML."""
 
 

@@ -29,6 +29,7 @@ _CODE_CLASSES = frozenset(
 )
 _LANGUAGE = re.compile(
     r"(?:^|\s)(?:language-|lang-|highlight-source-|highlight-text-|src-|brush:\s*)([^\s;{}]+)"
+    r"|(?:^|\s)highlight(?:-ipynb)?\s+hl-(?:i(?=python))?(python(?=3)|[A-Za-z0-9+#._-]+)"  # notebooks, by nbconvert
     r"|(?:^|\s)highlight-(?!source|text)([A-Za-z0-9+#._-]+)"
 )
 _LINE_NUMBERS = frozenset(
@@ -47,7 +48,7 @@ def find_language(classes: str | None) -> str | None:
     if not classes:
         return None
     if found := _LANGUAGE.search(classes):
-        name = (found[1] or found[2]).replace("`", "")
+        name = (found[1] or found[2] or found[3]).replace("`", "")
         return "" if name.lower() in _PLAIN else name
     tokens = classes.split()
     if not _CODE_CLASSES.isdisjoint(token.lower() for token in tokens):
