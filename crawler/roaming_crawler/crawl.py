@@ -194,7 +194,8 @@ class _Crawl:
                     if not start and (await session.get(guess, ACCEPT_HTML, probe=True)).ok:
                         start = folder = guess
             if not start:
-                raise UsageError(f"--{option} {name}: {response.url} has no link to it; give the URL of that {option}")
+                problem = f": {page.skip_reason}" if page.skip_reason else " has no link to it"
+                raise UsageError(f"--{option} {name}: {response.url}{problem}; give the URL of that {option}")
             self.start, scope = start, replace(base, url=folder)
         return scope
 

@@ -72,7 +72,22 @@ class ParsedPage:
 
 
 def parse_page(data: bytes, charset: str, url: str, site_url: str) -> ParsedPage:
-    """Parse the HTML of a page at a URL."""
+    """Parse the HTML of a page at a URL. If it cannot be parsed, the result has a `skip_reason` alone."""
+    try:
+        return _parse_page(data, charset, url, site_url)
+    except RoamingError:  # of the setup, such as a theme that cannot be loaded
+        raise
+    except Exception as error:  # a page of others may break any of our assumptions, and must not end the crawl
+        return ParsedPage(skip_reason=describe_failure("parsed", error))
+
+
+def describe_failure(verb: str, error: Exception) -> str:
+    """Return why a page is skipped that our own code cannot process."""
+    message = " ".join(str(error).split())[:200]
+    return f"cannot be {verb} ({type(error).__name__}: {message}); please report this page"
+
+
+def _parse_page(data: bytes, charset: str, url: str, site_url: str) -> ParsedPage:
     text = decode_text(data, charset)
     try:
         tree = parse_document(text)
@@ -117,11 +132,10 @@ def find_refresh_target(data: bytes, charset: str, url: str) -> str:
     text = decode_text(data, charset)
     if not re.search(r"http-equiv\s*=\s*[\"']?refresh", text, re.IGNORECASE):
         return ""
-    try:
+    with suppress(Exception):  # the crawl parses the page again, and reports the problem
         tree = parse_document(text)
-    except (etree.ParserError, etree.XMLSyntaxError, ValueError):
-        return ""
-    return _extract_refresh(tree, _base_url(tree, url))
+        return _extract_refresh(tree, _base_url(tree, url))
+    return ""
 
 
 def split_words(text: str) -> frozenset[str]:
@@ -133,7 +147,7 @@ def convert_article(article: str, title: str) -> tuple[str, tuple[Heading, ...]]
     """Return the Markdown of an article, and its headings with their anchors."""
     try:
         converted = convert(article, title=title)
-    except RoamingError:
+    except Exception:  # the conversion for publication reports the problem
         return "", ()
     return converted.markdown, converted.headings
 

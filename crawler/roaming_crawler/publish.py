@@ -126,6 +126,10 @@ def publish_crawl(
                 map_fn=map_pages,
                 mapping_factory=lambda: stack.enter_context(DiskDict(state)),
             )
+        urls = {outputs[page.key].path: page.url for page in pages}
+        skipped = [*skipped, *(SkippedPage(urls[one.path], one.reason) for one in batch.left_out)]
+        if not batch.pages:
+            raise NoPagesError(f"{discovered.scope.url}: no page to publish; {skipped[-1].url}: {skipped[-1].reason}")
         hidden = {outputs[page.key].path: page.parsed.hidden for page in pages if page.parsed}
         flagged = flag_pages(batch, hidden)
         if config.skip_flagged:

@@ -21,10 +21,11 @@ import anyio
 import anyio.to_thread
 import msgspec
 
+from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.manifest.models import Heading, NavItem, Page
 from mkdocs_roaming.publish.cache import ConvertedPage
 from roaming_crawler.fetch import Response
-from roaming_crawler.parser import ParsedPage, convert_article, parse_page
+from roaming_crawler.parser import ParsedPage, convert_article, describe_failure, parse_page
 
 Converter = Callable[[Page], ConvertedPage | str]
 """Converts a page; returns a message on failure."""
@@ -199,7 +200,7 @@ def conversion_pool(workers: int) -> Iterator[MapFunction]:
     pools: list[ProcessPoolExecutor] = []
 
     def map_pages(convert: Converter, pages: Iterable[Page]) -> Iterable[ConvertedPage | str]:
-        pages = iter(pages)
+        convert, pages = partial(_convert_safely, convert), iter(pages)
         first = list(islice(pages, _MIN_PAGES_FOR_POOL))
         if workers < 2 or len(first) < _MIN_PAGES_FOR_POOL:
             return map(convert, chain(first, pages))
@@ -223,6 +224,15 @@ def _map_in_order(pool: ProcessPoolExecutor, pages: Iterator[Page], max_tasks: i
             yield from waiting.popleft().result()
     while waiting:
         yield from waiting.popleft().result()
+
+
+def _convert_safely(convert: Converter, page: Page) -> ConvertedPage | str:
+    try:
+        return convert(page)
+    except RoamingError:  # of the setup
+        raise
+    except Exception as error:
+        return describe_failure("converted", error)
 
 
 _converter: Converter

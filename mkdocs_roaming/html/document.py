@@ -174,12 +174,13 @@ def find_own_elements(tree: Element) -> list[Element]:
 
 
 def copy_metadata(tree: Element) -> Element:
-    """Return a copy of a page with its title, `<meta>`, `<link>` and `<base>` elements alone, wherever they were.
+    """Return a copy of a page with its language, title, `<meta>`, `<link>` and `<base>` elements alone.
 
     To read several of them from the copy is faster: a navigation may have thousands of elements.
     """
     page = etree.Element(tree.tag)
-    page.attrib.update(tree.attrib)
+    if language := tree.get("lang") or tree.get("xml:lang"):  # XHTML 1.1 has the latter alone
+        page.set("lang", language)
     head = etree.SubElement(page, "head")
     for element in tree.iter("base", "link", "meta", "title"):
         parent = element.getparent()

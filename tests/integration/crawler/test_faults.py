@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import gzip
+import os
+import re
 import socket
 import struct
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from mkdocs_roaming.cli import main
 from roaming_crawler.config import CrawlLimits, Politeness
 
 PATIENT = Politeness(delay=0, seconds=5, max_retry_after=5)
@@ -46,6 +52,96 @@ def test_crawl_follows_redirects_and_reports_loops(site: Any, run_crawl: Any) ->
     assert "redirect without a Location" in output.skip_reason("/nowhere")
     assert "not a URL" in output.skip_reason("/odd")
     assert max(int(path.rpartition("/")[2]) for path in site.paths() if "/long/" in path) == 5
+
+
+XHTML = (
+    '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.1//EN" '
+    '"http://www.w3.org/TR/xhtml11/DTD/xhtml11.dtd">\n<html xmlns="http://www.w3.org/1999/xhtml" '
+    'xmlns:og="http://ogp.me/ns#" xml:lang="de"><head><title>Pegel</title></head><body><h1>Pegel</h1>'
+    '<p>Der Pegel im Hafen schreibt jede Minute einen Wert.<br/><a href="/zwei">Zwei</a></p></body></html>'
+)
+UNPARSABLE = f'<title>Deep</title><ul class="navbar-nav">{"<li><a href=/deep/x>a</a><ul>" * 900}</ul><main>Deep.</main>'
+"""The levels of its navigation exceed the call stack."""
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_crawl_publishes_xhtml_pages(workers: int, site: Any, run_crawl: Any) -> None:
+    site.put("/", XHTML, kind="application/xhtml+xml")
+    site.put("/zwei", XHTML.replace("Pegel", "Zwei"))
+    output = run_crawl(site.url, workers=workers)
+    assert output.paths == ["", "zwei"]
+    assert output.manifest.site.language == "de"
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_crawl_skips_page_that_cannot_be_parsed(workers: int, site: Any, run_crawl: Any) -> None:
+    site.page("/", "Home", links=("/deep", "/guide"))
+    site.put("/deep", UNPARSABLE)
+    site.page("/guide", "Guide")
+    output = run_crawl(site.url, workers=workers)
+    assert output.paths == ["", "guide"]
+    assert output.skip_reason("/deep").startswith("cannot be parsed (RecursionError: ")
+
+
+@pytest.mark.parametrize("options", [(), ("--language", "pt")])
+def test_start_page_that_cannot_be_parsed_is_an_error_of_one_line(
+    options: tuple[str, ...], site: Any, tmp_path: Path
+) -> None:
+    site.put("/", UNPARSABLE)
+    run = ("crawl", site.url, "-o", str(tmp_path / "out"), "--allow-private", "--delay", "0", *options)
+    result = CliRunner().invoke(main, run)
+    assert result.exit_code != 0
+    assert isinstance(result.exception, SystemExit)
+    assert "cannot be parsed (RecursionError: " in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+THEME = """
+from mkdocs_roaming.html.themes import Theme
+
+ACME = Theme("acme", admonition_prefixes=(7,))
+"""
+"""A theme that raises a TypeError for each admonition."""
+
+
+@pytest.mark.parametrize("broken", [("/note",), ("/", "/note")])
+def test_page_that_cannot_be_converted_is_skipped(
+    broken: tuple[str, ...], site: Any, html: Any, tmp_path: Path
+) -> None:
+    info = tmp_path / "plugins/acme_docs-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info.parent / "acme_docs.py").write_text(THEME, "utf-8")
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-docs\nVersion: 1.0\n", "utf-8")
+    (info / "entry_points.txt").write_text("[roaming.themes]\nacme = acme_docs:ACME\n", "utf-8")
+    for path in ("/", "/note"):
+        note = '<div class="admonition note"><p>Not in the rain.</p></div>' if path in broken else ""
+        site.put(path, html(f"Page {path}", links=("/note",)).replace("</main>", f"{note}</main>"))
+    run = ("crawl", site.url, "-o", str(tmp_path / "out"), "--allow-private", "--delay", "0")
+    result = subprocess.run(
+        [sys.executable, "-m", "mkdocs_roaming", *run],
+        env={**os.environ, "PYTHONPATH": str(info.parent)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "Traceback" not in result.stderr
+    if "/" in broken:
+        assert result.returncode != 0
+        assert f"{site.url}: no page to publish; {site.url}note: cannot be converted (TypeError: " in result.stderr
+    else:
+        assert result.returncode == 0
+        assert "skipped      1" in result.stdout
+        assert re.search(rf"   1  cannot be converted \(.*\); please report this page: {site.url}note", result.stdout)
+
+
+@pytest.mark.parametrize("depth", [300, 330])
+def test_deep_navigation_does_not_end_crawl(depth: int, site: Any, run_crawl: Any) -> None:
+    links = "".join(f'<li><a href="/p{at}">p{at}</a><ul>' for at in range(depth))
+    site.put("/", f'<title>Deep</title><ul class="navbar-nav">{links}</ul><main>The home page has a text.</main>')
+    site.page("/p1", "One")
+    site.page("/guide", "Guide")
+    site.put("/sitemap.xml", f"<urlset><url><loc>{site.url}guide</loc></url></urlset>", kind="application/xml")
+    assert "guide" in run_crawl(site.url).paths
 
 
 @pytest.mark.parametrize(
