@@ -33,6 +33,10 @@ _LOCAL_DOMAINS = (".localhost", ".local", ".internal", ".lan", ".home.arpa")
 _MAX_MESSAGE_CHARS = 160
 
 
+class UnavailableError(LibraryError):
+    """A site has no response at the moment: its server does not respond, or not in time."""
+
+
 @dataclass(frozen=True, slots=True)
 class ApiConfig:
     """The model, address and key of an API server.
@@ -244,22 +248,26 @@ class HttpClient:
             method: `GET`, or `HEAD` for a response without its body.
 
         Raises:
-            LibraryError: There is no response, none in time, or a larger one.
+            UnavailableError: There is no response, or none in time.
+            LibraryError: The response is larger, or the address is wrong.
         """
         import httpx2
 
+        kind = LibraryError
         try:
             return self._send(method, url, max_bytes, headers=headers)
         except TimeoutError:
-            reason = f"no complete response within {self._seconds:g} seconds; try again later"
+            kind, reason = UnavailableError, f"no complete response within {self._seconds:g} seconds; try again later"
         except httpx2.TimeoutException:
-            reason = "no response in time; try again later"
+            kind, reason = UnavailableError, "no response in time; try again later"
         except httpx2.TooManyRedirects:
             reason = f"more than {MAX_REDIRECTS} redirects; use the address that they lead to"
         except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
+            if isinstance(error, httpx2.NetworkError | httpx2.ProxyError | httpx2.RemoteProtocolError):
+                kind = UnavailableError
             details = " ".join(str(error).split())[:200] or type(error).__name__
             reason = f"cannot be fetched ({details}); check the address"
-        raise LibraryError(f"{url}: {reason}")
+        raise kind(f"{url}: {reason}")
 
     def post(self, url: str, body: object, max_bytes: int) -> HttpResponse:
         """Send JSON and return the response with its body, whatever its status.

@@ -448,7 +448,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             from mkdocs_roaming.publish.previous import read_previous
 
             base = Path(config.config_file_path or ".").parent
-            previous = read_previous(localize_previous(where, folder), base, log.warning)
+            previous = read_previous(localize_previous(where, folder), base, log.warning, inform=log.info)
         kept = self._kept.put_back(folder) if self._kept and batch.pages else nullcontext()
         with _plugin_errors(), kept:
             report = publish_batch(

@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from urllib.parse import quote, urljoin
 
-from mkdocs_roaming._http import FETCH_TIMEOUT, HttpClient
+from mkdocs_roaming._http import FETCH_TIMEOUT, HttpClient, UnavailableError
 from mkdocs_roaming.errors import LibraryError, RoamingError
 from mkdocs_roaming.manifest.aliases import PreviousSite
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest, load_skeleton
@@ -19,7 +19,12 @@ _MAX_BYTES = 256 * 2**20
 
 
 def read_previous(
-    where: str, base: Path, warn: Callable[[str], None], *, seconds: float = FETCH_TIMEOUT
+    where: str,
+    base: Path,
+    warn: Callable[[str], None],
+    *,
+    inform: Callable[[str], None] | None = None,
+    seconds: float = FETCH_TIMEOUT,
 ) -> PreviousSite | None:
     """Read the manifest that a site published last.
 
@@ -27,6 +32,8 @@ def read_previous(
         where: The manifest or the folder of the site: an http(s) URL, or a path relative to `base`.
         base: The folder for relative paths.
         warn: Receives one line if the manifest cannot be read.
+        inform: Receives this line instead if the author can do nothing about it: the site is not published yet, or its
+            server does not respond (default: `warn`).
         seconds: Time limit for one file.
 
     Returns:
@@ -36,7 +43,8 @@ def read_previous(
         return _fetch_site(where, seconds) if where.startswith(("http://", "https://")) else _read_site(base / where)
     except (RoamingError, OSError, ValueError) as error:
         reason = f"{where}: {error.strerror}" if isinstance(error, OSError) else error
-        warn(f"previous: {reason}; old ids of renamed sections get no aliases")
+        report = inform if inform and isinstance(error, UnavailableError) else warn
+        report(f"previous: {reason}; old ids of renamed sections get no aliases")
         return None
 
 
@@ -59,8 +67,11 @@ def _fetch_site(url: str, seconds: float) -> PreviousSite:
     address = url if url.endswith(".json") else urljoin(url.rstrip("/") + "/", MANIFEST_PATH)
     client = HttpClient(seconds=seconds)
     response = client.get(address, _MAX_BYTES)
+    if response.status in (404, 410):
+        raise UnavailableError(f"{address}: not published yet (HTTP status {response.status})")
     if response.status != 200:
-        raise LibraryError(f"{address}: HTTP status {response.status}")
+        kind = UnavailableError if response.status in (408, 429) or response.status >= 500 else LibraryError
+        raise kind(f"{address}: HTTP status {response.status}")
     manifest = load_manifest(response.body, where=address)
     root = urljoin(address, "../")
     is_reachable = True
