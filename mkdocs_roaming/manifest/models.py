@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from functools import lru_cache
 from typing import Annotated, Any, Literal
-from urllib.parse import quote, unquote
+from urllib.parse import quote, unquote, urlsplit
 
 from msgspec import Meta, Struct, field
 
@@ -379,6 +379,11 @@ def sort_paths_by_nav(site: Site, paths: Collection[str]) -> list[str]:
 def path_to_url(site_url: str, path: str) -> str:
     """Return the percent-encoded URL of a page."""
     return site_url + quote(path, safe=_PATH_CHARACTERS)
+
+
+def root_path(site_url: str) -> str:
+    """Return the percent-encoded path of a site's URL, with a slash at both ends."""
+    return quote(urlsplit(site_url).path or "/", safe="/%")
 
 
 @lru_cache(maxsize=4096)

@@ -6,12 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from html import escape
 from importlib import resources
-from urllib.parse import quote, urlsplit
 
 import msgspec
 
 from mkdocs_roaming.manifest.addresses import ADDRESSES_PATH, AddressEntry, collect_addresses
-from mkdocs_roaming.manifest.models import Manifest, Site, markdown_path, path_to_url
+from mkdocs_roaming.manifest.models import Manifest, Site, markdown_path, path_to_url, root_path
 from mkdocs_roaming.publish.pointers import LLMS_TXT, MISSING_SCRIPT, OUTLINE_PATH, find_content_start, relative_url
 from mkdocs_roaming.publish.search_dialog import name_search_dialog
 from mkdocs_roaming.publish.widget import load_translation, minify
@@ -29,7 +28,7 @@ def add_similar_pages(html: str, site: Site) -> str:
     Hosts serve the page at any address, so all its links begin at the root of the host.
     """
     html = name_search_dialog(remove_similar_pages(html))
-    root = quote(urlsplit(site.url).path or "/", safe="/%")
+    root = root_path(site.url)
     words = ENGLISH | load_translation(site.language)
     listing = escape(root + (LLMS_TXT if site.has_llms_txt else OUTLINE_PATH))
     place = (

@@ -111,7 +111,7 @@ class PageElements:
         """Return a line about the questions that a model wrote; empty if it wrote none."""
         return self._writer.finish() if self._writer else ""
 
-    def add(self, html: str, path: str, batch: Batch, *, has_widget: bool = True) -> str:
+    def add(self, html: str, path: str, batch: Batch, *, has_widget: bool = True, root: str = "") -> str:
         """Add the elements to a page; those of an earlier build are removed.
 
         Args:
@@ -119,17 +119,18 @@ class PageElements:
             path: The path of the page. A page that is not published has no menu.
             batch: The published pages.
             has_widget: Whether the page has the widget.
+            root: See `relative_url`.
         """
         html = remove_page_menu(remove_widget(html))
         converted = batch.converted.get(path)
         if self._widget and has_widget:
             own, home = (batch.pages[one].questions if one in batch.pages else () for one in (path, ""))
             suggestions = self._questions.suggest(own, home)
-            is_published = converted is not None
+            is_published, on_disk = converted is not None, self._on_disk
             html = add_widget(
-                html, self._widget, path, self._site, suggestions, published=is_published, on_disk=self._on_disk
+                html, self._widget, path, self._site, suggestions, published=is_published, on_disk=on_disk, root=root
             )
-        return self.menu.add(html, path, converted.sections[0].title) if self.menu and converted else html
+        return self.menu.add(html, path, converted.sections[0].title, root) if self.menu and converted else html
 
 
 def remove_page_elements(html: str) -> str:

@@ -123,7 +123,7 @@ class PageMenu:
             {"text": CLIENTS[client], "copy": format_client_config(client, self._server)} for client in MENU_CLIENTS
         ]
 
-    def add(self, html: str, path: str, title: str) -> str:
+    def add(self, html: str, path: str, title: str, root: str = "") -> str:
         """Add the menu to a page whose Markdown is published; the menu of an earlier build is replaced.
 
         Pages stay without it if they have no title, and if their HTML belongs to an application in the browser, which
@@ -133,6 +133,7 @@ class PageMenu:
             html: The page.
             path: The path of the page.
             title: The first heading of its article.
+            root: See `relative_url`.
         """
         html = remove_page_menu(html)
         place = None if _BROWSER_APPLICATION.search(html) else _find_place(html, title)
@@ -140,15 +141,15 @@ class PageMenu:
             self.pages_without += 1
             return html
         start, classes = place
-        html = html[:start] + self._format_element(path, classes) + html[start:]
+        html = html[:start] + self._format_element(path, classes, root) + html[start:]
         end = html.lower().find("</head")
         if classes or end < 0:
             return html
-        sheet = f'<link rel="stylesheet" href="{escape(relative_url(path, _SHEET))}" data-roaming>'
+        sheet = f'<link rel="stylesheet" href="{escape(relative_url(path, _SHEET, root))}" data-roaming>'
         return html[:end] + sheet + html[end:]
 
-    def _format_element(self, path: str, classes: str) -> str:
-        words, markdown = self._words, relative_url(path, markdown_path(path))
+    def _format_element(self, path: str, classes: str, root: str) -> str:
+        words, markdown = self._words, relative_url(path, markdown_path(path), root)
         data = {
             "name": words["menu"],
             "file": markdown,
@@ -157,11 +158,11 @@ class PageMenu:
             "items": [self._make_item(item, path, markdown) for item in self._options.items],
         }
         text = escape(json.dumps(data, ensure_ascii=False, separators=(",", ":")), quote=False).replace("'", "&#39;")
-        name = escape(words["viewPage"])
+        name, script = escape(words["viewPage"]), escape(relative_url(path, _SCRIPT, root))
         return (
             f"<roaming-menu data-roaming data-pagefind-ignore{classes} data-menu='{text}'>"
             f'<a href="{escape(markdown)}" type="text/markdown" title="{name}" aria-label="{name}">{_ICON}</a>'
-            f'</roaming-menu><script type="module" src="{escape(relative_url(path, _SCRIPT))}" data-roaming></script>'
+            f'</roaming-menu><script type="module" src="{script}" data-roaming></script>'
         )
 
     def _make_item(self, item: Item, path: str, markdown: str) -> dict[str, Any]:

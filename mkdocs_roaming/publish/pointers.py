@@ -7,7 +7,7 @@ from html import escape, unescape
 from posixpath import relpath
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
-from mkdocs_roaming.manifest.models import Page, Site, markdown_path, path_to_url
+from mkdocs_roaming.manifest.models import Page, Site, canonicalize_path, markdown_path, path_to_url, root_path
 from mkdocs_roaming.text.markdown import to_single_line
 
 LLMS_TXT = "llms.txt"
@@ -35,7 +35,7 @@ def format_pointer(site: Site, page: Page) -> str:
     )
 
 
-def add_markdown_links(html: str, path: str, *, has_llms_txt: bool = True) -> str:
+def add_markdown_links(html: str, path: str, *, has_llms_txt: bool = True, root: str = "") -> str:
     """Add links to a page's Markdown and to llms.txt: two `<link>`s in its head and a sentence in its body.
 
     Links of an earlier build are replaced. Where the page has no head or no body, that part is left out. A page that
@@ -45,10 +45,11 @@ def add_markdown_links(html: str, path: str, *, has_llms_txt: bool = True) -> st
         html: The page.
         path: Its path.
         has_llms_txt: Whether the site has an llms.txt.
+        root: See `relative_url`.
     """
     html = remove_markdown_links(html)
-    markdown = escape(relative_url(path, markdown_path(path)), quote=True)
-    llms_txt = escape(relative_url(path, LLMS_TXT), quote=True)
+    markdown = escape(relative_url(path, markdown_path(path), root), quote=True)
+    llms_txt = escape(relative_url(path, LLMS_TXT, root), quote=True)
     # Material requests a sitemap next to each target of `[rel=alternate]`: one 404 per page (zensical/zensical#908).
     # The trailing space avoids that selector; readers that split `rel` into tokens ignore it.
     rel = "alternate " if "data-md-component" in html else "alternate"
@@ -84,9 +85,30 @@ def remove_markdown_links(html: str) -> str:
     return _OWN_LINKS.sub("", html) if "data-roaming" in html else html
 
 
-def relative_url(path: str, target: str) -> str:
-    """Return the relative URL from a page to a file of the site, both given by their paths."""
-    return quote(relpath("/" + target, "/" + path.rpartition("/")[0]), safe="/-._~!$&'()*+,;=@")
+def relative_url(path: str, target: str, root: str = "") -> str:
+    """Return the relative URL from a page to a file of the site, both given by their paths.
+
+    Args:
+        path: The path of the page.
+        target: The path of the file.
+        root: The result of `find_root`. If it is not empty, the URL begins at the root of the host.
+    """
+    url = target if root else relpath("/" + target, "/" + path.rpartition("/")[0])
+    return root + quote(url, safe="/-._~!$&'()*+,;=@")
+
+
+def find_root(site_url: str, path: str, file: str) -> str:
+    """Return the root of a page's URLs: the path of the site's URL, or nothing for URLs relative to the page.
+
+    Hosts serve `guide/index.html` as `guide/`, and some as `guide`, too. A page that names `guide` as its address is
+    served at both, and no relative URL fits both.
+
+    Args:
+        site_url: URL of the site.
+        path: The path of the page.
+        file: The path of its HTML file.
+    """
+    return "" if path.rpartition("/")[0] == canonicalize_path(file).rpartition("/")[0] else root_path(site_url)
 
 
 def find_content_start(html: str, begin: int = 0) -> int | None:

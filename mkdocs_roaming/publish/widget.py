@@ -144,6 +144,7 @@ def add_widget(
     *,
     published: bool = True,
     on_disk: bool = False,
+    root: str = "",
 ) -> str:
     """Add the widget to a page; the widget of an earlier build is replaced.
 
@@ -159,12 +160,14 @@ def add_widget(
         suggestions: Questions that the widget suggests on this page.
         published: Whether the page is in the manifest.
         on_disk: Whether the site is opened from a disk. A script then says that the widget needs a server.
+        root: See `relative_url`.
     """
     html = remove_widget(html)
     if options.endpoint and options.mode != "finder":
         html = _add_header_button(html, options)
-    data = {"manifest": relative_url(path, MANIFEST_PATH), "index": relative_url(path, INDEX_PATH), "site": site.url}
-    data["title"] = site.name
+    files = {"manifest": MANIFEST_PATH, "index": INDEX_PATH}
+    data = {name: relative_url(path, file, root) for name, file in files.items()}
+    data |= {"site": site.url, "title": site.name}
     if published:
         data["path"] = path
     if suggested := list(suggestions):
@@ -173,7 +176,7 @@ def add_widget(
     template = f"<template data-roaming data-roaming-page data-pagefind-ignore{attributes}></template>"
     start = find_content_start(html) or 0
     html = html[:start] + template + html[start:]
-    source = escape(relative_url(path, _SCRIPT))
+    source = escape(relative_url(path, _SCRIPT, root))
     script = f'<script type="module" async blocking="render" src="{source}" data-roaming></script>'
     if on_disk:
         script += _make_disk_script(html, path)

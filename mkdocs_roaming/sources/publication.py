@@ -18,7 +18,7 @@ from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.ownership import PublishedFiles, check_llms_txt
 from mkdocs_roaming.publish.page_elements import ElementOptions, PageElements, QuestionWriter, remove_page_elements
 from mkdocs_roaming.publish.pipeline import Batch, convert_pages
-from mkdocs_roaming.publish.pointers import add_markdown_links
+from mkdocs_roaming.publish.pointers import add_markdown_links, find_root
 from mkdocs_roaming.publish.previous import read_previous
 from mkdocs_roaming.publish.search_dialog import name_search_dialog
 from mkdocs_roaming.publish.writer import PublishReport, publish_batch
@@ -59,7 +59,7 @@ def index_site(
 
     parse_classes(publish.classes)
     element_options = ElementOptions.parse(publish, project.folder)
-    previous = read_previous(publish.previous, project.folder, record) if publish.previous else None
+    previous = read_previous(publish.previous, project.folder, record, inform=warn) if publish.previous else None
     if target is None:
         check_folder(folder, publish)
     built = read_site(folder, options, record)
@@ -83,7 +83,7 @@ def index_site(
         extra=elements.iter_files(),
     )
     if options.html and target is None:
-        _update_html(built, batch, elements, not_found=folder / NOT_FOUND_PAGE if publish.similar_pages else None)
+        _update_html(folder, built, batch, elements, not_found=publish.similar_pages)
         if elements.menu and elements.menu.pages_without:
             warn(
                 f"{elements.menu.pages_without} of {len(batch.pages)} pages get no page menu: they have no title, or a "
@@ -136,23 +136,26 @@ def _load_rules(options: IndexOptions, built: BuiltSite) -> RuleSet | None:
     return load_rules(options.publish, options.project.file or Path(OWN_FILE), front_matter)
 
 
-def _update_html(built: BuiltSite, batch: Batch, elements: PageElements, *, not_found: Path | None) -> None:
+def _update_html(folder: Path, built: BuiltSite, batch: Batch, elements: PageElements, *, not_found: bool) -> None:
     """Add links and elements to the HTML of the published pages, and remove them from that of the others.
 
     Args:
+        folder: The folder of the site.
         built: The site.
         batch: Its published pages.
         elements: The elements of the pages.
-        not_found: The 404 page if it links to similar pages.
+        not_found: Whether the 404 page links to similar pages.
     """
     for path in batch.pages:
-        html = add_markdown_links(_read(built.files[path]), path, has_llms_txt=batch.site.has_llms_txt)
+        file = built.files[path]
+        root = find_root(built.site.url, path, file.relative_to(folder).as_posix())
+        html = add_markdown_links(_read(file), path, has_llms_txt=batch.site.has_llms_txt, root=root)
         html = name_search_dialog(html)
         has_widget = built.meta.get(path, {}).get("ask") is not False
-        _write(built.files[path], elements.add(html, path, batch, has_widget=has_widget))
+        _write(file, elements.add(html, path, batch, has_widget=has_widget, root=root))
     for file in built.left_out_files:
         html = remove_page_elements(_read(file))
-        _write(file, add_similar_pages(html, built.site) if file == not_found else html)
+        _write(file, add_similar_pages(html, built.site) if not_found and file == folder / NOT_FOUND_PAGE else html)
 
 
 # Bytes that are not UTF-8 are written back unchanged.

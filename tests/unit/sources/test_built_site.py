@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
+from urllib.parse import unquote, urljoin
 
 import pytest
+from lxml import html as lxml_html
 
 from mkdocs_roaming.errors import PublishError, UsageError
 from mkdocs_roaming.library.targets import open_library
@@ -326,6 +329,44 @@ def test_path_is_spelled_as_in_canonical_link(site: Path) -> None:
     manifest = index_to_manifest(site)
     assert "deep/one" in [page.path for page in manifest.pages]
     assert b"data-roaming" in (site / "deep/one.html").read_bytes()
+
+
+def find_element_urls(html: str) -> set[str]:
+    """Return the URLs of all elements that a build has added to a page, also those that scripts read."""
+    elements = [one for own in lxml_html.fromstring(html).xpath("//*[@data-roaming]") for one in own.iter("*")]
+    names = ("href", "src", "data-manifest", "data-index")
+    urls = {element.get(name) for element in elements for name in names if element.get(name)}
+    for menu in (json.loads(element.get("data-menu")) for element in elements if element.get("data-menu")):
+        urls |= {menu["file"], *(item["href"] for item in menu["items"] if "href" in item)}
+    return {url for url in urls if not url.startswith("https:")}
+
+
+@pytest.mark.parametrize(
+    ("file", "canonical", "addresses", "is_relative"),
+    [
+        ("deep/two/index.html", "deep/two", ["deep/two", "deep/two/", "deep/two/index.html"], False),
+        ("two/index.html", "two", ["two", "two/", "two/index.html"], False),
+        ("deep/two/index.html", "deep/two.html", ["deep/two.html", "deep/two/"], False),
+        ("deep/two.html", "deep/two/", ["deep/two/", "deep/two.html"], False),
+        ("größe 1/index.html", "gr%C3%B6%C3%9Fe%201", ["gr%C3%B6%C3%9Fe%201", "gr%C3%B6%C3%9Fe%201/"], False),
+        ("deep/two.html", "deep/two", ["deep/two", "deep/two.html"], True),
+        ("deep/two/index.html", "deep/two/", ["deep/two/", "deep/two/index.html"], True),
+    ],
+)
+def test_elements_of_a_page_lead_to_files_from_each_of_its_addresses(
+    site: Path, file: str, canonical: str, addresses: list[str], is_relative: bool
+) -> None:
+    """Hosts serve `two/index.html` as `two/`, and some as `two`; generators name either as the address."""
+    (site / file).parent.mkdir(exist_ok=True)
+    (site / file).write_text(GUIDE.replace("<title>", f'<link rel="canonical" href="{URL}{canonical}"><title>'))
+    manifest = index_to_manifest(site, widget=True, page_menu=True)
+    assert unquote(canonical) in [page.path for page in manifest.pages]
+    urls = find_element_urls((site / file).read_text("utf-8"))
+    assert len(urls) >= 7
+    for url in (urljoin(URL + address, url) for address in addresses for url in urls):
+        assert url.startswith(URL)
+        assert (site / unquote(url.removeprefix(URL))).is_file(), url
+    assert {url.startswith("/v2/") for url in urls} == {not is_relative}
 
 
 def test_include_and_exclude_select_pages_by_path(site: Path) -> None:
