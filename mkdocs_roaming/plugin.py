@@ -356,7 +356,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         self, pages: Sequence[MkDocsPage], folder: str, config: MkDocsConfig, files: Files
     ) -> tuple[list[Page], list[LeftOut]]:
         """Return the pages to publish, and those that are left out."""
-        included, left_out, names = [], [], []
+        included, left_out = [], []
         for page in pages:
             path, name = page_path(page, folder), page_name(page.file, folder, config)
             if path is None:
@@ -366,16 +366,11 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
                 reason = "`llms: false` in its front matter"
             elif path.strip("/") in ("404", "404.html"):
                 reason = "the page for missing addresses"
-            else:
-                names.append(name)
             if reason:
                 left_out.append(LeftOut(path, reason, page.file.src_uri))
             else:
                 included.append(make_page(page, folder, self._code_languages.find(page, page.content or "")))
         if self._selection:
-            from mkdocs_roaming.publish.old_patterns import MeaningCheck
-
-            MeaningCheck(self._selection, names).run()
             for file in files.documentation_pages(inclusion=InclusionLevel.is_excluded):
                 self._selection.find_reason(page_name(file, folder, config))  # a pattern of an excluded draft is used
         return included, left_out

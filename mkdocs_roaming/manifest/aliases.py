@@ -21,7 +21,6 @@ from mkdocs_roaming.manifest.sections import (
     find_parents,
     github_slug,
     hash_id,
-    make_former_names,
     make_names,
 )
 from mkdocs_roaming.text.markdown import to_single_line
@@ -65,13 +64,11 @@ def assign_ids(
     """
     paths: list[str] = []
     keys: list[list[str]] = []
-    former_ids: list[dict[int, str]] = []
     sections = _SectionTable()
     for path, own in pages:
-        names, former_names = make_names(own), make_former_names(own)
+        names = make_names(own)
         paths.append(path)
         keys.append([f"{path}#{name}" for name in names])
-        former_ids.append({at: hash_id(f"{path}#{old}") for at, old in enumerate(former_names) if old != names[at]})
         if previous is not None:
             sections.add_page(path, own, names, [hash_id(key) for key in keys[-1]])
 
@@ -94,17 +91,15 @@ def assign_ids(
             allocator.allocate(key, first + at, inherited.own_ids.get(first + at, ()))
             for at, key in enumerate(keys[number])
         ]
-    used = {id_ for own_ids in ids for id_ in own_ids} | inherited.owners.keys()
     aliases: list[list[tuple[str, ...]]] = []
     for number, path in enumerate(paths):
-        aliases.append([])
-        for at, id_ in enumerate(ids[number]):
-            found = [old for old in inherited.ids.get(sections.starts.get(path, 0) + at, ()) if old != id_]
-            former = former_ids[number].get(at)
-            if former is not None and former not in used:
-                used.add(former)
-                found.append(former)
-            aliases[-1].append(tuple(found[:MAX_ALIASES]))
+        found = (inherited.ids.get(sections.starts.get(path, 0) + at, ()) for at in range(len(ids[number])))
+        aliases.append(
+            [
+                tuple(old for old in olds if old != id_)[:MAX_ALIASES]
+                for olds, id_ in zip(found, ids[number], strict=True)
+            ]
+        )
     return AssignedIds(ids, aliases, allocator)
 
 

@@ -219,33 +219,6 @@ def make_names(headings: Sequence[NamedHeading]) -> list[str]:
     return names
 
 
-def make_former_names(headings: Sequence[NamedHeading]) -> list[str]:
-    """Return the names that sections had in the manifests of earlier versions; ids of these names are aliases.
-
-    A section was named after its anchor or the slug of its title, and `<parent>/<slug>` if its title was repeated.
-    """
-    parents = find_parents([heading.level for heading in headings])
-    slugs = [github_slug(heading.title) for heading in headings]
-    occurrences = Counter(slugs)
-    names: list[str] = []
-    taken: set[str] = set()
-    attempts: Counter[str] = Counter()
-    for slug, heading, parent in zip(slugs, headings, parents, strict=True):
-        if parent is None:
-            name = ""
-        elif occurrences[slug] > 1:
-            name = f"{names[parent]}/{slug}"
-        else:
-            name = heading.anchor or slug
-        unique = name
-        while unique in taken:
-            attempts[name] += 1  # continues with the last number: thousands of sections may have one name
-            unique = f"{name}~{attempts[name] + 1}"
-        taken.add(unique)
-        names.append(unique)
-    return names
-
-
 def find_contexts(titles: Sequence[str], parents: Sequence[int | None]) -> list[int | None]:
     """Return the index of the heading that says what each section of a page is about.
 

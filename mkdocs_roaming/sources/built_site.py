@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from functools import partial
 from html import unescape
 from pathlib import Path
@@ -36,7 +35,6 @@ from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.lookup import PageName
 from mkdocs_roaming.manifest.models import Manifest, NavItem, Page, Site, canonicalize_path, path_to_url, url_to_path
 from mkdocs_roaming.publish.files import find_site_folders
-from mkdocs_roaming.publish.old_patterns import MeaningCheck, OldDialect, translate_fnmatch
 from mkdocs_roaming.publish.ownership import PublishedFiles
 from mkdocs_roaming.publish.pipeline import LeftOut
 from mkdocs_roaming.publish.selection import Selection, exact_pattern
@@ -96,14 +94,6 @@ def read_site(folder: Path, options: IndexOptions, warn: Warn) -> BuiltSite:
 def is_special(path: str) -> bool:
     """Return whether the page of a path is made by the generator, such as the search page."""
     return _SPECIAL_PAGE.search(path) is not None
-
-
-def _match_old_pattern(pattern: str, page: PageName) -> bool:
-    """Return whether a pattern matched in an earlier version: an address, or in mkdocs.yml a source."""
-    return any(fnmatchcase(name, pattern) for name in (page.path, *page.sources))
-
-
-_OLD_DIALECT = OldDialect(_match_old_pattern, translate_fnmatch)
 
 
 def _folders_above(file: Path) -> Sequence[Path]:
@@ -188,7 +178,7 @@ class _SiteReader:
         docs = self._options.project.docs
         folders = {self._folder.name, "docs", docs.name if docs else "docs"}
         roots = [f"{name}/" for name in sorted(folders) if not (self._folder / name).is_dir()]
-        options, names = self._options.publish, []
+        options = self._options.publish
         selection = Selection(options.include, options.exclude, roots=[self._url, *roots])
         files, count = self._files.values(), len(self._pages)
         parents = {parent for file in files for parent in _folders_above(file)} if selection else set()
@@ -200,14 +190,10 @@ class _SiteReader:
             reason = selection.find_reason(name)
             if self._meta.get(path, {}).get("llms") is False:
                 reason = "`llms: false` in its front matter"
-            else:
-                names.append(name)
             if reason:
                 self._left_out.append(LeftOut(path, reason, page.source))
                 del self._pages[path], self._files[path]
         self._check_hidden(selection)
-        if selection:
-            MeaningCheck(selection, names, _OLD_DIALECT).run()
         for message in selection.unmatched():
             self._warn(message)
         self._check_unplaced(selection)

@@ -217,17 +217,6 @@ def test_verbose_build_lists_each_page_that_is_left_out(mkdocs: Project) -> None
     assert done.returncode == 0
 
 
-def test_pattern_of_earlier_versions_fails_build_before_anything_is_published(mkdocs: Project) -> None:
-    mkdocs.write(SMALL, plugins=[{"roaming": {"exclude": ["guide/*.md"]}}])
-    done = run_mkdocs(mkdocs)
-    assert done.returncode == 1
-    assert "roaming: exclude `guide/*.md`: earlier versions left out guide/internal/seals.md" in done.stderr
-    assert "Write `guide/**/*.md` to keep it left out, or `/guide/*.md` to publish it" in done.stderr
-    assert not list((mkdocs.folder / "site").rglob("*.md"))
-    assert mkdocs(SMALL, plugin={"exclude": ["guide/**/*.md"]}).paths() == [""]
-    assert mkdocs(SMALL, plugin={"exclude": ["/guide/*.md"]}).paths() == ["", "guide/internal/seals/"]
-
-
 def test_invalid_pattern_is_an_error(mkdocs: Project) -> None:
     mkdocs.write(SMALL, plugins=[{"roaming": {"exclude": ["[draft"]}}])
     done = run_mkdocs(mkdocs)

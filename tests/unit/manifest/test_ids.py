@@ -19,7 +19,6 @@ from mkdocs_roaming.manifest.sections import (
     find_contexts,
     find_parents,
     hash_id,
-    make_former_names,
     make_names,
     split_sections,
 )
@@ -68,14 +67,6 @@ def test_subsection_that_repeats_a_title_changes_no_other_name(page: list, more:
     before = make_names(make_sections([*page, *more], anchors=anchors))
     after = make_names(make_sections([*page, (3, "Example"), *more], anchors=anchors))
     assert [*after[: len(page) + 1], *after[len(page) + 2 :]] == before
-
-
-@given(PAGE, st.booleans())
-def test_former_ids_are_aliases_of_the_same_section(page: list, anchors: bool) -> None:
-    sections = make_sections(page, anchors=anchors)
-    assigned = assign_ids([("guide/", sections)])
-    for id_, aliases, former in zip(assigned.ids[0], assigned.aliases[0], make_former_names(sections), strict=True):
-        assert hash_id(f"guide/#{former}") in (id_, *aliases)
 
 
 @given(st.dictionaries(st.sampled_from("abcdef"), PAGE, min_size=1), st.randoms(use_true_random=False))

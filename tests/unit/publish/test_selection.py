@@ -5,12 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from mkdocs_roaming.errors import PublishError, UsageError
+from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.lookup import PageName
-from mkdocs_roaming.publish.old_patterns import MeaningCheck, match_fnmatch, translate_fnmatch
 from mkdocs_roaming.publish.selection import Pattern, Selection
 
 SOURCES = [
@@ -195,63 +192,3 @@ def test_pattern_that_can_never_match_is_an_error(pattern: str, fix: str) -> Non
     with pytest.raises(UsageError, match=r"^exclude: .* is not a pattern; ") as error:
         Selection((), [pattern])
     assert fix in str(error.value)
-
-
-# Patterns of earlier versions
-
-
-@pytest.mark.parametrize(
-    ("include", "exclude", "page", "replacement", "keep"),
-    [
-        ([], ["guide/*.md"], "guide/internal/seals.md", ["guide/**/*.md"], "/guide/*.md"),
-        ([], ["*/*.md", "!faq.md"], "guide/internal/seals.md", ["*/**/*.md"], "/*/*.md"),
-        ([], ["g*seals.md"], "guide/internal/seals.md", ["g*/**/*seals.md"], "/**/g*seals.md"),
-        ([], ["team?internal/*"], "team/internal/rota.md", ["/team/internal/rota.md"], "/team?internal/*"),
-        (["guide/*.md"], [], "guide/internal/seals.md", ["/guide/**/*.md"], "/guide/*.md"),
-        (["faq.md"], [], "team/faq.md", ["/faq.md"], "/**/faq.md"),
-    ],
-)
-def test_pattern_with_another_meaning_before_fails_and_names_replacement(
-    include: list[str], exclude: list[str], page: str, replacement: list[str], keep: str
-) -> None:
-    with pytest.raises(PublishError) as error:
-        MeaningCheck(Selection(include, exclude), BY_SOURCE).run()
-    assert f" {page}" in str(error.value)
-    assert f"Write {' and '.join(f'`{one}`' for one in replacement)} to keep " in str(error.value)
-    assert f"or `{keep}` to" in str(error.value)
-    old = (include or exclude)[0]
-    for new in (replacement, [keep]):  # both are accepted, and the first has the earlier meaning
-        patterns = [*new, *(include or exclude)[1:]]
-        selection = Selection(patterns if include else (), patterns if exclude else ())
-        MeaningCheck(selection, BY_SOURCE).run()
-    before = {str(one) for one in BY_SOURCE if match_fnmatch(old, one)}
-    assert before <= excluded(*replacement)
-    if include:
-        assert before == excluded(*replacement)
-
-
-@pytest.mark.parametrize(
-    ("include", "exclude"),
-    [
-        ([], ["internal"]),  # matched nothing before
-        ([], ["index.md"]),  # excludes more than before
-        ([], ["guide/*.md", "!/guide/internal/seals.md"]),
-        (["internal/", "faq/"], []),
-        (["guide/**"], []),
-        (["guide/*"], ["guide/internal/"]),
-        (["/faq.md", "team/"], []),
-    ],
-)
-def test_intended_selection_is_no_change_of_meaning(include: list[str], exclude: list[str]) -> None:
-    MeaningCheck(Selection(include, exclude), BY_SOURCE).run()
-
-
-_NAME = st.text("ab*.", min_size=1, max_size=5).filter(lambda name: name.strip("."))
-_PATH_PART = st.text("ab.", min_size=1, max_size=4).filter(lambda name: name.strip("."))  # `.` is not a name
-
-
-@given(st.lists(_NAME, min_size=1, max_size=3), st.lists(_PATH_PART, min_size=1, max_size=4))
-def test_translated_patterns_match_what_fnmatch_matched(names: list[str], path: list[str]) -> None:
-    pattern, page = "/".join(names), PageName("x/", ("/".join(path),))
-    if match_fnmatch(pattern, page):
-        assert any(Pattern(one).matches(page) for one in translate_fnmatch(pattern))
