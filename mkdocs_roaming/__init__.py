@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from mkdocs_roaming.answer.events import Answer, Event, Reference
     from mkdocs_roaming.answer.models.base import Model
     from mkdocs_roaming.library.library import Library, Section
+    from mkdocs_roaming.library.search import SearchResult
     from mkdocs_roaming.library.targets import open_library
-    from mkdocs_roaming.library.tools import SearchResult
     from mkdocs_roaming.manifest.lookup import Scope
     from mkdocs_roaming.manifest.models import Page
     from mkdocs_roaming.publish.writer import PublishReport
@@ -68,7 +68,7 @@ _MODULES = {
     "answer.models.base": ("Model",),
     "library.library": ("Library", "Section"),
     "library.targets": ("open_library",),
-    "library.tools": ("SearchResult",),
+    "library.search": ("SearchResult",),
     "manifest.lookup": ("Scope",),
     "manifest.models": ("Page",),
     "publish.writer": ("PublishReport",),

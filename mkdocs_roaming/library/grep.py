@@ -10,14 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mkdocs_roaming.errors import LibraryError, UsageError
+from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.origin import OWN, Origin
-
-if TYPE_CHECKING:
-    from mkdocs_roaming.library.library import Library
-    from mkdocs_roaming.manifest.lookup import SectionRef
+from mkdocs_roaming.manifest.lookup import SectionRef
 
 MAX_SECTIONS = 20
 """Default number of sections in a result."""

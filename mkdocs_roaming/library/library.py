@@ -20,8 +20,7 @@ from mkdocs_roaming.library.readers import (
     MemoryReader,
     Reader,
 )
-from mkdocs_roaming.library.search import Search, to_search_result
-from mkdocs_roaming.library.tools import SearchResult
+from mkdocs_roaming.library.search import Search, SearchResult, to_search_result
 from mkdocs_roaming.manifest.expand import expand_section
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.lookup import Scope, SectionIndex, SectionRef

@@ -20,7 +20,6 @@ from mkdocs_roaming.library.index import Index, IndexCache, IndexData, SiteTexts
 from mkdocs_roaming.library.postings import PostingMatches, merge_matches
 from mkdocs_roaming.library.relevance import DOUBTFUL_CONFIDENCE, Relevance
 from mkdocs_roaming.library.snippets import make_snippet
-from mkdocs_roaming.library.tools import SearchResult
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.text import tokenizer
 from mkdocs_roaming.text.languages import load_words
@@ -46,6 +45,33 @@ _WORD_CACHE_SIZE = 256
 _FRAMES = re.compile(r'^[ \t]+(?:File "[^"\n]*", line \d+.*(?:\n[ \t]{4,}.*)*|at \S+.*)$', re.MULTILINE)
 """Frames of a traceback of Python, or of a stack trace of JavaScript or Java."""
 _ADDRESS = re.compile(r"[/#]|\.md$")
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """A section that matches a query.
+
+    Example:
+        ```python
+        best = library.search("drain window", limit=1)[0]
+        print(best.id, " › ".join(best.breadcrumb), best.snippet)
+        ```
+
+    Attributes:
+        id: The section's id.
+        title: Its heading.
+        breadcrumb: The titles above it in the navigation and on its page, and its own.
+        snippet: The part of its text that matches best.
+        score: Higher is better; scores of different queries cannot be compared.
+        url: Its address.
+    """
+
+    id: str
+    title: str
+    breadcrumb: tuple[str, ...]
+    snippet: str
+    score: float
+    url: str
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from typing import Protocol, Self
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.library.grep import MAX_CONTEXT, GrepResult, render_grep
 from mkdocs_roaming.library.origin import OWN, Origin
+from mkdocs_roaming.library.search import SearchResult
 from mkdocs_roaming.manifest.expand import Expansion, ListedSection, render_expansion, render_listed
 from mkdocs_roaming.text.markdown import truncate_at_word
 
@@ -165,33 +166,6 @@ class ExpandResult:
     already_open: tuple[ListedSection, ...] = ()
     skipped: tuple[str, ...] = ()
     origin: Origin = OWN
-
-
-@dataclass(frozen=True, slots=True)
-class SearchResult:
-    """A section that matches a query.
-
-    Example:
-        ```python
-        best = library.search("drain window", limit=1)[0]
-        print(best.id, " › ".join(best.breadcrumb), best.snippet)
-        ```
-
-    Attributes:
-        id: The section's id.
-        title: Its heading.
-        breadcrumb: The titles above it in the navigation and on its page, and its own.
-        snippet: The part of its text that matches best.
-        score: Higher is better; scores of different queries cannot be compared.
-        url: Its address.
-    """
-
-    id: str
-    title: str
-    breadcrumb: tuple[str, ...]
-    snippet: str
-    score: float
-    url: str
 
 
 @dataclass(frozen=True, slots=True)

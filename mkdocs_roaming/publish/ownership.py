@@ -26,6 +26,7 @@ from mkdocs_roaming.publish import well_known
 from mkdocs_roaming.publish.files import is_temporary, write_site_file
 from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.pointers import LLMS_FULL, LLMS_TXT, MISSING_SCRIPT, OUTLINE_PATH
+from mkdocs_roaming.publish.skill import SKILL_FOLDER
 
 _UNFINISHED = "roaming/.unfinished-"
 """The manifest of a build that is writing its files. Each has another name: several may have been interrupted."""
@@ -149,7 +150,7 @@ class PublishedFiles:
         if self.is_unfinished and is_temporary(path):
             return True
         is_named = path.startswith("roaming/") and path.count("/") == 1
-        return bool(self._lists) and (is_named or path.startswith(well_known.SKILL_FOLDER))
+        return bool(self._lists) and (is_named or path.startswith(SKILL_FOLDER))
 
     def is_named(self, path: str) -> bool:
         """Return whether a file is recognized without reading it."""
@@ -163,7 +164,7 @@ class PublishedFiles:
             return
         yield from self._digests
         yield from (LLMS_FULL, LLMS_TXT)
-        skill = (f"{well_known.SKILL_FOLDER}index.json", f"{well_known.SKILL_FOLDER}*/SKILL.md")
+        skill = (f"{SKILL_FOLDER}index.json", f"{SKILL_FOLDER}*/SKILL.md")
         for pattern in (f"roaming/sections/{'[0-9a-f]' * 8}.md", f"{_NAV}*/llms.txt", VECTORS_PATH, *skill):
             for file in self._folder.glob(pattern):
                 yield file.relative_to(self._folder).as_posix()

@@ -18,8 +18,8 @@ from mkdocs_roaming.publish.llms_txt import MAX_CHARS, build_llms_txt
 from mkdocs_roaming.publish.not_found import iter_not_found_files
 from mkdocs_roaming.publish.options import MAX_SECTION_FILES, PublishOptions
 from mkdocs_roaming.publish.pointers import LLMS_TXT, OUTLINE_PATH
-from mkdocs_roaming.publish.skill import make_skill, skill_path
-from mkdocs_roaming.publish.well_known import SKILL_FOLDER, iter_copies
+from mkdocs_roaming.publish.skill import SKILL_FOLDER, make_skill, skill_path
+from mkdocs_roaming.publish.well_known import iter_copies
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 

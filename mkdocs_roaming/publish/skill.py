@@ -25,10 +25,12 @@ from mkdocs_roaming.manifest.sections import file_digest
 from mkdocs_roaming.publish.mcp_clients import make_server_name
 from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.pointers import LLMS_FULL, LLMS_TXT
-from mkdocs_roaming.publish.well_known import SKILL_FOLDER
 from mkdocs_roaming.text.markdown import shorten, to_single_line, truncate_at_word
 
 INDEX_NAME = "index.json"
+
+SKILL_FOLDER = "roaming/skill/"
+"""The folder of the skill, which every site has."""
 
 _GENERATOR = "mkdocs-roaming"
 _SCHEMA = "https://schemas.agentskills.io/discovery/0.2.0/schema.json"

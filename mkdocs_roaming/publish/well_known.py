@@ -12,13 +12,12 @@ from os.path import lexists
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from mkdocs_roaming.publish import skill
 from mkdocs_roaming.publish.cache import SiteFile
 from mkdocs_roaming.publish.pointers import LLMS_TXT
+from mkdocs_roaming.publish.skill import SKILL_FOLDER
 
 FOLDER = ".well-known/"
-SKILL_FOLDER = "roaming/skill/"
-"""The folder of the skill, which every site has."""
-
 _SKILLS = f"{FOLDER}agent-skills/"
 _LIST = f"{FOLDER}{LLMS_TXT}"
 _OWN_SENTENCE = re.compile(rb"^A collapsed outline of all sections is at \S+/roaming/outline\.md", re.MULTILINE)
@@ -51,8 +50,6 @@ def is_own_file(folder: Path, path: str) -> bool:
         return False
     if path == _LIST:
         return _OWN_SENTENCE.search(data) is not None
-    from mkdocs_roaming.publish import skill  # imports what few folders need
-
     return skill.is_own_file(path, data)
 
 

@@ -28,8 +28,8 @@ from mkdocs_roaming.library.navigator import PREFETCH_CALL_ID
 from mkdocs_roaming.library.postings import PostingMatches, Postings, PostingsBuilder
 from mkdocs_roaming.library.relevance import MIN_CONFIDENCE, Relevance
 from mkdocs_roaming.library.rules import RULES_CALL_ID
-from mkdocs_roaming.library.search import parse_query
-from mkdocs_roaming.library.tools import ExpandResult, SearchResult, SearchResults
+from mkdocs_roaming.library.search import SearchResult, parse_query
+from mkdocs_roaming.library.tools import ExpandResult, SearchResults
 from mkdocs_roaming.text.languages import load_words
 from mkdocs_roaming.text.tokenizer import (
     Word,
