@@ -4,13 +4,16 @@
 # make lint     check style, types and import rules
 # make check    lint, and all tests including the slow ones
 # make bundle   build the documentation, and put it into the package
+# make widget   build the JavaScript that sites publish from widget/ (needs Node)
 # make pictures take the pictures of README and documentation again
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
+ESBUILD := npx --yes esbuild@0.25.12 --bundle --minify --charset=utf8 --target=es2022 --log-level=error
+BUILT := mkdocs_roaming
 APT_CHROMIUM := DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends chromium >/dev/null 2>&1
 
-.PHONY: install bundle demo test lint check site clean browser azurite pictures
+.PHONY: install bundle demo test lint check site clean browser azurite pictures widget widget-check
 
 define show
 	@printf '\n$$ roaming %s\n' '$(1)'
@@ -40,7 +43,7 @@ lint: $(INSTALLED)
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
 
-check: lint browser azurite
+check: lint widget-check browser azurite
 	@$(BIN)/python -m pytest -q -n 2 -m "slow or not slow"
 
 site: $(INSTALLED)
@@ -49,6 +52,17 @@ site: $(INSTALLED)
 bundle: $(INSTALLED)
 	@NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true $(BIN)/mkdocs build -q
 	@$(BIN)/roaming bundle site -o mkdocs_roaming/_docs
+
+widget:
+	@$(ESBUILD) widget/*.js widget/*.css --format=esm '--external:./roaming-*' --outdir=$(BUILT)/widget
+	@$(ESBUILD) widget/roaming-finder.js --format=iife --global-name=RoamingFinder --outfile=$(BUILT)/preview/finder.js
+
+# Fails where a file that sites publish is not what `make widget` writes.
+widget-check:
+	@$(MAKE) -s widget BUILT=.cache/built
+	@cd .cache/built && for file in widget/* preview/*; do \
+	  cmp "$$file" "../../mkdocs_roaming/$$file" || { echo "The widget is not built from its sources: run make widget"; exit 1; }; \
+	done
 
 pictures: $(INSTALLED) browser
 	@$(BIN)/uv pip install -q -c constraints.txt pillow

@@ -188,7 +188,7 @@ def generate(sections: int, per_page: int = 10) -> dict[str, Any]:
 
 
 def iter_modules(revision: str) -> Iterator[tuple[str, bytes]]:
-    """Yield the modules of the widget at a revision, not minified."""
+    """Yield the published modules of the widget at a revision."""
     command = ["git", "-C", str(ROOT), "archive", revision, "mkdocs_roaming/widget"]
     with tarfile.open(fileobj=BytesIO(subprocess.run(command, check=True, capture_output=True).stdout)) as archive:
         for member in archive:

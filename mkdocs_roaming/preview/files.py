@@ -49,7 +49,7 @@ def render_file(preview: Preview, name: str, *, live: bool = False) -> bytes | N
     if name in _ASSETS:
         return (resources.files(__package__) / name).read_bytes()
     if name == "finder.js":
-        return _render_finder()
+        return (resources.files(__package__) / "finder.js").read_bytes()
     if page := _PAGE.fullmatch(name):
         data = preview.page(page[1])
         return None if data is None else _encode(f"page-{page[1]}", data)
@@ -136,13 +136,6 @@ def _render_index(preview: Preview) -> bytes:
     html = (resources.files(__package__) / "preview.html").read_text("utf-8")
     title = escape(preview.library.manifest.site.name)
     return html.replace("{title}", title).replace("{policy}", escape(POLICY)).encode("utf-8", "replace")
-
-
-def _render_finder() -> bytes:
-    """Return the search of the widget as a plain script: pages that are opened from a disk may not load modules."""
-    source = (resources.files("mkdocs_roaming.widget") / "roaming-finder.js").read_text("utf-8")
-    body = re.sub(r"^(import .*|export (?=class|const|function))", "", source, flags=re.MULTILINE)
-    return f"(() => {{\n{body}\nglobalThis.RoamingFinder = Finder;\n}})();\n".encode()
 
 
 def _encode(name: str, data: object) -> bytes:

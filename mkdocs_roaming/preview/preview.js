@@ -636,7 +636,7 @@
     }
     if (!finder) {
       await addScript("finder.js");
-      finder = new globalThis.RoamingFinder(await load("sections"));
+      finder = new globalThis.RoamingFinder.Finder(await load("sections"));
     }
     while (!finder.index(20)) await new Promise((next) => setTimeout(next));
     return finder

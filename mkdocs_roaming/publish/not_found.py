@@ -13,7 +13,7 @@ from mkdocs_roaming.manifest.addresses import ADDRESSES_PATH, AddressEntry, coll
 from mkdocs_roaming.manifest.models import Manifest, Site, markdown_path, path_to_url, root_path
 from mkdocs_roaming.publish.pointers import LLMS_TXT, MISSING_SCRIPT, OUTLINE_PATH, find_content_start, relative_url
 from mkdocs_roaming.publish.search_dialog import name_search_dialog
-from mkdocs_roaming.publish.widget import load_translation, minify
+from mkdocs_roaming.publish.widget import load_translation
 
 NOT_FOUND_PAGE = "404.html"
 
@@ -113,6 +113,5 @@ _OWN_ELEMENTS = re.compile(
 
 def iter_not_found_files(manifest: Manifest, site: Site) -> Iterator[tuple[str, bytes]]:
     """Yield path and content of the files that the 404 page loads: the script, and the addresses of all pages."""
-    source = resources.files("mkdocs_roaming.widget") / MISSING_SCRIPT.rpartition("/")[2]
-    yield MISSING_SCRIPT, minify(source.read_text("utf-8")).encode()
+    yield MISSING_SCRIPT, (resources.files("mkdocs_roaming.widget") / MISSING_SCRIPT.rpartition("/")[2]).read_bytes()
     yield ADDRESSES_PATH, msgspec.json.encode(collect_addresses(manifest, site)) + b"\n"

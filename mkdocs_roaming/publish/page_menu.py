@@ -23,7 +23,7 @@ from mkdocs_roaming.publish.mcp_clients import (
     make_server_name,
 )
 from mkdocs_roaming.publish.pointers import find_content_start, relative_url
-from mkdocs_roaming.publish.widget import load_translation, minify, minify_css
+from mkdocs_roaming.publish.widget import load_translation
 
 Item = Literal["copy", "view", "claude", "chatgpt", "mcp"]
 ITEMS: tuple[Item, ...] = get_args(Item)
@@ -234,7 +234,7 @@ _SHEET = "roaming/roaming-menu.css"
 
 
 def iter_page_menu_files() -> Iterator[tuple[str, bytes]]:
-    """Yield path and content of the menu's files, which are minified."""
+    """Yield path and content of the menu's files."""
     folder = resources.files("mkdocs_roaming.widget")
-    for path, reduce in ((_SCRIPT, minify), (_SHEET, minify_css)):
-        yield path, reduce((folder / path.rpartition("/")[2]).read_text("utf-8")).encode()
+    for path in (_SCRIPT, _SHEET):
+        yield path, (folder / path.rpartition("/")[2]).read_bytes()

@@ -1,4 +1,4 @@
-"""The widget on a site: its options, its elements on each page, and its files, which are minified."""
+"""The widget on a site: its options, its elements on each page, and its files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from html import escape
 from importlib import resources
-from importlib.resources.abc import Traversable
 from typing import Annotated, Any, Literal, get_type_hints
 
 import msgspec
@@ -302,16 +301,6 @@ MODULES = (
 )
 """The module that pages load, and those that it loads on demand."""
 
-PARTS = (
-    "roaming-elements.js",
-    "roaming-page.js",
-    "roaming-style.js",
-    "roaming-settings.js",
-    "roaming-panel.js",
-    "roaming-conversation.js",
-)
-"""The modules that are published as a part of the first one."""
-
 LANGUAGES = ("de", "es", "fr", "ja", "zh")
 """The translations of the widget."""
 
@@ -325,69 +314,7 @@ def iter_widget_files(language: str, *, on_disk: bool = False) -> Iterator[tuple
     """Yield path and content of the widget's files: its modules, and its translation if there is one."""
     folder = resources.files("mkdocs_roaming.widget")
     for name in (*MODULES, DISK_MODULE) if on_disk else MODULES:
-        yield f"roaming/{name}", minify(_join(folder, name, set())).encode()
+        yield f"roaming/{name}", (folder / name).read_bytes()
     code = language.lower().replace("_", "-").partition("-")[0]
     if code in LANGUAGES:
         yield f"roaming/ask.{code}.json", (folder / f"ask.{code}.json").read_bytes()
-
-
-def _join(folder: Traversable, name: str, joined: set[str]) -> str:
-    """Return the source of a module with the parts that it imports and that are not in `joined` yet."""
-
-    def replace(found: re.Match[str]) -> str:
-        part = found["part"]
-        if part in joined:  # a part exports its names itself
-            return ""
-        joined.add(part)
-        return _join(folder, part, joined)
-
-    return _IMPORT.sub(replace, (folder / name).read_text("utf-8"))
-
-
-_IMPORT = re.compile(
-    rf'^(?:import|export) \{{[^}}]*\}} from "\./(?P<part>{"|".join(map(re.escape, PARTS))})";\n', re.MULTILINE
-)
-
-
-def minify(source: str) -> str:
-    """Remove comments and insignificant white space from JavaScript.
-
-    Strings, template literals and regular expressions are not changed, except style sheets: template literals that are
-    assigned to a name in capitals that ends in STYLE. Line ends stay, because JavaScript reads some as semicolons.
-
-    Raises:
-        ValueError: A template literal contains another one, which is not supported.
-    """
-
-    def minify_token(found: re.Match[str]) -> str:
-        text = found[0]
-        if not found["literal"]:
-            return "\n" if found["lines"] else found["sign"] or " "
-        if text[0] == "`" and text.count("{") != text.count("}"):
-            raise ValueError(f"nested template literal; assign the inner one to a name: {text}")
-        return minify_css(text) if _STYLE.search(bare[: found.start()]) else text
-
-    # White space on both sides of a comment is one token only after the comment is removed.
-    bare = _TOKEN.sub(lambda found: "" if found["comment"] else found[0], source)
-    return _TOKEN.sub(minify_token, bare).strip() + "\n"
-
-
-def minify_css(text: str) -> str:
-    """Remove comments and insignificant white space from a style sheet."""
-    text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
-    return re.sub(r"\s*([{};,])\s*|(?<=[\w-]:)\s+", r"\1", re.sub(r"\s+", " ", text))
-
-
-_STYLE = re.compile(r"STYLE\s*=\s*\Z")
-_OPERATOR = r"[(,=:\[!&|?{};+\-*%~^<>]"
-_TOKEN = re.compile(
-    r"(?P<literal>\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`"
-    rf"|(?:(?<={_OPERATOR})|(?<={_OPERATOR} )|(?<=\breturn )|^)"  # after a value, a slash is a division
-    r"/(?![*/])(?:[^/\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/[a-z]*)"
-    r"|(?P<comment>\s*(?://[^\n]*|/\*.*?\*/))"
-    r"|(?P<lines>[^\S\n]*\n\s*)"
-    # Not + and -: `a + +b` is not `a ++b`. Not /: two of them start a comment.
-    r"|[ \t]*(?P<sign>[(){}\[\];,:?=<>!&|*%])[ \t]*"
-    r"|[ \t]+",
-    re.DOTALL,
-)

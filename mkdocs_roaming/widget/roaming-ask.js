@@ -1,389 +1,243 @@
-// <roaming-ask>: sends a question to an answer endpoint, shows which sections were read, and links every source.
-//
-//   <script type="module" src="roaming/roaming-ask.js"></script>
-//   <roaming-ask endpoint="https://ask.example/"></roaming-ask>      without an endpoint it searches sections
-//
-// The modules next to this file are loaded on demand: roaming-turn.js and what it imports with the first question,
-// roaming-find.js and what it imports where sections are searched without an endpoint, roaming-webmcp.js where the
-// browser has WebMCP.
-// There are no inline styles, no inline scripts and no HTML from strings, so the strictest content security policy
-// works. Text from answers and manifests is only inserted as text nodes.
-//
-// A build joins this file with those that it imports, so a page loads one file.
-
-import { el, namedIcon, tool } from "./roaming-elements.js";
-import { Memory, PHONE, WIDE, drawHeader, headerButtons, moveAside } from "./roaming-page.js";
-import { STYLE } from "./roaming-style.js";
-import { Settings } from "./roaming-settings.js";
-import { Panel } from "./roaming-panel.js";
-import { Conversation } from "./roaming-conversation.js";
-export { el, fill, icon, namedIcon, plain, svg, tool } from "./roaming-elements.js";
-
-let sheet; // created once, by the first element on a page
-const LONGEST_QUESTION = 4000; // characters
-const TYPED = "input, textarea, select, [contenteditable]"; // elements that use the Escape key themselves
-const MODIFIER = /^(Mac|iP)/.test(navigator.platform) ? "metaKey" : "ctrlKey";
-const load = (name) => import(new URL(name, import.meta.url));
-
-/** The element. It dispatches bubbling events `roaming:…`; `request` and `fetch` may be overridden. */
-export class RoamingAsk extends HTMLElement {
-  static observedAttributes = ["open", "mode", "endpoint"];
-  settings = new Settings(this);
-  #ready; // resolves when the button is shown
-  #memory;
-  #button;
-  #parked; // the bar that leads back to the answer on a phone
-  #panel; // created when it is first opened
-  #conversation;
-  #opener; // the element that gets the focus back
-  #abort; // aborts the listeners on the page
-  #tools; // removes the tools for the browser's agent
-  #found; // the question that the reader searches instead
-  #view; // of the finder
-  #query; // of the view
-  #scrollTop = 0; // the page's last scroll position
-
-  // Public API
-
-  /** Open the panel; without `focus` the focus does not move. */
-  open(focus = true) {
-    if (!this.#button) this.#ready?.then(() => this.open());
-    if (!this.#button || this.settings.mode === "off" || this.#panel?.isOpen) return;
-    this.#build();
-    this.#opener = document.activeElement;
-    while (this.#opener?.shadowRoot?.activeElement) this.#opener = this.#opener.shadowRoot.activeElement;
-    this.#panel.show(focus);
-    this.toggleAttribute("open", true);
-    this.#memory.remember({ open: true, parked: false });
-    this._draw();
-    this._emit("open");
-  }
-  /** Close the panel; a focus inside it returns to the previous element. */
-  close() {
-    if (!this.#panel?.isOpen) return;
-    const isInside = this.shadowRoot.activeElement;
-    this.#panel.close();
-    this.removeAttribute("open");
-    this.#memory.remember({ open: false });
-    this._draw();
-    const back = this.#opener?.isConnected && this.#opener !== document.body ? this.#opener : this.#button;
-    if (isInside) back.focus({ preventScroll: true });
-    this._emit("close");
-  }
-  /** Put a question into the input. */
-  async prefill(question) {
-    await this.#ready;
-    this.open();
-    if (!this.#panel) return;
-    this.#panel.input.value = question;
-    this.#panel.input.focus();
-    this._draw();
-  }
-  /** Send a question after the current answer has ended; without an endpoint, search sections. */
-  async ask(question) {
-    await this.#ready;
-    question = String(question).trim().slice(0, LONGEST_QUESTION);
-    this.open();
-    if (!question || !this.#panel || this.#panel.waits) return;
-    if (this.#finds) return this.prefill(question);
-    await this.#conversation.ask(question);
-  }
-  /** Stop the current answer. */
-  stop() {
-    this.#conversation?.stop();
-  }
-  /** Delete all turns. */
-  reset() {
-    this.#found = undefined;
-    if (this.#conversation) this.#conversation.reset();
-    else this.#memory?.keepTurns([]);
-    this.#memory?.remember({ everywhere: undefined });
-    if (this.#panel) this.prefill("");
-  }
-  /** Send a question to the endpoint. */
-  request(body, signal) {
-    return this._post("v1/ask", body, signal);
-  }
-  fetch(...what) {
-    return globalThis.fetch(...what);
-  }
-
-  // For the modules
-
-  _emit(name, detail = {}) {
-    return this.dispatchEvent(new CustomEvent(`roaming:${name}`, { detail, bubbles: true, composed: true, cancelable: true }));
-  }
-  _post(path, body, signal) {
-    const headers = { "content-type": "application/json", accept: "text/event-stream" };
-    const url = new URL(path, this.settings.endpoint);
-    return this.fetch(url, { method: "POST", redirect: "error", headers, body: JSON.stringify(body), signal });
-  }
-  /** Announce a text to screen readers. */
-  _say(text, urgent) {
-    this.#panel.say(text, urgent);
-  }
-  /** Refuse questions, or accept them again. */
-  _wait(waits) {
-    this.#panel.waits = waits;
-  }
-  /** Search sections for a question that the endpoint did not answer. */
-  _search(question) {
-    this.#found = question;
-    this.prefill(question).then(() => this.#panel.hits.scrollIntoView({ block: "nearest" }));
-  }
-  /** Return the request of a question. */
-  _describe(question, turns) {
-    const { page, language } = this.settings;
-    const scope = JSON.parse(this.getAttribute("scope"));
-    return { question, page: this.#isHere ? page.path : undefined, lang: language, turns, scope };
-  }
-  /** Show the current state of button and panel. */
-  _draw() {
-    const { words, onlyFinds, mode } = this.settings;
-    const isOpen = !!this.#panel?.isOpen;
-    const isParked = this.#memory.state.parked && PHONE.matches;
-    this.#button.lastChild.textContent = onlyFinds ? words.findButton : words.button;
-    const buttons = [...headerButtons()];
-    const isInHeader = PHONE.matches && buttons.some((one) => one.checkVisibility());
-    this.#button.hidden = isOpen || isParked || isInHeader || mode === "off";
-    for (const one of [this.#button, ...buttons]) one.ariaExpanded = isOpen;
-    this.#parked.hidden = !isParked || isOpen;
-    if (!this.#conversation) return;
-    const finds = this.#finds;
-    const { isDown, isRunning: runs, turns } = this.#conversation;
-    const query = finds || isDown ? this.#found ?? this.#panel.input.value : "";
-    this.#panel.draw({ onlyFinds, finds, runs, isDown, isHere: this.#isHere, turns: turns.length, query });
-    this.#find(query);
-  }
-
-  // Lifecycle
-
-  connectedCallback() {
-    this.#refit(); // a dialog that was removed and inserted again is no longer modal
-    this.#ready ??= this.#begin();
-    const { signal } = (this.#abort = new AbortController());
-    const listen = (names, listener, target = globalThis) =>
-      names.split(" ").forEach((name) => target.addEventListener(name, listener, { signal, passive: name === "scroll" }));
-    listen("keydown", this.#pressed);
-    listen("click", this.#invited);
-    listen("focusin", this.#yield);
-    listen("scroll resize", this.#scrolled);
-    listen("online", () => this.#conversation?.probe());
-    listen("pagehide", () => this.#leave());
-    listen("change", this.#refit, WIDE);
-    listen("change", this.#refit, PHONE);
-    this.#ready.then(() => this.#offerTools());
-  }
-  disconnectedCallback() {
-    this.stop();
-    this.#abort.abort();
-    this.#tools?.abort();
-    moveAside(0);
-  }
-  attributeChangedCallback(name, before, now) {
-    if (!this.#button) return;
-    if (this.settings.mode === "off" || (name === "open" && now === null)) this.close();
-    else if (name === "open") this.open();
-    if (name === "mode") this.#offerTools();
-    this._draw();
-  }
-  /** Create the button when the strings are loaded; the panel is created when it is first opened. */
-  async #begin() {
-    const { settings } = this;
-    this.#memory = new Memory(this.getAttribute("persist") ?? "session", settings.page.base);
-    const { open = this.hasAttribute("open"), parked } = this.#memory.state;
-    if (!open || !WIDE.matches || settings.mode === "off") moveAside(0);
-    await settings.loadWords();
-    const root = this.attachShadow({ mode: "open" });
-    if (!sheet) (sheet = new CSSStyleSheet()).replaceSync(STYLE);
-    root.adoptedStyleSheets = [sheet];
-    // Typed keys must not trigger shortcuts of the site, such as "s" for its search. Ctrl and Meta pass.
-    for (const kind of ["keydown", "keypress", "keyup"])
-      root.addEventListener(kind, (event) => event.ctrlKey || event.metaKey || event.stopPropagation());
-    root.addEventListener("click", this.#visit);
-    this.#buildButtons(root);
-    this._draw();
-    if (parked) this.#park(true);
-    if (open && !PHONE.matches) this.open(false);
-    this.#arrive();
-    const query = new URLSearchParams(location.search).get("ask");
-    if (query) this.prefill(query);
-  }
-  #buildButtons(root) {
-    const { words } = this.settings;
-    for (const button of headerButtons()) {
-      button.ariaLabel = button.title = words.button;
-      const key = button.querySelector("kbd");
-      if (key && MODIFIER === "metaKey") key.textContent = key.textContent.replace("Ctrl ", "⌘");
-    }
-    const open = () => this.open();
-    const attrs = { class: "opener", part: "button", "aria-haspopup": "dialog", "aria-expanded": "false" };
-    this.#button = el("button", { type: "button", onclick: open, ...attrs }, namedIcon("ask"), el("span"));
-    this.#parked = el(
-      "div", { class: "parked", part: "back", hidden: true },
-      el("button", { type: "button", onclick: open }, namedIcon("ask"), words.back),
-      tool(words.close, namedIcon("x"), () => this.#park(false)),
-    );
-    root.append(this.#button, this.#parked);
-  }
-  #build() {
-    if (this.#panel) return;
-    this.#panel = new Panel(this, this.#memory, {
-      escape: this.#escape,
-      typed: this.#typed,
-      changed: () => {
-        this.#found = undefined;
-        this._draw();
-      },
-      submit: (event) => {
-        event.preventDefault();
-        this.#conversation.isRunning ? this.stop() : this.#submit();
-      },
-      everywhere: () => {
-        this.#memory.remember({ everywhere: this.settings.page.path });
-        this._draw();
-        this.#panel.input.focus();
-      },
-      isRunning: () => this.#conversation.isRunning,
-    });
-    this.#panel.input.value = this.#memory.state.draft ?? "";
-    this.#conversation = new Conversation(this, this.#panel, this.#memory);
-  }
-  /** Highlight the passage to which a citation on the previous page led. */
-  async #arrive() {
-    try {
-      if (sessionStorage.getItem("roaming:passage")) (await load("roaming-passage.js")).arrive(this);
-    } catch {} // forbidden
-  }
-  /** Offer the finder to the agent of the browser where there is WebMCP; earlier drafts have it in `navigator`. */
-  #offerTools() {
-    this.#tools?.abort();
-    const context = document.modelContext ?? navigator.modelContext;
-    if (!context?.registerTool || !this.isConnected || this.settings.mode === "off") return;
-    const { signal } = (this.#tools = new AbortController());
-    load("roaming-webmcp.js").then(({ registerTools }) => registerTools(this, context, signal), () => {});
-  }
-  #leave() {
-    if (this.#conversation?.isRunning) this.#conversation.keep();
-    if (this.#panel) this.#memory.remember({ draft: this.#panel.input.value, place: this.#panel.place });
-  }
-
-  // The page
-
-  #refit = () => {
-    if (!this.#panel?.isOpen) return this.#button && this._draw();
-    this.#panel.element.close();
-    this.#panel.show(false);
-    this._draw();
-  };
-  #pressed = (event) => {
-    const key = this.getAttribute("shortcut") ?? "i";
-    const isOpen = this.#panel?.isOpen;
-    if (event.defaultPrevented) return;
-    if (event.key === "Escape") return isOpen && !event.target.closest?.(TYPED) && this.#escape(event);
-    if (!event[MODIFIER] || event.altKey || event.shiftKey) return;
-    // With a non-Latin layout the physical key counts.
-    if (event.key.toLowerCase() !== key && (event.key <= "~" || event.code.slice(3).toLowerCase() !== key)) return;
-    if (event.target.isContentEditable || this.settings.mode === "off") return;
-    event.preventDefault();
-    isOpen ? this.close() : this.open();
-  };
-  /** Open the panel from any element with `data-roaming-open`; its value, if any, becomes the question. */
-  #invited = (event) => {
-    const question = event.target.closest?.("[data-roaming-open]")?.dataset.roamingOpen;
-    if (question === undefined || event.defaultPrevented) return;
-    event.preventDefault();
-    if (question) this.prefill(question);
-    else this.#panel?.isOpen && event.target.closest("[aria-expanded]") ? this.close() : this.open();
-  };
-  /** Close a panel that covers the focused element of the page; offer to ask in the search of Material. */
-  #yield = ({ target }) => {
-    if (target.matches?.("[data-md-component=search-query]") && this.#button && this.settings.mode !== "off")
-      load("roaming-search.js").then(({ addRow }) => addRow(this, target, () => !this.settings.onlyFinds), () => {});
-    if (target === this || !this.#panel?.isOpen || !target.getBoundingClientRect) return;
-    if (this.#panel.covers(target)) this.close();
-  };
-  /** Keep the panel below the page's header; hide the button of phones while the reader scrolls down. */
-  #scrolled = () => {
-    const by = scrollY - this.#scrollTop;
-    if (by) this.#button?.classList.toggle("away", by > 0);
-    this.#scrollTop = scrollY;
-    this.#panel?.stayBelowHeader();
-  };
-  /** Show or remove the bar that leads back to the answer. */
-  #park(parked) {
-    this.#memory.remember({ parked });
-    this._draw();
-  }
-  /** Follow a link of this site with an anchor outside the shadow root, so that themes can navigate instantly. */
-  #visit = (event) => {
-    const href = event.target.closest("a")?.href.replace(/#?:~:.*/, ""); // roaming-passage.js highlights passages
-    if (!href || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
-    const isInside = new URL(href).origin === location.origin;
-    const goes = this._emit("navigate", { url: href });
-    if (isInside || !goes) event.preventDefault();
-    if (!isInside || !goes) return;
-    const anchor = el("a", { href, hidden: true });
-    this.append(anchor);
-    if (PHONE.matches) {
-      this.close();
-      this.#park(true);
-    }
-    anchor.click();
-    anchor.remove();
-  };
-
-  // The input
-
-  #typed = (event) => {
-    const { key, isComposing, keyCode, shiftKey } = event;
-    const { last } = this.#conversation;
-    if (isComposing || keyCode === 229) return; // a key for the input method
-    if (key === "Enter" && !shiftKey) this.#submit();
-    else if (key === "ArrowUp" && !this.#panel.input.value && last) {
-      this.#conversation.queue();
-      this.prefill(last);
-    } else return;
-    event.preventDefault();
-  };
-  /** Stop or close on Esc, or on another request of the system to close the dialog. */
-  #escape = (event) => {
-    if ((event.key ?? "Escape") !== "Escape" || event.isComposing) return;
-    event.preventDefault();
-    this.#conversation.isRunning && event.cancelable ? this.stop() : this.close(); // otherwise the system closes it anyway
-  };
-  #submit() {
-    const { input, hits } = this.#panel;
-    if (!input.value.trim()) input.focus();
-    else if (this.#finds) hits.querySelector(".hit a")?.focus();
-    else this.ask(input.value);
-  }
-  /** Whether typed words search sections. */
-  get #finds() {
-    return this.#found !== undefined || this.settings.onlyFinds;
-  }
-  /** Whether questions are about the current page first. */
-  get #isHere() {
-    return this.getAttribute("page-context") !== "off" && this.#memory.state.everywhere !== this.settings.page.path;
-  }
-  async #find(query) {
-    this.#query = query;
-    if (!query && !this.#view) return;
-    try {
-      const { View } = await load("roaming-find.js");
-      this.#view ??= new View(this, this.#panel.hits);
-      if (query === this.#query) await this.#view.list(query); // otherwise a newer query has arrived
-    } catch {
-      this.#panel.hits.textContent = this.settings.words.lost;
-    }
+var y=(a,t)=>`${a}`.split("|").at(t.n===1?0:-1).replace(/\{(\w+)\}/g,(i,s)=>t[s]??i),V={ask:["M12 3.5c5 0 9 3.4 9 7.9s-4 7.9-9 7.9c-1 0-2-.1-2.9-.4L4 20.5l1.3-3.8C3.9 15.3 3 13.5 3 11.4c0-4.5 4-7.9 9-7.9Z","M12 6.5c.4 3.1 1.6 4.4 4.8 4.9-3.2.5-4.4 1.8-4.8 4.9-.4-3.1-1.6-4.4-4.8-4.9 3.2-.5 4.4-1.8 4.8-4.9Z"],chev:["m9 6 6 6-6 6"],down:["M12 5v14m6-6-6 6-6-6"],find:["M4.5 11a6.5 6.5 0 1 0 13 0 6.5 6.5 0 0 0-13 0M20 20l-4.3-4.3"],go:["M5 12h14m-5-5 5 5-5 5"],info:["M3.5 12a8.5 8.5 0 1 0 17 0 8.5 8.5 0 0 0-17 0M12 8v5m0 3v.01"],new:["M11 5H6a2 2 0 0 0-2 2v11a2 2 0 0 0 2 2h11a2 2 0 0 0 2-2v-5M9 15l.7-3.2L17.5 4A1.8 1.8 0 0 1 20 6.5l-7.8 7.8Z"],next:["M6 5v6a3 3 0 0 0 3 3h9m-4-4 4 4-4 4"],off:["M4 4l16 16M8.5 6.6a6 6 0 0 1 9 4.4 4 4 0 0 1 2.6 6.5M16 19H8a5 5 0 0 1-1.6-9.7"],page:["M14 3.5H7.5A1.5 1.5 0 0 0 6 5v14a1.5 1.5 0 0 0 1.5 1.5h9A1.5 1.5 0 0 0 18 19V7.5Zm0 0v4h4M9.5 12.5h5m-5 3.5h5"],redo:["M19 12a7 7 0 1 1-2.2-5.1L19 9m0-5v5h-5"],ret:["M19 6v5a3 3 0 0 1-3 3H6m4-4-4 4 4 4"],stop:["","M9 7h6a2 2 0 0 1 2 2v6a2 2 0 0 1-2 2H9a2 2 0 0 1-2-2V9a2 2 0 0 1 2-2Z"],up:["M12 19V5m-6 6 6-6 6 6"],x:["m6 6 12 12M18 6 6 18"]},G=["chev","go","next","ret"],v=(a,t,...e)=>{let i=document.createElementNS("http://www.w3.org/2000/svg",a);for(let s in t)i.setAttribute(s,t[s]);return i.append(...e),i};function H(a,t){let e=t?[v("path",{d:t,fill:"currentColor",stroke:"none"})]:[];return v("svg",{class:"icon",viewBox:"0 0 24 24","aria-hidden":!0},v("path",{d:a}),...e)}function d(a){let t=H(...V[a]);return t.classList.toggle("mirrored",G.includes(a)),t}var u=a=>String(a).replace(/[\u202a-\u202e\u2066-\u2069\0-\b]/g,"");function r(a,t={},...e){let i=document.createElement(a);for(let[s,o]of Object.entries(t))s.startsWith("on")?i.addEventListener(s.slice(2),o):o&&i.setAttribute(s,o===!0?"":u(o));return i.append(...e.filter(Boolean).map(s=>s.nodeType?s:u(s))),i}function p(a,t,e,i={}){let s=({type:n,currentTarget:l})=>l.classList.toggle("pressed",n==="pointerdown");return r("button",{type:"button",class:"tool","aria-label":a,...{onclick:e,onpointerdown:s,onpointerleave:s},...i},t)}var Z=`
+@media screen and (min-width: 1100px) {
+  :root[data-roaming-docked] body { padding-inline-end: var(--roaming-inset) }
+  :root[data-roaming-docked] body > :is(.md-header, .navbar) { margin-inline-end: calc(-1 * var(--roaming-inset)) }
+  :root[data-roaming-docked] .wy-grid-for-nav { width: calc(100% - var(--roaming-inset)) }
+}
+@media screen and (min-width: 1100px) and (max-width: 1499px) {
+  :root[data-roaming-docked] .md-sidebar { width: 190px }
+}
+`,F="[data-md-component=header], .navbar.fixed-top, body > header",Q=":is(main, [role=main], article) :is(h1, h2, h3, h4, p, li, pre, td):not(nav *)",k,X=".md-header [data-roaming-open][aria-expanded]",tt=`
+.md-header [data-roaming-open][aria-expanded] { z-index: 0; display: flex; flex: none; align-items: center; gap: 8px; height: 36px;
+  margin-inline-start: 8px; padding: 0 8px 0 12px; border-radius: 4px; font: 700 14px/20px var(--md-text-font-family);
+  box-shadow: inset 0 0 0 1px color-mix(in srgb, currentColor 36%, transparent); transition: background .12s }
+.md-header [data-roaming-open]:dir(rtl) { padding: 0 12px 0 8px }
+.md-header [data-roaming-open][aria-expanded]:is(:hover, [aria-expanded=true]) { opacity: 1;
+  background: color-mix(in srgb, currentColor 12%, transparent) }
+.md-header [data-roaming-open] kbd { display: inline-block; min-width: 38px; padding: 0 5px; border-radius: 4px; text-align: center;
+  font: 12px/16px var(--md-text-font-family); box-shadow: inset 0 0 0 1px color-mix(in srgb, currentColor 36%, transparent); white-space: nowrap }
+@media (max-width: 59.98em) {
+  .md-header [data-roaming-open][aria-expanded] { width: 44px; height: 44px; justify-content: center; margin: 0; padding: 0;
+    box-shadow: none }
+  .md-header [data-roaming-open] svg { width: 22px; height: 22px }
+  .md-header [data-roaming-open] :is(b, kbd) { display: none }
+}
+@media (forced-colors: active) { .md-header [data-roaming-open][aria-expanded] { border: 1px solid } }
+`,z=()=>document.querySelectorAll(X);function j(){let a=new CSSStyleSheet;a.replaceSync(tt),document.adoptedStyleSheets.push(a)}function N(){let a=[...document.querySelectorAll(F)].map(t=>/sticky|fixed/.test(getComputedStyle(t).position)?t.getBoundingClientRect().bottom:0);return Math.max(0,...a)}function f(a){let t=document.documentElement,e=`${a}px`;if(t.style.getPropertyValue("--roaming-inset")===e||!a&&!k)return;k||((k=new CSSStyleSheet).replaceSync(Z),document.adoptedStyleSheets.push(k));let i=N(),s=l=>l.getBoundingClientRect().top,o=scrollY&&[...document.querySelectorAll(Q)].find(l=>s(l)>=i),n=o&&s(o);t.toggleAttribute("data-roaming-docked",a>0),t.style.setProperty("--roaming-inset",e),o&&scrollBy({top:s(o)-n,behavior:"instant"})}var m=matchMedia("(min-width: 1100px)"),g=matchMedia("(max-width: 599.98px)"),_=`roaming:${new URL("../",import.meta.url)}:panel`,S=class{#t;#i;constructor(t,e){this.#t=M(t),this.#i=`roaming:${e}`,this.state=E(this.#t,_)??{}}remember(t){this.#o(_,Object.assign(this.state,t))}get turns(){return E(this.#t,this.#i)}keepTurns(t){return this.#o(this.#i,t)}#o(t,e){try{return this.#t?.setItem(t,JSON.stringify(e)),!0}catch{}}};function M(a){try{return{session:()=>sessionStorage,local:()=>localStorage}[a]?.()}catch{}}function E(a,t){try{return JSON.parse(a.getItem(t))}catch{}}var U=E(M("session"),_)??E(M("local"),_);U?.open&&m.matches&&f(U.inset??0);var P=`
+:host {
+  --_bg: var(--roaming-bg, var(--md-default-bg-color, var(--bs-body-bg, Canvas)));
+  --_fg: var(--roaming-fg, var(--md-default-fg-color, var(--bs-emphasis-color, CanvasText)));
+  --_muted: var(--roaming-muted, color-mix(in srgb, var(--_fg) 76%, var(--_bg)));
+  --_line: var(--roaming-border, color-mix(in srgb, var(--_fg) 13%, var(--_bg)));
+  --_edge: color-mix(in srgb, var(--_fg) 50%, var(--_bg));
+  --_soft: color-mix(in srgb, var(--_fg) 6%, var(--_bg));
+  --_code: var(--roaming-code-bg, var(--md-code-bg-color, color-mix(in srgb, var(--_fg) 5%, var(--_bg))));
+  --_source: var(--roaming-accent, var(--md-typeset-a-color, var(--bs-link-color, #3451b2)));
+  --_accent: var(--_source);
+  --_on-accent: #fff;
+  --_tint: color-mix(in srgb, var(--_accent) 9%, var(--_bg));
+  --_mark: color-mix(in srgb, var(--_accent) 18%, var(--_bg));
+  --_raise: var(--_bg);
+  --_warn: #8a5300;
+  --_danger: var(--roaming-danger, #b3261e);
+  --_mono: var(--roaming-mono, var(--md-code-font-family, ui-monospace, Consolas, monospace));
+  --_shadow: 0 0 0 1px var(--_line), 0 2px 6px #00000014, 0 16px 40px #00000029;
+  --_ease: cubic-bezier(.2, 0, 0, 1);
+  --_radius: var(--roaming-radius, 8px);
+  --_width: var(--roaming-width, 416px);
+  --_tip: color-mix(in srgb, var(--_fg) 100%, var(--_bg));
+  all: initial;
+  color-scheme: inherit;
+  direction: inherit;
+  font-family: var(--roaming-font, var(--md-text-font-family, inherit));
+  font-size: var(--roaming-font-size, 15px);
+  line-height: 1.6;
+}
+@supports (color: oklch(from red l c h)) and (color: light-dark(#000, #fff)) {
+  :host {
+    --_accent: light-dark(oklch(from var(--_source) min(l, .5) c h), oklch(from var(--_source) max(l, .74) c h));
+    --_on-accent: light-dark(#fff, #14161c);
+    --_raise: light-dark(var(--_bg), color-mix(in srgb, #fff 6%, var(--_bg)));
+    --_warn: light-dark(#8a5300, #f0b65a);
+    --_danger: var(--roaming-danger, light-dark(#b3261e, #ff9d94));
   }
 }
+:host([hidden]), [hidden], :is(div, p, ul, span, h4):empty:not([role]), dialog:modal .resize { display: none !important }
+* { box-sizing: border-box; margin: 0; padding: 0; font: inherit; color: inherit; overflow-wrap: anywhere }
+:focus-visible { outline: 2px solid var(--roaming-focus, var(--_accent)); outline-offset: 2px }
+button { cursor: pointer }
+:disabled { opacity: .5; cursor: default }
+a { color: var(--_accent); text-underline-offset: .2em; text-decoration-thickness: 1px }
+ul, ol { padding-inline-start: 1.4em }
+h2, h3, h4, strong, th { font-weight: 700 }
+.icon { width: 18px; height: 18px; fill: none; stroke: currentColor; stroke-width: 1.6; stroke-linecap: round;
+  stroke-linejoin: round; flex: none }
+.icon.mirrored:dir(rtl) { scale: -1 1 }
+.sr { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap }
+.muted, summary { color: var(--_muted); font-size: .8667em; line-height: 1.54 }
+.small { color: var(--_muted); font-size: .8em; line-height: 1.334 }
+.label { margin-block: 24px 8px; font-size: .8em; line-height: 1.334; font-weight: 700; color: var(--_muted) }
 
-drawHeader();
-customElements.get("roaming-ask") ?? customElements.define("roaming-ask", RoamingAsk);
-// A page that only loads this file gets the element, too.
-const complete = () => {
-  if (document.querySelector('script[src*="roaming-ask"]') && !document.querySelector("roaming-ask"))
-    document.body.append(el("roaming-ask"));
-};
-document.readyState === "loading" ? addEventListener("DOMContentLoaded", complete) : complete();
+/* English texts on a right-to-left page keep their full stops at the end */
+:is(p, li, h3, h4, strong, span, summary, button, a, td, th):dir(rtl):not(pre *) { unicode-bidi: plaintext; text-align: right }
+
+/* Buttons: outlined, or an icon whose name appears above it */
+button:where(:not(.tool)), .button { display: inline-flex; align-items: center; gap: 8px; min-height: 36px; padding: 0 14px;
+  border: 1px solid var(--_edge); border-radius: var(--_radius); background: var(--_bg); color: var(--_fg);
+  font-size: .9333em; font-weight: 700; text-decoration: none }
+button:hover, .button:hover { background: var(--_soft) }
+.tool { position: relative; display: grid; place-items: center; flex: none; width: 32px; height: 32px; border: 0;
+  border-radius: var(--_radius); background: none; color: var(--_muted) }
+.tool:hover { background: var(--_soft); color: var(--_fg) }
+.tool[aria-pressed=true] { background: var(--_soft); color: var(--_accent) }
+.tool[aria-label]::after { content: attr(aria-label) / ""; display: none; position: absolute; z-index: 2;
+  inset-block-end: calc(100% + 6px); padding: 4px 8px; border-radius: 6px; background: var(--_tip); color: var(--_bg);
+  font-size: .8em; line-height: 1.334; white-space: nowrap; pointer-events: none; animation: .12s .4s backwards fade }
+.tool:is(:hover, :focus-visible)::after { display: block }
+.tool.pressed::after { display: none }
+.tool:focus-visible::after { animation-delay: 0s }
+.foot .tool::after { inset-inline-end: 0 }
+.head .tool::after { inset-block: calc(100% + 6px) auto; inset-inline-end: 0 }
+
+/* Rows in a frame: suggestions, sources, results */
+.rows { list-style: none; padding: 0; border: 1px solid var(--_line); border-radius: 12px; overflow: hidden }
+.rows > * + * { border-block-start: 1px solid var(--_line) }
+.rows :focus-visible { outline-offset: -2px; border-radius: 11px }
+.pick { display: flex; width: 100%; min-height: 48px; gap: 12px; align-items: center; padding: 12px 12px 12px 16px; border: 0;
+  border-radius: 0; background: none; font-size: 1em; font-weight: 400; text-align: start }
+.pick span { flex: 1 }
+.pick .icon { color: var(--_muted); transition: translate .16s var(--_ease) }
+.pick:hover .icon { color: var(--_accent); translate: 2px }
+.pick:dir(rtl) { padding: 12px 16px 12px 12px }
+.pick:dir(rtl):hover .icon { translate: -2px }
+
+/* The button that opens the panel, and the bar that leads back to an answer on a phone */
+.opener, .parked, dialog { position: fixed; z-index: var(--roaming-z, 3) }
+.opener, .parked { inset-block-end: var(--roaming-offset-block, 24px); inset-inline-end: var(--roaming-offset-inline, 24px);
+  border: 1px solid var(--_line); background: var(--_raise); box-shadow: 0 1px 2px #0000000d, 0 6px 16px #00000014 }
+.opener { min-height: 44px; padding: 0 16px 0 12px; border-radius: 22px; color: var(--_fg); font-weight: 400;
+  transition: box-shadow .16s, translate .16s var(--_ease) }
+.opener:hover { background: var(--_raise); translate: 0 -1px; box-shadow: 0 2px 4px #0000000f, 0 10px 24px #0000001f }
+:is(.opener, .parked button:first-child, h2, .hello) .icon { color: var(--_accent) }
+.parked { inset-inline: 16px; inset-block-end: 16px; display: flex; align-items: center; padding: 3px; border-radius: 14px;
+  color: var(--_fg) }
+.parked button:first-child { flex: 1; gap: 12px; min-height: 44px; border: 0; background: none; font-weight: 400 }
+
+/* The panel: docked below the header; on narrower screens it floats, on a phone it covers the screen */
+dialog { inset-block: var(--roaming-top, var(--_top, 0px)) 0; inset-inline: auto 0; width: var(--_width);
+  height: var(--roaming-height, auto); max-width: 100%; max-height: none; border: 0 solid var(--_line);
+  border-inline-start-width: 1px; flex-direction: column; color: var(--_fg); background: var(--_bg);
+  transition: opacity .12s, display .12s allow-discrete, overlay .12s allow-discrete }
+dialog[open] { display: flex }
+dialog:not([open]) { opacity: 0; pointer-events: none }
+dialog.opening { animation: .18s var(--_ease) opening }
+.resize { position: absolute; z-index: 2; inset-block: 0; inset-inline-start: -5px; width: 9px; cursor: ew-resize;
+  touch-action: none; outline: 0 }
+.resize::after { content: ""; position: absolute; inset-block: 0; inset-inline-start: 4px; width: 2px; background: var(--_accent);
+  opacity: 0; transition: opacity .12s .08s }
+.resize:is(:hover, :focus-visible)::after { opacity: 1 }
+.head { position: relative; z-index: 1; display: flex; gap: 4px; align-items: center; flex: none; height: 52px;
+  padding-inline: 20px 12px }
+.head::after { content: ""; position: absolute; inset-block: 100% auto; inset-inline: 0 12px; height: 12px; pointer-events: none;
+  background: linear-gradient(var(--_bg), transparent) }
+h2 { flex: 1; display: flex; gap: 8px; align-items: center; min-width: 0 }
+h2 span { overflow: hidden; text-overflow: ellipsis; white-space: nowrap }
+.log { flex: 1; min-height: 0; overflow: auto; container-type: size; padding: 8px 20px 24px; overscroll-behavior: contain;
+  scrollbar-width: thin; scrollbar-color: var(--_line) transparent }
+.log:focus-visible { outline-offset: -2px }
+.flow { display: flex; flex-direction: column; min-height: 100cqh }
+.flow > * { min-width: 0; animation: .2s var(--_ease) rising }
+.restored > * { animation: none }
+.latest { min-height: 100cqh; align-content: start }
+
+/* Nothing asked yet: just above the input */
+.intro { margin-block-start: auto }
+.hello > span { display: grid; place-items: center; width: 44px; height: 44px; margin-block: 16px; border-radius: 12px;
+  background: var(--_tint) }
+.hello span .icon { width: 24px; height: 24px }
+.hello h3 { margin-block-end: 8px; font-size: 1.3333em; line-height: 1.4; letter-spacing: -.01em }
+.hello p { color: var(--_muted); padding-block-end: 8px }
+
+/* The endpoint cannot be reached */
+.notice { display: grid; grid-template-columns: 18px 1fr; gap: 0 12px; padding: 16px; border: 1px solid var(--_line);
+  border-radius: 12px; margin-block-end: 16px }
+.notice > .icon { margin-block-start: 3px; color: var(--_danger) }
+.notice p { margin-block-end: 12px; color: var(--_muted); font-size: .9333em; line-height: 1.43 }
+
+/* The input */
+.foot { position: relative; flex: none; padding: 0 20px 12px }
+.foot::before { content: ""; position: absolute; inset: -40px 0 auto; height: 40px; pointer-events: none;
+  background: linear-gradient(transparent, var(--_bg)) }
+.latest-button { position: absolute; inset-block-start: -44px; inset-inline-end: 20px; border-radius: 50%; background: var(--_raise);
+  box-shadow: var(--_shadow); color: var(--_fg) }
+.latest-button:hover { background: var(--_raise) }
+.waiting { padding: 0 4px 8px }
+form { position: relative; padding: 4px; border: 1px solid var(--_edge); border-radius: 12px; background: var(--_bg) }
+form:focus-within { border-color: var(--_accent); box-shadow: 0 0 0 1px var(--_accent) }
+form:not(:has(textarea:focus)):focus-within { border-color: var(--_edge); box-shadow: none }
+textarea { display: block; width: 100%; min-height: 40px; max-height: 144px; padding: 8px 12px 4px; border: 0; outline: 0;
+  resize: none; field-sizing: content; background: none }
+textarea:focus-visible { outline: 0 }
+textarea::placeholder { color: var(--_muted); opacity: 1 }
+:host(:dir(rtl)) textarea:placeholder-shown { text-align: right }
+.bar { display: flex; align-items: center; gap: 8px; padding-inline-start: 8px }
+.chip { display: inline-flex; align-items: center; gap: 6px; min-width: 0; height: 28px; padding-inline-start: 8px;
+  border: 1px solid var(--_line); border-radius: var(--_radius); color: var(--_muted); font-size: .8667em }
+.chip .icon { width: 16px; height: 16px }
+.chip .tool { width: 26px; height: 26px; border-radius: 7px }
+.chip .tool::before { content: ""; position: absolute; inset: -3px }
+.send { width: 36px; height: 36px; margin-inline-start: auto; border-radius: 9px; background: var(--_accent);
+  color: var(--_on-accent) }
+.send:hover { background: color-mix(in srgb, var(--_accent) 88%, var(--_fg)); color: var(--_on-accent) }
+.send:is(:disabled, .idle) { background: var(--_soft); color: var(--_muted); opacity: 1 }
+.legal { padding: 8px 4px 0; unicode-bidi: plaintext }
+
+/* The finder: its field is on top, since nothing is written back */
+.finder .foot { order: 1; padding-block: 4px 8px }
+.finder .foot::before, .finder .head::after, .finder h2 .icon, .finder :is(.bar, .legal, .latest-button) { display: none }
+.finder form { display: flex; align-items: center; padding-block: 1px; padding-inline-start: 12px }
+.finder .log { order: 2 }
+form > .icon { display: none; color: var(--_muted) }
+.finder form > .icon { display: block }
+.finder .intro { margin-block-start: 0 }
+.finder article { display: none }
+
+summary { cursor: pointer; min-height: 2em }
+.alert { border-inline-start: 3px solid var(--_danger); padding-inline-start: 12px }
+.row { display: flex; flex-wrap: wrap; gap: .4em; font-size: .875em }
+@media (min-width: 1100px) and (max-width: 1219px) { :host { --_width: var(--roaming-width, 376px) } }
+@media (max-width: 1099px) { dialog { box-shadow: 0 0 40px #00000026 } }
+@media (max-width: 599px) {
+  dialog { inset: 0; width: 100%; height: 100dvh; border: 0; padding-block-end: env(safe-area-inset-bottom) }
+  .head { height: 56px; padding-inline: 16px 4px }
+  .log, .foot { padding-inline: 16px }
+  .tool, .send { width: 44px; height: 44px }
+  .latest-button { inset-block-start: -52px }
+  textarea { font-size: max(16px, 1em) }
+  .chip { height: 36px }
+  .chip .tool { width: 34px; height: 34px }
+  .chip .tool::before { inset: -5px }
+  button:where(:not(.tool)), .button { min-height: 44px }
+  .opener { inset-block-end: var(--roaming-offset-block, 16px); inset-inline-end: var(--roaming-offset-inline, 16px);
+    width: 48px; height: 48px; padding: 0; gap: 0; justify-content: center; border-radius: 24px; font-size: 0 }
+  .opener .icon { width: 22px; height: 22px }
+  .opener.away:not(:focus-visible) { translate: 0 80px; visibility: hidden; transition: .2s var(--_ease) }
+}
+@media (max-height: 420px) {
+  .head { height: 44px }
+  .chip, .legal { display: none }
+  form { display: flex; align-items: end }
+}
+@media (hover: none) { .tool:hover:not(:focus-visible)::after { display: none } }
+@media (prefers-reduced-motion) { *, ::before, ::after { animation: none !important; transition: none !important } }
+@keyframes fade { from { opacity: 0 } }
+@keyframes rising { from { opacity: 0; translate: 0 4px } }
+@keyframes opening { from { opacity: 0; translate: 12px } }
+@media (forced-colors: active) {
+  .chip, .tool, .opener, .parked, .hello > span { border: 1px solid }
+  .send { forced-color-adjust: none; background: ButtonFace; color: ButtonText; border: 1px solid ButtonText }
+  :focus-visible, form:focus-within { outline: 2px solid Highlight }
+}
+@media print { :host { display: none } }
+`;var D={title:"Ask {site}",docs:"these docs",button:"Ask the docs",findTitle:"Find in {site}",findButton:"Find in the docs",close:"Close",clear:"Clear",reset:"Start over",hello:"What would you like to do?",intro:"Answers come from these docs. Every statement links to its section.",findIntro:"Type a few words: the sections that fit open right here.",suggested:"Suggested questions",placeholder:"Ask a question",followUp:"Ask a follow-up",findPlaceholder:"Find a section",send:"Send",stop:"Stop",next:"Next: {question}",width:"Width of the panel",log:"Conversation",latest:"Jump to latest",here:"About this page",everywhere:"Ask about all pages",back:"Back to the answer",legal:"Written by a model from these docs. Check the sources.",down:"No answer: the service can’t be reached",kept:"Your question is kept below. The panel comes back with the connection.",retry:"Try again",online:"You can ask again.",lost:"The connection was lost. Please ask again."},et=["de","es","fr","ja","zh"],T=class{words=D;#t;#i=new Set;constructor(t){this.#t=t}get mode(){return this.#t.getAttribute("mode")||"auto"}get endpoint(){let t=this.#t.getAttribute("endpoint");return t&&new URL(t.replace(/\/?$/,"/"),document.baseURI)}get onlyFinds(){return this.mode==="finder"||this.mode==="auto"&&!this.endpoint}get language(){return(this.#t.closest("[lang]")?.lang||"en").toLowerCase().split("-")[0]}get page(){let t=document.querySelector("template[data-roaming-page]")?.dataset??{},e=this.#t.getAttribute("manifest")||t.manifest||new URL("manifest.json",import.meta.url),i=new URL(e,document.baseURI);return{path:location.pathname,...t,manifest:i,base:new URL("../",i)}}async loadWords(){let t=async s=>(await this.#t.fetch(s)).json(),e=this.#t.getAttribute("strings"),{language:i}=this;try{et.includes(i)&&(this.words={...D,...await t(new URL(`ask.${i}.json`,import.meta.url))}),e&&(this.words={...this.words,...e[0]==="{"?JSON.parse(e):await t(e)})}catch{}}allow(t){this.#i.add(t)}link=t=>{let{base:e,site:i}=this.page;if(!URL.canParse(t,e))return;let s=new URL(t,e);i&&s.href.startsWith(i)&&(s=new URL(s.href.slice(i.length),e));let o=[location.origin,...(this.#t.getAttribute("allow-links")??"").split(" ").filter(Boolean)];if((this.#i.has(t)||o.some(l=>`${s.href}/`.startsWith(l.replace(/\/?$/,"/"))))&&/^https?:$/.test(s.protocol)&&!s.username)return s.href};anchor({url:t},e){let i=t&&this.link(t);return r(i?"a":"span",{href:i},e)}};var W=320,q=640,it=4,st=48,C=class{#t;#i;#o;#s={};#e=!1;constructor(t,e,i){this.#t=t,this.#i=e,this.#o=i;let{words:s}=t.settings,o=p(s.close,d("x"),()=>t.close(),{part:"close"}),n=this.#s;n.title=r("span"),n.reset=p(s.reset,d("new"),()=>t.reset(),{part:"reset"}),n.polite=r("div",{class:"sr",role:"status"}),n.alert=r("div",{class:"sr",role:"alert"}),this.element=r("dialog",{part:"panel",onkeydown:i.escape,oncancel:i.escape},this.#h(s),r("div",{class:"head",part:"header"},r("h2",{part:"title"},d("ask"),n.title),n.reset,o),this.#n(s),this.#a(s),n.polite,n.alert),t.shadowRoot.append(this.element)}#n(t){let e=this.#s;e.intro=r("div",{part:"suggestions",class:"intro"}),e.notice=r("div"),this.hits=r("div"),e.flow=r("div",{class:"flow"},e.intro,e.notice,this.hits);let i=()=>this.#e=!1,s={class:"log",part:"log",tabindex:"0",role:"region","aria-label":t.log,"aria-busy":"true"};return e.log=r("div",{...s,onscroll:this.#l,onwheel:i,ontouchmove:i},e.flow),new ResizeObserver(this.#l).observe(e.flow),e.log}#a(t){let e=this.#s,{submit:i,typed:s,changed:o,everywhere:n}=this.#o;this.input=r("textarea",{part:"input",rows:1,maxlength:4e3,enterkeyhint:"send",dir:"auto",onkeydown:s,oninput:o}),e.jump=p(t.latest,d("down"),this.#d,{class:"tool latest-button",hidden:!0}),e.waiting=r("p",{class:"small waiting"});let l=p(t.everywhere,d("x"),n);e.chip=r("span",{class:"chip",part:"chip"},d("page"),t.here,l),e.send=r("button",{part:"send",class:"tool send"}),e.clear=p(t.clear,d("x"),()=>this.#t.prefill(""),{class:"tool clear",hidden:!0});let h=r("div",{class:"bar"},e.chip,e.send),c=r("form",{part:"form",onsubmit:i},d("find"),this.input,e.clear,h);return r("div",{class:"foot"},e.jump,e.waiting,c,r("p",{class:"small legal"},t.legal))}#h(t){let e=()=>this.#t.matches(":dir(rtl)"),i=n=>{let l=Math.round(Math.min(q,Math.max(W,n)));o.ariaValueNow=l,this.#i.remember({width:l}),this.#r(l),this.dock()},{width:s}=this.#i.state;s&&this.#r(s);let o=r("div",{class:"resize",role:"separator",tabindex:"0","aria-orientation":"vertical","aria-label":t.width,"aria-valuemin":W,"aria-valuemax":q,"aria-valuenow":s||416,onpointerdown:({pointerId:n})=>o.setPointerCapture(n),onpointermove:({pointerId:n,clientX:l})=>{o.hasPointerCapture(n)&&i(e()?l:document.documentElement.clientWidth-l)},onkeydown:({key:n})=>{let l={ArrowLeft:32,ArrowRight:-32}[n];l&&i(this.element.offsetWidth+(e()?-l:l))}});return o}#r(t){this.#t.style.setProperty("--roaming-width",`${t}px`)}get isOpen(){return this.element.open}show(t){this.element.classList.toggle("opening",t),this.stayBelowHeader(),g.matches?this.element.showModal():this.element.open=!0,this.dock(),t&&this.input.focus()}close(){this.element.close(),this.dock()}dock(){let t=m.matches&&this.isOpen?this.element.offsetWidth:0;f(t),t&&this.#i.remember({inset:t})}stayBelowHeader(){this.#t.style.setProperty("--_top",`${N()}px`)}covers(t){let{left:e,right:i,top:s,bottom:o}=t.getBoundingClientRect(),n=this.element.getBoundingClientRect();return e>=n.left&&i<=n.right&&s>=n.top&&o<=n.bottom}add(t){let{flow:e,notice:i}=this.#s;for(let s of e.querySelectorAll(".latest"))s.classList.remove("latest");t.classList.add("latest"),i.before(t)}showTurn(t){let{log:e}=this.#s;this.#e=!1,e.scrollTop=t.offsetTop-e.firstChild.offsetTop}beginRestoring(){this.#s.flow.classList.add("restored")}endRestoring(){this.#s.log.ariaBusy="false"}get place(){return this.#s.log.scrollTop}set place(t){this.#s.log.scrollTop=t??this.#s.log.scrollHeight}#l=()=>{let{log:t,jump:e}=this.#s,{scrollHeight:i,scrollTop:s,clientHeight:o}=t;this.#e&&(t.scrollTop=i),e.hidden=this.#e||i-s-o<st};#d=()=>{let{log:t}=this.#s;this.#e=this.#o.isRunning(),t.scrollTop=t.scrollHeight,this.#l(),t.focus()};say(t,e){(e?this.#s.alert:this.#s.polite).textContent=t}showNext(t){let{waiting:e}=this.#s;e.textContent=t?y(this.#t.settings.words.next,{question:u(t)}):"",this.say(e.textContent)}get waits(){return this.#s.send.disabled}set waits(t){this.#s.send.disabled=t}draw({onlyFinds:t,finds:e,runs:i,isDown:s,isHere:o,turns:n,query:l}){let{words:h,page:c}=this.#t.settings,{title:x,reset:O,chip:w,clear:b}=this.#s,J=y(t?h.findTitle:h.title,{site:u(c.title||h.docs)});this.element.classList.toggle("finder",t),x.textContent=this.element.ariaLabel=J,O.hidden=t||!(n||s),this.input.placeholder=this.input.ariaLabel=e?h.findPlaceholder:n?h.followUp:h.placeholder,w.hidden=!o,b.hidden=!t||!this.input.value,this.#c(i,h),this.#p(t,h),this.#s.intro.hidden=n||l.trim()||s,this.#g(s&&!t,h)}#c(t,e){let{send:i}=this.#s,s=t?e.stop:e.send;i.classList.toggle("idle",!t&&!this.input.value.trim()),i.ariaLabel!==s&&(i.ariaLabel=s,i.replaceChildren(d(t?"stop":"up")))}#p(t,e){let{intro:i}=this.#s,s=JSON.parse(this.#t.settings.page.suggestions??"[]").slice(0,it),o=JSON.stringify([t,s]);if(i.dataset.key===o)return;i.dataset.key=o;let n=h=>r("li",{},r("button",{type:"button",class:"pick",onclick:()=>t?this.#t.prefill(h):this.#t.ask(h)},r("span",{},h),d("go"))),l=[r("span",{},d("ask")),r("h3",{},e.hello)];i.replaceChildren(r("div",{class:"hello"},...t?[]:l,r("p",{},t?e.findIntro:e.intro)),...s.length?[r("h4",{class:"label"},e.suggested)]:[],r("ul",{class:"rows"},...s.map(n)))}#g(t,e){let{notice:i}=this.#s;if(!t==!i.firstChild)return;let s=[r("strong",{},e.down),r("p",{},e.kept)],n=r("button",{type:"button",onclick:()=>this.#t.ask(this.input.value)},d("redo"),e.retry);i.replaceChildren(...t?[r("div",{class:"notice",part:"error"},d("off"),r("div",{},...s,n))]:[])}};var K=async()=>(await import(new URL("roaming-turn.js",import.meta.url))).Turn,L=(...a)=>a.filter(Boolean).join(`
+`),R=class{turns=[];#t;#i;#o;#s;#e;#n;#a;#h;#r;constructor(t,e,i){this.#t=t,this.#i=e,this.#o=i,this.#e=this.#f().finally(()=>e.endRestoring())}get isRunning(){return!!this.#n}get isDown(){return!!this.#r}get last(){return this.#h||this.turns.at(-1)?.question}async ask(t){let{input:e}=this.#i;if(this.endOutage(),e.value.trim()===t&&(e.value=""),this.#n?.signal.aborted&&await this.#a,this.#n)return this.queue(L(this.#h,t));await(this.#a=this.#d(t))}queue(t){this.#h=t,this.#i.showNext(t)}stop(){this.#n?.abort()}reset(){this.stop(),this.queue();for(let t of this.turns.splice(0))t.article.remove();this.endOutage(),this.keep()}keep(){let t=this.turns.map(({question:e,parts:i,code:s})=>({question:e,parts:i,code:s}));this.#o.keepTurns(t)||this.#o.keepTurns(t.slice(-6))}async probe(){if(!this.#r)return;clearTimeout(this.#r);let t=new URL("healthz",this.#t.settings.endpoint),e=await this.#t.fetch(t,{cache:"no-store"}).catch(()=>{});if(this.#r){if(!e||e.status>=500)return this.#l();this.endOutage(),this.#i.say(this.#t.settings.words.online)}}endOutage(){this.#r&&(this.#r=clearTimeout(this.#r),this.#t._draw())}#l(){this.#r=setTimeout(()=>this.probe(),6e4)}async#d(t){let{signal:e}=this.#n=new AbortController,i,s;try{await this.#e;let h=this.#s??=await K(),c=this.#t._describe(t,this.turns.map(x=>x.signed).filter(Boolean).slice(-6));i=new h(this.#t,t),this.#g(i),this.#u(),this.#t._draw(),this.#i.showTurn(i.article),this.#t._emit("ask",{question:t}),s=await i.run(c,e)}catch{s={code:"lost"}}if(this.stop(),this.#n=void 0,i&&!this.turns.includes(i))return this.#t._draw();let o=this.#h;o&&this.queue();let n=s?.code==="down"&&this.#t.settings.mode==="auto";if(!i||n)return this.#c(i,L(t,o));let l=this.#p(i,s);l&&(this.#i.input.value||=L(t,o),this.#t.shadowRoot.activeElement&&this.#i.input.focus()),this.keep(),this.#t._draw(),o&&!l&&this.#t.ask(o)}#c(t,e){let{words:i}=this.#t.settings;return t&&(this.turns.pop().article.remove(),this.#l()),this.#i.say(t?i.down:i.lost,!0),this.#t.prefill(L(e,this.#i.input.value))}#p(t,e){try{return t.finish(e)}catch{return t.status=void 0,t.finish({code:"lost"})}}#g(t){this.#i.add(t.article),this.turns.push(t)}#u(){for(let{empty:t,article:e}of this.turns)t&&e.remove();this.turns=this.turns.filter(({empty:t})=>!t)}async#f(){let t=this.#o.turns;if(t?.length)try{this.#i.beginRestoring();let e=this.#s=await K();for(let{question:i,parts:s,code:o}of t){let n=new e(this.#t,i);for(let l of s)n.part(l);n.finish(o&&{code:o},!1),this.#g(n)}this.#t._draw(),this.#i.place=this.#o.state.place}catch{}}};var B,ot=4e3,nt="input, textarea, select, [contenteditable]",$=/^(Mac|iP)/.test(navigator.platform)?"metaKey":"ctrlKey",A=a=>import(new URL(a,import.meta.url)),I=class extends HTMLElement{static observedAttributes=["open","mode","endpoint"];settings=new T(this);#t;#i;#o;#s;#e;#n;#a;#h;#r;#l;#d;#c;#p=0;open(t=!0){if(this.#o||this.#t?.then(()=>this.open()),!(!this.#o||this.settings.mode==="off"||this.#e?.isOpen)){for(this.#f(),this.#a=document.activeElement;this.#a?.shadowRoot?.activeElement;)this.#a=this.#a.shadowRoot.activeElement;this.#e.show(t),this.toggleAttribute("open",!0),this.#i.remember({open:!0,parked:!1}),this._draw(),this._emit("open")}}close(){if(!this.#e?.isOpen)return;let t=this.shadowRoot.activeElement;this.#e.close(),this.removeAttribute("open"),this.#i.remember({open:!1}),this._draw();let e=this.#a?.isConnected&&this.#a!==document.body?this.#a:this.#o;t&&e.focus({preventScroll:!0}),this._emit("close")}async prefill(t){await this.#t,this.open(),this.#e&&(this.#e.input.value=t,this.#e.input.focus(),this._draw())}async ask(t){if(await this.#t,t=String(t).trim().slice(0,ot),this.open(),!(!t||!this.#e||this.#e.waits)){if(this.#b)return this.prefill(t);await this.#n.ask(t)}}stop(){this.#n?.stop()}reset(){this.#l=void 0,this.#n?this.#n.reset():this.#i?.keepTurns([]),this.#i?.remember({everywhere:void 0}),this.#e&&this.prefill("")}request(t,e){return this._post("v1/ask",t,e)}fetch(...t){return globalThis.fetch(...t)}_emit(t,e={}){return this.dispatchEvent(new CustomEvent(`roaming:${t}`,{detail:e,bubbles:!0,composed:!0,cancelable:!0}))}_post(t,e,i){let s={"content-type":"application/json",accept:"text/event-stream"},o=new URL(t,this.settings.endpoint);return this.fetch(o,{method:"POST",redirect:"error",headers:s,body:JSON.stringify(e),signal:i})}_say(t,e){this.#e.say(t,e)}_wait(t){this.#e.waits=t}_search(t){this.#l=t,this.prefill(t).then(()=>this.#e.hits.scrollIntoView({block:"nearest"}))}_describe(t,e){let{page:i,language:s}=this.settings,o=JSON.parse(this.getAttribute("scope"));return{question:t,page:this.#k?i.path:void 0,lang:s,turns:e,scope:o}}_draw(){let{words:t,onlyFinds:e,mode:i}=this.settings,s=!!this.#e?.isOpen,o=this.#i.state.parked&&g.matches;this.#o.lastChild.textContent=e?t.findButton:t.button;let n=[...z()],l=g.matches&&n.some(b=>b.checkVisibility());this.#o.hidden=s||o||l||i==="off";for(let b of[this.#o,...n])b.ariaExpanded=s;if(this.#s.hidden=!o||s,!this.#n)return;let h=this.#b,{isDown:c,isRunning:x,turns:O}=this.#n,w=h||c?this.#l??this.#e.input.value:"";this.#e.draw({onlyFinds:e,finds:h,runs:x,isDown:c,isHere:this.#k,turns:O.length,query:w}),this.#O(w)}connectedCallback(){this.#m(),this.#t??=this.#g();let{signal:t}=this.#h=new AbortController,e=(i,s,o=globalThis)=>i.split(" ").forEach(n=>o.addEventListener(n,s,{signal:t,passive:n==="scroll"}));e("keydown",this.#E),e("click",this.#T),e("focusin",this.#C),e("scroll resize",this.#L),e("online",()=>this.#n?.probe()),e("pagehide",()=>this.#S()),e("change",this.#m,m),e("change",this.#m,g),this.#t.then(()=>this.#w())}disconnectedCallback(){this.stop(),this.#h.abort(),this.#r?.abort(),f(0)}attributeChangedCallback(t,e,i){this.#o&&(this.settings.mode==="off"||t==="open"&&i===null?this.close():t==="open"&&this.open(),t==="mode"&&this.#w(),this._draw())}async#g(){let{settings:t}=this;this.#i=new S(this.getAttribute("persist")??"session",t.page.base);let{open:e=this.hasAttribute("open"),parked:i}=this.#i.state;(!e||!m.matches||t.mode==="off")&&f(0),await t.loadWords();let s=this.attachShadow({mode:"open"});B||(B=new CSSStyleSheet).replaceSync(P),s.adoptedStyleSheets=[B];for(let n of["keydown","keypress","keyup"])s.addEventListener(n,l=>l.ctrlKey||l.metaKey||l.stopPropagation());s.addEventListener("click",this.#R),this.#u(s),this._draw(),i&&this.#x(!0),e&&!g.matches&&this.open(!1),this.#_();let o=new URLSearchParams(location.search).get("ask");o&&this.prefill(o)}#u(t){let{words:e}=this.settings;for(let o of z()){o.ariaLabel=o.title=e.button;let n=o.querySelector("kbd");n&&$==="metaKey"&&(n.textContent=n.textContent.replace("Ctrl ","⌘"))}let i=()=>this.open(),s={class:"opener",part:"button","aria-haspopup":"dialog","aria-expanded":"false"};this.#o=r("button",{type:"button",onclick:i,...s},d("ask"),r("span")),this.#s=r("div",{class:"parked",part:"back",hidden:!0},r("button",{type:"button",onclick:i},d("ask"),e.back),p(e.close,d("x"),()=>this.#x(!1))),t.append(this.#o,this.#s)}#f(){this.#e||(this.#e=new C(this,this.#i,{escape:this.#v,typed:this.#A,changed:()=>{this.#l=void 0,this._draw()},submit:t=>{t.preventDefault(),this.#n.isRunning?this.stop():this.#y()},everywhere:()=>{this.#i.remember({everywhere:this.settings.page.path}),this._draw(),this.#e.input.focus()},isRunning:()=>this.#n.isRunning}),this.#e.input.value=this.#i.state.draft??"",this.#n=new R(this,this.#e,this.#i))}async#_(){try{sessionStorage.getItem("roaming:passage")&&(await A("roaming-passage.js")).arrive(this)}catch{}}#w(){this.#r?.abort();let t=document.modelContext??navigator.modelContext;if(!t?.registerTool||!this.isConnected||this.settings.mode==="off")return;let{signal:e}=this.#r=new AbortController;A("roaming-webmcp.js").then(({registerTools:i})=>i(this,t,e),()=>{})}#S(){this.#n?.isRunning&&this.#n.keep(),this.#e&&this.#i.remember({draft:this.#e.input.value,place:this.#e.place})}#m=()=>{if(!this.#e?.isOpen)return this.#o&&this._draw();this.#e.element.close(),this.#e.show(!1),this._draw()};#E=t=>{let e=this.getAttribute("shortcut")??"i",i=this.#e?.isOpen;if(!t.defaultPrevented){if(t.key==="Escape")return i&&!t.target.closest?.(nt)&&this.#v(t);!t[$]||t.altKey||t.shiftKey||t.key.toLowerCase()!==e&&(t.key<="~"||t.code.slice(3).toLowerCase()!==e)||t.target.isContentEditable||this.settings.mode==="off"||(t.preventDefault(),i?this.close():this.open())}};#T=t=>{let e=t.target.closest?.("[data-roaming-open]")?.dataset.roamingOpen;e===void 0||t.defaultPrevented||(t.preventDefault(),e?this.prefill(e):this.#e?.isOpen&&t.target.closest("[aria-expanded]")?this.close():this.open())};#C=({target:t})=>{t.matches?.("[data-md-component=search-query]")&&this.#o&&this.settings.mode!=="off"&&A("roaming-search.js").then(({addRow:e})=>e(this,t,()=>!this.settings.onlyFinds),()=>{}),!(t===this||!this.#e?.isOpen||!t.getBoundingClientRect)&&this.#e.covers(t)&&this.close()};#L=()=>{let t=scrollY-this.#p;t&&this.#o?.classList.toggle("away",t>0),this.#p=scrollY,this.#e?.stayBelowHeader()};#x(t){this.#i.remember({parked:t}),this._draw()}#R=t=>{let e=t.target.closest("a")?.href.replace(/#?:~:.*/,"");if(!e||t.metaKey||t.ctrlKey||t.shiftKey||t.altKey)return;let i=new URL(e).origin===location.origin,s=this._emit("navigate",{url:e});if((i||!s)&&t.preventDefault(),!i||!s)return;let o=r("a",{href:e,hidden:!0});this.append(o),g.matches&&(this.close(),this.#x(!0)),o.click(),o.remove()};#A=t=>{let{key:e,isComposing:i,keyCode:s,shiftKey:o}=t,{last:n}=this.#n;if(!(i||s===229)){if(e==="Enter"&&!o)this.#y();else if(e==="ArrowUp"&&!this.#e.input.value&&n)this.#n.queue(),this.prefill(n);else return;t.preventDefault()}};#v=t=>{(t.key??"Escape")!=="Escape"||t.isComposing||(t.preventDefault(),this.#n.isRunning&&t.cancelable?this.stop():this.close())};#y(){let{input:t,hits:e}=this.#e;t.value.trim()?this.#b?e.querySelector(".hit a")?.focus():this.ask(t.value):t.focus()}get#b(){return this.#l!==void 0||this.settings.onlyFinds}get#k(){return this.getAttribute("page-context")!=="off"&&this.#i.state.everywhere!==this.settings.page.path}async#O(t){if(this.#c=t,!(!t&&!this.#d))try{let{View:e}=await A("roaming-find.js");this.#d??=new e(this,this.#e.hits),t===this.#c&&await this.#d.list(t)}catch{this.#e.hits.textContent=this.settings.words.lost}}};j();customElements.get("roaming-ask")??customElements.define("roaming-ask",I);var Y=()=>{document.querySelector('script[src*="roaming-ask"]')&&!document.querySelector("roaming-ask")&&document.body.append(r("roaming-ask"))};document.readyState==="loading"?addEventListener("DOMContentLoaded",Y):Y();export{I as RoamingAsk,r as el,y as fill,H as icon,d as namedIcon,u as plain,v as svg,p as tool};

@@ -1,16 +1,4 @@
-// The card of a citation: breadcrumb, title and passage of its section. It is loaded when a citation is first hovered.
-
-import { el } from "./roaming-ask.js";
-import { adopt } from "./roaming-tools.js";
-
-const ENGLISH = {
-  onThisPage: "On this page",
-  onAnotherPage: "On another page",
-  goThere: "go to the passage",
-};
-const DELAY = 150; // ms
-const LINGER = 250; // ms in which the pointer may move from the citation to the card
-const STYLE = `
+import{el as n}from"./roaming-ask.js";import{adopt as u}from"./roaming-tools.js";var b={onThisPage:"On this page",onAnotherPage:"On another page",goThere:"go to the passage"},x=150,f=250,v=`
 .card { position: fixed; inset: auto; width: min(22em, 100vw - 24px); margin: 0; padding: 14px 16px; border: 0;
   border-radius: 12px; color: var(--_fg); background: var(--_raise); box-shadow: var(--_shadow);
   animation: .12s var(--_ease) appear }
@@ -27,72 +15,4 @@ const STYLE = `
 @media (max-width: 599px) { .card kbd { display: none } }
 @media (prefers-reduced-motion) { .card { animation: none } }
 @media (forced-colors: active) { .card { border: 1px solid } .card mark { background: Mark; color: MarkText } }
-`;
-let current; // { link, card, close } of the card that is shown or about to be shown
-
-/** Show the card of a citation until the pointer or the focus leaves it, or Esc is pressed. */
-export function showCard(host, link, section, passage) {
-  if (!section || !HTMLElement.prototype.showPopover || current?.link === link) return;
-  current?.close();
-  adopt(host.shadowRoot, STYLE);
-  const card = draw(host, link, section, passage);
-  const abort = new AbortController();
-  const { signal } = abort;
-  const opening = setTimeout(() => {
-    if (!link.isConnected) return close();
-    host.shadowRoot.querySelector("dialog").append(card);
-    card.showPopover();
-    place(card, link);
-    link.setAttribute("aria-describedby", card.id);
-  }, DELAY);
-  let closing;
-  const close = () => {
-    clearTimeout(opening);
-    clearTimeout(closing);
-    abort.abort();
-    card.remove();
-    link.removeAttribute("aria-describedby");
-    if (current?.link === link) current = undefined;
-  };
-  const leave = () => (closing = setTimeout(close, LINGER));
-  for (const hovered of [link, card]) {
-    hovered.addEventListener("pointerleave", leave, { signal });
-    hovered.addEventListener("pointerenter", () => clearTimeout(closing), { signal });
-  }
-  link.addEventListener("focusout", close, { signal });
-  link.addEventListener("click", close, { signal });
-  host.shadowRoot.querySelector(".log").addEventListener("scroll", close, { signal, passive: true });
-  const escape = (event) => {
-    if (event.key !== "Escape") return;
-    event.stopImmediatePropagation();
-    event.preventDefault();
-    close();
-  };
-  addEventListener("keydown", escape, { signal, capture: true });
-  current = { link, close };
-}
-
-function draw(host, link, { title, path, snippet, url }, passage) {
-  const words = { ...ENGLISH, ...host.settings.words };
-  const here = new URL(link.href).pathname === location.pathname;
-  const shown = passage ? el("mark", {}, passage) : snippet;
-  return el(
-    "div", { class: "card", id: "card", role: "tooltip", popover: "manual", part: "card" },
-    el("span", { class: "crumb" }, path.slice(0, -1).join(" › ")),
-    el("b", {}, title),
-    shown && el("p", { class: "passage", dir: "auto" }, shown),
-    el("div", { class: "where" }, el("span", {}, here ? words.onThisPage : words.onAnotherPage), el("span", {}, el("kbd", {}, "↵"), words.goThere)),
-  );
-}
-
-/** Place the card below its citation, or above it where there is no room. */
-function place(card, link) {
-  const at = link.getBoundingClientRect();
-  const { width, height } = card.getBoundingClientRect();
-  const panel = card.parentNode.getBoundingClientRect();
-  const left = Math.min(Math.max(at.left - width / 3, panel.left + 8), panel.right - width - 8);
-  const below = at.bottom + 8;
-  const top = below + height < innerHeight - 8 ? below : Math.max(8, at.top - 8 - height);
-  card.style.setProperty("left", `${left}px`);
-  card.style.setProperty("top", `${top}px`);
-}
+`,m;function T(o,e,i,c){if(!i||!HTMLElement.prototype.showPopover||m?.link===e)return;m?.close(),u(o.shadowRoot,v);let t=w(o,e,i,c),p=new AbortController,{signal:r}=p,d=setTimeout(()=>{if(!e.isConnected)return a();o.shadowRoot.querySelector("dialog").append(t),t.showPopover(),y(t,e),e.setAttribute("aria-describedby",t.id)},x),s,a=()=>{clearTimeout(d),clearTimeout(s),p.abort(),t.remove(),e.removeAttribute("aria-describedby"),m?.link===e&&(m=void 0)},g=()=>s=setTimeout(a,f);for(let l of[e,t])l.addEventListener("pointerleave",g,{signal:r}),l.addEventListener("pointerenter",()=>clearTimeout(s),{signal:r});e.addEventListener("focusout",a,{signal:r}),e.addEventListener("click",a,{signal:r}),o.shadowRoot.querySelector(".log").addEventListener("scroll",a,{signal:r,passive:!0});let h=l=>{l.key==="Escape"&&(l.stopImmediatePropagation(),l.preventDefault(),a())};addEventListener("keydown",h,{signal:r,capture:!0}),m={link:e,close:a}}function w(o,e,{title:i,path:c,snippet:t,url:p},r){let d={...b,...o.settings.words},s=new URL(e.href).pathname===location.pathname,a=r?n("mark",{},r):t;return n("div",{class:"card",id:"card",role:"tooltip",popover:"manual",part:"card"},n("span",{class:"crumb"},c.slice(0,-1).join(" › ")),n("b",{},i),a&&n("p",{class:"passage",dir:"auto"},a),n("div",{class:"where"},n("span",{},s?d.onThisPage:d.onAnotherPage),n("span",{},n("kbd",{},"↵"),d.goThere)))}function y(o,e){let i=e.getBoundingClientRect(),{width:c,height:t}=o.getBoundingClientRect(),p=o.parentNode.getBoundingClientRect(),r=Math.min(Math.max(i.left-c/3,p.left+8),p.right-c-8),d=i.bottom+8,s=d+t<innerHeight-8?d:Math.max(8,i.top-8-t);o.style.setProperty("left",`${r}px`),o.style.setProperty("top",`${s}px`)}export{T as showCard};

@@ -1,15 +1,4 @@
-// Marks the statements of an answer that no opened section supports. A mark opens a note in the text.
-
-import { el, fill, namedIcon } from "./roaming-ask.js";
-import { adopt } from "./roaming-tools.js";
-
-const ENGLISH = {
-  unsupported: "The sections that were read do not confirm this. Check it before you rely on it.",
-  closest: "Closest: “{passage}”",
-  whatWasRead: "See what was read",
-  statements: "{n} detail not confirmed by the sources|{n} details not confirmed by the sources",
-};
-const STYLE = `
+import{el as s,fill as b,namedIcon as g}from"./roaming-ask.js";import{adopt as w}from"./roaming-tools.js";var y={unsupported:"The sections that were read do not confirm this. Check it before you rely on it.",closest:"Closest: “{passage}”",whatWasRead:"See what was read",statements:"{n} detail not confirmed by the sources|{n} details not confirmed by the sources"},v=`
 .answer mark { color: inherit; background: none; text-decoration: underline dotted 2px var(--_warn); text-underline-offset: 4px;
   border-radius: 2px; cursor: help }
 .answer mark[aria-expanded=true] { background: var(--_mark) }
@@ -21,64 +10,4 @@ const STYLE = `
   font-size: 1em; font-weight: 400;
   color: var(--_accent); text-decoration: underline; text-underline-offset: 3px; text-decoration-thickness: 1px }
 @media (forced-colors: active) { .answer mark { color: CanvasText } }
-`;
-let notes = 0; // each has an id
-
-/** Mark unsupported words; return their count as an element. The offsets of marks are those of the answer's Markdown. */
-export function mark(turn, source, marks) {
-  const { host, answer } = turn;
-  adopt(host.shadowRoot, STYLE);
-  const words = { ...ENGLISH, ...host.settings.words };
-  const walker = document.createTreeWalker(answer, NodeFilter.SHOW_TEXT);
-  let at = 0;
-  // The rendered text is the source without its markup, so each UTF-16 code unit is searched from the position of the
-  // previous one.
-  while (walker.nextNode()) {
-    const node = walker.currentNode;
-    if (node.parentNode.closest(".cite, mark, .toolbar, .label")) continue;
-    const places = node.data.split("").map((character) => {
-      const found = source.indexOf(character, at);
-      if (found >= 0 && found < at + 300) return (at = found + 1) - 1;
-    });
-    const marked = marks.find(({ start, end }) => places.some((place) => place >= start && place < end));
-    if (!marked) continue;
-    const inside = (place) => place >= marked.start && place < marked.end;
-    const text = node.splitText(places.findIndex(inside));
-    text.splitText(places.filter(inside).length);
-    at = places[places.findLastIndex(inside)] + 1;
-    const underlined = statement(turn, words, marked, text.data);
-    text.replaceWith(underlined);
-    walker.currentNode = underlined.firstChild;
-  }
-  return el("span", { class: "flag" }, namedIcon("info"), fill(words.statements, { n: marks.length }));
-}
-
-/** Create marked words that open their note below the block in which they are. */
-function statement(turn, words, { passage }, text) {
-  const { host, trail } = turn;
-  let note;
-  const toggle = () => {
-    if (note?.isConnected) note.remove();
-    else {
-      note = el(
-        "div", { class: "note", id: `note-${++notes}` }, namedIcon("info"), el("p", {}, words.unsupported),
-        passage && el("p", {}, fill(words.closest, { passage })),
-        el("button", { type: "button", onclick: () => trail.show() }, words.whatWasRead),
-      );
-      const block = underlined.closest("li, .code, .wide, p, blockquote, h4") ?? underlined;
-      block.matches("li") ? block.append(note) : block.after(note);
-      note.scrollIntoView({ block: "nearest" });
-      host._say(words.unsupported);
-    }
-    underlined.ariaExpanded = `${note.isConnected}`;
-    if (note.isConnected) underlined.setAttribute("aria-controls", note.id);
-  };
-  const onkeydown = (event) => {
-    if (event.key !== "Enter" && event.key !== " ") return;
-    event.preventDefault();
-    toggle();
-  };
-  const attrs = { role: "button", tabindex: "0", "aria-expanded": "false", onclick: toggle, onkeydown };
-  const underlined = el("mark", attrs, text);
-  return underlined;
-}
+`,T=0;function E(l,r,d){let{host:p,answer:x}=l;w(p.shadowRoot,v);let u={...y,...p.settings.words},e=document.createTreeWalker(x,NodeFilter.SHOW_TEXT),o=0;for(;e.nextNode();){let f=e.currentNode;if(f.parentNode.closest(".cite, mark, .toolbar, .label"))continue;let i=f.data.split("").map(a=>{let c=r.indexOf(a,o);if(c>=0&&c<o+300)return(o=c+1)-1}),n=d.find(({start:a,end:c})=>i.some(k=>k>=a&&k<c));if(!n)continue;let t=a=>a>=n.start&&a<n.end,m=f.splitText(i.findIndex(t));m.splitText(i.filter(t).length),o=i[i.findLastIndex(t)]+1;let h=_(l,u,n,m.data);m.replaceWith(h),e.currentNode=h.firstChild}return s("span",{class:"flag"},g("info"),b(u.statements,{n:d.length}))}function _(l,r,{passage:d},p){let{host:x,trail:u}=l,e,o=()=>{if(e?.isConnected)e.remove();else{e=s("div",{class:"note",id:`note-${++T}`},g("info"),s("p",{},r.unsupported),d&&s("p",{},b(r.closest,{passage:d})),s("button",{type:"button",onclick:()=>u.show()},r.whatWasRead));let t=n.closest("li, .code, .wide, p, blockquote, h4")??n;t.matches("li")?t.append(e):t.after(e),e.scrollIntoView({block:"nearest"}),x._say(r.unsupported)}n.ariaExpanded=`${e.isConnected}`,e.isConnected&&n.setAttribute("aria-controls",e.id)},n=s("mark",{role:"button",tabindex:"0","aria-expanded":"false",onclick:o,onkeydown:t=>{t.key!=="Enter"&&t.key!==" "||(t.preventDefault(),o())}},p);return n}export{E as mark};

@@ -18,18 +18,15 @@ from mkdocs_roaming.manifest.models import Site
 from mkdocs_roaming.publish import not_found, page_menu
 from mkdocs_roaming.publish.widget import (
     LANGUAGES,
-    MODULES,
     PAGE_ENGLISH,
-    PARTS,
     WidgetOptions,
     add_widget,
     iter_widget_files,
-    minify,
     parse_widget_options,
     remove_widget,
 )
 
-SOURCES = Path(__file__).parents[3] / "mkdocs_roaming" / "widget"
+ROOT = Path(__file__).parents[3]
 SITE = Site('"A" & <B>', "https://docs.example/")
 PAGE = "<html><head></head><body><main>Hi</main></body></html>"
 
@@ -47,49 +44,12 @@ def test_widget_modules_stay_below_size_limits() -> None:
         assert sizes[f"roaming/roaming-{name}.js"] <= limit * 1024
 
 
-@pytest.mark.parametrize("name", [*MODULES, *PARTS])
-def test_minify_removes_only_comments_and_white_space(name: str) -> None:
-    source = (SOURCES / name).read_text("utf-8")
-    minified = minify(source)
-    assert minify(minified) == minified
-    assert "/*" not in minified
-    assert not re.search(r"^\s", minified, re.MULTILINE)
-
-    def without_space(text: str) -> str:
-        return re.sub(r"\s+", "", re.sub(r"(?m)/\*.*?\*/|(^|\s)//.*$", "", text))
-
-    assert without_space(minified) == without_space(source)
-
-
-def test_minify_rejects_nested_template_literals() -> None:
-    with pytest.raises(ValueError, match="nested template literal"):
-        minify("a = `x ${b(`1 s`)}`")
-
-
-@pytest.mark.parametrize(
-    ("source", "expected"),
-    [
-        ("a = 1; // no\nb", "a=1;\nb\n"),
-        ("x = \"// yes\"; y = '/* yes */'", "x=\"// yes\";y='/* yes */'\n"),
-        ("z = `a  // ${b}  c`", "z=`a  // ${b}  c`\n"),
-        ("r = /[/\"'`] \\/ x/g.test(a)", "r=/[/\"'`] \\/ x/g.test(a)\n"),
-        ("q = (a + b) / c / d; // e", "q=(a + b)/ c / d;\n"),
-        ("return /x y/ / 2", "return /x y/ / 2\n"),
-        ("a + +b - -c", "a + +b - -c\n"),
-        ("const STYLE = `\n  a { b: c d; }\n`", "const STYLE=` a{b:c d;}`\n"),
-        ("/* all */\n\n\n  f();\n\n  g()", "f();\ng()\n"),
-    ],
-)
-def test_minify_keeps_strings_patterns_and_templates(source: str, expected: str) -> None:
-    assert minify(source) == expected
-
-
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_translation_has_all_strings_and_placeholders(language: str) -> None:
-    source = "".join((SOURCES / name).read_text("utf-8") for name in (*MODULES, *PARTS))
+    source = "".join(file.read_text("utf-8") for file in (ROOT / "widget").rglob("*.js"))
     blocks = re.findall(r"const ENGLISH = \{\n(.*?)\n\};", source, re.DOTALL)
     english = dict(re.findall(r'^  (\w+):\s*((?:"(?:[^"\\]|\\.)*"(?:\s*\+\s*)?)+),', "\n".join(blocks), re.MULTILINE))
-    translated = json.loads((SOURCES / f"ask.{language}.json").read_text("utf-8"))
+    translated = json.loads((ROOT / f"mkdocs_roaming/widget/ask.{language}.json").read_text("utf-8"))
     english |= page_menu.ENGLISH | not_found.ENGLISH | PAGE_ENGLISH
     assert len(english) > 55
     assert set(translated) - {"language", "stopWords"} == set(english)

@@ -1,8 +1,8 @@
 // The panel of <roaming-ask>: a dialog with the conversation and the input, its place beside the page, and what it shows
 // before there is an answer. A build puts this file into roaming-ask.js.
 
-import { el, fill, namedIcon, plain, tool } from "./roaming-elements.js";
-import { PHONE, WIDE, headerEnd, moveAside } from "./roaming-page.js";
+import { el, fill, namedIcon, plain, tool } from "./elements.js";
+import { PHONE, WIDE, headerEnd, moveAside } from "./page.js";
 
 const NARROWEST = 320; // pixels
 const WIDEST = 640;

@@ -1,7 +1,7 @@
 // What the attributes of <roaming-ask> and the data of the page say: texts, mode, endpoint, links that are allowed.
 // A build puts this file into roaming-ask.js.
 
-import { el } from "./roaming-elements.js";
+import { el } from "./elements.js";
 
 // Singular and plural are separated by "|". Translations are in ask.<language>.json next to this file.
 const ENGLISH = {

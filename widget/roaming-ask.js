@@ -1,0 +1,389 @@
+// <roaming-ask>: sends a question to an answer endpoint, shows which sections were read, and links every source.
+//
+//   <script type="module" src="roaming/roaming-ask.js"></script>
+//   <roaming-ask endpoint="https://ask.example/"></roaming-ask>      without an endpoint it searches sections
+//
+// The modules next to this file are loaded on demand: roaming-turn.js and what it imports with the first question,
+// roaming-find.js and what it imports where sections are searched without an endpoint, roaming-webmcp.js where the
+// browser has WebMCP.
+// There are no inline styles, no inline scripts and no HTML from strings, so the strictest content security policy
+// works. Text from answers and manifests is only inserted as text nodes.
+//
+// A build joins this file with those that it imports, so a page loads one file.
+
+import { el, namedIcon, tool } from "./ask/elements.js";
+import { Memory, PHONE, WIDE, drawHeader, headerButtons, moveAside } from "./ask/page.js";
+import { STYLE } from "./ask/style.js";
+import { Settings } from "./ask/settings.js";
+import { Panel } from "./ask/panel.js";
+import { Conversation } from "./ask/conversation.js";
+export { el, fill, icon, namedIcon, plain, svg, tool } from "./ask/elements.js";
+
+let sheet; // created once, by the first element on a page
+const LONGEST_QUESTION = 4000; // characters
+const TYPED = "input, textarea, select, [contenteditable]"; // elements that use the Escape key themselves
+const MODIFIER = /^(Mac|iP)/.test(navigator.platform) ? "metaKey" : "ctrlKey";
+const load = (name) => import(new URL(name, import.meta.url));
+
+/** The element. It dispatches bubbling events `roaming:…`; `request` and `fetch` may be overridden. */
+export class RoamingAsk extends HTMLElement {
+  static observedAttributes = ["open", "mode", "endpoint"];
+  settings = new Settings(this);
+  #ready; // resolves when the button is shown
+  #memory;
+  #button;
+  #parked; // the bar that leads back to the answer on a phone
+  #panel; // created when it is first opened
+  #conversation;
+  #opener; // the element that gets the focus back
+  #abort; // aborts the listeners on the page
+  #tools; // removes the tools for the browser's agent
+  #found; // the question that the reader searches instead
+  #view; // of the finder
+  #query; // of the view
+  #scrollTop = 0; // the page's last scroll position
+
+  // Public API
+
+  /** Open the panel; without `focus` the focus does not move. */
+  open(focus = true) {
+    if (!this.#button) this.#ready?.then(() => this.open());
+    if (!this.#button || this.settings.mode === "off" || this.#panel?.isOpen) return;
+    this.#build();
+    this.#opener = document.activeElement;
+    while (this.#opener?.shadowRoot?.activeElement) this.#opener = this.#opener.shadowRoot.activeElement;
+    this.#panel.show(focus);
+    this.toggleAttribute("open", true);
+    this.#memory.remember({ open: true, parked: false });
+    this._draw();
+    this._emit("open");
+  }
+  /** Close the panel; a focus inside it returns to the previous element. */
+  close() {
+    if (!this.#panel?.isOpen) return;
+    const isInside = this.shadowRoot.activeElement;
+    this.#panel.close();
+    this.removeAttribute("open");
+    this.#memory.remember({ open: false });
+    this._draw();
+    const back = this.#opener?.isConnected && this.#opener !== document.body ? this.#opener : this.#button;
+    if (isInside) back.focus({ preventScroll: true });
+    this._emit("close");
+  }
+  /** Put a question into the input. */
+  async prefill(question) {
+    await this.#ready;
+    this.open();
+    if (!this.#panel) return;
+    this.#panel.input.value = question;
+    this.#panel.input.focus();
+    this._draw();
+  }
+  /** Send a question after the current answer has ended; without an endpoint, search sections. */
+  async ask(question) {
+    await this.#ready;
+    question = String(question).trim().slice(0, LONGEST_QUESTION);
+    this.open();
+    if (!question || !this.#panel || this.#panel.waits) return;
+    if (this.#finds) return this.prefill(question);
+    await this.#conversation.ask(question);
+  }
+  /** Stop the current answer. */
+  stop() {
+    this.#conversation?.stop();
+  }
+  /** Delete all turns. */
+  reset() {
+    this.#found = undefined;
+    if (this.#conversation) this.#conversation.reset();
+    else this.#memory?.keepTurns([]);
+    this.#memory?.remember({ everywhere: undefined });
+    if (this.#panel) this.prefill("");
+  }
+  /** Send a question to the endpoint. */
+  request(body, signal) {
+    return this._post("v1/ask", body, signal);
+  }
+  fetch(...what) {
+    return globalThis.fetch(...what);
+  }
+
+  // For the modules
+
+  _emit(name, detail = {}) {
+    return this.dispatchEvent(new CustomEvent(`roaming:${name}`, { detail, bubbles: true, composed: true, cancelable: true }));
+  }
+  _post(path, body, signal) {
+    const headers = { "content-type": "application/json", accept: "text/event-stream" };
+    const url = new URL(path, this.settings.endpoint);
+    return this.fetch(url, { method: "POST", redirect: "error", headers, body: JSON.stringify(body), signal });
+  }
+  /** Announce a text to screen readers. */
+  _say(text, urgent) {
+    this.#panel.say(text, urgent);
+  }
+  /** Refuse questions, or accept them again. */
+  _wait(waits) {
+    this.#panel.waits = waits;
+  }
+  /** Search sections for a question that the endpoint did not answer. */
+  _search(question) {
+    this.#found = question;
+    this.prefill(question).then(() => this.#panel.hits.scrollIntoView({ block: "nearest" }));
+  }
+  /** Return the request of a question. */
+  _describe(question, turns) {
+    const { page, language } = this.settings;
+    const scope = JSON.parse(this.getAttribute("scope"));
+    return { question, page: this.#isHere ? page.path : undefined, lang: language, turns, scope };
+  }
+  /** Show the current state of button and panel. */
+  _draw() {
+    const { words, onlyFinds, mode } = this.settings;
+    const isOpen = !!this.#panel?.isOpen;
+    const isParked = this.#memory.state.parked && PHONE.matches;
+    this.#button.lastChild.textContent = onlyFinds ? words.findButton : words.button;
+    const buttons = [...headerButtons()];
+    const isInHeader = PHONE.matches && buttons.some((one) => one.checkVisibility());
+    this.#button.hidden = isOpen || isParked || isInHeader || mode === "off";
+    for (const one of [this.#button, ...buttons]) one.ariaExpanded = isOpen;
+    this.#parked.hidden = !isParked || isOpen;
+    if (!this.#conversation) return;
+    const finds = this.#finds;
+    const { isDown, isRunning: runs, turns } = this.#conversation;
+    const query = finds || isDown ? this.#found ?? this.#panel.input.value : "";
+    this.#panel.draw({ onlyFinds, finds, runs, isDown, isHere: this.#isHere, turns: turns.length, query });
+    this.#find(query);
+  }
+
+  // Lifecycle
+
+  connectedCallback() {
+    this.#refit(); // a dialog that was removed and inserted again is no longer modal
+    this.#ready ??= this.#begin();
+    const { signal } = (this.#abort = new AbortController());
+    const listen = (names, listener, target = globalThis) =>
+      names.split(" ").forEach((name) => target.addEventListener(name, listener, { signal, passive: name === "scroll" }));
+    listen("keydown", this.#pressed);
+    listen("click", this.#invited);
+    listen("focusin", this.#yield);
+    listen("scroll resize", this.#scrolled);
+    listen("online", () => this.#conversation?.probe());
+    listen("pagehide", () => this.#leave());
+    listen("change", this.#refit, WIDE);
+    listen("change", this.#refit, PHONE);
+    this.#ready.then(() => this.#offerTools());
+  }
+  disconnectedCallback() {
+    this.stop();
+    this.#abort.abort();
+    this.#tools?.abort();
+    moveAside(0);
+  }
+  attributeChangedCallback(name, before, now) {
+    if (!this.#button) return;
+    if (this.settings.mode === "off" || (name === "open" && now === null)) this.close();
+    else if (name === "open") this.open();
+    if (name === "mode") this.#offerTools();
+    this._draw();
+  }
+  /** Create the button when the strings are loaded; the panel is created when it is first opened. */
+  async #begin() {
+    const { settings } = this;
+    this.#memory = new Memory(this.getAttribute("persist") ?? "session", settings.page.base);
+    const { open = this.hasAttribute("open"), parked } = this.#memory.state;
+    if (!open || !WIDE.matches || settings.mode === "off") moveAside(0);
+    await settings.loadWords();
+    const root = this.attachShadow({ mode: "open" });
+    if (!sheet) (sheet = new CSSStyleSheet()).replaceSync(STYLE);
+    root.adoptedStyleSheets = [sheet];
+    // Typed keys must not trigger shortcuts of the site, such as "s" for its search. Ctrl and Meta pass.
+    for (const kind of ["keydown", "keypress", "keyup"])
+      root.addEventListener(kind, (event) => event.ctrlKey || event.metaKey || event.stopPropagation());
+    root.addEventListener("click", this.#visit);
+    this.#buildButtons(root);
+    this._draw();
+    if (parked) this.#park(true);
+    if (open && !PHONE.matches) this.open(false);
+    this.#arrive();
+    const query = new URLSearchParams(location.search).get("ask");
+    if (query) this.prefill(query);
+  }
+  #buildButtons(root) {
+    const { words } = this.settings;
+    for (const button of headerButtons()) {
+      button.ariaLabel = button.title = words.button;
+      const key = button.querySelector("kbd");
+      if (key && MODIFIER === "metaKey") key.textContent = key.textContent.replace("Ctrl ", "⌘");
+    }
+    const open = () => this.open();
+    const attrs = { class: "opener", part: "button", "aria-haspopup": "dialog", "aria-expanded": "false" };
+    this.#button = el("button", { type: "button", onclick: open, ...attrs }, namedIcon("ask"), el("span"));
+    this.#parked = el(
+      "div", { class: "parked", part: "back", hidden: true },
+      el("button", { type: "button", onclick: open }, namedIcon("ask"), words.back),
+      tool(words.close, namedIcon("x"), () => this.#park(false)),
+    );
+    root.append(this.#button, this.#parked);
+  }
+  #build() {
+    if (this.#panel) return;
+    this.#panel = new Panel(this, this.#memory, {
+      escape: this.#escape,
+      typed: this.#typed,
+      changed: () => {
+        this.#found = undefined;
+        this._draw();
+      },
+      submit: (event) => {
+        event.preventDefault();
+        this.#conversation.isRunning ? this.stop() : this.#submit();
+      },
+      everywhere: () => {
+        this.#memory.remember({ everywhere: this.settings.page.path });
+        this._draw();
+        this.#panel.input.focus();
+      },
+      isRunning: () => this.#conversation.isRunning,
+    });
+    this.#panel.input.value = this.#memory.state.draft ?? "";
+    this.#conversation = new Conversation(this, this.#panel, this.#memory);
+  }
+  /** Highlight the passage to which a citation on the previous page led. */
+  async #arrive() {
+    try {
+      if (sessionStorage.getItem("roaming:passage")) (await load("roaming-passage.js")).arrive(this);
+    } catch {} // forbidden
+  }
+  /** Offer the finder to the agent of the browser where there is WebMCP; earlier drafts have it in `navigator`. */
+  #offerTools() {
+    this.#tools?.abort();
+    const context = document.modelContext ?? navigator.modelContext;
+    if (!context?.registerTool || !this.isConnected || this.settings.mode === "off") return;
+    const { signal } = (this.#tools = new AbortController());
+    load("roaming-webmcp.js").then(({ registerTools }) => registerTools(this, context, signal), () => {});
+  }
+  #leave() {
+    if (this.#conversation?.isRunning) this.#conversation.keep();
+    if (this.#panel) this.#memory.remember({ draft: this.#panel.input.value, place: this.#panel.place });
+  }
+
+  // The page
+
+  #refit = () => {
+    if (!this.#panel?.isOpen) return this.#button && this._draw();
+    this.#panel.element.close();
+    this.#panel.show(false);
+    this._draw();
+  };
+  #pressed = (event) => {
+    const key = this.getAttribute("shortcut") ?? "i";
+    const isOpen = this.#panel?.isOpen;
+    if (event.defaultPrevented) return;
+    if (event.key === "Escape") return isOpen && !event.target.closest?.(TYPED) && this.#escape(event);
+    if (!event[MODIFIER] || event.altKey || event.shiftKey) return;
+    // With a non-Latin layout the physical key counts.
+    if (event.key.toLowerCase() !== key && (event.key <= "~" || event.code.slice(3).toLowerCase() !== key)) return;
+    if (event.target.isContentEditable || this.settings.mode === "off") return;
+    event.preventDefault();
+    isOpen ? this.close() : this.open();
+  };
+  /** Open the panel from any element with `data-roaming-open`; its value, if any, becomes the question. */
+  #invited = (event) => {
+    const question = event.target.closest?.("[data-roaming-open]")?.dataset.roamingOpen;
+    if (question === undefined || event.defaultPrevented) return;
+    event.preventDefault();
+    if (question) this.prefill(question);
+    else this.#panel?.isOpen && event.target.closest("[aria-expanded]") ? this.close() : this.open();
+  };
+  /** Close a panel that covers the focused element of the page; offer to ask in the search of Material. */
+  #yield = ({ target }) => {
+    if (target.matches?.("[data-md-component=search-query]") && this.#button && this.settings.mode !== "off")
+      load("roaming-search.js").then(({ addRow }) => addRow(this, target, () => !this.settings.onlyFinds), () => {});
+    if (target === this || !this.#panel?.isOpen || !target.getBoundingClientRect) return;
+    if (this.#panel.covers(target)) this.close();
+  };
+  /** Keep the panel below the page's header; hide the button of phones while the reader scrolls down. */
+  #scrolled = () => {
+    const by = scrollY - this.#scrollTop;
+    if (by) this.#button?.classList.toggle("away", by > 0);
+    this.#scrollTop = scrollY;
+    this.#panel?.stayBelowHeader();
+  };
+  /** Show or remove the bar that leads back to the answer. */
+  #park(parked) {
+    this.#memory.remember({ parked });
+    this._draw();
+  }
+  /** Follow a link of this site with an anchor outside the shadow root, so that themes can navigate instantly. */
+  #visit = (event) => {
+    const href = event.target.closest("a")?.href.replace(/#?:~:.*/, ""); // roaming-passage.js highlights passages
+    if (!href || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    const isInside = new URL(href).origin === location.origin;
+    const goes = this._emit("navigate", { url: href });
+    if (isInside || !goes) event.preventDefault();
+    if (!isInside || !goes) return;
+    const anchor = el("a", { href, hidden: true });
+    this.append(anchor);
+    if (PHONE.matches) {
+      this.close();
+      this.#park(true);
+    }
+    anchor.click();
+    anchor.remove();
+  };
+
+  // The input
+
+  #typed = (event) => {
+    const { key, isComposing, keyCode, shiftKey } = event;
+    const { last } = this.#conversation;
+    if (isComposing || keyCode === 229) return; // a key for the input method
+    if (key === "Enter" && !shiftKey) this.#submit();
+    else if (key === "ArrowUp" && !this.#panel.input.value && last) {
+      this.#conversation.queue();
+      this.prefill(last);
+    } else return;
+    event.preventDefault();
+  };
+  /** Stop or close on Esc, or on another request of the system to close the dialog. */
+  #escape = (event) => {
+    if ((event.key ?? "Escape") !== "Escape" || event.isComposing) return;
+    event.preventDefault();
+    this.#conversation.isRunning && event.cancelable ? this.stop() : this.close(); // otherwise the system closes it anyway
+  };
+  #submit() {
+    const { input, hits } = this.#panel;
+    if (!input.value.trim()) input.focus();
+    else if (this.#finds) hits.querySelector(".hit a")?.focus();
+    else this.ask(input.value);
+  }
+  /** Whether typed words search sections. */
+  get #finds() {
+    return this.#found !== undefined || this.settings.onlyFinds;
+  }
+  /** Whether questions are about the current page first. */
+  get #isHere() {
+    return this.getAttribute("page-context") !== "off" && this.#memory.state.everywhere !== this.settings.page.path;
+  }
+  async #find(query) {
+    this.#query = query;
+    if (!query && !this.#view) return;
+    try {
+      const { View } = await load("roaming-find.js");
+      this.#view ??= new View(this, this.#panel.hits);
+      if (query === this.#query) await this.#view.list(query); // otherwise a newer query has arrived
+    } catch {
+      this.#panel.hits.textContent = this.settings.words.lost;
+    }
+  }
+}
+
+drawHeader();
+customElements.get("roaming-ask") ?? customElements.define("roaming-ask", RoamingAsk);
+// A page that only loads this file gets the element, too.
+const complete = () => {
+  if (document.querySelector('script[src*="roaming-ask"]') && !document.querySelector("roaming-ask"))
+    document.body.append(el("roaming-ask"));
+};
+document.readyState === "loading" ? addEventListener("DOMContentLoaded", complete) : complete();

@@ -1,0 +1,61 @@
+// "Ask: …" in the search of Material for MkDocs: the first row of its results, also if there are none. It is loaded when
+// the search is first focused.
+
+import { el, fill, namedIcon } from "./roaming-ask.js";
+
+const ENGLISH = {
+  askRow: "Ask: {query}",
+  findRow: "Find in all sections: {query}",
+};
+const STYLE = `
+.roaming-search-row { display: flex; align-items: center; gap: 12px; padding: 12px 16px; color: var(--md-default-fg-color);
+  background: color-mix(in srgb, var(--md-typeset-a-color) 9%, var(--md-default-bg-color)); font-size: 14px; line-height: 20px }
+.roaming-search-row[hidden] { display: none }
+.roaming-search-row:is(:hover, :focus-visible) {
+  background: color-mix(in srgb, var(--md-typeset-a-color) 18%, var(--md-default-bg-color)) }
+.roaming-search-row:focus-visible { outline: 2px solid var(--md-typeset-a-color); outline-offset: -2px }
+.roaming-search-row span { flex: 1; min-width: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap }
+.roaming-search-row svg { flex: none; width: 18px; height: 18px; fill: none; stroke: var(--md-typeset-a-color); stroke-width: 1.6;
+  stroke-linecap: round; stroke-linejoin: round; color: var(--md-typeset-a-color) }
+.roaming-search-row kbd { border: 1px solid; border-color: color-mix(in srgb, currentColor 36%, transparent); border-radius: 4px;
+  padding: 0 5px; font: 12px/16px var(--md-text-font-family, sans-serif); white-space: nowrap }
+@media (hover: none), (max-width: 599px) { .roaming-search-row kbd { display: none } }
+`;
+const MAC = /^(Mac|iP)/.test(navigator.platform);
+
+/** Add the row to the search that contains an input. `asks` says whether there are answers, not only sections. */
+export function addRow(host, input, asks) {
+  const results = input.closest("[data-md-component=search]")?.querySelector("[data-md-component=search-result]");
+  if (!results || results.querySelector(".roaming-search-row")) return;
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(STYLE);
+  document.adoptedStyleSheets.push(sheet);
+  // On Enter, Material opens the link with the highest score, which it expects in the first element of each link.
+  const icon = namedIcon(asks() ? "ask" : "find");
+  icon.dataset.mdScore = "-1";
+  const text = el("span");
+  const row = el("a", { class: "roaming-search-row" }, icon, text, el("kbd", {}, MAC ? "⌘ ↵" : "Ctrl ↵"));
+  const words = { ...ENGLISH, ...host.settings.words };
+  const draw = () => {
+    const query = input.value.trim();
+    row.hidden = !query;
+    row.href = `?ask=${encodeURIComponent(query)}`;
+    text.textContent = fill(asks() ? words.askRow : words.findRow, { query });
+  };
+  const ask = (event) => {
+    if (!input.value.trim()) return;
+    event.preventDefault();
+    event.stopPropagation(); // otherwise instant navigation loads the page again
+    const query = input.value.trim();
+    const toggle = document.getElementById("__search");
+    if (toggle?.checked) toggle.click();
+    input.blur();
+    asks() ? host.ask(query) : host.prefill(query);
+  };
+  row.addEventListener("click", (event) => event.metaKey || event.ctrlKey || event.shiftKey || ask(event));
+  input.addEventListener("keydown", (event) => event.key === "Enter" && (MAC ? event.metaKey : event.ctrlKey) && ask(event));
+  input.addEventListener("input", draw);
+  input.form?.addEventListener("reset", () => setTimeout(draw));
+  results.prepend(row);
+  draw();
+}
