@@ -6,11 +6,16 @@ import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from heapq import nlargest
 
 from roaming_crawler.discover import loose_key
 from roaming_crawler.page import PageRef
 from roaming_crawler.parser import ParsedPage
 from roaming_crawler.scope import Scope, scope_from_url, url_origin
+
+_Rank = tuple[int, tuple[int, ...]]
+_NO_RANK: _Rank = (-1, ())
 
 EDITION_OPTIONS = ("language", "version")
 ALL = "all"
@@ -67,8 +72,8 @@ class EditionFilter:
     """Whether a folder is left out."""
     _declared: dict[str, str] = field(default_factory=dict)
     """Other languages of pages by `hreflang`, by loose key."""
-    _versions: dict[str, set[str]] = field(default_factory=dict)
-    """Names of versions by the URL of the folder that contains them."""
+    _best: dict[tuple[str, str], _Rank] = field(default_factory=dict)
+    """Rank of the best version that has a page, by the folder of the versions and the loose key without the version."""
     _left_out: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Option and name of what was left out, by loose key of the page."""
 
@@ -81,30 +86,45 @@ class EditionFilter:
             refs: Known pages.
             read: Fetches and parses a page.
         """
-        self._known.update(loose_key(ref.url) for ref in refs)
+        for ref in refs:
+            self._add_known(ref.url)
         candidates: dict[_Folder, list[PageRef]] = {}
         for ref in refs:
             if (folder := self._find_folder(ref.url)) and folder not in self._decided:
                 candidates.setdefault(folder, []).append(ref)
-        self._add_versions(candidates)
         for folder, pages in candidates.items():
             if folder.option == "language":
                 self._decided[folder] = await self._has_language(folder, pages, read)
             elif self._has_twins(folder, pages):
                 self._decided[folder] = True
+        chosen, later = self._split(refs)
+        if chosen:
+            return chosen, [ref for own in later.values() for ref in own]
+        # Twice as many as before: hundreds of numbered folders, such as those of articles, are no versions.
+        count = sum(folder.option == "version" and not is_out for folder, is_out in self._decided.items()) or 1
+        for folder in nlargest(count, later, key=lambda folder: _rank_version(folder.name)):
+            self._decided[folder] = False
+        chosen, later = self._split(ref for own in later.values() for ref in own)
+        return chosen, [ref for own in later.values() for ref in own]
+
+    def _split(self, refs: Iterable[PageRef]) -> tuple[list[PageRef], dict[_Folder, list[PageRef]]]:
+        """Return the pages to visit, and those in undecided folders; what is left out is recorded."""
         chosen: list[PageRef] = []
-        later: list[PageRef] = []
+        undecided: dict[_Folder, list[PageRef]] = {}
         for ref in refs:
             folder = self._find_folder(ref.url)
             if not self._leaves_out(ref.url, folder):
-                (chosen if folder is None else later).append(ref)
-        if chosen:
-            return chosen, later
-        folders = [folder for ref in later if (folder := self._find_folder(ref.url))]
-        if folders:
-            self._decided[max(folders, key=lambda folder: _rank_version(folder.name))] = False
-        released = [ref for ref in later if self._find_folder(ref.url) is None]
-        return released, [ref for ref in later if self._find_folder(ref.url) is not None]
+                (chosen if folder is None else undecided.setdefault(folder, [])).append(ref)
+        return chosen, undecided
+
+    def _add_known(self, url: str) -> None:
+        if (key := loose_key(url)) in self._known:
+            return
+        self._known.add(key)
+        for folder in find_editions(url, self.scope.url):
+            if folder.option == "version":
+                twin = folder.parent, loose_key(folder.parent + url[len(folder.url) :])
+                self._best[twin] = max(_rank_version(folder.name), self._best.get(twin, _NO_RANK))
 
     def learn(self, url: str, alternates: Iterable[tuple[str, str]]) -> None:
         """Store the translations of a page that `hreflang` names."""
@@ -161,22 +181,23 @@ class EditionFilter:
                 return True
         return False
 
-    def _add_versions(self, folders: Iterable[_Folder]) -> None:
-        for folder in [*folders, *find_editions(self.start, self.scope.url)]:
-            if folder.option == "version":
-                self._versions.setdefault(folder.parent, set()).add(folder.name)
-
     def _has_twins(self, folder: _Folder, refs: Sequence[PageRef]) -> bool:
         """Return whether most pages of a version exist outside of its folder, too.
 
         That is without a version, in the version of the start page, or else in one that users prefer.
         """
-        parent, names = folder.parent, self._versions.get(folder.parent, set())
-        own = {name for name in names if self.start.startswith(f"{parent}{name}/")}
-        better = own or {name for name in names if _rank_version(name) > _rank_version(folder.name)}
-        others = [parent, *(f"{parent}{name}/" for name in better)]
+        parent, rank = folder.parent, _rank_version(folder.name)
+        editions = find_editions(self.start, self.scope.url)
+        own = next((one.url for one in editions if one.option == "version" and one.parent == parent), "")
         paths = [ref.url[len(folder.url) :] for ref in refs if len(ref.url) > len(folder.url)]
-        twins = sum(any(loose_key(other + path) in self._known for other in others) for path in paths)
+
+        def has_twin(path: str) -> bool:
+            key = loose_key(parent + path)
+            if key in self._known:
+                return True
+            return loose_key(own + path) in self._known if own else self._best[parent, key] > rank
+
+        twins = sum(map(has_twin, paths))
         return twins >= _MIN_TWINS and twins >= len(paths) / 2
 
 
@@ -224,9 +245,10 @@ def match_language(one: str, other: str) -> bool:
     return bool(one and other) and parts[:shorter] == other_parts[:shorter]
 
 
-def _rank_version(name: str) -> tuple[int, list[int]]:
+@lru_cache(maxsize=4096)
+def _rank_version(name: str) -> _Rank:
     """Return the sort key of a version: `stable` and `latest` before numbers, numbers before development versions."""
-    numbers = [int(number) for number in re.findall(r"\d+", name)]
+    numbers = tuple(int(number) for number in re.findall(r"\d{1,18}", name))
     named = {"stable": 4, "latest": 3, "current": 2}.get(name.lower(), 0)
     is_final = bool(re.fullmatch(r"v?[\d.x]+", name, re.IGNORECASE))
     return named or is_final, numbers

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import anyio
 import pytest
 
 from mkdocs_roaming.errors import RoamingError
 from roaming_crawler.config import ScopeConfig
-from roaming_crawler.editions import match_language
+from roaming_crawler.editions import EditionFilter, match_language
+from roaming_crawler.page import PageRef
+from roaming_crawler.scope import scope_from_url
 
 
 def _put(site: Any, html: Any, path: str, lang: str, links: tuple[str, ...] = (), head: str = "") -> None:
@@ -141,3 +144,25 @@ def test_folder_named_like_version_stays_without_twins(site: Any, run_crawl: Any
 )
 def test_match_language(one: str, other: str, same: bool) -> None:
     assert match_language(one, other) is same
+
+
+def test_numbered_folders_of_articles_are_visited_in_few_steps() -> None:
+    """Each page is in a folder of its own, which is named like a version; nothing else is known of them."""
+    base = "https://docs.example/"
+    scope = scope_from_url(base)
+    pages = [PageRef(f"{base}kb/{at}/{name}") for at in range(800) for name in ("", "notes/", f"only-{at}/")]
+    editions = EditionFilter(scope, base, "en")
+    visited: list[str] = []
+    steps = 0
+
+    async def read(ref: PageRef) -> None:
+        raise AssertionError(ref)
+
+    later = pages
+    while later:
+        chosen, later = anyio.run(editions.select, later, read)
+        visited += (ref.url for ref in chosen)
+        steps += 1
+    assert steps <= 12
+    assert f"{base}kb/799/" in visited
+    assert {f"{base}kb/{at}/only-{at}/" for at in range(790, 800)} <= set(visited)
