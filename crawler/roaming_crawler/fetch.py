@@ -45,6 +45,8 @@ class Response:
     etag: str = ""
     modified: str = ""
     """`Last-Modified` header."""
+    robots: str = ""
+    """`X-Robots-Tag` headers, one a line."""
 
     @property
     def ok(self) -> bool:
@@ -249,6 +251,7 @@ class WebFetcher:
             link=reply.headers.get("link", "")[:4_000],
             etag=reply.headers.get("etag", "")[:500],
             modified=reply.headers.get("last-modified", "")[:100],
+            robots="\n".join(reply.headers.get_list("x-robots-tag"))[:1_000],
         )
         return response, reply.headers
 

@@ -16,7 +16,7 @@ from roaming_crawler.fetch import FetchError, Response
 from roaming_crawler.llms_full import split_llms_full
 from roaming_crawler.parser import ParsedPage, split_words
 from roaming_crawler.scope import Scope, canonical_url
-from roaming_crawler.session import ACCEPT_ANY, ACCEPT_HTML, ACCEPT_MARKDOWN, LimitError, Session
+from roaming_crawler.session import ACCEPT_ANY, ACCEPT_HTML, ACCEPT_MARKDOWN, LimitError, Session, find_header_ban
 
 
 class PageReader(Protocol):
@@ -300,6 +300,8 @@ class PageFetcher:
                 reason = f"is {kind}, not a page"
                 continue
             parsed = await self.reader.page(response)
+            if ban := find_header_ban(response.robots, self.session.agent):
+                parsed = replace(parsed, skip_reason=ban)
             if self.scope.path(response.url) != "" and is_similar(parsed.words, self.capabilities.not_found_words):
                 reason = "status 200, but the host's page for missing pages"
                 continue

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 import anyio
 from protego import Protego
 
+from mkdocs_roaming.html.final_page import find_index_ban
 from roaming_crawler.config import MEGABYTE, CrawlLimits
 from roaming_crawler.fetch import Clock, Fetcher, FetchError, RefusedError, Request, Response
 from roaming_crawler.scope import url_origin
@@ -269,6 +270,22 @@ def parse_robots(status: int, body: bytes, agent: str = AGENT) -> Robots:
     return Robots(Protego.parse(_USER_AGENT_LINE.sub(lambda line: _normalize_agent(line, agent), text)), agent)
 
 
+def find_header_ban(header: str, agent: str = AGENT) -> str | None:
+    """Return why `X-Robots-Tag` headers exclude a page from indexes, None if they do not.
+
+    Args:
+        header: The headers, one a line; each may begin with the name of the crawler that it applies to.
+        agent: The product token of the crawler.
+    """
+    for line in header.splitlines():
+        scope = _ROBOTS_SCOPE.match(line)
+        if scope and scope[1].casefold() != agent.casefold():
+            continue
+        if reason := find_index_ban(line[scope.end() :] if scope else line):
+            return f"X-Robots-Tag: {reason}"
+    return None
+
+
 def _normalize_agent(line: re.Match[str], agent: str) -> str:
     """Reduce a User-agent line to the product token, and rename other crawlers so that Protego cannot match them."""
     name = re.split(r"[/\s(;,]", line[2].strip(), maxsplit=1)[0]
@@ -284,4 +301,5 @@ def _make_key(url: str, accept: str) -> str:
 _DAY = 24 * 3600.0
 """Longest time that RFC 9309 lets a robots.txt be cached."""
 _WEEK = 7 * _DAY
+_ROBOTS_SCOPE = re.compile(r"\s*(?!unavailable_after|max-)([\w-]+)\s*:", re.IGNORECASE)
 _USER_AGENT_LINE = re.compile(r"^([ \t]*user[ \t-]?agent[ \t]*:?[ \t]*)([^\r\n#]*)", re.IGNORECASE | re.MULTILINE)

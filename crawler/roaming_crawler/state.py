@@ -57,6 +57,7 @@ class CachedResponse:
     modified: str = ""
     digest: str = ""
     at: float = 0.0
+    robots: str = ""
 
 
 class CrawlState:
@@ -113,6 +114,7 @@ class CrawlState:
             response.modified,
             digest,
             at,
+            response.robots,
         )
         self.new[key] = record
         with self._journal.open("ab") as journal:
@@ -129,7 +131,15 @@ class CrawlState:
             if hashlib.sha256(body).hexdigest() != record.digest:
                 return None
         return Response(
-            record.url, record.status, body, record.kind, record.charset, record.link, record.etag, record.modified
+            record.url,
+            record.status,
+            body,
+            record.kind,
+            record.charset,
+            record.link,
+            record.etag,
+            record.modified,
+            record.robots,
         )
 
     def finish(self, site: dict[str, Any]) -> None:

@@ -7,6 +7,9 @@ imports lxml at the top.
 from __future__ import annotations
 
 import re
+import time
+from datetime import UTC, datetime
+from email.utils import mktime_tz, parsedate_tz
 from html import unescape
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -27,6 +30,8 @@ _HEAD_END = re.compile(r"</head\s*>", re.IGNORECASE)
 _META = re.compile(r"<meta\b[^>]*>", re.IGNORECASE)
 _REFRESH = re.compile(r"""http-equiv\s*=\s*["']?refresh""", re.IGNORECASE)
 _REFRESH_URL = re.compile(r"""\burl\s*=\s*["']?([^"'>\s]+)""", re.IGNORECASE)
+_CONTENT = re.compile(r"""\bcontent\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+)""", re.IGNORECASE)
+_UNAVAILABLE_AFTER = re.compile(r"unavailable_after\s*:\s*((?:[a-z]+,\s*)?[^,]+)", re.IGNORECASE)
 _ROBOTS = re.compile(r"""name\s*=\s*["']?robots""", re.IGNORECASE)
 _INVISIBLE = re.compile(r"<(script|style|template|svg)\b.*?</\1\s*>|<!--.*?-->", re.DOTALL | re.IGNORECASE)
 _TAG = re.compile(r"<[^>]*>")
@@ -39,9 +44,34 @@ def exclusion_reason(html: str) -> str | None:
     for tag in _META.findall(head):
         if _REFRESH.search(tag):
             return "a redirect"
-        if _ROBOTS.search(tag) and "noindex" in tag.lower():
-            return "noindex"
+        content = _CONTENT.search(tag) if _ROBOTS.search(tag) else None
+        if content and (reason := find_index_ban(unescape(content[1].strip("\"'")))):
+            return reason
     return None
+
+
+def find_index_ban(directives: str) -> str | None:
+    """Return why the directives of a robots tag exclude a page from indexes, None if they do not.
+
+    Args:
+        directives: The `content` of `<meta name="robots">`, or an `X-Robots-Tag` header without the name of a crawler.
+    """
+    names = re.split(r"[\s,;]+", re.sub(r":\s*\S+", "", directives.lower()))
+    if "noindex" in names or "none" in names:
+        return "noindex"
+    expiry = _UNAVAILABLE_AFTER.search(directives)
+    is_over = expiry is not None and (seconds := _parse_date(expiry[1])) is not None and seconds < time.time()
+    return f"unavailable after {expiry[1].strip()}" if expiry and is_over else None
+
+
+def _parse_date(text: str) -> float | None:
+    """Return the Unix time of a date of RFC 822, RFC 850 or ISO 8601, in UTC without a time zone; None for others."""
+    try:
+        date = datetime.fromisoformat(text.strip())
+    except ValueError:
+        parts = parsedate_tz(text)
+        return mktime_tz(parts) if parts else None
+    return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
 
 
 def find_redirect(html: str) -> str | None:

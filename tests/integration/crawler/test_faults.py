@@ -18,6 +18,7 @@ from click.testing import CliRunner
 
 from mkdocs_roaming.cli import main
 from roaming_crawler.config import CrawlLimits, Politeness
+from roaming_crawler.publish import NoPagesError
 
 PATIENT = Politeness(delay=0, seconds=5, max_retry_after=5)
 PAGE = b"<html>" + bytes(range(256)) * 9
@@ -425,3 +426,46 @@ def test_invalid_location_fails_its_page_alone(site: Any, run_crawl: Any, locati
     site.redirect("/bad", location)
     output = run_crawl(site.url, politeness=QUICK)
     assert output.paths == ["", "good"]
+
+
+def test_xhtml_pages_are_crawled(site: Any, run_crawl: Any, html: Any) -> None:
+    page = html("Home", "All of the pumps.", links=("/guide",)).replace(" lang=en", ' xml:lang="de" @click="a"')
+    site.put("/", f'<?xml version="1.0" encoding="utf-8"?>{page}')
+    site.page("/guide", "Guide")
+    output = run_crawl(site.url)
+    assert output.paths == ["", "guide"]
+    assert output.manifest.site.language == "de"
+
+
+def test_page_that_cannot_be_parsed_is_skipped_with_reason(site: Any, run_crawl: Any, html: Any) -> None:
+    site.page("/", "Home", links=("/odd", "/guide"))
+    site.put("/odd", html("Odd").replace(" lang=en", " lang='&#1;'"))
+    site.page("/guide", "Guide")
+    output = run_crawl(site.url)
+    assert output.paths == ["", "guide"]
+    assert output.skip_reason("/odd").startswith("cannot be parsed: ValueError: ")
+    site.put("/", html("Odd").replace(" lang=en", " lang='&#1;'"))
+    with pytest.raises(NoPagesError, match="cannot be parsed: ValueError: "):
+        run_crawl(site.url, limits=CrawlLimits(pages=1))
+
+
+@pytest.mark.parametrize(
+    ("header", "reason"),
+    [
+        ("noindex, nofollow", "X-Robots-Tag: noindex"),
+        ("none", "X-Robots-Tag: noindex"),
+        ("MKDOCS-ROAMING: noindex", "X-Robots-Tag: noindex"),
+        ("unavailable_after: 25 Jun 2010 15:00:00 PST", "X-Robots-Tag: unavailable after 25 Jun 2010 15:00:00 PST"),
+        ("googlebot: noindex", ""),
+        ("max-image-preview: none, nofollow", ""),
+    ],
+)
+def test_header_of_page_excludes_it_from_the_crawl(
+    header: str, reason: str, site: Any, run_crawl: Any, html: Any
+) -> None:
+    site.page("/", "Home", links=("/guide",))
+    site.put("/guide", html("Guide"), headers={"X-Robots-Tag": header})
+    for _ in range(2):  # the second crawl has the stored response
+        output = run_crawl(site.url)
+        assert output.paths == ([""] if reason else ["", "guide"])
+        assert not reason or output.skip_reason("/guide") == reason

@@ -7,7 +7,13 @@ from collections.abc import Callable
 
 import pytest
 
-from mkdocs_roaming.html.final_page import exclusion_reason, reconcile_article, reconcile_post_list, reconcile_template
+from mkdocs_roaming.html.final_page import (
+    exclusion_reason,
+    find_index_ban,
+    reconcile_article,
+    reconcile_post_list,
+    reconcile_template,
+)
 
 WORDS = " ".join(f"<p>Sentence {at} of all that may be read here.</p>" for at in range(20))
 ARTICLE = (
@@ -114,3 +120,28 @@ def test_exclusion_reason_recognizes_redirects_and_noindex() -> None:
     assert exclusion_reason('<head><meta http-equiv="refresh" content="0; url=x"></head>') == "a redirect"
     assert exclusion_reason('<head><META content="noindex, follow" NAME="robots"></head>') == "noindex"
     assert exclusion_reason('<head></head><p>&lt;meta name="robots" content="noindex"&gt;</p>') is None
+
+
+@pytest.mark.parametrize(
+    ("directives", "reason"),
+    [
+        ("noindex", "noindex"),
+        ("NoIndex; nofollow", "noindex"),
+        ("none", "noindex"),
+        ("max-image-preview: none", None),
+        ("index, follow", None),
+        ("unavailable_after: 2010-06-25", "unavailable after 2010-06-25"),
+        ("nofollow, unavailable_after: 2010-06-25T15:00:00+02:00", "unavailable after 2010-06-25T15:00:00+02:00"),
+        (
+            "unavailable_after: Friday, 25-Jun-10 15:00:00 EST, nofollow",
+            "unavailable after Friday, 25-Jun-10 15:00:00 EST",
+        ),
+        ("unavailable_after: Fri, 25 Jun 2010 15:00:00 GMT", "unavailable after Fri, 25 Jun 2010 15:00:00 GMT"),
+        ("unavailable_after: 25 Jun 2999 15:00:00 PST", None),
+        ("unavailable_after: 2999-06-25", None),
+        ("unavailable_after: soon", None),
+    ],
+)
+def test_robots_directives_exclude_pages_by_noindex_and_past_dates(directives: str, reason: str | None) -> None:
+    assert find_index_ban(directives) == reason
+    assert exclusion_reason(f'<head><meta name="robots" content="{directives}"></head>') == reason
