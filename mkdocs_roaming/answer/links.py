@@ -40,6 +40,8 @@ _LINKS = re.compile(
     rf"|(?P<bare>(?<![\w/]){_BARE})",
     re.MULTILINE | re.IGNORECASE,
 )
+_MAIL = r"(?<![^\s<>@/()\[\]])[^\s<>@/()\[\]]+@[\w.-]+"  # from the start of a word only: time is linear
+_ANY_ADDRESS = re.compile(rf"{_BARE}|{_MAIL}", re.IGNORECASE)
 _HARMLESS_TAG = re.compile(
     r"</?(?!(?:base|embed|form|frame|img|link|meta|input|audio|video)\b)[a-z][a-z0-9-]*\s*/?>", re.IGNORECASE
 )
@@ -50,6 +52,30 @@ _LINK_TO_ID = re.compile(r"\]\([0-9a-f]{8}\)")
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]{1,31}://[^\s<>`\"'|)\]}\\;,]+", re.IGNORECASE)
 _DOWNLOAD = re.compile(r"\b(?:curl|wget|iwr|irm|invoke-webrequest|invoke-restmethod|fetch)\b[^\n]*", re.IGNORECASE)
 _HOST = re.compile(r"(?<![\w@/.:-])(?:[\w-]+\.)+[a-z]{2,}(?::\d+)?/[^\s<>`\"'|)\]}\\;,]*", re.IGNORECASE)
+_IP = r"\d{1,3}(?:\.\d{1,3}){3}"
+_IP_ADDRESS = re.compile(
+    rf"(?<![\w.:/@-]){_IP}(?=:\d|/(?!\d\d?\b)|(?<=[\"'0-9])[\"'])(?::\d+)?(?:/[^\s<>`\"'|)\]}}\\;,]*)?"
+)
+"""An IP address with a port or a path, or in quotation marks; others are as likely versions."""
+_COMMAND = re.compile(
+    r"(?<![\w./-])(?P<name>curl|wget|iwr|irm|invoke-webrequest|invoke-restmethod"
+    r"|ssh|sftp|ftp|telnet|nc|ncat|netcat|ping|scp|rsync|git clone)[ \t]+(?P<arguments>(?:\\\n|[^\n|;&])+)",
+    re.IGNORECASE,
+)
+_COPY = frozenset({"scp", "rsync", "git clone"})
+_DOWNLOADS = frozenset({"curl", "wget", "iwr", "irm", "invoke-webrequest", "invoke-restmethod"})
+_VALUE_OPTION = re.compile(
+    r"--(?:output(?:-document|-dir)?|header|data\S*|json|upload-file|user|config|user-agent|referer|cookie\S*|cacert|cert"
+    r"|key|request|form|write-out)|-(?:OutFile|Headers|Body|Method)"
+)
+_VALUE_LETTERS = {"curl": "oHdTuKAebcXFw", "wget": "OoPUe"}
+"""Short options with a value, which may be the name of a file; those of `ssh` and its like are the default."""
+_MAX_COMMENT_CHARS = 200
+_ARGUMENT = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'|[^\s\"'`()<>]+")
+_HOST_ARGUMENT = re.compile(
+    rf"(?:[\w.-]+@)?(?:(?:[\w-]+\.)+[a-z]{{2,}}|{_IP}|\[[0-9a-f:]+\])(?::[^\s:/]*)?(?:[:/]\S*)?", re.IGNORECASE
+)
+_NAME = re.compile(rf"(?<![\w@/.:-])(?:(?:[\w-]+\.)+[a-z]{{2,}}|{_IP})(?::\d+)?", re.IGNORECASE)
 _LOCAL_HOST = re.compile(r"(?:localhost|127(?:\.\d+){3}|\[?::1\]?|0\.0\.0\.0)$", re.IGNORECASE)
 _PLACEHOLDER_HOST = re.compile(r"(?:\$?\{\w+|\$\w+|[A-Z_]{3,})\}?(?::\S*)?$")
 _NO_SLASHES = re.compile(r"https?:(?!//)", re.IGNORECASE)  # browsers read it as if the slashes were there
@@ -104,24 +130,54 @@ def resolve_ids(markdown: str, find_url: Callable[[str], str | None]) -> str:
 
 
 def find_code_addresses(markdown: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans of addresses in code, also those without a scheme that a command downloads from."""
+    """Yield the spans of addresses in code: URLs, IP addresses, and hosts that a command connects to."""
     for code in re.finditer(_CODE, markdown, re.MULTILINE):
         found = [match.span() for match in _ADDRESS.finditer(code[0])]
         for command in _DOWNLOAD.finditer(code[0]):
             start = command.start()
             found += [(start + match.start(), start + match.end()) for match in _HOST.finditer(command[0])]
-        for start, end in sorted(found):
+        found += [match.span() for match in _IP_ADDRESS.finditer(code[0])]
+        found += _find_host_arguments(code[0])
+        last = 0
+        for start, end in sorted(found, key=lambda span: (span[0], -span[1])):
             address = code[0][start:end].rstrip(_TRAILING)
-            if not _is_local(address):
+            if start >= last and not _is_local(address):
                 yield code.start() + start, code.start() + start + len(address)
+                last = end
+
+
+def _find_host_arguments(code: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans of hosts without a scheme among the arguments of commands that connect to one."""
+    for command in _COMMAND.finditer(code):
+        line = code[max(0, command.start() - _MAX_COMMENT_CHARS) : command.start()].rpartition("\n")[2]
+        if "#" in line or "//" in line:  # a comment is prose
+            continue
+        name, option = command["name"].lower(), ""
+        letters = _VALUE_LETTERS.get(name, "ipPlLoFJ")
+        for argument in _ARGUMENT.finditer(command["arguments"]):
+            word = argument[0].strip("\"'")
+            if word.startswith("-"):
+                option = word
+                continue
+            is_value = _VALUE_OPTION.fullmatch(option) or (option[1:].isalpha() and option[-1] in letters)
+            option = ""
+            if is_value or not _HOST_ARGUMENT.fullmatch(word):
+                continue
+            if name in _COPY and "@" not in word and ":" not in word:  # a file
+                continue
+            start = command.start("arguments") + argument.start() + argument[0].index(word)
+            yield start, start + len(word)
+            if name not in _COPY and name not in _DOWNLOADS:
+                break  # what follows runs on the host
 
 
 def find_addresses(text: str) -> set[str]:
     """Return all addresses of a text, normalized, to compare others with them."""
-    found = (match[0] for match in re.finditer(rf"{_BARE}|[^\s<>@/()\[\]]+@[\w.-]+", text, re.IGNORECASE))
-    hosts = (match[0] for match in _HOST.finditer(text))
+    found = (match[0] for match in _ANY_ADDRESS.finditer(text))
+    hosts = (match[0] for pattern in (_HOST, _NAME, _IP_ADDRESS) for match in pattern.finditer(text))
+    in_code = (text[start:end] for start, end in find_code_addresses(text))
     linked = (match[1] for match in re.finditer(r"\]\(\s*<?([^\s()<>]+)", text))
-    return {normalize_address(address) for source in (found, hosts, linked) for address in source}
+    return {normalize_address(address) for source in (found, hosts, in_code, linked) for address in source}
 
 
 def normalize_address(address: str) -> str:
