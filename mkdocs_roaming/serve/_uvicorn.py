@@ -13,6 +13,7 @@ import socket
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from typing import ClassVar, cast
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -30,12 +31,17 @@ def run_server(
     header_seconds: float = HEADER_SECONDS,
 ) -> None:
     """Serve on a listening socket until SIGINT or SIGTERM, as the last task of the process."""
+    max_connections, backlog = limit_connections()
     config = uvicorn.Config(
         app,
         http=type(
             "HeaderTimeoutProtocol",
             (_HeaderTimeoutProtocol,),
-            {"header_seconds": header_seconds, "on_refusal": staticmethod(app.count_refusal)},
+            {
+                "header_seconds": header_seconds,
+                "max_connections": max_connections,
+                "on_refusal": staticmethod(app.count_refusal),
+            },
         ),
         lifespan="on",
         log_config=None,
@@ -45,6 +51,7 @@ def run_server(
         timeout_graceful_shutdown=drain_seconds + CANCEL_SECONDS + 1,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         h11_max_incomplete_event_size=_MAX_HEADER_BYTES,
+        backlog=backlog,
     )
     _log.info("listening on %s", get_url(listener))
     server = _DrainingServer(config, app, drain_seconds)
@@ -55,6 +62,27 @@ def run_server(
         server.run(sockets=[listener])
     if not server.started:
         sys.exit(1)
+
+
+def limit_connections() -> tuple[int, int]:
+    """Return the maximum number of connections, and how many are accepted at once; raise the limit of open files.
+
+    Both leave room for other files: asyncio logs each attempt to accept a connection without a free descriptor.
+    """
+    if sys.platform == "win32":
+        return _MAX_CONNECTIONS, _BACKLOG
+    import resource  # Unix only
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MAX_CONNECTIONS + 2 * _BACKLOG + _OTHER_FILES
+    if soft < wanted:
+        with suppress(ValueError, OSError):
+            limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+            soft = limit
+    backlog = min(_BACKLOG, soft // 8)
+    # Descriptors of closed connections are freed in the next step of the event loop.
+    return max(min(_MAX_CONNECTIONS, soft - 2 * backlog - min(_OTHER_FILES, soft // 4)), 1), backlog
 
 
 def bind_socket(host: str, port: int) -> socket.socket:
@@ -107,18 +135,28 @@ class _DrainingServer(uvicorn.Server):
 
 
 class _HeaderTimeoutProtocol(H11Protocol):
-    """HTTP/1.1 as uvicorn implements it; a connection is closed if the headers of a request take too long."""
+    """HTTP/1.1 as uvicorn implements it; a connection is closed if the headers of a request take too long.
+
+    If there are too many connections, those are closed that have been without a request for the longest time.
+    """
 
     header_seconds = HEADER_SECONDS
+    max_connections: int
+    warned_at: ClassVar[float] = float("-inf")
+    _last_data = 0.0
     on_refusal: Callable[[ProblemError], None]
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         super().connection_made(transport)
+        self._last_data = self.loop.time()
         self._start_timer()
+        if len(self.connections) > self.max_connections:
+            self._make_room()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
+        self._last_data = self.loop.time()
         if self._is_idle():
             self._start_timer()
         else:
@@ -127,6 +165,20 @@ class _HeaderTimeoutProtocol(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
         super().connection_lost(exc)
+
+    def _make_room(self) -> None:
+        """Close a tenth of the connections, the longest idle ones, or this one if all others have a request."""
+        others = cast("set[_HeaderTimeoutProtocol]", self.connections)
+        live = [each for each in others if not each.transport.is_closing()]
+        if len(live) <= self.max_connections:
+            return
+        idle = sorted((each for each in live if each is not self and each._is_idle()), key=lambda each: each._last_data)
+        for each in idle[: 1 + self.max_connections // 10] or [self]:
+            each.transport.abort()
+        kind = type(self)
+        if self.loop.time() - kind.warned_at > _WARNING_SECONDS:
+            kind.warned_at = self.loop.time()
+            _log.warning("more than %d connections; the longest idle ones are closed", self.max_connections)
 
     def _is_idle(self) -> bool:
         """Return whether the headers of the next request are still missing."""
@@ -159,3 +211,6 @@ _KEEP_ALIVE_SECONDS = 15
 _SWITCH_SECONDS = 0.00005  # threads that compute for one client must not delay the event loop
 _MAX_HEADER_BYTES = 32_768
 _BACKLOG = 512
+_MAX_CONNECTIONS = 10_000
+_OTHER_FILES = 128
+_WARNING_SECONDS = 60

@@ -148,7 +148,7 @@ OPERATIONS = (
         (*_REQUEST_ERRORS, 404, 408, 413, 415, 422),
         body=(schemas.Feedback,),
         status=204,
-        description="404 if feedback is not collected.",
+        description="404 if feedback is not collected, 422 for a turn of another server or an expired one.",
     ),
     Operation("health", "GET", "/healthz", "Check whether questions can be answered.", {JSON: schemas.Health}, (503,)),
     Operation("metrics", "GET", "/metrics", "Metrics for Prometheus.", {"text/plain": str}, _REQUEST_ERRORS),

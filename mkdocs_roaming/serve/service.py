@@ -125,6 +125,15 @@ class AnswerService:
         config = self.offline_config if offline else self.config
         return AnswerRequest(self, question, config, self.site.now(question.language).restrict(question.scope))
 
+    def has_signed(self, turn: str) -> bool:
+        """Return whether a turn is from an answer of this site, and has not expired."""
+        return self.signer.verify(turn, self.site_name) is not None
+
+    @property
+    def site_name(self) -> str:
+        """The name that turns are signed for: one for all languages."""
+        return identify_site(self.site.main.now().library.manifest.site)
+
     def drain(self, seconds: float) -> None:
         """Open no more requests; end those that are still open after some seconds with an error."""
         self._is_draining = True
@@ -158,7 +167,7 @@ class AnswerRequest:
         self._config = config
         self._model = MeteredModel(config.model)
         self._started = service.clock()
-        self._site = identify_site(service.site.main.now().library.manifest.site)  # one for all languages
+        self._site = service.site_name
         self._memory = restore_memory(question.turns, service.signer, deployment.library.sections, self._site)
         page = find_page(question.page, deployment.library.sections)
         self._page_id = page.id if page else ""

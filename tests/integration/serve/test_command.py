@@ -12,8 +12,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
@@ -48,10 +48,14 @@ def roaming(*arguments: object, env: dict[str, str] | None = None) -> Result:
 
 @contextmanager
 def process(
-    *arguments: object, env: dict[str, str] | None = None, cwd: Path | None = None, stdout: Any = None
+    *arguments: object,
+    env: dict[str, str] | None = None,
+    cwd: Path | None = None,
+    stdout: Any = None,
+    interpreter_options: Sequence[str] = ("-m", "mkdocs_roaming"),
 ) -> Iterator[Any]:
     """Start `roaming serve` on a free port; yield the process and its URL."""
-    command = [sys.executable, "-m", "mkdocs_roaming", "serve", *map(str, arguments), "--port", "0"]
+    command = [sys.executable, *interpreter_options, "serve", *map(str, arguments), "--port", "0"]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1", **(env or {})}
     running = subprocess.Popen(command, stdout=stdout, stderr=subprocess.PIPE, text=True, env=environment, cwd=cwd)
     try:
@@ -711,3 +715,22 @@ def test_command_needs_only_url_of_site(folder: Path, host: Any, files_of: Any, 
             headers={"Accept": "application/json"},
         ).json()
         assert "8642" in result["answer"]
+
+
+def test_idle_connections_beyond_limit_of_files_are_closed(folder: Path) -> None:
+    """A server with 200 files answers while one client holds 400 connections, and logs little."""
+    pytest.importorskip("resource")
+    limited = (
+        "import resource, runpy; resource.setrlimit(resource.RLIMIT_NOFILE, (200, 200)); "
+        "runpy.run_module('mkdocs_roaming', run_name='__main__')"
+    )
+    with process(folder, interpreter_options=("-c", limited)) as (running, url), ExitStack() as stack:
+        port = int(url.rpartition(":")[2])
+        for _ in range(4):
+            for _ in range(100):
+                stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=10))
+            assert httpx2.get(f"{url}/healthz", timeout=10).status_code == 200
+        running.send_signal(signal.SIGTERM)
+        logged = running.stderr.read()
+    assert logged.count("connections; the longest idle ones are closed") == 1
+    assert len(logged) < 2_000

@@ -285,6 +285,24 @@ def test_invalid_feedback_is_refused(
     assert (tmp_path / "f.jsonl").read_bytes() == b""
 
 
+def test_feedback_with_turn_of_another_server_is_refused_and_not_counted(
+    start: Start, folder: Path, tmp_path: Path
+) -> None:
+    log = tmp_path / "f.jsonl"
+    endpoint, other = start(folder, feedback_log=log), start(folder)
+    asking: dict[str, Any] = {
+        "json": {"question": "Which port is the default?"},
+        "headers": {"Accept": "application/json"},
+    }
+    turns = [json.loads(server.http.post("/v1/ask", **asking).text)["turn"] for server in (endpoint, other)]
+    for turn in ("forged", "a.b", "ü.ü", "", f"{turns[0]}x", turns[1]):
+        response = endpoint.http.post("/v1/feedback", json={"turn": turn, "helpful": False})
+        assert (response.status_code, response.headers["content-type"]) == (422, "application/problem+json")
+    assert endpoint.http.post("/v1/feedback", json={"turn": turns[0], "helpful": False}).status_code == 204
+    assert endpoint.metric("roaming_feedback_total", helpful="no") == 1
+    assert len(log.read_text().splitlines()) == 1
+
+
 # The widget
 
 
