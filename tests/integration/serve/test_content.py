@@ -289,7 +289,7 @@ def test_feedback_with_turn_of_another_server_is_refused_and_not_counted(
     start: Start, folder: Path, tmp_path: Path
 ) -> None:
     log = tmp_path / "f.jsonl"
-    endpoint, other = start(folder, feedback_log=log), start(folder)
+    endpoint, other = start(folder, feedback_log=log), start(folder, key=bytes(32))
     body = {"question": "Which port is the default?"}
     turns = [
         server.http.post("/v1/ask", json=body).text.rpartition('"turn":"')[2].partition('"')[0]
