@@ -23,7 +23,11 @@ LANGUAGES = frozenset(
 )
 """Classes that name a language without a prefix, next to one of `_CODE_CLASSES`."""
 
-_PLAIN = frozenset(split_names("text txt plain plaintext none default nohighlight no-highlight raw notranslate"))
+_PLAIN = frozenset(
+    split_names("text txt plain plaintext none default nohighlight no-highlight raw notranslate myst-ansi ipythontb")
+)
+_PYTHON = frozenset({"ipython2", "ipython3"})
+"""Names of Python in notebooks, which only Pygments knows."""
 _CODE_CLASSES = frozenset(
     split_names("highlight codehilite sourcecode hljs prettyprint chroma shiki code literal-block")
 )
@@ -49,7 +53,7 @@ def find_language(classes: str | None) -> str | None:
         return None
     if found := _LANGUAGE.search(classes):
         name = (found[1] or found[2] or found[3]).replace("`", "")
-        return "" if name.lower() in _PLAIN else name
+        return "" if name.lower() in _PLAIN else "python" if name in _PYTHON else name
     tokens = classes.split()
     if not _CODE_CLASSES.isdisjoint(token.lower() for token in tokens):
         return next((token for token in tokens if token.lower() in LANGUAGES), None)

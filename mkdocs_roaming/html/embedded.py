@@ -14,6 +14,8 @@ _DARK = re.compile(r"#(?:only-dark|gh-dark-mode-only)$")
 _SOURCE_ATTRIBUTES = ("src", "data-src", "data-lazy-src", "data-original")
 _DISPLAY = re.compile(r"\$\$(.*)\$\$", re.DOTALL)
 _INLINE = re.compile(r"\\\((.*)\\\)|\$(.*)\$", re.DOTALL)
+_NO_DESCRIPTION = "No description has been provided for this image"
+"""The alternative text of images in notebooks that have none, by nbconvert."""
 _MARKDOWN_LINE = re.compile(r"\s*(?:=+|-+|#{1,6}\s.*|>.*|[-+*]\s.*|\d+[.)]\s.*|`{3,}.*|~{3,}.*|<.*)$")
 
 
@@ -83,7 +85,8 @@ def write_media(visitor: Visitor, element: Element, pieces: list[str]) -> None:
 
 
 def _alternative_text(element: Element) -> str:
-    return " ".join((element.get("alt") or "").split())
+    text = " ".join((element.get("alt") or "").split())
+    return "" if text == _NO_DESCRIPTION else text
 
 
 def _has_light_variant(element: Element, src: str, alt: str) -> bool:

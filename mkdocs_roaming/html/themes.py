@@ -73,7 +73,7 @@ class Theme:
     navs: tuple[str, ...] = ()
     """CSS selectors of the elements that hold the site's navigation, the best first."""
     roles: Mapping[Role, str] = field(default_factory=dict)
-    """Selectors by role: `.class`, `tag.class` or `tag`, separated by spaces.
+    """Selectors by role: `.class`, `tag.class`, `tag.class.class` or `tag`, separated by spaces.
 
     A class that ends in `_` or `-` matches every class that begins with it (Docusaurus appends hashes).
     """
@@ -127,7 +127,7 @@ class Roles(dict[tuple[Any, str | None], Role]):
     def __init__(self, themes: Iterable[Theme], classes: Mapping[str, Role]) -> None:
         """Compile the selectors of themes, and of a site's own classes."""
         self._tags: dict[str, Role] = {}
-        self._classes: dict[str, list[tuple[int, str, Role]]] = {}
+        self._classes: dict[str, list[tuple[int, str, Role, frozenset[str]]]] = {}
         for selector, role in classes.items():
             self._add(selector if "." in selector else f".{selector}", role, rank=-1)
         for theme in themes:
@@ -145,22 +145,23 @@ class Roles(dict[tuple[Any, str | None], Role]):
         return role
 
     def _add(self, selector: str, role: Role, *, rank: int) -> None:
-        tag, dot, name = selector.partition(".")
-        if dot:
-            self._classes.setdefault(name, []).append((rank, tag, role))
+        tag, *names = selector.split(".")
+        if names:
+            self._classes.setdefault(names[0], []).append((rank, tag, role, frozenset(names[1:])))
         else:
             self._tags.setdefault(tag, role)
 
     def _find(self, tag: str, classes: str | None) -> Role:
         """Return the role of an element; `span` if it is only a wrapper within a line."""
-        best = (len(ROLES), "", self._tags.get(tag, "span"))
-        for token in (classes or "").split():
+        best = (len(ROLES), "", self._tags.get(tag, "span"), frozenset[str]())
+        tokens = (classes or "").split()
+        for token in tokens:
             rules = self._classes.get(token, [])
             for prefix in self._prefixes:
                 if token.startswith(prefix):
                     rules = rules + self._classes[prefix]
             for rule in rules:
-                if rule[1] in ("", tag) and rule[0] < best[0]:
+                if rule[1] in ("", tag) and rule[0] < best[0] and rule[3].issubset(tokens):
                     best = rule
         return best[2]
 

@@ -72,6 +72,7 @@ UNSUPPORTED = (
     (".doc-section-item, table:has(.doc-section-item), table.field-list, table.autosummary", "parameters are lists"),
     ("nav, .toc, .citation, caption, pre:has(pre), pre:has(strong), pre:has(em), code:has(a)", "parts of one theme"),
     ("[hidden], .no-llms, .sr-only, [style*=display]", "hidden"),
+    (".prompt.highlight-none, .clipboard-copy-txt, .celltoolbar, .anchor-link", "parts of notebooks"),
     ("mark, kbd, q, var, samp, abbr, ins, sub, s, del, .comment, .line-block, hr", "tags without a Markdown sign"),
     ("a:has(svg), a:has(img), a:has(div), a:has(h3), a:has(ul), a:has(a), a:has(code), code a", "links around more"),
     ("a:not([href]), a:empty, a[href^=javascript], a[href*=' '], a[href*='&lt;'], td a[href*='|']", "odd addresses"),

@@ -42,6 +42,8 @@ def test_built_in_themes_repeat_no_selector() -> None:
         ("div", "admonition headerlink", "skip"),  # the first in ROLES
         ("div", "codeBlockTitle_a1b2", "code-title"),  # a prefix
         ("starlight-tabs", None, "tabs"),
+        ("div", "highlight-none prompt notranslate", "skip"),  # both classes of `div.prompt.highlight-none`
+        ("div", "prompt", "group"),
         (len, None, "skip"),  # comments have a function for a tag
     ],
 )
