@@ -10,10 +10,14 @@ The score of a query is a weighted sum of four features:
 
 Sites differ in size and vocabulary, so the score is compared with those of questions about other software
 (`relevance.unrelated_questions`) on the same site. docs/explanation/benchmarks.md describes the measurement.
+
+A name of the query that one of the best sections contains verbatim is worth `MIN_CONFIDENCE`: a name from code, such as
+`allow_headers`, or a word that is code there, such as `force`, if the section covers most of the query.
 """
 
 from __future__ import annotations
 
+import re
 import threading
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,6 +29,8 @@ from math import log, log1p
 from mkdocs_roaming.library.postings import PostingMatches, Postings
 from mkdocs_roaming.text.languages import base_language, load_phrases, load_table, load_words
 from mkdocs_roaming.text.tokenizer import Word, is_common_word, parse_query
+
+Features = tuple[float, float, float, float]
 
 MIN_CONFIDENCE = 0.75
 """Below this confidence a site probably does not answer a query."""
@@ -44,6 +50,9 @@ _SYNONYM_SHARE = 0.3
 _MAX_SYNONYM_SECTIONS = 3
 _NEAR_TERMS = 6
 _LEAST_PAIR_RARITY = 1.5
+_MIN_NAME_COVERAGE = 0.6
+_CODE_NAME = re.compile(r"(?=.*[A-Za-z]{2})(?:[-.$@]|.*(?:\w[-_.:@]|[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z]\d|\d[A-Za-z]))")
+_QUOTED = re.compile(r"`([^`\n]+)`")
 
 
 class Relevance:
@@ -55,6 +64,7 @@ class Relevance:
             confidence is twice the coverage.
         rank: Returns the rows for the words of a query, best first.
         find_similar: Returns the rows with a word, or with a synonym or another spelling of it.
+        read: Returns the Markdown of a row.
         recall: Returns the scores of unrelated questions, from a cache or from the function that computes them.
     """
 
@@ -64,12 +74,14 @@ class Relevance:
         language: str,
         rank: Callable[[Sequence[Word]], Sequence[int]],
         find_similar: Callable[[Word], PostingMatches],
+        read: Callable[[int], str],
         recall: Callable[[Callable[[], list[float]]], list[float]] = lambda compute: compute(),
     ) -> None:
         self._postings = postings
         self._language = base_language(language)
         self._rank = rank
         self._find_similar = find_similar
+        self._read = read
         self._recall = recall
         self._shares = _load_shares(self._language)
         self._lock = threading.Lock()
@@ -77,7 +89,10 @@ class Relevance:
         self._last: tuple[str, float] = ("", 0.0)  # the last query and its confidence
 
     def confidence(self, query: str) -> float:
-        """Return the share of unrelated questions that score lower than a query, from 0 to 1."""
+        """Return the share of unrelated questions that score lower than a query, from 0 to 1.
+
+        It is at least `MIN_CONFIDENCE` if one of the best sections contains a name of the query.
+        """
         last, confidence = self._last
         if query != last:
             confidence = self._compute_confidence(query)
@@ -85,7 +100,14 @@ class Relevance:
         return confidence
 
     def _compute_confidence(self, query: str) -> float:
-        features = self.features(query)
+        found, rows = self._match(query)
+        features = self._features(found, rows)
+        confidence = self._rate(features)
+        if features and confidence < MIN_CONFIDENCE and self._contain_name(query, found, rows, features[2]):
+            return MIN_CONFIDENCE
+        return confidence
+
+    def _rate(self, features: Features | None) -> float:
         if features is None or features[2] < _MIN_COVERAGE:
             return 0.0
         if not self._shares:
@@ -97,20 +119,23 @@ class Relevance:
 
     def _score_unrelated(self) -> list[float]:
         questions = load_phrases(self._language, "relevance.unrelated_questions")
-        return sorted(_score(self.features(question)) for question in questions)
+        return sorted(_score(self._features(*self._match(question))) for question in questions)
 
     @property
     def is_calibrated(self) -> bool:
         """Whether the confidence was measured for the language of the site."""
         return bool(self._shares)
 
-    def features(self, query: str) -> tuple[float, float, float, float] | None:
-        """Return the features *typical*, *untypical*, *coverage* and *proximity*; None if no section has a word."""
+    def _match(self, query: str) -> tuple[list[_FoundWord], Sequence[int]]:
+        """Return the words of a query, without fillers if others remain, and the best rows."""
         words = [word for word in parse_query(query, self._language) if any(word.runs)]
         words = [word for word in words if not word.stop]
-        rows = self._rank(words)[:_BEST_SECTIONS]
         fillers = load_words("en", "search.filler_words")
         found = [self._find(word) for word in [word for word in words if word.text.lower() not in fillers] or words]
+        return found, self._rank(words)[:_BEST_SECTIONS]
+
+    def _features(self, found: Sequence[_FoundWord], rows: Sequence[int]) -> Features | None:
+        """Return the features *typical*, *untypical*, *coverage* and *proximity*; None if no section has a word."""
         if not rows:
             return None
         ratios = sorted((word.ratio for word in found), reverse=True)
@@ -121,6 +146,20 @@ class Relevance:
             sum(min(ratio, 0.0) for ratio in ratios),
             coverage,
             max(self._sum_near_pairs(found, row) for row in rows),
+        )
+
+    def _contain_name(self, query: str, found: Iterable[_FoundWord], rows: Iterable[int], coverage: float) -> bool:
+        """Return whether rows contain a name of the query verbatim, as a whole identifier."""
+        quoted = {word.text for code in _QUOTED.findall(query) for word in parse_query(code, self._language)}
+        patterns = list[tuple[_FoundWord, str]]()
+        for word in found:
+            name = f"_*{re.escape(word.word.text)}_*"
+            if word.word.text in quoted or _CODE_NAME.match(word.word.text):
+                patterns.append((word, rf"(?<!\w){name}(?!\w)"))
+            elif coverage >= _MIN_NAME_COVERAGE:
+                patterns.append((word, rf"(?<!`)`-{{0,2}}{name}[\s=(\[:`]"))
+        return any(
+            row in word.rows and re.search(pattern, self._read(row)) for row in rows for word, pattern in patterns
         )
 
     def _find(self, word: Word) -> _FoundWord:
@@ -168,7 +207,7 @@ class _FoundWord:
         return 1.0 if row in self.rows else _SYNONYM_SHARE if row in self.similar_rows else 0.0
 
 
-def _score(features: Sequence[float] | None) -> float:
+def _score(features: Features | None) -> float:
     if features is None:
         return float("-inf")
     return sum(weight * value for weight, value in zip(_WEIGHTS, features, strict=True))

@@ -340,14 +340,15 @@ class Search:
         return index
 
     def _get_relevance(self) -> Relevance:
-        postings = self._get_index().postings
+        index = self._get_index()
         with self._lock:
             if self._relevance is None:
                 self._relevance = Relevance(
-                    postings,
+                    index.postings,
                     self._language,
                     lambda words: [row for row, _ in self._rank_rows(words, with_pairs=False)],  # as it was fitted
                     self._find_word,
+                    lambda row: self._read(index.sections[row]),
                     self._recall_scores,
                 )
             return self._relevance

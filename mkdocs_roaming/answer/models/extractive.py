@@ -199,7 +199,8 @@ def _search_site(seen: _Conversation, request: Request) -> None:
         SearchResult(request.site[row].id, "", request.site[row].breadcrumb, "", score, "")
         for row, score in sum_scores(parse_query(seen.query, request.language)).most_common()
     ]
-    seen.confidence = Relevance(postings, request.language, rank, find).confidence(seen.query)
+    relevance = Relevance(postings, request.language, rank, find, lambda row: request.site[row].text)
+    seen.confidence = relevance.confidence(seen.query)
 
 
 # Tool calls

@@ -13,6 +13,7 @@ from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import library_from_markdown
 from mkdocs_roaming.library.tools import NO_ANSWER, SearchResults, render
 from mkdocs_roaming.manifest.models import Site
+from mkdocs_roaming.text.languages import load_phrases
 
 HARBOUR = """# Harbour
 
@@ -56,6 +57,53 @@ def test_confidence_is_high_for_questions_about_the_site(search: Search, questio
 )
 def test_confidence_is_low_for_questions_about_other_software(search: Search, question: str) -> None:
     assert search.confidence(question) < MIN_CONFIDENCE
+
+
+SETTINGS = """# Pump
+
+Set `max_backflow` in litres. `prime: true` fills the line, and `--settle` waits. Ask for the FlowGuard licence.
+
+## Colours
+
+Green means idle, amber means busy. A retry is amber.
+
+"""
+
+
+@pytest.fixture(scope="module")
+def settings() -> Search:
+    """Return a site that unrelated questions fit, too: without its names, nearly all questions are declined."""
+    notes = "".join(f"## Note\n\n{text}.\n\n" for text in load_phrases("en", "relevance.unrelated_questions"))
+    return Search(library_from_markdown(SETTINGS + notes, name="Pump", url="https://pump.example/"))
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "what does the max_backflow option do?",
+        "what does the prime option do?",
+        "what does the settle option do?",
+        "what does the --settle option do?",
+        "can my team read the FlowGuard document on a Kubernetes proxy?",
+        "what does the `idle` option do?",
+    ],
+)
+def test_confidence_is_high_for_name_that_section_contains_verbatim(settings: Search, question: str) -> None:
+    assert settings.confidence(question) >= MIN_CONFIDENCE
+    assert not settings.is_doubtful(question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "what does the backflow.max.retry option do?",
+        "what does the max_back option do?",
+        "does the kubernetes deployment of a websocket proxy have a prime mode?",
+        "e.g. how do I sign the contributor agreement",
+    ],
+)
+def test_confidence_is_low_for_parts_of_names_and_words_of_long_questions(settings: Search, question: str) -> None:
+    assert settings.confidence(question) < MIN_CONFIDENCE
 
 
 def test_search_sections_returns_confidence(search: Search) -> None:
