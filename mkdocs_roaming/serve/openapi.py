@@ -145,7 +145,7 @@ OPERATIONS = (
         "/v1/feedback",
         "Report whether an answer was helpful.",
         {},
-        (*_REQUEST_ERRORS, 404, 408, 413, 415, 422),
+        (*_REQUEST_ERRORS, 404, 408, 413, 415, 422, 503),
         body=(schemas.Feedback,),
         status=204,
         description="404 if feedback is not collected, 422 for a turn of another server or an expired one.",

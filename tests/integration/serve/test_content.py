@@ -16,6 +16,7 @@ import pytest
 
 from mkdocs_roaming.library.search import Hit, Search
 from mkdocs_roaming.library.targets import open_library
+from mkdocs_roaming.manifest.models import Site
 from mkdocs_roaming.manifest.outline import render_outline
 from mkdocs_roaming.serve.encoding import answer_to_markdown
 from mkdocs_roaming.serve.middleware import RequestPolicy
@@ -266,6 +267,51 @@ def test_feedback_and_question_have_same_turn(start: Start, folder: Path, tmp_pa
     )
     assert "127.0.0.1" not in questions.read_text()
     assert endpoint.metric("roaming_feedback_total", helpful="no") == 2
+
+
+def ask_for_turn(endpoint: Any, question: str = "Which port is the default?") -> str:
+    return str(endpoint.ask(question)[-1]["messageMetadata"]["turn"])
+
+
+def rate(endpoint: Any, turn: str) -> tuple[int, str]:
+    """Send feedback and return the status and the code of the response."""
+    response = endpoint.http.post("/v1/feedback", json={"turn": turn, "helpful": False})
+    return response.status_code, response.json()["code"] if response.content else ""
+
+
+@pytest.fixture
+def foreign_turn(start: Start, tmp_path: Path, make_site: Callable[..., Any], pages: list[tuple[str, str]]) -> str:
+    """Return a turn that was signed with the same key for another site."""
+    other = make_site(pages, site=Site("Other", "https://other.example/")).publish(tmp_path / "other")
+    return ask_for_turn(start(other))
+
+
+def test_feedback_with_invalid_turn_is_refused_and_not_counted(
+    start: Start, folder: Path, tmp_path: Path, foreign_turn: str
+) -> None:
+    log = tmp_path / "feedback.jsonl"
+    endpoint = start(folder, feedback_log=log)
+    turn = ask_for_turn(endpoint)
+    payload, signature = turn.split(".")
+    tampered = [f"{payload[:-1]}{'A' if payload[-1] != 'A' else 'B'}.{signature}", f"*{turn}", f"{turn}=", payload]
+    for invalid in ("forged", foreign_turn, *tampered):
+        assert rate(endpoint, invalid) == (422, "unknown_turn")
+    assert (log.read_bytes(), endpoint.metric("roaming_feedback_total", helpful="no")) == (b"", 0)
+    assert endpoint.metric("roaming_refused_total", code="unknown_turn", status="422") == 6
+    assert (rate(endpoint, turn), endpoint.metric("roaming_feedback_total", helpful="no")) == ((204, ""), 1)
+
+
+def test_feedback_is_accepted_by_other_process_with_same_key_only(start: Start, folder: Path, tmp_path: Path) -> None:
+    keys = (b"a key of both processes", b"a key of both processes", b"")
+    first, second, restarted = (start(folder, key=key, feedback_log=tmp_path / "f.jsonl") for key in keys)
+    turn = ask_for_turn(first)
+    assert [rate(endpoint, turn)[0] for endpoint in (first, second, restarted)] == [204, 204, 422]
+    assert rate(restarted, ask_for_turn(restarted)) == (204, "")
+
+
+def test_feedback_on_answer_without_sources_is_accepted(start: Start, folder: Path, tmp_path: Path) -> None:
+    endpoint = start(folder, feedback_log=tmp_path / "f.jsonl")
+    assert rate(endpoint, ask_for_turn(endpoint, "xyzzy plugh qwerty")) == (204, "")
 
 
 @pytest.mark.parametrize(

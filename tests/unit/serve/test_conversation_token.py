@@ -60,6 +60,18 @@ def test_verify_refuses_random_text(text: str) -> None:
     assert SIGNER.verify(text, SITE) is None
 
 
+@pytest.mark.parametrize("change", ["*{}", "{}=", "{}*", "{}.", " {}", "{}\n"])
+def test_verify_refuses_other_spelling_of_token(change: str) -> None:
+    assert SIGNER.verify(change.format(SIGNER.sign(TURN, SITE)), SITE) is None
+
+
+def test_verify_refuses_other_unused_bits_of_token() -> None:
+    signed = SIGNER.sign(TURN, SITE)
+    digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+    same_bytes = signed[:-1] + digits[digits.index(signed[-1]) + 1]  # 32 bytes leave two of the last six bits unused
+    assert SIGNER.verify(same_bytes, SITE) is None
+
+
 def test_verify_refuses_token_of_other_key() -> None:
     assert TokenSigner(b"another key").verify(SIGNER.sign(TURN, SITE), SITE) is None
 
