@@ -11,9 +11,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from click.testing import CliRunner
+
+from mkdocs_roaming.cli import main
 
 if TYPE_CHECKING:
     from .conftest import Project
+
+SMALL = {"index.md": "# Home\n\nHello.\n"}
 
 
 @pytest.fixture
@@ -36,7 +41,7 @@ def host() -> Iterator[str]:
 
 
 def build_strictly(project: Project, previous: str) -> subprocess.CompletedProcess[str]:
-    project.write({"index.md": "# Home\n\nHello.\n"}, plugins=[{"roaming": {"previous": previous}}])
+    project.write(SMALL, plugins=[{"roaming": {"previous": previous}}])
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
     command = [sys.executable, "-m", "mkdocs", "build", "--strict"]
     return subprocess.run(command, cwd=project.folder, env=environment, capture_output=True, text=True, check=False)
@@ -60,3 +65,12 @@ def test_strict_build_passes_when_previous_server_refuses_connection(mkdocs: Pro
 def test_strict_build_fails_when_previous_setting_is_wrong(mkdocs: Project, host: str, status: int) -> None:
     done = build_strictly(mkdocs, f"{host}/{status}/")
     assert (done.returncode, "WARNING -  roaming: previous: " in done.stderr) == (1, True)
+
+
+@pytest.mark.parametrize(("status", "exit_code"), [(404, 0), (403, 1)])
+def test_strict_index_passes_when_previous_site_is_unavailable(
+    mkdocs: Project, host: str, status: int, exit_code: int
+) -> None:
+    site = mkdocs(SMALL, plugins=[]).folder
+    done = CliRunner().invoke(main, ["index", str(site), "--previous", f"{host}/{status}/", "--strict"])
+    assert (done.exit_code, f"HTTP status {status}" in done.output) == (exit_code, True), done.output
