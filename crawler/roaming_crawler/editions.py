@@ -53,7 +53,8 @@ class EditionFilter:
     """Leaves out the pages of other languages and versions; all other pages stay.
 
     A folder named after a language is left out if one of its first pages declares that language. A folder named after
-    a version is left out if most of its known pages exist in the crawled version, too.
+    a version is left out if most of its known pages exist in the crawled version, too. Many plain numbers in one folder
+    are not versions, but pages: `/kb/1/` to `/kb/400/`.
 
     Attributes:
         scope: Scope of the crawl.
@@ -74,6 +75,8 @@ class EditionFilter:
     """Other languages of pages by `hreflang`, by loose key."""
     _best: dict[tuple[str, str], _Rank] = field(default_factory=dict)
     """Rank of the best version that has a page, by the folder of the versions and the loose key without the version."""
+    _numbers: dict[str, set[str]] = field(default_factory=dict)
+    """Plain numbers by the URL of the folder that contains them."""
     _left_out: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Option and name of what was left out, by loose key of the page."""
 
@@ -100,7 +103,7 @@ class EditionFilter:
         chosen, later = self._split(refs)
         if chosen:
             return chosen, [ref for own in later.values() for ref in own]
-        # Twice as many as before: hundreds of numbered folders, such as those of articles, are no versions.
+        # Twice as many as before: hundreds of folders such as `v1`, or those of release notes, may have one page each.
         count = sum(folder.option == "version" and not is_out for folder, is_out in self._decided.items()) or 1
         for folder in nlargest(count, later, key=lambda folder: _rank_version(folder.name)):
             self._decided[folder] = False
@@ -125,6 +128,8 @@ class EditionFilter:
             if folder.option == "version":
                 twin = folder.parent, loose_key(folder.parent + url[len(folder.url) :])
                 self._best[twin] = max(_rank_version(folder.name), self._best.get(twin, _NO_RANK))
+                if folder.name.isdigit():
+                    self._numbers.setdefault(folder.parent, set()).add(folder.name)
 
     def learn(self, url: str, alternates: Iterable[tuple[str, str]]) -> None:
         """Store the translations of a page that `hreflang` names."""
@@ -156,7 +161,8 @@ class EditionFilter:
             if f"{self.start}/".startswith(folder.url) or self._decided.get(folder) is False:
                 continue
             if folder.option == "version":
-                if self.versions:
+                is_page = folder.name.isdigit() and len(self._numbers.get(folder.parent, ())) > _MAX_NUMBERS
+                if self.versions and not is_page:
                     return folder
             elif self.language not in ("", ALL) and not match_language(folder.name, self.language):
                 return folder
@@ -195,7 +201,7 @@ class EditionFilter:
             key = loose_key(parent + path)
             if key in self._known:
                 return True
-            return loose_key(own + path) in self._known if own else self._best[parent, key] > rank
+            return loose_key(own + path) in self._known if own else self._best.get((parent, key), _NO_RANK) > rank
 
         twins = sum(map(has_twin, paths))
         return twins >= _MIN_TWINS and twins >= len(paths) / 2
@@ -262,6 +268,8 @@ def _split_tag(tag: str) -> list[str]:
 _MAX_DEPTH = 4
 _MAX_SAMPLE = 3
 _MIN_TWINS = 2
+_MAX_NUMBERS = 30
+"""Largest number of versions in one folder that are plain numbers."""
 _VERSION = re.compile(
     r"latest|stable|current|next|canary|main|master|trunk|dev(?:el(?:op)?)?|nightly|edge"
     r"|v?\d+(?:\.(?:\d+|x))*(?:[-.]?(?:a|b|rc|dev|alpha|beta|post|lts)[-.]?\d*)?",

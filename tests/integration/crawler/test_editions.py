@@ -146,11 +146,12 @@ def test_match_language(one: str, other: str, same: bool) -> None:
     assert match_language(one, other) is same
 
 
-def test_numbered_folders_of_articles_are_visited_in_few_steps() -> None:
+@pytest.mark.parametrize("prefix", ["", "v", "1."])
+def test_numbered_folders_of_articles_are_visited_in_few_steps(prefix: str) -> None:
     """Each page is in a folder of its own, which is named like a version; nothing else is known of them."""
     base = "https://docs.example/"
     scope = scope_from_url(base)
-    pages = [PageRef(f"{base}kb/{at}/{name}") for at in range(800) for name in ("", "notes/", f"only-{at}/")]
+    pages = [PageRef(f"{base}kb/{prefix}{at}/{name}") for at in range(800) for name in ("", "notes/", f"only-{at}/")]
     editions = EditionFilter(scope, base, "en")
     visited: list[str] = []
     steps = 0
@@ -164,5 +165,41 @@ def test_numbered_folders_of_articles_are_visited_in_few_steps() -> None:
         visited += (ref.url for ref in chosen)
         steps += 1
     assert steps <= 12
-    assert f"{base}kb/799/" in visited
-    assert {f"{base}kb/{at}/only-{at}/" for at in range(790, 800)} <= set(visited)
+    assert f"{base}kb/{prefix}799/" in visited
+    assert {f"{base}kb/{prefix}{at}/only-{at}/" for at in range(790, 800)} <= set(visited)
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "left_out"),
+    [
+        ("docs/{}", 9, 24),
+        ("docs/1.{}", 60, 177),
+        ("docs/v{}", 60, 177),
+        ("docs/{}.x", 60, 177),
+        ("kb/{}", 40, 0),
+    ],
+)
+def test_many_plain_numbers_in_a_folder_are_pages_and_not_versions(name: str, count: int, left_out: int) -> None:
+    base = "https://docs.example/"
+    folders = [f"{base}{name.format(at)}/" for at in range(1, count + 1)]
+    later = [PageRef(f"{folder}{page}") for folder in folders for page in ("", "comments/", "history/")]
+    editions = EditionFilter(scope_from_url(base), base, "en")
+
+    async def read(ref: PageRef) -> None:
+        raise AssertionError(ref)
+
+    while later:
+        _, later = anyio.run(editions.select, later, read)
+    assert editions.count == left_out
+
+
+def test_select_of_two_spellings_of_a_version_selects_both() -> None:
+    base = "https://docs.example/"
+    editions = EditionFilter(scope_from_url(base), base, "en")
+
+    async def read(ref: PageRef) -> None:
+        raise AssertionError(ref)
+
+    refs = [PageRef(f"{base}docs/{path}") for path in ("1.0", "1.0//")]
+    chosen, later = anyio.run(editions.select, refs, read)
+    assert [ref.url for ref in (*chosen, *later)] == [ref.url for ref in refs]
