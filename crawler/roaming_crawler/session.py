@@ -218,7 +218,8 @@ class Session:
             if last is None or not (last.etag or last.modified):
                 raise FetchError(f"{request.url}: status 304 for an unconditional request")
             self.unchanged += 1
-            response = replace(last, etag=response.etag or last.etag, modified=response.modified or last.modified)
+            names = ("etag", "modified", "robots")
+            response = replace(last, **{name: getattr(response, name) or getattr(last, name) for name in names})
         elif last is not None and not response.ok and response.status not in (404, 410):
             return self._use_stale(key, last, f"{request.url}: status {response.status}")
         self.bytes += len(response.body) if response.ok else 0
@@ -274,15 +275,14 @@ def find_header_ban(header: str, agent: str = AGENT) -> str | None:
     """Return why `X-Robots-Tag` headers exclude a page from indexes, None if they do not.
 
     Args:
-        header: The headers, one a line; each may begin with the name of the crawler that it applies to.
+        header: The headers, one a line. Directives after the name of a crawler apply to that crawler alone.
         agent: The product token of the crawler.
     """
     for line in header.splitlines():
-        scope = _ROBOTS_SCOPE.match(line)
-        if scope and scope[1].casefold() != agent.casefold():
-            continue
-        if reason := find_index_ban(line[scope.end() :] if scope else line):
-            return f"X-Robots-Tag: {reason}"
+        parts = [agent, *_ROBOTS_SCOPE.split(line)]
+        for name, directives in zip(parts[::2], parts[1::2], strict=True):
+            if name.casefold() == agent.casefold() and (reason := find_index_ban(directives)):
+                return f"X-Robots-Tag: {reason}"
     return None
 
 
@@ -301,5 +301,5 @@ def _make_key(url: str, accept: str) -> str:
 _DAY = 24 * 3600.0
 """Longest time that RFC 9309 lets a robots.txt be cached."""
 _WEEK = 7 * _DAY
-_ROBOTS_SCOPE = re.compile(r"\s*(?!unavailable_after|max-)([\w-]+)\s*:", re.IGNORECASE)
+_ROBOTS_SCOPE = re.compile(r"(?:^|,)\s*(?!unavailable_after|max-)([\w-]+)\s*:", re.IGNORECASE)
 _USER_AGENT_LINE = re.compile(r"^([ \t]*user[ \t-]?agent[ \t]*:?[ \t]*)([^\r\n#]*)", re.IGNORECASE | re.MULTILINE)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import time
+from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import mktime_tz, parsedate_tz
 from html import unescape
@@ -70,7 +71,9 @@ def _parse_date(text: str) -> float | None:
         date = datetime.fromisoformat(text.strip())
     except ValueError:
         parts = parsedate_tz(text)
-        return mktime_tz(parts) if parts else None
+        with suppress(ValueError, OverflowError):  # the year is out of range
+            return mktime_tz(parts) if parts else None
+        return None
     return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
 
 

@@ -443,9 +443,9 @@ def test_page_that_cannot_be_parsed_is_skipped_with_reason(site: Any, run_crawl:
     site.page("/guide", "Guide")
     output = run_crawl(site.url)
     assert output.paths == ["", "guide"]
-    assert output.skip_reason("/odd").startswith("cannot be parsed: ValueError: ")
+    assert output.skip_reason("/odd").startswith("cannot be parsed (ValueError: ")
     site.put("/", html("Odd").replace(" lang=en", " lang='&#1;'"))
-    with pytest.raises(NoPagesError, match="cannot be parsed: ValueError: "):
+    with pytest.raises(NoPagesError, match=r"cannot be parsed \(ValueError: "):
         run_crawl(site.url, limits=CrawlLimits(pages=1))
 
 
@@ -456,7 +456,15 @@ def test_page_that_cannot_be_parsed_is_skipped_with_reason(site: Any, run_crawl:
         ("none", "X-Robots-Tag: noindex"),
         ("MKDOCS-ROAMING: noindex", "X-Robots-Tag: noindex"),
         ("unavailable_after: 25 Jun 2010 15:00:00 PST", "X-Robots-Tag: unavailable after 25 Jun 2010 15:00:00 PST"),
+        ("googlebot: nofollow, mkdocs-roaming: noindex", "X-Robots-Tag: noindex"),  # joined by a proxy
+        ("noindex, googlebot: none", "X-Robots-Tag: noindex"),
+        (
+            "mkdocs-roaming: unavailable_after: Friday, 25-Jun-10 15:00:00 EST, nofollow",
+            "X-Robots-Tag: unavailable after Friday, 25-Jun-10 15:00:00 EST",
+        ),
+        ("unavailable_after: 25 Jun 99999 15:00:00 GMT", ""),
         ("googlebot: noindex", ""),
+        ("nofollow, googlebot: noindex, nofollow", ""),
         ("max-image-preview: none, nofollow", ""),
     ],
 )
@@ -469,3 +477,20 @@ def test_header_of_page_excludes_it_from_the_crawl(
         output = run_crawl(site.url)
         assert output.paths == ([""] if reason else ["", "guide"])
         assert not reason or output.skip_reason("/guide") == reason
+
+
+def test_several_robots_headers_of_one_page_are_all_read(site: Any, run_crawl: Any, html: Any) -> None:
+    site.page("/", "Home", links=("/a", "/b"))
+    for path, first in (("/a", "googlebot: nofollow"), ("/b", "googlebot: noindex")):
+        last = "NoIndex" if path == "/a" else "max-snippet: 20"
+        site.put(path, html(f"Page {path}"), headers={"X-Robots-Tag": first, "x-robots-tag": last})
+    assert run_crawl(site.url).paths == ["", "b"]
+
+
+def test_robots_header_of_unchanged_page_is_read(site: Any, run_crawl: Any, html: Any) -> None:
+    site.page("/", "Home", links=("/guide",))
+    site.put("/guide", html("Guide"))
+    assert run_crawl(site.url).paths == ["", "guide"]
+    site.put("/guide", html("Guide"), headers={"X-Robots-Tag": "noindex"})
+    output = run_crawl(site.url)
+    assert (output.paths, output.result.unchanged > 0) == ([""], True)

@@ -140,6 +140,7 @@ def test_exclusion_reason_recognizes_redirects_and_noindex() -> None:
         ("unavailable_after: 25 Jun 2999 15:00:00 PST", None),
         ("unavailable_after: 2999-06-25", None),
         ("unavailable_after: soon", None),
+        ("unavailable_after: 25 Jun 99999 15:00:00 GMT", None),
     ],
 )
 def test_robots_directives_exclude_pages_by_noindex_and_past_dates(directives: str, reason: str | None) -> None:
