@@ -8,12 +8,14 @@ const PAGE_STYLE = `
   :root[data-roaming-docked] body { padding-inline-end: var(--roaming-inset) }
   :root[data-roaming-docked] body > :is(.md-header, .navbar) { margin-inline-end: calc(-1 * var(--roaming-inset)) }
   :root[data-roaming-docked] .wy-grid-for-nav { width: calc(100% - var(--roaming-inset)) }
+  :root[data-roaming-docked] :is(.VPDoc .aside, .toc-drawer) { display: none }
+  :root[data-roaming-docked] :is(div.document, .page > .main, .main > .content) { min-width: 0; max-width: 100% }
 }
 @media screen and (min-width: 1100px) and (max-width: 1499px) {
   :root[data-roaming-docked] .md-sidebar { width: 190px }
 }
 `;
-const HEADERS = "[data-md-component=header], .navbar.fixed-top, body > header";
+const HEADERS = "[data-md-component=header], .navbar.fixed-top, header:not(main *)";
 const BLOCKS = ":is(main, [role=main], article) :is(h1, h2, h3, h4, p, li, pre, td):not(nav *)";
 let pageSheet;
 
@@ -45,9 +47,10 @@ export function drawHeader() {
 
 /** Return where the page's own header ends that stays in sight. */
 export function headerEnd() {
-  const ends = [...document.querySelectorAll(HEADERS)].map((one) =>
-    /sticky|fixed/.test(getComputedStyle(one).position) ? one.getBoundingClientRect().bottom : 0,
-  );
+  const ends = [...document.querySelectorAll(HEADERS)].map((one) => {
+    const { top, bottom, width } = one.getBoundingClientRect();
+    return /sticky|fixed/.test(getComputedStyle(one).position) && top < 200 && width > innerWidth / 2 ? bottom : 0;
+  });
   return Math.max(0, ...ends);
 }
 /** Move the page aside by the width of the panel. The first visible paragraph stays where it is. */

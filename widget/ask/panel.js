@@ -8,6 +8,7 @@ const NARROWEST = 320; // pixels
 const WIDEST = 640;
 const MOST_SUGGESTIONS = 4;
 const NEAR_END = 48; // pixels
+const TEXT = ":is(h1, h2, p, li):not(td *, header *)"; // what a docked panel must not cover; tables may be too wide
 
 /** The panel of an element. `memory` keeps what the next page needs; `actions` are called by input and buttons. */
 export class Panel {
@@ -38,6 +39,7 @@ export class Panel {
       parts.alert,
     );
     host.shadowRoot.append(this.element);
+    new ResizeObserver(this.dock).observe(document.body); // the page has loaded, or is another one
   }
 
   // Parts
@@ -115,16 +117,37 @@ export class Panel {
   }
   close() {
     this.element.close();
+    this.#host.popover = null;
     this.dock();
   }
-  /** Move the page aside if the panel is docked. */
-  dock() {
-    const inset = WIDE.matches && this.isOpen ? this.element.offsetWidth : 0;
+  /** Move the page aside if the panel is docked. The panel floats where text of the page would stay below it. */
+  dock = () => {
+    const { element, isOpen } = this;
+    let inset = WIDE.matches && isOpen ? element.offsetWidth : 0;
     moveAside(inset);
-    if (inset) this.#memory.remember({ inset });
-  }
+    if (!isOpen) return;
+    const { left, right, top, bottom } = element.getBoundingClientRect();
+    let isCovered = !headerEnd();
+    // From the centre of the close button
+    for (let x = right - 28; x > left; x -= 72)
+      for (let y = top + 26; y < bottom; y += 48) {
+        const stack = document.elementsFromPoint(x, y);
+        isCovered ||= stack.indexOf(this.#host) > 0;
+        if (stack.some((one) => one.matches(TEXT))) inset = 0;
+      }
+    moveAside(inset);
+    element.classList.toggle("docked", inset > 0);
+    this.#memory.remember({ inset });
+    if (!isCovered) return; // search and menus of a header open above the panel
+    this.#host.popover = "manual";
+    this.#host.togglePopover?.(true);
+  };
   stayBelowHeader() {
-    this.#host.style.setProperty("--_top", `${headerEnd()}px`);
+    const { style } = this.#host;
+    const top = `${headerEnd()}px`;
+    if (style.getPropertyValue("--_top") === top) return;
+    style.setProperty("--_top", top);
+    this.dock();
   }
   /** Whether the panel covers an element of the page. */
   covers(target) {

@@ -30,6 +30,7 @@ export const STYLE = `
   font-family: var(--roaming-font, var(--md-text-font-family, inherit));
   font-size: var(--roaming-font-size, 15px);
   line-height: 1.6;
+  transition: overlay .12s allow-discrete;
 }
 @supports (color: oklch(from red l c h)) and (color: light-dark(#000, #fff)) {
   :host {
@@ -184,7 +185,7 @@ summary { cursor: pointer; min-height: 2em }
 .alert { border-inline-start: 3px solid var(--_danger); padding-inline-start: 12px }
 .row { display: flex; flex-wrap: wrap; gap: .4em; font-size: .875em }
 @media (min-width: 1100px) and (max-width: 1219px) { :host { --_width: var(--roaming-width, 376px) } }
-@media (max-width: 1099px) { dialog { box-shadow: 0 0 40px #00000026 } }
+dialog:not(.docked) { box-shadow: 0 0 40px #00000026 }
 @media (max-width: 599px) {
   dialog { inset: 0; width: 100%; height: 100dvh; border: 0; padding-block-end: env(safe-area-inset-bottom) }
   .head { height: 56px; padding-inline: 16px 4px }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from .conftest import Reply, Stage, Widget, answer, recorded, served
+from .conftest import TESTS, Reply, Stage, Widget, answer, recorded, served
 from .themes import built
 
 if TYPE_CHECKING:
@@ -21,6 +21,16 @@ SHIFTS = """() => {
     window.shifts = [];
     new PerformanceObserver((list) => shifts.push(...list.getEntries().filter((one) => !one.hadRecentInput).map(({ value }) => value)))
         .observe({ type: "layout-shift", buffered: true });
+}"""
+
+# The controls of the panel that something of the page covers at their centre.
+COVERED = """() => {
+    const host = document.querySelector("roaming-ask");
+    return ["close", "reset", "title", "input", "send"].filter((part) => {
+        const control = host.shadowRoot.querySelector(`[part=${part}]`);
+        const { x, y, width, height } = control.getBoundingClientRect();
+        return width && document.elementFromPoint(x + width / 2, y + height / 2) !== host;
+    });
 }"""
 
 
@@ -75,6 +85,81 @@ def test_docked_panel_moves_pages_of_other_themes_aside(
         widget.open()
         for part in page.locator("[role=main] p, .wy-nav-side, .bs-sidebar, .navbar").all():
             assert not overlaps(part, widget.panel)
+
+
+@pytest.mark.parametrize("width", [1440, 1280, 900, 390])
+@pytest.mark.parametrize("name", ["button", "header", "header-inside", "header-and-button", "contents"])
+def test_no_element_of_the_page_covers_controls_of_panel(
+    page: Page, stage: Stage, widget: Widget, name: str, width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    stage.plays(recorded("answered"))
+    page.goto(stage.page(body=(TESTS / f"golden/widget/covered/{name}.html").read_text("utf-8")))
+    page.locator("roaming-ask .opener").wait_for(state="attached")
+    page.keyboard.press("Control+i")
+    widget.ask(QUESTION)
+    assert page.evaluate(COVERED) == []
+    page.evaluate("scrollTo({ top: 500, behavior: 'instant' })")
+    page.wait_for_timeout(100)
+    assert page.evaluate(COVERED) == []
+    if width > 600:  # on phones the next page begins without the panel
+        page.reload()
+        widget.turns.wait_for()
+        assert page.evaluate(COVERED) == []
+
+
+@pytest.mark.parametrize("theme", ["material plain", "mkdocs"])
+def test_search_and_menus_of_known_header_open_above_panel(
+    page: Page, tmp_path_factory: pytest.TempPathFactory, widget: Widget, theme: str
+) -> None:
+    with served(tmp_path_factory.mktemp("theme") / "site") as stage:
+        built(stage, theme, {"index.md": LONG})
+        page.goto(stage.url)
+        widget.open()
+        assert page.evaluate(COVERED) == []
+        page.evaluate(
+            """() => {
+                const menu = document.createElement("div");
+                menu.style = "position: absolute; top: 100%; right: 0; width: 400px; height: 300px";
+                document.querySelector(".md-header, .navbar").append(menu);
+            }"""
+        )
+        assert "close" in page.evaluate(COVERED)
+
+
+@pytest.mark.parametrize(
+    "style",
+    ["main { width: 1200px }", "main { position: fixed; inset-inline: 0 }", "main p { position: relative; left: 50% }"],
+)
+def test_panel_floats_over_page_that_does_not_move_aside(page: Page, stage: Stage, widget: Widget, style: str) -> None:
+    page.goto(stage.page(body=f"<style>{style}</style><p>{'Boils water. ' * 90}</p>"))
+    widget.open()
+    assert not page.locator(":root[data-roaming-docked]").count()
+    expect(page.locator("body")).to_have_css("padding-inline-end", "0px")
+    expect(widget.panel).not_to_have_css("box-shadow", "none")
+    page.reload()
+    widget.panel.wait_for()
+    assert not page.locator(":root[data-roaming-docked]").count()
+    assert page.evaluate(COVERED) == []
+
+
+def test_panel_docks_or_floats_again_after_the_page_has_changed(page: Page, stage: Stage, widget: Widget) -> None:
+    page.goto(stage.page(body="<p>Boils water.</p>"))
+    widget.open()
+    docked = page.locator(":root[data-roaming-docked]")
+    expect(docked).to_have_count(1)
+    expect(widget.panel).to_have_css("box-shadow", "none")
+    text = "Boils water. " * 90
+    page.evaluate("text => { document.querySelector('main').innerHTML = `<p style='width: 1200px'>${text}</p>` }", text)
+    expect(docked).to_have_count(0)
+    page.evaluate("document.querySelector('main').innerHTML = '<p>Boils water.</p>'")
+    expect(docked).to_have_count(1)
+
+
+def test_wide_table_does_not_prevent_docking(page: Page, stage: Stage, widget: Widget) -> None:
+    page.goto(stage.page(body="<table><tr><td><p style='width: 1400px'>Wide</table><p>Boils water.</p>"))
+    widget.open()
+    expect(page.locator(":root[data-roaming-docked]")).to_have_count(1)
 
 
 def test_floating_panel_closes_for_focus_below_it(page: Page, stage: Stage, widget: Widget) -> None:
