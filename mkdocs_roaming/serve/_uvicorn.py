@@ -11,16 +11,19 @@ import logging
 import signal
 import socket
 import sys
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Collection
 from contextlib import suppress
-from typing import ClassVar, cast
+from math import inf
+from time import monotonic
+from typing import Any, cast
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.serve.middleware import CANCEL_SECONDS, DRAIN_SECONDS, HEADER_SECONDS, RequestGuard
-from mkdocs_roaming.serve.requests import ProblemError, encode_problem
+from mkdocs_roaming.serve.requests import UNKNOWN_CLIENT, ProblemError, encode_problem, parse_network
 
 
 def run_server(
@@ -31,7 +34,8 @@ def run_server(
     header_seconds: float = HEADER_SECONDS,
 ) -> None:
     """Serve on a listening socket until SIGINT or SIGTERM, as the last task of the process."""
-    max_connections, backlog = limit_connections()
+    max_connections = limit_connections()
+    each = min(_MAX_CONNECTIONS_EACH, max(max_connections // 2, 1))
     config = uvicorn.Config(
         app,
         http=type(
@@ -40,6 +44,8 @@ def run_server(
             {
                 "header_seconds": header_seconds,
                 "max_connections": max_connections,
+                "max_connections_each": sys.maxsize if app.policy.proxies else each,  # all are from the proxy
+                "clients": defaultdict(set),
                 "on_refusal": staticmethod(app.count_refusal),
             },
         ),
@@ -51,7 +57,7 @@ def run_server(
         timeout_graceful_shutdown=drain_seconds + CANCEL_SECONDS + 1,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         h11_max_incomplete_event_size=_MAX_HEADER_BYTES,
-        backlog=backlog,
+        backlog=1,  # see `startup`
     )
     _log.info("listening on %s", get_url(listener))
     server = _DrainingServer(config, app, drain_seconds)
@@ -64,25 +70,20 @@ def run_server(
         sys.exit(1)
 
 
-def limit_connections() -> tuple[int, int]:
-    """Return the maximum number of connections, and how many are accepted at once; raise the limit of open files.
-
-    Both leave room for other files: asyncio logs each attempt to accept a connection without a free descriptor.
-    """
+def limit_connections() -> int:
+    """Return the maximum number of connections: half of the files that may be open. Raise this limit if necessary."""
     if sys.platform == "win32":
-        return _MAX_CONNECTIONS, _BACKLOG
+        return _MAX_CONNECTIONS
     import resource  # Unix only
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _MAX_CONNECTIONS + 2 * _BACKLOG + _OTHER_FILES
-    if soft < wanted:
+    wanted = 2 * _MAX_CONNECTIONS  # a response may have a file open
+    if soft < wanted and soft != resource.RLIM_INFINITY:
         with suppress(ValueError, OSError):
             limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
             resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
             soft = limit
-    backlog = min(_BACKLOG, soft // 8)
-    # Descriptors of closed connections are freed in the next step of the event loop.
-    return max(min(_MAX_CONNECTIONS, soft - 2 * backlog - min(_OTHER_FILES, soft // 4)), 1), backlog
+    return _MAX_CONNECTIONS if soft == resource.RLIM_INFINITY else min(_MAX_CONNECTIONS, max(soft // 2, 1))
 
 
 def bind_socket(host: str, port: int) -> socket.socket:
@@ -123,11 +124,31 @@ def freeze_objects() -> None:
 
 
 class _DrainingServer(uvicorn.Server):
-    """A server that tells the application when it begins to stop: uvicorn does so after the last response."""
+    """A server that tells the application when it begins to stop: uvicorn does so after the last response.
+
+    If it has no file descriptor for a new connection, it closes idle ones.
+    """
 
     def __init__(self, config: uvicorn.Config, app: RequestGuard, seconds: float) -> None:
         super().__init__(config)
         self._app, self._seconds = app, seconds
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        asyncio.get_running_loop().set_exception_handler(self._handle_error)
+        await super().startup(sockets)
+        # asyncio accepts as many connections at once as the backlog; each that fails would start a retry of its own.
+        for listener in sockets or ():
+            listener.listen(_BACKLOG)
+
+    def _handle_error(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Handle the error of a connection that cannot be accepted; asyncio repeats the attempt after a second."""
+        error = context.get("exception")
+        if not isinstance(error, OSError) or "socket" not in context:
+            loop.default_exception_handler(context)
+            return
+        connections = cast("set[_HeaderTimeoutProtocol]", self.server_state.connections)
+        _close_idle(connections, 1 + len(connections) // 2)
+        _warn_seldom("cannot accept connections: %s; idle ones are closed", (error.strerror or str(error)).lower())
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._app.drain(self._seconds)
@@ -137,13 +158,15 @@ class _DrainingServer(uvicorn.Server):
 class _HeaderTimeoutProtocol(H11Protocol):
     """HTTP/1.1 as uvicorn implements it; a connection is closed if the headers of a request take too long.
 
-    If there are too many connections, those are closed that have been without a request for the longest time.
+    If there are too many connections, of one client or in total, the longest idle ones of them are closed.
     """
 
     header_seconds = HEADER_SECONDS
     max_connections: int
-    warned_at: ClassVar[float] = float("-inf")
+    max_connections_each: int
+    clients: defaultdict[str, set[_HeaderTimeoutProtocol]]
     _last_data = 0.0
+    _client = UNKNOWN_CLIENT
     on_refusal: Callable[[ProblemError], None]
     _timer: asyncio.TimerHandle | None = None
 
@@ -151,8 +174,13 @@ class _HeaderTimeoutProtocol(H11Protocol):
         super().connection_made(transport)
         self._last_data = self.loop.time()
         self._start_timer()
-        if len(self.connections) > self.max_connections:
-            self._make_room()
+        self._client = parse_network((transport.get_extra_info("peername") or ("",))[0]) or UNKNOWN_CLIENT
+        mine, everyone = self.clients[self._client], cast("set[_HeaderTimeoutProtocol]", self.connections)
+        mine.add(self)
+        if len(mine) > self.max_connections_each:
+            _make_room(mine, self.max_connections_each, " of one client")
+        elif len(everyone) > self.max_connections:
+            _make_room(everyone, self.max_connections)
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
@@ -165,20 +193,9 @@ class _HeaderTimeoutProtocol(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
         super().connection_lost(exc)
-
-    def _make_room(self) -> None:
-        """Close a tenth of the connections, the longest idle ones, or this one if all others have a request."""
-        others = cast("set[_HeaderTimeoutProtocol]", self.connections)
-        live = [each for each in others if not each.transport.is_closing()]
-        if len(live) <= self.max_connections:
-            return
-        idle = sorted((each for each in live if each is not self and each._is_idle()), key=lambda each: each._last_data)
-        for each in idle[: 1 + self.max_connections // 10] or [self]:
-            each.transport.abort()
-        kind = type(self)
-        if self.loop.time() - kind.warned_at > _WARNING_SECONDS:
-            kind.warned_at = self.loop.time()
-            _log.warning("more than %d connections; the longest idle ones are closed", self.max_connections)
+        self.clients[self._client].discard(self)
+        if not self.clients[self._client]:
+            del self.clients[self._client]
 
     def _is_idle(self) -> bool:
         """Return whether the headers of the next request are still missing."""
@@ -206,11 +223,33 @@ class _HeaderTimeoutProtocol(H11Protocol):
         self.transport.close()
 
 
+def _make_room(connections: Collection[_HeaderTimeoutProtocol], limit: int, owner: str = "") -> None:
+    """Close idle ones of too many connections, a tenth of the limit at once, so that this is rare."""
+    _close_idle(connections, 1 + limit // 10)
+    _warn_seldom("more than %d connections%s; the longest idle ones are closed", limit, owner)
+
+
+def _close_idle(connections: Collection[_HeaderTimeoutProtocol], number: int) -> None:
+    """Close the longest idle connections; the newest one only if no other is idle."""
+    idle = sorted((each for each in connections if each._is_idle()), key=lambda each: each._last_data)
+    for each in idle[:-1][:number] or idle:
+        each.transport.abort()
+
+
+def _warn_seldom(message: str, *arguments: object) -> None:
+    """Log a warning, unless it was logged within the last minute."""
+    now = monotonic()
+    if now - _warned_at.get(message, -inf) > _WARNING_SECONDS:
+        _warned_at[message] = now
+        _log.warning(message, *arguments)
+
+
+_warned_at: dict[str, float] = {}
 _log = logging.getLogger("mkdocs_roaming.serve")
 _KEEP_ALIVE_SECONDS = 15
 _SWITCH_SECONDS = 0.00005  # threads that compute for one client must not delay the event loop
 _MAX_HEADER_BYTES = 32_768
 _BACKLOG = 512
 _MAX_CONNECTIONS = 10_000
-_OTHER_FILES = 128
+_MAX_CONNECTIONS_EACH = 256
 _WARNING_SECONDS = 60
