@@ -51,32 +51,43 @@ _SIGN_OF_LINK = re.compile(
 _LINK_TO_ID = re.compile(r"\]\([0-9a-f]{8}\)")
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]{1,31}://[^\s<>`\"'|)\]}\\;,]+", re.IGNORECASE)
 _DOWNLOAD = re.compile(r"\b(?:curl|wget|iwr|irm|invoke-webrequest|invoke-restmethod|fetch)\b[^\n]*", re.IGNORECASE)
-_HOST = re.compile(r"(?<![\w@/.:-])(?:[\w-]+\.)+[a-z]{2,}(?::\d+)?/[^\s<>`\"'|)\]}\\;,]*", re.IGNORECASE)
-_IP = r"\d{1,3}(?:\.\d{1,3}){3}"
+_PATH = r"[^\s<>`\"'|)\]}\\;,]*"
+_IP = r"\d{1,3}(?:\.\d{1,3}){3}(?!\d)"
+_DOMAIN = r"(?:[\w-]+\.)+(?:[^\W\d_]{2,}|xn--[\w-]+)"
+_HOST = re.compile(rf"(?<![\w@/.:-])(?:{_DOMAIN}|{_IP})(?::\d+)?/{_PATH}", re.IGNORECASE)
+_NAME = re.compile(rf"(?<![\w@/.:-])(?:{_DOMAIN}|{_IP})(?::\d+)?", re.IGNORECASE)
 _IP_ADDRESS = re.compile(
-    rf"(?<![\w.:/@-]){_IP}(?=:\d|/(?!\d\d?\b)|(?<=[\"'0-9])[\"'])(?::\d+)?(?:/[^\s<>`\"'|)\]}}\\;,]*)?"
-)
-"""An IP address with a port or a path, or in quotation marks; others are as likely versions."""
-_COMMAND = re.compile(
-    r"(?<![\w./-])(?P<name>curl|wget|iwr|irm|invoke-webrequest|invoke-restmethod"
-    r"|ssh|sftp|ftp|telnet|nc|ncat|netcat|ping|scp|rsync|git clone)[ \t]+(?P<arguments>(?:\\\n|[^\n|;&])+)",
+    rf"(?:version\w{{0,20}}|[=<>~!^]=)\W{{0,5}}{_IP}"  # a version
+    r"|(?:(?:host|addr|server|(?<![a-z])ip)(?!\w{0,20}version)\w{0,20}[\"']?\s?[:=(]\s?[\"']?"
+    rf"|(?<![\w.:/@-])(?={_IP}[:/]\d?)|(?<=[\"'])(?={_IP}[\"']))(?P<address>{_IP}(?!/\d\d?\b)(?::\d+)?(?:/{_PATH})?)",
     re.IGNORECASE,
 )
-_COPY = frozenset({"scp", "rsync", "git clone"})
-_DOWNLOADS = frozenset({"curl", "wget", "iwr", "irm", "invoke-webrequest", "invoke-restmethod"})
+"""An IP address with a port, a path or a name, or in quotation marks; others are as likely versions."""
+_COMMAND = re.compile(
+    r"(?<![\w./-])(?:(?P<name>(?P<download>curl|wget|iwr|irm|invoke-webrequest|invoke-restmethod|aria2c|lynx)"
+    r"|(?P<copy>scp|rsync|git (?:clone|pull|push|fetch|remote (?:add|set-url)|submodule add))"
+    r"|ssh|sftp|ftp|telnet|nc|ncat|netcat|ping6?|dig|nslookup)(?:\.exe)?[ \t]+"
+    r"|--(?:(?:extra-|default-)?index(?:-url)?|find-links|registry|trusted-host|proxy)[ \t=]+"
+    r"|-connect[ \t]+|/dev/(?:tcp|udp)/)(?![=:])",
+    re.IGNORECASE,
+)
+"""A command or an option, and what follows: URLs, the source and target of a copy, or first of all a host."""
 _VALUE_OPTION = re.compile(
     r"--(?:output(?:-document|-dir)?|header|data\S*|json|upload-file|user|config|user-agent|referer|cookie\S*|cacert|cert"
-    r"|key|request|form|write-out)|-(?:OutFile|Headers|Body|Method)"
+    r"|key|request|form|write-out|input-file)|-(?:OutFile|Headers|Body|Method)"
 )
-_VALUE_LETTERS = {"curl": "oHdTuKAebcXFw", "wget": "OoPUe"}
+_VALUE_LETTERS = {"curl": "oHdTuKAebcXFwmDE", "wget": "OoPUeiAT", "": "BbcDEeFIiJLlmOoPpQqRSsUWwXx"}
 """Short options with a value, which may be the name of a file; those of `ssh` and its like are the default."""
 _MAX_COMMENT_CHARS = 200
-_ARGUMENT = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'|[^\s\"'`()<>]+")
-_HOST_ARGUMENT = re.compile(
-    rf"(?:[\w.-]+@)?(?:(?:[\w-]+\.)+[a-z]{{2,}}|{_IP}|\[[0-9a-f:]+\])(?::[^\s:/]*)?(?:[:/]\S*)?", re.IGNORECASE
+_COMMENT = re.compile(r"\s*//|\s*#\s+\S|[^\"'#]*\S\s+#")  # prose, before a command; `# curl` is a prompt
+_ARGUMENT = re.compile(
+    r"(?P<end>(?<!\\)\n|[|;&])|[<>]\s*[^\s\"'`()<>|;&]*|\"[^\"\n]*\"|'[^'\n]*'|(?:(?!\\\n)[^\s\"'`()<>|;&])+"
 )
-_NAME = re.compile(rf"(?<![\w@/.:-])(?:(?:[\w-]+\.)+[a-z]{{2,}}|{_IP})(?::\d+)?", re.IGNORECASE)
-_LOCAL_HOST = re.compile(r"(?:localhost|127(?:\.\d+){3}|\[?::1\]?|0\.0\.0\.0)$", re.IGNORECASE)
+_HOST_ARGUMENT = re.compile(
+    rf"(?:[^\s@/]+@)?(?:{_DOMAIN}|{_IP}|\[[0-9a-f:]+\]|(?=\S*::)[0-9a-f:]+)(?::[^\s:/]*)?(?:[:/?#]\S*)?",
+    re.IGNORECASE,
+)
+_LOCAL_HOST = re.compile(r"(?:localhost|127(?:\.\d+){3}|\[?::1\]?|0\.0\.0\.0)(?::\d*)?$", re.IGNORECASE)
 _PLACEHOLDER_HOST = re.compile(r"(?:\$?\{\w+|\$\w+|[A-Z_]{3,})\}?(?::\S*)?$")
 _NO_SLASHES = re.compile(r"https?:(?!//)", re.IGNORECASE)  # browsers read it as if the slashes were there
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
@@ -136,7 +147,7 @@ def find_code_addresses(markdown: str) -> Iterator[tuple[int, int]]:
         for command in _DOWNLOAD.finditer(code[0]):
             start = command.start()
             found += [(start + match.start(), start + match.end()) for match in _HOST.finditer(command[0])]
-        found += [match.span() for match in _IP_ADDRESS.finditer(code[0])]
+        found += [match.span("address") for match in _IP_ADDRESS.finditer(code[0]) if match["address"]]
         found += _find_host_arguments(code[0])
         last = 0
         for start, end in sorted(found, key=lambda span: (span[0], -span[1])):
@@ -148,33 +159,38 @@ def find_code_addresses(markdown: str) -> Iterator[tuple[int, int]]:
 
 def _find_host_arguments(code: str) -> Iterator[tuple[int, int]]:
     """Yield the spans of hosts without a scheme among the arguments of commands that connect to one."""
-    for command in _COMMAND.finditer(code):
-        line = code[max(0, command.start() - _MAX_COMMENT_CHARS) : command.start()].rpartition("\n")[2]
-        if "#" in line or "//" in line:  # a comment is prose
+    end = 0
+    while command := _COMMAND.search(code, end):
+        end = command.end()
+        if _COMMENT.match(code[max(0, command.start() - _MAX_COMMENT_CHARS) : command.start()].rpartition("\n")[2]):
             continue
-        name, option = command["name"].lower(), ""
-        letters = _VALUE_LETTERS.get(name, "ipPlLoFJ")
-        for argument in _ARGUMENT.finditer(command["arguments"]):
-            word = argument[0].strip("\"'")
+        letters = _VALUE_LETTERS.get(
+            (command["name"] or "").lower(), "\0" if command["download"] else _VALUE_LETTERS[""]
+        )
+        option = ""
+        for argument in _ARGUMENT.finditer(code, end):
+            end, word = argument.end(), argument[0].strip("\"'")
+            if argument["end"]:
+                break
             if word.startswith("-"):
-                option = word
+                option, _, word = word.partition("=")
+            if not word or word[0] in "<>":
                 continue
-            is_value = _VALUE_OPTION.fullmatch(option) or (option[1:].isalpha() and option[-1] in letters)
+            is_value = bool(_VALUE_OPTION.fullmatch(option) or re.fullmatch(f"-[^-{letters}]*[{letters}]", option))
+            if command["copy"]:
+                is_value = "@" not in word and ":" not in word  # a file
             option = ""
-            if is_value or not _HOST_ARGUMENT.fullmatch(word):
-                continue
-            if name in _COPY and "@" not in word and ":" not in word:  # a file
-                continue
-            start = command.start("arguments") + argument.start() + argument[0].index(word)
-            yield start, start + len(word)
-            if name not in _COPY and name not in _DOWNLOADS:
+            if not is_value and _HOST_ARGUMENT.fullmatch(word):
+                start = argument.start() + argument[0].index(word)
+                yield start, start + len(word)
+            if not (is_value or command["copy"] or command["download"]):
                 break  # what follows runs on the host
 
 
 def find_addresses(text: str) -> set[str]:
     """Return all addresses of a text, normalized, to compare others with them."""
     found = (match[0] for match in _ANY_ADDRESS.finditer(text))
-    hosts = (match[0] for pattern in (_HOST, _NAME, _IP_ADDRESS) for match in pattern.finditer(text))
+    hosts = (match[0] for pattern in (_HOST, _NAME) for match in pattern.finditer(text))
     in_code = (text[start:end] for start, end in find_code_addresses(text))
     linked = (match[1] for match in re.finditer(r"\]\(\s*<?([^\s()<>]+)", text))
     return {normalize_address(address) for source in (found, hosts, in_code, linked) for address in source}
@@ -237,7 +253,7 @@ def _is_linked(address: str) -> bool:
 
 def _is_local(address: str) -> bool:
     host = re.sub(r"^[a-z][a-z0-9+.-]*://", "", address, flags=re.IGNORECASE).partition("/")[0].rpartition("@")[2]
-    return not host or bool(_PLACEHOLDER_HOST.match(host)) or bool(_LOCAL_HOST.match(re.sub(r":\d*$", "", host)))
+    return not host or bool(_PLACEHOLDER_HOST.match(host)) or bool(_LOCAL_HOST.match(host))
 
 
 # What a renderer makes of the text

