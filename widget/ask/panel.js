@@ -120,7 +120,7 @@ export class Panel {
     this.#host.popover = null;
     this.dock();
   }
-  /** Move the page aside if the panel is docked. The panel floats where text of the page would stay below it. */
+  /** Move the page aside if the panel is docked; the panel floats where text of the page would remain under it. */
   dock = () => {
     const { element, isOpen } = this;
     let inset = WIDE.matches && isOpen ? element.offsetWidth : 0;
@@ -128,9 +128,9 @@ export class Panel {
     if (!isOpen) return;
     const { left, right, top, bottom } = element.getBoundingClientRect();
     let isCovered = !headerEnd();
-    // From the centre of the close button
-    for (let x = right - 28; x > left; x -= 72)
-      for (let y = top + 26; y < bottom; y += 48) {
+    // A grid of points from the start edge to the centre of the close button
+    for (let x = left + 12; x < right; x += (right - left - 40) / 3)
+      for (let y = top + 26; y < bottom; y += 60) {
         const stack = document.elementsFromPoint(x, y);
         isCovered ||= stack.indexOf(this.#host) > 0;
         if (stack.some((one) => one.matches(TEXT))) inset = 0;
@@ -138,7 +138,7 @@ export class Panel {
     moveAside(inset);
     element.classList.toggle("docked", inset > 0);
     this.#memory.remember({ inset });
-    if (!isCovered) return; // search and menus of a header open above the panel
+    if (!isCovered) return; // the search and the menus of a header open above the panel
     this.#host.popover = "manual";
     this.#host.togglePopover?.(true);
   };
