@@ -77,23 +77,20 @@ def manifest_page() -> str:
 
 
 def modules_page() -> str:
-    """Return all modules with the summary line of their docstrings."""
-    parts = [
-        "# Modules",
-        "Every module with its task. The [architecture page](../explanation/architecture.md) explains how they work together.",
-    ]
-    for package, folder in PACKAGES.items():
-        parts.append(f"## {package}\n\n{_summary(folder / '__init__.py')}")
+    """Return all packages with the summary line of their docstrings, and the names of their modules."""
+    rows = ["| package | task | modules |", "| --- | --- | --- |"]
+    for folder in PACKAGES.values():
         for directory in sorted({file.parent for file in folder.rglob("*.py")}):
-            files = [file for file in sorted(directory.glob("*.py")) if not file.name.startswith("__")]
-            rows = [f"| `{file.stem}` | {_summary(file)} |" for file in files]
-            table = "\n".join(["| module | task |", "| --- | --- |", *rows])
-            if directory != folder:
-                name = ".".join(directory.relative_to(folder.parent).parts)
-                parts.append(f"### {name}\n\n{_summary(directory / '__init__.py')}")
-            if rows:
-                parts.append(table)
-    return "\n\n".join(parts) + "\n"
+            name = ".".join(directory.relative_to(folder.parent).parts)
+            modules = ", ".join(
+                f"`{file.stem}`" for file in sorted(directory.glob("*.py")) if not file.name.startswith("__")
+            )
+            rows.append(f"| `{name}` | {_summary(directory / '__init__.py')} | {modules} |")
+    introduction = (
+        "Every package with its task; the docstring of a module says what it contains.\n"
+        "The [architecture page](../explanation/architecture.md) explains how the packages work together."
+    )
+    return "\n\n".join(["# Modules", introduction, "\n".join(rows)]) + "\n"
 
 
 def _summary(file: Path) -> str:
