@@ -1,7 +1,7 @@
 # make install  create .venv with all development dependencies
 # make demo     build the sample site, print its outline and two answered questions
 # make test     run the tests except the slow ones
-# make lint     check style, types and import rules
+# make lint     check style, types, import rules and the size of the code
 # make check    lint, and all tests including the slow ones
 # make bundle   build the documentation, and put it into the package
 # make widget   build the JavaScript that sites publish from widget/ (needs Node)
@@ -42,6 +42,7 @@ lint: $(INSTALLED)
 	@$(BIN)/ruff format --check -q .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/python benchmarks/size.py --check
 
 check: lint widget-check browser azurite
 	@$(BIN)/python -m pytest -q -n 2 -m "slow or not slow"

@@ -1,12 +1,17 @@
-"""Print the size of the code: modules, lines, import cycles, small modules, and modules that a command loads.
+"""Print the size of the code, and compare it with the limits in size.toml.
 
-    python benchmarks/size.py [--check]
+    python benchmarks/size.py [--check | --update] [PACKAGE...]
 
-Code lines exclude docstrings, comments and blank lines. A module counts as small when it has fewer than 100 lines and only
-one other module imports it; siblings of a family (commands, lint rules, converters, model adapters, support checks) are not
-listed. Loaded modules are those of this project in `sys.modules` after the command.
+lines      lines that hold code: no docstrings, comments or blank lines
+chars      characters of these lines without their indentation
+strings    of these, characters of string literals; the limit applies to the rest
+local      imports of this project inside functions
+branchy    functions with a cyclomatic complexity above 15, by radon
 
-With --check the exit code is 1 where a limit is exceeded.
+Modules are counted without `__init__.py`. Loaded modules are those of this project in `sys.modules` after a command. With
+PACKAGE, such as `mkdocs_roaming.serve`, only its modules are listed, one per line. With --check the exit code is 1 where a
+limit is exceeded. --update writes the measured values as limits: a change that exceeds one deletes something else, or raises
+it in a commit of its own whose message says what it buys.
 """
 
 from __future__ import annotations
@@ -19,19 +24,27 @@ import subprocess
 import sys
 import tempfile
 import tokenize
-from collections import defaultdict
+import tomllib
+from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 import grimp
+from radon.visitors import ComplexityVisitor
 
 ROOT = Path(__file__).parents[1]
+LIMITS = Path(__file__).with_suffix(".toml")
 PACKAGES = {
     "mkdocs_roaming": ROOT,
     "roaming_crawler": ROOT / "crawler",
     "roaming_fleet": ROOT / "crawler",
 }
-FAMILIES = ("cli", "lint.rules", "html", "answer.models", "answer.support")
-LIMITS = {"modules": 120, "code lines": 20_500, "ask": 60, "build": 48}
+ASSETS = {
+    "javascript": "widget/**/*.js",
+    "css": "**/*.css",
+    "toml": "mkdocs_roaming/**/*.toml",
+}
+MAX_COMPLEXITY = 15
 LAYOUT_TOKENS = {
     tokenize.COMMENT,
     tokenize.NL,
@@ -42,26 +55,70 @@ LAYOUT_TOKENS = {
 }
 
 
-def count_code_lines(source: str) -> int:
-    """Return the number of lines that hold code."""
+class Size(NamedTuple):
+    """The size of one module, or the sum of several."""
+
+    modules: int = 0
+    lines: int = 0
+    chars: int = 0
+    strings: int = 0
+    local: int = 0
+    branchy: int = 0
+    functions: int = 0
+
+
+def add(sizes: Iterable[Size]) -> Size:
+    """Return the sum of sizes."""
+    return Size(*(sum(column) for column in zip(Size(), *sizes, strict=True)))
+
+
+def measure(file: Path) -> Size:
+    """Return the size of one module."""
+    source = file.read_text("utf-8")
+    tree = ast.parse(source)
     docstrings: set[int] = set()
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             docstrings.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
     lines: set[int] = set()
+    strings = 0
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type not in LAYOUT_TOKENS:
+        if token.type not in LAYOUT_TOKENS and token.start[0] not in docstrings:
             lines.update(range(token.start[0], token.end[0] + 1))
-    return len(lines - docstrings)
+            strings += len(token.string) if token.type == tokenize.STRING else 0
+    text = source.splitlines()
+    visitor = ComplexityVisitor.from_ast(tree)
+    functions = [*visitor.functions, *(method for one in visitor.classes for method in one.methods)]
+    return Size(
+        modules=int(file.name != "__init__.py"),
+        lines=len(lines),
+        chars=sum(len(text[number - 1].strip()) for number in lines),
+        strings=strings,
+        local=count_local_imports(tree),
+        branchy=sum(function.complexity > MAX_COMPLEXITY for function in functions),
+        functions=len(functions),
+    )
+
+
+def count_local_imports(tree: ast.AST) -> int:
+    """Return the number of statements inside functions that import modules of this project."""
+    found = set()
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            for node in ast.walk(function):
+                names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+                names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+                if any(name.split(".")[0] in PACKAGES for name in names):
+                    found.add(node)
+    return len(found)
 
 
 def read_modules() -> dict[str, Path]:
-    """Return the modules of all packages, `__init__.py` excluded, by dotted name."""
+    """Return the files of all packages by dotted name."""
     return {
         ".".join(file.relative_to(base).with_suffix("").parts): file
         for package, base in PACKAGES.items()
         for file in sorted((base / package).rglob("*.py"))
-        if file.name != "__init__.py"
     }
 
 
@@ -75,23 +132,14 @@ def find_cycles(graph: grimp.ImportGraph) -> list[str]:
     return sorted(cycles)
 
 
-def find_small_modules(graph: grimp.ImportGraph, modules: dict[str, Path]) -> list[str]:
-    """Return the small modules that only one module imports."""
-    small = []
-    for name, file in modules.items():
-        if any(name.startswith(f"mkdocs_roaming.{family}.") for family in FAMILIES):
-            continue
-        importers = graph.find_modules_that_directly_import(name)
-        lines = len(file.read_text("utf-8").splitlines())
-        if lines < 100 and len(importers) == 1:
-            small.append(f"{name} ({lines} lines, imported by {next(iter(importers))})")
-    return small
-
-
-def count_loaded(code: str, *arguments: str) -> tuple[int, list[str]]:
-    """Return how many project modules a program loads, and those of the fleet and the crawler."""
-    report = "import json, sys; print(json.dumps([m for m in sys.modules]), file=sys.stderr)"
-    program = f"import atexit, sys\natexit.register(lambda: exec({report!r}))\n{code}"
+def count_loaded(*arguments: str) -> tuple[int, list[str]]:
+    """Return how many project modules a command loads, and those of the fleet and the crawler."""
+    program = (
+        "import atexit, json, runpy, sys\n"
+        "atexit.register(lambda: print(json.dumps(list(sys.modules)), file=sys.stderr))\n"
+        "sys.argv = sys.argv[1:]\n"
+        "runpy.run_module(sys.argv[0], run_name='__main__')"
+    )
     done = subprocess.run(
         [sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=False, cwd=ROOT
     )
@@ -100,63 +148,103 @@ def count_loaded(code: str, *arguments: str) -> tuple[int, list[str]]:
     return len(own), [name for name in own if not name.startswith("mkdocs_roaming")]
 
 
-def build_config(folder: Path) -> Path:
-    """Write a small MkDocs project and return its configuration file."""
-    (folder / "docs").mkdir()
-    (folder / "docs/index.md").write_text("# Pump\n\nThe pump starts when the tide rises.\n", "utf-8")
-    config = folder / "mkdocs.yml"
-    config.write_text("site_name: Pump\nsite_url: https://pump.example/\nplugins:\n  - roaming\n", "utf-8")
-    return config
+def measure_loaded() -> tuple[dict[str, int], list[str]]:
+    """Return the modules that a cold build, a question and a search load, and the foreign ones among them."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        (folder / "docs").mkdir()
+        (folder / "docs/index.md").write_text("# Pump\n\nThe pump starts when the tide rises.\n", "utf-8")
+        config = "site_name: Pump\nsite_url: https://pump.example/\nplugins:\n  - roaming\n"
+        (folder / "mkdocs.yml").write_text(config, "utf-8")
+        site = str(folder / "site")
+        counts, foreign = {}, set()
+        for name, arguments in {
+            "build": ("mkdocs", "build", "-q", "-f", str(folder / "mkdocs.yml")),
+            "ask": ("mkdocs_roaming", "ask", site, "When does the pump start?"),
+            "search": ("mkdocs_roaming", "search", site, "pump"),
+        }.items():
+            counts[name], found = count_loaded(*arguments)
+            foreign.update(found)
+    return counts, sorted(foreign)
 
 
 def main() -> int:
     """Print the report."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("packages", nargs="*", metavar="PACKAGE", help="List the modules of these packages alone.")
     parser.add_argument("--check", action="store_true", help="Exit with 1 where a limit is exceeded.")
-    check = parser.parse_args().check
-    modules = read_modules()
-    graph = grimp.build_graph(*PACKAGES, include_external_packages=False, cache_dir=None)
-    figures: dict[str, int] = {}
+    parser.add_argument("--update", action="store_true", help="Write the measured values as limits.")
+    options = parser.parse_args()
+    sizes = {name: measure(file) for name, file in read_modules().items()}
+    print(f"{'':<42}" + "".join(f"{field:>9}" for field in Size._fields[:-1]))
+    if options.packages:
+        wanted = tuple(f"{name}." for name in options.packages)
+        sizes = {name: size for name, size in sizes.items() if f"{name}.".startswith(wanted)}
+        print_rows(sizes | {"total": add(sizes.values())})
+        return 0
+    by_package: dict[str, list[Size]] = {}
+    for name, size in sizes.items():
+        parts = name.split(".")
+        by_package.setdefault(".".join(parts[:2]) if len(parts) > 2 else parts[0], []).append(size)
+    totals = {package: add(found) for package, found in by_package.items()}
+    total = add(totals.values())
+    core = add(size for name, size in totals.items() if name.startswith("mkdocs_roaming"))
+    print_rows(totals | {"core": core, "total": total})
 
-    print(f"{'package':<32}{'modules':>8}{'code lines':>12}")
-    by_package: dict[str, list[int]] = defaultdict(list)
-    for name, file in modules.items():
-        by_package[".".join(name.split(".")[:2]) if name.count(".") > 1 else name.split(".")[0]].append(
-            count_code_lines(file.read_text("utf-8"))
-        )
-    for package, counts in sorted(by_package.items()):
-        print(f"{package:<32}{len(counts):>8}{sum(counts):>12}")
-    for top in PACKAGES:
-        own = {name: file for name, file in modules.items() if name.startswith(top + ".")}
-        inits = sum(count_code_lines(f.read_text("utf-8")) for f in (PACKAGES[top] / top).rglob("__init__.py"))
-        lines = inits + sum(count_code_lines(file.read_text("utf-8")) for file in own.values())
-        print(f"{'total ' + top:<32}{len(own):>8}{lines:>12}")
-        if top == "mkdocs_roaming":
-            figures |= {"modules": len(own), "code lines": lines}
+    loaded, foreign = measure_loaded()
+    cycles = find_cycles(grimp.build_graph(*PACKAGES, include_external_packages=False, cache_dir=None))
+    figures: dict[str, dict[str, int]] = {
+        "modules": {name: size.modules for name, size in totals.items()},
+        "code": {name: size.chars - size.strings for name, size in totals.items()},
+        "strings": {"all": total.strings},
+        "assets": {
+            name: sum(len(file.read_text("utf-8")) for file in ROOT.glob(pattern) if is_source(file))
+            for name, pattern in ASSETS.items()
+        },
+        "loaded": loaded,
+        "structure": {"cycles": len(cycles), "local imports": total.local, "branchy functions": total.branchy},
+    }
+    share = total.branchy / total.functions
+    print(f"\n{total.branchy} of {total.functions} functions have a complexity above {MAX_COMPLEXITY} ({share:.1%})")
+    for table in ("assets", "loaded", "structure"):
+        print(f"{table}: " + ", ".join(f"{name} {value}" for name, value in figures[table].items()))
+    print(f"cycles: {', '.join(cycles) or 'none'}")
+    print(f"modules of the crawler and the fleet loaded by these commands: {', '.join(foreign) or 'none'}")
+    if options.update:
+        LIMITS.write_text(render_limits(figures), "utf-8")
+    exceeded = find_exceeded(figures, tomllib.loads(LIMITS.read_text("utf-8")))
+    print(f"limits exceeded: {', '.join(exceeded) or 'none'}")
+    return int(options.check and bool(exceeded or foreign))
 
-    cycles = find_cycles(graph)
-    small = find_small_modules(graph, modules)
-    print(f"\nimport cycles: {len(cycles)}")
-    print(*(f"  {cycle}" for cycle in cycles), sep="\n", end="\n" if cycles else "")
-    print(f"small modules with one importer: {len(small)}")
-    print(*(f"  {line}" for line in small), sep="\n", end="\n" if small else "")
 
-    with tempfile.TemporaryDirectory() as temporary:
-        config = build_config(Path(temporary))
-        run = "import sys, runpy\nsys.argv = sys.argv[1:]\nrunpy.run_module(sys.argv[0], run_name='__main__')"
-        figures["build"], foreign = count_loaded(run, "mkdocs", "build", "-q", "-f", str(config))
-        site = config.parent / "site"
-        figures["ask"], also_foreign = count_loaded(
-            run, "mkdocs_roaming", "ask", str(site), "When does the pump start?"
-        )
-    print(f"\nproject modules loaded by a cold build: {figures['build']}")
-    print(f"project modules loaded by `roaming ask` without a model: {figures['ask']}")
-    foreign += also_foreign
-    print(f"crawler and fleet modules among them: {', '.join(foreign) or 'none'}")
+def is_source(file: Path) -> bool:
+    """Return whether a file is written by hand and published."""
+    skipped = {"node_modules", ".venv", ".cache", "site", "docs", "tests", "sample_site"}
+    return skipped.isdisjoint(file.relative_to(ROOT).parts)
 
-    exceeded = [f"{name}: {figures[name]} > {limit}" for name, limit in LIMITS.items() if figures[name] > limit]
-    print(f"\nlimits exceeded: {', '.join(exceeded) or 'none'}")
-    return int(check and bool(exceeded or cycles or small or foreign))
+
+def print_rows(sizes: dict[str, Size]) -> None:
+    """Print one line for each size."""
+    for name, size in sizes.items():
+        print(f"{name:<42}" + "".join(f"{value:>9}" for value in size[:-1]))
+
+
+def find_exceeded(figures: dict[str, dict[str, int]], limits: dict[str, dict[str, int]]) -> list[str]:
+    """Return a text for each figure above its limit; a figure without a limit has the limit 0."""
+    return [
+        f"{table} of {name}: {value} > {limit}"
+        for table, values in figures.items()
+        for name, value in values.items()
+        if value > (limit := limits.get(table, {}).get(name, 0))
+    ]
+
+
+def render_limits(figures: dict[str, dict[str, int]]) -> str:
+    """Return the text of size.toml."""
+    parts = ["# Limits of size.py; code is counted in characters without string literals.\n"]
+    for table, values in figures.items():
+        parts.append(f"[{table}]\n" + "".join(f"{json.dumps(name)} = {value}\n" for name, value in values.items()))
+    return "\n".join(parts)
 
 
 if __name__ == "__main__":
