@@ -172,16 +172,11 @@ def _update(bucket: Bucket, old: CatalogHead, confirm: Callable[[], None]) -> Up
     gone = lines.keys() - tags.keys()
     if old.generation and not stale and not gone:
         return UpdateStats(len(tags), 0, 0)
-    kept = [_bury(segment, gone.union(stale)) for segment in old.segments]
-    merged = []
-    size, is_sparse = len(stale), sum(len(one.dead) for one in kept) > sum(one.live for one in kept)
-    while kept and (is_sparse or kept[-1].live <= _MERGE_RATIO * size):
-        merged.append(kept.pop())
-        size += merged[-1].live
+    kept, merged = _select_merged([_mark_dead(segment, gone.union(stale)) for segment in old.segments], len(stale))
     writer = _SegmentWriter(bucket, merged, stale)
     for record in _read_stale(bucket, stale):
         lines[record.key] = writer.add(record, tags[record.key])
-    segments = [*kept, writer.write()] if size else kept
+    segments = [*kept, writer.write()] if stale or any(segment.live for segment in merged) else kept
     counts = Counter(line.entry.language for key, line in lines.items() if line.entry and key in tags)
     languages = sorted(counts, key=lambda language: (-counts[language], language))
     parts = [[segment.id, segment.dead] for segment in segments]
@@ -193,7 +188,17 @@ def _update(bucket: Bucket, old: CatalogHead, confirm: Callable[[], None]) -> Up
     return UpdateStats(len(tags), len(stale), len(gone))
 
 
-def _bury(segment: Segment, keys: set[str]) -> Segment:
+def _select_merged(segments: list[Segment], size: int) -> tuple[list[Segment], list[Segment]]:
+    """Return the segments that stay, and those that are merged into a new one with `size` changed sites."""
+    kept, merged = list(segments), []
+    is_sparse = sum(len(one.dead) for one in kept) > sum(one.live for one in kept)
+    while kept and (is_sparse or kept[-1].live <= _MERGE_RATIO * size):
+        merged.append(kept.pop())
+        size += merged[-1].live
+    return kept, merged
+
+
+def _mark_dead(segment: Segment, keys: set[str]) -> Segment:
     """Return a segment in which the sites with these keys are dead."""
     dead = [number for number, key in enumerate(segment.keys) if key in keys]
     return msgspec.structs.replace(segment, dead=sorted({*segment.dead, *dead})) if dead else segment

@@ -110,7 +110,6 @@ def _parse_age(text: str | None) -> float | None:
 
 
 def _print_event(name: str, data: dict[str, Any]) -> None:
-
     if name == "start":
         waiting = f", {data['waiting']} wait for their next try" if data["waiting"] else ""
         click.echo(f"{data['due']} of {data['sites']} sites to crawl; {data['fresh']} are done{waiting}", err=True)
@@ -122,7 +121,6 @@ def _print_event(name: str, data: dict[str, Any]) -> None:
 
 
 def _print_report(report: RunReport, store: str) -> None:
-
     click.echo(f"{store}: {report.sites} sites")
     for name in ("new", "changed", "same", "failed", "fresh", "waiting"):
         count = getattr(report, name)
@@ -156,6 +154,17 @@ def sites(
     if dropped:
         _drop(store, dropped, as_json=as_json)
         return
+    found = _find_records(store, words, failed=failed, limit=limit)
+    if as_json:
+        print_json([_record_as_json(record) for record in found])
+    for record in found if not as_json else ():
+        _print_record(record)
+    if not found:
+        click.echo("Nothing found." if words else "No site.", err=True)
+        sys.exit(NOTHING_FOUND)
+
+
+def _find_records(store: str, words: str | None, *, failed: bool, limit: int | None) -> list[SiteRecord]:
     from roaming_fleet.buckets import BucketError
     from roaming_fleet.catalog import read_records
     from roaming_fleet.collection import Collection
@@ -169,14 +178,7 @@ def sites(
         by_key = {record.key: record for record in found}
         ranked = Collection(store).rank(words, limit or 10, min_score=0.0)
         found = [by_key[site.key] for site in ranked if site.key in by_key]
-    found = found[:limit]
-    if as_json:
-        print_json([_record_as_json(record) for record in found])
-    for record in found if not as_json else ():
-        _print_record(record)
-    if not found:
-        click.echo("Nothing found." if words else "No site.", err=True)
-        sys.exit(NOTHING_FOUND)
+    return found[:limit]
 
 
 def _drop(store: str, keys: tuple[str, ...], *, as_json: bool) -> None:
@@ -207,7 +209,6 @@ def _print_record(record: SiteRecord) -> None:
 
 
 def _format_kept(count: int, error: str) -> str:
-
     reason = f" ({one_line(error)})" if error else ""
     return f"{count} {'page' if count == 1 else 'pages'} kept from before{reason}"
 

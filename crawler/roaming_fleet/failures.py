@@ -91,6 +91,17 @@ def _explain_lasting(where: str, response: _StoreResponse, expiry: datetime | No
     if response.code in _OTHER_REGION or response.status == "301":
         region = re.search(r"<region>([a-z0-9-]{1,40})</region>", text)
         return f"{bucket} is in another region; set AWS_REGION to {region[1] if region else 'that one'}"
+    if refusal := _explain_refusal(response, code, expiry):
+        return refusal
+    if response.status == "501" or response.code == "NotImplemented":
+        return f"the store does not support a request{code}; use one with conditional writes"
+    if response.status == "507" or response.code == "QuotaExceeded":
+        return f"the store is full{code}; free some space and try again"
+    return ""
+
+
+def _explain_refusal(response: _StoreResponse, code: str, expiry: datetime | None) -> str:
+    text = response.text
     is_expired = expiry is not None and datetime.now(UTC) >= expiry
     if response.code in _EXPIRED or _NOT_VALID in text or (response.refused and (is_expired or "expired" in text)):
         return "the credentials have expired; renew them and try again"
@@ -98,10 +109,6 @@ def _explain_lasting(where: str, response: _StoreResponse, expiry: datetime | No
         return f"the credentials are not accepted{code}; check the environment"
     if response.code in _DENIED or response.refused:
         return f"permission denied{code}; allow these credentials to list, read and write there"
-    if response.status == "501" or response.code == "NotImplemented":
-        return f"the store does not support a request{code}; use one with conditional writes"
-    if response.status == "507" or response.code == "QuotaExceeded":
-        return f"the store is full{code}; free some space and try again"
     return ""
 
 
