@@ -289,7 +289,6 @@ class CrawlProgress:
             click.echo("\r" + " " * self.width + "\r", err=True, nl=False)
 
     def _show(self) -> None:
-
         done = self.pages + self.skipped
         skipped = f", {self.skipped} skipped" if self.skipped else ""
         line = sanitize(f"{done} of {self.known} pages{skipped}{self.waiting}")
@@ -303,22 +302,13 @@ class CrawlProgress:
 
 
 def _print_result(result: CrawlResult, folder: Path) -> None:
-
     for note in result.notes:
         click.echo(sanitize(note), err=True)
     pages, sections = _pluralize(result.pages, "page"), _pluralize(result.sections, "section")
     click.echo(f"{folder}: {pages}, {sections}; {result.markdown} came as Markdown")
     if result.coverage.visible_words:
-        kept = [
-            _pluralize(count, noun)
-            for count, noun in (
-                (result.coverage.tables, "table"),
-                (result.coverage.tabs, "tab"),
-                (result.coverage.admonitions, "admonition"),
-                (result.coverage.code_blocks, "code block"),
-            )
-            if count
-        ]
+        counts = ((getattr(result.coverage, f"{noun.replace(' ', '_')}s"), noun) for noun in _COVERED)
+        kept = [_pluralize(count, noun) for count, noun in counts if count]
         share = f"{100 * result.coverage.share:.1f} % of visible words"
         click.echo(f"  {', '.join([share, *kept])} kept")
     for name, count in (
@@ -336,6 +326,14 @@ def _print_result(result: CrawlResult, folder: Path) -> None:
         others = [other for other in result.left_out if other.option == option]
         names, count = ", ".join(other.name for other in others), sum(other.pages for other in others)
         click.echo(sanitize(f"  left out: {_pluralize(count, 'page')} in {names}; --{option} {others[0].name}"))
+    _print_reasons(result)
+    click.echo(
+        f"  {result.requests} requests ({result.unchanged} not modified), {result.bytes / 1e6:.1f} MB, "
+        f"{result.seconds:g} s; {result.written} files written"
+    )
+
+
+def _print_reasons(result: CrawlResult) -> None:
     reasons = _group_by_reason(result.skipped)
     for why, urls in reasons[:_MAX_REASONS_SHOWN]:
         click.echo(f"    {len(urls):>4}  {sanitize(why)}: {sanitize(urls[0])}{' …' if len(urls) > 1 else ''}")
@@ -346,10 +344,6 @@ def _print_result(result: CrawlResult, folder: Path) -> None:
         click.echo(f"    {flagged.kind}: {sanitize(flagged.url)} “{one_line(flagged.quote)}”")
     if more := result.flagged[_MAX_REASONS_SHOWN:]:
         click.echo(f"    … and {len(more)} more")
-    click.echo(
-        f"  {result.requests} requests ({result.unchanged} not modified), {result.bytes / 1e6:.1f} MB, "
-        f"{result.seconds:g} s; {result.written} files written"
-    )
 
 
 def _group_by_reason(skipped: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
@@ -370,6 +364,7 @@ def _pluralize(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
+_COVERED = ("table", "tab", "admonition", "code block")
 _MAX_REASONS_SHOWN = 12
 _MIN_WAIT_SHOWN = 5.0
 _BAR_INTERVAL = 0.25

@@ -152,6 +152,14 @@ class _Crawl:
             UsageError: The folder contains a crawl of another URL, or `--resume` has nothing to resume.
         """
         config = self.config
+        self._check_same_crawl(state)
+        limit = state.site.get(_PAGE_LIMIT)
+        if config.resume and not state.unfinished and limit is None:
+            raise UsageError(f"{self.folder}: contains no interrupted crawl; leave --resume out")
+        extends = limit is not None and (config.resume or config.limits.pages is None or config.limits.pages > limit)
+        return (bool(state.unfinished) or extends) and not config.refresh
+
+    def _check_same_crawl(self, state: CrawlState) -> None:
         parameters = state.unfinished or state.site
         last = state.unfinished.get("url") or state.site.get("given")
         if last and last != self.given:
@@ -161,11 +169,6 @@ class _Crawl:
             options = " ".join(f"--{name} {value}" for name, value in editions.items())
             options = f"with {options}" if options else "without --language and --version"
             raise UsageError(f"{self.folder}: contains a crawl {options}; give another folder, or the same options")
-        limit = state.site.get(_PAGE_LIMIT)
-        if config.resume and not state.unfinished and limit is None:
-            raise UsageError(f"{self.folder}: contains no interrupted crawl; leave --resume out")
-        extends = limit is not None and (config.resume or config.limits.pages is None or config.limits.pages > limit)
-        return (bool(state.unfinished) or extends) and not config.refresh
 
     @property
     def _editions(self) -> dict[str, str]:

@@ -109,6 +109,11 @@ def parse_sitemap(data: bytes) -> Sitemap:
         return Sitemap(fault=f"not XML ({error})")
     if root is None:
         return Sitemap(fault="not XML")
+    return _read_entries(root)
+
+
+def _read_entries(root: etree._Element) -> Sitemap:
+    """Return the URLs below the root of a sitemap, whatever its namespace."""
     found: dict[str, list[str]] = {"url": [], "sitemap": []}
     alternates: list[tuple[str, str]] = []
     for entry in root.iter():
@@ -268,12 +273,7 @@ def _join_wrapped_links(lines: list[str]) -> Iterator[str]:
 
 def _parse_line(line: str, parse: _Parse) -> None:
     if heading := _HEADING.match(line):
-        level = len(heading[1])
-        if level == 1:
-            parse.titles.append(_plain_text(re.sub(r"!\[[^\[\]]*\]\([^()]*\)", "", heading[2])))
-            parse.group = parse.group if len(parse.titles) == 1 else (parse.titles[-1],)
-        elif level == 2 or not _LINK.search(heading[2]):
-            parse.group = (*parse.group[: level - 2], *filter(None, [_plain_text(heading[2])]))
+        _parse_heading(len(heading[1]), heading[2], parse)
     elif line.lstrip().startswith(">") and not parse.entries and not parse.group:
         parse.summary.append(line.lstrip().lstrip("> ").strip())
     item = _ITEM.match(line)
@@ -285,6 +285,14 @@ def _parse_line(line: str, parse: _Parse) -> None:
         url = link[2] or link[3] or link[4] or ""
         _add_link(url, _plain_text(link[1]), rest, parse, mentioned=bool(starts_with_link and at))
     _add_bare_urls(line, parse, listed=bool(item or _LABELLED.match(line) or line.count("|") > 1) and not links)
+
+
+def _parse_heading(level: int, text: str, parse: _Parse) -> None:
+    if level == 1:
+        parse.titles.append(_plain_text(re.sub(r"!\[[^\[\]]*\]\([^()]*\)", "", text)))
+        parse.group = parse.group if len(parse.titles) == 1 else (parse.titles[-1],)
+    elif level == 2 or not _LINK.search(text):
+        parse.group = (*parse.group[: level - 2], *filter(None, [_plain_text(text)]))
 
 
 def _add_bare_urls(line: str, parse: _Parse, *, listed: bool) -> None:

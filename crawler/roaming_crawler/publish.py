@@ -28,6 +28,8 @@ from roaming_crawler.discover import DiscoveredPages
 from roaming_crawler.editions import OtherEdition
 from roaming_crawler.flags import FlaggedText, drop_flagged_pages, flag_pages
 from roaming_crawler.page import FetchedPage, PageBody, SkippedPage
+from roaming_crawler.page_lists import LlmsIndex
+from roaming_crawler.parser import ParsedPage
 from roaming_crawler.sandbox import conversion_pool
 from roaming_crawler.scope import disambiguate_paths, storage_path
 from roaming_crawler.session import Session
@@ -106,9 +108,7 @@ def publish_crawl(
     """
     notes = list(discovered.notes)
     if not pages:
-        first = skipped[0] if skipped else SkippedPage(discovered.scope.url, "not found")
-        where = "" if first.url == discovered.scope.url else f"{first.url}: "
-        raise NoPagesError(f"{discovered.scope.url}: no page to publish; {where}{first.reason}{_hint(first.reason)}")
+        raise _make_no_pages_error(discovered.scope.url, skipped)
     outputs = _make_outputs(pages, discovered.scope.url)
     own_llms_txt = config.options.llms_txt is not False or PublishedFiles(folder).author_text.strip()
     site = _make_site(discovered, pages, list(outputs.values()), config)
@@ -130,24 +130,16 @@ def publish_crawl(
         skipped = [*skipped, *(SkippedPage(urls[one.path], one.reason) for one in batch.left_out)]
         if not batch.pages:
             raise NoPagesError(f"{discovered.scope.url}: no page to publish; {skipped[-1].url}: {skipped[-1].reason}")
-        hidden = {outputs[page.key].path: page.parsed.hidden for page in pages if page.parsed}
-        flagged = flag_pages(batch, hidden)
+        parsed = {outputs[page.key].path: page.parsed for page in pages if page.parsed}
+        flagged = flag_pages(batch, {path: page.hidden for path, page in parsed.items()})
         if config.skip_flagged:
             skipped = [*skipped, *drop_flagged_pages(batch, flagged)]
             if not batch.pages:
                 raise NoPagesError(
                     f"{discovered.scope.url}: all pages {skipped[-1].reason}; to look at them, leave out --skip-flagged"
                 )
-        tabs = {outputs[page.key].path: page.parsed.tabs for page in pages if page.parsed}
-        coverage = sum(
-            (
-                measure_coverage(page.article, tabs.get(path, ()), batch.converted[path].markdown)
-                for path, page in batch.pages.items()
-                if page.markdown is None
-            ),
-            Coverage(),
-        )
-        rollback.save(old, {path: _converted_digest(batch, path) for path in batch.pages})
+        coverage = _sum_coverage(batch, parsed)
+        rollback.save(old, _digest_pages(batch))
         previous = rollback.restore_texts(previous) if previous else None
         # A skill would name addresses of the original site, and instruct agents with texts of others.
         options = msgspec.structs.replace(config.options, agent_skill=False)
@@ -212,6 +204,12 @@ def compare_with_previous(
     )
 
 
+def _make_no_pages_error(url: str, skipped: Sequence[SkippedPage]) -> NoPagesError:
+    first = skipped[0] if skipped else SkippedPage(url, "not found")
+    where = "" if first.url == url else f"{first.url}: "
+    return NoPagesError(f"{url}: no page to publish; {where}{first.reason}{_hint(first.reason)}")
+
+
 def _hint(reason: str) -> str:
     """Return what to do about a site without pages, unless the reason says it."""
     if "forbids" in reason:
@@ -223,9 +221,19 @@ def _hint(reason: str) -> str:
     return "" if "; " in reason else "; check the URL"
 
 
-def _converted_digest(batch: Batch, path: str) -> str:
-    text = batch.converted[path].markdown
-    return file_digest(text.encode("utf-8", "surrogatepass"))
+def _sum_coverage(batch: Batch, parsed: Mapping[str, ParsedPage]) -> Coverage:
+    """Return what the converted pages have kept of their HTML."""
+    total = Coverage()
+    for path, page in batch.pages.items():
+        if page.markdown is None:
+            tabs = parsed[path].tabs if path in parsed else ()
+            total += measure_coverage(page.article, tabs, batch.converted[path].markdown)
+    return total
+
+
+def _digest_pages(batch: Batch) -> dict[str, str]:
+    texts = ((path, batch.converted[path].markdown) for path in batch.pages)
+    return {path: file_digest(text.encode("utf-8", "surrogatepass")) for path, text in texts}
 
 
 def _make_outputs(pages: Sequence[FetchedPage], site_url: str) -> dict[str, Page]:
@@ -257,26 +265,22 @@ def _make_site(
     discovered: DiscoveredPages, pages: Sequence[FetchedPage], outputs: Sequence[Page], config: CrawlConfig
 ) -> Site:
     url = discovered.scope.url
-    home = next((page for page in pages if page.path == ""), None)
-    home_first = sorted(pages, key=lambda page: page.path != "")
-    parsed = [page.parsed for page in home_first if page.parsed is not None]
-    index = discovered.indexes[0][1] if discovered.indexes else None
-    names = Counter(page.site_name for page in parsed if page.site_name)  # the title of the home page may be a slogan
+    address = urlsplit(url)
+    parsed = [page.parsed for page in sorted(pages, key=lambda page: page.path != "") if page.parsed]
+    home = next((page.parsed for page in pages if page.path == "" and page.parsed), ParsedPage())
+    index = discovered.indexes[0][1] if discovered.indexes else LlmsIndex()
+    site_names = Counter(page.site_name for page in parsed if page.site_name)
+    most_common = [name for name, _ in site_names.most_common(1)]  # the title of the home page may be a slogan
+    folder = address.path.rstrip("/").rpartition("/")[2]
     nav, source = _make_nav(discovered, pages, outputs)
     return Site(
-        name=config.name
-        or (index.title if index else "")
-        or next((name for name, _ in names.most_common(1)), "")
-        or urlsplit(url).netloc
-        or urlsplit(url).path.rstrip("/").rpartition("/")[2],
+        name=next(filter(None, (config.name, index.title, *most_common, address.netloc, folder)), ""),
         url=url,
-        description=config.description
-        or (index.summary if index else "")
-        or (home.parsed.description if home and home.parsed else ""),
+        description=config.description or index.summary or home.description,
         language=next((page.language for page in parsed if page.language), "en"),
         nav=nav,
         nav_source=source,
-        crawled_from=urlsplit(url).netloc,
+        crawled_from=address.netloc,
     )
 
 

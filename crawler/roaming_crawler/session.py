@@ -215,11 +215,8 @@ class Session:
                 raise
             return self._use_stale(key, last, str(error))
         if response.status == 304:
-            if last is None or not (last.etag or last.modified):
-                raise FetchError(f"{request.url}: status 304 for an unconditional request")
+            response = _renew(last, response, request.url)
             self.unchanged += 1
-            names = ("etag", "modified", "robots")
-            response = replace(last, **{name: getattr(response, name) or getattr(last, name) for name in names})
         elif last is not None and not response.ok and response.status not in (404, 410):
             return self._use_stale(key, last, f"{request.url}: status {response.status}")
         self.bytes += len(response.body) if response.ok else 0
@@ -251,6 +248,14 @@ class Session:
         elif limits.total_bytes is not None and self.bytes > limits.total_bytes:
             self.stopped = f"stopped after {limits.total_bytes / MEGABYTE:g} MB (--max-bytes)"
         return bool(self.stopped)
+
+
+def _renew(last: Response | None, response: Response, url: str) -> Response:
+    """Return the cached response with the headers of a response with status 304."""
+    if last is None or not (last.etag or last.modified):
+        raise FetchError(f"{url}: status 304 for an unconditional request")
+    names = ("etag", "modified", "robots")
+    return replace(last, **{name: getattr(response, name) or getattr(last, name) for name in names})
 
 
 def product_token(user_agent: str) -> str:

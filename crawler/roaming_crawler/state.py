@@ -103,19 +103,8 @@ class CrawlState:
         digest = hashlib.sha256(response.body).hexdigest() if response.ok else ""
         if digest and not (file := self._body_file(digest)).exists():
             write_atomically(file, zstandard.compress(response.body))
-        record = CachedResponse(
-            key,
-            response.url,
-            response.status,
-            response.kind,
-            response.charset,
-            response.link,
-            response.etag,
-            response.modified,
-            digest,
-            at,
-            response.robots,
-        )
+        headers = {name: getattr(response, name) for name in _SHARED_FIELDS}
+        record = CachedResponse(key=key, digest=digest, at=at, **headers)
         self.new[key] = record
         with self._journal.open("ab") as journal:
             journal.write(_to_line(asdict(record)))
@@ -130,17 +119,7 @@ class CrawlState:
                 return None
             if hashlib.sha256(body).hexdigest() != record.digest:
                 return None
-        return Response(
-            record.url,
-            record.status,
-            body,
-            record.kind,
-            record.charset,
-            record.link,
-            record.etag,
-            record.modified,
-            record.robots,
-        )
+        return Response(body=body, **{name: getattr(record, name) for name in _SHARED_FIELDS})
 
     def finish(self, site: dict[str, Any]) -> None:
         """Replace the stored state by the responses of this crawl."""
@@ -373,3 +352,4 @@ def _parse_record(data: dict[str, Any]) -> CachedResponse:
 
 
 _RECORD_FIELDS = {field.name for field in fields(CachedResponse)}
+_SHARED_FIELDS = _RECORD_FIELDS & {field.name for field in fields(Response)}
