@@ -35,8 +35,8 @@ from playwright.sync_api import Browser, sync_playwright
 from scale import WORDS
 
 from mkdocs_roaming.manifest.io import load_manifest
-from mkdocs_roaming.publish.finder_index import INDEX_PATH, render_finder_index
-from mkdocs_roaming.publish.widget import iter_widget_files
+from mkdocs_roaming.publish.elements.finder_index import INDEX_PATH, render_finder_index
+from mkdocs_roaming.publish.elements.widget import iter_widget_files
 
 ROOT = Path(__file__).parents[1]
 QUESTIONS = (

@@ -49,17 +49,17 @@ from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.html.final_page import exclusion_reason, reconcile_article
 from mkdocs_roaming.manifest.models import Page, Site, markdown_path
 from mkdocs_roaming.publish.cache import ConversionCache
+from mkdocs_roaming.publish.elements.search_dialog import name_search_dialog
 from mkdocs_roaming.publish.options import OptionError, PublishOptions, parse_options
 from mkdocs_roaming.publish.pipeline import Batch, LeftOut, convert_pages, reconvert_page
 from mkdocs_roaming.publish.pointers import LLMS_TXT, add_markdown_links
-from mkdocs_roaming.publish.search_dialog import name_search_dialog
 
 # Other modules are imported where they are used: to write the files, or for features that many sites do not use.
 if TYPE_CHECKING:
     from mkdocs_roaming.embeddings.store import EmbeddingsOptions
     from mkdocs_roaming.lint.runner import LintConfig
+    from mkdocs_roaming.publish.elements.page import ElementOptions, PageElements, QuestionWriter
     from mkdocs_roaming.publish.ownership import KeptFiles, WrittenFiles
-    from mkdocs_roaming.publish.page_elements import ElementOptions, PageElements, QuestionWriter
     from mkdocs_roaming.publish.rules import RuleSet
     from mkdocs_roaming.publish.selection import Selection
 
@@ -230,7 +230,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         build = self._builds.get(language_folder(config))
         if template_name != "404.html" or build is None or not self._options.similar_pages:
             return output_content
-        from mkdocs_roaming.publish.not_found import add_similar_pages
+        from mkdocs_roaming.publish.elements.not_found import add_similar_pages
 
         return add_similar_pages(output_content, build.batch.site)
 
@@ -303,7 +303,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
     def _load_elements(self, config: MkDocsConfig) -> ElementOptions | None:
         if not (self._options.widget or self._options.page_menu):
             return None
-        from mkdocs_roaming.publish.page_elements import ElementOptions
+        from mkdocs_roaming.publish.elements.page import ElementOptions
 
         folder = Path(config.config_file_path or ".").parent
         offline = next((plugin for name, plugin in config.plugins.items() if name.endswith("offline")), None)
@@ -313,8 +313,8 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
     def _make_elements(self, site: Site, folder: str, config: MkDocsConfig) -> PageElements | None:
         if self._elements is None:
             return None
-        from mkdocs_roaming.publish.page_elements import PageElements
-        from mkdocs_roaming.publish.questions import SiteQuestions
+        from mkdocs_roaming.publish.elements.page import PageElements
+        from mkdocs_roaming.publish.elements.questions import SiteQuestions
 
         options = self._elements
         if folder:  # the questions of the options are in the default language

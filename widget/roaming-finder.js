@@ -248,7 +248,7 @@ class Section {
   }
 }
 
-// The source is the index that a build wrote (publish/finder_index.py), or a manifest, whose words are read here first.
+// The source is the index that a build wrote (publish/elements/finder_index.py), or a manifest, whose words are read here first.
 
 /** Ranks sections by words. */
 export class Finder {

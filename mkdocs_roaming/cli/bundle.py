@@ -9,7 +9,7 @@ import click
 from mkdocs_roaming.cli.common import LIBRARY, warn
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.targets import open_target
-from mkdocs_roaming.publish.bundle import MAX_BYTES, write_bundle
+from mkdocs_roaming.publish.agents.bundle import MAX_BYTES, write_bundle
 
 _LICENCES = ("LICENSE*", "LICENCE*", "COPYING*")
 

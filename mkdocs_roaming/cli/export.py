@@ -11,7 +11,7 @@ from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.readers import MissingFileError
 from mkdocs_roaming.library.targets import open_target
-from mkdocs_roaming.publish.agents_md import MAX_BYTES, MIN_BYTES, insert_block, render_agents_md
+from mkdocs_roaming.publish.agents.agents_md import MAX_BYTES, MIN_BYTES, insert_block, render_agents_md
 from mkdocs_roaming.publish.files import write_text_file
 
 

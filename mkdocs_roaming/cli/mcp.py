@@ -14,7 +14,7 @@ import click
 
 from mkdocs_roaming.cli.common import CONFIG, INSTALLED, INSTALLED_DOCS, scope_options, search_factory
 from mkdocs_roaming.errors import LibraryError, UsageError
-from mkdocs_roaming.publish.mcp_clients import (
+from mkdocs_roaming.publish.agents.mcp_clients import (
     CLIENTS,
     McpServer,
     format_client_config,

@@ -1,7 +1,7 @@
 """The documentation that installed packages contain, as one library: `installed:`, or `installed:httpx,typer`.
 
-A distribution announces its bundle (see `publish.bundle`) with an entry point of the group `roaming.docs`, whose value
-is the folder as a module name: `httpx = "httpx._docs"`. Packages are not imported; metadata and files are read.
+A distribution announces its bundle (`publish.agents.bundle`) with an entry point of the group `roaming.docs`, whose
+value is the folder as a module name: `httpx = "httpx._docs"`. Packages are not imported; metadata and files are read.
 """
 
 from __future__ import annotations

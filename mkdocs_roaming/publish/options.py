@@ -52,9 +52,9 @@ class PublishOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
     rules_mode: Literal["each", "pool"] = "each"
     """How matching rules are combined."""
     widget: Any = False
-    """Whether the widget is on every page, or its options; `publish.widget` parses them."""
+    """Whether the widget is on every page, or its options; `publish.elements.widget` parses them."""
     page_menu: Any = False
-    """Whether pages have a menu for their Markdown, or its options; `publish.page_menu` parses them."""
+    """Whether pages have a menu for their Markdown, or its options; `publish.elements.menu` parses them."""
     similar_pages: bool = True
     """Whether the 404 page links to pages at similar addresses."""
     search: Literal["lexical", "hybrid"] = "lexical"

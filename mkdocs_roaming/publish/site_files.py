@@ -13,13 +13,13 @@ from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import LlmsTxtEntry, Manifest, Site
 from mkdocs_roaming.manifest.outline import render_outline
 from mkdocs_roaming.manifest.sections import file_digest
+from mkdocs_roaming.publish.agents.skill import SKILL_FOLDER, make_skill, skill_path
+from mkdocs_roaming.publish.agents.well_known import iter_copies
 from mkdocs_roaming.publish.cache import SiteFile, SiteFiles
+from mkdocs_roaming.publish.elements.not_found import iter_not_found_files
 from mkdocs_roaming.publish.llms_txt import MAX_CHARS, build_llms_txt
-from mkdocs_roaming.publish.not_found import iter_not_found_files
 from mkdocs_roaming.publish.options import MAX_SECTION_FILES, PublishOptions
 from mkdocs_roaming.publish.pointers import LLMS_TXT, OUTLINE_PATH
-from mkdocs_roaming.publish.skill import SKILL_FOLDER, make_skill, skill_path
-from mkdocs_roaming.publish.well_known import iter_copies
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 
@@ -68,7 +68,7 @@ def make_site_files(
     if options.similar_pages:
         files += [SiteFile(path, data) for path, data in iter_not_found_files(manifest, site)]
     if _has_widget(options):
-        from mkdocs_roaming.publish.finder_index import INDEX_PATH, render_finder_index  # only for the widget
+        from mkdocs_roaming.publish.elements.finder_index import INDEX_PATH, render_finder_index  # only for the widget
 
         files.append(SiteFile(INDEX_PATH, render_finder_index(manifest)))
     llms_txt = LlmsTxtEntry(len(own), file_digest(own))

@@ -30,7 +30,7 @@ from mkdocs_roaming.manifest.models import (
     short_markdown_path,
     sort_paths_by_nav,
 )
-from mkdocs_roaming.publish import well_known
+from mkdocs_roaming.publish.agents import well_known
 from mkdocs_roaming.publish.cache import CONVERTER_VERSION, SiteFile, SiteFiles
 from mkdocs_roaming.publish.files import has_content, resolve_inside, site_path, write_atomically, write_site_file
 from mkdocs_roaming.publish.options import MAX_SECTION_FILES, PublishOptions

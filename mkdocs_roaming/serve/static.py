@@ -23,7 +23,7 @@ from starlette.types import Receive, Scope, Send
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.addresses import ADDRESSES_PATH, Addresses, AddressMatcher
-from mkdocs_roaming.publish.not_found import NOT_FOUND_PAGE, fill_similar_pages, render_similar_pages
+from mkdocs_roaming.publish.elements.not_found import NOT_FOUND_PAGE, fill_similar_pages, render_similar_pages
 from mkdocs_roaming.publish.pointers import LLMS_TXT, OUTLINE_PATH
 from mkdocs_roaming.serve.content import CONTENT_TYPES, choose_media_type
 from mkdocs_roaming.serve.schemas import MARKDOWN

@@ -18,7 +18,7 @@ import pytest
 
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.manifest.expand import expand_section, render_expansion
-from mkdocs_roaming.publish.widget import iter_widget_files
+from mkdocs_roaming.publish.elements.widget import iter_widget_files
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page

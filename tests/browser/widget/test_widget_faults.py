@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from mkdocs_roaming.publish.widget import iter_widget_files
+from mkdocs_roaming.publish.elements.widget import iter_widget_files
 
 from .conftest import Reply, Stage, Widget, answer, recorded, stream
 

@@ -15,7 +15,7 @@ from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.io import dump_manifest, load_manifest
 from mkdocs_roaming.manifest.lookup import Scope
 from mkdocs_roaming.manifest.models import Manifest, PageEntry, SectionEntry, SiteEntry
-from mkdocs_roaming.publish.finder_index import INDEX_PATH, render_finder_index
+from mkdocs_roaming.publish.elements.finder_index import INDEX_PATH, render_finder_index
 from mkdocs_roaming.text.languages import load_words
 
 from .conftest import TESTS, Stage, Widget

@@ -200,7 +200,7 @@ def test_panel_is_modal_on_small_screens(page: Page, material: Stage, widget: Wi
 
 
 def test_translation_and_custom_strings_are_used(page: Page, stage: Stage, widget: Widget) -> None:
-    from mkdocs_roaming.publish.widget import iter_widget_files
+    from mkdocs_roaming.publish.elements.widget import iter_widget_files
 
     for path, data in iter_widget_files("de-AT"):
         (stage.folder / path).write_bytes(data)
@@ -222,7 +222,7 @@ def test_translation_and_custom_strings_are_used(page: Page, stage: Stage, widge
 def test_reason_of_failure_is_shown_once_in_the_language_of_the_widget(
     page: Page, stage: Stage, widget: Widget, language: str
 ) -> None:
-    from mkdocs_roaming.publish.widget import iter_widget_files
+    from mkdocs_roaming.publish.elements.widget import iter_widget_files
 
     for path, data in iter_widget_files(language):
         (stage.folder / path).write_bytes(data)

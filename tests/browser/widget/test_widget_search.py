@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mkdocs_roaming.publish.widget import MODULES
+from mkdocs_roaming.publish.elements.widget import MODULES
 
 from .conftest import Stage, Widget, answer, served
 from .states import sources

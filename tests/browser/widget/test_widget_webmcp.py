@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.manifest.io import load_manifest
-from mkdocs_roaming.publish.finder_index import INDEX_PATH, MAX_SECTIONS, render_finder_index
+from mkdocs_roaming.publish.elements.finder_index import INDEX_PATH, MAX_SECTIONS, render_finder_index
 
 from ..conftest import ARGUMENTS, find_chromium
 from .conftest import Stage, section_files

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from markdown_it import MarkdownIt
 
-from mkdocs_roaming.publish.not_found import remove_similar_pages
+from mkdocs_roaming.publish.elements.not_found import remove_similar_pages
 
 if TYPE_CHECKING:
     from .conftest import Built, Project

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.models import Manifest, NavItem
-from mkdocs_roaming.publish.agents_md import MIN_BYTES, insert_block, render_agents_md
+from mkdocs_roaming.publish.agents.agents_md import MIN_BYTES, insert_block, render_agents_md
 
 BEGIN, END = f"<!-- roaming: {URL} -->", f"<!-- /roaming: {URL} -->"
 PAGES = {

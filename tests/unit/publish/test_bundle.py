@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.manifest.models import Manifest, NavItem, PageEntry
-from mkdocs_roaming.publish.bundle import MAX_BYTES, BundleReport, rank_pages, write_bundle
+from mkdocs_roaming.publish.agents.bundle import MAX_BYTES, BundleReport, rank_pages, write_bundle
 
 PAGES = {
     "": "# Kettle\n\nKettles boil water.\n",

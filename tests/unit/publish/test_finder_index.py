@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mkdocs_roaming.publish.finder_index import INDEX_PATH, MAX_SECTIONS
+from mkdocs_roaming.publish.elements.finder_index import INDEX_PATH, MAX_SECTIONS
 from mkdocs_roaming.publish.options import PublishOptions
 
 from .conftest import HOME, INSTALL, publish_pages, read_tree

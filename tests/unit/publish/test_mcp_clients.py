@@ -7,7 +7,7 @@ import shlex
 
 import pytest
 
-from mkdocs_roaming.publish.mcp_clients import McpServer, format_client_config, make_command, make_server_name
+from mkdocs_roaming.publish.agents.mcp_clients import McpServer, format_client_config, make_command, make_server_name
 
 STDIO = McpServer("kettle", command=make_command("https://kettle.example/", ("--path", "a b/**")))
 HTTP = McpServer("kettle", "https://ask.example/mcp")

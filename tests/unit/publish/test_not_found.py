@@ -6,7 +6,7 @@ import pytest
 
 from mkdocs_roaming.manifest.addresses import AddressEntry
 from mkdocs_roaming.manifest.models import Site
-from mkdocs_roaming.publish.not_found import (
+from mkdocs_roaming.publish.elements.not_found import (
     add_similar_pages,
     fill_similar_pages,
     remove_similar_pages,

@@ -13,8 +13,8 @@ import pytest
 
 from mkdocs_roaming.errors import PublishError
 from mkdocs_roaming.manifest.models import Site
-from mkdocs_roaming.publish.mcp_clients import McpServer, format_client_config, make_command
-from mkdocs_roaming.publish.page_menu import (
+from mkdocs_roaming.publish.agents.mcp_clients import McpServer, format_client_config, make_command
+from mkdocs_roaming.publish.elements.menu import (
     ITEMS,
     MENU_CLIENTS,
     PageMenu,
@@ -23,7 +23,7 @@ from mkdocs_roaming.publish.page_menu import (
     parse_page_menu_options,
     remove_page_menu,
 )
-from mkdocs_roaming.publish.widget import WidgetOptions, add_widget, remove_widget
+from mkdocs_roaming.publish.elements.widget import WidgetOptions, add_widget, remove_widget
 
 SITE = Site("The Kettle", "https://kettle.example/docs/")
 PLAIN = "<html><head></head><body><main><p>Menu</p><h1>Boil water</h1></main></body></html>"

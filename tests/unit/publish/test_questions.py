@@ -8,7 +8,7 @@ import pytest
 
 from mkdocs_roaming.errors import PublishError
 from mkdocs_roaming.manifest.models import Page
-from mkdocs_roaming.publish.questions import SiteQuestions, load_site_questions, read_page_questions
+from mkdocs_roaming.publish.elements.questions import SiteQuestions, load_site_questions, read_page_questions
 
 URL = "https://kettle.example/docs/"
 FILE = """\

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from mkdocs_roaming.manifest.models import Site
-from mkdocs_roaming.publish.not_found import add_similar_pages
-from mkdocs_roaming.publish.page_elements import remove_page_elements
-from mkdocs_roaming.publish.search_dialog import name_search_dialog
+from mkdocs_roaming.publish.elements.not_found import add_similar_pages
+from mkdocs_roaming.publish.elements.page import remove_page_elements
+from mkdocs_roaming.publish.elements.search_dialog import name_search_dialog
 
 DIALOG = '<div class="md-search" data-md-component="search" role="dialog">'
 INPUT = '<input class="md-search__input" aria-label="{}" placeholder="x" data-md-component="search-query" required>'

@@ -15,8 +15,8 @@ import pytest
 
 from mkdocs_roaming.errors import PublishError
 from mkdocs_roaming.manifest.models import Site
-from mkdocs_roaming.publish import not_found, page_menu
-from mkdocs_roaming.publish.widget import (
+from mkdocs_roaming.publish.elements import menu, not_found
+from mkdocs_roaming.publish.elements.widget import (
     LANGUAGES,
     PAGE_ENGLISH,
     WidgetOptions,
@@ -50,7 +50,7 @@ def test_translation_has_all_strings_and_placeholders(language: str) -> None:
     blocks = re.findall(r"const ENGLISH = \{\n(.*?)\n\};", source, re.DOTALL)
     english = dict(re.findall(r'^  (\w+):\s*((?:"(?:[^"\\]|\\.)*"(?:\s*\+\s*)?)+),', "\n".join(blocks), re.MULTILINE))
     translated = json.loads((ROOT / f"mkdocs_roaming/widget/ask.{language}.json").read_text("utf-8"))
-    english |= page_menu.ENGLISH | not_found.ENGLISH | PAGE_ENGLISH
+    english |= menu.ENGLISH | not_found.ENGLISH | PAGE_ENGLISH
     assert len(english) > 55
     assert set(translated) - {"language", "stopWords"} == set(english)
     for name, text in english.items():

@@ -22,7 +22,7 @@ from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import Manifest, path_to_url
 from mkdocs_roaming.manifest.page_kinds import PageKind, classify_pages
 from mkdocs_roaming.manifest.sections import file_digest
-from mkdocs_roaming.publish.mcp_clients import make_server_name
+from mkdocs_roaming.publish.agents.mcp_clients import make_server_name
 from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.pointers import LLMS_FULL, LLMS_TXT
 from mkdocs_roaming.text.markdown import shorten, to_single_line, truncate_at_word
@@ -89,8 +89,8 @@ class SiteServices(Struct, frozen=True):
         """Return the services that the options of the widget and of the page menu name."""
         if not (options.widget or options.page_menu):
             return cls()
-        from mkdocs_roaming.publish.page_menu import PageMenuOptions, find_mcp_url, parse_page_menu_options
-        from mkdocs_roaming.publish.widget import parse_widget_options  # many sites have neither
+        from mkdocs_roaming.publish.elements.menu import PageMenuOptions, find_mcp_url, parse_page_menu_options
+        from mkdocs_roaming.publish.elements.widget import parse_widget_options  # many sites have neither
 
         widget = parse_widget_options(options.widget)
         endpoint = urljoin(site_url, widget.endpoint).rstrip("/") + "/" if widget and widget.endpoint else ""

@@ -8,26 +8,26 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from mkdocs_roaming.manifest.models import Site
-from mkdocs_roaming.publish.not_found import remove_similar_pages
-from mkdocs_roaming.publish.options import PublishOptions
-from mkdocs_roaming.publish.page_menu import (
+from mkdocs_roaming.publish.elements.menu import (
     PageMenu,
     PageMenuOptions,
     iter_page_menu_files,
     parse_page_menu_options,
     remove_page_menu,
 )
-from mkdocs_roaming.publish.pipeline import Batch
-from mkdocs_roaming.publish.pointers import remove_markdown_links
-from mkdocs_roaming.publish.questions import SiteQuestions, load_site_questions
-from mkdocs_roaming.publish.search_dialog import remove_search_dialog_name
-from mkdocs_roaming.publish.widget import (
+from mkdocs_roaming.publish.elements.not_found import remove_similar_pages
+from mkdocs_roaming.publish.elements.questions import SiteQuestions, load_site_questions
+from mkdocs_roaming.publish.elements.search_dialog import remove_search_dialog_name
+from mkdocs_roaming.publish.elements.widget import (
     WidgetOptions,
     add_widget,
     iter_widget_files,
     parse_widget_options,
     remove_widget,
 )
+from mkdocs_roaming.publish.options import PublishOptions
+from mkdocs_roaming.publish.pipeline import Batch
+from mkdocs_roaming.publish.pointers import remove_markdown_links
 
 
 class QuestionWriter(Protocol):

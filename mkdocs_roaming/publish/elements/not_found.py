@@ -11,9 +11,9 @@ import msgspec
 
 from mkdocs_roaming.manifest.addresses import ADDRESSES_PATH, AddressEntry, collect_addresses
 from mkdocs_roaming.manifest.models import Manifest, Site, markdown_path, path_to_url, root_path
+from mkdocs_roaming.publish.elements.search_dialog import name_search_dialog
+from mkdocs_roaming.publish.elements.widget import load_translation
 from mkdocs_roaming.publish.pointers import LLMS_TXT, MISSING_SCRIPT, OUTLINE_PATH, find_content_start, relative_url
-from mkdocs_roaming.publish.search_dialog import name_search_dialog
-from mkdocs_roaming.publish.widget import load_translation
 
 NOT_FOUND_PAGE = "404.html"
 

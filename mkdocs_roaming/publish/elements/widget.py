@@ -18,7 +18,7 @@ from mkdocs_roaming.errors import PublishError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.manifest.lookup import Scope
 from mkdocs_roaming.manifest.models import Site
-from mkdocs_roaming.publish.finder_index import INDEX_PATH
+from mkdocs_roaming.publish.elements.finder_index import INDEX_PATH
 from mkdocs_roaming.publish.pointers import find_content_start, relative_url
 
 # Options

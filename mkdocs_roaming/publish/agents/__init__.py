@@ -1,0 +1,1 @@
+"""What agents read besides the pages: the skill and its copies, AGENTS.md, bundles, MCP configurations."""

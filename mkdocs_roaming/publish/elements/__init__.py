@@ -1,0 +1,1 @@
+"""What a build adds to the HTML of a site: links to the Markdown, the widget, the page menu, the 404 page."""
