@@ -46,10 +46,8 @@ def render_file(preview: Preview, name: str, *, live: bool = False) -> bytes | N
     """
     if name == _INDEX:
         return _render_index(preview)
-    if name in _ASSETS:
+    if name in (*_ASSETS, "finder.js"):
         return (resources.files(__package__) / name).read_bytes()
-    if name == "finder.js":
-        return (resources.files(__package__) / "finder.js").read_bytes()
     if page := _PAGE.fullmatch(name):
         data = preview.page(page[1])
         return None if data is None else _encode(f"page-{page[1]}", data)

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from heapq import heappop, heappush, nlargest
 from itertools import count, takewhile
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -22,9 +22,6 @@ from mkdocs_roaming.manifest.models import MORE_GROUP, Manifest, NavEntry, PageE
 from mkdocs_roaming.manifest.page_kinds import PageKind, classify_pages, find_listing_pages
 from mkdocs_roaming.publish.pointers import LLMS_FULL, LLMS_TXT
 from mkdocs_roaming.text.markdown import shorten, to_single_line, truncate_at_word
-
-if TYPE_CHECKING:
-    pass
 
 MAX_CHARS = 50_000
 """Maximum length of a file. Clients truncate longer ones."""

@@ -189,10 +189,7 @@ class PublishedFiles:
         except OSError:
             return b"", b""
         for entry in self._lists:
-            if entry is None:  # an earlier version did not record its list
-                if _is_page_list(data.decode("utf-8", "replace")):
-                    return b"", data
-            elif entry.bytes and _file_digest(data[-entry.bytes :]) == entry.digest:
+            if entry and entry.bytes and _file_digest(data[-entry.bytes :]) == entry.digest:
                 return data[: -entry.bytes], data[-entry.bytes :]
         return data, b""
 

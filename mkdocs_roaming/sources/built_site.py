@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from html import unescape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urljoin
 
 from lxml import etree
@@ -42,9 +42,6 @@ from mkdocs_roaming.sources import decode_text, is_ignored, site_nav
 from mkdocs_roaming.sources.page_sources import find_heading, iter_fences, read_source
 from mkdocs_roaming.sources.project import IndexOptions
 from mkdocs_roaming.text.markdown import to_single_line
-
-if TYPE_CHECKING:
-    pass
 
 Warn = Callable[[str], None]
 

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.validate import validate_site
-from mkdocs_roaming.manifest.io import MANIFEST_PATH, dump_manifest, load_manifest
+from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.manifest.models import Page
 from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.ownership import ForeignFilesError, PublishedFiles
@@ -44,12 +43,6 @@ def interrupt(folder: Path, new: Path, files: Sequence[str] = ()) -> None:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(tree[path])
     (folder / "guide/.roaming-0123456789ab").write_bytes(b"# Inst")
-
-
-def forget_list(folder: Path) -> None:
-    """Rewrite the manifest as a version did that had no record of llms.txt."""
-    manifest = load_manifest((folder / MANIFEST_PATH).read_bytes())
-    write(folder, MANIFEST_PATH, dump_manifest(msgspec.structs.replace(manifest, llms_txt=None)))
 
 
 @pytest.mark.parametrize("path", FOREIGN)
@@ -113,17 +106,6 @@ def test_identical_files_are_no_conflict(tmp_path: Path) -> None:
             write(tmp_path / "b", path, data.decode())
     assert publish(tmp_path / "b").written == 1
     assert read_tree(tmp_path / "a") == read_tree(tmp_path / "b")
-
-
-def test_files_of_earlier_version_are_recognized(tmp_path: Path) -> None:
-    publish(tmp_path)
-    forget_list(tmp_path)
-    publish(tmp_path, HOME, EDITED)
-    assert "Walk it." in (tmp_path / "guide/install.md").read_text()
-    forget_list(tmp_path)
-    write(tmp_path, "llms.txt", AUTHOR)
-    with pytest.raises(ForeignFilesError):
-        publish(tmp_path)
 
 
 def test_files_of_interrupted_build_are_recognized(tmp_path: Path) -> None:
