@@ -9,6 +9,7 @@ from functools import partial
 from typing import TypeVar
 
 from mkdocs_roaming.publish.markdown_source import split_front_matter
+from mkdocs_roaming.text.markdown import follow_fence
 from roaming_crawler.scope import canonical_url
 
 T = TypeVar("T")
@@ -76,12 +77,11 @@ def _mark_code_lines(lines: Sequence[str]) -> list[bool]:
     code = [False] * len(lines)
     fence, start = "", 0
     for at, line in enumerate(lines):
-        match = _FENCE.match(line)
-        if fence and match and match[1].startswith(fence) and not match[2].strip():
+        before, fence = fence, follow_fence(line, fence)
+        if fence and not before:
+            start = at
+        elif before and not fence:
             code[start : at + 1] = [True] * (at + 1 - start)
-            fence = ""
-        elif not fence and match and not (match[1][0] == "`" and "`" in match[2]):
-            fence, start = match[1], at
     return code
 
 
@@ -242,7 +242,6 @@ def _make_page(lines: Sequence[str], url: str | None, title: str = "") -> FullTe
     return FullTextPage(title or (heading[1] if heading else ""), markdown, url)
 
 
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)$")
 _H1 = re.compile(r" {0,3}#[ \t]+(.*?)[ \t]*#*[ \t]*$")
 _TITLES = {1: _H1, 2: re.compile(r" {0,3}##[ \t]+(.*?)[ \t]*#*[ \t]*$")}
 _SOURCE = re.compile(

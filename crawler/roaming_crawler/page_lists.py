@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
+from mkdocs_roaming.text.markdown import follow_fence
 from roaming_crawler.contents import sniff_kind
 from roaming_crawler.fetch import Response
 from roaming_crawler.scope import canonical_url, url_origin
@@ -216,13 +217,13 @@ def _prose_lines(text: str) -> Iterator[str]:
     fence = ""
     hidden: list[str] = []
     for line, below in zip(lines, [*lines[1:], ""], strict=True):
-        match = _FENCE.match(line)
-        if fence:
+        before, fence = fence, follow_fence(line, fence)
+        if before:
             hidden.append(line)
-            if match and match[1].startswith(fence) and not line.strip().strip(fence[0]):
-                fence, hidden = "", []
-        elif match:
-            fence = match[1]
+            if not fence:
+                hidden = []
+        elif fence:
+            pass
         elif re.fullmatch(r" {0,3}={2,}[ \t]*", below) and line.strip():
             yield f"# {line.strip()}"
         else:
@@ -351,7 +352,6 @@ def _plain_text(text: str) -> str:
 
 _MAX_LINK_LINES = 4
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,4}[.)])[ \t]+(.*)")
 _LABEL = r"(?<!!)\[((?:\\.|[^\[\]\\]|\[[^\[\]]*\])*)\]\([ \t]*"
 _TITLE = r"(?:[ \t]+(?:\"[^\"]*\"|'[^']*'))?[ \t]*"

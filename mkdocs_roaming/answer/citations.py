@@ -16,12 +16,12 @@ from mkdocs_roaming.answer.events import CitationDropped, Event, SectionCited, T
 from mkdocs_roaming.answer.links import find_code_addresses, remove_links, resolve_ids
 from mkdocs_roaming.answer.models.base import NO_SOURCE
 from mkdocs_roaming.answer.support.check import CITATION
+from mkdocs_roaming.text.markdown import follow_fence
 
 _WORD = re.compile(r"\w")
 _ANY_CITATION = re.compile(r"\[\^(?P<id>[0-9a-f]{8})\]", re.IGNORECASE)
 _REPEATED_CITATION = re.compile(r"(\[\^[0-9a-f]{8}\])\1+")
 _LINE_END = re.compile(r"\r\n|\r(?!\Z)")
-_FENCE = re.compile(r"^ {0,3}(?P<mark>`{3,}(?![^\n]*`)|~{3,})(?P<info>[^\n]*)", re.MULTILINE)
 _FENCE_END = re.compile(r"^ {0,3}(`{3,}|~{3,})[ \t]*$(?![\s\S])", re.MULTILINE)
 _MARKS = re.compile(
     r"(?P<code>^ {0,3}(?P<fence>`{3,}(?![^\n]*`)|~{3,})[\s\S]*?(?:^ {0,3}(?P=fence)[`~]*[ \t]*$|\Z)"
@@ -283,11 +283,7 @@ def _belong_together(before: str, after: str) -> bool:
 
 def _is_in_fence(text: str) -> bool:
     """Return whether text ends inside a fenced code block."""
-    opening = ""
-    for match in _FENCE.finditer(text):
-        mark = match["mark"]
-        if not opening:
-            opening = mark
-        elif mark[0] == opening[0] and len(mark) >= len(opening) and not match["info"].strip():
-            opening = ""
-    return bool(opening)
+    fence = ""
+    for line in text.split("\n"):
+        fence = follow_fence(line, fence)
+    return bool(fence)

@@ -52,6 +52,7 @@ from mkdocs_roaming.library.tools import (
     parse_ids,
 )
 from mkdocs_roaming.manifest.expand import Expansion, ListedSection
+from mkdocs_roaming.text.markdown import follow_fence
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 MAX_QUESTION_CHARS = 10_000
@@ -69,7 +70,6 @@ _PARTIAL_TAG = re.compile(
     r"<(?:/?\s*(?:t(?:h(?:i(?:n(?:k(?:i(?:n(?:g(?:\s[^<>]*)?)?)?|\s[^<>]*)?)?)?)?)?)?)?\Z", re.IGNORECASE
 )
 _UNFINISHED_TAG = re.compile(r"</?\s*think", re.IGNORECASE)
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _log = logging.getLogger(__name__)
 
 
@@ -333,11 +333,7 @@ class ReasoningFilter:
     def _follow_code(self, text: str) -> None:
         *lines, self._line = (self._line + text).split("\n")
         for line in lines:
-            mark = _FENCE.match(line)
-            if mark and not self._fence:
-                self._fence = mark[1]
-            elif mark and mark[1].startswith(self._fence) and not line[mark.end() :].strip():
-                self._fence = ""
+            self._fence = follow_fence(line, self._fence)
 
 
 class ModelReply:

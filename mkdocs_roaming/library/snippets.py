@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
+from mkdocs_roaming.text.markdown import follow_fence
 from mkdocs_roaming.text.tokenizer import Word, extract_terms
 
 SNIPPET_CHARS = 200
@@ -21,7 +22,6 @@ _CUTS = 8  # number of places in a part where it may begin within a long block
 _MAX_LEAD = 60
 """Maximum number of characters before the first match."""
 HEADING = re.compile(r"\A\s*#{1,6}[ \t][^\n]*")  # results show the title already
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _CHUNK = re.compile(r"\S{1,40}")  # scripts without spaces have no words to split at
 _INLINE_MARKUP = re.compile(r"^[ \t>]*`{3,}.*$|`+|\*\*", re.MULTILINE)
 _MARKUP = re.compile(
@@ -91,8 +91,8 @@ def cut_best_part(markdown: str, words: Iterable[Word], language: str, max_chars
     max_chars -= lead
     start, end = _find_best_part(markdown, _cut_long_blocks(markdown, ends, max_chars), terms, language, max_chars)
     beginning = f"{markdown[:lead].rstrip()}\n{GAP}\n" if start > lead > 0 else ""
-    opening, left_open = _find_open_fence(markdown[:start]), _FENCE.match(_find_open_fence(markdown[:end]))
-    closing = f"{GAP[1:]}{left_open[1]}\n" if left_open else ""
+    opening, (_, left_open) = _find_open_fence(markdown[:start])[0], _find_open_fence(markdown[:end])
+    closing = f"{GAP[1:]}{left_open}\n" if left_open else ""
     return f"{beginning}{opening}{GAP[1:] if opening else ''}{markdown[start:end]}{closing}"
 
 
@@ -122,7 +122,7 @@ def _find_lead(markdown: str, ends: Sequence[int]) -> int:
     start = heading.end() if heading else 0
     end = next((each for each in ends if markdown[start:each].strip()), 0)
     lead = markdown[start:end]
-    if _FENCE.match(lead.lstrip()):
+    if follow_fence(lead.lstrip().partition("\n")[0]):
         return 0
     if len(lead) > _MAX_LEAD_CHARS:
         end = start + max(lead.rfind(". ", 0, _MAX_LEAD_CHARS) + 1, lead.rfind("\n", 0, _MAX_LEAD_CHARS) + 1)
@@ -132,31 +132,26 @@ def _find_lead(markdown: str, ends: Sequence[int]) -> int:
 def _find_block_ends(markdown: str) -> list[int]:
     """Return where the blocks of Markdown end; blank lines inside a fence separate none."""
     ends: list[int] = []
-    opening, at, blank = "", 0, False
+    fence, at, blank = "", 0, False
     for line in markdown.splitlines(keepends=True):
-        if not opening and blank and line.strip():
+        if not fence and blank and line.strip():
             ends.append(at)
-        opening = _read_fence(line, opening)
+        fence = follow_fence(line, fence)
         at += len(line)
         blank = not line.strip()
     return [*ends, at]
 
 
-def _find_open_fence(markdown: str) -> str:
-    """Return the line that opens a fence without an end; empty if there is none."""
-    opening = ""
+def _find_open_fence(markdown: str) -> tuple[str, str]:
+    """Return the line that opens a fence without an end, and the fence; two empty texts if there is none."""
+    opening = fence = ""
     for line in markdown.splitlines(keepends=True):
-        opening = _read_fence(line, opening)
-    return opening
-
-
-def _read_fence(line: str, opening: str) -> str:
-    """Return the line that opened the fence which is open after a line; `opening` is that before it. Empty for none."""
-    mark, open_mark = _FENCE.match(line), _FENCE.match(opening)
-    if not mark or not open_mark:
-        return line if mark else opening
-    closes = mark[1].startswith(open_mark[1]) and not line.strip(" `~\n")
-    return "" if closes else opening
+        before, fence = fence, follow_fence(line, fence)
+        if not fence:
+            opening = ""
+        elif not before:
+            opening = line
+    return opening, fence
 
 
 def _cut_long_blocks(markdown: str, ends: Sequence[int], max_chars: int) -> list[int]:

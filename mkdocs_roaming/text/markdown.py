@@ -38,6 +38,25 @@ class MarkdownHeading(Struct, frozen=True):
     below: int = 0
 
 
+FENCE = re.compile(r"( {0,3})(`{3,}(?=[^`]*$)|~{3,})")
+"""The beginning of a line that opens fenced code; backticks may not follow a fence of backticks."""
+
+
+def follow_fence(line: str, fence: str = "") -> str:
+    """Return the fence that is open after a line; empty outside of fenced code.
+
+    Containers such as lists and quotes are not known here (CommonMark 0.31, section 4.5).
+
+    Args:
+        line: The line, without the markers of a quote around it.
+        fence: The fence that is open before it, such as three backticks.
+    """
+    if fence:
+        return "" if line.lstrip(" ")[:1] == fence[0] and _closes(line, fence) else fence
+    opening = FENCE.match(line)
+    return opening[2] if opening else ""
+
+
 def parse_headings(markdown: str) -> list[MarkdownHeading]:
     """Return the top-level headings in order."""
     headings = scan_headings(markdown)
@@ -78,7 +97,6 @@ class _Section(Struct):
 _LINK_TARGET = re.compile(r"\]\(\s*(?:<([^<>\s]+)>|([^()<>\s]+(?:\([^()\s]*\)[^()\s]*)*))")
 _TARGET = re.compile(_LINK_TARGET.pattern + r"|<(https?://[^>\s]+)>")
 _HEADING = re.compile(r"( {0,3})(#{1,6})(?=[ \t]|$)")
-_FENCE = re.compile(r"( {0,3})(`{3,}(?=[^`]*$)|~{3,})")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
 _RAW = re.compile(r"<(?:script|pre|style|textarea|[!?])", re.IGNORECASE)
 
@@ -98,8 +116,7 @@ def scan_headings(markdown: str) -> list[MarkdownHeading] | None:
     unsure = False  # `inner` may have been closed by the end of its list
     for number, line in enumerate(split_lines(markdown)):
         if fence:
-            if line.lstrip(" ")[:1] == fence[0] and _closes(line, fence):
-                fence, before = "", False
+            fence, before = follow_fence(line, fence), False
             continue
         stripped = line.strip(" \t")
         if not stripped:
@@ -116,7 +133,7 @@ def scan_headings(markdown: str) -> list[MarkdownHeading] | None:
                 sections.append(_Section(number, level, _strip_closing_hashes(line[level:]), number + 1))
                 before = False
                 continue
-            if mark in "`~" and (found := _FENCE.match(line)):
+            if mark in "`~" and (found := FENCE.match(line)):
                 if html:
                     return None
                 if found[1] and not unsure:
@@ -147,7 +164,7 @@ def scan_headings(markdown: str) -> list[MarkdownHeading] | None:
 
 
 def _closes(line: str, fence: str) -> bool:
-    bare = line.strip(" \t")
+    bare = line.strip(" \t\r\n")
     return len(bare) >= len(fence) and bare == fence[0] * len(bare) and len(line) - len(line.lstrip(" ")) < 4
 
 

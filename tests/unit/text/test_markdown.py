@@ -7,8 +7,9 @@ import unicodedata
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
-from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word
+from mkdocs_roaming.text.markdown import follow_fence, to_single_line, truncate_at_word
 
 OPENS = {"LRE": "PDF", "RLE": "PDF", "LRO": "PDF", "RLO": "PDF", "LRI": "PDI", "RLI": "PDI", "FSI": "PDI"}
 TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
@@ -74,3 +75,42 @@ def find_unbalanced(line: str) -> list[str]:
                 return [kind]
             opened.pop()
     return opened
+
+
+FENCE_LINES = [
+    "```",
+    "````",
+    "~~~",
+    "``` py",
+    "```a`b",
+    "~~~ a`b",
+    "   ```",
+    "    ```",
+    "``",
+    "``` ",
+    "text",
+    "",
+    "~~~~  ",
+]
+
+
+@settings(max_examples=400)
+@given(st.lists(st.sampled_from(FENCE_LINES), max_size=8))
+def test_follow_fence_finds_same_fenced_lines_as_commonmark(lines: list[str]) -> None:
+    """Lines of text and indented code between fences are the same to both."""
+    fenced: set[int] = set()
+    fence = ""
+    for number, line in enumerate(lines):
+        before, fence = fence, follow_fence(line, fence)
+        if before or fence:
+            fenced.add(number)
+    tokens = MarkdownIt("commonmark").parse("\n".join(lines))
+    expected = {
+        number
+        for token in tokens
+        if token.type == "fence" and token.map
+        for number in range(*token.map)
+        if number < len(lines)
+    }
+    blank = {number for number, line in enumerate(lines) if not line.strip()}
+    assert fenced - blank == expected - blank
