@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import inspect
 import pkgutil
 import re
@@ -27,6 +29,22 @@ UNDOCUMENTED = [  # a union, a text, and the subclasses of RoamingError
     if name in ("Event", "__version__") or (name.endswith("Error") and name != "RoamingError")
 ]
 METHODS = ["Library.restrict", "Library.search", "Library.outline", "Library.expand"]
+EXTENDING = ROOT / "docs" / "guides" / "extending.md"
+FOR_PLUGINS = {
+    "mkdocs_roaming.answer.models.base": {
+        "AssistantTurn", "Citation", "Model", "ModelConfig", "ModelFactory", "OpenSection", "Part", "Request", "Stop", "Text",
+        "ToolCall", "ToolResult", "ToolTurn", "Turn", "Usage", "UserTurn",
+    },
+    "mkdocs_roaming.answer.models.provider": {"ApiConfig", "ProviderModel", "error_for_connection", "error_for_status"},
+    "mkdocs_roaming.answer.prompts": {"format_question"},
+    "mkdocs_roaming.errors": {"ModelError", "UsageError"},
+    "mkdocs_roaming.html.themes": {"ROLES", "Tabs", "Theme"},
+    "mkdocs_roaming.library.targets": {"LibraryTarget", "SiteTarget", "library_from_markdown"},
+    "mkdocs_roaming.library.tools": {"render"},
+    "mkdocs_roaming.lint": {"Finding", "LintContext", "PageText", "Problem", "Rule", "Severity", "rule"},
+}  # fmt: skip
+"""What plugins may import besides `mkdocs_roaming` itself. To rename or remove one of these names is a breaking change."""
+
 PRELUDE = 'import mkdocs_roaming\n\nlibrary = mkdocs_roaming.open_library("site")\n'
 
 
@@ -73,6 +91,31 @@ def test_import_loads_only_errors_and_version() -> None:
     code = "import sys, mkdocs_roaming; print(*(name for name in sys.modules if name.startswith('mkdocs_roaming')))"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert sorted(done.stdout.split()) == ["mkdocs_roaming", "mkdocs_roaming._version", "mkdocs_roaming.errors"]
+
+
+@pytest.mark.parametrize("module", sorted(FOR_PLUGINS))
+def test_names_for_plugins_exist(module: str) -> None:
+    assert [name for name in FOR_PLUGINS[module] if not hasattr(importlib.import_module(module), name)] == []
+
+
+def test_guide_to_extending_names_only_what_plugins_may_import() -> None:
+    text = EXTENDING.read_text("utf-8")
+    nodes = [
+        node
+        for block in code_blocks(re.sub(r"(?m)^(```python) .*$", r"\1", text))
+        for node in ast.walk(ast.parse(block))
+    ]
+    used = {
+        (node.module, alias.name)
+        for node in nodes
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("mkdocs_roaming")
+        for alias in node.names
+    }
+    used |= {(module, name) for module, name in re.findall(r"`(mkdocs_roaming(?:\.\w+)*)\.(\w+)`", text)}
+    public = {(module, name) for module, names in FOR_PLUGINS.items() for name in names}
+    public |= {("mkdocs_roaming", name) for name in mkdocs_roaming.__all__}
+    assert len(used) > 10
+    assert used <= public
 
 
 # Documentation
