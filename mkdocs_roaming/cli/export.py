@@ -35,7 +35,7 @@ def export() -> None:
     show_default=True,
     help="Maximum size of the index.",
 )
-@click.option("--untrusted", is_flag=True, help="The site is somebody else's: export titles only, marked as data.")
+@click.option("--untrusted", is_flag=True, help="The site is a third party's: export titles only, marked as data.")
 def agents_md(lib: str, into: Path | None, max_bytes: int, untrusted: bool) -> None:
     """Print an index of a site for AGENTS.md.
 
@@ -45,7 +45,7 @@ def agents_md(lib: str, into: Path | None, max_bytes: int, untrusted: bool) -> N
     library = open_target(lib).open_site()
     if not (library.trusted or untrusted):
         raise UsageError(
-            f"{lib}: this may be somebody else's site, whose text would become instructions of your project. Name the "
+            f"{lib}: this may be a third party's site, whose text would become instructions of your project. Name the "
             "folder of a site that you built, or export titles only with --untrusted"
         )
     block = render_agents_md(

@@ -195,7 +195,7 @@ def _hit_origin(found: TargetHit) -> Origin:
 
 
 def _origin_as_json(origin: Origin) -> dict[str, Any]:
-    """Return the host of a site of somebody else, and what a crawl has found in the text; nothing for an own site."""
+    """Return the host of a third-party site, and what a crawl has found in the text; nothing for an own site."""
     if not origin.hosts:
         return {}
     return {"untrusted": ", ".join(origin.hosts), **({"flags": origin.flags} if origin.flags else {})}

@@ -124,7 +124,7 @@ class Library:
         return self._reader.where
 
     def origin(self, ids: Iterable[str] = ()) -> Origin:
-        """Return what labels text of a site of somebody else: its host, and the flags of sections."""
+        """Return what labels text of a third-party site: its host, and the flags of sections."""
         if self.trusted:
             return OWN
         # The address that was opened, else that of the crawl; what the site says of itself comes last.

@@ -1,4 +1,4 @@
-"""The label of results from a site of somebody else."""
+"""The label of results from a third-party site."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MAX_HOST_CHARS = 120
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a result is from, if that is a site of somebody else.
+    """Where a result is from, if that is a third-party site.
 
     Attributes:
         hosts: The hosts of the sites.
@@ -52,7 +52,7 @@ def extract_host(url: str) -> str:
 
 
 def known_flags(flags: Iterable[str]) -> tuple[str, ...]:
-    """Return the distinct flags that this version knows: a manifest is data of somebody else."""
+    """Return the distinct flags that this version knows: a manifest may be third-party data."""
     found = set(flags)
     return tuple(kind for kind in _KINDS if kind in found)
 

@@ -1,6 +1,6 @@
 """Sources of a library's files: a folder, a web site, memory, one Markdown text with one or many pages.
 
-Paths come from the manifest, which may be somebody else's: each is validated before it is read.
+Paths come from the manifest, which may be a third party's: each is validated before it is read.
 """
 
 from __future__ import annotations

@@ -206,7 +206,7 @@ ToolOutput = OutlineResult | ExpandResult | SearchResults | GrepResult | ToolErr
 
 
 def render(result: ToolOutput) -> str:
-    """Return a tool's result as text for a model, below a label if it is from a site of somebody else."""
+    """Return a tool's result as text for a model, below a label if it is from a third-party site."""
     match result:
         case OutlineResult(text):
             return result.origin.render() + text

@@ -241,7 +241,7 @@ def _format_public_error(error: Exception) -> str:
 def _frame(result: ToolOutput, marker: str) -> str:
     """Return a result between markers that no author of a site can know, every section between markers of its own.
 
-    So no text can end its frame, or pretend to be another section. The label of somebody else's site is above.
+    So no text can end its frame, or pretend to be another section. The label of a third-party site is above.
     """
     label, result = split_origin(result)
     framed: list[ToolOutput] = [result]

@@ -179,7 +179,7 @@ class _SiteCollector(Collector):
         yield CounterMetricFamily("roaming_site_changes", "Changes to a newer deployment.", watcher.changes)
         is_up = current is not None and not watcher.problem
         yield GaugeMetricFamily("roaming_site_up", "1 if the site can be read, otherwise 0.", int(is_up))
-        yield GaugeMetricFamily("roaming_answers_under_way", "Answers in progress.", self._limiter.in_progress)
+        yield GaugeMetricFamily("roaming_answers_in_progress", "Answers in progress.", self._limiter.in_progress)
         if current is None:
             return
         count = len(current.library.sections)

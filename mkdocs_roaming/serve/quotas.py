@@ -117,7 +117,7 @@ class QuotaLimiter:
         """
         key, now, amount = self.hash_client(client), self.counters.clock(), ceil(max_cost * _MICRO)
         is_paid = spends_money or amount > 0
-        purses = self._list_purses(key, now) if is_paid else []
+        budgets = self._list_budgets(key, now) if is_paid else []
         places = self._paid if is_paid else self._free
         try:
             async with AsyncExitStack() as undo:
@@ -128,13 +128,13 @@ class QuotaLimiter:
                 except CounterStorageError:
                     if is_paid:
                         raise  # a free answer needs only a place
-                for purse in purses:
-                    await self._take_money(purse, amount, now, undo)
+                for budget in budgets:
+                    await self._take_money(budget, amount, now, undo)
                 undo.pop_all()
         except CounterStorageError:
             detail = "Nothing can be spent while it cannot be counted; try again soon."
             raise ProblemError(503, "counters", detail, retry_after=30) from None
-        return Reservation(self.counters, purses, amount, lambda: _free_place(places, key))
+        return Reservation(self.counters, budgets, amount, lambda: _free_place(places, key))
 
     def hash_client(self, client: str) -> str:
         """Return the name that a client is counted under."""
@@ -165,30 +165,30 @@ class QuotaLimiter:
             raise ProblemError(429, "rate", detail, retry_after=seconds, setting=f"{window.setting} = {window.limit}")
         undo.push_async_callback(self.counters.undo_hit, windows, now)
 
-    def _list_purses(self, key: str, now: float) -> list[Purse]:
-        """Return the purses of the day: the client's and the common one, which is also counted without a limit."""
+    def _list_budgets(self, key: str, now: float) -> list[DailyBudget]:
+        """Return the budgets of the day: the client's and the common one, which is also counted without a limit."""
         each, total, seconds = self.quota.money_a_day_each, self.quota.money_a_day, self._held_seconds
-        purses = [] if each in (None, UNLIMITED) else [Purse(key, now, seconds, float(each), "money_a_day_each")]
+        budgets = [] if each in (None, UNLIMITED) else [DailyBudget(key, now, seconds, float(each), "money_a_day_each")]
         if total is not None:
             limit = inf if total == UNLIMITED else float(total)
-            purses.append(Purse("all", now, seconds, limit, "money_a_day"))
-        return purses
+            budgets.append(DailyBudget("all", now, seconds, limit, "money_a_day"))
+        return budgets
 
-    async def _take_money(self, purse: Purse, amount: int, now: float, undo: AsyncExitStack) -> None:
+    async def _take_money(self, budget: DailyBudget, amount: int, now: float, undo: AsyncExitStack) -> None:
         """Reserve money. Raise ProblemError if there is too little, in all or at the moment."""
         counters = self.counters
         # It is held before it is taken, so that of two clients at once none takes the other's money for spent.
-        for key, seconds in purse.counters:
+        for key, seconds in budget.counters:
             total = await counters.add(key, amount, seconds)
             undo.push_async_callback(counters.subtract, key, amount, seconds)
-        limit, setting = purse.limit * _MICRO, f"{purse.setting} = {purse.limit:g}"
+        limit, setting = budget.limit * _MICRO, f"{budget.setting} = {budget.limit:g}"
         if total <= limit:
             return
-        held = sum([await counters.get(key) for key in purse.held_keys])
+        held = sum([await counters.get(key) for key in budget.held_keys])
         if total - held + amount <= limit:
             detail = "Answers in progress may need the rest of today's budget; try again in a moment."
             raise ProblemError(429, "busy", detail, retry_after=_BUSY_RETRY_SECONDS, setting=setting)
-        detail = f"Today's budget for {'answers' if purse.owner == 'all' else 'one visitor'} is spent."
+        detail = f"Today's budget for {'answers' if budget.owner == 'all' else 'one visitor'} is spent."
         tomorrow = DAY_SECONDS - now % DAY_SECONDS
         raise ProblemError(429, "money", detail, retry_after=tomorrow, setting=setting)
 
@@ -211,7 +211,7 @@ def _free_place(places: Counter[str], key: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Purse:
+class DailyBudget:
     """The money of a day, of one client or of all, at the time of a reservation.
 
     One counter is for what is spent or reserved, one for what is reserved. The latter belongs to a time slot and
@@ -247,10 +247,10 @@ class Reservation:
     """A place and money for one answer, until it is settled."""
 
     def __init__(
-        self, counters: CounterStore, purses: Sequence[Purse], amount: int, free_place: Callable[[], None]
+        self, counters: CounterStore, budgets: Sequence[DailyBudget], amount: int, free_place: Callable[[], None]
     ) -> None:
         self.settled = False
-        self._counters, self._purses, self._amount, self._free_place = counters, purses, amount, free_place
+        self._counters, self._budgets, self._amount, self._free_place = counters, budgets, amount, free_place
 
     async def settle(self, cost: float | None) -> None:
         """Count the actual cost and free the place. With None, the cost is unknown and the full amount is spent."""
@@ -261,8 +261,8 @@ class Reservation:
         is_known = cost is not None and isfinite(cost)
         difference = ceil(max(cost or 0.0, 0.0) * _MICRO) - self._amount if is_known else 0
         with anyio.CancelScope(shield=True):  # the money is spent even if the client has disconnected
-            for purse in self._purses:
-                (held_key, held_seconds), (key, seconds) = purse.counters
+            for budget in self._budgets:
+                (held_key, held_seconds), (key, seconds) = budget.counters
                 if difference > 0:
                     await self._counters.add_eventually(key, difference, seconds)
                 elif difference < 0:

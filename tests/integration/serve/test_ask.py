@@ -448,7 +448,7 @@ def test_abandoned_answers_spend_only_what_they_may_have_cost(
         with endpoint.http.stream("POST", "/v1/ask", json={"question": f"{PORT} {number}"}) as response:
             assert response.status_code == 200
             next(text for text in response.iter_text() if "8642" in text)
-        wait_until(lambda: endpoint.metric("roaming_answers_under_way") == 0, 1.0)
+        wait_until(lambda: endpoint.metric("roaming_answers_in_progress") == 0, 1.0)
     # Each has two requests of some hundred tokens and two replies of 700 at most: less than 0.015.
     assert 20 * 2 * 700 * 5e-6 < endpoint.metric("roaming_money_today", currency="USD") < 20 * 0.015
 
@@ -496,10 +496,10 @@ def test_disconnect_cancels_streamed_answer(
         stream = response.iter_bytes()
         while b"8642" not in next(stream):
             pass
-        assert endpoint.metric("roaming_answers_under_way") == 1
+        assert endpoint.metric("roaming_answers_in_progress") == 1
     assert model.closed.wait(1.0)
     assert not model.go.is_set()
-    wait_until(lambda: endpoint.metric("roaming_answers_under_way") == 0, 1.0)
+    wait_until(lambda: endpoint.metric("roaming_answers_in_progress") == 0, 1.0)
     assert endpoint.metric("roaming_answers_left_total", model="waiting") == 1
 
 

@@ -60,7 +60,7 @@ def test_overloaded_provider_fails_every_answer_and_caches_none(
         assert time.monotonic() - began < 20
         assert [(status["state"], status["code"]) for status in statuses] == [("error", "failed")] * 4
         assert len(api.exchanges) == 4
-        wait_until(lambda: endpoint.metric("roaming_answers_under_way") == 0)
+        wait_until(lambda: endpoint.metric("roaming_answers_in_progress") == 0)
         assert endpoint.http.get("/healthz").json()["status"] == "ok"
         assert "12 minutes" in endpoint.http.get("/ask", params={"q": "keep hot minutes"}).text
         brain.over = False
@@ -101,7 +101,7 @@ def test_refused_provider_call_costs_nothing(
         )
         for at in range(4):
             assert endpoint.status(f"How long is water kept hot? {at}")["state"] == "error"
-            wait_until(lambda: endpoint.metric("roaming_answers_under_way") == 0)
+            wait_until(lambda: endpoint.metric("roaming_answers_in_progress") == 0)
         brain.over = False
         if outage == "overloaded":
             assert endpoint.status("How long is water kept hot?", lang="en")["state"] == "answered"
@@ -129,7 +129,7 @@ def test_broken_reply_costs_its_request_and_maximum_output(
             quota=AnswerQuota(money_a_day=1.0, answers_a_minute_each=60),
         )
         assert endpoint.status("How long?")["state"] == "error"
-        wait_until(lambda: endpoint.metric("roaming_answers_under_way") == 0)
+        wait_until(lambda: endpoint.metric("roaming_answers_in_progress") == 0)
         # The request has two to four thousand tokens, the reply 700 at most.
         assert 0.002 < endpoint.metric("roaming_money_today", currency="USD") < 0.006
 

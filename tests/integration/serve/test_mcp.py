@@ -160,14 +160,14 @@ def test_remote_calls_of_one_client_do_not_delay_others() -> None:
 
 @LOOPBACKS
 def test_local_calls_run_one_at_a_time() -> None:
-    under_way: list[int] = []
+    in_progress: list[int] = []
     most: list[int] = []
 
     def navigator() -> Navigator:
-        under_way.append(1)
-        most.append(len(under_way))
+        in_progress.append(1)
+        most.append(len(in_progress))
         time.sleep(0.02)
-        under_way.pop()
+        in_progress.pop()
         return Navigator(BOAT_LIBRARY)
 
     with served(navigator, is_local=lambda: True) as url, ThreadPoolExecutor(8) as several:

@@ -134,7 +134,7 @@ def test_minute_of_overload_fails_answers_and_keeps_reading(start: Start, folder
         assert max(took for _, _, took, _ in seen) < 10
         brain.over = False
         for endpoint in endpoints.values():
-            assert endpoint.metric("roaming_answers_under_way") == 0
+            assert endpoint.metric("roaming_answers_in_progress") == 0
             assert endpoint.status(QUESTION, lang="en")["state"] == "answered"
 
 

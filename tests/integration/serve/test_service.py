@@ -171,10 +171,10 @@ def test_disconnect_of_all_clients_cancels_shared_answer(
     readers.append(Reader(endpoint))
     wait_until(lambda: readers[1].has(b"tool-output-available"))
     readers[0].leave()
-    assert endpoint.metric("roaming_answers_under_way") == 1
+    assert endpoint.metric("roaming_answers_in_progress") == 1
     readers[1].leave()
     wait_until(lambda: model.broken_off == 1, 1.0)
-    wait_until(lambda: endpoint.metric("roaming_answers_under_way") == 0)
+    wait_until(lambda: endpoint.metric("roaming_answers_in_progress") == 0)
     model.go.set()
     assert endpoint.status("Which port?")["state"] == "answered"
     assert model.calls == 2
