@@ -46,13 +46,14 @@ from mkdocs_roaming._mkdocs import (
     site_url,
 )
 from mkdocs_roaming.errors import RoamingError
-from mkdocs_roaming.html.final_page import exclusion_reason, reconcile_article
-from mkdocs_roaming.manifest.models import Page, Site, markdown_path
+from mkdocs_roaming.html.final_page import reconcile_article
+from mkdocs_roaming.manifest.models import LLMS_TXT, Page, Site, markdown_path
 from mkdocs_roaming.publish.cache import ConversionCache
 from mkdocs_roaming.publish.elements.search_dialog import name_search_dialog
 from mkdocs_roaming.publish.options import OptionError, PublishOptions, parse_options
 from mkdocs_roaming.publish.pipeline import Batch, LeftOut, convert_pages, reconvert_page
-from mkdocs_roaming.publish.pointers import LLMS_TXT, add_markdown_links
+from mkdocs_roaming.publish.pointers import add_markdown_links
+from mkdocs_roaming.text.meta_tags import exclusion_reason
 
 # Other modules are imported where they are used: to write the files, or for features that many sites do not use.
 if TYPE_CHECKING:

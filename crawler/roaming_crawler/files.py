@@ -9,9 +9,9 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from mkdocs_roaming.errors import ManifestError, UsageError
+from mkdocs_roaming.files import find_site_folders
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.models import url_to_path
-from mkdocs_roaming.publish.files import find_site_folders
 from mkdocs_roaming.sources import decode_text
 from roaming_crawler.fetch import FetchError, Request, Response
 from roaming_crawler.page_lists import parse_llms_txt

@@ -10,9 +10,8 @@ import anyio
 import msgspec.structs
 
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
-from mkdocs_roaming.manifest.models import Manifest, PageEntry
+from mkdocs_roaming.manifest.models import LLMS_FULL, Manifest, PageEntry
 from mkdocs_roaming.manifest.sections import file_digest
-from mkdocs_roaming.publish.pointers import LLMS_FULL
 from mkdocs_roaming.publish.writer import publish_mirror
 from roaming_crawler.config import CrawlConfig, EventHandler
 from roaming_crawler.discover import MAX_FULL_BYTES, DiscoveredPages

@@ -25,13 +25,13 @@ from mkdocs_roaming.html.document import (
     parse_document,
     remove_element,
 )
-from mkdocs_roaming.html.final_page import exclusion_reason
 from mkdocs_roaming.html.hidden import find_hidden_texts
 from mkdocs_roaming.html.themes import compile_selector, load_themes
 from mkdocs_roaming.html.visitor import element_text
 from mkdocs_roaming.manifest.models import Heading, NavItem, url_to_path
 from mkdocs_roaming.sources import decode_text, site_nav
 from mkdocs_roaming.text.injection import scan_hidden_texts
+from mkdocs_roaming.text.meta_tags import exclusion_reason
 from roaming_crawler.scope import LinkResolver, canonical_url, make_link_resolver
 
 PARSER_VERSION = "8"

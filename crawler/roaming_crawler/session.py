@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 import anyio
 from protego import Protego
 
-from mkdocs_roaming.html.final_page import find_index_ban
+from mkdocs_roaming.text.meta_tags import find_index_ban
 from roaming_crawler.config import MEGABYTE, CrawlLimits
 from roaming_crawler.fetch import Clock, Fetcher, FetchError, RefusedError, Request, Response
 from roaming_crawler.scope import url_origin

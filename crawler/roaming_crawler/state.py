@@ -25,10 +25,10 @@ import zstandard
 from filelock import lock_descriptor
 
 from mkdocs_roaming.errors import PublishError, RoamingError
+from mkdocs_roaming.files import resolve_inside, write_atomically
 from mkdocs_roaming.manifest.aliases import PreviousSite
 from mkdocs_roaming.manifest.models import PageEntry, SectionEntry, page_files
 from mkdocs_roaming.manifest.sections import file_digest, slice_digest
-from mkdocs_roaming.publish.files import resolve_inside, write_atomically
 from roaming_crawler.fetch import Response
 
 STATE_DIR = ".roaming"

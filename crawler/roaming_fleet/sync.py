@@ -31,9 +31,9 @@ from pathlib import Path
 from typing import Any
 
 from mkdocs_roaming.errors import RoamingError
+from mkdocs_roaming.files import write_atomically
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
-from mkdocs_roaming.publish.files import write_atomically
-from mkdocs_roaming.publish.pointers import LLMS_TXT
+from mkdocs_roaming.manifest.models import LLMS_TXT
 from roaming_crawler.publish import read_published_pages
 from roaming_crawler.state import STATE_DIR, try_lock
 from roaming_fleet.buckets import BlobNotFoundError, Bucket, BucketError

@@ -23,9 +23,9 @@ from mkdocs_roaming.answer.conversation import Exchange, check_question
 from mkdocs_roaming.answer.events import Answer, Event, summarize
 from mkdocs_roaming.answer.loop import answer
 from mkdocs_roaming.answer.models.base import Model, Part, Request, Stop, ToolCall, ToolTurn, UserTurn
+from mkdocs_roaming.files import write_text_file
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.tools import render
-from mkdocs_roaming.publish.files import write_text_file
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 FORMAT = "roaming-trace"

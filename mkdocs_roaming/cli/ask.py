@@ -72,8 +72,8 @@ def ask(
     from mkdocs_roaming.answer.events import Answer
     from mkdocs_roaming.answer.trace import Recording, write_trace
     from mkdocs_roaming.cli.output import print_answer, run_recording
+    from mkdocs_roaming.files import check_writable
     from mkdocs_roaming.library.targets import open_target
-    from mkdocs_roaming.publish.files import check_writable
 
     options = ResolvedOptions.from_options(given)
     model, budget = options.create_model()

@@ -36,12 +36,12 @@ from mkdocs_roaming.cli.output import (
     status_line,
 )
 from mkdocs_roaming.errors import RoamingError, UsageError
+from mkdocs_roaming.files import write_text_file
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.manifest.expand import expand_section, render_expansion
 from mkdocs_roaming.manifest.lookup import Scope
-from mkdocs_roaming.publish.files import write_text_file
 
 PROMPT = "? "
 HELP = """\

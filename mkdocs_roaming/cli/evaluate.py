@@ -42,8 +42,8 @@ from mkdocs_roaming.evals.runner import (
     read_baseline,
     write_baseline,
 )
+from mkdocs_roaming.files import check_writable, write_text_file
 from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.publish.files import check_writable, write_text_file
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 

@@ -8,11 +8,11 @@ import click
 
 from mkdocs_roaming.cli.common import LIBRARY
 from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.files import write_text_file
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.readers import MissingFileError
 from mkdocs_roaming.library.targets import open_target
 from mkdocs_roaming.publish.agents.agents_md import MAX_BYTES, MIN_BYTES, insert_block, render_agents_md
-from mkdocs_roaming.publish.files import write_text_file
 
 
 @click.group()

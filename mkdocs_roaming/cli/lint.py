@@ -13,13 +13,12 @@ from mkdocs_roaming.cli.common import AS_JSON, CONFIG, FAULTS_FOUND, LIBRARY, op
 from mkdocs_roaming.config import load_settings
 from mkdocs_roaming.errors import LibraryError, UsageError
 from mkdocs_roaming.evals.output import render_findings
+from mkdocs_roaming.files import write_text_file
 from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.library.readers import LLMS_FULL
 from mkdocs_roaming.lint.context import LintContext
 from mkdocs_roaming.lint.runner import format_github, format_text, lint_site, open_sources, parse_config, report_to_dict
-from mkdocs_roaming.manifest.models import PageEntry
+from mkdocs_roaming.manifest.models import LLMS_FULL, PageEntry
 from mkdocs_roaming.manifest.sections import file_digest
-from mkdocs_roaming.publish.files import write_text_file
 
 
 @click.command()

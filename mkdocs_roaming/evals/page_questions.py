@@ -24,7 +24,7 @@ from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.config import FILE, Settings, load_settings
 from mkdocs_roaming.errors import RoamingError, UsageError
 from mkdocs_roaming.evals.metrics import contains_literal
-from mkdocs_roaming.publish.files import write_atomically
+from mkdocs_roaming.files import write_atomically
 from mkdocs_roaming.text.markdown import to_single_line
 
 CACHE_FILE = "questions.msgpack"

@@ -30,11 +30,11 @@ from mkdocs_roaming.evals.metrics import (
     compute_totals,
 )
 from mkdocs_roaming.evals.questions import Question, QuestionSet
+from mkdocs_roaming.files import write_text_file
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.manifest.lookup import SectionRef
-from mkdocs_roaming.publish.files import write_text_file
 
 SEARCH = "search"
 

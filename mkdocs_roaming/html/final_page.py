@@ -1,4 +1,4 @@
-"""The final HTML of a page: whether it is to be indexed, and how much of the article it still shows.
+"""The final HTML of a page: how much of the article it still shows.
 
 Nearly all pages are checked with regular expressions. HTML is parsed only if they find a difference, so nothing here
 imports lxml at the top.
@@ -7,13 +7,8 @@ imports lxml at the top.
 from __future__ import annotations
 
 import re
-import time
-from contextlib import suppress
-from datetime import UTC, datetime
-from email.utils import mktime_tz, parsedate_tz
 from html import unescape
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -27,66 +22,9 @@ MIN_SHARE = 0.9
 _MIN_WORDS = 20
 """An article with fewer words may be completed by its page's template."""
 _TITLES = ("h1", "h2", "h3")
-_HEAD_END = re.compile(r"</head\s*>", re.IGNORECASE)
-_META = re.compile(r"<meta\b[^>]*>", re.IGNORECASE)
-_REFRESH = re.compile(r"""http-equiv\s*=\s*["']?refresh""", re.IGNORECASE)
-_REFRESH_URL = re.compile(r"""\burl\s*=\s*["']?([^"'>\s]+)""", re.IGNORECASE)
-_CONTENT = re.compile(r"""\bcontent\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+)""", re.IGNORECASE)
-_UNAVAILABLE_AFTER = re.compile(r"unavailable_after\s*:\s*((?:[a-z]+,\s*)?[^,]+)", re.IGNORECASE)
-_ROBOTS = re.compile(r"""name\s*=\s*["']?robots""", re.IGNORECASE)
 _INVISIBLE = re.compile(r"<(script|style|template|svg)\b.*?</\1\s*>|<!--.*?-->", re.DOTALL | re.IGNORECASE)
 _TAG = re.compile(r"<[^>]*>")
 _DISPLAY_NONE = re.compile(r"display\s*:\s*none", re.IGNORECASE)
-
-
-def exclusion_reason(html: str) -> str | None:
-    """Return why a page must not be published, None if it may be: it is a redirect, or asks not to be indexed."""
-    head = html[: end.end()] if (end := _HEAD_END.search(html)) else html[:20_000]
-    for tag in _META.findall(head):
-        if _REFRESH.search(tag):
-            return "a redirect"
-        content = _CONTENT.search(tag) if _ROBOTS.search(tag) else None
-        if content and (reason := find_index_ban(unescape(content[1].strip("\"'")))):
-            return reason
-    return None
-
-
-def find_index_ban(directives: str) -> str | None:
-    """Return why the directives of a robots tag exclude a page from indexes, None if they do not.
-
-    Args:
-        directives: The `content` of `<meta name="robots">`, or an `X-Robots-Tag` header without the name of a crawler.
-    """
-    names = re.split(r"[\s,;]+", re.sub(r":\s*\S+", "", directives.lower()))
-    if "noindex" in names or "none" in names:
-        return "noindex"
-    expiry = _UNAVAILABLE_AFTER.search(directives)
-    is_over = expiry is not None and (seconds := _parse_date(expiry[1])) is not None and seconds < time.time()
-    return f"unavailable after {expiry[1].strip()}" if expiry and is_over else None
-
-
-def _parse_date(text: str) -> float | None:
-    """Return the Unix time of a date of RFC 822, RFC 850 or ISO 8601, in UTC without a time zone; None for others."""
-    try:
-        date = datetime.fromisoformat(text.strip())
-    except ValueError:
-        parts = parsedate_tz(text)
-        with suppress(ValueError, OverflowError):  # the year is out of range
-            return mktime_tz(parts) if parts else None
-        return None
-    return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
-
-
-def find_redirect(html: str) -> str | None:
-    """Return the target of a page that redirects in HTML, None for any other page."""
-    tags = _META.findall(html[:20_000])
-    found = next((match for tag in tags if _REFRESH.search(tag) and (match := _REFRESH_URL.search(tag))), None)
-    target = unescape(found[1]) if found else None
-    try:
-        urlsplit(target or "")
-    except ValueError:  # no valid URL
-        return None
-    return target
 
 
 def reconcile_article(article: str, html: str) -> str | None:

@@ -14,17 +14,12 @@ from typing import TypeVar, cast
 
 from mkdocs_roaming.errors import DigestMismatchError, LibraryError, RoamingError, UsageError
 from mkdocs_roaming.library.origin import OWN, Origin, extract_host, known_flags
-from mkdocs_roaming.library.readers import (
-    LLMS_FULL,
-    MAX_MARKDOWN_BYTES,
-    MemoryReader,
-    Reader,
-)
+from mkdocs_roaming.library.readers import MAX_MARKDOWN_BYTES, MemoryReader, Reader
 from mkdocs_roaming.library.search import Search, SearchResult, to_search_result
 from mkdocs_roaming.manifest.expand import expand_section
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.lookup import Scope, SectionIndex, SectionRef
-from mkdocs_roaming.manifest.models import OUTLINE_BUDGET, Manifest, PageEntry, SectionEntry
+from mkdocs_roaming.manifest.models import LLMS_FULL, OUTLINE_BUDGET, Manifest, PageEntry, SectionEntry
 from mkdocs_roaming.manifest.outline import render_outline
 from mkdocs_roaming.manifest.sections import file_digest, slice_digest
 

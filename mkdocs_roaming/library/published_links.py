@@ -18,9 +18,8 @@ from mkdocs_roaming.errors import LibraryError, RoamingError, UsageError
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.validate import find_html_ids, parse_markdown
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
-from mkdocs_roaming.manifest.models import path_to_url, url_to_path
+from mkdocs_roaming.manifest.models import LLMS_TXT, path_to_url, url_to_path
 
-LLMS_TXT = "llms.txt"
 _SECONDS = 30.0
 _PAUSE, _MAX_WAIT, _MAX_PAUSES = 5.0, 60.0, 3
 """Pauses of a busy server: seconds if it names none, the longest one, and their number."""

@@ -23,7 +23,6 @@ from mkdocs_roaming.text.markdown import parse_headings
 
 MAX_MANIFEST_BYTES = 256 * 2**20
 MAX_MARKDOWN_BYTES = 64 * 2**20
-LLMS_FULL = "llms-full.txt"
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[/\\]|[A-Za-z]:")
 _SAFE = "/-._~!$&'()*+,;=:@"

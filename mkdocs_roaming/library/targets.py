@@ -271,7 +271,7 @@ def _open_folder(path: Path, manifest: Path | None = None) -> Library:
 
 def _find_redirected_folder(path: Path) -> Path | None:
     """Return the site to which the home page of a folder redirects: the default version of several."""
-    from mkdocs_roaming.html.final_page import find_redirect  # few folders need it
+    from mkdocs_roaming.text.meta_tags import find_redirect  # imports email; few folders need it
 
     page = PurePosixPath("index.html")
     for _ in range(_MAX_REDIRECTS):
@@ -346,7 +346,7 @@ def _open_redirected(root: str, url: str) -> Library:
 
     A redirect may be HTML: the home page of a site with several versions leads to the default one.
     """
-    from mkdocs_roaming.html.final_page import find_redirect  # most sites have a manifest
+    from mkdocs_roaming.text.meta_tags import find_redirect  # imports email; most sites have a manifest
 
     reader, address = WebReader(root), url
     for _ in range(_MAX_REDIRECTS):

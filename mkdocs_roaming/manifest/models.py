@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from functools import lru_cache
+from posixpath import relpath
 from typing import Annotated, Any, Literal
 from urllib.parse import quote, unquote, urlsplit
 
@@ -21,6 +22,12 @@ from msgspec import Meta, Struct, field
 OUTLINE_BUDGET = 8000
 MIN_OUTLINE_BUDGET = 200
 """Default and minimum size of an outline, in estimated tokens."""
+
+LLMS_TXT = "llms.txt"
+LLMS_FULL = "llms-full.txt"
+OUTLINE_PATH = "roaming/outline.md"
+NOT_FOUND_PAGE = "404.html"
+"""Paths of files of a site."""
 
 MORE_GROUP = "More"
 """Title of the nav group with the pages that are not in the nav."""
@@ -400,6 +407,18 @@ def url_to_path(site_url: str, url: str) -> str | None:
 def _path_forms(path: str | None) -> tuple[str, ...]:
     """Return the paths that static hosts serve alike."""
     return () if path is None else (path, path + "/", path.rstrip("/"))
+
+
+def relative_url(path: str, target: str, root: str = "") -> str:
+    """Return the relative URL from a page to a file of the site, both given by their paths.
+
+    Args:
+        path: The path of the page.
+        target: The path of the file.
+        root: The result of `find_root`. If it is not empty, the URL begins at the root of the host.
+    """
+    url = target if root else relpath("/" + target, "/" + path.rpartition("/")[0])
+    return root + quote(url, safe="/-._~!$&'()*+,;=@")
 
 
 def canonicalize_path(path: str) -> str:

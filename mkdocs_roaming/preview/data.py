@@ -14,9 +14,8 @@ from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.lint.context import Finding, Severity
 from mkdocs_roaming.lint.rules import load_rules
 from mkdocs_roaming.lint.runner import LintReport
-from mkdocs_roaming.manifest.models import NavEntry, PageEntry, path_to_url, url_to_path
+from mkdocs_roaming.manifest.models import LLMS_TXT, OUTLINE_PATH, NavEntry, PageEntry, path_to_url, url_to_path
 from mkdocs_roaming.publish.pipeline import LeftOut
-from mkdocs_roaming.publish.pointers import LLMS_TXT, OUTLINE_PATH
 from mkdocs_roaming.text.markdown import LINE_END
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 

@@ -15,8 +15,8 @@ from pathlib import Path
 import msgspec
 
 from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.files import write_atomically
 from mkdocs_roaming.preview.data import Preview
-from mkdocs_roaming.publish.files import write_atomically
 
 HTML_FOLDER = "site"
 """The folder of a written preview with the HTML of the site."""

@@ -9,19 +9,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from mkdocs_roaming.errors import PublishError, UsageError
-from mkdocs_roaming.html.final_page import exclusion_reason
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.lint.runner import LintConfig, lint_folder
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
-from mkdocs_roaming.manifest.models import Manifest, canonicalize_path
+from mkdocs_roaming.manifest.models import LLMS_TXT, Manifest, canonicalize_path
 from mkdocs_roaming.preview.data import Preview
 from mkdocs_roaming.publish.ownership import PublishedFiles
 from mkdocs_roaming.publish.pipeline import LeftOut
-from mkdocs_roaming.publish.pointers import LLMS_TXT
 from mkdocs_roaming.sources import decode_text, is_ignored
 from mkdocs_roaming.sources.built_site import find_site_url, is_special
 from mkdocs_roaming.sources.project import IndexOptions
 from mkdocs_roaming.sources.publication import check_folder, index_site
+from mkdocs_roaming.text.meta_tags import exclusion_reason
 
 Warn = Callable[[str], None]
 

@@ -18,9 +18,17 @@ from typing import TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from mkdocs_roaming.manifest.models import MORE_GROUP, Manifest, NavEntry, PageEntry, path_to_url, url_to_path
+from mkdocs_roaming.manifest.models import (
+    LLMS_FULL,
+    LLMS_TXT,
+    MORE_GROUP,
+    Manifest,
+    NavEntry,
+    PageEntry,
+    path_to_url,
+    url_to_path,
+)
 from mkdocs_roaming.manifest.page_kinds import PageKind, classify_pages, find_listing_pages
-from mkdocs_roaming.publish.pointers import LLMS_FULL, LLMS_TXT
 from mkdocs_roaming.text.markdown import shorten, to_single_line, truncate_at_word
 
 MAX_CHARS = 50_000

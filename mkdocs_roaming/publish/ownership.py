@@ -19,14 +19,14 @@ from tempfile import TemporaryDirectory
 import msgspec
 
 from mkdocs_roaming.errors import ManifestError, PublishError
+from mkdocs_roaming.files import is_temporary, write_site_file
 from mkdocs_roaming.manifest.addresses import ADDRESSES_PATH
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, SCHEMA_PATH, VECTORS_PATH, iter_pages
-from mkdocs_roaming.manifest.models import LlmsTxtEntry, PageEntry, page_files
+from mkdocs_roaming.manifest.models import LLMS_FULL, LLMS_TXT, OUTLINE_PATH, LlmsTxtEntry, PageEntry, page_files
 from mkdocs_roaming.publish.agents import well_known
 from mkdocs_roaming.publish.agents.skill import SKILL_FOLDER
-from mkdocs_roaming.publish.files import is_temporary, write_site_file
 from mkdocs_roaming.publish.options import PublishOptions
-from mkdocs_roaming.publish.pointers import LLMS_FULL, LLMS_TXT, MISSING_SCRIPT, OUTLINE_PATH
+from mkdocs_roaming.publish.pointers import MISSING_SCRIPT
 
 _UNFINISHED = "roaming/.unfinished-"
 """The manifest of a build that is writing its files. Each has another name: several may have been interrupted."""

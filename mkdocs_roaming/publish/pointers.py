@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import re
 from html import escape, unescape
-from posixpath import relpath
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
-from mkdocs_roaming.manifest.models import Page, Site, canonicalize_path, markdown_path, path_to_url, root_path
+from mkdocs_roaming.manifest.models import (
+    LLMS_TXT,
+    Page,
+    Site,
+    canonicalize_path,
+    markdown_path,
+    path_to_url,
+    relative_url,
+    root_path,
+)
 from mkdocs_roaming.text.markdown import to_single_line
 
-LLMS_TXT = "llms.txt"
-LLMS_FULL = "llms-full.txt"
-OUTLINE_PATH = "roaming/outline.md"
 MISSING_SCRIPT = "roaming/roaming-missing.js"
 
 
@@ -83,18 +88,6 @@ def _links_to_markdown(head: str, path: str) -> bool:
 def remove_markdown_links(html: str) -> str:
     """Remove the links of an earlier build."""
     return _OWN_LINKS.sub("", html) if "data-roaming" in html else html
-
-
-def relative_url(path: str, target: str, root: str = "") -> str:
-    """Return the relative URL from a page to a file of the site, both given by their paths.
-
-    Args:
-        path: The path of the page.
-        target: The path of the file.
-        root: The result of `find_root`. If it is not empty, the URL begins at the root of the host.
-    """
-    url = target if root else relpath("/" + target, "/" + path.rpartition("/")[0])
-    return root + quote(url, safe="/-._~!$&'()*+,;=@")
 
 
 def find_root(site_url: str, path: str, file: str) -> str:

@@ -9,11 +9,11 @@ from urllib.parse import quote, urljoin
 
 from mkdocs_roaming._http import FETCH_TIMEOUT, HttpClient, UnavailableError
 from mkdocs_roaming.errors import LibraryError, RoamingError
+from mkdocs_roaming.files import resolve_inside
 from mkdocs_roaming.manifest.aliases import PreviousSite
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest, load_skeleton
 from mkdocs_roaming.manifest.models import SectionEntry
 from mkdocs_roaming.manifest.sections import slice_digest
-from mkdocs_roaming.publish.files import resolve_inside
 
 _MAX_BYTES = 256 * 2**20
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from mkdocs_roaming.manifest.expand import render_section_file
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, SCHEMA_PATH, iter_manifest_json, render_schema
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
-from mkdocs_roaming.manifest.models import LlmsTxtEntry, Manifest, Site
+from mkdocs_roaming.manifest.models import LLMS_TXT, OUTLINE_PATH, LlmsTxtEntry, Manifest, Site
 from mkdocs_roaming.manifest.outline import render_outline
 from mkdocs_roaming.manifest.sections import file_digest
 from mkdocs_roaming.publish.agents.skill import SKILL_FOLDER, make_skill, skill_path
@@ -19,7 +19,6 @@ from mkdocs_roaming.publish.cache import SiteFile, SiteFiles
 from mkdocs_roaming.publish.elements.not_found import iter_not_found_files
 from mkdocs_roaming.publish.llms_txt import MAX_CHARS, build_llms_txt
 from mkdocs_roaming.publish.options import MAX_SECTION_FILES, PublishOptions
-from mkdocs_roaming.publish.pointers import LLMS_TXT, OUTLINE_PATH
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 

@@ -20,13 +20,12 @@ from msgspec import Struct
 
 from mkdocs_roaming._version import __version__
 from mkdocs_roaming.errors import PublishError
-from mkdocs_roaming.html.final_page import find_redirect
+from mkdocs_roaming.files import resolve_inside, write_text_file
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
-from mkdocs_roaming.manifest.models import SiteEntry, path_to_url
-from mkdocs_roaming.publish.files import resolve_inside, write_text_file
+from mkdocs_roaming.manifest.models import LLMS_TXT, SiteEntry, path_to_url
 from mkdocs_roaming.publish.llms_txt import MAX_CHARS
-from mkdocs_roaming.publish.pointers import LLMS_TXT
 from mkdocs_roaming.text.markdown import to_single_line
+from mkdocs_roaming.text.meta_tags import find_redirect
 
 VERSIONS_PATH = "versions.json"
 

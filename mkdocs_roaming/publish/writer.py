@@ -15,12 +15,15 @@ import msgspec
 
 from mkdocs_roaming._version import __version__
 from mkdocs_roaming.errors import PublishError
+from mkdocs_roaming.files import has_content, resolve_inside, site_path, write_atomically, write_site_file
 from mkdocs_roaming.manifest.io import (
     MANIFEST_PATH,
     VECTORS_PATH,
     iter_manifest_json,
 )
 from mkdocs_roaming.manifest.models import (
+    LLMS_FULL,
+    LLMS_TXT,
     Manifest,
     Page,
     PublishedPage,
@@ -32,11 +35,9 @@ from mkdocs_roaming.manifest.models import (
 )
 from mkdocs_roaming.publish.agents import well_known
 from mkdocs_roaming.publish.cache import CONVERTER_VERSION, SiteFile, SiteFiles
-from mkdocs_roaming.publish.files import has_content, resolve_inside, site_path, write_atomically, write_site_file
 from mkdocs_roaming.publish.options import MAX_SECTION_FILES, PublishOptions
 from mkdocs_roaming.publish.ownership import ForeignFilesError, PublishedFiles
 from mkdocs_roaming.publish.pipeline import Batch, LeftOut, reconvert_stale_pages, remove_left_out_entries
-from mkdocs_roaming.publish.pointers import LLMS_FULL, LLMS_TXT
 
 if TYPE_CHECKING:
     from mkdocs_roaming.embeddings.store import EmbeddingsOptions

@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections.abc import Sequence
+from html import escape
 from pathlib import Path
 from urllib.parse import quote
 
@@ -22,13 +24,21 @@ from starlette.staticfiles import NotModifiedResponse, PathLike, StaticFiles
 from starlette.types import Receive, Scope, Send
 
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.manifest.addresses import ADDRESSES_PATH, Addresses, AddressMatcher
-from mkdocs_roaming.publish.elements.not_found import NOT_FOUND_PAGE, fill_similar_pages, render_similar_pages
-from mkdocs_roaming.publish.pointers import LLMS_TXT, OUTLINE_PATH
+from mkdocs_roaming.manifest.addresses import ADDRESSES_PATH, AddressEntry, Addresses, AddressMatcher
+from mkdocs_roaming.manifest.models import (
+    LLMS_TXT,
+    NOT_FOUND_PAGE,
+    OUTLINE_PATH,
+    markdown_path,
+    path_to_url,
+    relative_url,
+)
 from mkdocs_roaming.serve.content import CONTENT_TYPES, choose_media_type
 from mkdocs_roaming.serve.schemas import MARKDOWN
 
 HTML = "text/html"
+_PLACE = re.compile(r'(?P<start><nav data-roaming data-roaming-missing aria-label="(?P<label>[^"]*)">)</nav>')
+"""The place for links on a 404 page. The pattern does not scan beyond it: pages may be hostile."""
 
 
 class StaticSite(StaticFiles):
@@ -77,13 +87,13 @@ class StaticSite(StaticFiles):
         pages, headers = matcher.suggest(path), {"vary": "Accept"}
         if path.endswith(".md") or _prefers_markdown(Headers(scope=scope).get("accept", "")):
             listing = LLMS_TXT if self.lookup_path(LLMS_TXT)[1] else OUTLINE_PATH
-            text = render_similar_pages(pages, matcher.addresses.url, listing)
+            text = _render_similar_pages(pages, matcher.addresses.url, listing)
             return Response(text, 404, headers, CONTENT_TYPES[MARKDOWN])
         full_path, status = self.lookup_path(NOT_FOUND_PAGE)
         if status is None:
             return None
         html = Path(full_path).read_text("utf-8", "surrogateescape")
-        html = fill_similar_pages(html, pages, path)
+        html = _fill_similar_pages(html, pages, path)
         return Response(html.encode("utf-8", "surrogateescape"), 404, headers, "text/html; charset=utf-8")
 
     def _load_matcher(self) -> AddressMatcher | None:
@@ -156,3 +166,42 @@ _OTHER_FILE = re.compile(r"\.(?!html?$|mdx?$|txt$|php$|aspx?$|rst$)[A-Za-z][A-Za
 _FORBIDDEN = re.compile(r"[\\\0:]|^\.\.?$")
 _HASHED = re.compile(r"[.-](?P<hash>[0-9a-f]{8,64})\.(min\.)?(css|js|woff2?|svg|png|map|mjs)(\.map)?$")
 _CONTENT_TYPES = {".md": CONTENT_TYPES[MARKDOWN], ".txt": "text/plain; charset=utf-8"}
+
+
+def _fill_similar_pages(html: str, pages: Sequence[AddressEntry], path: str) -> str:
+    """Return a 404 page with the links in place, so that it needs no script; without a place it is not changed.
+
+    Args:
+        html: The 404 page.
+        pages: The pages.
+        path: The requested path. The links are relative to it, because a proxy may have removed its beginning.
+    """
+    links = "".join(f'<li><a href="{escape(_link(path, page.path))}">{escape(page.title)}</a></li>' for page in pages)
+
+    def fill(place: re.Match[str]) -> str:
+        return f"{place['start']}<p>{place['label']}</p><ul>{links}</ul></nav>"
+
+    return _PLACE.sub(fill, html, count=1) if pages else html
+
+
+def _link(path: str, target: str) -> str:
+    """Return the relative URL of a page."""
+    return relative_url(path.lstrip("/"), target) + "/" * (not target or target.endswith("/"))
+
+
+def _render_similar_pages(pages: Sequence[AddressEntry], url: str, listing: str = LLMS_TXT) -> str:
+    """Return the 404 page as Markdown.
+
+    Args:
+        pages: The pages that the address may mean.
+        url: URL of the site.
+        listing: Path of the list of all pages.
+    """
+    links = "".join(f"- [{_escape(page.title)}]({path_to_url(url, markdown_path(page.path))})\n" for page in pages)
+    similar = f" Pages at similar addresses:\n\n{links}" if pages else "\n"
+    name = listing.rpartition("/")[2]
+    return f"# Not found\n\nThere is no page at this address.{similar}\nAll pages: [{name}]({url}{listing}).\n"
+
+
+def _escape(text: str) -> str:
+    return re.sub(r"([\\\[\]])", r"\\\1", text)

@@ -16,6 +16,7 @@ from lxml import etree
 from lxml import html as lxml_html
 
 from mkdocs_roaming.errors import ManifestError, PublishError, UsageError
+from mkdocs_roaming.files import find_site_folders
 from mkdocs_roaming.html.document import (
     count_visible_words,
     extract_canonical_url,
@@ -28,13 +29,12 @@ from mkdocs_roaming.html.document import (
     parse_document,
     remove_element,
 )
-from mkdocs_roaming.html.final_page import exclusion_reason, find_redirect, remove_excerpts
+from mkdocs_roaming.html.final_page import remove_excerpts
 from mkdocs_roaming.html.themes import load_themes
 from mkdocs_roaming.html.visitor import Element
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.lookup import PageName
 from mkdocs_roaming.manifest.models import Manifest, NavItem, Page, Site, canonicalize_path, path_to_url, url_to_path
-from mkdocs_roaming.publish.files import find_site_folders
 from mkdocs_roaming.publish.ownership import PublishedFiles
 from mkdocs_roaming.publish.pipeline import LeftOut
 from mkdocs_roaming.publish.selection import Selection, exact_pattern
@@ -42,6 +42,7 @@ from mkdocs_roaming.sources import decode_text, is_ignored, site_nav
 from mkdocs_roaming.sources.page_sources import find_heading, iter_fences, read_source
 from mkdocs_roaming.sources.project import IndexOptions
 from mkdocs_roaming.text.markdown import to_single_line
+from mkdocs_roaming.text.meta_tags import exclusion_reason, find_redirect
 
 Warn = Callable[[str], None]
 

@@ -20,9 +20,9 @@ import msgspec
 
 from mkdocs_roaming._version import __version__
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
+from mkdocs_roaming.manifest.models import LLMS_TXT
 from mkdocs_roaming.publish.cache import CONVERTER_VERSION
 from mkdocs_roaming.publish.ownership import PublishedFiles
-from mkdocs_roaming.publish.pointers import LLMS_TXT
 from mkdocs_roaming.publish.writer import PublishReport
 from mkdocs_roaming.sources import is_ignored
 from mkdocs_roaming.sources.page_sources import expand_snippets

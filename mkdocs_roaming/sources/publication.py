@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mkdocs_roaming.errors import PublishError, UsageError
+from mkdocs_roaming.files import write_atomically
 from mkdocs_roaming.html.themes import parse_classes
 from mkdocs_roaming.library.readers import CRAWL_STATE
+from mkdocs_roaming.manifest.models import NOT_FOUND_PAGE
 from mkdocs_roaming.publish.cache import ConversionCache
-from mkdocs_roaming.publish.elements.not_found import NOT_FOUND_PAGE, add_similar_pages
+from mkdocs_roaming.publish.elements.not_found import add_similar_pages
 from mkdocs_roaming.publish.elements.page import ElementOptions, PageElements, QuestionWriter, remove_page_elements
 from mkdocs_roaming.publish.elements.search_dialog import name_search_dialog
-from mkdocs_roaming.publish.files import write_atomically
 from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.ownership import PublishedFiles, check_llms_txt
 from mkdocs_roaming.publish.pipeline import Batch, convert_pages

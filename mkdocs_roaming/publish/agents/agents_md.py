@@ -13,9 +13,8 @@ from msgspec.structs import replace
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.lookup import SectionIndex, iter_nav
-from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry, path_to_url
+from mkdocs_roaming.manifest.models import LLMS_TXT, Manifest, NavEntry, PageEntry, path_to_url
 from mkdocs_roaming.manifest.outline import render_outline_lines
-from mkdocs_roaming.publish.pointers import LLMS_TXT
 from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word
 
 MAX_BYTES = 8_000

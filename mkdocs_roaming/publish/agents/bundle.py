@@ -17,14 +17,13 @@ import msgspec
 from msgspec.structs import replace
 
 from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.files import write_site_file
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, dump_manifest
 from mkdocs_roaming.manifest.lookup import SectionIndex, keep_pages
-from mkdocs_roaming.manifest.models import Manifest, PageEntry
+from mkdocs_roaming.manifest.models import OUTLINE_PATH, Manifest, PageEntry
 from mkdocs_roaming.manifest.outline import render_outline
 from mkdocs_roaming.manifest.page_kinds import classify_pages
-from mkdocs_roaming.publish.files import write_site_file
 from mkdocs_roaming.publish.llms_txt import build_llms_txt
-from mkdocs_roaming.publish.pointers import OUTLINE_PATH
 
 MAX_BYTES = 1_000_000
 """Default maximum size of a bundle."""

@@ -19,12 +19,11 @@ from msgspec import Struct
 from mkdocs_roaming.manifest.expand import render_section_file
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
-from mkdocs_roaming.manifest.models import Manifest, path_to_url
+from mkdocs_roaming.manifest.models import LLMS_FULL, LLMS_TXT, Manifest, path_to_url
 from mkdocs_roaming.manifest.page_kinds import PageKind, classify_pages
 from mkdocs_roaming.manifest.sections import file_digest
 from mkdocs_roaming.publish.agents.mcp_clients import make_server_name
 from mkdocs_roaming.publish.options import PublishOptions
-from mkdocs_roaming.publish.pointers import LLMS_FULL, LLMS_TXT
 from mkdocs_roaming.text.markdown import shorten, to_single_line, truncate_at_word
 
 INDEX_NAME = "index.json"

@@ -12,10 +12,10 @@ from os.path import lexists
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from mkdocs_roaming.manifest.models import LLMS_TXT
 from mkdocs_roaming.publish.agents import skill
 from mkdocs_roaming.publish.agents.skill import SKILL_FOLDER
 from mkdocs_roaming.publish.cache import SiteFile
-from mkdocs_roaming.publish.pointers import LLMS_TXT
 
 FOLDER = ".well-known/"
 _SKILLS = f"{FOLDER}agent-skills/"

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Meta
 
 from mkdocs_roaming.errors import PublishError
-from mkdocs_roaming.manifest.models import Site, markdown_path
+from mkdocs_roaming.manifest.models import Site, markdown_path, relative_url
 from mkdocs_roaming.publish.agents.mcp_clients import (
     CLIENTS,
     McpServer,
@@ -23,7 +23,7 @@ from mkdocs_roaming.publish.agents.mcp_clients import (
     make_server_name,
 )
 from mkdocs_roaming.publish.elements.widget import load_translation
-from mkdocs_roaming.publish.pointers import find_content_start, relative_url
+from mkdocs_roaming.publish.pointers import find_content_start
 
 Item = Literal["copy", "view", "claude", "chatgpt", "mcp"]
 ITEMS: tuple[Item, ...] = get_args(Item)

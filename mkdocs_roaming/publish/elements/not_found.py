@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from html import escape
 from importlib import resources
 
 import msgspec
 
-from mkdocs_roaming.manifest.addresses import ADDRESSES_PATH, AddressEntry, collect_addresses
-from mkdocs_roaming.manifest.models import Manifest, Site, markdown_path, path_to_url, root_path
+from mkdocs_roaming.manifest.addresses import ADDRESSES_PATH, collect_addresses
+from mkdocs_roaming.manifest.models import (
+    LLMS_TXT,
+    OUTLINE_PATH,
+    Manifest,
+    Site,
+    root_path,
+)
 from mkdocs_roaming.publish.elements.search_dialog import name_search_dialog
 from mkdocs_roaming.publish.elements.widget import load_translation
-from mkdocs_roaming.publish.pointers import LLMS_TXT, MISSING_SCRIPT, OUTLINE_PATH, find_content_start, relative_url
-
-NOT_FOUND_PAGE = "404.html"
+from mkdocs_roaming.publish.pointers import MISSING_SCRIPT, find_content_start
 
 ENGLISH = {"similarPages": "Pages at similar addresses:", "allPages": "List of all pages"}
 
@@ -58,50 +62,10 @@ def remove_similar_pages(html: str) -> str:
     return _OWN_ELEMENTS.sub("", html) if "data-roaming-missing" in html else html
 
 
-def fill_similar_pages(html: str, pages: Sequence[AddressEntry], path: str) -> str:
-    """Return a 404 page with the links in place, so that it needs no script; without a place it is not changed.
-
-    Args:
-        html: The 404 page.
-        pages: The pages.
-        path: The requested path. The links are relative to it, because a proxy may have removed its beginning.
-    """
-    links = "".join(f'<li><a href="{escape(_link(path, page.path))}">{escape(page.title)}</a></li>' for page in pages)
-
-    def fill(place: re.Match[str]) -> str:
-        return f"{place['start']}<p>{place['label']}</p><ul>{links}</ul></nav>"
-
-    return _PLACE.sub(fill, html, count=1) if pages else html
-
-
-def _link(path: str, target: str) -> str:
-    """Return the relative URL of a page."""
-    return relative_url(path.lstrip("/"), target) + "/" * (not target or target.endswith("/"))
-
-
-def render_similar_pages(pages: Sequence[AddressEntry], url: str, listing: str = LLMS_TXT) -> str:
-    """Return the 404 page as Markdown.
-
-    Args:
-        pages: The pages that the address may mean.
-        url: URL of the site.
-        listing: Path of the list of all pages.
-    """
-    links = "".join(f"- [{_escape(page.title)}]({path_to_url(url, markdown_path(page.path))})\n" for page in pages)
-    similar = f" Pages at similar addresses:\n\n{links}" if pages else "\n"
-    name = listing.rpartition("/")[2]
-    return f"# Not found\n\nThere is no page at this address.{similar}\nAll pages: [{name}]({url}{listing}).\n"
-
-
-def _escape(text: str) -> str:
-    return re.sub(r"([\\\[\]])", r"\\\1", text)
-
-
 # No pattern scans beyond the start of the next element of its kind: pages may be hostile, and time is linear.
 _HEAD_END = re.compile(r"</head\s*>", re.IGNORECASE)
 _TITLE = re.compile(r"</h1\s*>(?:\s*<p\b[^<>]*>(?:[^<]|<(?:/?(?:strong|em|b|i)\b)[^<>]*>)*</p>)?", re.IGNORECASE)
 """The end of a heading, with a short paragraph below it."""
-_PLACE = re.compile(r'(?P<start><nav data-roaming data-roaming-missing aria-label="(?P<label>[^"]*)">)</nav>')
 _OWN_ELEMENTS = re.compile(
     r"<nav data-roaming data-roaming-missing\b[^<>]*></nav>"
     r"|<noscript data-roaming><p><a\b[^<>]*>[^<]*</a></p></noscript>"

@@ -17,9 +17,9 @@ from msgspec import Meta
 from mkdocs_roaming.errors import PublishError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.manifest.lookup import Scope
-from mkdocs_roaming.manifest.models import Site
+from mkdocs_roaming.manifest.models import Site, relative_url
 from mkdocs_roaming.publish.elements.finder_index import INDEX_PATH
-from mkdocs_roaming.publish.pointers import find_content_start, relative_url
+from mkdocs_roaming.publish.pointers import find_content_start
 
 # Options
 

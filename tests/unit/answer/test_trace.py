@@ -27,11 +27,11 @@ from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.answer.models.scripted import ScriptedModel
 from mkdocs_roaming.answer.trace import Recording, Trace, dump_traces, write_trace
 from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.files import check_writable
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import library_from_markdown
-from mkdocs_roaming.publish.files import check_writable
 
 Record = Callable[..., tuple[Trace, list[Event]]]
 KETTLE = Path(__file__).parents[2] / "golden" / "answer" / "kettle.md"

@@ -7,13 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from mkdocs_roaming.html.final_page import (
-    exclusion_reason,
-    find_index_ban,
-    reconcile_article,
-    reconcile_post_list,
-    reconcile_template,
-)
+from mkdocs_roaming.html.final_page import reconcile_article, reconcile_post_list, reconcile_template
+from mkdocs_roaming.text.meta_tags import exclusion_reason, find_index_ban
 
 WORDS = " ".join(f"<p>Sentence {at} of all that may be read here.</p>" for at in range(20))
 ARTICLE = (

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mkdocs_roaming.errors import PublishError
-from mkdocs_roaming.publish.files import resolve_inside, write_atomically, write_site_file
+from mkdocs_roaming.files import resolve_inside, write_atomically, write_site_file
 
 
 @pytest.mark.parametrize("path", ["../x", "a/../../x", "/etc/x", "a\0b"])

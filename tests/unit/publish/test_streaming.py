@@ -12,11 +12,11 @@ import pytest
 from msgspec.structs import replace
 
 from mkdocs_roaming.errors import ManifestError
+from mkdocs_roaming.files import write_atomically
 from mkdocs_roaming.manifest.builder import build_manifest
 from mkdocs_roaming.manifest.io import dump_manifest, load_manifest, load_pages, load_skeleton, validate_manifest
 from mkdocs_roaming.manifest.models import Manifest, NavItem, Page, PublishedPage, Site
 from mkdocs_roaming.manifest.sections import split_sections
-from mkdocs_roaming.publish.files import write_atomically
 from roaming_crawler.state import DiskDict
 
 TEXT = "# Page {at}\n\nThe “gauge” of page {at} says café, \\ and 潮位.\n\n## Part\n\nSee [the next](https://d.example/p{to}/).\n"
