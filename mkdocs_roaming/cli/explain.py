@@ -50,7 +50,6 @@ _OUTLINE_LINE = re.compile(r"^\s*\[([0-9a-f]{8})\] ", re.MULTILINE)
 _WHY = {
     "room": "exceeds the budget",
     "count": "more sections than one call opens",
-    "rank": "ranked lower than the others",
     "absent": "not on this site, or out of scope",
 }
 

@@ -6,14 +6,13 @@ other sites are counted only, unless `Library.trusted` is set.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import zip_longest
 from typing import Literal
 
 from mkdocs_roaming.library.navigator import MIN_CAP, Navigator
-from mkdocs_roaming.library.search import parse_query
 from mkdocs_roaming.library.tools import MAX_IDS
 from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
@@ -26,7 +25,7 @@ RULES_CALL_ID = "rules"
 
 _MAX_QUESTION_CHARS = 2_000
 
-DropReason = Literal["room", "count", "rank", "absent"]
+DropReason = Literal["room", "count", "absent"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +59,7 @@ class FiredRule:
 class DroppedSection:
     """A section that a rule names and that is not opened.
 
-    `why` is `room` (too large), `count` (too many for one call), `rank` (others rank higher) or `absent` (it does not
-    exist in the scope).
+    `why` is `room` (too large), `count` (too many for one call) or `absent` (it does not exist in the scope).
     """
 
     id: str
@@ -117,20 +115,8 @@ def apply_rules(navigator: Navigator, question: str, page: str | None, chars: in
     library, manifest = navigator.library, navigator.library.manifest
     if not library.trusted:
         return RulesResult(ignored=len(manifest.rules))
-
-    def scores() -> dict[str, float]:
-        words = parse_query(question, manifest.site.language)
-        return {section.id: score for section, score in navigator.search.rank(words)}
-
-    return match_rules(
-        manifest.rules,
-        question,
-        page,
-        navigator.sections,
-        mode=manifest.rules_mode,
-        budget=RulesBudget(chars, navigator.cap, min(MAX_IDS, navigator.cap // MIN_CAP)),
-        scores=scores,
-    )
+    budget = RulesBudget(chars, navigator.cap, min(MAX_IDS, navigator.cap // MIN_CAP))
+    return match_rules(manifest.rules, question, page, navigator.sections, budget=budget)
 
 
 def match_rules(
@@ -139,21 +125,18 @@ def match_rules(
     page: str | None,
     sections: SectionIndex,
     *,
-    mode: str = "each",
     budget: RulesBudget | None = None,
-    scores: Callable[[], Mapping[str, float]] = dict,
 ) -> RulesResult:
     """Return which rules match a question, and which sections they open.
+
+    The first section of every rule comes before the second of any.
 
     Args:
         rules: The rules, in the site's order.
         question: The question.
         page: The reader's page: an id, a path or a URL.
         sections: The sections that may be opened.
-        mode: `each` opens the first section of every rule before the second of any; `pool` opens the sections of all
-            rules in the order of their scores.
         budget: The limits of what is opened.
-        scores: Returns the search scores of sections for the question, by id; called in the mode `pool`.
     """
     if not rules:
         return RulesResult()
@@ -165,10 +148,7 @@ def match_rules(
         return RulesResult()
     wanted = {rule.number: rules[rule.number - 1].open for rule in fired}
     selection = _Selection(sections, budget or RulesBudget())
-    if mode == "pool":
-        _select_by_score(wanted, selection, scores())
-    else:
-        _select_in_turn(wanted, selection)
+    _select_in_turn(wanted, selection)
     opened = tuple(replace(rule, opens=tuple(selection.by_rule.get(rule.number, ()))) for rule in fired)
     return RulesResult(opened, tuple(selection.ids), tuple(selection.dropped))
 
@@ -200,19 +180,19 @@ class _Selection:
         self.ids: dict[str, None] = {}
         self.by_rule: dict[int, dict[str, None]] = {}
         self.dropped: list[DroppedSection] = []
-        self.sections, self._budget = sections, budget
+        self._sections, self._budget = sections, budget
         self._size = 0
 
     def take(self, rule: int, id_: str) -> bool:
         """Select a section within the budget; one that another rule selected costs nothing."""
-        section = self.sections.get(id_)
+        section = self._sections.get(id_)
         budget = self._budget
         if section is None:
             return self.drop(rule, id_, "absent")
         if section.id not in self.ids:
             if len(self.ids) >= budget.max_ids:
                 return self.drop(rule, id_, "count")
-            size = _expanded_size(self.sections, section)
+            size = _expanded_size(self._sections, section)
             if min(self._size + size, budget.cap) > budget.chars:
                 return self.drop(rule, id_, "room")
             self._size += size
@@ -238,32 +218,9 @@ def _select_in_turn(wanted: Mapping[int, Sequence[str]], selection: _Selection) 
     for number, ids in remaining.items():
         while ids and not selection.take(number, ids.pop(0)):
             pass
-    for number, id_ in _interleave(remaining):
-        selection.take(number, id_)
-
-
-def _interleave(wanted: Mapping[int, Sequence[str]]) -> Iterator[tuple[int, str]]:
-    for row in zip_longest(*([(number, id_) for id_ in ids] for number, ids in wanted.items())):
-        yield from filter(None, row)
-
-
-def _select_by_score(wanted: Mapping[int, Sequence[str]], selection: _Selection, scores: Mapping[str, float]) -> None:
-    """Order the sections by score and omit those without a score, unless no section has one."""
-    named = list(_interleave(wanted))
-    ranks = {id_: _best_score(selection.sections, id_, scores) for _, id_ in named}
-    has_scores = any(ranks.values())
-    for number, id_ in sorted(named, key=lambda one: -ranks[one[1]]):
-        if has_scores and not ranks[id_]:
-            selection.drop(number, id_, "rank")
-        else:
+    for row in zip_longest(*([(number, id_) for id_ in ids] for number, ids in remaining.items())):
+        for number, id_ in filter(None, row):
             selection.take(number, id_)
-
-
-def _best_score(sections: SectionIndex, id_: str, scores: Mapping[str, float]) -> float:
-    """Return the best score of a section and its subsections."""
-    section = sections.get(id_)
-    below = (section, *sections.descendants(section)) if section else ()
-    return max((scores.get(each.id, 0.0) for each in below), default=0.0)
 
 
 # Phrases

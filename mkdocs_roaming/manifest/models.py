@@ -334,13 +334,6 @@ class Manifest(Struct, frozen=True, omit_defaults=True):
     pages: Annotated[tuple[PageEntry, ...], Meta(description="pages in nav order")]
     nav: Annotated[tuple[NavEntry, ...], Meta(description="navigation in the site's order")] = _always(())
     rules: Annotated[tuple[RuleEntry, ...], Meta(description="rules in order of priority")] = _always(())
-    rules_mode: Annotated[
-        Literal["each", "pool"],
-        Meta(
-            description="each: every rule that applies opens a section; "
-            "pool: the best sections of all rules that apply are opened"
-        ),
-    ] = "each"
     vectors: VectorsEntry | None = None
     llms_txt: Annotated[
         LlmsTxtEntry | None, Meta(description="the list of pages in llms.txt; older versions did not record it")

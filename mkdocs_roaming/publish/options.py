@@ -49,8 +49,6 @@ class PublishOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
     """Whether conversions are cached in `.cache/roaming/`."""
     rules: list[Any] | str = []
     """Rules, or the path of a YAML file with rules; `publish.rules` parses them."""
-    rules_mode: Literal["each", "pool"] = "each"
-    """How matching rules are combined."""
     widget: Any = False
     """Whether the widget is on every page, or its options; `publish.elements.widget` parses them."""
     page_menu: Any = False

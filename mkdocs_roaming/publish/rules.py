@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, TypeVar
 from urllib.parse import unquote
 
 import msgspec
@@ -40,7 +40,6 @@ _MAX_PROBLEMS = 10
 _YAML_ERRORS = (yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError)  # PyYAML raises them all
 
 T = TypeVar("T")
-RulesMode = Literal["each", "pool"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +63,6 @@ class RuleSet:
     """The rules of a site."""
 
     rules: tuple[ParsedRule, ...] = ()
-    mode: RulesMode = "each"
     lenient: bool = False
     """Skip rules without a target instead of failing: in translations some pages and sections are missing."""
 
@@ -106,13 +104,13 @@ def load_rules(
     if isinstance(options.rules, str):
         rules = read_rules_file(config_file.parent / options.rules)
     else:
-        rules = RuleSet(parse_rules(options.rules, config_file.name), options.rules_mode)
+        rules = parse_rules(options.rules, config_file.name)
     own = [rule for source, value in front_matter.items() for rule in parse_page_rules(value, source)]
-    return RuleSet((*rules.rules, *own), rules.mode, lenient)
+    return RuleSet((*rules, *own), lenient)
 
 
-def read_rules_file(file: Path) -> RuleSet:
-    """Parse a YAML file of rules: a list, or a mapping with the plugin's keys `rules` and `rules_mode`.
+def read_rules_file(file: Path) -> tuple[ParsedRule, ...]:
+    """Parse a YAML file of rules: a list, or a mapping with the key `rules`.
 
     Raises:
         PublishError: The file cannot be read or a rule is invalid.
@@ -124,7 +122,7 @@ def read_rules_file(file: Path) -> RuleSet:
     except _YAML_ERRORS as error:
         raise PublishError(f"{file}: invalid YAML ({' '.join(str(error).split())})") from None
     options = _decode(data if isinstance(data, dict) else {"rules": data}, _RulesFile, str(file))
-    return RuleSet(parse_rules(options.rules, str(file)), options.rules_mode)
+    return parse_rules(options.rules, str(file))
 
 
 def resolve_rules(
@@ -155,7 +153,7 @@ def resolve_rules(
         raise PublishError("; ".join(problems[:_MAX_PROBLEMS]) + more)
     for problem in problems:
         note(f"{problem}; the rule is skipped")
-    return replace(manifest, rules=tuple(entries), rules_mode="pool" if entries and rules.mode == "pool" else "each")
+    return replace(manifest, rules=tuple(entries))
 
 
 # Validation
@@ -184,7 +182,6 @@ class _FrontMatter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class _RulesFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rules: list[Any]
-    rules_mode: RulesMode = "each"
 
 
 _FORMAT = (

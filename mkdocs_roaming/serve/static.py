@@ -87,13 +87,13 @@ class StaticSite(StaticFiles):
         pages, headers = matcher.suggest(path), {"vary": "Accept"}
         if path.endswith(".md") or _prefers_markdown(Headers(scope=scope).get("accept", "")):
             listing = LLMS_TXT if self.lookup_path(LLMS_TXT)[1] else OUTLINE_PATH
-            text = _render_similar_pages(pages, matcher.addresses.url, listing)
+            text = render_similar_pages(pages, matcher.addresses.url, listing)
             return Response(text, 404, headers, CONTENT_TYPES[MARKDOWN])
         full_path, status = self.lookup_path(NOT_FOUND_PAGE)
         if status is None:
             return None
         html = Path(full_path).read_text("utf-8", "surrogateescape")
-        html = _fill_similar_pages(html, pages, path)
+        html = fill_similar_pages(html, pages, path)
         return Response(html.encode("utf-8", "surrogateescape"), 404, headers, "text/html; charset=utf-8")
 
     def _load_matcher(self) -> AddressMatcher | None:
@@ -168,7 +168,7 @@ _HASHED = re.compile(r"[.-](?P<hash>[0-9a-f]{8,64})\.(min\.)?(css|js|woff2?|svg|
 _CONTENT_TYPES = {".md": CONTENT_TYPES[MARKDOWN], ".txt": "text/plain; charset=utf-8"}
 
 
-def _fill_similar_pages(html: str, pages: Sequence[AddressEntry], path: str) -> str:
+def fill_similar_pages(html: str, pages: Sequence[AddressEntry], path: str) -> str:
     """Return a 404 page with the links in place, so that it needs no script; without a place it is not changed.
 
     Args:
@@ -189,7 +189,7 @@ def _link(path: str, target: str) -> str:
     return relative_url(path.lstrip("/"), target) + "/" * (not target or target.endswith("/"))
 
 
-def _render_similar_pages(pages: Sequence[AddressEntry], url: str, listing: str = LLMS_TXT) -> str:
+def render_similar_pages(pages: Sequence[AddressEntry], url: str, listing: str = LLMS_TXT) -> str:
     """Return the 404 page as Markdown.
 
     Args:

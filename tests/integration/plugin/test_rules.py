@@ -91,13 +91,12 @@ roaming:
 
 def test_page_rules_open_the_page_or_its_sections(mkdocs: Project) -> None:
     page = FRONT.replace("TARGET", "'#quiet-mode'") + INSTALL
-    built = mkdocs({"index.md": HOME, "guide/install.md": page}, plugin={"rules_mode": "pool"})
+    built = mkdocs({"index.md": HOME, "guide/install.md": page})
     install = built.manifest.pages[1]
     assert [(rule.name, rule.open) for rule in built.manifest.rules] == [
         ("", (install.id,)),
         ("quiet", (install.sections[1].id,)),
     ]
-    assert built.manifest.rules_mode == "pool"
 
 
 def test_missing_target_of_page_rule_names_its_source(mkdocs: Project, caplog: pytest.LogCaptureFixture) -> None:

@@ -66,10 +66,8 @@ def ids(site_data: MadeSite) -> dict[str, str]:
 def ruled(site_data: MadeSite) -> Ruled:
     """Return the library with these rules."""
 
-    def ruled(*rules: RuleEntry, mode: str = "each") -> Library:
-        return replace(
-            site_data, manifest=msgspec.structs.replace(site_data.manifest, rules=rules, rules_mode=mode)
-        ).library()
+    def ruled(*rules: RuleEntry) -> Library:
+        return replace(site_data, manifest=msgspec.structs.replace(site_data.manifest, rules=rules)).library()
 
     return ruled
 

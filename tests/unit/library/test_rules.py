@@ -57,8 +57,8 @@ def rule(*opens: str, name: str = "", **when: Any) -> RuleEntry:
     return RuleEntry(RuleCondition(**when), opens, name)
 
 
-def library_with(site: MadeSite, *rules: RuleEntry, mode: str = "each") -> Library:
-    return replace(site, manifest=msgspec.structs.replace(site.manifest, rules=rules, rules_mode=mode)).library()
+def library_with(site: MadeSite, *rules: RuleEntry) -> Library:
+    return replace(site, manifest=msgspec.structs.replace(site.manifest, rules=rules)).library()
 
 
 @pytest.mark.parametrize("case", yaml.safe_load(PHRASES.read_text("utf-8")), ids=lambda case: case["phrase"])
@@ -77,7 +77,7 @@ def test_match_rules_requires_any_all_and_pages_together(site: MadeSite, ids: di
         rule(ids["Oil"], any=("pump",), pages=(ids["Lamps"],)),
         rule(ids["Oil"], pages=(ids["Lamps"],)),
         rule(ids["Notes"], always=True),
-        rule(ids["Notes"]),  # asks for unranked
+        rule(ids["Notes"]),  # without a condition
     ]
 
     def numbers(question: str, page: str | None = None) -> list[int]:
@@ -102,7 +102,7 @@ def test_match_rules_reports_matching_words(site: MadeSite, ids: dict[str, str])
     assert [(match.phrase, match.words) for match in fired.found] == [("oil change", "Oil changes")]
 
 
-def test_match_rules_each_opens_first_section_of_every_rule_first(site: MadeSite, ids: dict[str, str]) -> None:
+def test_match_rules_opens_first_section_of_every_rule_first(site: MadeSite, ids: dict[str, str]) -> None:
     """Sections beyond the limit of one call are reported as dropped."""
     rules = [rule(ids["Pumps"], ids["Oil"], always=True), rule(ids["Lamps"], ids["Colours"], always=True)]
     sections = SectionIndex(site.manifest)
@@ -113,7 +113,7 @@ def test_match_rules_each_opens_first_section_of_every_rule_first(site: MadeSite
     assert all(rule.opens for rule in result.fired)
 
 
-def test_match_rules_each_reports_rule_without_room(site: MadeSite, ids: dict[str, str]) -> None:
+def test_match_rules_reports_rule_without_room(site: MadeSite, ids: dict[str, str]) -> None:
     rules = [rule(ids["Long"], always=True), rule(ids["Oil"], always=True)]
     result = match_rules(rules, "", None, SectionIndex(site.manifest), budget=RulesBudget(chars=1_000))
     assert result.opens == (ids["Oil"],)
@@ -127,19 +127,6 @@ def test_match_rules_opens_shared_section_once(site: MadeSite, ids: dict[str, st
     result = match_rules(rules, "oil", None, SectionIndex(site.manifest))
     assert result.opens == (ids["Oil"],)
     assert [one.opens for one in result.fired] == [(ids["Oil"],), (ids["Oil"],)]
-
-
-def test_apply_rules_pool_opens_best_ranked_sections(site: MadeSite, ids: dict[str, str]) -> None:
-    """Sections without a score are dropped, unless none has a score."""
-    rules = (rule(ids["Oil"], ids["Notes"], always=True), rule(ids["Colours"], ids["Pressure"], always=True))
-    result = apply_rules(
-        Navigator(library_with(site, *rules, mode="pool")), "what is the oil pressure in bar?", None, 30_000
-    )
-    assert set(result.opens) == {ids["Pressure"], ids["Oil"]}
-    assert result.opens[0] == ids["Pressure"]
-    assert {(one.id, one.why) for one in result.dropped} == {(ids["Notes"], "rank"), (ids["Colours"], "rank")}
-    unranked = apply_rules(Navigator(library_with(site, *rules, mode="pool")), "xyzzy", None, 30_000)
-    assert unranked.opens == (ids["Oil"], ids["Colours"], ids["Notes"], ids["Pressure"])
 
 
 def test_match_rules_resolves_alias_and_drops_unknown_id(site: MadeSite, ids: dict[str, str]) -> None:
@@ -179,14 +166,12 @@ def test_apply_rules_ignores_rules_of_untrusted_site(
 
 
 def test_manifest_round_trip_keeps_rules(site: MadeSite, ids: dict[str, str]) -> None:
-    """A manifest without rules has no `rules_mode`."""
     rules = (
         rule(ids["Oil"], ids["Notes"], name="oil", any=("pump",), all=("oil change",), pages=(ids["Lamps"],)),
         rule(ids["Oil"], always=True),
     )
-    text = dump_manifest(msgspec.structs.replace(site.manifest, rules=rules, rules_mode="pool"))
-    assert (load_manifest(text).rules, load_manifest(text).rules_mode, validate_manifest(text)) == (rules, "pool", [])
-    assert "rules_mode" not in dump_manifest(site.manifest)
+    text = dump_manifest(msgspec.structs.replace(site.manifest, rules=rules))
+    assert (load_manifest(text).rules, validate_manifest(text)) == (rules, [])
 
 
 @pytest.mark.parametrize(
@@ -239,7 +224,7 @@ def test_apply_rules_stays_within_budget(site: MadeSite, data: st.DataObject) ->
     """Only sections of the site are opened, each once."""
     rules = data.draw(rules_on(site.manifest))
     room, cap = data.draw(st.integers(0, 40_000)), data.draw(st.integers(2_000, 24_000))
-    navigator = Navigator(library_with(site, *rules, mode=data.draw(st.sampled_from(["each", "pool"]))), cap=cap)
+    navigator = Navigator(library_with(site, *rules), cap=cap)
     question = " ".join(data.draw(st.lists(WORDS, max_size=6)))
     result = apply_rules(navigator, question, data.draw(st.sampled_from([None, "pumps/", "nowhere/"])), room)
     assert set(result.opens) <= {section.id for section in site.manifest.sections()}

@@ -149,7 +149,6 @@ COMPLETE = {
     ],
     "nav": [{"title": "Group", "id": "00000004", "children": [{"title": "Guide", "id": "00000001", "page": "guide/"}]}],
     "rules": [{"name": "rule", "when": {"any": ["a"], "pages": ["00000001"], "always": True}, "open": ["00000001"]}],
-    "rules_mode": "pool",
     "vectors": {"digest": SHA, "bytes": 1, "model": "m", "dimensions": 3, "windows": 4},
     "anchors": True,
     "nav_source": "mkdocs",

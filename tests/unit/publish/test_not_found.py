@@ -6,12 +6,8 @@ import pytest
 
 from mkdocs_roaming.manifest.addresses import AddressEntry
 from mkdocs_roaming.manifest.models import Site
-from mkdocs_roaming.publish.elements.not_found import (
-    add_similar_pages,
-    fill_similar_pages,
-    remove_similar_pages,
-    render_similar_pages,
-)
+from mkdocs_roaming.publish.elements.not_found import add_similar_pages, remove_similar_pages
+from mkdocs_roaming.serve.static import fill_similar_pages, render_similar_pages
 
 SITE = Site("Kettle", "https://docs.example/kettle/")
 PLACE = "<nav data-roaming data-roaming-missing "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -98,20 +97,12 @@ def test_rule_targets_are_published_as_ids(site: Path) -> None:
         "all kinds of addresses",
     )
     assert second == RuleEntry(RuleCondition(always=True), (install, use))
-    assert manifest.rules_mode == "each"
 
 
 def test_rule_can_name_section_by_id(site: Path) -> None:
     manifest = publish(site, "[]")
     quiet = manifest.pages[1].sections[1].id
     assert publish(site, f"[{{when: {{any: hush}}, open: '{quiet}'}}]").rules[0].open == (quiet,)
-
-
-def test_rules_mode_is_publish(site: Path) -> None:
-    rules = "rules_mode: pool\nrules:\n- {when: {any: hush}, open: guide/*}\n"
-    assert publish(site, rules).rules_mode == "pool"
-    data = json.loads((site / "roaming/manifest.json").read_text("utf-8"))
-    assert (data["rules_mode"], [*data["rules"][0]]) == ("pool", ["when", "open"])
 
 
 def test_builds_with_rules_are_reproducible(site: Path) -> None:
