@@ -169,9 +169,9 @@
     const page = byId.get(view?.dataset.id);
     if (!findings(page).length) return;
     const pane = markdownPane(page, await load(`page-${page.id}`));
-    const { scrollTop } = view.querySelector(".text");
+    const scroll = keepPosition(view.querySelector(".text"), pane.querySelector(".text"));
     view.querySelector(".markdown").replaceWith(pane);
-    view.querySelector(".text").scrollTop = scrollTop;
+    scroll();
     view.current?.();
   }
 
@@ -466,13 +466,27 @@
     Object.assign(view.dataset, { id: page.id, version });
     view.shown = section;
     view.goTo = (wanted, jump) => goTo(view, page, wanted, jump);
-    const scrolled = isShown ? old.querySelector(".text").scrollTop : null; // built again
+    const scroll = isShown && keepPosition(old.querySelector(".text"), view.querySelector(".text"));
     view.start = () => {
       drawSections(page, data);
-      if (scrolled === null) view.goTo(section, section !== first);
-      else view.querySelector(".text").scrollTop = scrolled;
+      if (scroll) scroll();
+      else view.goTo(section, section !== first);
     };
     return view;
+  }
+
+  /** Return a function that scrolls a new text as far as the old one, once it is in the page.
+   *
+   * Sections far from the view have an estimated height until they are drawn: the new ones take those of the old. */
+  function keepPosition(old, text) {
+    const { scrollTop } = old;
+    const sections = [...old.querySelectorAll(".section")];
+    const heights = new Map(sections.map((one) => [one.dataset.section, one.offsetHeight]));
+    for (const one of text.querySelectorAll(".section")) {
+      const height = heights.get(one.dataset.section);
+      if (height) one.style.containIntrinsicHeight = `auto ${height}px`;
+    }
+    return () => (text.scrollTop = scrollTop);
   }
 
   function pageView(title, meta, html, markdown, near = []) {
