@@ -20,7 +20,7 @@ from mkdocs_roaming.serve.openapi import OPERATIONS
 
 DOCS = Path(__file__).parents[3] / "docs/guides/serve.md"
 CURL = re.compile(r"^```console\n(\$ curl .*?)^```$", re.MULTILINE | re.DOTALL)
-TOOLS = [name for name in ("bash", "curl", "cut", "grep", "jq") if shutil.which(name) is None]
+TOOLS = [name for name in ("bash", "curl", "grep", "head", "jq", "uniq") if shutil.which(name) is None]
 
 
 @pytest.mark.skipif(bool(TOOLS), reason=f"needs {', '.join(TOOLS)}")
