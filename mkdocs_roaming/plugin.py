@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from mkdocs_roaming.embeddings.store import EmbeddingsOptions
     from mkdocs_roaming.lint.runner import LintConfig
     from mkdocs_roaming.publish.elements.page import ElementOptions, PageElements, QuestionWriter
-    from mkdocs_roaming.publish.ownership import KeptFiles, WrittenFiles
+    from mkdocs_roaming.publish.ownership import WrittenFiles
     from mkdocs_roaming.publish.rules import RuleSet
     from mkdocs_roaming.publish.selection import Selection
 
@@ -105,7 +105,6 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         self._builds: dict[str, _LanguageBuild] = {}
         self._dirty = False
         self._written: list[WrittenFiles] = []
-        self._kept: KeptFiles | None = None
         self._lint: LintConfig | None = None
         self._elements: ElementOptions | None = None
         self._embeddings: EmbeddingsOptions | None = None
@@ -147,19 +146,6 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             self._elements = self._load_elements(config)
             self._embeddings = self._load_embeddings()
         return config
-
-    def on_pre_build(self, *, config: MkDocsConfig) -> None:
-        """Keep the files of the last build of `mkdocs serve`; after this hook MkDocs empties their folder."""
-        if self._options.enabled and dev_server_path(config) and not is_inner_build(config):
-            from mkdocs_roaming.publish.ownership import KeptFiles
-
-            self._kept = KeptFiles(Path(config.site_dir))
-
-    def on_files(self, files: Files, *, config: MkDocsConfig) -> None:
-        """Put the kept files back in a dirty build, which does not empty the folder."""
-        if self._kept and not is_inner_build(config) and any(Path(config.site_dir).glob("[!.]*")):
-            self._kept.put_back_all()
-            self._discard_kept()
 
     @event_priority(LAST)
     def on_nav(self, nav: Navigation, *, config: MkDocsConfig, files: Files) -> Navigation:
@@ -244,18 +230,10 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         for folder in [language_folder(config)] if is_inner_build(config) else list(self._builds):
             if build := self._builds.pop(folder, None):
                 self._publish(build, folder, config)
-        if not is_inner_build(config):
-            self._discard_kept()
 
     def on_build_error(self, *, error: Exception) -> None:
         """Forget the files of a failed build."""
         self._written.clear()
-        self._discard_kept()
-
-    def _discard_kept(self) -> None:
-        if self._kept:
-            self._kept.discard()
-            self._kept = None
 
     def _check_written(self) -> None:
         """Check at the end of the process that no other plugin has overwritten the files."""
@@ -445,8 +423,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
 
             base = Path(config.config_file_path or ".").parent
             previous = read_previous(localize_previous(where, folder), base, log.warning, inform=log.info)
-        kept = self._kept.put_back(folder) if self._kept and batch.pages else nullcontext()
-        with _plugin_errors(), kept:
+        with _plugin_errors():
             report = publish_batch(
                 batch,
                 site_folder,

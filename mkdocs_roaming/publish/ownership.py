@@ -10,27 +10,21 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
 from functools import cached_property
-from os.path import lexists
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import msgspec
 
 from mkdocs_roaming.errors import ManifestError, PublishError
 from mkdocs_roaming.files import is_temporary, write_site_file
-from mkdocs_roaming.manifest.addresses import ADDRESSES_PATH
-from mkdocs_roaming.manifest.io import MANIFEST_PATH, SCHEMA_PATH, VECTORS_PATH, iter_pages
-from mkdocs_roaming.manifest.models import LLMS_FULL, LLMS_TXT, OUTLINE_PATH, LlmsTxtEntry, PageEntry, page_files
+from mkdocs_roaming.manifest.io import MANIFEST_PATH, VECTORS_PATH, iter_pages
+from mkdocs_roaming.manifest.models import LLMS_FULL, LLMS_TXT, LlmsTxtEntry, PageEntry, page_files
 from mkdocs_roaming.publish.agents import well_known
 from mkdocs_roaming.publish.agents.skill import SKILL_FOLDER
 from mkdocs_roaming.publish.options import PublishOptions
-from mkdocs_roaming.publish.pointers import MISSING_SCRIPT
 
 _UNFINISHED = "roaming/.unfinished-"
 """The manifest of a build that is writing its files. Each has another name: several may have been interrupted."""
-_FIXED = (MANIFEST_PATH, SCHEMA_PATH, OUTLINE_PATH, ADDRESSES_PATH, MISSING_SCRIPT)
 _NAV = "roaming/nav/"
 _SECTION = re.compile(r"roaming/sections/([0-9a-f]{8})\.md")
 _NAMED = 3  # files in a message
@@ -205,65 +199,6 @@ class PublishedFiles:
                     return False
                 end = start + page.bytes
             return end > 0 and file.read() == b"\n"
-
-
-class KeptFiles:
-    """The files that a build published, moved out of their folder while the folder is emptied.
-
-    The next build puts them back when it publishes, and then writes only those that have changed. If it publishes
-    nothing, they are deleted. An llms.txt is not kept, because an author's text in it may be gone.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        """Move the files of a folder, and of the languages in it, to a temporary folder."""
-        self._folder = folder
-        self._kept = TemporaryDirectory(prefix="roaming-", dir=folder.parent)
-        sites = [folder, *(file.parent.parent for file in folder.glob(f"*/{MANIFEST_PATH}"))]
-        self._paths = {site.relative_to(folder).as_posix(): list(_iter_kept(site)) for site in sites}
-        for site, paths in self._paths.items():
-            _move(paths, folder / site, self._kept.name / Path(site))
-
-    def put_back_all(self) -> None:
-        """Put all files back into a folder that was not emptied."""
-        for site, paths in self._paths.items():
-            _move(paths, self._kept.name / Path(site), self._folder / site)
-
-    def discard(self) -> None:
-        """Delete the files that were not put back."""
-        self._kept.cleanup()
-
-    @contextmanager
-    def put_back(self, language: str) -> Iterator[None]:
-        """Put the files of a language back, and remove them again if the block fails.
-
-        If the build has written one of these files, none is put back: it is not one that an earlier build published.
-        """
-        site = language or "."
-        folder, paths = self._folder / site, self._paths.pop(site, [])
-        if any(lexists(folder / path) for path in paths):
-            paths = []
-        _move(paths, self._kept.name / Path(site), folder)
-        try:
-            yield
-        except BaseException:
-            for path in paths:
-                (folder / path).unlink(missing_ok=True)
-            raise
-
-
-def _move(paths: Iterable[str], source: Path, target: Path) -> None:
-    for path in paths:
-        with suppress(OSError):  # the build writes a file that is missing
-            (target / path).parent.mkdir(parents=True, exist_ok=True)
-            (source / path).rename(target / path)
-
-
-def _iter_kept(site: Path) -> Iterator[str]:
-    """Yield the unchanged files that a build published in a folder."""
-    published = PublishedFiles(site)
-    if published.found and not published.is_unfinished:
-        paths = {*published.iter_paths(), *_FIXED} - {LLMS_TXT}
-        yield from (path for path in paths if lexists(site / path) and published.owns(path))
 
 
 class WrittenFiles:
