@@ -77,12 +77,11 @@ class SiteQuestions:
 
 
 def read_page_questions(front_matter: Mapping[str, Any]) -> list[str]:
-    """Return the list `questions` of the front matter of a page; `ask` is its former name."""
-    for name in ("questions", "ask"):
-        if isinstance(given := front_matter.get(name), list):
-            texts = (to_single_line(str(item)) for item in given if isinstance(item, str | int | float))
-            return [text for text in texts if text]
-    return []
+    """Return the list `questions` of the front matter of a page."""
+    given = front_matter.get("questions")
+    items = given if isinstance(given, list) else []
+    texts = (to_single_line(str(item)) for item in items if isinstance(item, str | int | float))
+    return [text for text in texts if text]
 
 
 def load_site_questions(given: str | tuple[str, ...], folder: Path) -> SiteQuestions:

@@ -32,8 +32,7 @@ def make_pages() -> dict[str, Page]:
 
 def test_front_matter_lists_questions() -> None:
     assert read_page_questions({"questions": ["How  hot?", 3, {}, ""]}) == ["How hot?", "3"]
-    assert read_page_questions({"ask": ["Why?"]}) == ["Why?"]
-    assert read_page_questions({"questions": True, "ask": False}) == []
+    assert read_page_questions({"questions": True}) == []
 
 
 def test_questions_of_front_matter_and_file_are_assigned_to_pages(tmp_path: Path) -> None:
