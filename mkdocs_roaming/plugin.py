@@ -49,10 +49,9 @@ from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.html.final_page import reconcile_article
 from mkdocs_roaming.manifest.models import LLMS_TXT, Page, Site, markdown_path
 from mkdocs_roaming.publish.cache import ConversionCache
-from mkdocs_roaming.publish.elements.search_dialog import name_search_dialog
+from mkdocs_roaming.publish.elements.html import add_markdown_links, add_similar_pages
 from mkdocs_roaming.publish.options import OptionError, PublishOptions, parse_options
 from mkdocs_roaming.publish.pipeline import Batch, LeftOut, convert_pages, reconvert_page
-from mkdocs_roaming.publish.pointers import add_markdown_links
 from mkdocs_roaming.text.meta_tags import exclusion_reason
 
 # Other modules are imported where they are used: to write the files, or for features that many sites do not use.
@@ -217,8 +216,6 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         build = self._builds.get(language_folder(config))
         if template_name != "404.html" or build is None or not self._options.similar_pages:
             return output_content
-        from mkdocs_roaming.publish.elements.not_found import add_similar_pages
-
         return add_similar_pages(output_content, build.batch.site)
 
     @event_priority(LAST)  # mkdocs-static-i18n builds the other languages in this hook, with priority -100
@@ -363,7 +360,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         if build is None:  # after a dirty build the Markdown of an earlier one may still be there
             is_published = self._dirty and (Path(config.site_dir) / folder / markdown_path(path)).exists()
             has_llms_txt = (Path(config.site_dir) / folder / LLMS_TXT).exists()
-            return _add_links(output, path, has_llms_txt) if is_published else output
+            return add_markdown_links(output, path, has_llms_txt=has_llms_txt) if is_published else output
         batch = build.batch
         converted = batch.pages.get(path)
         if converted is None or converted.source != source:
@@ -392,7 +389,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         if article != converted.article:
             languages = self._code_languages.find(page, article)
             reconvert_page(batch, replace(converted, article=article, code_languages=languages))
-        return _add_links(output, path, batch.site.has_llms_txt)
+        return add_markdown_links(output, path, has_llms_txt=batch.site.has_llms_txt)
 
     def _add_elements(self, html: str, page: MkDocsPage, config: MkDocsConfig) -> str:
         """Add the widget, unless the front matter has `ask: false`; add the page menu if the page is published."""
@@ -482,11 +479,6 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         app, mount = server.get_app(), urlsplit(url).path
         server.set_app(add_to_dev_server(app, mount, site, lint, docs, lambda folder: _left_out.get(folder, ())))
         log.info(f"what machines see is shown at {url}{PREVIEW_PATH}")
-
-
-def _add_links(html: str, path: str, has_llms_txt: bool) -> str:
-    """Add what every published page gets: links to its Markdown, and the name of Material's search dialog."""
-    return name_search_dialog(add_markdown_links(html, path, has_llms_txt=has_llms_txt))
 
 
 @contextmanager

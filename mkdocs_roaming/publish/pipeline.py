@@ -10,9 +10,17 @@ from typing import Any
 from urllib.parse import quote, urljoin
 
 from mkdocs_roaming.errors import ConversionError
-from mkdocs_roaming.manifest.models import Page, Site, markdown_path, path_to_url, url_to_path
+from mkdocs_roaming.manifest.models import (
+    LLMS_TXT,
+    Page,
+    Site,
+    markdown_path,
+    path_to_url,
+    relative_url,
+    url_to_path,
+)
 from mkdocs_roaming.publish.cache import ConversionCache, ConvertedPage
-from mkdocs_roaming.publish.pointers import format_pointer
+from mkdocs_roaming.text.markdown import to_single_line
 
 Warn = Callable[[str], None]
 
@@ -214,6 +222,25 @@ def _normalize(page: Page, markdown: str, pointer: str, links: LinkResolver) -> 
 
 def _join(head: str, markdown: str) -> str:
     return f"{head}\n{markdown}" if head else markdown
+
+
+def format_pointer(site: Site, page: Page) -> str:
+    """Return the first line of a page's Markdown: a quote with a link to llms.txt; nothing without one.
+
+    In a copy it also names the original page, and links to the llms.txt of the copy.
+    """
+    if not site.has_llms_txt:
+        return ""
+    name = re.sub(r"([\\`*_\[\]<>])", r"\\\1", to_single_line(site.name))
+    if site.crawled_from:
+        return (
+            f"> This is a copy of [a page of {name}]({page.url or path_to_url(site.url, page.path)}). All pages of the "
+            f"copy, as Markdown, are listed in [{LLMS_TXT}]({relative_url(markdown_path(page.path), LLMS_TXT)}).\n"
+        )
+    return (
+        f"> This page belongs to the documentation of {name}. "
+        f"All its pages, as Markdown, are listed in [{LLMS_TXT}]({site.url}{LLMS_TXT}).\n"
+    )
 
 
 def _links(batch: Batch, page: Page) -> LinkResolver:

@@ -16,7 +16,7 @@ from mkdocs_roaming.manifest.sections import file_digest
 from mkdocs_roaming.publish.agents.skill import SKILL_FOLDER, make_skill, skill_path
 from mkdocs_roaming.publish.agents.well_known import iter_copies
 from mkdocs_roaming.publish.cache import SiteFile, SiteFiles
-from mkdocs_roaming.publish.elements.not_found import iter_not_found_files
+from mkdocs_roaming.publish.elements.html import iter_not_found_files
 from mkdocs_roaming.publish.llms_txt import MAX_CHARS, build_llms_txt
 from mkdocs_roaming.publish.options import MAX_SECTION_FILES, PublishOptions
 from mkdocs_roaming.text.tokenizer import estimate_tokens

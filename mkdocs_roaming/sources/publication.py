@@ -12,15 +12,13 @@ from mkdocs_roaming.errors import PublishError, UsageError
 from mkdocs_roaming.files import write_atomically
 from mkdocs_roaming.html.themes import parse_classes
 from mkdocs_roaming.library.readers import CRAWL_STATE
-from mkdocs_roaming.manifest.models import NOT_FOUND_PAGE
+from mkdocs_roaming.manifest.models import NOT_FOUND_PAGE, canonicalize_path, root_path
 from mkdocs_roaming.publish.cache import ConversionCache
-from mkdocs_roaming.publish.elements.not_found import add_similar_pages
-from mkdocs_roaming.publish.elements.page import ElementOptions, PageElements, QuestionWriter, remove_page_elements
-from mkdocs_roaming.publish.elements.search_dialog import name_search_dialog
+from mkdocs_roaming.publish.elements.html import add_markdown_links, add_similar_pages, remove_own_elements
+from mkdocs_roaming.publish.elements.page import ElementOptions, PageElements, QuestionWriter
 from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.ownership import PublishedFiles, check_llms_txt
 from mkdocs_roaming.publish.pipeline import Batch, convert_pages
-from mkdocs_roaming.publish.pointers import add_markdown_links, find_root
 from mkdocs_roaming.publish.previous import read_previous
 from mkdocs_roaming.publish.writer import PublishReport, publish_batch
 from mkdocs_roaming.sources.built_site import BuiltSite, Warn, read_site
@@ -149,14 +147,23 @@ def _update_html(folder: Path, built: BuiltSite, batch: Batch, elements: PageEle
     """
     for path in batch.pages:
         file = built.files[path]
-        root = find_root(built.site.url, path, file.relative_to(folder).as_posix())
-        html = add_markdown_links(_read(file), path, has_llms_txt=batch.site.has_llms_txt, root=root)
-        html = name_search_dialog(html)
+        root = _find_root(built.site.url, path, file.relative_to(folder).as_posix())
+        html = remove_own_elements(_read(file))
+        html = add_markdown_links(html, path, has_llms_txt=batch.site.has_llms_txt, root=root)
         has_widget = built.meta.get(path, {}).get("ask") is not False
         _write(file, elements.add(html, path, batch, has_widget=has_widget, root=root))
     for file in built.left_out_files:
-        html = remove_page_elements(_read(file))
+        html = remove_own_elements(_read(file))
         _write(file, add_similar_pages(html, built.site) if not_found and file == folder / NOT_FOUND_PAGE else html)
+
+
+def _find_root(site_url: str, path: str, file: str) -> str:
+    """Return the root of a page's URLs: the path of the site's URL, or nothing for URLs relative to the page.
+
+    Hosts serve `guide/index.html` as `guide/`, and some as `guide`, too. A page that names `guide` as its address is
+    served at both, and no relative URL fits both.
+    """
+    return "" if path.rpartition("/")[0] == canonicalize_path(file).rpartition("/")[0] else root_path(site_url)
 
 
 # Bytes that are not UTF-8 are written back unchanged.

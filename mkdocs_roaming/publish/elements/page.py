@@ -13,21 +13,16 @@ from mkdocs_roaming.publish.elements.menu import (
     PageMenuOptions,
     iter_page_menu_files,
     parse_page_menu_options,
-    remove_page_menu,
 )
-from mkdocs_roaming.publish.elements.not_found import remove_similar_pages
 from mkdocs_roaming.publish.elements.questions import SiteQuestions, load_site_questions
-from mkdocs_roaming.publish.elements.search_dialog import remove_search_dialog_name
 from mkdocs_roaming.publish.elements.widget import (
     WidgetOptions,
     add_widget,
     iter_widget_files,
     parse_widget_options,
-    remove_widget,
 )
 from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.pipeline import Batch
-from mkdocs_roaming.publish.pointers import remove_markdown_links
 
 
 class QuestionWriter(Protocol):
@@ -112,7 +107,7 @@ class PageElements:
         return self._writer.finish() if self._writer else ""
 
     def add(self, html: str, path: str, batch: Batch, *, has_widget: bool = True, root: str = "") -> str:
-        """Add the elements to a page; those of an earlier build are removed.
+        """Add the elements to a page.
 
         Args:
             html: The page.
@@ -121,7 +116,6 @@ class PageElements:
             has_widget: Whether the page has the widget.
             root: See `relative_url`.
         """
-        html = remove_page_menu(remove_widget(html))
         converted = batch.converted.get(path)
         if self._widget and has_widget:
             own, home = (batch.pages[one].questions if one in batch.pages else () for one in (path, ""))
@@ -131,9 +125,3 @@ class PageElements:
                 html, self._widget, path, self._site, suggestions, published=is_published, on_disk=on_disk, root=root
             )
         return self.menu.add(html, path, converted.sections[0].title, root) if self.menu and converted else html
-
-
-def remove_page_elements(html: str) -> str:
-    """Remove everything that an earlier build has added to a page."""
-    html = remove_search_dialog_name(remove_similar_pages(html))
-    return remove_page_menu(remove_widget(remove_markdown_links(html)))
