@@ -19,8 +19,7 @@ from mkdocs_roaming.errors import ManifestError, PublishError
 from mkdocs_roaming.files import is_temporary, write_site_file
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, VECTORS_PATH, iter_pages
 from mkdocs_roaming.manifest.models import LLMS_FULL, LLMS_TXT, LlmsTxtEntry, PageEntry, page_files
-from mkdocs_roaming.publish.agents import well_known
-from mkdocs_roaming.publish.agents.skill import SKILL_FOLDER
+from mkdocs_roaming.publish.agents.skill import SKILL_FOLDER, WELL_KNOWN, is_own_copy, iter_own_copies
 from mkdocs_roaming.publish.options import PublishOptions
 
 _UNFINISHED = "roaming/.unfinished-"
@@ -126,8 +125,8 @@ class PublishedFiles:
 
         Below `roaming/`, sections are recognized by their ids, lists by their form, and other files by their names.
         """
-        if path.startswith(well_known.FOLDER):
-            return well_known.is_own_file(self._folder, path)
+        if path.startswith(WELL_KNOWN):
+            return is_own_copy(self._folder, path)
         if path == LLMS_TXT:
             return not self.author_text.strip()
         try:
@@ -153,7 +152,7 @@ class PublishedFiles:
 
     def iter_paths(self) -> Iterator[str]:
         """Yield the files that may be those of an earlier build, except for the fixed names below `roaming/`."""
-        yield from well_known.iter_own_files(self._folder)
+        yield from iter_own_copies(self._folder)
         if not self._lists:
             return
         yield from self._digests

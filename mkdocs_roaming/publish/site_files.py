@@ -13,8 +13,7 @@ from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import LLMS_TXT, OUTLINE_PATH, LlmsTxtEntry, Manifest, Site
 from mkdocs_roaming.manifest.outline import render_outline
 from mkdocs_roaming.manifest.sections import file_digest
-from mkdocs_roaming.publish.agents.skill import SKILL_FOLDER, make_skill, skill_path
-from mkdocs_roaming.publish.agents.well_known import iter_copies
+from mkdocs_roaming.publish.agents.skill import iter_copies, iter_skill_files, skill_path
 from mkdocs_roaming.publish.cache import SiteFile, SiteFiles
 from mkdocs_roaming.publish.elements.html import iter_not_found_files
 from mkdocs_roaming.publish.llms_txt import MAX_CHARS, build_llms_txt
@@ -59,10 +58,8 @@ def make_site_files(
     files.append(SiteFile(OUTLINE_PATH, outline.encode()))
     files.append(SiteFile(SCHEMA_PATH, render_schema().encode()))
     if options.agent_skill:
-        made = make_skill(
-            sections, outline, options, section_files=section_files, llms_txt=options.llms_txt is not False
-        )
-        files += (SiteFile(SKILL_FOLDER + path, data) for path, data in made.iter_files())
+        made = iter_skill_files(sections, outline, options, section_files=section_files)
+        files += (SiteFile(path, data) for path, data in made)
         files += list(iter_copies(files, manifest.site.url)) if not manifest.crawled_from else []
     if options.similar_pages:
         files += [SiteFile(path, data) for path, data in iter_not_found_files(manifest, site)]

@@ -33,7 +33,7 @@ from mkdocs_roaming.manifest.models import (
     short_markdown_path,
     sort_paths_by_nav,
 )
-from mkdocs_roaming.publish.agents import well_known
+from mkdocs_roaming.publish.agents.skill import SKILL_FOLDER, WELL_KNOWN, is_foreign_copy
 from mkdocs_roaming.publish.cache import CONVERTER_VERSION, SiteFile, SiteFiles
 from mkdocs_roaming.publish.options import MAX_SECTION_FILES, PublishOptions
 from mkdocs_roaming.publish.ownership import ForeignFilesError, PublishedFiles
@@ -306,11 +306,14 @@ class _Output(msgspec.Struct):
 
     def _leave_foreign(self, files: list[tuple[str, _Content]]) -> list[tuple[str, _Content]]:
         """Return the files without those below `.well-known` that something else has written."""
-        if self.options.overwrite or not lexists(self.folder / well_known.FOLDER):
+        if self.options.overwrite or not lexists(self.folder / WELL_KNOWN):
             return files
-        foreign = well_known.find_foreign_files(self.folder, [path for path, _ in files])
+        foreign = [path for path, _ in files if is_foreign_copy(self.folder, path)]
         for path in foreign:
-            self.notes.append(f"{path}: {well_known.explain_foreign(path)}")
+            self.notes.append(
+                f"{path}: not written, because something else wrote it; delete it, or set `overwrite: true`. An index "
+                f"of your own can list the skill of this site: add the entry of {SKILL_FOLDER}index.json"
+            )
         return [file for file in files if file[0] not in foreign]
 
     def _write(self, path: str, data: _Content) -> bool:
