@@ -34,7 +34,7 @@ def normalize_markdown(markdown: str, *, title: str, link: ResolveLink) -> str:
 def split_front_matter(markdown: str) -> tuple[str, dict[str, str]]:
     """Return the Markdown after its front matter, and the front matter's `key: value` lines with lower-case keys."""
     text = markdown.removeprefix("\ufeff")
-    found = _FRONT_MATTER.match(text)
+    found = FRONT_MATTER.match(text)
     if not found or not _KEY.search(found[1]):
         return text, {}
     pairs = {key.lower(): value.strip().strip("\"'") for key, value in _KEY.findall(found[1])}
@@ -54,7 +54,7 @@ def strip_pointer(markdown: str) -> str:
     return text[found.end() :].lstrip("\r\n") if found and "llms.txt" in found[0] else text
 
 
-_FRONT_MATTER = re.compile(
+FRONT_MATTER = re.compile(
     r"\A---[ \t]*(?:\r\n|\n|\r)((?:[^\r\n]*(?:\r\n|\n|\r))*?)(?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z)"
 )
 _KEY = re.compile(r"^([A-Za-z_][\w-]*):[ \t]*([^\r\n]*?)[ \t]*$", re.MULTILINE)

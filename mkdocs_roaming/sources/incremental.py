@@ -22,8 +22,7 @@ from mkdocs_roaming.publish.cache import CONVERTER_VERSION
 from mkdocs_roaming.publish.ownership import PublishedFiles
 from mkdocs_roaming.publish.writer import PublishReport
 from mkdocs_roaming.sources import is_ignored
-from mkdocs_roaming.sources.page_sources import expand_snippets
-from mkdocs_roaming.sources.project import IndexOptions
+from mkdocs_roaming.sources.project import IndexOptions, expand_snippets
 
 _RECORD = "published.msgpack"
 _SECTIONS = "roaming/sections"
