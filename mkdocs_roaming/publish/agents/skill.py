@@ -29,6 +29,7 @@ from mkdocs_roaming.publish.agents.mcp_clients import make_server_name
 from mkdocs_roaming.publish.cache import SiteFile
 from mkdocs_roaming.publish.elements.menu import PageMenuOptions, find_mcp_url, parse_page_menu_options
 from mkdocs_roaming.publish.elements.widget import parse_widget_options
+from mkdocs_roaming.publish.llms_txt import format_size, full_size
 from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.text.markdown import shorten, to_single_line, truncate_at_word
 
@@ -105,8 +106,8 @@ def _render_skill(
 ) -> str:
     from jinja2 import Environment, StrictUndefined  # slow to import, and only used where a skill is written
 
-    site, example = sections.manifest.site, _choose_example(sections, outline)
-    full_size = sum(page.bytes for page in sections.manifest.pages if page.full is not None)
+    manifest, example = sections.manifest, _choose_example(sections, outline)
+    site = manifest.site
     template = resources.files(__package__).joinpath("SKILL.md.jinja").read_text("utf-8")
     environment = Environment(
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, undefined=StrictUndefined
@@ -115,13 +116,13 @@ def _render_skill(
         name=name,
         description=json.dumps(description, ensure_ascii=False),
         generator=_GENERATOR,
-        subject=_describe_subject(_full_name(sections.manifest)),
+        subject=_describe_subject(full_name(manifest)),
         summary=to_single_line(site.description),
         url=site.url,
-        outline_size=_format_size(len(outline.encode())),
+        outline_size=format_size(len(outline.encode())),
         section_files=section_files,
         llms_txt=options.llms_txt is not False,
-        full_size=_format_size(full_size) if full_size else "",
+        full_size=full_size(manifest),
         example_id=example.id,
         example_title=to_single_line(example.section.title),
         example_lines=render_section_file(sections, example, lambda _: "")[0].split("\n")[:2],
@@ -139,14 +140,15 @@ def _find_services(options: PublishOptions, site_url: str) -> dict[str, str]:
     return {"endpoint": endpoint, "mcp": find_mcp_url(menu or PageMenuOptions(), site_url, endpoint)}
 
 
-def _full_name(manifest: Manifest) -> str:
+def full_name(manifest: Manifest) -> str:
+    """Return the name of a site with its version, on one line."""
     version = f" {to_single_line(manifest.site.version)}" if manifest.site.version else ""
     return truncate_at_word(to_single_line(manifest.site.name), _MAX_NAME_CHARS) + version
 
 
 def _describe(manifest: Manifest) -> str:
     """Return the description, by which agents decide whether to open the skill."""
-    name, summary = _full_name(manifest), shorten(to_single_line(manifest.site.description), _MAX_SUMMARY_CHARS)
+    name, summary = full_name(manifest), shorten(to_single_line(manifest.site.description), _MAX_SUMMARY_CHARS)
     kinds = classify_pages(manifest)
     guides = [page.title for page in manifest.pages if page.path and kinds[page.path] is PageKind.GUIDE]
     titles = [to_single_line(title) for title in dict.fromkeys(guides)]
@@ -186,10 +188,6 @@ def _choose_example(sections: SectionIndex, outline: str) -> SectionRef:
         )
 
     return max(sections, key=rank)
-
-
-def _format_size(size: int) -> str:
-    return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{-(-size // 1000)} KB"
 
 
 # Copies
