@@ -282,9 +282,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         from mkdocs_roaming.publish.elements.page import ElementOptions
 
         folder = Path(config.config_file_path or ".").parent
-        offline = next((plugin for name, plugin in config.plugins.items() if name.endswith("offline")), None)
-        on_disk = bool(offline and offline.config.get("enabled", True))
-        return ElementOptions.parse(self._options, folder, own_endpoint=dev_server_path(config), on_disk=on_disk)
+        return ElementOptions.parse(self._options, folder, own_endpoint=dev_server_path(config))
 
     def _make_elements(self, site: Site, folder: str, config: MkDocsConfig) -> PageElements | None:
         if self._elements is None:

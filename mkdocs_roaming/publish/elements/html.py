@@ -31,7 +31,6 @@ LANGUAGES = ("de", "es", "fr", "ja", "zh")
 
 ENGLISH = {
     "ask": "Ask",
-    "disk": "Questions need a web server: this page was opened from a disk.",
     "menu": "Page menu",
     "copyPage": "Copy page as Markdown",
     "viewPage": "View page as Markdown",

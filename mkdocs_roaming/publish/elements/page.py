@@ -39,27 +39,22 @@ class QuestionWriter(Protocol):
 class ElementOptions:
     """The options of the widget and of the page menu; None for an element that pages do not have.
 
-    `mcp_endpoint` is the answer endpoint if it offers MCP, too. `on_disk` is set for sites that are
-    opened from a disk.
+    `mcp_endpoint` is the answer endpoint if it offers MCP, too.
     """
 
     widget: WidgetOptions | None
     questions: SiteQuestions
     menu: PageMenuOptions | None
     mcp_endpoint: str
-    on_disk: bool = False
 
     @classmethod
-    def parse(
-        cls, options: PublishOptions, folder: Path, *, own_endpoint: str = "", on_disk: bool = False
-    ) -> ElementOptions:
+    def parse(cls, options: PublishOptions, folder: Path, *, own_endpoint: str = "") -> ElementOptions:
         """Parse the options `widget` and `page_menu`.
 
         Args:
             options: The options of the site.
             folder: The folder of the configuration file.
             own_endpoint: The endpoint of `mkdocs serve`, which offers no MCP; see `parse_widget_options`.
-            on_disk: Whether the site is opened from a disk.
 
         Raises:
             PublishError: An option is invalid, or the question file is.
@@ -67,7 +62,7 @@ class ElementOptions:
         widget = parse_widget_options(options.widget, own_endpoint=own_endpoint)
         endpoint = widget.endpoint if widget and not own_endpoint else ""
         questions = load_site_questions(widget.questions, folder) if widget else SiteQuestions()
-        return cls(widget, questions, parse_page_menu_options(options.page_menu), endpoint, on_disk)
+        return cls(widget, questions, parse_page_menu_options(options.page_menu), endpoint)
 
 
 class PageElements:
@@ -79,13 +74,12 @@ class PageElements:
 
     def __init__(self, options: ElementOptions, site: Site, writer: QuestionWriter | None = None) -> None:
         self._widget, self._questions, self._writer, self._site = options.widget, options.questions, writer, site
-        self._on_disk = options.on_disk
         self.menu = PageMenu(options.menu, site, options.mcp_endpoint) if options.menu else None
 
     def iter_files(self) -> Iterator[tuple[str, bytes]]:
         """Yield path and content of the files of the elements."""
         if self._widget:
-            yield from iter_widget_files(self._site.language, on_disk=self._on_disk)
+            yield from iter_widget_files(self._site.language)
         if self.menu:
             yield from iter_page_menu_files()
 
@@ -120,8 +114,6 @@ class PageElements:
         if self._widget and has_widget:
             own, home = (batch.pages[one].questions if one in batch.pages else () for one in (path, ""))
             suggestions = self._questions.suggest(own, home)
-            is_published, on_disk = converted is not None, self._on_disk
-            html = add_widget(
-                html, self._widget, path, self._site, suggestions, published=is_published, on_disk=on_disk, root=root
-            )
+            is_published = converted is not None
+            html = add_widget(html, self._widget, path, self._site, suggestions, published=is_published, root=root)
         return self.menu.add(html, path, converted.sections[0].title, root) if self.menu and converted else html

@@ -147,7 +147,6 @@ def add_widget(
     suggestions: Iterable[str] = (),
     *,
     published: bool = True,
-    on_disk: bool = False,
     root: str = "",
 ) -> str:
     """Add the widget to a page.
@@ -163,7 +162,6 @@ def add_widget(
         site: The site.
         suggestions: Questions that the widget suggests on this page.
         published: Whether the page is in the manifest.
-        on_disk: Whether the site is opened from a disk. A script then says that the widget needs a server.
         root: See `relative_url`.
     """
     if options.endpoint and options.mode != "finder":
@@ -181,8 +179,6 @@ def add_widget(
     html = html[:start] + template + html[start:]
     source = escape(relative_url(path, _SCRIPT, root))
     script = f'<script type="module" async blocking="render" src="{source}" data-roaming></script>'
-    if on_disk:
-        script += _make_disk_script(html, path)
     element = f"<roaming-ask data-roaming{_format_attributes(options)}></roaming-ask>"
     if (with_script := insert_in_head(html, script)) == html:
         element = script + element
@@ -200,7 +196,8 @@ def _add_header_button(html: str, options: WidgetOptions) -> str:
     start = html.find('<nav class="md-header__inner')
     if start < 0 or 'data-md-component="search"' not in html:
         return html
-    label = (options.strings or {}).get("ask") or _load_texts(html)["ask"]
+    language = _LANG.search(html)
+    label = (options.strings or {}).get("ask") or load_texts(language[1] if language else "en")["ask"]
     shortcut = f" <kbd hidden>Ctrl {escape(options.shortcut.upper())}</kbd>" if options.shortcut else ""
     button = _HEADER_BUTTON.format(icon=_ICON, label=escape(label), shortcut=shortcut)
     depth = 0
@@ -209,18 +206,6 @@ def _add_header_button(html: str, options: WidgetOptions) -> str:
         if found[0].startswith("<div") or not depth:
             return html[: found.start()] + button + html[found.start() :]
     return html
-
-
-def _make_disk_script(html: str, path: str) -> str:
-    source, texts = relative_url(path, f"roaming/{DISK_MODULE}"), _load_texts(html)
-    data = f'data-label="{escape(texts["ask"])}" data-note="{escape(texts["disk"])}"'
-    return f'<script defer src="{escape(source)}" {data} data-roaming></script>'
-
-
-def _load_texts(html: str) -> Mapping[str, str]:
-    """Return the texts in the language of a page."""
-    language = _LANG.search(html)
-    return load_texts(language[1] if language else "en")
 
 
 _LANG = re.compile(r"<html[^>]*?\blang=[\"']?([a-zA-Z]+)")
@@ -278,15 +263,12 @@ MODULES = (
 )
 """The module that pages load, and those that it loads on demand."""
 
-DISK_MODULE = "roaming-disk.js"
-"""The script of sites that are built for disks."""
-
 _SCRIPT = f"roaming/{MODULES[0]}"
 
 
-def iter_widget_files(language: str, *, on_disk: bool = False) -> Iterator[tuple[str, bytes]]:
+def iter_widget_files(language: str) -> Iterator[tuple[str, bytes]]:
     """Yield path and content of the widget's files: its modules, and its translation if there is one."""
     code = language_code(language)
     translation = [f"ask.{code}.json"] if code in LANGUAGES else []
-    for name in (*MODULES, *([DISK_MODULE] if on_disk else []), *translation):
+    for name in (*MODULES, *translation):
         yield f"roaming/{name}", read_asset(name)

@@ -136,14 +136,6 @@ def test_add_widget_works_without_body() -> None:
     assert html.endswith("</script><roaming-ask data-roaming></roaming-ask>")
 
 
-def test_pages_of_sites_for_disks_have_a_note_in_their_language() -> None:
-    html = PAGE.replace("<html>", '<html lang="de">')
-    page = add_widget(html, ASKING, "a/b/", SITE, on_disk=True)
-    assert '<script defer src="../../roaming/roaming-disk.js" data-label="Fragen" data-note="Fragen brauchen' in page
-    assert remove_own_elements(page) == html
-    assert "roaming/roaming-disk.js" in dict(iter_widget_files("de", on_disk=True))
-
-
 def test_index_adds_widget_and_removes_it_again(tmp_path: Path, make_site: Any) -> None:
     (tmp_path / "index.html").write_text(
         '<html lang="de"><head><title>Kessel</title></head><body><main><h1>Kessel</h1><p>Kocht Wasser.</p>'
