@@ -6,8 +6,6 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
-
 from mkdocs_roaming.manifest.lookup import iter_nav
 
 if TYPE_CHECKING:
