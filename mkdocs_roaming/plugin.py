@@ -50,6 +50,7 @@ from mkdocs_roaming.html.final_page import reconcile_article
 from mkdocs_roaming.manifest.models import LLMS_TXT, Page, Site, markdown_path
 from mkdocs_roaming.publish.cache import ConversionCache
 from mkdocs_roaming.publish.elements.html import add_markdown_links, add_similar_pages
+from mkdocs_roaming.publish.elements.page import ElementOptions, PageElements
 from mkdocs_roaming.publish.options import OptionError, PublishOptions, parse_options
 from mkdocs_roaming.publish.pipeline import Batch, LeftOut, convert_pages, reconvert_page
 from mkdocs_roaming.text.meta_tags import exclusion_reason
@@ -58,7 +59,6 @@ from mkdocs_roaming.text.meta_tags import exclusion_reason
 if TYPE_CHECKING:
     from mkdocs_roaming.embeddings.store import EmbeddingsOptions
     from mkdocs_roaming.lint.runner import LintConfig
-    from mkdocs_roaming.publish.elements.page import ElementOptions, PageElements
     from mkdocs_roaming.publish.ownership import WrittenFiles
     from mkdocs_roaming.publish.rules import RuleSet
     from mkdocs_roaming.publish.selection import Selection
@@ -279,21 +279,13 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
     def _load_elements(self, config: MkDocsConfig) -> ElementOptions | None:
         if not (self._options.widget or self._options.page_menu):
             return None
-        from mkdocs_roaming.publish.elements.page import ElementOptions
-
-        folder = Path(config.config_file_path or ".").parent
-        return ElementOptions.parse(self._options, folder, own_endpoint=dev_server_path(config))
+        return ElementOptions.parse(self._options, own_endpoint=dev_server_path(config))
 
     def _make_elements(self, site: Site, folder: str) -> PageElements | None:
-        if self._elements is None:
-            return None
-        from mkdocs_roaming.publish.elements.page import PageElements
-        from mkdocs_roaming.publish.elements.questions import SiteQuestions
-
         options = self._elements
-        if folder:  # the questions of the options are in the default language
-            options = replace(options, questions=SiteQuestions())
-        return PageElements(options, site)
+        if options and options.widget and folder:  # the questions of the options are in the default language
+            options = replace(options, widget=replace(options.widget, questions=()))
+        return PageElements(options, site) if options else None
 
     def _load_embeddings(self) -> EmbeddingsOptions | None:
         if self._options.search == "lexical":

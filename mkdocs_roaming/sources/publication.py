@@ -55,7 +55,7 @@ def index_site(
         warn(message)
 
     parse_classes(publish.classes)
-    element_options = ElementOptions.parse(publish, project.folder)
+    element_options = ElementOptions.parse(publish)
     previous = read_previous(publish.previous, project.folder, record, inform=warn) if publish.previous else None
     if target is None:
         check_folder(folder, publish)

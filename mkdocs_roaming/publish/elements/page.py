@@ -1,10 +1,9 @@
-"""The elements that a build adds to the pages of a site: links to the Markdown, the widget and the page menu."""
+"""The elements that some sites have on their pages: the widget with suggested questions, and the page menu."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mkdocs_roaming.manifest.models import Site
@@ -14,15 +13,15 @@ from mkdocs_roaming.publish.elements.menu import (
     iter_page_menu_files,
     parse_page_menu_options,
 )
-from mkdocs_roaming.publish.elements.questions import SiteQuestions, load_site_questions
-from mkdocs_roaming.publish.elements.widget import (
-    WidgetOptions,
-    add_widget,
-    iter_widget_files,
-    parse_widget_options,
-)
+from mkdocs_roaming.publish.elements.widget import WidgetOptions, add_widget, iter_widget_files, parse_widget_options
 from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.pipeline import Batch
+from mkdocs_roaming.text.markdown import to_single_line
+
+MAX_SUGGESTIONS = 4
+"""Maximum number of questions that a page suggests."""
+
+_MAX_PAGE_QUESTIONS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,26 +32,23 @@ class ElementOptions:
     """
 
     widget: WidgetOptions | None
-    questions: SiteQuestions
     menu: PageMenuOptions | None
     mcp_endpoint: str
 
     @classmethod
-    def parse(cls, options: PublishOptions, folder: Path, *, own_endpoint: str = "") -> ElementOptions:
+    def parse(cls, options: PublishOptions, *, own_endpoint: str = "") -> ElementOptions:
         """Parse the options `widget` and `page_menu`.
 
         Args:
             options: The options of the site.
-            folder: The folder of the configuration file.
             own_endpoint: The endpoint of `mkdocs serve`, which offers no MCP; see `parse_widget_options`.
 
         Raises:
-            PublishError: An option is invalid, or the question file is.
+            PublishError: An option is invalid.
         """
         widget = parse_widget_options(options.widget, own_endpoint=own_endpoint)
         endpoint = widget.endpoint if widget and not own_endpoint else ""
-        questions = load_site_questions(widget.questions, folder) if widget else SiteQuestions()
-        return cls(widget, questions, parse_page_menu_options(options.page_menu), endpoint)
+        return cls(widget, parse_page_menu_options(options.page_menu), endpoint)
 
 
 class PageElements:
@@ -63,7 +59,7 @@ class PageElements:
     """
 
     def __init__(self, options: ElementOptions, site: Site) -> None:
-        self._widget, self._questions, self._site = options.widget, options.questions, site
+        self._widget, self._site = options.widget, site
         self.menu = PageMenu(options.menu, site, options.mcp_endpoint) if options.menu else None
 
     def iter_files(self) -> Iterator[tuple[str, bytes]]:
@@ -75,8 +71,9 @@ class PageElements:
 
     def assign_questions(self, batch: Batch, front_matter: Mapping[str, Mapping[str, Any]]) -> None:
         """Set the questions of all pages; `front_matter` is that of the pages by path."""
-        if self._widget:
-            self._questions.assign(batch.pages, front_matter, self._site.url)
+        for path, meta in front_matter.items() if self._widget else ():
+            if path in batch.pages and (questions := read_page_questions(meta)):
+                batch.pages[path] = replace(batch.pages[path], questions=questions)
 
     def add(self, html: str, path: str, batch: Batch, *, has_widget: bool = True, root: str = "") -> str:
         """Add the elements to a page.
@@ -91,7 +88,15 @@ class PageElements:
         converted = batch.converted.get(path)
         if self._widget and has_widget:
             own, home = (batch.pages[one].questions if one in batch.pages else () for one in (path, ""))
-            suggestions = self._questions.suggest(own, home)
+            suggestions = (own or tuple(map(to_single_line, self._widget.questions)) or home)[:MAX_SUGGESTIONS]
             is_published = converted is not None
             html = add_widget(html, self._widget, path, self._site, suggestions, published=is_published, root=root)
         return self.menu.add(html, path, converted.sections[0].title, root) if self.menu and converted else html
+
+
+def read_page_questions(front_matter: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the list `questions` of the front matter of a page: questions that people wrote, not headings."""
+    given = front_matter.get("questions")
+    items = given if isinstance(given, list) else []
+    texts = (to_single_line(str(item)) for item in items if isinstance(item, str | int | float))
+    return tuple(dict.fromkeys(filter(None, texts)))[:_MAX_PAGE_QUESTIONS]

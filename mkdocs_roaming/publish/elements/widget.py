@@ -58,8 +58,8 @@ class WidgetOptions:
     """Whether readers see the model, the tokens and the cost of an answer."""
     links: tuple[WayOut, ...] = ()
     """Links for readers whose question was not answered."""
-    questions: str | tuple[str, ...] = ()
-    """The path of a question file, or the questions that pages without own ones suggest."""
+    questions: tuple[str, ...] = ()
+    """The questions that pages without own ones suggest."""
     scope: Scope | None = None
     """The part of the site that is asked and searched."""
     strings: dict[str, str] | None = None
@@ -125,7 +125,7 @@ _EXPECTED = {
     "feedback": "true or false",
     "show_usage": "true or false",
     "links": "a list of mappings with `label` and `url`, such as `url: https://example.org/new?title={question}`",
-    "questions": "the path of a question file, or a list of questions",
+    "questions": "a list of questions",
     "scope": "a mapping with lists `tags` and `paths`, such as `paths: [guide/**]`",
     "strings": "a mapping of names to texts, such as `title: Ask us`",
 }

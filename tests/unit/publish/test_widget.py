@@ -88,7 +88,7 @@ def test_parse_widget_options_prefers_own_endpoint() -> None:
             {"links": [{"label": "New", "url": "https://a.example/new?q={answer}"}]},
             "widget: links: unknown placeholder {answer} in 'https://a.example/new?q={answer}'; use {question}, {sections}",
         ),
-        ({"questions": {"file": "a.yml"}}, "widget: questions is {'file': 'a.yml'}; set it to the path of a question"),
+        ({"questions": {"file": "a.yml"}}, "widget: questions is {'file': 'a.yml'}; set it to a list"),
         ({"strings": {"title": 3}}, "widget: strings is {'title': 3}; set it to a mapping"),
     ],
 )
