@@ -6,7 +6,6 @@ configuration is executed: a value with a tag other than `!ENV` is read as none.
 
 from __future__ import annotations
 
-import os
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
+from yaml_env_tag import construct_env_tag
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.models import canonicalize_path
@@ -285,23 +285,7 @@ class _ConfigLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ign
     """Reads `!ENV` as MkDocs does, and values with other tags, such as Python functions, as none."""
 
 
-def _construct_env(loader: Any, node: yaml.Node) -> object:
-    """Return the first variable that is set, else the default, as the plain YAML value that it is written as."""
-    if isinstance(node, yaml.SequenceNode):
-        names, default = node.value[:-1] if len(node.value) > 1 else node.value, node.value[-1]
-        default = loader.construct_object(default, deep=True) if len(node.value) > 1 else None
-    else:
-        names, default = [node], None
-    for name in names:
-        value = os.environ.get(str(name.value))
-        if value is not None:
-            return loader.construct_object(
-                yaml.ScalarNode(loader.resolve(yaml.ScalarNode, value, (True, False)), value)
-            )
-    return default
-
-
-_ConfigLoader.add_constructor("!ENV", _construct_env)
+_ConfigLoader.add_constructor("!ENV", construct_env_tag)
 _ConfigLoader.add_multi_constructor("", lambda loader, suffix, node: None)
 
 
