@@ -47,21 +47,23 @@ from mkdocs_roaming._mkdocs import (
 )
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.html.final_page import reconcile_article
+from mkdocs_roaming.html.themes import parse_classes
 from mkdocs_roaming.manifest.models import LLMS_TXT, Page, Site, markdown_path
 from mkdocs_roaming.publish.cache import ConversionCache
 from mkdocs_roaming.publish.elements.html import add_markdown_links, add_similar_pages
 from mkdocs_roaming.publish.elements.page import ElementOptions, PageElements
 from mkdocs_roaming.publish.options import OptionError, PublishOptions, parse_options
+from mkdocs_roaming.publish.ownership import WrittenFiles, check_llms_txt
 from mkdocs_roaming.publish.pipeline import Batch, LeftOut, convert_pages, reconvert_page
+from mkdocs_roaming.publish.rules import RuleSet, load_rules
+from mkdocs_roaming.publish.selection import Selection
+from mkdocs_roaming.publish.writer import publish_batch
 from mkdocs_roaming.text.meta_tags import exclusion_reason
 
-# Other modules are imported where they are used: to write the files, or for features that many sites do not use.
+# These are imported where they are used: for features that many sites do not use.
 if TYPE_CHECKING:
     from mkdocs_roaming.embeddings.store import EmbeddingsOptions
     from mkdocs_roaming.lint.runner import LintConfig
-    from mkdocs_roaming.publish.ownership import WrittenFiles
-    from mkdocs_roaming.publish.rules import RuleSet
-    from mkdocs_roaming.publish.selection import Selection
 
 log = get_plugin_logger("roaming")
 
@@ -135,8 +137,6 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         # Not a hook of its own, because MkDocs reuses plugins that have it for all builds of `mkdocs serve`.
         if self._check_written not in config.plugins.events["shutdown"]:
             config.plugins.events["shutdown"].append(self._check_written)
-        from mkdocs_roaming.html.themes import parse_classes
-
         with _plugin_errors():
             parse_classes(self._options.classes)
             self._load_selection()
@@ -254,8 +254,6 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
     def _load_selection(self, roots: Sequence[str] = ()) -> Selection | None:
         if not (self._options.include or self._options.exclude):
             return None
-        from mkdocs_roaming.publish.selection import Selection
-
         return Selection(self._options.include, self._options.exclude, roots=roots)
 
     def _load_rules(self, pages: Iterable[MkDocsPage], config: MkDocsConfig) -> RuleSet | None:
@@ -263,8 +261,6 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         front_matter = {page.file.src_uri: page.meta["roaming"] for page in pages if "roaming" in page.meta}
         if not self._options.rules and not front_matter:
             return None
-        from mkdocs_roaming.publish.rules import load_rules
-
         config_file = Path(config.config_file_path or "mkdocs.yml")
         return load_rules(self._options, config_file, front_matter, lenient=bool(language_folder(config)))
 
@@ -297,8 +293,6 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
     def _check_files(self, files: Files, config: MkDocsConfig) -> None:
         """Check for an llms.txt among the files that MkDocs copies, before it renders the pages."""
         if file := find_llms_txt(config, files):
-            from mkdocs_roaming.publish.ownership import check_llms_txt  # few sites have one
-
             with _plugin_errors():
                 check_llms_txt(file.content_bytes, Path(config.docs_dir), self._options)
 
@@ -378,9 +372,6 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
     # Writing
 
     def _publish(self, build: _LanguageBuild, folder: str, config: MkDocsConfig) -> None:
-        from mkdocs_roaming.publish.ownership import WrittenFiles
-        from mkdocs_roaming.publish.writer import publish_batch
-
         started = time.perf_counter()
         batch, site_folder = build.batch, Path(config.site_dir) / folder
         if not batch.pages:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 from html import escape, unescape
-
-from markdown_it import MarkdownIt
+from typing import TYPE_CHECKING
 
 from mkdocs_roaming.html.escape import escape_text
 from mkdocs_roaming.text.markdown import LINE_END, parse_headings
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
 
 ResolveLink = Callable[[str], str]
 
@@ -71,7 +74,7 @@ def _resolve_links(text: str, link: ResolveLink) -> str:
     lines = LINE_END.split(text)
     offsets = [0, *(end.end() for end in LINE_END.finditer(text)), len(text)]
     environment: dict[str, dict[str, dict[str, list[int]]]] = {}
-    tokens = _PARSER.parse(text.replace("\0", "\ufffd"), environment)
+    tokens = _load_parser().parse(text.replace("\0", "\ufffd"), environment)
     blocks = {
         tuple(token.map): _resolve_in_html if token.type == "html_block" else _resolve_in_prose
         for token in tokens
@@ -91,9 +94,13 @@ def _resolve_links(text: str, link: ResolveLink) -> str:
     return "".join([*parts, text[position:]])
 
 
-_PARSER = MarkdownIt("commonmark").disable(
-    ["text_join", "emphasis", "entity", "backticks", "link", "image", "autolink"]
-)
+@cache
+def _load_parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # slow to import, and few sites publish Markdown
+
+    return MarkdownIt("commonmark").disable(
+        ["text_join", "emphasis", "entity", "backticks", "link", "image", "autolink"]
+    )
 
 
 def _resolve_in_prose(text: str, link: ResolveLink) -> str:

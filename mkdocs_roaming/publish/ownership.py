@@ -19,7 +19,9 @@ from mkdocs_roaming.errors import ManifestError, PublishError
 from mkdocs_roaming.files import is_temporary, write_site_file
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, VECTORS_PATH, iter_pages
 from mkdocs_roaming.manifest.models import LLMS_FULL, LLMS_TXT, LlmsTxtEntry, PageEntry, page_files
+from mkdocs_roaming.manifest.sections import file_digest
 from mkdocs_roaming.publish.agents.skill import SKILL_FOLDER, WELL_KNOWN, is_own_copy, iter_own_copies
+from mkdocs_roaming.publish.llms_txt import is_page_list
 from mkdocs_roaming.publish.options import PublishOptions
 
 _UNFINISHED = "roaming/.unfinished-"
@@ -131,9 +133,9 @@ class PublishedFiles:
             return not self.author_text.strip()
         try:
             if path.startswith(_NAV):
-                return _is_page_list((self._folder / path).read_text("utf-8", "replace"))
+                return is_page_list((self._folder / path).read_text("utf-8", "replace"))
             if path in self._digests:
-                return _file_digest((self._folder / path).read_bytes()) in self._digests[path]
+                return file_digest((self._folder / path).read_bytes()) in self._digests[path]
             if path == LLMS_FULL:
                 return any(map(self._owns_llms_full, self._in_full))
         except OSError:
@@ -182,7 +184,7 @@ class PublishedFiles:
         except OSError:
             return b"", b""
         for entry in self._lists:
-            if entry and entry.bytes and _file_digest(data[-entry.bytes :]) == entry.digest:
+            if entry and entry.bytes and file_digest(data[-entry.bytes :]) == entry.digest:
                 return data[: -entry.bytes], data[-entry.bytes :]
         return data, b""
 
@@ -244,20 +246,5 @@ def check_llms_txt(author_text: bytes, folder: Path, options: PublishOptions) ->
     """
     text = author_text.decode("utf-8", "replace")
     # A list of pages may equal the one that will be written.
-    if options.llms_txt is True and not options.overwrite and text.strip() and not _is_page_list(text):
+    if options.llms_txt is True and not options.overwrite and text.strip() and not is_page_list(text):
         raise ForeignFilesError(folder, [LLMS_TXT])
-
-
-# In a folder without published files neither is needed, nor the modules that it imports.
-
-
-def _is_page_list(text: str) -> bool:
-    from mkdocs_roaming.publish.llms_txt import is_page_list
-
-    return is_page_list(text)
-
-
-def _file_digest(data: bytes) -> str:
-    from mkdocs_roaming.manifest.sections import file_digest
-
-    return file_digest(data)

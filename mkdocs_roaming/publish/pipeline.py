@@ -10,6 +10,9 @@ from typing import Any
 from urllib.parse import quote, urljoin
 
 from mkdocs_roaming.errors import ConversionError
+from mkdocs_roaming.html.escape import add_lint_switches
+from mkdocs_roaming.html.final_page import remove_tag_entries
+from mkdocs_roaming.html.themes import load_themes
 from mkdocs_roaming.manifest.models import (
     LLMS_TXT,
     Page,
@@ -19,7 +22,9 @@ from mkdocs_roaming.manifest.models import (
     relative_url,
     url_to_path,
 )
+from mkdocs_roaming.manifest.sections import split_sections
 from mkdocs_roaming.publish.cache import ConversionCache, ConvertedPage
+from mkdocs_roaming.publish.markdown_source import leading_pointer, normalize_markdown
 from mkdocs_roaming.text.markdown import to_single_line
 
 Warn = Callable[[str], None]
@@ -121,8 +126,6 @@ def remove_left_out_entries(batch: Batch) -> None:
     left_out, site_url = {one.path for one in batch.left_out}, batch.site.url
     pages = [page for page in batch.pages.values() if 'id="tag:' in page.article] if left_out else ()
     for page in pages:
-        from mkdocs_roaming.html.final_page import remove_tag_entries  # few sites have such an index
-
         base = page.url or path_to_url(site_url, page.path)
 
         def is_left_out(href: str, base: str = base) -> bool:
@@ -173,8 +176,6 @@ def _store_result(batch: Batch, page: Page, result: ConvertedPage | str) -> None
 
 def _conversion_context(site: Site) -> str:
     """Return what conversions depend on besides the page: additional themes, the site's classes."""
-    from mkdocs_roaming.html.themes import load_themes  # not needed to import the plugin
-
     return load_themes(site.classes).fingerprint
 
 
@@ -190,11 +191,7 @@ def _try_convert(site: Site, paths: Collection[str], page: Page) -> ConvertedPag
 
 
 def _convert_article(page: Page, pointer: str, links: LinkResolver, classes: Mapping[str, str]) -> ConvertedPage:
-    # These import lxml, which is not needed if all pages are cached.
-    from mkdocs_roaming.html.converter import convert
-    from mkdocs_roaming.html.escape import add_lint_switches
-    from mkdocs_roaming.html.themes import load_themes
-    from mkdocs_roaming.manifest.sections import split_sections
+    from mkdocs_roaming.html.converter import convert  # slow to import, and not needed if all pages are cached
 
     result = convert(
         page.article,
@@ -210,10 +207,6 @@ def _convert_article(page: Page, pointer: str, links: LinkResolver, classes: Map
 
 
 def _normalize(page: Page, markdown: str, pointer: str, links: LinkResolver) -> ConvertedPage:
-    from mkdocs_roaming.html.escape import add_lint_switches
-    from mkdocs_roaming.manifest.sections import split_sections
-    from mkdocs_roaming.publish.markdown_source import leading_pointer, normalize_markdown  # few sites publish Markdown
-
     head = add_lint_switches(pointer, leading_pointer(markdown))
     text = _join(head, normalize_markdown(markdown, title=page.title, link=links.link))
     sections = split_sections(text, title=page.title, headings=page.headings or None)

@@ -15,6 +15,7 @@ from mkdocs_roaming.manifest.outline import render_outline
 from mkdocs_roaming.manifest.sections import file_digest
 from mkdocs_roaming.publish.agents.skill import iter_copies, iter_skill_files, skill_path
 from mkdocs_roaming.publish.cache import SiteFile, SiteFiles
+from mkdocs_roaming.publish.elements.finder_index import INDEX_PATH, render_finder_index
 from mkdocs_roaming.publish.elements.html import iter_not_found_files
 from mkdocs_roaming.publish.llms_txt import MAX_CHARS, build_llms_txt
 from mkdocs_roaming.publish.options import MAX_SECTION_FILES, PublishOptions
@@ -64,8 +65,6 @@ def make_site_files(
     if options.similar_pages:
         files += [SiteFile(path, data) for path, data in iter_not_found_files(manifest, site)]
     if _has_widget(options):
-        from mkdocs_roaming.publish.elements.finder_index import INDEX_PATH, render_finder_index  # only for the widget
-
         files.append(SiteFile(INDEX_PATH, render_finder_index(manifest)))
     llms_txt = LlmsTxtEntry(len(own), file_digest(own))
     if key:

@@ -17,6 +17,7 @@ from pathlib import Path
 import msgspec
 
 from mkdocs_roaming._version import __version__
+from mkdocs_roaming.html.themes import load_themes
 from mkdocs_roaming.manifest.models import LLMS_TXT
 from mkdocs_roaming.publish.cache import CONVERTER_VERSION
 from mkdocs_roaming.publish.ownership import PublishedFiles
@@ -108,8 +109,6 @@ class IncrementalSite:
         project, publish = self._options.project, self._options.publish
         parts = [__version__, CONVERTER_VERSION, repr(self._options)]
         if entry_points(group="roaming.themes"):
-            from mkdocs_roaming.html.themes import load_themes  # few sites have themes of their own
-
             parts.append(load_themes(publish.classes).fingerprint)
         if isinstance(publish.rules, str):
             parts.append(_digest_file(project.folder / publish.rules))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from mkdocs_roaming.errors import PublishError, UsageError
 from mkdocs_roaming.files import write_atomically
@@ -18,12 +17,10 @@ from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.ownership import PublishedFiles, check_llms_txt
 from mkdocs_roaming.publish.pipeline import Batch, convert_pages
 from mkdocs_roaming.publish.previous import read_previous
+from mkdocs_roaming.publish.rules import RuleSet, load_rules
 from mkdocs_roaming.publish.writer import PublishReport, publish_batch
 from mkdocs_roaming.sources.built_site import BuiltSite, Warn, read_site
 from mkdocs_roaming.sources.project import OWN_FILE, IndexOptions
-
-if TYPE_CHECKING:
-    from mkdocs_roaming.publish.rules import RuleSet
 
 
 def index_site(
@@ -113,8 +110,6 @@ def _load_rules(options: IndexOptions, built: BuiltSite) -> RuleSet | None:
     }
     if not options.publish.rules and not front_matter:
         return None
-    from mkdocs_roaming.publish.rules import load_rules  # few sites have rules
-
     return load_rules(options.publish, options.project.file or Path(OWN_FILE), front_matter)
 
 
