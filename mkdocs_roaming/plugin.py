@@ -327,10 +327,8 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         path, build = page_path(page, folder), self._builds.get(folder)
         if path is None:
             return output
-        if build is None:  # after a dirty build the Markdown of an earlier one may still be there
-            is_published = self._dirty and (Path(config.site_dir) / folder / markdown_path(path)).exists()
-            has_llms_txt = (Path(config.site_dir) / folder / LLMS_TXT).exists()
-            return add_markdown_links(output, path, has_llms_txt=has_llms_txt) if is_published else output
+        if build is None:
+            return self._link_earlier_files(output, path, Path(config.site_dir) / folder)
         batch = build.batch
         converted = batch.pages.get(path)
         if converted is None or converted.source != source:
@@ -360,6 +358,12 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             languages = self._code_languages.find(page, article)
             reconvert_page(batch, replace(converted, article=article, code_languages=languages))
         return add_markdown_links(output, path, has_llms_txt=batch.site.has_llms_txt)
+
+    def _link_earlier_files(self, html: str, path: str, site_folder: Path) -> str:
+        """Add the links in a dirty build, after which the Markdown of an earlier build may still be there."""
+        if not self._dirty or not (site_folder / markdown_path(path)).exists():
+            return html
+        return add_markdown_links(html, path, has_llms_txt=(site_folder / LLMS_TXT).exists())
 
     def _add_elements(self, html: str, page: MkDocsPage, config: MkDocsConfig) -> str:
         """Add the widget, unless the front matter has `ask: false`; add the page menu if the page is published."""

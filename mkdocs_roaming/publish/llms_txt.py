@@ -179,6 +179,16 @@ class _Group(Struct, eq=False):
         items = [replace(item, url=prefix + item.url) if item.page else item for item in self.items]
         return _Group(self.titles, self.id, items, [group.move(prefix) for group in self.groups], self.rank)
 
+    def is_reference(self) -> bool:
+        """Return whether most of its pages are reference."""
+        kinds = Counter(item.kind for group in self.walk() for item in group.items)
+        return kinds[PageKind.REFERENCE] > kinds[PageKind.GUIDE]
+
+    def raise_rank(self, rank: int) -> None:
+        """Give the group and all groups in it at least a rank."""
+        for group in self.walk():
+            group.rank = max(group.rank, rank)
+
     def walk(self) -> Iterator[_Group]:
         """Yield the group and all groups in it."""
         yield self
@@ -220,10 +230,8 @@ class _Tree(Struct, frozen=True):
         items = [item for leaf in leaves if (item := self._make_item(leaf))]
         groups = [self.make_group(child, titles) for child in entry.children if child.children]
         group = _Group(titles, entry.id or "", items, [group for group in groups if group.chars])
-        kinds = Counter(item.kind for part in group.walk() for item in part.items)
-        rank = 2 if titles == (MORE_GROUP,) else int(kinds[PageKind.REFERENCE] > kinds[PageKind.GUIDE])
-        for part in group.walk() if above or entry.id else ():
-            part.rank = max(part.rank, rank)
+        if titles:
+            group.raise_rank(2 if titles == (MORE_GROUP,) else int(group.is_reference()))
         return group
 
     def _make_item(self, entry: NavEntry) -> _Item | None:

@@ -41,20 +41,11 @@ class ForeignFilesError(PublishError):
     def __init__(self, folder: Path, paths: Sequence[str]) -> None:
         """Set the message."""
         self.paths = tuple(sorted(paths, key=lambda path: (path != LLMS_TXT, path)))
-        replace = "`overwrite: true` (--overwrite) replaces"
-        them = "them" if len(self.paths) > 1 else "it"
-        if LLMS_TXT not in self.paths:
-            ways = f"{replace} {them}; or do not let anything else write {them}"
-        elif len(self.paths) == 1:
+        ways = "`overwrite: true` (--overwrite) replaces what exists; or do not let anything else write there"
+        if LLMS_TXT in self.paths:
             ways = (
-                "`llms_txt: preamble` (--llms-txt preamble) keeps its text and adds the list of pages below, "
-                f"`llms_txt: false` (--llms-txt no) leaves it as it is, {replace} it"
-            )
-        else:
-            ways = (
-                f"{replace} them; together with `llms_txt: preamble` (--llms-txt preamble) llms.txt keeps its text "
-                "above the list of pages, with `llms_txt: false` (--llms-txt no) it stays as it is. Or do not let "
-                "anything else write these files"
+                "`llms_txt: preamble` (--llms-txt preamble) keeps the text of llms.txt and adds the list of pages "
+                f"below, `llms_txt: false` (--llms-txt no) leaves it as it is, {ways}"
             )
         super().__init__(
             f"{folder}: publishing would overwrite {_name(self.paths)}, which something else wrote or changed. "

@@ -47,14 +47,12 @@ def make_site_files(
     section_files = _has_section_files(options, len(sections), note)
     files = list(_make_section_files(sections, read_page)) if section_files else []
     skill = skill_path(manifest) if options.agent_skill else ""
-    texts: dict[str, str] = {}
+    own = b""
     if options.llms_txt is not False:
         texts = build_llms_txt(manifest, section_files=section_files, skill=skill, above=above)
-    own = texts.get(LLMS_TXT, "")[len(above) :].encode("utf-8", "surrogatepass")
-    for path, text in texts.items():
-        is_root = path == LLMS_TXT
-        data = above.encode("utf-8", "surrogateescape") + own if is_root else text.encode("utf-8", "surrogatepass")
-        files.append(SiteFile(path, data))
+        own = texts.pop(LLMS_TXT)[len(above) :].encode("utf-8", "surrogatepass")
+        files.append(SiteFile(LLMS_TXT, above.encode("utf-8", "surrogateescape") + own))
+        files += (SiteFile(path, text.encode("utf-8", "surrogatepass")) for path, text in texts.items())
     outline = render_outline(sections, budget=min(options.outline_tokens, MAX_CHARS // 4 - 100))
     files.append(SiteFile(OUTLINE_PATH, outline.encode()))
     files.append(SiteFile(SCHEMA_PATH, render_schema().encode()))

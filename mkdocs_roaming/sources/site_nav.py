@@ -281,7 +281,8 @@ def _join_groups(groups: Iterable[tuple[str, list[NavItem]]]) -> list[NavItem]:
 
 def _read_item(element: Element, resolve: Resolve) -> NavItem:
     own = _own_elements(element)
-    children = tuple(item for part in own if _is_list(part) for item in _read_lists(part, resolve))
+    lists = filter(_is_list, own)
+    children = tuple(item for part in lists for item in _read_lists(part, resolve))
     parts = [part for part in own if part.tag in _LABELS]
     label, path = " ".join((element.text or "").split()), None
     for part in parts:
