@@ -1,7 +1,6 @@
 """The root llms.txt of a site with several versions, each of which is published in a folder of its own.
 
-It names the versions of `versions.json`, which mike and the version switcher of the PyData Sphinx theme use, and
-repeats the list of pages of the default version.
+It names the versions of mike's `versions.json`, and repeats the list of pages of the default version.
 """
 
 from __future__ import annotations
@@ -11,11 +10,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import unquote, urljoin, urlsplit
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from mkdocs_roaming.errors import PublishError
 from mkdocs_roaming.files import resolve_inside, write_text_file
@@ -53,8 +52,8 @@ def publish_versions(root: Path, *, default: str | None = None, overwrite: bool 
 
     Args:
         root: The folder that contains versions.json and the folders of the versions.
-        default: Version or alias whose pages are listed. By default the version that versions.json prefers, the one
-            to which the root's index.html redirects, the one with the alias `stable` or `latest`, or the first.
+        default: Version or alias whose pages are listed. By default the version to which the root's index.html
+            redirects, the one with the alias `stable` or `latest`, or the first.
         overwrite: Whether an llms.txt that something else wrote is overwritten.
 
     Raises:
@@ -87,17 +86,11 @@ def publish_versions(root: Path, *, default: str | None = None, overwrite: bool 
 
 
 class _Entry(Struct, frozen=True):
-    """An entry of versions.json.
+    """An entry of versions.json, as mike writes it."""
 
-    `title`, `aliases` and `properties` are mike's; `name`, `url` and `preferred` those of the version switcher.
-    """
-
-    version: str = ""
+    version: Annotated[str, Meta(pattern=r"^(?!.*\.\.)[^/]")]
     title: str = ""
     aliases: tuple[str, ...] = ()
-    name: str = ""
-    url: str = ""
-    preferred: bool = False
     properties: dict[str, Any] | None = None
 
     @property
@@ -105,31 +98,27 @@ class _Entry(Struct, frozen=True):
         """Whether Material's version selector leaves the version out."""
         return bool(self.properties and self.properties.get("hidden"))
 
-    @property
-    def folders(self) -> list[str]:
-        """The folders that may contain the version: the last parts of its URL, and its name."""
-        parts = [part for part in unquote(urlsplit(self.url).path).split("/") if part]
-        folders = ["/".join(parts[start:]) for start in range(len(parts))] + [self.version]
-        return [folder for folder in folders if folder and ".." not in folder.split("/")]
 
-
-@dataclass(frozen=True, slots=True)
-class _Version:
+class _Version(Struct, frozen=True):
     """A version of a site; `site` is None if it has no manifest."""
 
     entry: _Entry
-    folder: str
     site: SiteEntry | None
+
+    @property
+    def folder(self) -> str:
+        """The folder of the version."""
+        return self.entry.version
 
     @property
     def name(self) -> str:
         """The title of the version."""
-        return to_single_line(self.entry.title or self.entry.name or self.entry.version or self.folder)
+        return to_single_line(self.entry.title or self.entry.version)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names by which users choose the version."""
-        return (self.entry.version, *self.entry.aliases, self.entry.title, self.entry.name, self.folder)
+        return (self.entry.version, *self.entry.aliases, self.entry.title)
 
 
 def _read_entries(root: Path) -> list[_Entry]:
@@ -138,19 +127,17 @@ def _read_entries(root: Path) -> list[_Entry]:
         raise PublishError(f"{root}: no {VERSIONS_PATH}; name the folder that contains all versions of the site")
     try:
         entries = [entry for entry in msgspec.json.decode(data, type=list[_Entry]) if not entry.is_hidden]
-        if not entries or not all(entry.folders for entry in entries):
-            raise ValueError("each needs a `version`")
+        if not entries:
+            raise ValueError("it is empty")
     except ValueError as error:  # also of msgspec
         raise PublishError(f"{root}: {VERSIONS_PATH} is no list of versions: {error}") from None
     return entries
 
 
 def _open_version(root: Path, entry: _Entry) -> _Version:
-    for folder in entry.folders:
-        data = _read(root, f"{folder}/{MANIFEST_PATH}")
-        if data is not None:
-            return _Version(entry, folder, load_manifest(data, where=f"{root}/{folder}/{MANIFEST_PATH}").site)
-    return _Version(entry, entry.folders[-1], None)
+    path = f"{entry.version}/{MANIFEST_PATH}"
+    data = _read(root, path)
+    return _Version(entry, load_manifest(data, where=f"{root}/{path}").site if data is not None else None)
 
 
 def _find_default(root: Path, versions: Sequence[_Version], default: str | None) -> _Version:
@@ -160,12 +147,11 @@ def _find_default(root: Path, versions: Sequence[_Version], default: str | None)
         if found is None:
             raise PublishError(f"{root}: no version {default}; {VERSIONS_PATH} lists {names}")
         return found
-    preferred = next((version for version in versions if version.entry.preferred), None)
     home = (_read(root, "index.html") or b"").decode("utf-8", "replace")
     target = unquote(urlsplit(find_redirect(home) or "").path).strip("/").removesuffix("/index.html")
     candidates = (target, target.rpartition("/")[2], *_DEFAULT_ALIASES)
     aliased = (found for name in candidates if name and (found := _find(versions, name)))
-    return preferred or next(aliased, versions[0])
+    return next(aliased, versions[0])
 
 
 def _find(versions: Sequence[_Version], name: str) -> _Version | None:
@@ -209,8 +195,7 @@ def _version_link(version: _Version, is_default: bool, root: str) -> str:
     name = escape_link_text(name)
     note = "default version, " if is_default else ""
     if version.site is None:
-        url = version.entry.url or path_to_url(root, f"{version.folder}/")
-        return f"[{name}]({url}): {note}HTML only"
+        return f"[{name}]({path_to_url(root, f'{version.folder}/')}): {note}HTML only"
     url = version.site.url
     return f"[{name}]({url}{LLMS_TXT}): {note}manifest {url}{MANIFEST_PATH}"
 

@@ -90,17 +90,8 @@ def write_bundle(
 def _choose_files(
     manifest: Manifest, texts: dict[str, bytes], max_bytes: int
 ) -> tuple[dict[str, bytes], tuple[str, ...]]:
-    """Return all files but the pages, and the paths of the pages that are left out.
-
-    A page that is too large for the rest is passed over for smaller ones. The lists of pages, whose size is not known
-    before, may then take the room of the least important pages.
-    """
-    room, kept = max_bytes - sum(map(len, texts.values())), list[PageEntry]()
-    for page in rank_pages(manifest):
-        size = page.bytes + len(msgspec.json.encode(page))
-        if size <= room:
-            kept.append(page)
-            room -= size
+    """Return all files but the pages, and the paths of the pages that are left out."""
+    kept = [page for page in rank_pages(manifest) if page.bytes < max_bytes]
     while kept:
         paths = {page.path for page in kept}
         left_out = tuple(page.path for page in manifest.pages if page.path not in paths)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -99,21 +98,6 @@ def test_hidden_version_is_not_listed(tmp_path: Path) -> None:
     root = make_site(tmp_path, [*MIKE[:2], {**MIKE[2], "properties": {"hidden": True}}])
     assert str(publish_versions(root)) == "llms.txt lists 2.0 [beta], 1.0 (default)"
     assert "0.9" not in read_list(root)
-
-
-def test_list_of_version_switcher_is_read(tmp_path: Path) -> None:
-    entries = [
-        {"name": "dev", "version": "dev", "url": f"{URL}en/main/"},
-        {"name": "1.0 (stable)", "version": "1.0", "url": f"{URL}en/1.0/", "preferred": True},
-        {"version": "0.9", "url": "https://old.example/docs/"},
-    ]
-    root = make_site(tmp_path, entries, published=("en/main", "en/1.0"))
-    assert str(publish_versions(root)) == "llms.txt lists dev, 1.0 (stable) (default), 0.9 (HTML only)"
-    assert re.findall(r"^- \[(.+?)\]\((.+?)\)", read_list(root), re.MULTILINE)[:3] == [
-        ("dev", f"{URL}en/main/llms.txt"),
-        ("1.0 (stable)", f"{URL}en/1.0/llms.txt"),
-        ("0.9", "https://old.example/docs/"),
-    ]
 
 
 def test_long_list_of_pages_has_no_descriptions_or_is_linked(tmp_path: Path) -> None:
