@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping
+from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -15,6 +15,7 @@ from mkdocs_roaming.html.final_page import remove_tag_entries
 from mkdocs_roaming.html.themes import load_themes
 from mkdocs_roaming.manifest.models import (
     LLMS_TXT,
+    Heading,
     Page,
     Site,
     markdown_path,
@@ -55,7 +56,7 @@ class Batch:
     left_out: list[LeftOut] = field(default_factory=list)
     """The pages of the site that are not published."""
     context: str = ""
-    """What conversions depend on besides their page."""
+    """What conversions depend on besides their page: additional themes, the site's classes."""
     links_checked: bool = True
     """Whether the links between pages were checked since a page was last dropped."""
 
@@ -92,7 +93,9 @@ def convert_pages(
         map_fn: Applies the conversion to pages.
         mapping_factory: Creates the mappings of the batch: `dict`, or a class that stores values on disk.
     """
-    batch = Batch(site, cache, warn, mapping_factory(), mapping_factory(), context=_conversion_context(site))
+    batch = Batch(
+        site, cache, warn, mapping_factory(), mapping_factory(), context=load_themes(site.classes).fingerprint
+    )
     for page in pages:
         if page.path in batch.pages:
             first = batch.pages[page.path]
@@ -174,23 +177,25 @@ def _store_result(batch: Batch, page: Page, result: ConvertedPage | str) -> None
     batch.converted[page.path] = result
 
 
-def _conversion_context(site: Site) -> str:
-    """Return what conversions depend on besides the page: additional themes, the site's classes."""
-    return load_themes(site.classes).fingerprint
-
-
 def _try_convert(site: Site, paths: Collection[str], page: Page) -> ConvertedPage | str:
     """Return the converted page, or the reason why it cannot be converted."""
-    links = LinkResolver.from_page(page, site, paths)
+    links, pointer = LinkResolver.from_page(page, site, paths), format_pointer(site, page)
     try:
         if page.markdown is not None:
-            return _normalize(page, page.markdown, format_pointer(site, page), links)
-        return _convert_article(page, format_pointer(site, page), links, site.classes)
+            head = add_lint_switches(pointer, leading_pointer(page.markdown))
+            body = normalize_markdown(page.markdown, title=page.title, link=links.link)
+            headings: Sequence[Heading] | None = page.headings or None
+        else:
+            head = add_lint_switches(pointer, page.article)
+            body, headings = _convert_article(page, links, site.classes)
+        text = f"{head}\n{body}" if head else body
+        sections = split_sections(text, title=page.title, headings=headings)
     except ConversionError as error:
         return str(error)
+    return ConvertedPage(text, sections, links.links, links.images)
 
 
-def _convert_article(page: Page, pointer: str, links: LinkResolver, classes: Mapping[str, str]) -> ConvertedPage:
+def _convert_article(page: Page, links: LinkResolver, classes: Mapping[str, str]) -> tuple[str, Sequence[Heading]]:
     from mkdocs_roaming.html.converter import convert  # slow to import, and not needed if all pages are cached
 
     result = convert(
@@ -201,20 +206,18 @@ def _convert_article(page: Page, pointer: str, links: LinkResolver, classes: Map
         code_languages=page.code_languages,
         themes=load_themes(classes),
     )
-    text = _join(add_lint_switches(pointer, page.article), result.markdown)
-    sections = split_sections(text, title=page.title, headings=result.headings)
-    return ConvertedPage(text, sections, links.links, links.images)
+    return result.markdown, result.headings
 
 
-def _normalize(page: Page, markdown: str, pointer: str, links: LinkResolver) -> ConvertedPage:
-    head = add_lint_switches(pointer, leading_pointer(markdown))
-    text = _join(head, normalize_markdown(markdown, title=page.title, link=links.link))
-    sections = split_sections(text, title=page.title, headings=page.headings or None)
-    return ConvertedPage(text, sections, links.links, links.images)
+def _links(batch: Batch, page: Page) -> LinkResolver:
+    return LinkResolver.from_page(page, batch.site, batch.pages)
 
 
-def _join(head: str, markdown: str) -> str:
-    return f"{head}\n{markdown}" if head else markdown
+def _name(page: Page) -> str:
+    return page.source or f"/{page.path}"
+
+
+# Links
 
 
 def format_pointer(site: Site, page: Page) -> str:
@@ -234,17 +237,6 @@ def format_pointer(site: Site, page: Page) -> str:
         f"> This page belongs to the documentation of {name}. "
         f"All its pages, as Markdown, are listed in [{LLMS_TXT}]({site.url}{LLMS_TXT}).\n"
     )
-
-
-def _links(batch: Batch, page: Page) -> LinkResolver:
-    return LinkResolver.from_page(page, batch.site, batch.pages)
-
-
-def _name(page: Page) -> str:
-    return page.source or f"/{page.path}"
-
-
-# Links
 
 
 class LinkResolver:
