@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,22 +47,23 @@ from mkdocs_roaming._mkdocs import (
 )
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.html.final_page import reconcile_article
+from mkdocs_roaming.html.themes import parse_classes
 from mkdocs_roaming.manifest.models import LLMS_TXT, Page, Site, markdown_path
 from mkdocs_roaming.publish.cache import ConversionCache
-from mkdocs_roaming.publish.elements.search_dialog import name_search_dialog
+from mkdocs_roaming.publish.elements.html import add_markdown_links, add_similar_pages
+from mkdocs_roaming.publish.elements.page import ElementOptions, PageElements
 from mkdocs_roaming.publish.options import OptionError, PublishOptions, parse_options
+from mkdocs_roaming.publish.ownership import WrittenFiles, check_llms_txt
 from mkdocs_roaming.publish.pipeline import Batch, LeftOut, convert_pages, reconvert_page
-from mkdocs_roaming.publish.pointers import add_markdown_links
+from mkdocs_roaming.publish.rules import RuleSet, load_rules
+from mkdocs_roaming.publish.selection import Selection
+from mkdocs_roaming.publish.writer import publish_batch
 from mkdocs_roaming.text.meta_tags import exclusion_reason
 
-# Other modules are imported where they are used: to write the files, or for features that many sites do not use.
+# These are imported where they are used: for features that many sites do not use.
 if TYPE_CHECKING:
     from mkdocs_roaming.embeddings.store import EmbeddingsOptions
     from mkdocs_roaming.lint.runner import LintConfig
-    from mkdocs_roaming.publish.elements.page import ElementOptions, PageElements, QuestionWriter
-    from mkdocs_roaming.publish.ownership import KeptFiles, WrittenFiles
-    from mkdocs_roaming.publish.rules import RuleSet
-    from mkdocs_roaming.publish.selection import Selection
 
 log = get_plugin_logger("roaming")
 
@@ -105,7 +106,6 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         self._builds: dict[str, _LanguageBuild] = {}
         self._dirty = False
         self._written: list[WrittenFiles] = []
-        self._kept: KeptFiles | None = None
         self._lint: LintConfig | None = None
         self._elements: ElementOptions | None = None
         self._embeddings: EmbeddingsOptions | None = None
@@ -137,8 +137,6 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         # Not a hook of its own, because MkDocs reuses plugins that have it for all builds of `mkdocs serve`.
         if self._check_written not in config.plugins.events["shutdown"]:
             config.plugins.events["shutdown"].append(self._check_written)
-        from mkdocs_roaming.html.themes import parse_classes
-
         with _plugin_errors():
             parse_classes(self._options.classes)
             self._load_selection()
@@ -147,19 +145,6 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             self._elements = self._load_elements(config)
             self._embeddings = self._load_embeddings()
         return config
-
-    def on_pre_build(self, *, config: MkDocsConfig) -> None:
-        """Keep the files of the last build of `mkdocs serve`; after this hook MkDocs empties their folder."""
-        if self._options.enabled and dev_server_path(config) and not is_inner_build(config):
-            from mkdocs_roaming.publish.ownership import KeptFiles
-
-            self._kept = KeptFiles(Path(config.site_dir))
-
-    def on_files(self, files: Files, *, config: MkDocsConfig) -> None:
-        """Put the kept files back in a dirty build, which does not empty the folder."""
-        if self._kept and not is_inner_build(config) and any(Path(config.site_dir).glob("[!.]*")):
-            self._kept.put_back_all()
-            self._discard_kept()
 
     @event_priority(LAST)
     def on_nav(self, nav: Navigation, *, config: MkDocsConfig, files: Files) -> Navigation:
@@ -213,7 +198,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             batch = convert_pages(site, included, cache=cache, warn=log.warning)
             batch.left_out += left_out
             rules = self._load_rules(pages, config)
-        elements = self._make_elements(site, folder, config)
+        elements = self._make_elements(site, folder)
         if elements:
             meta = {path: page.meta for page in pages if (path := page_path(page, folder)) is not None}
             elements.assign_questions(batch, meta)
@@ -231,8 +216,6 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         build = self._builds.get(language_folder(config))
         if template_name != "404.html" or build is None or not self._options.similar_pages:
             return output_content
-        from mkdocs_roaming.publish.elements.not_found import add_similar_pages
-
         return add_similar_pages(output_content, build.batch.site)
 
     @event_priority(LAST)  # mkdocs-static-i18n builds the other languages in this hook, with priority -100
@@ -244,18 +227,10 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         for folder in [language_folder(config)] if is_inner_build(config) else list(self._builds):
             if build := self._builds.pop(folder, None):
                 self._publish(build, folder, config)
-        if not is_inner_build(config):
-            self._discard_kept()
 
     def on_build_error(self, *, error: Exception) -> None:
         """Forget the files of a failed build."""
         self._written.clear()
-        self._discard_kept()
-
-    def _discard_kept(self) -> None:
-        if self._kept:
-            self._kept.discard()
-            self._kept = None
 
     def _check_written(self) -> None:
         """Check at the end of the process that no other plugin has overwritten the files."""
@@ -279,8 +254,6 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
     def _load_selection(self, roots: Sequence[str] = ()) -> Selection | None:
         if not (self._options.include or self._options.exclude):
             return None
-        from mkdocs_roaming.publish.selection import Selection
-
         return Selection(self._options.include, self._options.exclude, roots=roots)
 
     def _load_rules(self, pages: Iterable[MkDocsPage], config: MkDocsConfig) -> RuleSet | None:
@@ -288,8 +261,6 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         front_matter = {page.file.src_uri: page.meta["roaming"] for page in pages if "roaming" in page.meta}
         if not self._options.rules and not front_matter:
             return None
-        from mkdocs_roaming.publish.rules import load_rules
-
         config_file = Path(config.config_file_path or "mkdocs.yml")
         return load_rules(self._options, config_file, front_matter, lenient=bool(language_folder(config)))
 
@@ -304,37 +275,13 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
     def _load_elements(self, config: MkDocsConfig) -> ElementOptions | None:
         if not (self._options.widget or self._options.page_menu):
             return None
-        from mkdocs_roaming.publish.elements.page import ElementOptions
+        return ElementOptions.parse(self._options, own_endpoint=dev_server_path(config))
 
-        folder = Path(config.config_file_path or ".").parent
-        offline = next((plugin for name, plugin in config.plugins.items() if name.endswith("offline")), None)
-        on_disk = bool(offline and offline.config.get("enabled", True))
-        return ElementOptions.parse(self._options, folder, own_endpoint=dev_server_path(config), on_disk=on_disk)
-
-    def _make_elements(self, site: Site, folder: str, config: MkDocsConfig) -> PageElements | None:
-        if self._elements is None:
-            return None
-        from mkdocs_roaming.publish.elements.page import PageElements
-        from mkdocs_roaming.publish.elements.questions import SiteQuestions
-
+    def _make_elements(self, site: Site, folder: str) -> PageElements | None:
         options = self._elements
-        if folder:  # the questions of the options are in the default language
-            options = replace(options, questions=SiteQuestions())
-        return PageElements(options, site, self._make_writer(folder, config))
-
-    def _make_writer(self, folder: str, config: MkDocsConfig) -> QuestionWriter | None:
-        """Return the writer of suggested questions; `mkdocs serve` asks no model, as each edit would cost money."""
-        widget = self._elements and self._elements.widget
-        if not widget or not widget.questions_model:
-            return None
-        from mkdocs_roaming.evals.page_questions import PageQuestionWriter
-
-        base, is_offline = Path(config.config_file_path or ".").parent, bool(dev_server_path(config))
-        cache = cache_folder(config) / folder
-        with _plugin_errors():
-            return PageQuestionWriter(
-                widget.questions_model, base, os.environ, cache, warn=log.warning, is_offline=is_offline
-            )
+        if options and options.widget and folder:  # the questions of the options are in the default language
+            options = replace(options, widget=replace(options.widget, questions=()))
+        return PageElements(options, site) if options else None
 
     def _load_embeddings(self) -> EmbeddingsOptions | None:
         if self._options.search == "lexical":
@@ -346,8 +293,6 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
     def _check_files(self, files: Files, config: MkDocsConfig) -> None:
         """Check for an llms.txt among the files that MkDocs copies, before it renders the pages."""
         if file := find_llms_txt(config, files):
-            from mkdocs_roaming.publish.ownership import check_llms_txt  # few sites have one
-
             with _plugin_errors():
                 check_llms_txt(file.content_bytes, Path(config.docs_dir), self._options)
 
@@ -382,10 +327,8 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         path, build = page_path(page, folder), self._builds.get(folder)
         if path is None:
             return output
-        if build is None:  # after a dirty build the Markdown of an earlier one may still be there
-            is_published = self._dirty and (Path(config.site_dir) / folder / markdown_path(path)).exists()
-            has_llms_txt = (Path(config.site_dir) / folder / LLMS_TXT).exists()
-            return _add_links(output, path, has_llms_txt) if is_published else output
+        if build is None:
+            return self._link_earlier_files(output, path, Path(config.site_dir) / folder)
         batch = build.batch
         converted = batch.pages.get(path)
         if converted is None or converted.source != source:
@@ -414,7 +357,13 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         if article != converted.article:
             languages = self._code_languages.find(page, article)
             reconvert_page(batch, replace(converted, article=article, code_languages=languages))
-        return _add_links(output, path, batch.site.has_llms_txt)
+        return add_markdown_links(output, path, has_llms_txt=batch.site.has_llms_txt)
+
+    def _link_earlier_files(self, html: str, path: str, site_folder: Path) -> str:
+        """Add the links in a dirty build, after which the Markdown of an earlier build may still be there."""
+        if not self._dirty or not (site_folder / markdown_path(path)).exists():
+            return html
+        return add_markdown_links(html, path, has_llms_txt=(site_folder / LLMS_TXT).exists())
 
     def _add_elements(self, html: str, page: MkDocsPage, config: MkDocsConfig) -> str:
         """Add the widget, unless the front matter has `ask: false`; add the page menu if the page is published."""
@@ -422,16 +371,11 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         build, path = self._builds.get(folder), page_path(page, folder)
         if build is None or build.elements is None or path is None:
             return html
-        if path in build.batch.converted:
-            build.elements.write_questions(build.batch, path)
         return build.elements.add(html, path, build.batch, has_widget=page.meta.get("ask") is not False)
 
     # Writing
 
     def _publish(self, build: _LanguageBuild, folder: str, config: MkDocsConfig) -> None:
-        from mkdocs_roaming.publish.ownership import WrittenFiles
-        from mkdocs_roaming.publish.writer import publish_batch
-
         started = time.perf_counter()
         batch, site_folder = build.batch, Path(config.site_dir) / folder
         if not batch.pages:
@@ -445,8 +389,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
 
             base = Path(config.config_file_path or ".").parent
             previous = read_previous(localize_previous(where, folder), base, log.warning, inform=log.info)
-        kept = self._kept.put_back(folder) if self._kept and batch.pages else nullcontext()
-        with _plugin_errors(), kept:
+        with _plugin_errors():
             report = publish_batch(
                 batch,
                 site_folder,
@@ -460,9 +403,8 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             log.warning("pages link to llms.txt, which no plugin has written, and `llms_txt` is false")
         if not dev_server_path(config):
             self._written.append(WrittenFiles(site_folder, batch.pages, self._options))
-        for note in (*report.notes, build.elements.finish() if build.elements else ""):
-            if note:
-                log.info(note)
+        for note in report.notes:
+            log.info(note)
         seconds = build.seconds + time.perf_counter() - started
         log.info(f"{folder and folder + ': '}{report} ({seconds:.1f} s)")
         _left_out[site_folder] = report.left_out
@@ -505,11 +447,6 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         app, mount = server.get_app(), urlsplit(url).path
         server.set_app(add_to_dev_server(app, mount, site, lint, docs, lambda folder: _left_out.get(folder, ())))
         log.info(f"what machines see is shown at {url}{PREVIEW_PATH}")
-
-
-def _add_links(html: str, path: str, has_llms_txt: bool) -> str:
-    """Add what every published page gets: links to its Markdown, and the name of Material's search dialog."""
-    return name_search_dialog(add_markdown_links(html, path, has_llms_txt=has_llms_txt))
 
 
 @contextmanager

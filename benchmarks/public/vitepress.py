@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from mkdocs_roaming import Page
 from mkdocs_roaming.manifest.models import Heading
-from mkdocs_roaming.sources.page_sources import find_heading, read_source
+from mkdocs_roaming.sources.project import find_heading, read_source
 from mkdocs_roaming.text.markdown import parse_headings, strip_markup
 
 MAX_INCLUDES = 5

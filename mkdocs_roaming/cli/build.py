@@ -53,13 +53,7 @@ def build(command: tuple[str, ...], site_dir: Path | None, as_json: bool, **give
             "table [publish] of roaming.toml"
         )
     publication = Publication(site_dir, project, given)  # invalid options are reported before the site is built
-    status = 1
-    publication.site.take_out()
-    try:
-        status = _run(arguments)
-    finally:
-        publication.site.put_back(failed=status != 0)
-    if status:
+    if status := _run(arguments):
         sys.exit(status)
     if not _is_published_by_plugin(site_dir, project, arguments):
         publication.run(as_json=as_json)

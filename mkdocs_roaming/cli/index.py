@@ -131,7 +131,7 @@ class Publication:
             publish=publish,
             strict=given["strict"],
         )
-        self.site = IncrementalSite(site_dir, self._options)
+        self._site = IncrementalSite(site_dir, self._options)
 
     def run(self, *, as_json: bool) -> None:
         """Publish the site, and print the result on one line or as JSON."""
@@ -139,7 +139,7 @@ class Publication:
         if not publish.enabled:
             click.echo(f"{self._site_dir}: not published, because `enabled` is false in {project.file}")
             return
-        report = self.site.find_unchanged(warn) or self._publish()
+        report = self._site.find_unchanged(warn) or self._publish()
         if as_json:
             print_json(asdict(report))
             return
@@ -164,7 +164,7 @@ class Publication:
         options = replace(self._options, embeddings=embeddings)
         with progress("Converting") as steps:
             report = index_site(self._site_dir, options, warn=record, start_progress=steps)
-        self.site.save(report, warnings)
+        self._site.save(report, warnings)
         return report
 
 

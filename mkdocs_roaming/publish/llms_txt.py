@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
-from functools import cached_property
 from heapq import heappop, heappush, nlargest
 from itertools import count, takewhile
 from typing import TypeVar
@@ -71,8 +70,8 @@ def build_llms_txt(
     summary = to_single_line(site.description) or f"All pages of {name}, as Markdown."
     url = _base_url(manifest)
     about = "Every link below leads to a page as Markdown.\n"
-    if size := sum(page.bytes for page in manifest.pages if page.full is not None):
-        about += f"The text of all pages is in [{LLMS_FULL}]({url}{LLMS_FULL}) ({_format_size(size)}).\n"
+    if size := full_size(manifest):
+        about += f"The text of all pages is in [{LLMS_FULL}]({url}{LLMS_FULL}) ({size}).\n"
     about += f"A collapsed outline of all sections is at {url}roaming/outline.md"
     about += f", each section at {url}roaming/sections/<id>.md.\n" if section_files else ".\n"
     about += f"How agents find and read sections is described at {url}{skill}\n" if skill else ""
@@ -104,7 +103,14 @@ _OWN_LINE = re.compile(
 )
 
 
-def _format_size(size: int) -> str:
+def full_size(manifest: Manifest) -> str:
+    """Return the size of llms-full.txt for people; an empty string if the site has none."""
+    size = sum(page.bytes for page in manifest.pages if page.full is not None)
+    return format_size(size) if size else ""
+
+
+def format_size(size: int) -> str:
+    """Return a number of bytes for people."""
     return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{-(-size // 1000)} KB"
 
 
@@ -122,7 +128,7 @@ class _Item(Struct, frozen=True):
 
     @property
     def link(self) -> str:
-        return f"[{_escape(self.title)}]({self.url})"
+        return f"[{escape_link_text(self.title)}]({self.url})"
 
     def render(self, limits: tuple[int, int] = (0, 0)) -> str:
         """Return the line with a description that is within the limit for the kind of page."""
@@ -173,6 +179,16 @@ class _Group(Struct, eq=False):
         items = [replace(item, url=prefix + item.url) if item.page else item for item in self.items]
         return _Group(self.titles, self.id, items, [group.move(prefix) for group in self.groups], self.rank)
 
+    def is_reference(self) -> bool:
+        """Return whether most of its pages are reference."""
+        kinds = Counter(item.kind for group in self.walk() for item in group.items)
+        return kinds[PageKind.REFERENCE] > kinds[PageKind.GUIDE]
+
+    def raise_rank(self, rank: int) -> None:
+        """Give the group and all groups in it at least a rank."""
+        for group in self.walk():
+            group.rank = max(group.rank, rank)
+
     def walk(self) -> Iterator[_Group]:
         """Yield the group and all groups in it."""
         yield self
@@ -214,10 +230,8 @@ class _Tree(Struct, frozen=True):
         items = [item for leaf in leaves if (item := self._make_item(leaf))]
         groups = [self.make_group(child, titles) for child in entry.children if child.children]
         group = _Group(titles, entry.id or "", items, [group for group in groups if group.chars])
-        kinds = Counter(item.kind for part in group.walk() for item in part.items)
-        rank = 2 if titles == (MORE_GROUP,) else int(kinds[PageKind.REFERENCE] > kinds[PageKind.GUIDE])
-        for part in group.walk() if above or entry.id else ():
-            part.rank = max(part.rank, rank)
+        if titles:
+            group.raise_rank(2 if titles == (MORE_GROUP,) else int(group.is_reference()))
         return group
 
     def _make_item(self, entry: NavEntry) -> _Item | None:
@@ -290,6 +304,7 @@ class _Files:
         self._manifest = manifest
         self._site = manifest.site
         self._folders: set[str] = set()
+        self._incoming_links = count_incoming_links(manifest)
 
     def add(self, path: str, head: str, group: _Group) -> None:
         """Add the list of a group: with all groups in it, or with nested lists of those that it has no room for."""
@@ -379,20 +394,10 @@ class _Files:
         pages = block.pages if block.rank < _OPTIONAL_RANK else []
         chosen = [*pages[:1], *nlargest(max(0, number - 1), pages[1:], key=self._importance)][:number]
         links = ", ".join(item.link for item in chosen)
-        return f"- {_escape(block.title)} ({_count(len(block.pages))})" + (f": {links}\n" if links else "\n")
+        return f"- {escape_link_text(block.title)} ({_count(len(block.pages))})" + (f": {links}\n" if links else "\n")
 
     def _importance(self, item: _Item) -> int:
-        return self._incoming_links[item.page.id] if item.page else 0
-
-    @cached_property
-    def _incoming_links(self) -> Counter[str]:
-        """The number of other pages that link to each page, by its id."""
-        owners = {section.id: page.id for page in self._manifest.pages for section in page.sections}
-        counts: Counter[str] = Counter()
-        for page in self._manifest.pages:
-            targets = {owners[link] for section in page.sections for link in section.links if link in owners}
-            counts.update(targets - {page.id})
-        return counts
+        return self._incoming_links[item.page.path] if item.page else 0
 
 
 def _open_groups(root: _Group, room: int, url_chars: int) -> dict[int, _Group]:
@@ -426,6 +431,16 @@ def _open_groups(root: _Group, room: int, url_chars: int) -> dict[int, _Group]:
     return opened
 
 
+def count_incoming_links(manifest: Manifest) -> Counter[str]:
+    """Return the number of other pages that link to each page, by its path."""
+    owners = {section.id: page.path for page in manifest.pages for section in page.sections}
+    counts: Counter[str] = Counter()
+    for page in manifest.pages:
+        targets = {owners[link] for section in page.sections for link in section.links if link in owners}
+        counts.update(targets - {page.path})
+    return counts
+
+
 def _find_unused(name: str, suffix: str, taken: Collection[str]) -> str:
     """Return a name, with a number if it is taken."""
     names = (name if number == 1 else name + suffix.format(number) for number in count(1))
@@ -436,5 +451,6 @@ def _count(pages: int) -> str:
     return "1 page" if pages == 1 else f"{pages} pages"
 
 
-def _escape(text: str) -> str:
+def escape_link_text(text: str) -> str:
+    """Escape the characters that would end the text of a link."""
     return re.sub(r"([\\\[\]])", r"\\\1", text)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 from html import escape, unescape
-
-from markdown_it import MarkdownIt
+from typing import TYPE_CHECKING
 
 from mkdocs_roaming.html.escape import escape_text
 from mkdocs_roaming.text.markdown import LINE_END, parse_headings
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
 
 ResolveLink = Callable[[str], str]
 
@@ -34,7 +37,7 @@ def normalize_markdown(markdown: str, *, title: str, link: ResolveLink) -> str:
 def split_front_matter(markdown: str) -> tuple[str, dict[str, str]]:
     """Return the Markdown after its front matter, and the front matter's `key: value` lines with lower-case keys."""
     text = markdown.removeprefix("\ufeff")
-    found = _FRONT_MATTER.match(text)
+    found = FRONT_MATTER.match(text)
     if not found or not _KEY.search(found[1]):
         return text, {}
     pairs = {key.lower(): value.strip().strip("\"'") for key, value in _KEY.findall(found[1])}
@@ -54,7 +57,7 @@ def strip_pointer(markdown: str) -> str:
     return text[found.end() :].lstrip("\r\n") if found and "llms.txt" in found[0] else text
 
 
-_FRONT_MATTER = re.compile(
+FRONT_MATTER = re.compile(
     r"\A---[ \t]*(?:\r\n|\n|\r)((?:[^\r\n]*(?:\r\n|\n|\r))*?)(?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z)"
 )
 _KEY = re.compile(r"^([A-Za-z_][\w-]*):[ \t]*([^\r\n]*?)[ \t]*$", re.MULTILINE)
@@ -71,7 +74,7 @@ def _resolve_links(text: str, link: ResolveLink) -> str:
     lines = LINE_END.split(text)
     offsets = [0, *(end.end() for end in LINE_END.finditer(text)), len(text)]
     environment: dict[str, dict[str, dict[str, list[int]]]] = {}
-    tokens = _PARSER.parse(text.replace("\0", "\ufffd"), environment)
+    tokens = _load_parser().parse(text.replace("\0", "\ufffd"), environment)
     blocks = {
         tuple(token.map): _resolve_in_html if token.type == "html_block" else _resolve_in_prose
         for token in tokens
@@ -91,9 +94,13 @@ def _resolve_links(text: str, link: ResolveLink) -> str:
     return "".join([*parts, text[position:]])
 
 
-_PARSER = MarkdownIt("commonmark").disable(
-    ["text_join", "emphasis", "entity", "backticks", "link", "image", "autolink"]
-)
+@cache
+def _load_parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # slow to import, and few sites publish Markdown
+
+    return MarkdownIt("commonmark").disable(
+        ["text_join", "emphasis", "entity", "backticks", "link", "image", "autolink"]
+    )
 
 
 def _resolve_in_prose(text: str, link: ResolveLink) -> str:

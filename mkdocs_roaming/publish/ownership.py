@@ -10,27 +10,22 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
 from functools import cached_property
-from os.path import lexists
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import msgspec
 
 from mkdocs_roaming.errors import ManifestError, PublishError
 from mkdocs_roaming.files import is_temporary, write_site_file
-from mkdocs_roaming.manifest.addresses import ADDRESSES_PATH
-from mkdocs_roaming.manifest.io import MANIFEST_PATH, SCHEMA_PATH, VECTORS_PATH, iter_pages
-from mkdocs_roaming.manifest.models import LLMS_FULL, LLMS_TXT, OUTLINE_PATH, LlmsTxtEntry, PageEntry, page_files
-from mkdocs_roaming.publish.agents import well_known
-from mkdocs_roaming.publish.agents.skill import SKILL_FOLDER
+from mkdocs_roaming.manifest.io import MANIFEST_PATH, VECTORS_PATH, iter_pages
+from mkdocs_roaming.manifest.models import LLMS_FULL, LLMS_TXT, LlmsTxtEntry, PageEntry, page_files
+from mkdocs_roaming.manifest.sections import file_digest
+from mkdocs_roaming.publish.agents.skill import SKILL_FOLDER, WELL_KNOWN, is_own_copy, iter_own_copies
+from mkdocs_roaming.publish.llms_txt import is_page_list
 from mkdocs_roaming.publish.options import PublishOptions
-from mkdocs_roaming.publish.pointers import MISSING_SCRIPT
 
 _UNFINISHED = "roaming/.unfinished-"
 """The manifest of a build that is writing its files. Each has another name: several may have been interrupted."""
-_FIXED = (MANIFEST_PATH, SCHEMA_PATH, OUTLINE_PATH, ADDRESSES_PATH, MISSING_SCRIPT)
 _NAV = "roaming/nav/"
 _SECTION = re.compile(r"roaming/sections/([0-9a-f]{8})\.md")
 _NAMED = 3  # files in a message
@@ -46,20 +41,11 @@ class ForeignFilesError(PublishError):
     def __init__(self, folder: Path, paths: Sequence[str]) -> None:
         """Set the message."""
         self.paths = tuple(sorted(paths, key=lambda path: (path != LLMS_TXT, path)))
-        replace = "`overwrite: true` (--overwrite) replaces"
-        them = "them" if len(self.paths) > 1 else "it"
-        if LLMS_TXT not in self.paths:
-            ways = f"{replace} {them}; or do not let anything else write {them}"
-        elif len(self.paths) == 1:
+        ways = "`overwrite: true` (--overwrite) replaces what exists; or do not let anything else write there"
+        if LLMS_TXT in self.paths:
             ways = (
-                "`llms_txt: preamble` (--llms-txt preamble) keeps its text and adds the list of pages below, "
-                f"`llms_txt: false` (--llms-txt no) leaves it as it is, {replace} it"
-            )
-        else:
-            ways = (
-                f"{replace} them; together with `llms_txt: preamble` (--llms-txt preamble) llms.txt keeps its text "
-                "above the list of pages, with `llms_txt: false` (--llms-txt no) it stays as it is. Or do not let "
-                "anything else write these files"
+                "`llms_txt: preamble` (--llms-txt preamble) keeps the text of llms.txt and adds the list of pages "
+                f"below, `llms_txt: false` (--llms-txt no) leaves it as it is, {ways}"
             )
         super().__init__(
             f"{folder}: publishing would overwrite {_name(self.paths)}, which something else wrote or changed. "
@@ -132,15 +118,15 @@ class PublishedFiles:
 
         Below `roaming/`, sections are recognized by their ids, lists by their form, and other files by their names.
         """
-        if path.startswith(well_known.FOLDER):
-            return well_known.is_own_file(self._folder, path)
+        if path.startswith(WELL_KNOWN):
+            return is_own_copy(self._folder, path)
         if path == LLMS_TXT:
             return not self.author_text.strip()
         try:
             if path.startswith(_NAV):
-                return _is_page_list((self._folder / path).read_text("utf-8", "replace"))
+                return is_page_list((self._folder / path).read_text("utf-8", "replace"))
             if path in self._digests:
-                return _file_digest((self._folder / path).read_bytes()) in self._digests[path]
+                return file_digest((self._folder / path).read_bytes()) in self._digests[path]
             if path == LLMS_FULL:
                 return any(map(self._owns_llms_full, self._in_full))
         except OSError:
@@ -159,7 +145,7 @@ class PublishedFiles:
 
     def iter_paths(self) -> Iterator[str]:
         """Yield the files that may be those of an earlier build, except for the fixed names below `roaming/`."""
-        yield from well_known.iter_own_files(self._folder)
+        yield from iter_own_copies(self._folder)
         if not self._lists:
             return
         yield from self._digests
@@ -189,7 +175,7 @@ class PublishedFiles:
         except OSError:
             return b"", b""
         for entry in self._lists:
-            if entry and entry.bytes and _file_digest(data[-entry.bytes :]) == entry.digest:
+            if entry and entry.bytes and file_digest(data[-entry.bytes :]) == entry.digest:
                 return data[: -entry.bytes], data[-entry.bytes :]
         return data, b""
 
@@ -205,65 +191,6 @@ class PublishedFiles:
                     return False
                 end = start + page.bytes
             return end > 0 and file.read() == b"\n"
-
-
-class KeptFiles:
-    """The files that a build published, moved out of their folder while the folder is emptied.
-
-    The next build puts them back when it publishes, and then writes only those that have changed. If it publishes
-    nothing, they are deleted. An llms.txt is not kept, because an author's text in it may be gone.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        """Move the files of a folder, and of the languages in it, to a temporary folder."""
-        self._folder = folder
-        self._kept = TemporaryDirectory(prefix="roaming-", dir=folder.parent)
-        sites = [folder, *(file.parent.parent for file in folder.glob(f"*/{MANIFEST_PATH}"))]
-        self._paths = {site.relative_to(folder).as_posix(): list(_iter_kept(site)) for site in sites}
-        for site, paths in self._paths.items():
-            _move(paths, folder / site, self._kept.name / Path(site))
-
-    def put_back_all(self) -> None:
-        """Put all files back into a folder that was not emptied."""
-        for site, paths in self._paths.items():
-            _move(paths, self._kept.name / Path(site), self._folder / site)
-
-    def discard(self) -> None:
-        """Delete the files that were not put back."""
-        self._kept.cleanup()
-
-    @contextmanager
-    def put_back(self, language: str) -> Iterator[None]:
-        """Put the files of a language back, and remove them again if the block fails.
-
-        If the build has written one of these files, none is put back: it is not one that an earlier build published.
-        """
-        site = language or "."
-        folder, paths = self._folder / site, self._paths.pop(site, [])
-        if any(lexists(folder / path) for path in paths):
-            paths = []
-        _move(paths, self._kept.name / Path(site), folder)
-        try:
-            yield
-        except BaseException:
-            for path in paths:
-                (folder / path).unlink(missing_ok=True)
-            raise
-
-
-def _move(paths: Iterable[str], source: Path, target: Path) -> None:
-    for path in paths:
-        with suppress(OSError):  # the build writes a file that is missing
-            (target / path).parent.mkdir(parents=True, exist_ok=True)
-            (source / path).rename(target / path)
-
-
-def _iter_kept(site: Path) -> Iterator[str]:
-    """Yield the unchanged files that a build published in a folder."""
-    published = PublishedFiles(site)
-    if published.found and not published.is_unfinished:
-        paths = {*published.iter_paths(), *_FIXED} - {LLMS_TXT}
-        yield from (path for path in paths if lexists(site / path) and published.owns(path))
 
 
 class WrittenFiles:
@@ -310,20 +237,5 @@ def check_llms_txt(author_text: bytes, folder: Path, options: PublishOptions) ->
     """
     text = author_text.decode("utf-8", "replace")
     # A list of pages may equal the one that will be written.
-    if options.llms_txt is True and not options.overwrite and text.strip() and not _is_page_list(text):
+    if options.llms_txt is True and not options.overwrite and text.strip() and not is_page_list(text):
         raise ForeignFilesError(folder, [LLMS_TXT])
-
-
-# In a folder without published files neither is needed, nor the modules that it imports.
-
-
-def _is_page_list(text: str) -> bool:
-    from mkdocs_roaming.publish.llms_txt import is_page_list
-
-    return is_page_list(text)
-
-
-def _file_digest(data: bytes) -> str:
-    from mkdocs_roaming.manifest.sections import file_digest
-
-    return file_digest(data)

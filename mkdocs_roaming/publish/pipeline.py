@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping
+from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 from urllib.parse import quote, urljoin
 
 from mkdocs_roaming.errors import ConversionError
-from mkdocs_roaming.manifest.models import Page, Site, markdown_path, path_to_url, url_to_path
+from mkdocs_roaming.html.escape import add_lint_switches
+from mkdocs_roaming.html.final_page import remove_tag_entries
+from mkdocs_roaming.html.themes import load_themes
+from mkdocs_roaming.manifest.models import (
+    LLMS_TXT,
+    Heading,
+    Page,
+    Site,
+    markdown_path,
+    path_to_url,
+    relative_url,
+    url_to_path,
+)
+from mkdocs_roaming.manifest.sections import split_sections
 from mkdocs_roaming.publish.cache import ConversionCache, ConvertedPage
-from mkdocs_roaming.publish.pointers import format_pointer
+from mkdocs_roaming.publish.markdown_source import leading_pointer, normalize_markdown
+from mkdocs_roaming.text.markdown import to_single_line
 
 Warn = Callable[[str], None]
 
@@ -42,7 +56,7 @@ class Batch:
     left_out: list[LeftOut] = field(default_factory=list)
     """The pages of the site that are not published."""
     context: str = ""
-    """What conversions depend on besides their page."""
+    """What conversions depend on besides their page: additional themes, the site's classes."""
     links_checked: bool = True
     """Whether the links between pages were checked since a page was last dropped."""
 
@@ -79,7 +93,9 @@ def convert_pages(
         map_fn: Applies the conversion to pages.
         mapping_factory: Creates the mappings of the batch: `dict`, or a class that stores values on disk.
     """
-    batch = Batch(site, cache, warn, mapping_factory(), mapping_factory(), context=_conversion_context(site))
+    batch = Batch(
+        site, cache, warn, mapping_factory(), mapping_factory(), context=load_themes(site.classes).fingerprint
+    )
     for page in pages:
         if page.path in batch.pages:
             first = batch.pages[page.path]
@@ -113,8 +129,6 @@ def remove_left_out_entries(batch: Batch) -> None:
     left_out, site_url = {one.path for one in batch.left_out}, batch.site.url
     pages = [page for page in batch.pages.values() if 'id="tag:' in page.article] if left_out else ()
     for page in pages:
-        from mkdocs_roaming.html.final_page import remove_tag_entries  # few sites have such an index
-
         base = page.url or path_to_url(site_url, page.path)
 
         def is_left_out(href: str, base: str = base) -> bool:
@@ -163,30 +177,26 @@ def _store_result(batch: Batch, page: Page, result: ConvertedPage | str) -> None
     batch.converted[page.path] = result
 
 
-def _conversion_context(site: Site) -> str:
-    """Return what conversions depend on besides the page: additional themes, the site's classes."""
-    from mkdocs_roaming.html.themes import load_themes  # not needed to import the plugin
-
-    return load_themes(site.classes).fingerprint
-
-
 def _try_convert(site: Site, paths: Collection[str], page: Page) -> ConvertedPage | str:
     """Return the converted page, or the reason why it cannot be converted."""
-    links = LinkResolver.from_page(page, site, paths)
+    links, pointer = LinkResolver.from_page(page, site, paths), format_pointer(site, page)
     try:
         if page.markdown is not None:
-            return _normalize(page, page.markdown, format_pointer(site, page), links)
-        return _convert_article(page, format_pointer(site, page), links, site.classes)
+            head = add_lint_switches(pointer, leading_pointer(page.markdown))
+            body = normalize_markdown(page.markdown, title=page.title, link=links.link)
+            headings: Sequence[Heading] | None = page.headings or None
+        else:
+            head = add_lint_switches(pointer, page.article)
+            body, headings = _convert_article(page, links, site.classes)
+        text = f"{head}\n{body}" if head else body
+        sections = split_sections(text, title=page.title, headings=headings)
     except ConversionError as error:
         return str(error)
+    return ConvertedPage(text, sections, links.links, links.images)
 
 
-def _convert_article(page: Page, pointer: str, links: LinkResolver, classes: Mapping[str, str]) -> ConvertedPage:
-    # These import lxml, which is not needed if all pages are cached.
-    from mkdocs_roaming.html.converter import convert
-    from mkdocs_roaming.html.escape import add_lint_switches
-    from mkdocs_roaming.html.themes import load_themes
-    from mkdocs_roaming.manifest.sections import split_sections
+def _convert_article(page: Page, links: LinkResolver, classes: Mapping[str, str]) -> tuple[str, Sequence[Heading]]:
+    from mkdocs_roaming.html.converter import convert  # slow to import, and not needed if all pages are cached
 
     result = convert(
         page.article,
@@ -196,24 +206,7 @@ def _convert_article(page: Page, pointer: str, links: LinkResolver, classes: Map
         code_languages=page.code_languages,
         themes=load_themes(classes),
     )
-    text = _join(add_lint_switches(pointer, page.article), result.markdown)
-    sections = split_sections(text, title=page.title, headings=result.headings)
-    return ConvertedPage(text, sections, links.links, links.images)
-
-
-def _normalize(page: Page, markdown: str, pointer: str, links: LinkResolver) -> ConvertedPage:
-    from mkdocs_roaming.html.escape import add_lint_switches
-    from mkdocs_roaming.manifest.sections import split_sections
-    from mkdocs_roaming.publish.markdown_source import leading_pointer, normalize_markdown  # few sites publish Markdown
-
-    head = add_lint_switches(pointer, leading_pointer(markdown))
-    text = _join(head, normalize_markdown(markdown, title=page.title, link=links.link))
-    sections = split_sections(text, title=page.title, headings=page.headings or None)
-    return ConvertedPage(text, sections, links.links, links.images)
-
-
-def _join(head: str, markdown: str) -> str:
-    return f"{head}\n{markdown}" if head else markdown
+    return result.markdown, result.headings
 
 
 def _links(batch: Batch, page: Page) -> LinkResolver:
@@ -225,6 +218,25 @@ def _name(page: Page) -> str:
 
 
 # Links
+
+
+def format_pointer(site: Site, page: Page) -> str:
+    """Return the first line of a page's Markdown: a quote with a link to llms.txt; nothing without one.
+
+    In a copy it also names the original page, and links to the llms.txt of the copy.
+    """
+    if not site.has_llms_txt:
+        return ""
+    name = re.sub(r"([\\`*_\[\]<>])", r"\\\1", to_single_line(site.name))
+    if site.crawled_from:
+        return (
+            f"> This is a copy of [a page of {name}]({page.url or path_to_url(site.url, page.path)}). All pages of the "
+            f"copy, as Markdown, are listed in [{LLMS_TXT}]({relative_url(markdown_path(page.path), LLMS_TXT)}).\n"
+        )
+    return (
+        f"> This page belongs to the documentation of {name}. "
+        f"All its pages, as Markdown, are listed in [{LLMS_TXT}]({site.url}{LLMS_TXT}).\n"
+    )
 
 
 class LinkResolver:

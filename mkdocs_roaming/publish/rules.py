@@ -67,33 +67,13 @@ class RuleSet:
     """Skip rules without a target instead of failing: in translations some pages and sections are missing."""
 
 
-def parse_rules(data: object, file: str) -> tuple[ParsedRule, ...]:
-    """Parse a list of rules; `file` names their file in messages.
-
-    Raises:
-        PublishError: A rule is invalid.
-    """
-    rules = _decode(data, list[Any], f"{file}: rules")
-    return tuple(_parse_rule(rule, f"{file}, rule {number}") for number, rule in enumerate(rules, 1))
-
-
-def parse_page_rules(front_matter: object, source: str) -> tuple[ParsedRule, ...]:
-    """Parse the value of the key `roaming` in the front matter of a page.
-
-    Raises:
-        PublishError: A rule is invalid.
-    """
-    rules = _decode(front_matter, _FrontMatter, f"{source}: roaming").rules
-    return tuple(_parse_rule(rule, f"{source}, rule {number}", source) for number, rule in enumerate(rules, 1))
-
-
 def load_rules(
     options: PublishOptions, config_file: Path, front_matter: Mapping[str, object], *, lenient: bool = False
 ) -> RuleSet:
     """Return the rules of the options and those of the pages' front matter.
 
     Args:
-        options: The options; `rules` may be the path of a file of rules.
+        options: The options; `rules` may be the path of a YAML file: a list of rules, or a mapping with the key `rules`.
         config_file: The file of the options, for messages and relative paths.
         front_matter: Values of the key `roaming` by the sources of their pages.
         lenient: See `RuleSet`.
@@ -101,28 +81,25 @@ def load_rules(
     Raises:
         PublishError: The file of rules cannot be read or a rule is invalid.
     """
-    if isinstance(options.rules, str):
-        rules = read_rules_file(config_file.parent / options.rules)
-    else:
-        rules = parse_rules(options.rules, config_file.name)
-    own = [rule for source, value in front_matter.items() for rule in parse_page_rules(value, source)]
-    return RuleSet((*rules, *own), lenient)
+    data, where = options.rules, config_file.name
+    if isinstance(data, str):
+        where = str(config_file.parent / data)
+        data = _read_rules_file(config_file.parent / data)
+    rules = list(_parse_rules(data, where))
+    for source, value in front_matter.items():
+        own = _decode(value, _FrontMatter, f"{source}: roaming").rules
+        rules += _parse_rules(own, source, page=source)
+    return RuleSet(tuple(rules), lenient)
 
 
-def read_rules_file(file: Path) -> tuple[ParsedRule, ...]:
-    """Parse a YAML file of rules: a list, or a mapping with the key `rules`.
-
-    Raises:
-        PublishError: The file cannot be read or a rule is invalid.
-    """
+def _read_rules_file(file: Path) -> list[Any]:
     try:
         data = yaml.safe_load(file.read_text("utf-8-sig"))
     except OSError as error:
         raise PublishError(f"{file}: cannot be read ({error.strerror}). Name a YAML file of rules") from None
     except _YAML_ERRORS as error:
         raise PublishError(f"{file}: invalid YAML ({' '.join(str(error).split())})") from None
-    options = _decode(data if isinstance(data, dict) else {"rules": data}, _RulesFile, str(file))
-    return parse_rules(options.rules, str(file))
+    return _decode(data if isinstance(data, dict) else {"rules": data}, _RulesFile, str(file)).rules
 
 
 def resolve_rules(
@@ -197,6 +174,12 @@ def _decode(value: object, kind: type[T], where: str) -> T:
         problem, _, path = str(error).replace("Object contains unknown field", "unknown key").partition(" - at `$")
         place = f"{where}: {path.strip('.`')}".removesuffix(": ")
         raise PublishError(f"{place}: {problem}. {_FORMAT}") from None
+
+
+def _parse_rules(rules: list[Any], file: str, page: str | None = None) -> Iterator[ParsedRule]:
+    """Yield the parsed rules; `file` names their file in messages, `page` the page whose front matter has them."""
+    for number, rule in enumerate(rules, 1):
+        yield _parse_rule(rule, f"{file}, rule {number}", page)
 
 
 def _parse_rule(data: object, where: str, page: str | None = None) -> ParsedRule:

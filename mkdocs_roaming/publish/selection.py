@@ -109,7 +109,7 @@ class Selection:
     ) -> None:
         self.include = _compile_all(include, f"{option}include", roots)
         self.exclude = _compile_all(exclude, f"{option}exclude", roots)
-        self.option, self._roots = option, roots
+        self.option = option
         self._used: set[int] = set()
         self._pages: dict[PageName, None] = {}
 
@@ -143,22 +143,18 @@ class Selection:
     # Unmatched patterns
 
     def unmatched(self, where: str = "") -> Iterator[str]:
-        """Yield a message for each pattern that matches no page, with the nearest pattern that matches one."""
+        """Yield a message for each pattern that matches no page, with the nearest names of pages and folders."""
         for name, patterns in (("include", self.include), ("exclude", self.exclude)):
             for pattern in patterns:
                 if id(pattern) not in self._used:
                     yield f"{self.option}{name} `{pattern.text}` matches no page{where}{self._suggest(pattern.text)}"
 
     def _suggest(self, text: str) -> str:
-        sign, body = ("!", text[1:]) if text.startswith("!") else ("", text)
-        for candidate in _iter_spellings(body):
-            found = sum(map(Pattern(candidate, self._roots).matches, self._pages)) if compile_pattern(candidate) else 0
-            if 0 < found < max(2, len(self._pages)):
-                return f"; write `{sign}{candidate}`"
         names = {name: None for page in self._pages for name in (str(page), page.path)}
         folders = {folder: None for name in names for folder in _parents(name)}
         known = {name.casefold(): name for name in (*folders, *names) if name}
-        near = get_close_matches(body.strip("/").casefold(), known, _MAX_NAMED, _SIMILARITY)
+        wanted = unquote(text.replace("\\", "/")).strip(" !./*").casefold()
+        near = get_close_matches(wanted, known, _MAX_NAMED, _SIMILARITY)
         return f"; nearest: {', '.join(known[name] for name in near)}" if near else ""
 
 
@@ -172,22 +168,6 @@ def _compile_all(patterns: Sequence[str], option: str, roots: Sequence[str]) -> 
 def exact_pattern(page: PageName) -> str:
     """Return a pattern for one page."""
     return "/" + re.sub(r"([*?\[\\]|\s+$)", r"\\\1", str(page).lstrip("/") or "index.html")
-
-
-def _iter_spellings(text: str) -> Iterator[str]:
-    """Yield other spellings of a pattern that matches nothing."""
-    slashes = text.replace("\\", "/")
-    clean = unquote(slashes).strip().removeprefix("./")
-    yield from (slashes, clean, clean.rstrip("/"))
-    yield f"**/{clean.lstrip('/')}"
-    names = clean.strip("/").split("/")
-    for start in range(1, min(len(names), _MAX_PARENTS)):
-        if not re.search(r"[*?[]", names[start]):  # `/*` would match far more
-            yield "/" + "/".join(names[start:])
-    stem = re.sub(r"(/index)?\.\w+$", "", clean)
-    yield from (f"{stem}.html", f"{stem}.md")
-    if not stem.endswith("*"):
-        yield from (f"{stem}/", stem)
 
 
 def _parents(name: str) -> Iterator[str]:

@@ -13,10 +13,10 @@ from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import LLMS_TXT, OUTLINE_PATH, LlmsTxtEntry, Manifest, Site
 from mkdocs_roaming.manifest.outline import render_outline
 from mkdocs_roaming.manifest.sections import file_digest
-from mkdocs_roaming.publish.agents.skill import SKILL_FOLDER, make_skill, skill_path
-from mkdocs_roaming.publish.agents.well_known import iter_copies
+from mkdocs_roaming.publish.agents.skill import iter_copies, iter_skill_files, skill_path
 from mkdocs_roaming.publish.cache import SiteFile, SiteFiles
-from mkdocs_roaming.publish.elements.not_found import iter_not_found_files
+from mkdocs_roaming.publish.elements.finder_index import INDEX_PATH, render_finder_index
+from mkdocs_roaming.publish.elements.html import iter_not_found_files
 from mkdocs_roaming.publish.llms_txt import MAX_CHARS, build_llms_txt
 from mkdocs_roaming.publish.options import MAX_SECTION_FILES, PublishOptions
 from mkdocs_roaming.text.tokenizer import estimate_tokens
@@ -47,28 +47,22 @@ def make_site_files(
     section_files = _has_section_files(options, len(sections), note)
     files = list(_make_section_files(sections, read_page)) if section_files else []
     skill = skill_path(manifest) if options.agent_skill else ""
-    texts: dict[str, str] = {}
+    own = b""
     if options.llms_txt is not False:
         texts = build_llms_txt(manifest, section_files=section_files, skill=skill, above=above)
-    own = texts.get(LLMS_TXT, "")[len(above) :].encode("utf-8", "surrogatepass")
-    for path, text in texts.items():
-        is_root = path == LLMS_TXT
-        data = above.encode("utf-8", "surrogateescape") + own if is_root else text.encode("utf-8", "surrogatepass")
-        files.append(SiteFile(path, data))
+        own = texts.pop(LLMS_TXT)[len(above) :].encode("utf-8", "surrogatepass")
+        files.append(SiteFile(LLMS_TXT, above.encode("utf-8", "surrogateescape") + own))
+        files += (SiteFile(path, text.encode("utf-8", "surrogatepass")) for path, text in texts.items())
     outline = render_outline(sections, budget=min(options.outline_tokens, MAX_CHARS // 4 - 100))
     files.append(SiteFile(OUTLINE_PATH, outline.encode()))
     files.append(SiteFile(SCHEMA_PATH, render_schema().encode()))
     if options.agent_skill:
-        made = make_skill(
-            sections, outline, options, section_files=section_files, llms_txt=options.llms_txt is not False
-        )
-        files += (SiteFile(SKILL_FOLDER + path, data) for path, data in made.iter_files())
+        made = iter_skill_files(sections, outline, options, section_files=section_files)
+        files += (SiteFile(path, data) for path, data in made)
         files += list(iter_copies(files, manifest.site.url)) if not manifest.crawled_from else []
     if options.similar_pages:
         files += [SiteFile(path, data) for path, data in iter_not_found_files(manifest, site)]
     if _has_widget(options):
-        from mkdocs_roaming.publish.elements.finder_index import INDEX_PATH, render_finder_index  # only for the widget
-
         files.append(SiteFile(INDEX_PATH, render_finder_index(manifest)))
     llms_txt = LlmsTxtEntry(len(own), file_digest(own))
     if key:

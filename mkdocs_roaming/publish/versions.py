@@ -1,29 +1,26 @@
 """The root llms.txt of a site with several versions, each of which is published in a folder of its own.
 
-It names the versions of `versions.json`, which mike and the version switcher of the PyData Sphinx theme use, and
-repeats the list of pages of the default version.
+It names the versions of mike's `versions.json`, and repeats the list of pages of the default version.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Annotated, Any
 from urllib.parse import unquote, urljoin, urlsplit
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
-from mkdocs_roaming._version import __version__
 from mkdocs_roaming.errors import PublishError
 from mkdocs_roaming.files import resolve_inside, write_text_file
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.models import LLMS_TXT, SiteEntry, path_to_url
-from mkdocs_roaming.publish.llms_txt import MAX_CHARS
+from mkdocs_roaming.publish.llms_txt import MAX_CHARS, escape_link_text
 from mkdocs_roaming.text.markdown import to_single_line
 from mkdocs_roaming.text.meta_tags import find_redirect
 
@@ -32,23 +29,6 @@ VERSIONS_PATH = "versions.json"
 _DEFAULT_ALIASES = ("stable", "latest")
 _DESCRIPTION = re.compile(r"(?m)^(- \[.*?\]\([^\s)]+\)): .*$")
 _MARK = re.compile(r" <!-- roaming versions ([0-9a-f]{16}) -->")
-
-
-class VersionedSite(Protocol):
-    """The files of a site with several versions."""
-
-    where: str
-    """The folder or branch, for messages."""
-
-    def read(self, path: str) -> bytes | None:
-        """Return a file; None if there is no such file."""
-
-    def write(self, path: str, text: str) -> None:
-        """Replace a file.
-
-        Raises:
-            RoamingError: The file cannot be written.
-        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,37 +47,37 @@ class VersionsReport:
         return f"llms.txt lists {names}" + ("" if self.written else "; unchanged")
 
 
-def publish_versions(site: VersionedSite, *, default: str | None = None, overwrite: bool = False) -> VersionsReport:
+def publish_versions(root: Path, *, default: str | None = None, overwrite: bool = False) -> VersionsReport:
     """Write the root llms.txt of a site with several versions.
 
     Args:
-        site: The files of the site.
-        default: Version or alias whose pages are listed. By default the version that versions.json prefers, the one
-            to which the root's index.html redirects, the one with the alias `stable` or `latest`, or the first.
+        root: The folder that contains versions.json and the folders of the versions.
+        default: Version or alias whose pages are listed. By default the version to which the root's index.html
+            redirects, the one with the alias `stable` or `latest`, or the first.
         overwrite: Whether an llms.txt that something else wrote is overwritten.
 
     Raises:
         PublishError: There is no versions.json, the default version has no manifest, two versions have the same URL,
             or something else wrote the llms.txt.
     """
-    versions = [_open_version(site, entry) for entry in _read_entries(site)]
-    chosen = _find_default(site, versions, default)
+    versions = [_open_version(root, entry) for entry in _read_entries(root)]
+    chosen = _find_default(root, versions, default)
     if chosen.site is None:
         raise PublishError(
-            f"{site.where}: the default version {chosen.name} has no {MANIFEST_PATH}; deploy it again with the plugin, "
+            f"{root}: the default version {chosen.name} has no {MANIFEST_PATH}; deploy it again with the plugin, "
             "or choose another version with --default"
         )
-    _check_urls(site, versions)
-    listing = (site.read(f"{chosen.folder}/{LLMS_TXT}") or b"").decode("utf-8", "replace")
+    _check_urls(root, versions)
+    listing = (_read(root, f"{chosen.folder}/{LLMS_TXT}") or b"").decode("utf-8", "replace")
     text = _render(chosen, chosen.site, versions, listing)
-    old = site.read(LLMS_TXT)
+    old = _read(root, LLMS_TXT)
     is_new = old != text.encode()
     if old is not None and not overwrite and not _is_own(old):
         raise PublishError(
-            f"{site.where}: something else wrote {LLMS_TXT}, which is not overwritten; remove it, or add --overwrite"
+            f"{root}: something else wrote {LLMS_TXT}, which is not overwritten; remove it, or add --overwrite"
         )
     if is_new:
-        site.write(LLMS_TXT, text)
+        write_text_file(root / LLMS_TXT, text)
     unpublished = tuple(version.name for version in versions if version.site is None)
     return VersionsReport(tuple(version.name for version in versions), chosen.name, unpublished, is_new)
 
@@ -106,17 +86,11 @@ def publish_versions(site: VersionedSite, *, default: str | None = None, overwri
 
 
 class _Entry(Struct, frozen=True):
-    """An entry of versions.json.
+    """An entry of versions.json, as mike writes it."""
 
-    `title`, `aliases` and `properties` are mike's; `name`, `url` and `preferred` those of the version switcher.
-    """
-
-    version: str = ""
+    version: Annotated[str, Meta(pattern=r"^(?!.*\.\.)[^/]")]
     title: str = ""
     aliases: tuple[str, ...] = ()
-    name: str = ""
-    url: str = ""
-    preferred: bool = False
     properties: dict[str, Any] | None = None
 
     @property
@@ -124,79 +98,72 @@ class _Entry(Struct, frozen=True):
         """Whether Material's version selector leaves the version out."""
         return bool(self.properties and self.properties.get("hidden"))
 
-    @property
-    def folders(self) -> list[str]:
-        """The folders that may contain the version: the last parts of its URL, and its name."""
-        parts = [part for part in unquote(urlsplit(self.url).path).split("/") if part]
-        folders = ["/".join(parts[start:]) for start in range(len(parts))] + [self.version]
-        return [folder for folder in folders if folder and ".." not in folder.split("/")]
 
-
-@dataclass(frozen=True, slots=True)
-class _Version:
+class _Version(Struct, frozen=True):
     """A version of a site; `site` is None if it has no manifest."""
 
     entry: _Entry
-    folder: str
     site: SiteEntry | None
+
+    @property
+    def folder(self) -> str:
+        """The folder of the version."""
+        return self.entry.version
 
     @property
     def name(self) -> str:
         """The title of the version."""
-        return to_single_line(self.entry.title or self.entry.name or self.entry.version or self.folder)
+        return to_single_line(self.entry.title or self.entry.version)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names by which users choose the version."""
-        return (self.entry.version, *self.entry.aliases, self.entry.title, self.entry.name, self.folder)
+        return (self.entry.version, *self.entry.aliases, self.entry.title)
 
 
-def _read_entries(site: VersionedSite) -> list[_Entry]:
-    data = site.read(VERSIONS_PATH)
+def _read_entries(root: Path) -> list[_Entry]:
+    data = _read(root, VERSIONS_PATH)
     if data is None:
-        raise PublishError(f"{site.where}: no {VERSIONS_PATH}; name the folder that contains all versions of the site")
+        raise PublishError(f"{root}: no {VERSIONS_PATH}; name the folder that contains all versions of the site")
     try:
         entries = [entry for entry in msgspec.json.decode(data, type=list[_Entry]) if not entry.is_hidden]
-        if not entries or not all(entry.folders for entry in entries):
-            raise ValueError("each needs a `version`")
+        if not entries:
+            raise ValueError("it is empty")
     except ValueError as error:  # also of msgspec
-        raise PublishError(f"{site.where}: {VERSIONS_PATH} is no list of versions: {error}") from None
+        raise PublishError(f"{root}: {VERSIONS_PATH} is no list of versions: {error}") from None
     return entries
 
 
-def _open_version(site: VersionedSite, entry: _Entry) -> _Version:
-    for folder in entry.folders:
-        data = site.read(f"{folder}/{MANIFEST_PATH}")
-        if data is not None:
-            return _Version(entry, folder, load_manifest(data, where=f"{site.where}/{folder}/{MANIFEST_PATH}").site)
-    return _Version(entry, entry.folders[-1], None)
+def _open_version(root: Path, entry: _Entry) -> _Version:
+    path = f"{entry.version}/{MANIFEST_PATH}"
+    data = _read(root, path)
+    return _Version(entry, load_manifest(data, where=f"{root}/{path}").site if data is not None else None)
 
 
-def _find_default(site: VersionedSite, versions: Sequence[_Version], default: str | None) -> _Version:
+def _find_default(root: Path, versions: Sequence[_Version], default: str | None) -> _Version:
     if default is not None:
         names = ", ".join(version.name for version in versions)
         found = _find(versions, default)
         if found is None:
-            raise PublishError(f"{site.where}: no version {default}; {VERSIONS_PATH} lists {names}")
+            raise PublishError(f"{root}: no version {default}; {VERSIONS_PATH} lists {names}")
         return found
-    preferred = next((version for version in versions if version.entry.preferred), None)
-    home = (site.read("index.html") or b"").decode("utf-8", "replace")
+    home = (_read(root, "index.html") or b"").decode("utf-8", "replace")
     target = unquote(urlsplit(find_redirect(home) or "").path).strip("/").removesuffix("/index.html")
     candidates = (target, target.rpartition("/")[2], *_DEFAULT_ALIASES)
     aliased = (found for name in candidates if name and (found := _find(versions, name)))
-    return preferred or next(aliased, versions[0])
+    return next(aliased, versions[0])
 
 
 def _find(versions: Sequence[_Version], name: str) -> _Version | None:
     return next((version for version in versions if name in version.names), None)
 
 
-def _check_urls(site: VersionedSite, versions: Sequence[_Version]) -> None:
+def _check_urls(root: Path, versions: Sequence[_Version]) -> None:
     urls: dict[str, str] = {}
     for version in versions:
         if version.site is not None and (other := urls.setdefault(version.site.url, version.name)) != version.name:
             raise PublishError(
-                f"{site.where}: the versions {other} and {version.name} have the same URL, {version.site.url}. "
+                f"{root}: the versions {other} and {version.name} have the same URL, {version.site.url}. "
                 "Build each with the URL of its own folder"
             )
 
@@ -225,11 +192,10 @@ def _render(chosen: _Version, site: SiteEntry, versions: Sequence[_Version], lis
 def _version_link(version: _Version, is_default: bool, root: str) -> str:
     aliases = ", ".join(alias for alias in sorted(version.entry.aliases) if alias not in version.name)
     name = version.name + (f" ({to_single_line(aliases)})" if aliases else "")
-    name = re.sub(r"([\\\[\]])", r"\\\1", name)
+    name = escape_link_text(name)
     note = "default version, " if is_default else ""
     if version.site is None:
-        url = version.entry.url or path_to_url(root, f"{version.folder}/")
-        return f"[{name}]({url}): {note}HTML only"
+        return f"[{name}]({path_to_url(root, f'{version.folder}/')}): {note}HTML only"
     url = version.site.url
     return f"[{name}]({url}{LLMS_TXT}): {note}manifest {url}{MANIFEST_PATH}"
 
@@ -246,71 +212,9 @@ def _is_own(data: bytes) -> bool:
     return found is not None and _mark(text[: found.start()], text[found.end() :]) == text
 
 
-# Files
-
-
-class FolderSite(VersionedSite):
-    """A site in a folder."""
-
-    def __init__(self, root: Path) -> None:
-        self._root, self.where = root, str(root)
-
-    def read(self, path: str) -> bytes | None:
-        """Return a file; None if there is no such file."""
-        try:
-            return resolve_inside(self._root, path).read_bytes()
-        except (OSError, ValueError):
-            return None
-
-    def write(self, path: str, text: str) -> None:
-        """Replace a file."""
-        write_text_file(self._root / path, text)
-
-
-class BranchSite(VersionedSite):
-    """A site on a branch of the git repository in the current folder, which need not be checked out.
-
-    Args:
-        branch: Name of the branch.
-        folder: Folder of the branch that contains the versions; `.` for all of it.
-
-    Raises:
-        PublishError: There is no such branch, or no git.
-    """
-
-    def __init__(self, branch: str, folder: Path) -> None:
-        self.where = branch if folder == Path() else f"{branch}:{folder.as_posix()}"
-        self._ref, self._folder = f"refs/heads/{branch}", folder
-        if _git("rev-parse", "--verify", "--quiet", f"{self._ref}^{{commit}}") is None:
-            raise PublishError(
-                f"no branch {branch} in this repository; run `mike deploy` first, or fetch the branch with "
-                f"`git fetch origin {branch}:{branch}`"
-            )
-
-    def read(self, path: str) -> bytes | None:
-        """Return a file; None if there is no such file."""
-        return _git("cat-file", "blob", f"{self._ref}:{(self._folder / path).as_posix()}")
-
-    def write(self, path: str, text: str) -> None:
-        """Replace a file in a new commit."""
-        data = text.encode()
-        committer = _git("var", "GIT_COMMITTER_IDENT")
-        if committer is None:
-            raise PublishError("git has no name and email for a commit; set them with `git config user.name` and so on")
-        message = f"Update {path} with mkdocs-roaming {__version__}".encode()
-        target = (self._folder / path).as_posix().replace("\\", "\\\\").replace('"', '\\"').encode()
-        commit = b'commit %b\ncommitter %b\ndata %d\n%b\nfrom %b^0\nM 100644 inline "%b"\ndata %d\n%b\n' % (
-            *(self._ref.encode(), committer.strip(), len(message), message),
-            *(self._ref.encode(), target, len(data), data),
-        )
-        if _git("fast-import", "--quiet", "--date-format=raw", data=commit) is None:
-            raise PublishError(f"{self.where}: git could not commit {path}; try again")
-
-
-def _git(*arguments: str, data: bytes = b"") -> bytes | None:
-    """Return the output of git, None if it fails."""
+def _read(root: Path, path: str) -> bytes | None:
+    """Return a file; None if there is no such file."""
     try:
-        done = subprocess.run(["git", *arguments], input=data, capture_output=True, check=False)
-    except OSError:
-        raise PublishError("git is not installed") from None
-    return done.stdout if done.returncode == 0 else None
+        return resolve_inside(root, path).read_bytes()
+    except (OSError, ValueError):
+        return None

@@ -16,6 +16,8 @@ import msgspec
 from mkdocs_roaming._version import __version__
 from mkdocs_roaming.errors import PublishError
 from mkdocs_roaming.files import has_content, resolve_inside, site_path, write_atomically, write_site_file
+from mkdocs_roaming.manifest.aliases import PreviousSite
+from mkdocs_roaming.manifest.builder import build_manifest, sanitize_manifest
 from mkdocs_roaming.manifest.io import (
     MANIFEST_PATH,
     VECTORS_PATH,
@@ -33,16 +35,16 @@ from mkdocs_roaming.manifest.models import (
     short_markdown_path,
     sort_paths_by_nav,
 )
-from mkdocs_roaming.publish.agents import well_known
+from mkdocs_roaming.publish.agents.skill import SKILL_FOLDER, WELL_KNOWN, is_foreign_copy
 from mkdocs_roaming.publish.cache import CONVERTER_VERSION, SiteFile, SiteFiles
 from mkdocs_roaming.publish.options import MAX_SECTION_FILES, PublishOptions
 from mkdocs_roaming.publish.ownership import ForeignFilesError, PublishedFiles
 from mkdocs_roaming.publish.pipeline import Batch, LeftOut, reconvert_stale_pages, remove_left_out_entries
+from mkdocs_roaming.publish.rules import RuleSet, resolve_rules
+from mkdocs_roaming.publish.site_files import make_site_files
 
 if TYPE_CHECKING:
     from mkdocs_roaming.embeddings.store import EmbeddingsOptions
-    from mkdocs_roaming.manifest.aliases import PreviousSite
-    from mkdocs_roaming.publish.rules import RuleSet
 
 GENERATOR = f"mkdocs-roaming {__version__}"
 
@@ -130,14 +132,10 @@ def publish_batch(
     files = batch.cache.read_site(key) if key else None
     output = _Output(folder, site, pages, options, published, extra, page_copies=page_copies, files=files)
     if files is None:
-        from mkdocs_roaming.manifest.builder import build_manifest  # not needed if nothing has changed
-
         if options.llms_full:
             pages.offsets = list(_find_full_offsets(pages, site))
         manifest = build_manifest(site, pages, generator=GENERATOR, previous=previous)
         if rules is not None and rules.rules:
-            from mkdocs_roaming.publish.rules import resolve_rules  # few sites have rules
-
             manifest = resolve_rules(manifest, rules, batch.warn, output.notes.append)
         output.set_manifest(manifest, key)
     report = output.publish(embeddings, batch.warn, batch.cache.file(_CACHED_VECTORS))
@@ -166,8 +164,6 @@ def publish_mirror(
         PublishError: There is no page with Markdown.
         ForeignFilesError: Files of something else would be overwritten. Nothing is written then.
     """
-    from mkdocs_roaming.manifest.builder import sanitize_manifest
-
     options = msgspec.structs.replace(options, agent_skill=False)  # its addresses would be those of the original
     manifest = sanitize_manifest(manifest)
     entries = tuple(page for page in manifest.pages if page.path in texts)
@@ -256,8 +252,6 @@ class _Output(msgspec.Struct):
 
     def set_manifest(self, manifest: Manifest, key: str = "") -> None:
         """Make the files from a manifest; with a key, they can be cached."""
-        from mkdocs_roaming.publish.site_files import make_site_files  # not needed if nothing has changed
-
         above = self.published.author_text.decode("utf-8", "surrogateescape").rstrip()
         self.files = make_site_files(
             manifest,
@@ -306,11 +300,14 @@ class _Output(msgspec.Struct):
 
     def _leave_foreign(self, files: list[tuple[str, _Content]]) -> list[tuple[str, _Content]]:
         """Return the files without those below `.well-known` that something else has written."""
-        if self.options.overwrite or not lexists(self.folder / well_known.FOLDER):
+        if self.options.overwrite or not lexists(self.folder / WELL_KNOWN):
             return files
-        foreign = well_known.find_foreign_files(self.folder, [path for path, _ in files])
+        foreign = [path for path, _ in files if is_foreign_copy(self.folder, path)]
         for path in foreign:
-            self.notes.append(f"{path}: {well_known.explain_foreign(path)}")
+            self.notes.append(
+                f"{path}: not written, because something else wrote it; delete it, or set `overwrite: true`. An index "
+                f"of your own can list the skill of this site: add the entry of {SKILL_FOLDER}index.json"
+            )
         return [file for file in files if file[0] not in foreign]
 
     def _write(self, path: str, data: _Content) -> bool:

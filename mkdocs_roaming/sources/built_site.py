@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from html import unescape
@@ -34,13 +34,21 @@ from mkdocs_roaming.html.themes import load_themes
 from mkdocs_roaming.html.visitor import Element
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.lookup import PageName
-from mkdocs_roaming.manifest.models import Manifest, NavItem, Page, Site, canonicalize_path, path_to_url, url_to_path
+from mkdocs_roaming.manifest.models import (
+    Manifest,
+    NavItem,
+    Page,
+    Site,
+    SiteEntry,
+    canonicalize_path,
+    path_to_url,
+    url_to_path,
+)
 from mkdocs_roaming.publish.ownership import PublishedFiles
 from mkdocs_roaming.publish.pipeline import LeftOut
 from mkdocs_roaming.publish.selection import Selection, exact_pattern
 from mkdocs_roaming.sources import decode_text, is_ignored, site_nav
-from mkdocs_roaming.sources.page_sources import find_heading, iter_fences, read_source
-from mkdocs_roaming.sources.project import IndexOptions
+from mkdocs_roaming.sources.project import IndexOptions, find_heading, iter_fences, read_source
 from mkdocs_roaming.text.markdown import to_single_line
 from mkdocs_roaming.text.meta_tags import exclusion_reason, find_redirect
 
@@ -119,57 +127,64 @@ class _SiteReader:
         names suggest."""
 
     def read(self, files: list[Path]) -> BuiltSite:
-        home: Element | None = None
+        """Read the pages in some HTML files."""
+        trees, languages = self._read_pages(files)
+        self._add_sources()
+        self._select_pages()
+        self._drop_other_languages(languages)
+        if not self._pages:
+            raise PublishError(
+                f"{self._folder}: no page to publish among {len(files)} HTML files; check --include and --exclude"
+            )
+        trees = {path: tree for path, tree in trees.items() if path in self._pages}
+        if not trees:
+            path = next(iter(self._pages))
+            trees[path] = self._parse(path)
+        site = self._make_site(trees)
+        pages = tuple(self._without_shared_descriptions({extract_meta(_head(trees), "description"), site.description}))
+        if site.nav_source == "config":
+            titles = {item.path: item.title for item in site_nav.iter_items(site.nav) if item.path is not None}
+            pages = tuple(replace(page, title=titles.get(page.path) or page.title) for page in pages)
+        published = set(self._files.values())
+        others = tuple(file for file in files if file not in published)
+        return BuiltSite(site, pages, self._files, self._meta, tuple(self._left_out), others)
+
+    def _read_pages(self, files: Iterable[Path]) -> tuple[dict[str, Element], dict[str, str]]:
+        """Read all pages. Return the trees of the home page and of some others, and the languages of folders."""
+        trees: dict[str, Element] = {}
         languages: dict[str, str] = {}
-        sidebars: list[tuple[str, Element]] = []
         for file in files:
             found = self._read_page(file)
             if isinstance(found, str):
                 self._left_out.append(LeftOut(self._path(file), found))
                 continue
-            if (first := self._files.get(found[0].path)) is not None:
-                reason = f"same address as {first.relative_to(self._folder)}"
-                self._left_out.append(LeftOut(found[0].path, reason))
-                continue
             page, tree = found
+            if (first := self._files.get(page.path)) is not None:
+                self._left_out.append(LeftOut(page.path, f"same address as {first.relative_to(self._folder)}"))
+                continue
             self._pages[page.path], self._files[page.path] = page, file
-            home = tree if page.path == "" else home
-            if re.fullmatch(r"[^/]+/", page.path):
+            if re.fullmatch(r"([^/]+/)?", page.path):
                 languages[page.path] = str(tree.get("lang") or "")
-            if page.path == "" or len(sidebars) < _MAX_SIDEBARS:
-                sidebars.append((page.path, tree))
-        self._add_sources()
-        self._select_pages()
-        self._drop_other_languages(str(home.get("lang") or "") if home is not None else "", languages)
-        home = home if "" in self._pages else None
-        sidebars = [(path, tree) for path, tree in sidebars if path in self._pages]
-        if not self._pages:
-            raise PublishError(
-                f"{self._folder}: no page to publish among {len(files)} HTML files; check --include and --exclude"
-            )
-        nav, source = self._find_nav(sidebars)
-        head = home if home is not None else sidebars[0][1]
-        about, options, project = extract_meta(head, "description"), self._options, self._options.project
-        old = self._old.site if self._old else None
-        description = project.description if project.generator else (old.description if old else "") or about
-        site = Site(
-            name=options.name or project.name or (old.name if old else None) or extract_site_name(head) or self._url,
+            if page.path == "" or len(trees) < _MAX_SIDEBARS:
+                trees[page.path] = tree
+        return trees, languages
+
+    def _make_site(self, trees: Mapping[str, Element]) -> Site:
+        options, project, head = self._options, self._options.project, _head(trees)
+        old = self._old.site if self._old else SiteEntry("", "")
+        nav, nav_source = self._find_nav(trees)
+        about = old.description or extract_meta(head, "description")
+        return Site(
+            name=options.name or project.name or old.name or extract_site_name(head) or self._url,
             url=self._url,
-            description=options.publish.description or description,
+            description=options.publish.description or (project.description if project.generator else about),
             language=(head.get("lang") or "en"),
             nav=nav,
-            nav_source=source,
-            classes=self._options.publish.classes,
-            has_llms_txt=self._options.publish.llms_txt is not False or bool(self._published.author_text.strip()),
+            nav_source=nav_source,
+            classes=options.publish.classes,
+            has_llms_txt=options.publish.llms_txt is not False or bool(self._published.author_text.strip()),
             redirects=self._redirects,
         )
-        titles = {item.path: item.title for item in site_nav.iter_items(nav) if item.path is not None}
-        pages = self._without_shared_descriptions({about, site.description})
-        if source == "config":
-            pages = (replace(page, title=titles.get(page.path) or page.title) for page in pages)
-        published = set(self._files.values())
-        others = tuple(file for file in files if file not in published)
-        return BuiltSite(site, tuple(pages), self._files, self._meta, tuple(self._left_out), others)
 
     def _select_pages(self) -> None:
         """Drop the pages that the options and their front matter leave out."""
@@ -189,14 +204,17 @@ class _SiteReader:
             if self._meta.get(path, {}).get("llms") is False:
                 reason = "`llms: false` in its front matter"
             if reason:
-                self._left_out.append(LeftOut(path, reason, page.source))
-                del self._pages[path], self._files[path]
+                self._leave_out(path, reason)
         self._check_hidden(selection)
         for message in selection.unmatched():
             self._warn(message)
         self._check_unplaced(selection)
         if len(self._pages) < count:
             self._remove_excerpts()
+
+    def _leave_out(self, path: str, reason: str) -> None:
+        del self._files[path]
+        self._left_out.append(LeftOut(path, reason, self._pages.pop(path).source))
 
     def _check_hidden(self, selection: Selection) -> None:
         """Raise an error if a page of a source with `llms: false` could be published under another address."""
@@ -211,19 +229,21 @@ class _SiteReader:
 
     def _check_unplaced(self, selection: Selection) -> None:
         """Raise an error if a page of unknown source has the text of a source that the options leave out."""
-        unknown = [(path, page) for path, page in self._pages.items() if page.source is None] if selection else []
-        reasons = {path: selection.find_reason(PageName(path, (self._unplaced[path][0],))) for path in self._unplaced}
-        left_out = [(*self._unplaced[path], reason) for path, reason in reasons.items() if reason and unknown]
-        texts = [(path, count_visible_words(page.article).keys()) for path, page in unknown if left_out]
-        for source, _, text, reason in left_out:
-            words = set(find_words(_TARGET.sub(" ", text)))
-            shown = (PageName(path) for path, known in texts if len(words & known) > _SHARED_WORDS * len(words))
-            page = next((page for page in shown if not selection.is_exception(page)), None)
-            if page is not None:
-                raise PublishError(
-                    f"{source}: {reason}, but its text is on a page with another address, {page}, whose source is not "
-                    f"known. Add `{exact_pattern(page)}` to `exclude`, or `!{exact_pattern(page)}` to publish it"
-                )
+        left_out = [
+            (source, set(find_words(_TARGET.sub(" ", text))), reason)
+            for path, (source, _, text) in self._unplaced.items()
+            if (reason := selection.find_reason(PageName(path, (source,))))
+        ]
+        unknown = [page for page in self._pages.values() if page.source is None] if left_out else []
+        for page in unknown:
+            name, pattern = PageName(page.path), exact_pattern(PageName(page.path))
+            shown = count_visible_words(page.article).keys()
+            for source, words, reason in left_out if not selection.is_exception(name) else ():
+                if len(words & shown) > _SHARED_WORDS * len(words):
+                    raise PublishError(
+                        f"{source}: {reason}, but its text is on a page with another address, {name}, whose source is "
+                        f"not known. Add `{pattern}` to `exclude`, or `!{pattern}` to publish it"
+                    )
 
     def _remove_excerpts(self) -> None:
         """Remove the excerpts of posts that are left out from lists of blog posts, and lists without any other post."""
@@ -234,8 +254,7 @@ class _SiteReader:
                 remove_excerpts(root, partial(self._is_link_to, left_out, base))
                 self._pages[path] = replace(page, article=lxml_html.tostring(root, encoding="unicode"))
                 if page.source is None and root.find(".//article") is None:
-                    self._left_out.append(LeftOut(path, "all its posts are left out"))
-                    del self._pages[path], self._files[path]
+                    self._leave_out(path, "all its posts are left out")
 
     def _is_link_to(self, paths: Collection[str], base: str, href: str) -> bool:
         return url_to_path(self._url, urljoin(base, href)) in paths
@@ -321,18 +340,17 @@ class _SiteReader:
             tags=tuple(map(str, tags)) if isinstance(tags, list) else (),
         )
 
-    def _drop_other_languages(self, home: str, languages: Mapping[str, str]) -> None:
+    def _drop_other_languages(self, languages: dict[str, str]) -> None:
         """Drop the pages in folders that are sites in another language than the home page.
 
         Args:
-            home: The language of the home page.
-            languages: The languages of the index pages of top-level folders.
+            languages: The languages of the home page, and of the index pages of top-level folders, by path.
         """
+        home = languages.pop("", "").lower()
         for folder, language in languages.items():
             names = {language.lower(), language.lower().partition("-")[0]}
-            if not home or not language or language.lower() == home.lower():
-                continue
-            if folder[:-1].lower().replace("_", "-") not in names:
+            is_named = folder[:-1].lower().replace("_", "-") in names
+            if not (home and language and is_named) or language.lower() == home:
                 continue
             pages = [path for path in self._pages if path.startswith(folder)]
             self._warn(
@@ -340,8 +358,7 @@ class _SiteReader:
                 f"of their own: roaming index {self._folder / folder} --url {self._url}{folder}"
             )
             for path in pages:
-                del self._pages[path], self._files[path]
-                self._left_out.append(LeftOut(path, f"another language ({language})"))
+                self._leave_out(path, f"another language ({language})")
 
     def _without_shared_descriptions(self, site: Collection[str]) -> Iterator[Page]:
         """Yield the pages without descriptions of the site, which generators write on pages that have none.
@@ -373,49 +390,67 @@ class _SiteReader:
             f"set `site_url` in {project.file or 'roaming.toml'}, or add --url https://…/"
         )
 
-    def _find_nav(self, sidebars: list[tuple[str, Element]]) -> tuple[tuple[NavItem, ...], str]:
+    def _find_nav(self, trees: Mapping[str, Element]) -> tuple[site_nav.Nav, str]:
         """Return the navigation and its source.
 
         An earlier build may have known more than the folder shows now: the navigation of MkDocs, or an llms.txt of the
         site that has been replaced.
         """
-        pages, old, project = self._pages, self._old, self._options.project
-        if project.nav is not None:
-            by_source = {source: path for path, source in self._sources.items()}
-            titles = {path: page.title for path, page in pages.items()}
-            if (configured := site_nav.from_config(project.nav, by_source, titles, self._url)) is not None:
-                return configured, "config"
-        if old and not project.generator and old.nav_source == "mkdocs":
+        project = self._options.project
+        old = self._old if self._old and not project.generator else None
+        if (configured := self._read_configured_nav()) is not None:
+            return configured, "config"
+        if old and old.nav_source == "mkdocs":
             return site_nav.from_manifest(old), old.nav_source
         if llms_txt := self._published.author_text.decode("utf-8-sig", "replace"):
-            nav = site_nav.from_llms_txt(llms_txt, site_nav.make_resolver(self._url, self._url, pages))
-            if len(site_nav.collect_paths(nav)) >= max(1, len(pages) // 2):
+            nav = site_nav.from_llms_txt(llms_txt, self._make_resolver(""))
+            if len(site_nav.collect_paths(nav)) >= max(1, len(self._pages) // 2):
                 return nav, "llms.txt"
-        if old and not project.generator and old.nav_source == "llms.txt":
+        if old and old.nav_source == "llms.txt":
             return site_nav.from_manifest(old), old.nav_source
-        navs = [self._read_sidebar(path, tree) for path, tree in sidebars]
+        nav = self._read_sidebars(trees)
+        if len(site_nav.collect_paths(nav)) > 1:
+            return nav, "sidebar"
+        return site_nav.from_folders({path: page.title for path, page in self._pages.items()}), "folders"
+
+    def _read_configured_nav(self) -> site_nav.Nav | None:
+        nav = self._options.project.nav
+        if nav is None:
+            return None
+        by_source = {source: path for path, source in self._sources.items()}
+        titles = {path: page.title for path, page in self._pages.items()}
+        return site_nav.from_config(nav, by_source, titles, self._url)
+
+    def _read_sidebars(self, trees: Mapping[str, Element]) -> site_nav.Nav:
+        navs = [self._read_sidebar(path, tree) for path, tree in trees.items()]
         if text := _read_text(self._folder / "toc.html"):  # the pages of mdBook load their sidebar from here
             navs.append(self._read_sidebar("toc.html", parse_document(text)))
-        nav = site_nav.merge_navs(navs, pages, self._read_sidebar)
+        nav = site_nav.merge_navs(navs, self._pages, self._read_sidebar)
         nav = site_nav.add_inner_pages(nav, self._read_toctrees)
         paths = site_nav.collect_paths(nav)
-        if len(paths) > 1:
-            home = [NavItem(pages[""].title, "")] if "" in pages and "" not in paths else []
-            return (*home, *nav), "sidebar"
-        return site_nav.from_folders({path: page.title for path, page in pages.items()}), "folders"
+        is_home_missing = len(paths) > 1 and "" in self._pages and "" not in paths
+        return (NavItem(self._pages[""].title, ""), *nav) if is_home_missing else nav
 
-    def _read_sidebar(self, path: str, tree: Element | None = None) -> tuple[NavItem, ...]:
-        if tree is None:
-            tree = parse_document(decode_text(self._files[path].read_bytes()))
-        resolve = site_nav.make_resolver(self._url, path_to_url(self._url, path), self._pages)
-        return site_nav.from_sidebar(tree, resolve, self._themes)
+    def _make_resolver(self, path: str) -> site_nav.Resolve:
+        return site_nav.make_resolver(self._url, path_to_url(self._url, path), self._pages)
 
-    def _read_toctrees(self, path: str) -> tuple[NavItem, ...]:
+    def _parse(self, path: str) -> Element:
+        return parse_document(decode_text(self._files[path].read_bytes()))
+
+    def _read_sidebar(self, path: str, tree: Element | None = None) -> site_nav.Nav:
+        tree = self._parse(path) if tree is None else tree
+        return site_nav.from_sidebar(tree, self._make_resolver(path), self._themes)
+
+    def _read_toctrees(self, path: str) -> site_nav.Nav:
         article = self._pages[path].article
         if site_nav.TOCTREE not in article:
             return ()
-        resolve = site_nav.make_resolver(self._url, path_to_url(self._url, path), self._pages)
-        return site_nav.from_toctrees(lxml_html.fromstring(article), resolve)
+        return site_nav.from_toctrees(lxml_html.fromstring(article), self._make_resolver(path))
+
+
+def _head(trees: Mapping[str, Element]) -> Element:
+    """Return the home page, or the first of the other pages."""
+    return trees[""] if "" in trees else next(iter(trees.values()))
 
 
 def find_site_url(folder: Path) -> str | None:

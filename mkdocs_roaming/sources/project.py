@@ -1,4 +1,4 @@
-"""The project of a built site: the configuration of its generator.
+"""The project of a built site: the configuration of its generator, and the Markdown sources of its pages.
 
 The `roaming` block is read from `zensical.toml`, `mkdocs.yml` or the table [publish] of `roaming.toml`. Nothing of a
 configuration is executed: a value with a tag other than `!ENV` is read as none.
@@ -6,19 +6,21 @@ configuration is executed: a value with a tag other than `!ENV` is read as none.
 
 from __future__ import annotations
 
-import os
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
+from yaml_env_tag import construct_env_tag
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.models import canonicalize_path
+from mkdocs_roaming.publish.markdown_source import FRONT_MATTER
 from mkdocs_roaming.publish.options import OptionError, PublishOptions, parse_options
+from mkdocs_roaming.text.markdown import to_single_line
 
 if TYPE_CHECKING:
     from mkdocs_roaming.embeddings.store import EmbeddingsOptions
@@ -135,30 +137,39 @@ def find_project(
     """
     if config_file is not None:
         return read_project(config_file)
-    here = Path()
     for folder in _config_folders(site):
-        projects = [read_project(file) for name in (*GENERATOR_FILES, OWN_FILE) if (file := folder / name).is_file()]
-        generator = next((one for one in projects if one.generator), None)
-        owner = next((one for one in projects if one.block is not None), None)
-        if generator is None and owner is None:
-            continue
-        for other in projects:
-            if other.block is not None and other is not owner and owner is not None:
-                warn(f"{other.file}: its options are ignored, because {owner.file} has some; keep them in one file")
-        if owner is None or generator is None or owner is generator:
-            return owner or generator or Project()
-        return replace(
-            generator,
-            file=owner.file,
-            block=owner.block,
-            url=owner.url or generator.url,
-            name=owner.name or generator.name,
-        )
-    if site is not None:
-        for file in (here / name for name in (*GENERATOR_FILES, OWN_FILE)):
-            if file.is_file() and read_project(file).block is not None:
-                warn(f"{file}: ignored, because {site} is in another folder; to use it, add --config-file {file}")
+        if project := _read_folder(folder, warn):
+            return project
+    for project in _read_configs(Path()) if site is not None else ():
+        if project.block is not None:
+            warn(
+                f"{project.file}: ignored, because {site} is in another folder; to use it, add --config-file "
+                f"{project.file}"
+            )
     return Project()
+
+
+def _read_folder(folder: Path, warn: Callable[[str], None]) -> Project | None:
+    """Return the project of a folder: the configuration of its generator, with the `roaming` block of one file."""
+    projects = _read_configs(folder)
+    generator = next((one for one in projects if one.generator), None)
+    owners = [one for one in projects if one.block is not None]
+    for other in owners[1:]:
+        warn(f"{other.file}: its options are ignored, because {owners[0].file} has some; keep them in one file")
+    if generator is None or not owners or owners[0] is generator:
+        return next(iter(owners), generator)
+    owner = owners[0]
+    return replace(
+        generator,
+        file=owner.file,
+        block=owner.block,
+        url=owner.url or generator.url,
+        name=owner.name or generator.name,
+    )
+
+
+def _read_configs(folder: Path) -> list[Project]:
+    return [read_project(file) for name in (*GENERATOR_FILES, OWN_FILE) if (file := folder / name).is_file()]
 
 
 def _config_folders(site: Path | None) -> Iterator[Path]:
@@ -203,27 +214,34 @@ def _read_generator(file: Path, data: object) -> Project:
     if not isinstance(data, dict):
         raise UsageError(f"{file}: expected a mapping, such as `site_name: Docs`")
     plugins = _read_entries(data.get("plugins"))
-    if PLUGIN in plugins and not isinstance(plugins[PLUGIN], dict | None):
-        raise UsageError(f"{file}: {PLUGIN}: expected a mapping of options, got {plugins[PLUGIN]!r}")
-    block = (plugins[PLUGIN] or {}) if PLUGIN in plugins else None
-    offline, theme = plugins.get("offline"), data.get("theme")
-    is_offline = "offline" in plugins and not (isinstance(offline, dict) and offline.get("enabled") is False)
-    nav = data.get("nav") if isinstance(data.get("nav"), list) and not _NAV_PLUGINS & plugins.keys() else None
-    docs = file.parent / (_text(file, data, "docs_dir") or "docs")
+    theme, docs = data.get("theme"), file.parent / (_text(file, data, "docs_dir") or "docs")
+    is_nav_complete = isinstance(data.get("nav"), list) and not _NAV_PLUGINS & plugins.keys()
     return Project(
         file=file,
         generator=file,
-        block=block,
+        block=_read_block(file, plugins),
         url=_text(file, data, "site_url"),
         name=_text(file, data, "site_name"),
         description=_text(file, data, "site_description") or "",
-        nav=nav,
+        nav=data["nav"] if is_nav_complete else None,
         docs=docs if docs.is_dir() else None,
         site=file.parent / (_text(file, data, "site_dir") or "site"),
         theme=str((theme.get("name") if isinstance(theme, dict) else theme) or "mkdocs"),
         snippets=_read_snippet_folders(file, data.get("markdown_extensions")),
-        directory_urls=data.get("use_directory_urls") is not False and not is_offline,
+        directory_urls=data.get("use_directory_urls") is not False and not _is_enabled(plugins, "offline"),
     )
+
+
+def _read_block(file: Path, plugins: Mapping[str, Any]) -> dict[str, Any] | None:
+    block = plugins.get(PLUGIN)
+    if not isinstance(block, dict | None):
+        raise UsageError(f"{file}: {PLUGIN}: expected a mapping of options, got {block!r}")
+    return (block or {}) if PLUGIN in plugins else None
+
+
+def _is_enabled(plugins: Mapping[str, Any], name: str) -> bool:
+    options = plugins.get(name)
+    return name in plugins and not (isinstance(options, dict) and options.get("enabled") is False)
 
 
 def _read_entries(value: object) -> dict[str, Any]:
@@ -267,23 +285,7 @@ class _ConfigLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ign
     """Reads `!ENV` as MkDocs does, and values with other tags, such as Python functions, as none."""
 
 
-def _construct_env(loader: Any, node: yaml.Node) -> object:
-    """Return the first variable that is set, else the default, as the plain YAML value that it is written as."""
-    if isinstance(node, yaml.SequenceNode):
-        names, default = node.value[:-1] if len(node.value) > 1 else node.value, node.value[-1]
-        default = loader.construct_object(default, deep=True) if len(node.value) > 1 else None
-    else:
-        names, default = [node], None
-    for name in names:
-        value = os.environ.get(str(name.value))
-        if value is not None:
-            return loader.construct_object(
-                yaml.ScalarNode(loader.resolve(yaml.ScalarNode, value, (True, False)), value)
-            )
-    return default
-
-
-_ConfigLoader.add_constructor("!ENV", _construct_env)
+_ConfigLoader.add_constructor("!ENV", construct_env_tag)
 _ConfigLoader.add_multi_constructor("", lambda loader, suffix, node: None)
 
 
@@ -333,3 +335,70 @@ def _merge(parent: dict[str, Any], child: dict[str, Any]) -> dict[str, Any]:
         if isinstance(parent[name], dict) and isinstance(child[name], dict):
             merged[name] = _merge(parent[name], child[name])
     return merged
+
+
+# Sources of pages
+
+_FENCE = re.compile(r"([ \t>]*)(`{3,}|~{3,})[ \t]*(?:\{[ \t]*)?\.?((?:(?![\w-]+[ \t]*=)[\w#.+-]+)?)(?=[^`]*$)")
+_SNIPPET = re.compile(r"""^[ \t>]*-+8<-+[ \t]+(["'])([^"'\n:]+)\1[ \t]*$""", re.MULTILINE)
+_MAX_SNIPPET = 1_000_000
+
+
+def read_source(
+    file: Path, name: str, snippets: Sequence[Path], warn: Callable[[str], None]
+) -> tuple[Mapping[str, Any], str]:
+    """Return the front matter and the text of a Markdown source.
+
+    Args:
+        file: The source.
+        name: Its name in messages.
+        snippets: The folders of pymdownx.snippets, which are included once.
+        warn: Receives a line if the front matter is invalid.
+    """
+    try:
+        text = file.read_text("utf-8-sig", "replace")
+    except OSError:
+        return {}, ""
+    meta: object = {}
+    if found := FRONT_MATTER.match(text):
+        text = text[found.end() :]
+        try:
+            meta = parse_yaml(found[1], name)
+        except UsageError as error:
+            warn(f"{error}; its front matter is ignored")
+    return meta if isinstance(meta, dict) else {}, expand_snippets(text, snippets)
+
+
+def expand_snippets(text: str, folders: Sequence[Path]) -> str:
+    """Return a text with the files that it includes with pymdownx.snippets, if they are in one of the folders."""
+    return _SNIPPET.sub(lambda found: _read_snippet(found[2], folders) or found[0], text)
+
+
+def _read_snippet(path: str, folders: Sequence[Path]) -> str:
+    for folder in folders:
+        file = (folder / path).resolve()
+        if file.is_relative_to(folder.resolve()) and file.is_file() and file.stat().st_size < _MAX_SNIPPET:
+            return file.read_text("utf-8", "replace")
+    return ""
+
+
+def find_heading(text: str) -> str:
+    """Return the first heading before any code, without markup; `""` if there is none."""
+    heading = re.search(r"^# +(.+?)(?:[ \t]*#+)?(?:[ \t]*\{[^}\n]*\})?[ \t]*$", text.partition("```")[0], re.MULTILINE)
+    return to_single_line(re.sub(r"[*_`]", "", heading[1])) if heading else ""
+
+
+def iter_fences(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the code of each fence with its language, `""` without one."""
+    fence, language, quotes, lines = "", "", 0, list[str]()
+    for line in text.splitlines():
+        if fence:
+            if (end := line.strip(" \t>")) and set(end) == {fence[0]} and len(end) >= len(fence):
+                yield "\n".join(lines), language
+                fence = ""
+            else:
+                lines.append(re.sub(rf"^(?:[ \t]*>){{0,{quotes}}}", "", line))
+        elif found := _FENCE.match(line):
+            fence, lines, quotes = found[2], [], found[1].count(">")
+            # ```py title="x"   ```{ .py title="x" }   ```{ .yaml .annotate }
+            language = found[3]

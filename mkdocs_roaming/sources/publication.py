@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from mkdocs_roaming.errors import PublishError, UsageError
 from mkdocs_roaming.files import write_atomically
 from mkdocs_roaming.html.themes import parse_classes
 from mkdocs_roaming.library.readers import CRAWL_STATE
-from mkdocs_roaming.manifest.models import NOT_FOUND_PAGE
+from mkdocs_roaming.manifest.models import NOT_FOUND_PAGE, canonicalize_path, root_path
 from mkdocs_roaming.publish.cache import ConversionCache
-from mkdocs_roaming.publish.elements.not_found import add_similar_pages
-from mkdocs_roaming.publish.elements.page import ElementOptions, PageElements, QuestionWriter, remove_page_elements
-from mkdocs_roaming.publish.elements.search_dialog import name_search_dialog
+from mkdocs_roaming.publish.elements.html import add_markdown_links, add_similar_pages, remove_own_elements
+from mkdocs_roaming.publish.elements.page import ElementOptions, PageElements
 from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.ownership import PublishedFiles, check_llms_txt
 from mkdocs_roaming.publish.pipeline import Batch, convert_pages
-from mkdocs_roaming.publish.pointers import add_markdown_links, find_root
 from mkdocs_roaming.publish.previous import read_previous
+from mkdocs_roaming.publish.rules import RuleSet, load_rules
 from mkdocs_roaming.publish.writer import PublishReport, publish_batch
 from mkdocs_roaming.sources.built_site import BuiltSite, Warn, read_site
 from mkdocs_roaming.sources.project import OWN_FILE, IndexOptions
-
-if TYPE_CHECKING:
-    from mkdocs_roaming.publish.rules import RuleSet
 
 
 def index_site(
@@ -59,7 +52,7 @@ def index_site(
         warn(message)
 
     parse_classes(publish.classes)
-    element_options = ElementOptions.parse(publish, project.folder)
+    element_options = ElementOptions.parse(publish)
     previous = read_previous(publish.previous, project.folder, record, inform=warn) if publish.previous else None
     if target is None:
         check_folder(folder, publish)
@@ -70,10 +63,8 @@ def index_site(
     batch.left_out += built.left_out
     if options.strict and warnings:
         raise PublishError(f"{folder}: nothing is published, because there are warnings; fix them, or omit --strict")
-    elements = PageElements(element_options, built.site, _make_writer(element_options, options, record))
+    elements = PageElements(element_options, built.site)
     elements.assign_questions(batch, built.meta)
-    for path in list(batch.pages):
-        elements.write_questions(batch, path)
     report = publish_batch(
         batch,
         target or folder,
@@ -90,20 +81,7 @@ def index_site(
                 f"{elements.menu.pages_without} of {len(batch.pages)} pages get no page menu: they have no title, or a "
                 "framework renders them again in the browser"
             )
-    written = elements.finish()
-    return replace(report, notes=(*report.notes, written)) if written else report
-
-
-def _make_writer(elements: ElementOptions, options: IndexOptions, warn: Warn) -> QuestionWriter | None:
-    """Return the writer of suggested questions, if a model is configured."""
-    if elements.widget is None or not elements.widget.questions_model:
-        return None
-    from mkdocs_roaming.evals.page_questions import PageQuestionWriter  # few sites let a model write
-
-    if options.cache is None:
-        raise PublishError("widget: questions_model needs the cache of a project; name a configuration file")
-    model, folder = elements.widget.questions_model, options.project.folder
-    return PageQuestionWriter(model, folder, os.environ, options.cache, warn=warn)
+    return report
 
 
 def check_folder(folder: Path, options: PublishOptions) -> None:
@@ -132,8 +110,6 @@ def _load_rules(options: IndexOptions, built: BuiltSite) -> RuleSet | None:
     }
     if not options.publish.rules and not front_matter:
         return None
-    from mkdocs_roaming.publish.rules import load_rules  # few sites have rules
-
     return load_rules(options.publish, options.project.file or Path(OWN_FILE), front_matter)
 
 
@@ -149,14 +125,23 @@ def _update_html(folder: Path, built: BuiltSite, batch: Batch, elements: PageEle
     """
     for path in batch.pages:
         file = built.files[path]
-        root = find_root(built.site.url, path, file.relative_to(folder).as_posix())
-        html = add_markdown_links(_read(file), path, has_llms_txt=batch.site.has_llms_txt, root=root)
-        html = name_search_dialog(html)
+        root = _find_root(built.site.url, path, file.relative_to(folder).as_posix())
+        html = remove_own_elements(_read(file))
+        html = add_markdown_links(html, path, has_llms_txt=batch.site.has_llms_txt, root=root)
         has_widget = built.meta.get(path, {}).get("ask") is not False
         _write(file, elements.add(html, path, batch, has_widget=has_widget, root=root))
     for file in built.left_out_files:
-        html = remove_page_elements(_read(file))
+        html = remove_own_elements(_read(file))
         _write(file, add_similar_pages(html, built.site) if not_found and file == folder / NOT_FOUND_PAGE else html)
+
+
+def _find_root(site_url: str, path: str, file: str) -> str:
+    """Return the root of a page's URLs: the path of the site's URL, or nothing for URLs relative to the page.
+
+    Hosts serve `guide/index.html` as `guide/`, and some as `guide`, too. A page that names `guide` as its address is
+    served at both, and no relative URL fits both.
+    """
+    return "" if path.rpartition("/")[0] == canonicalize_path(file).rpartition("/")[0] else root_path(site_url)
 
 
 # Bytes that are not UTF-8 are written back unchanged.

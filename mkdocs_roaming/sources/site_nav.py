@@ -23,6 +23,7 @@ _MAX_FRUITLESS = 30
 """`merge_navs` stops after this number of further pages that add nothing."""
 TOCTREE = "toctree-wrapper"
 """The class of lists of pages that Sphinx makes from toctrees."""
+_CONTAINERS = ("ul", "ol", "nav", "div", "details", "section")
 _LABELS = frozenset(("a", "label", "span", "p", "summary", "button", "h2", "h3"))
 _LLMS_LINK = re.compile(r"\s*[-*+]\s+\[([^\]]+)\]\(\s*<?([^)>\s]+)")
 _visible_texts = cast(
@@ -51,24 +52,21 @@ def from_config(items: Sequence[Any], paths: Mapping[str, str], titles: Mapping[
         titles: The titles of the pages by path, for entries without one.
         site_url: The URL of the site, for links to other files of it.
     """
-    nav: list[NavItem] = []
-    for item in items:
-        for title, target in item.items() if isinstance(item, dict) else [("", item)]:
-            name = to_single_line(str(title))
-            if isinstance(target, list):
-                children = from_config(target, paths, titles, site_url)
-                if children is None:
-                    return None
-                nav.append(NavItem(name, children=children))
-                continue
-            source = str(target or "").strip().removeprefix("./").lstrip("/")
-            path = paths.get(source)
-            if path is not None:
-                nav.append(NavItem(name or titles.get(path) or source, path))
-            elif (source.endswith("/") and ":" not in source) or "*" in source or not source:
+    entries = [entry for item in items for entry in (item.items() if isinstance(item, dict) else [("", item)])]
+    nav = []
+    for title, target in entries:
+        name, source = to_single_line(str(title)), str(target or "").strip().removeprefix("./").lstrip("/")
+        if isinstance(target, list):
+            children = from_config(target, paths, titles, site_url)
+            if children is None:
                 return None
-            else:
-                nav.append(NavItem(name, url=urljoin(site_url, str(target).strip())))
+            nav.append(NavItem(name, children=children))
+        elif source in paths:
+            nav.append(NavItem(name or titles.get(paths[source]) or source, paths[source]))
+        elif (source.endswith("/") and ":" not in source) or "*" in source or not source:
+            return None
+        else:
+            nav.append(NavItem(name, url=urljoin(site_url, str(target).strip())))
     return tuple(nav)
 
 
@@ -249,26 +247,28 @@ def _read_lists(element: Element, resolve: Resolve) -> list[NavItem]:
     caption = ""
     for child in element:
         tag = child.tag if isinstance(child.tag, str) else ""
-        items = groups[-1][1]
         if has_class(child, "relations") or _is_page_contents(child):  # alabaster: the previous and the next page
             continue
         if has_class(child, "part-title"):  # mdBook
             groups.append((_read_text(child), []))
         elif _is_item(child):
-            item = _read_item(child, resolve)
-            if item.title or item.path is not None:
-                items.append(item)
-            elif items and tag == "li":  # mdBook: an inner list is in an item of its own
-                items[-1] = replace(items[-1], children=(*items[-1].children, *item.children))
-            else:
-                items.extend(item.children)
-        elif tag in ("ul", "ol", "nav", "div", "details", "section") or "-" in tag:
+            _add_item(groups[-1][1], _read_item(child, resolve), is_listed=tag == "li")
+        elif tag in _CONTAINERS or "-" in tag:
             inner = _read_lists(child, resolve)
-            items.extend(_join_groups([(caption, inner)]))
+            groups[-1][1].extend(_join_groups([(caption, inner)]))
             caption = "" if inner else caption
         elif tag in ("p", "h2", "h3", "summary", "span") and "caption" in (child.get("class") or "") + tag:
             caption = _read_text(child)
     return _join_groups(groups)
+
+
+def _add_item(items: list[NavItem], item: NavItem, *, is_listed: bool) -> None:
+    if item.title or item.path is not None:
+        items.append(item)
+    elif items and is_listed:  # mdBook: an inner list is in an item of its own
+        items[-1] = replace(items[-1], children=(*items[-1].children, *item.children))
+    else:
+        items.extend(item.children)
 
 
 def _join_groups(groups: Iterable[tuple[str, list[NavItem]]]) -> list[NavItem]:
@@ -281,20 +281,31 @@ def _join_groups(groups: Iterable[tuple[str, list[NavItem]]]) -> list[NavItem]:
 
 def _read_item(element: Element, resolve: Resolve) -> NavItem:
     own = _own_elements(element)
-    children = tuple(item for part in own if _is_list(part) for item in _read_lists(part, resolve))
-    label, path, closed = " ".join((element.text or "").split()), None, False
-    for part in own:
-        if part.tag not in _LABELS:
-            continue
-        href = part.get("href") if part.tag == "a" else None
-        if part.get("role") == "button":  # Docusaurus: a group that opens, with a link to its first page
-            closed, href = True, None
-        # `#` alone is Sphinx's link to the current page, or opens a menu. `#section` belongs to a table of contents.
-        if href is not None and path is None and (not href.startswith("#") or (href == "#" and not children)):
-            path = resolve(href)
+    lists = filter(_is_list, own)
+    children = tuple(item for part in lists for item in _read_lists(part, resolve))
+    parts = [part for part in own if part.tag in _LABELS]
+    label, path = " ".join((element.text or "").split()), None
+    for part in parts:
+        if path is None and _is_link_to_page(part, has_children=bool(children)):
+            path = resolve(part.get("href") or "")
             label = _read_text(part) or label
         label = label or _read_text(part)
-    return NavItem(label if path is not None or children or closed else "", path, children=children)
+    is_closed = any(map(_is_button, parts))
+    return NavItem(label if path is not None or children or is_closed else "", path, children=children)
+
+
+def _is_button(element: Element) -> bool:
+    """Return whether an element opens a group; in Docusaurus it is a link to the first page of the group."""
+    return element.get("role") == "button"
+
+
+def _is_link_to_page(element: Element, *, has_children: bool) -> bool:
+    """Return whether a link in an item leads to a page.
+
+    `#` alone is Sphinx's link to the current page, or opens a menu. `#section` belongs to a table of contents.
+    """
+    href = element.get("href") if element.tag == "a" and not _is_button(element) else None
+    return href is not None and (not href.startswith("#") or (href == "#" and not has_children))
 
 
 def _own_elements(item: Element) -> list[Element]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import mkdtemp
@@ -23,7 +22,7 @@ from mkdocs_roaming.manifest.lookup import SectionIndex, keep_pages
 from mkdocs_roaming.manifest.models import OUTLINE_PATH, Manifest, PageEntry
 from mkdocs_roaming.manifest.outline import render_outline
 from mkdocs_roaming.manifest.page_kinds import classify_pages
-from mkdocs_roaming.publish.llms_txt import build_llms_txt
+from mkdocs_roaming.publish.llms_txt import build_llms_txt, count_incoming_links
 
 MAX_BYTES = 1_000_000
 """Default maximum size of a bundle."""
@@ -91,17 +90,8 @@ def write_bundle(
 def _choose_files(
     manifest: Manifest, texts: dict[str, bytes], max_bytes: int
 ) -> tuple[dict[str, bytes], tuple[str, ...]]:
-    """Return all files but the pages, and the paths of the pages that are left out.
-
-    A page that is too large for the rest is passed over for smaller ones. The lists of pages, whose size is not known
-    before, may then take the room of the least important pages.
-    """
-    room, kept = max_bytes - sum(map(len, texts.values())), list[PageEntry]()
-    for page in rank_pages(manifest):
-        size = page.bytes + len(msgspec.json.encode(page))
-        if size <= room:
-            kept.append(page)
-            room -= size
+    """Return all files but the pages, and the paths of the pages that are left out."""
+    kept = [page for page in rank_pages(manifest) if page.bytes < max_bytes]
     while kept:
         paths = {page.path for page in kept}
         left_out = tuple(page.path for page in manifest.pages if page.path not in paths)
@@ -116,13 +106,7 @@ def _choose_files(
 
 def rank_pages(manifest: Manifest) -> Sequence[PageEntry]:
     """Return the pages in order of importance: by their kind, and by the number of pages that link to them."""
-    kinds = classify_pages(manifest)
-    owners = {section.id: page.path for page in manifest.pages for section in page.sections}
-    incoming = Counter(
-        target
-        for page in manifest.pages
-        for target in {owners.get(link) for section in page.sections for link in section.links} - {page.path}
-    )
+    kinds, incoming = classify_pages(manifest), count_incoming_links(manifest)
     return sorted(manifest.pages, key=lambda page: (bool(page.path), kinds[page.path], -incoming[page.path]))
 
 

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterator
 from html import escape, unescape
-from importlib import resources
 from typing import Annotated, Any, Literal, get_args
 from urllib.parse import quote, urljoin
 
@@ -22,8 +21,7 @@ from mkdocs_roaming.publish.agents.mcp_clients import (
     make_command,
     make_server_name,
 )
-from mkdocs_roaming.publish.elements.widget import load_translation
-from mkdocs_roaming.publish.pointers import find_content_start
+from mkdocs_roaming.publish.elements.html import find_content_start, insert_in_head, load_texts, read_asset
 
 Item = Literal["copy", "view", "claude", "chatgpt", "mcp"]
 ITEMS: tuple[Item, ...] = get_args(Item)
@@ -80,16 +78,6 @@ def find_mcp_url(options: PageMenuOptions, site_url: str, endpoint: str) -> str:
 
 # Pages
 
-ENGLISH = {
-    "menu": "Page menu",
-    "copyPage": "Copy page as Markdown",
-    "viewPage": "View page as Markdown",
-    "openIn": "Open in {name}",
-    "copyConfig": "Copy MCP configuration",
-    "readPage": "Read {url} so that I can ask questions about it.",
-    "copied": "Copied",
-    "notCopied": "This could not be copied.",
-}
 _ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" width="24" height="24" viewBox="0 0 24 24" aria-hidden="true">'
     '<path d="M4 2h9l5 5v4h-2V8h-4V4H6v16h5v2H4zm4 9h5v2H8zm0 4h4v2H8zm9.5-2 1.2 3.3 3.3 1.2-3.3 1.2-1.2 3.3-1.2-3.3'
@@ -114,7 +102,7 @@ class PageMenu:
     """
 
     def __init__(self, options: PageMenuOptions, site: Site, endpoint: str = "") -> None:
-        self._options, self._site, self._words = options, site, _load_words(site.language)
+        self._options, self._site, self._words = options, site, load_texts(site.language)
         self.pages_without = 0
         name = make_server_name(site.name, site.url)
         url = find_mcp_url(options, site.url, endpoint)
@@ -124,7 +112,7 @@ class PageMenu:
         ]
 
     def add(self, html: str, path: str, title: str, root: str = "") -> str:
-        """Add the menu to a page whose Markdown is published; the menu of an earlier build is replaced.
+        """Add the menu to a page whose Markdown is published.
 
         Pages stay without it if they have no title, and if their HTML belongs to an application in the browser, which
         would remove the element or report it.
@@ -135,18 +123,14 @@ class PageMenu:
             title: The first heading of its article.
             root: See `relative_url`.
         """
-        html = remove_page_menu(html)
         place = None if _BROWSER_APPLICATION.search(html) else _find_place(html, title)
         if place is None:
             self.pages_without += 1
             return html
         start, classes = place
         html = html[:start] + self._format_element(path, classes, root) + html[start:]
-        end = html.lower().find("</head")
-        if classes or end < 0:
-            return html
         sheet = f'<link rel="stylesheet" href="{escape(relative_url(path, _SHEET, root))}" data-roaming>'
-        return html[:end] + sheet + html[end:]
+        return html if classes else insert_in_head(html, sheet)
 
     def _format_element(self, path: str, classes: str, root: str) -> str:
         words, markdown = self._words, relative_url(path, markdown_path(path), root)
@@ -176,16 +160,6 @@ class PageMenu:
         name, address = _ASSISTANTS[item]
         prompt = words["readPage"].replace("{url}", self._site.url + quote(markdown_path(path)))
         return {"text": words["openIn"].replace("{name}", name), "href": address + quote(prompt, safe="")}
-
-
-def remove_page_menu(html: str) -> str:
-    """Remove the menu from a page."""
-    return _OWN_ELEMENTS.sub("", html) if "<roaming-menu data-roaming" in html else html
-
-
-def _load_words(language: str) -> dict[str, str]:
-    words = ENGLISH | load_translation(language)
-    return {name: words[name] for name in ENGLISH}
 
 
 def _find_place(html: str, title: str) -> tuple[int, str] | None:
@@ -220,12 +194,6 @@ _MATERIAL_ARTICLE = re.compile(r"<(?:article|div)\b(?=[^<>]*\bmd-content__inner\
 _MAIN = re.compile(r"""<(?:main|article)\b[^<>]*>|<[a-z]+\b(?=[^<>]*\brole=["']?main\b)[^<>]*>""", re.IGNORECASE)
 _TITLE_TAG = re.compile(r"<(/?)h1\b", re.IGNORECASE)
 _BROWSER_APPLICATION = re.compile(r"""\bid=["']?(?:__docusaurus|__next|__nuxt|___gatsby|app)["'\s>]""")
-_OWN_ELEMENTS = re.compile(
-    r"<roaming-menu data-roaming\b[^<>]*><a [^<>]*><svg [^<>]*><path [^<>]*></svg></a></roaming-menu>"
-    r'|<script type="module" src="[^"]*roaming-menu\.js" data-roaming></script>'
-    r'|<link rel="stylesheet" href="[^"]*roaming-menu\.css" data-roaming>'
-)
-
 
 # Files
 
@@ -234,7 +202,5 @@ _SHEET = "roaming/roaming-menu.css"
 
 
 def iter_page_menu_files() -> Iterator[tuple[str, bytes]]:
-    """Yield path and content of the menu's files."""
-    folder = resources.files("mkdocs_roaming.widget")
-    for path in (_SCRIPT, _SHEET):
-        yield path, (folder / path.rpartition("/")[2]).read_bytes()
+    """Return path and content of the menu's files."""
+    return ((path, read_asset(path)) for path in (_SCRIPT, _SHEET))

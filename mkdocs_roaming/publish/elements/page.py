@@ -1,11 +1,10 @@
-"""The elements that a build adds to the pages of a site: links to the Markdown, the widget and the page menu."""
+"""The elements that some sites have on their pages: the widget with suggested questions, and the page menu."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from mkdocs_roaming.manifest.models import Site
 from mkdocs_roaming.publish.elements.menu import (
@@ -13,66 +12,43 @@ from mkdocs_roaming.publish.elements.menu import (
     PageMenuOptions,
     iter_page_menu_files,
     parse_page_menu_options,
-    remove_page_menu,
 )
-from mkdocs_roaming.publish.elements.not_found import remove_similar_pages
-from mkdocs_roaming.publish.elements.questions import SiteQuestions, load_site_questions
-from mkdocs_roaming.publish.elements.search_dialog import remove_search_dialog_name
-from mkdocs_roaming.publish.elements.widget import (
-    WidgetOptions,
-    add_widget,
-    iter_widget_files,
-    parse_widget_options,
-    remove_widget,
-)
+from mkdocs_roaming.publish.elements.widget import WidgetOptions, add_widget, iter_widget_files, parse_widget_options
 from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.pipeline import Batch
-from mkdocs_roaming.publish.pointers import remove_markdown_links
+from mkdocs_roaming.text.markdown import to_single_line
 
+MAX_SUGGESTIONS = 4
+"""Maximum number of questions that a page suggests."""
 
-class QuestionWriter(Protocol):
-    """Writes the questions of pages without own ones."""
-
-    def write(self, title: str, markdown: str, *, site: str, language: str) -> tuple[str, ...]:
-        """Return the questions of a page."""
-
-    def finish(self) -> str:
-        """Return a line about what was written; empty if nothing was."""
+_MAX_PAGE_QUESTIONS = 12
 
 
 @dataclass(frozen=True, slots=True)
 class ElementOptions:
     """The options of the widget and of the page menu; None for an element that pages do not have.
 
-    `mcp_endpoint` is the answer endpoint if it offers MCP, too. `on_disk` is set for sites that are
-    opened from a disk.
+    `mcp_endpoint` is the answer endpoint if it offers MCP, too.
     """
 
     widget: WidgetOptions | None
-    questions: SiteQuestions
     menu: PageMenuOptions | None
     mcp_endpoint: str
-    on_disk: bool = False
 
     @classmethod
-    def parse(
-        cls, options: PublishOptions, folder: Path, *, own_endpoint: str = "", on_disk: bool = False
-    ) -> ElementOptions:
+    def parse(cls, options: PublishOptions, *, own_endpoint: str = "") -> ElementOptions:
         """Parse the options `widget` and `page_menu`.
 
         Args:
             options: The options of the site.
-            folder: The folder of the configuration file.
             own_endpoint: The endpoint of `mkdocs serve`, which offers no MCP; see `parse_widget_options`.
-            on_disk: Whether the site is opened from a disk.
 
         Raises:
-            PublishError: An option is invalid, or the question file is.
+            PublishError: An option is invalid.
         """
         widget = parse_widget_options(options.widget, own_endpoint=own_endpoint)
         endpoint = widget.endpoint if widget and not own_endpoint else ""
-        questions = load_site_questions(widget.questions, folder) if widget else SiteQuestions()
-        return cls(widget, questions, parse_page_menu_options(options.page_menu), endpoint, on_disk)
+        return cls(widget, parse_page_menu_options(options.page_menu), endpoint)
 
 
 class PageElements:
@@ -82,37 +58,25 @@ class PageElements:
         menu: The page menu, None if pages have none.
     """
 
-    def __init__(self, options: ElementOptions, site: Site, writer: QuestionWriter | None = None) -> None:
-        self._widget, self._questions, self._writer, self._site = options.widget, options.questions, writer, site
-        self._on_disk = options.on_disk
+    def __init__(self, options: ElementOptions, site: Site) -> None:
+        self._widget, self._site = options.widget, site
         self.menu = PageMenu(options.menu, site, options.mcp_endpoint) if options.menu else None
 
     def iter_files(self) -> Iterator[tuple[str, bytes]]:
         """Yield path and content of the files of the elements."""
         if self._widget:
-            yield from iter_widget_files(self._site.language, on_disk=self._on_disk)
+            yield from iter_widget_files(self._site.language)
         if self.menu:
             yield from iter_page_menu_files()
 
     def assign_questions(self, batch: Batch, front_matter: Mapping[str, Mapping[str, Any]]) -> None:
         """Set the questions of all pages; `front_matter` is that of the pages by path."""
-        if self._widget:
-            self._questions.assign(batch.pages, front_matter, self._site.url)
-
-    def write_questions(self, batch: Batch, path: str) -> None:
-        """Let the configured model write the questions of a published page without own ones."""
-        if self._writer and not batch.pages[path].questions:
-            converted, site = batch.converted[path], self._site
-            title = converted.sections[0].title
-            written = self._writer.write(title, converted.markdown, site=site.name, language=site.language)
-            batch.pages[path] = replace(batch.pages[path], questions=written)
-
-    def finish(self) -> str:
-        """Return a line about the questions that a model wrote; empty if it wrote none."""
-        return self._writer.finish() if self._writer else ""
+        for path, meta in front_matter.items() if self._widget else ():
+            if path in batch.pages and (questions := read_page_questions(meta)):
+                batch.pages[path] = replace(batch.pages[path], questions=questions)
 
     def add(self, html: str, path: str, batch: Batch, *, has_widget: bool = True, root: str = "") -> str:
-        """Add the elements to a page; those of an earlier build are removed.
+        """Add the elements to a page.
 
         Args:
             html: The page.
@@ -121,19 +85,18 @@ class PageElements:
             has_widget: Whether the page has the widget.
             root: See `relative_url`.
         """
-        html = remove_page_menu(remove_widget(html))
         converted = batch.converted.get(path)
         if self._widget and has_widget:
             own, home = (batch.pages[one].questions if one in batch.pages else () for one in (path, ""))
-            suggestions = self._questions.suggest(own, home)
-            is_published, on_disk = converted is not None, self._on_disk
-            html = add_widget(
-                html, self._widget, path, self._site, suggestions, published=is_published, on_disk=on_disk, root=root
-            )
+            suggestions = (own or tuple(map(to_single_line, self._widget.questions)) or home)[:MAX_SUGGESTIONS]
+            is_published = converted is not None
+            html = add_widget(html, self._widget, path, self._site, suggestions, published=is_published, root=root)
         return self.menu.add(html, path, converted.sections[0].title, root) if self.menu and converted else html
 
 
-def remove_page_elements(html: str) -> str:
-    """Remove everything that an earlier build has added to a page."""
-    html = remove_search_dialog_name(remove_similar_pages(html))
-    return remove_page_menu(remove_widget(remove_markdown_links(html)))
+def read_page_questions(front_matter: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the list `questions` of the front matter of a page: questions that people wrote, not headings."""
+    given = front_matter.get("questions")
+    items = given if isinstance(given, list) else []
+    texts = (to_single_line(str(item)) for item in items if isinstance(item, str | int | float))
+    return tuple(dict.fromkeys(filter(None, texts)))[:_MAX_PAGE_QUESTIONS]

@@ -6,9 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from functools import cache
 from html import escape
-from importlib import resources
 from typing import Annotated, Any, Literal, get_type_hints
 
 import msgspec
@@ -19,7 +17,14 @@ from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.manifest.lookup import Scope
 from mkdocs_roaming.manifest.models import Site, relative_url
 from mkdocs_roaming.publish.elements.finder_index import INDEX_PATH
-from mkdocs_roaming.publish.pointers import find_content_start
+from mkdocs_roaming.publish.elements.html import (
+    LANGUAGES,
+    find_content_start,
+    insert_in_head,
+    language_code,
+    load_texts,
+    read_asset,
+)
 
 # Options
 
@@ -53,10 +58,8 @@ class WidgetOptions:
     """Whether readers see the model, the tokens and the cost of an answer."""
     links: tuple[WayOut, ...] = ()
     """Links for readers whose question was not answered."""
-    questions: str | tuple[str, ...] = ()
-    """The path of a question file, or the questions that pages without own ones suggest."""
-    questions_model: str = ""
-    """The model that writes questions for pages without own ones."""
+    questions: tuple[str, ...] = ()
+    """The questions that pages without own ones suggest."""
     scope: Scope | None = None
     """The part of the site that is asked and searched."""
     strings: dict[str, str] | None = None
@@ -122,8 +125,7 @@ _EXPECTED = {
     "feedback": "true or false",
     "show_usage": "true or false",
     "links": "a list of mappings with `label` and `url`, such as `url: https://example.org/new?title={question}`",
-    "questions": "the path of a question file, or a list of questions",
-    "questions_model": "a model such as claude or openai:NAME",
+    "questions": "a list of questions",
     "scope": "a mapping with lists `tags` and `paths`, such as `paths: [guide/**]`",
     "strings": "a mapping of names to texts, such as `title: Ask us`",
 }
@@ -142,10 +144,9 @@ def add_widget(
     suggestions: Iterable[str] = (),
     *,
     published: bool = True,
-    on_disk: bool = False,
     root: str = "",
 ) -> str:
-    """Add the widget to a page; the widget of an earlier build is replaced.
+    """Add the widget to a page.
 
     The data of the page is a template in the part that themes replace when they navigate without a page load. The
     element itself is at the end of the body, so that it keeps the conversation. The script is in the head: it moves
@@ -158,10 +159,8 @@ def add_widget(
         site: The site.
         suggestions: Questions that the widget suggests on this page.
         published: Whether the page is in the manifest.
-        on_disk: Whether the site is opened from a disk. A script then says that the widget needs a server.
         root: See `relative_url`.
     """
-    html = remove_widget(html)
     if options.endpoint and options.mode != "finder":
         html = _add_header_button(html, options)
     files = {"manifest": MANIFEST_PATH, "index": INDEX_PATH}
@@ -177,11 +176,10 @@ def add_widget(
     html = html[:start] + template + html[start:]
     source = escape(relative_url(path, _SCRIPT, root))
     script = f'<script type="module" async blocking="render" src="{source}" data-roaming></script>'
-    if on_disk:
-        script += _make_disk_script(html, path)
     element = f"<roaming-ask data-roaming{_format_attributes(options)}></roaming-ask>"
-    head = html.lower().find("</head")
-    html, element = (html[:head] + script + html[head:], element) if head >= 0 else (html, script + element)
+    if (with_script := insert_in_head(html, script)) == html:
+        element = script + element
+    html = with_script
     end = html.lower().rfind("</body")
     return html[:end] + element + html[end:] if end >= 0 else html + element
 
@@ -195,7 +193,8 @@ def _add_header_button(html: str, options: WidgetOptions) -> str:
     start = html.find('<nav class="md-header__inner')
     if start < 0 or 'data-md-component="search"' not in html:
         return html
-    label = (options.strings or {}).get("ask") or _load_texts(html)["ask"]
+    language = _LANG.search(html)
+    label = (options.strings or {}).get("ask") or load_texts(language[1] if language else "en")["ask"]
     shortcut = f" <kbd hidden>Ctrl {escape(options.shortcut.upper())}</kbd>" if options.shortcut else ""
     button = _HEADER_BUTTON.format(icon=_ICON, label=escape(label), shortcut=shortcut)
     depth = 0
@@ -204,32 +203,6 @@ def _add_header_button(html: str, options: WidgetOptions) -> str:
         if found[0].startswith("<div") or not depth:
             return html[: found.start()] + button + html[found.start() :]
     return html
-
-
-def _make_disk_script(html: str, path: str) -> str:
-    source, texts = relative_url(path, f"roaming/{DISK_MODULE}"), _load_texts(html)
-    data = f'data-label="{escape(texts["ask"])}" data-note="{escape(texts["disk"])}"'
-    return f'<script defer src="{escape(source)}" {data} data-roaming></script>'
-
-
-PAGE_ENGLISH = {"ask": "Ask", "disk": "Questions need a web server: this page was opened from a disk."}
-"""Texts that are written into pages: of the header's button, and of the note on pages from a disk."""
-
-
-def _load_texts(html: str) -> Mapping[str, str]:
-    """Return the texts in the language of a page."""
-    language = _LANG.search(html)
-    return load_translation(language[1].lower() if language else "en")
-
-
-@cache
-def load_translation(language: str) -> dict[str, str]:
-    """Return the translations for a language tag; without any, the English texts of a page."""
-    language = language.lower().replace("_", "-").partition("-")[0]
-    if language not in LANGUAGES:
-        return PAGE_ENGLISH
-    text = (resources.files("mkdocs_roaming.widget") / f"ask.{language}.json").read_text("utf-8")
-    return msgspec.json.decode(text, type=dict[str, str])
 
 
 _LANG = re.compile(r"<html[^>]*?\blang=[\"']?([a-zA-Z]+)")
@@ -243,20 +216,6 @@ _ICON = (
     'stroke-width="1.6" stroke-linejoin="round" d="M12 3.5c5 0 9 3.4 9 7.9s-4 7.9-9 7.9c-1 0-2-.1-2.9-.4L4 20.5l1.3'
     '-3.8C3.9 15.3 3 13.5 3 11.4c0-4.5 4-7.9 9-7.9Z"/><path fill="currentColor" d="M12 6.5c.4 3.1 1.6 4.4 4.8 4.9-3.2.5'
     '-4.4 1.8-4.8 4.9-.4-3.1-1.6-4.4-4.8-4.9 3.2-.5 4.4-1.8 4.8-4.9Z"/></svg>'
-)
-
-
-def remove_widget(html: str) -> str:
-    """Remove the widget from a page."""
-    return _OWN_ELEMENTS.sub("", html) if "<roaming-ask data-roaming" in html else html
-
-
-_OWN_ELEMENTS = re.compile(
-    r"<template data-roaming data-roaming-page\b[^<>]*></template>"
-    r'|<script type="module"(?: async blocking="render")? src="[^"]*roaming-ask\.js" data-roaming></script>'
-    r'|<script defer src="[^"]*roaming-disk\.js" [^<>]*data-roaming></script>'
-    r"|<roaming-ask data-roaming\b[^<>]*></roaming-ask>"
-    r'|<button type="button" class="md-header__button" data-roaming data-roaming-open\b.*?</button>'
 )
 
 
@@ -301,20 +260,12 @@ MODULES = (
 )
 """The module that pages load, and those that it loads on demand."""
 
-LANGUAGES = ("de", "es", "fr", "ja", "zh")
-"""The translations of the widget."""
-
-DISK_MODULE = "roaming-disk.js"
-"""The script of sites that are built for disks."""
-
 _SCRIPT = f"roaming/{MODULES[0]}"
 
 
-def iter_widget_files(language: str, *, on_disk: bool = False) -> Iterator[tuple[str, bytes]]:
+def iter_widget_files(language: str) -> Iterator[tuple[str, bytes]]:
     """Yield path and content of the widget's files: its modules, and its translation if there is one."""
-    folder = resources.files("mkdocs_roaming.widget")
-    for name in (*MODULES, DISK_MODULE) if on_disk else MODULES:
-        yield f"roaming/{name}", (folder / name).read_bytes()
-    code = language.lower().replace("_", "-").partition("-")[0]
-    if code in LANGUAGES:
-        yield f"roaming/ask.{code}.json", (folder / f"ask.{code}.json").read_bytes()
+    code = language_code(language)
+    translation = [f"ask.{code}.json"] if code in LANGUAGES else []
+    for name in (*MODULES, *translation):
+        yield f"roaming/{name}", read_asset(name)

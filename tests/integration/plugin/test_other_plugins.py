@@ -6,8 +6,6 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
-
 from mkdocs_roaming.manifest.lookup import iter_nav
 
 if TYPE_CHECKING:
@@ -178,15 +176,3 @@ def test_template_with_password_form_is_not_published(mkdocs: Project, tmp_path:
     assert any(
         "vault.md: not published, because the built page does not show the words" in line for line in built.messages()
     )
-
-
-@pytest.mark.parametrize(
-    ("widget", "enabled", "noted"), [(True, True, True), (True, False, False), (False, True, False)]
-)
-def test_offline_build_with_widget_has_a_note_for_pages_on_disk(
-    mkdocs: Project, *, widget: bool, enabled: bool, noted: bool
-) -> None:
-    plugins: list[object] = [{"material/offline": {"enabled": enabled}}, {"roaming": {"widget": widget}}]
-    built = mkdocs({"index.md": "# Home\n"}, plugins=plugins, theme={"name": "material", "font": False})
-    assert ("roaming/roaming-disk.js" in (built.folder / "index.html").read_text("utf-8")) is noted
-    assert (built.folder / "roaming" / "roaming-disk.js").exists() is noted

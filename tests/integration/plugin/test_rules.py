@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import logging
-import subprocess
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -181,17 +178,3 @@ def test_rules_without_target_in_a_translation_are_skipped(mkdocs: Project) -> N
     assert any(
         "opens “setup.md#keys”" in message and message.endswith("the rule is skipped") for message in built.messages()
     )
-
-
-def test_build_without_rules_imports_no_rules_module(mkdocs: Project) -> None:
-    mkdocs.write(SOURCES)
-    program = (
-        "import sys; from mkdocs.config import load_config; from mkdocs.commands.build import build\n"
-        "build(load_config('mkdocs.yml'))\n"
-        "print([name for name in sys.modules if name.startswith('mkdocs_roaming.') and 'rule' in name])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", program], cwd=mkdocs.folder, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.splitlines()[-1] == "[]"
-    assert Path(mkdocs.folder / "site/roaming/manifest.json").exists()

@@ -47,23 +47,6 @@ def test_rebuild_publishes_edits_and_reuses_other_pages(mkdocs: Project, tmp_pat
         assert validate_site(open_library(server.url)).faults == ()
 
 
-def test_rebuild_writes_only_files_of_edited_pages(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
-    mkdocs.write(SOURCES)
-    (tmp_path / "temporary").mkdir()
-    with serving(tmp_path, TMPDIR=str(tmp_path / "temporary")) as server:
-        before = _read_times(tmp_path)
-        (tmp_path / "docs/guide/install.md").write_text(INSTALL.replace("--hush", "--silent"))
-        server.wait(REBUILT)
-        pages = load_manifest(server.get("roaming/manifest.json")[0]).pages
-        edited = next(page for page in pages if page.path == "guide/install/")
-        sections = {f"roaming/sections/{section.id}.md" for section in edited.sections}
-        changed = {path for path, modified in _read_times(tmp_path).items() if before.get(path) != modified}
-        assert changed >= {edited.markdown, "llms-full.txt", "roaming/manifest.json"}
-        lists = {"llms.txt", "llms-full.txt", "roaming/manifest.json", "roaming/outline.md"}
-        assert changed <= {edited.markdown, "guide/install.md", *lists, *sections}
-        assert before.keys() == _read_times(tmp_path).keys()
-
-
 def test_rebuild_keeps_no_file_that_was_deleted_below_roaming(
     mkdocs: Project, tmp_path: Path, serving: Serving
 ) -> None:
@@ -90,7 +73,6 @@ def test_failed_rebuild_publishes_no_page_that_is_hidden_now(mkdocs: Project, tm
         (tmp_path / "docs/plan.md").write_text("---\nllms: false\n---\n# Plan\n\nNow fail.\n")
         server.wait("An error happened during the rebuild")
         assert _find_word(tmp_path, "zanzibar") == []
-        assert [file.name for file in (tmp_path / "temporary").glob("roaming-*")] == []
 
 
 def test_interrupted_server_exits(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
@@ -105,15 +87,6 @@ def _find_word(project: Path, word: str) -> list[str]:
     (site,) = (project / "temporary").glob("mkdocs_*")
     files = [file for file in site.rglob("*") if file.is_file() and word.encode() in file.read_bytes()]
     return sorted(file.relative_to(site).as_posix() for file in files)
-
-
-def _read_times(project: Path) -> dict[str, int]:
-    """Return the modification times of the published files."""
-    (site,) = (project / "temporary").glob("mkdocs_*")
-    files = [
-        file for pattern in ("**/*.md", "**/*.txt", "roaming/**/*") for file in site.glob(pattern) if file.is_file()
-    ]
-    return {file.relative_to(site).as_posix(): file.stat().st_mtime_ns for file in files}
 
 
 def test_dirty_rebuild_keeps_published_files_and_links(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from mkdocs_roaming.manifest.models import Site
-from mkdocs_roaming.publish.elements.not_found import add_similar_pages
+from mkdocs_roaming.publish.elements.html import add_similar_pages
 from mkdocs_roaming.serve.content import choose_media_type
 
 Start = Callable[..., Any]

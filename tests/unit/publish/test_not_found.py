@@ -6,7 +6,7 @@ import pytest
 
 from mkdocs_roaming.manifest.addresses import AddressEntry
 from mkdocs_roaming.manifest.models import Site
-from mkdocs_roaming.publish.elements.not_found import add_similar_pages, remove_similar_pages
+from mkdocs_roaming.publish.elements.html import add_similar_pages, remove_own_elements
 from mkdocs_roaming.serve.static import fill_similar_pages, render_similar_pages
 
 SITE = Site("Kettle", "https://docs.example/kettle/")
@@ -31,8 +31,7 @@ def test_links_follow_the_title_and_a_short_paragraph(title: str, rest: str) -> 
     assert '<script type="module" src="/kettle/roaming/roaming-missing.js" data-roaming></script></head>' in html
     assert "<body><p data-roaming data-pagefind-ignore hidden>For agents" in html
     assert html.count('href="/kettle/llms.txt"') == 3
-    assert add_similar_pages(html, SITE) == html
-    assert remove_similar_pages(html) == PAGE.format(title + rest)
+    assert remove_own_elements(html) == PAGE.format(title + rest)
 
 
 def test_page_without_title_has_the_links_at_its_beginning() -> None:
@@ -90,4 +89,4 @@ def test_markdown_lists_pages_and_escapes_titles() -> None:
 )
 def test_hostile_page_takes_linear_time(part: str) -> None:
     html = add_similar_pages("<body>" + part * 50_000, SITE)
-    assert remove_similar_pages(html)
+    assert remove_own_elements(html)

@@ -68,26 +68,16 @@ def test_file_that_changed_since_it_was_published_stops_next_build(tmp_path: Pat
     assert read_tree(tmp_path) == before
 
 
-def test_message_names_first_files_and_number_of_others(tmp_path: Path) -> None:
+def test_message_names_first_files_and_ways_out(tmp_path: Path) -> None:
     for path in FOREIGN:
         write(tmp_path, path)
     with pytest.raises(ForeignFilesError) as caught:
         publish(tmp_path)
     assert str(caught.value) == (
         f"{tmp_path}: publishing would overwrite llms.txt, guide/install.md, guide/install/index.md and 3 more, which "
-        "something else wrote or changed. Nothing is published. Choose: `overwrite: true` (--overwrite) replaces them; "
-        "together with `llms_txt: preamble` (--llms-txt preamble) llms.txt keeps its text above the list of pages, with "
-        "`llms_txt: false` (--llms-txt no) it stays as it is. Or do not let anything else write these files"
-    )
-
-
-def test_message_about_llms_txt_names_three_ways_out(tmp_path: Path) -> None:
-    write(tmp_path, "llms.txt")
-    with pytest.raises(ForeignFilesError) as caught:
-        publish(tmp_path)
-    assert str(caught.value).partition("Choose: ")[2] == (
-        "`llms_txt: preamble` (--llms-txt preamble) keeps its text and adds the list of pages below, "
-        "`llms_txt: false` (--llms-txt no) leaves it as it is, `overwrite: true` (--overwrite) replaces it"
+        "something else wrote or changed. Nothing is published. Choose: `llms_txt: preamble` (--llms-txt preamble) keeps "
+        "the text of llms.txt and adds the list of pages below, `llms_txt: false` (--llms-txt no) leaves it as it is, "
+        "`overwrite: true` (--overwrite) replaces what exists; or do not let anything else write there"
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 from mkdocs_roaming.manifest.models import Page, Site
 from mkdocs_roaming.publish.cache import ConversionCache
 from mkdocs_roaming.publish.options import PublishOptions
-from mkdocs_roaming.publish.pipeline import LinkResolver, convert_pages
+from mkdocs_roaming.publish.pipeline import LinkResolver, convert_pages, format_pointer
 from mkdocs_roaming.publish.writer import publish_batch
 
 from .conftest import HOME, INSTALL, SITE, URL, publish_pages
@@ -82,3 +82,23 @@ def test_convert_pages_reports_duplicate_path_and_keeps_first_page(tmp_path: Pat
     assert warnings == [
         "other.md: same path as /: ``. Only the first is published; rename one",
     ]
+
+
+def test_format_pointer_escapes_site_name() -> None:
+    line = format_pointer(Site("A\n# [b](c)", URL), Page("a/", "A"))
+    assert line.count("\n") == 1
+    assert "[b](c)" not in line
+
+
+def test_format_pointer_is_empty_without_llms_txt() -> None:
+    assert format_pointer(Site("A", URL, has_llms_txt=False), Page("a/", "A")) == ""
+
+
+def test_format_pointer_of_copy_names_original_page_and_local_list() -> None:
+    site = Site("A", URL, crawled_from="a.example")
+    assert format_pointer(site, Page("guide/install/", "Install")) == (
+        f"> This is a copy of [a page of A]({URL}guide/install/). All pages of the copy, as Markdown, are listed in "
+        "[llms.txt](../../llms.txt).\n"
+    )
+    renamed = Page("guide~1f/", "Guide", url=f"{URL}Guide/")
+    assert f"]({URL}Guide/)" in format_pointer(site, renamed)

@@ -151,20 +151,15 @@ def test_include_that_starts_with_negation_includes_all_other_pages() -> None:
 @pytest.mark.parametrize(
     ("pattern", "hint"),
     [
-        ("internal\\*", "write `internal/*`"),
-        ("./internal/", "write `internal/`"),
-        (" internal/", "write `internal/`"),
-        ("handbook/team/internal/", "write `/team/internal`"),
-        ("/rota.md", "write `**/rota.md`"),
-        ("internal/costs.rst", "write `internal/costs.md`"),
-        ("gr%C3%B6%C3%9Fe/", "write `größe/`"),
-        ("!internal\\keep.md", "write `!internal/keep.md`"),
+        ("internal\\*", "nearest: internal/, "),
+        ("./internla/", "nearest: internal/, "),
+        ("gr%C3%B6%C3%9Fee/", "nearest: größe/"),
         ("Internal/", "nearest: internal/, "),
         ("gudie/*.md", "nearest: guide"),
         ("guide/pmups.md", "nearest: guide/pumps.md"),
     ],
 )
-def test_unmatched_pattern_is_reported_with_nearest_fix(pattern: str, hint: str) -> None:
+def test_unmatched_pattern_is_reported_with_nearest_names(pattern: str, hint: str) -> None:
     selection = Selection((), [pattern], option="--")
     assert not any(map(selection.find_reason, BY_SOURCE))
     (message,) = selection.unmatched()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,7 @@ import pytest
 from mkdocs_roaming.errors import PublishError, UsageError
 from mkdocs_roaming.manifest.models import Page, Site
 from mkdocs_roaming.publish.llms_txt import MAX_CHARS
-from mkdocs_roaming.publish.versions import BranchSite, FolderSite, VersionedSite, publish_versions
+from mkdocs_roaming.publish.versions import publish_versions
 
 from .conftest import HOME, INSTALL, publish_pages, read_tree
 
@@ -41,7 +39,7 @@ def read_list(root: Path) -> str:
     return (root / "llms.txt").read_text("utf-8")
 
 
-def error_of(site: VersionedSite, **options: Any) -> str:
+def error_of(site: Path, **options: Any) -> str:
     with pytest.raises(PublishError) as caught:
         publish_versions(site, **options)
     return str(caught.value)
@@ -49,7 +47,7 @@ def error_of(site: VersionedSite, **options: Any) -> str:
 
 def test_root_list_names_versions_above_pages_of_default_version(tmp_path: Path) -> None:
     root = make_site(tmp_path)
-    report = publish_versions(FolderSite(root))
+    report = publish_versions(root)
     assert str(report) == "llms.txt lists 2.0 [beta], 1.0 (default), 0.9 (HTML only)"
     head, _, rest = read_list(root).partition("\n## Versions\n\n")
     versions, _, pages = rest.partition("\n## ")
@@ -67,12 +65,12 @@ def test_root_list_names_versions_above_pages_of_default_version(tmp_path: Path)
 
 def test_second_run_writes_nothing_and_new_version_updates_list(tmp_path: Path) -> None:
     root = make_site(tmp_path)
-    publish_versions(FolderSite(root))
+    publish_versions(root)
     before = read_tree(root)
-    assert str(publish_versions(FolderSite(root))).endswith("; unchanged")
+    assert str(publish_versions(root)).endswith("; unchanged")
     assert read_tree(root) == before
     make_site(root, [{"version": "3.0", "title": "3.0", "aliases": []}, *MIKE], published=("3.0",))
-    assert publish_versions(FolderSite(root)).written
+    assert publish_versions(root).written
     assert f"[3.0]({URL}3.0/llms.txt)" in read_list(root)
 
 
@@ -93,41 +91,26 @@ def test_default_version_is_the_given_one_or_that_of_home_page(
 ) -> None:
     root = make_site(tmp_path)
     (root / "index.html").write_text(home, "utf-8")
-    assert publish_versions(FolderSite(root), default=given).default == default
+    assert publish_versions(root, default=given).default == default
 
 
 def test_hidden_version_is_not_listed(tmp_path: Path) -> None:
     root = make_site(tmp_path, [*MIKE[:2], {**MIKE[2], "properties": {"hidden": True}}])
-    assert str(publish_versions(FolderSite(root))) == "llms.txt lists 2.0 [beta], 1.0 (default)"
+    assert str(publish_versions(root)) == "llms.txt lists 2.0 [beta], 1.0 (default)"
     assert "0.9" not in read_list(root)
-
-
-def test_list_of_version_switcher_is_read(tmp_path: Path) -> None:
-    entries = [
-        {"name": "dev", "version": "dev", "url": f"{URL}en/main/"},
-        {"name": "1.0 (stable)", "version": "1.0", "url": f"{URL}en/1.0/", "preferred": True},
-        {"version": "0.9", "url": "https://old.example/docs/"},
-    ]
-    root = make_site(tmp_path, entries, published=("en/main", "en/1.0"))
-    assert str(publish_versions(FolderSite(root))) == "llms.txt lists dev, 1.0 (stable) (default), 0.9 (HTML only)"
-    assert re.findall(r"^- \[(.+?)\]\((.+?)\)", read_list(root), re.MULTILINE)[:3] == [
-        ("dev", f"{URL}en/main/llms.txt"),
-        ("1.0 (stable)", f"{URL}en/1.0/llms.txt"),
-        ("0.9", "https://old.example/docs/"),
-    ]
 
 
 def test_long_list_of_pages_has_no_descriptions_or_is_linked(tmp_path: Path) -> None:
     root = make_site(tmp_path)
     listing = (root / "1.0/llms.txt").read_text("utf-8")
     (root / "1.0/llms.txt").write_text(listing + f"- [Far]({URL}1.0/far/index.md): {'far ' * 8}\n" * 700, "utf-8")
-    publish_versions(FolderSite(root))
+    publish_versions(root)
     text = read_list(root)
     assert len(text) < MAX_CHARS
     assert text.count(f"- [Far]({URL}1.0/far/index.md)\n") == 700
     assert f"- [2.0 \\[beta\\] (dev)]({URL}2.0/llms.txt): manifest" in text
     (root / "1.0/llms.txt").write_text(listing + f"- [Far]({URL}1.0/far/index.md)\n" * 1500, "utf-8")
-    publish_versions(FolderSite(root))
+    publish_versions(root)
     assert len(read_list(root)) < 1000
     assert f"[1.0 (latest)]({URL}1.0/llms.txt)" in read_list(root)
 
@@ -135,30 +118,30 @@ def test_long_list_of_pages_has_no_descriptions_or_is_linked(tmp_path: Path) -> 
 def test_default_version_without_llms_txt_is_linked(tmp_path: Path) -> None:
     root = make_site(tmp_path)
     (root / "1.0/llms.txt").unlink()
-    publish_versions(FolderSite(root))
+    publish_versions(root)
     assert read_list(root).startswith("# Docs\n\n> About 1.0.\n\nThis documentation has several versions. <!--")
 
 
 def test_foreign_llms_txt_is_not_overwritten_unless_asked(tmp_path: Path) -> None:
     root = make_site(tmp_path)
     (root / "llms.txt").write_text("# By hand\n", "utf-8")
-    assert "something else wrote llms.txt" in error_of(FolderSite(root))
+    assert "something else wrote llms.txt" in error_of(root)
     assert read_list(root) == "# By hand\n"
-    publish_versions(FolderSite(root), overwrite=True)
+    publish_versions(root, overwrite=True)
     edited = read_list(root).replace("\n## Versions", "\nRead the FAQ first.\n\n## Versions")
     (root / "llms.txt").write_text(edited, "utf-8")
-    assert "--overwrite" in error_of(FolderSite(root))
+    assert "--overwrite" in error_of(root)
     assert read_list(root) == edited
 
 
 def test_folder_without_versions_raises_error_and_keeps_files(tmp_path: Path) -> None:
-    assert "no versions.json" in error_of(FolderSite(tmp_path))
+    assert "no versions.json" in error_of(tmp_path)
     for data in ("[", "{}", "[]", "[{}]", '[{"version": "../up"}]', '[{"version": 2}]'):
         (tmp_path / "versions.json").write_text(data, "utf-8")
-        assert "versions.json is no list of versions" in error_of(FolderSite(tmp_path))
+        assert "versions.json is no list of versions" in error_of(tmp_path)
     root = make_site(tmp_path, published=("2.0",))
-    assert "the default version 1.0 has no roaming/manifest.json" in error_of(FolderSite(root))
-    assert "no version 7; versions.json lists 2.0 [beta], 1.0, 0.9" in error_of(FolderSite(root), default="7")
+    assert "the default version 1.0 has no roaming/manifest.json" in error_of(root)
+    assert "no version 7; versions.json lists 2.0 [beta], 1.0, 0.9" in error_of(root, default="7")
     assert not (root / "llms.txt").exists()
 
 
@@ -166,65 +149,10 @@ def test_folder_that_cannot_be_written_raises_error(tmp_path: Path) -> None:
     root = make_site(tmp_path)
     (root / "llms.txt").mkdir()
     with pytest.raises(UsageError, match=r"llms\.txt: cannot be written"):
-        publish_versions(FolderSite(root))
+        publish_versions(root)
 
 
 def test_versions_with_the_same_url_raise_error(tmp_path: Path) -> None:
     root = make_site(tmp_path)
     publish_pages(root / "2.0", Page("", "Home", "<p>Hello.</p>"), site=Site("Docs", f"{URL}1.0/"))
-    assert f"the versions 2.0 [beta] and 1.0 have the same URL, {URL}1.0/" in error_of(FolderSite(root))
-
-
-# Branches
-
-
-@pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the current folder: a repository with a site on the branch `pages`, which is not checked out."""
-    root = tmp_path / "repository"
-    make_site(root)
-    make_site(root / "docs")
-    monkeypatch.chdir(root)
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
-    for who in ("AUTHOR", "COMMITTER"):
-        monkeypatch.setenv(f"GIT_{who}_NAME", "Ann")
-        monkeypatch.setenv(f"GIT_{who}_EMAIL", "ann@docs.example")
-    for command in ("init -q -b pages", "add .", "commit -q -m Deploy", "checkout -q --orphan main"):
-        git(*command.split())
-    return root
-
-
-def git(*arguments: str) -> str:
-    return subprocess.run(["git", *arguments], check=True, capture_output=True, text=True).stdout
-
-
-def test_root_list_is_committed_to_branch(repository: Path) -> None:
-    publish_versions(BranchSite("pages", Path()))
-    assert git("log", "--format=%an %s", "pages").splitlines()[1:] == ["Ann Deploy"]
-    assert git("diff", "--name-status", "pages^", "pages") == "A\tllms.txt\n"
-    publish_versions(FolderSite(repository))
-    assert git("show", "pages:llms.txt") == read_list(repository)
-    assert not publish_versions(BranchSite("pages", Path())).written
-    assert len(git("log", "--oneline", "pages").splitlines()) == 2
-
-
-def test_folder_of_branch_is_the_prefix_of_deployments(repository: Path) -> None:
-    site = BranchSite("pages", Path("docs"))
-    assert site.where == "pages:docs"
-    publish_versions(site)
-    assert git("diff", "--name-status", "pages^", "pages") == "A\tdocs/llms.txt\n"
-
-
-def test_missing_branch_raises_error_with_fix(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(PublishError, match="git fetch origin gh-pages:gh-pages"):
-        BranchSite("gh-pages", Path())
-    monkeypatch.chdir(repository.parent)
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(repository.parents[1]))
-    with pytest.raises(PublishError, match="no branch pages"):
-        BranchSite("pages", Path())
-
-
-def test_commit_without_identity_raises_error(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GIT_COMMITTER_NAME", "")
-    assert "git config user.name" in error_of(BranchSite("pages", Path()))
-    assert git("log", "--format=%s", "pages") == "Deploy\n"
+    assert f"the versions 2.0 [beta] and 1.0 have the same URL, {URL}1.0/" in error_of(root)

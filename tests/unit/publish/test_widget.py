@@ -15,16 +15,8 @@ import pytest
 
 from mkdocs_roaming.errors import PublishError
 from mkdocs_roaming.manifest.models import Site
-from mkdocs_roaming.publish.elements import menu, not_found
-from mkdocs_roaming.publish.elements.widget import (
-    LANGUAGES,
-    PAGE_ENGLISH,
-    WidgetOptions,
-    add_widget,
-    iter_widget_files,
-    parse_widget_options,
-    remove_widget,
-)
+from mkdocs_roaming.publish.elements.html import ENGLISH, LANGUAGES, remove_own_elements
+from mkdocs_roaming.publish.elements.widget import WidgetOptions, add_widget, iter_widget_files, parse_widget_options
 
 ROOT = Path(__file__).parents[3]
 SITE = Site('"A" & <B>', "https://docs.example/")
@@ -50,7 +42,7 @@ def test_translation_has_all_strings_and_placeholders(language: str) -> None:
     blocks = re.findall(r"const ENGLISH = \{\n(.*?)\n\};", source, re.DOTALL)
     english = dict(re.findall(r'^  (\w+):\s*((?:"(?:[^"\\]|\\.)*"(?:\s*\+\s*)?)+),', "\n".join(blocks), re.MULTILINE))
     translated = json.loads((ROOT / f"mkdocs_roaming/widget/ask.{language}.json").read_text("utf-8"))
-    english |= menu.ENGLISH | not_found.ENGLISH | PAGE_ENGLISH
+    english |= ENGLISH
     assert len(english) > 55
     assert set(translated) - {"language", "stopWords"} == set(english)
     for name, text in english.items():
@@ -96,7 +88,7 @@ def test_parse_widget_options_prefers_own_endpoint() -> None:
             {"links": [{"label": "New", "url": "https://a.example/new?q={answer}"}]},
             "widget: links: unknown placeholder {answer} in 'https://a.example/new?q={answer}'; use {question}, {sections}",
         ),
-        ({"questions": {"file": "a.yml"}}, "widget: questions is {'file': 'a.yml'}; set it to the path of a question"),
+        ({"questions": {"file": "a.yml"}}, "widget: questions is {'file': 'a.yml'}; set it to a list"),
         ({"strings": {"title": 3}}, "widget: strings is {'title': 3}; set it to a mapping"),
     ],
 )
@@ -110,7 +102,7 @@ def test_parse_widget_options_reports_invalid_value_in_one_line(config: object, 
 # Pages
 
 
-def test_add_widget_escapes_attributes_and_can_be_repeated() -> None:
+def test_add_widget_escapes_attributes_and_can_be_removed() -> None:
     options = parse_widget_options(
         {
             "endpoint": "https://ask.example/?a&b",
@@ -136,26 +128,12 @@ def test_add_widget_escapes_attributes_and_can_be_repeated() -> None:
     assert 'endpoint="https://ask.example/?a&amp;b" show-usage=' in html
     assert 'strings="{&quot;title&quot;: &quot;Say \\&quot;hi\\&quot;' in html
     assert html.endswith(" open></roaming-ask></body></html>")
-    assert add_widget(html, options, "guide/a b/", SITE, ['What is "x"?']) == html
-    assert remove_widget(html) == PAGE
-
-
-def test_remove_widget_keeps_page_without_widget() -> None:
-    assert remove_widget(PAGE) == PAGE
+    assert remove_own_elements(html) == PAGE
 
 
 def test_add_widget_works_without_body() -> None:
     html = add_widget("<p>bare", WidgetOptions(), "", SITE)
     assert html.endswith("</script><roaming-ask data-roaming></roaming-ask>")
-
-
-def test_pages_of_sites_for_disks_have_a_note_in_their_language() -> None:
-    html = PAGE.replace("<html>", '<html lang="de">')
-    page = add_widget(html, ASKING, "a/b/", SITE, on_disk=True)
-    assert '<script defer src="../../roaming/roaming-disk.js" data-label="Fragen" data-note="Fragen brauchen' in page
-    assert add_widget(page, ASKING, "a/b/", SITE, on_disk=True) == page
-    assert remove_widget(page) == html
-    assert "roaming/roaming-disk.js" in dict(iter_widget_files("de", on_disk=True))
 
 
 def test_index_adds_widget_and_removes_it_again(tmp_path: Path, make_site: Any) -> None:
@@ -190,8 +168,7 @@ def test_header_of_material_gets_button_beside_search(repository: str) -> None:
     assert before.endswith("</nav></div>")
     assert after.partition("</button>")[2].startswith(f"{repository}</nav>")
     assert "<b>Fragen</b> <kbd hidden>Ctrl I</kbd>" in after
-    assert add_widget(page, ASKING, "guide/", SITE) == page
-    assert remove_widget(page) == html
+    assert remove_own_elements(page) == html
 
 
 def test_label_of_header_button_is_configurable() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mkdocs_roaming.sources.page_sources import find_heading, iter_fences, read_source
+from mkdocs_roaming.sources.project import find_heading, iter_fences, read_source
 
 PAGE = """\
 ---

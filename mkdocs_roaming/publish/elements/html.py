@@ -1,0 +1,211 @@
+"""What a build adds to the HTML of every site: links to the Markdown, the 404 page, the name of a dialog.
+
+All elements have the attribute `data-roaming`, so that the next build removes them, whatever they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from html import escape
+from importlib import resources
+
+import msgspec
+
+from mkdocs_roaming.manifest.addresses import ADDRESSES_PATH, collect_addresses
+from mkdocs_roaming.manifest.models import (
+    LLMS_TXT,
+    OUTLINE_PATH,
+    Manifest,
+    Site,
+    markdown_path,
+    relative_url,
+    root_path,
+)
+
+MISSING_SCRIPT = "roaming/roaming-missing.js"
+
+LANGUAGES = ("de", "es", "fr", "ja", "zh")
+"""The languages of the texts, besides English."""
+
+ENGLISH = {
+    "ask": "Ask",
+    "menu": "Page menu",
+    "copyPage": "Copy page as Markdown",
+    "viewPage": "View page as Markdown",
+    "openIn": "Open in {name}",
+    "copyConfig": "Copy MCP configuration",
+    "readPage": "Read {url} so that I can ask questions about it.",
+    "copied": "Copied",
+    "notCopied": "This could not be copied.",
+    "similarPages": "Pages at similar addresses:",
+    "allPages": "List of all pages",
+}
+"""Texts that are written into pages; the widget has more."""
+
+# No pattern scans beyond the start of the next element of its kind: pages may be hostile, and time is linear.
+_OWN_ELEMENT = re.compile(
+    r"<link\b[^<>]*\sdata-roaming>"
+    r"|<(?P<tag>[a-z-]++)(?=[^<>]*\sdata-roaming[\s>])[^<>]*>[^<]*+(?:<(?!/?(?P=tag)\b)[^<]*+)*+</(?P=tag)>"
+)
+_HEAD_END = re.compile(r"</head\s*>", re.IGNORECASE)
+_BODY = re.compile(r"<body\b[^<>]*>", re.IGNORECASE)
+_INSTANT_CONTAINER = re.compile(r"""<div\b(?=[^<>]*\bdata-md-component=["']?container\b)[^<>]*>""")
+
+
+def remove_own_elements(html: str) -> str:
+    """Return a page without everything that an earlier build has added."""
+    if "data-roaming" not in html:
+        return html
+    return _OWN_NAME.sub("", _OWN_ELEMENT.sub("", html))
+
+
+def insert_in_head(html: str, elements: str) -> str:
+    """Return a page with elements at the end of its head; unchanged if it has none."""
+    end = _HEAD_END.search(html)
+    return html[: end.start()] + elements + html[end.start() :] if end else html
+
+
+def find_content_start(html: str) -> int | None:
+    """Return the offset where an element that belongs to the page can be inserted, or None without a body.
+
+    Material and Zensical replace only a container inside the body when they navigate without a page load. An element
+    outside of it would keep the data of the previous page.
+    """
+    head = _HEAD_END.search(html)
+    begin = head.end() if head else 0
+    found = _INSTANT_CONTAINER.search(html, begin) if "data-md-component" in html else None
+    found = found or _BODY.search(html, begin)
+    return found.end() if found else None
+
+
+def read_asset(path: str) -> bytes:
+    """Return a file of the widget, of the page menu or of the 404 page by its published path."""
+    return (resources.files("mkdocs_roaming.widget") / path.rpartition("/")[2]).read_bytes()
+
+
+@cache
+def load_texts(language: str) -> dict[str, str]:
+    """Return the texts for a language tag, with those of the widget if there is a translation."""
+    code = language_code(language)
+    if code not in LANGUAGES:
+        return ENGLISH
+    return msgspec.json.decode(read_asset(f"ask.{code}.json"), type=dict[str, str])
+
+
+def language_code(language: str) -> str:
+    """Return the language of a tag: `de` of `de-AT` or `de_AT`."""
+    return language.lower().replace("_", "-").partition("-")[0]
+
+
+# Published pages
+
+
+def add_markdown_links(html: str, path: str, *, has_llms_txt: bool = True, root: str = "") -> str:
+    """Add links to a page's Markdown and to llms.txt: two `<link>`s in its head and a sentence in its body.
+
+    Where the page has no head or no body, that part is left out. The search dialog of Material gets its name.
+
+    Args:
+        html: The page.
+        path: Its path.
+        has_llms_txt: Whether the site has an llms.txt.
+        root: See `relative_url`.
+    """
+    markdown = escape(relative_url(path, markdown_path(path), root))
+    llms_txt = escape(relative_url(path, LLMS_TXT, root))
+    # Material requests a sitemap next to each target of `[rel=alternate]`: one 404 per page (zensical/zensical#908).
+    # The trailing space avoids that selector; readers that split `rel` into tokens ignore it.
+    rel = "alternate " if "data-md-component" in html else "alternate"
+    head = f'<link rel="{rel}" type="text/markdown" href="{markdown}" data-roaming>'
+    listed = ""
+    if has_llms_txt:
+        head += f'<link rel="describedby" type="text/markdown" href="{llms_txt}" data-roaming>'
+        # Agent-readiness checkers look for a URL that ends in `/llms.txt`, also on the home page.
+        address = llms_txt if "/" in llms_txt else f"./{llms_txt}"
+        listed = f', and all of them are listed in <a href="{address}">llms.txt</a>'
+    html = insert_in_head(name_search_dialog(html), head)
+    start = find_content_start(html)
+    if start is None:
+        return html
+    # Text extractors keep an element with `hidden`; screen readers, the tab key and Material's search skip it. A style
+    # attribute would violate a strict content security policy, and a class needs a style sheet on every page.
+    sentence = (
+        "<p data-roaming data-pagefind-ignore hidden>"
+        "For agents and language models, every page of this documentation is also there as Markdown, "
+        f'this one at <a href="{markdown}">{markdown.rpartition("/")[2]}</a>{listed}.</p>'
+    )
+    return html[:start] + sentence + html[start:]
+
+
+# The 404 page
+
+
+def add_similar_pages(html: str, site: Site) -> str:
+    """Add a place for links to similar addresses, which a script fills, and a link to all pages.
+
+    Hosts serve the page at any address, so all its links begin at the root of the host. The search dialog of Material
+    gets its name.
+    """
+    html = name_search_dialog(html)
+    root = root_path(site.url)
+    texts = load_texts(site.language)
+    listing = escape(root + (LLMS_TXT if site.has_llms_txt else OUTLINE_PATH))
+    place = (
+        f'<nav data-roaming data-roaming-missing aria-label="{escape(texts["similarPages"])}"></nav>'
+        f'<noscript data-roaming><p><a href="{listing}">{escape(texts["allPages"])}</a></p></noscript>'
+    )
+    # At the beginning, because clients cut pages.
+    sentence = (
+        "<p data-roaming data-pagefind-ignore hidden>For agents and language models: there is no page at this address. "
+        f'All pages of this documentation are listed in <a href="{listing}">{listing.rpartition("/")[2]}</a>.</p>'
+    )
+    head = (
+        f'<link rel="describedby" type="text/markdown" href="{listing}" data-roaming>'
+        f'<script type="module" src="{escape(root)}{MISSING_SCRIPT}" data-roaming></script>'
+    )
+    start = find_content_start(html)
+    if start is None:
+        return html
+    end = max([start, *(title.end() for title in _TITLE.finditer(html))])
+    return insert_in_head(html[:start] + sentence + html[start:end] + place + html[end:], head)
+
+
+_TITLE = re.compile(r"</h1\s*>(?:\s*<p\b[^<>]*>(?:[^<]|<(?:/?(?:strong|em|b|i)\b)[^<>]*>)*</p>)?", re.IGNORECASE)
+"""The end of a heading, with a short paragraph below it."""
+
+
+def iter_not_found_files(manifest: Manifest, site: Site) -> Iterator[tuple[str, bytes]]:
+    """Yield path and content of the files that the 404 page loads: the script, and the addresses of all pages."""
+    yield MISSING_SCRIPT, read_asset(MISSING_SCRIPT)
+    yield ADDRESSES_PATH, msgspec.json.encode(collect_addresses(manifest, site)) + b"\n"
+
+
+# The search dialog of Material
+
+
+def name_search_dialog(html: str) -> str:
+    """Name the search dialog of Material as its input is named; a dialog that has a name already keeps it.
+
+    Agents that read the accessibility tree, and screen readers, announce a dialog by its name.
+    """
+    if 'data-md-component="search' not in html and "data-md-component=search" not in html:
+        return html
+    dialog = _DIALOG.search(html)
+    found = _INPUT.search(html, dialog.end()) if dialog else None
+    label = _LABEL.search(found[0]) if found else None
+    if dialog is None or label is None or _NAMED.search(dialog[0]):
+        return html
+    end = dialog.end() - 1
+    return f"{html[:end]} aria-label={label[1]} data-roaming-named{html[end:]}"
+
+
+_VALUE = r"""("[^"<>]*"|'[^'<>]*'|[^\s"'<>=]+)"""
+_DIALOG = re.compile(
+    r"""<div\b(?=[^<>]*\sdata-md-component=["']?search["'\s>])(?=[^<>]*\srole=["']?dialog["'\s>])[^<>]*>"""
+)
+_INPUT = re.compile(r"""<input\b(?=[^<>]*\sdata-md-component=["']?search-query["'\s>])[^<>]*>""")
+_LABEL = re.compile(rf"\saria-label={_VALUE}")
+_NAMED = re.compile(r"\s(?:aria-label|aria-labelledby|title)=")
+_OWN_NAME = re.compile(rf" aria-label={_VALUE} data-roaming-named")
