@@ -24,10 +24,9 @@ from starlette.routing import Route
 from mkdocs_roaming.answer.budget import run_in_thread
 from mkdocs_roaming.library.tools import MAX_HITS, ToolError
 from mkdocs_roaming.serve import schemas
-from mkdocs_roaming.serve.access import AccessLogFormat
-from mkdocs_roaming.serve.content import DEFAULT_HITS, Payload, WorkQueue, build_section, parse_count
+from mkdocs_roaming.serve.content import Payload, WorkQueue, build_section, parse_count
 from mkdocs_roaming.serve.deployments import Deployment
-from mkdocs_roaming.serve.log import public_message
+from mkdocs_roaming.serve.log import AccessLogFormat, public_message
 from mkdocs_roaming.serve.mcp import McpEndpoint
 from mkdocs_roaming.serve.metrics import (
     MEDIA_TYPE,
@@ -38,19 +37,22 @@ from mkdocs_roaming.serve.metrics import (
     serve_metrics,
 )
 from mkdocs_roaming.serve.middleware import RequestGuard, RequestPolicy
-from mkdocs_roaming.serve.openapi import (
+from mkdocs_roaming.serve.requests import ProblemError, get_client, parse_scope, validate_question
+from mkdocs_roaming.serve.routes import EXCEPTION_HANDLERS, respond_negotiated, respond_with_etag
+from mkdocs_roaming.serve.schemas import (
+    DEFAULT_HITS,
+    JSON,
     LANGUAGE,
+    MARKDOWN,
     OPERATIONS,
     SCOPE,
     Operation,
     Parameter,
     count_up_to,
     describe_operations,
+    encode_json,
     list_operations,
 )
-from mkdocs_roaming.serve.requests import ProblemError, get_client, parse_scope, validate_question
-from mkdocs_roaming.serve.routes import EXCEPTION_HANDLERS, respond_negotiated, respond_with_etag
-from mkdocs_roaming.serve.schemas import JSON, MARKDOWN, encode_json
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 from roaming_fleet.collection import Collection, OpenSite
 from roaming_fleet.records import CatalogEntry, SiteNotCrawledError, SiteNotFoundError, split_id

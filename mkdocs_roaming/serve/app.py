@@ -19,7 +19,7 @@ trust_rules = false             # follow the rules of a site that is not a local
 question_log = "questions.jsonl"   # logs contain neither addresses nor secrets (default: no log)
 feedback_log = "feedback.jsonl"
 metrics = "127.0.0.1:9464"      # where the metrics are served; or path (/metrics of the endpoint), off
-access_log = "off"              # or text, json: one line for each request, on standard output
+access_log = "off"              # or json: one line for each request, on standard output
 
 [limits]                        # see AnswerQuota and RequestPolicy
 answers_a_minute = 60
@@ -31,7 +31,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import resources
@@ -39,6 +39,7 @@ from importlib.resources.abc import Traversable
 from importlib.util import find_spec
 from math import ceil
 from pathlib import Path
+from time import monotonic
 from typing import Annotated
 
 import anyio
@@ -47,15 +48,16 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from mkdocs_roaming._types import decode_table, table_keys
+from mkdocs_roaming.answer.budget import run_in_thread
 from mkdocs_roaming.answer.events import summarize
+from mkdocs_roaming.answer.models.base import Model, Request, UserTurn
 from mkdocs_roaming.config import Settings
-from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.serve.access import AccessLogFormat
+from mkdocs_roaming.errors import RoamingError, UsageError
+from mkdocs_roaming.library.hybrid import HybridSearch
 from mkdocs_roaming.serve.cache import MAX_CACHED_ANSWERS, AnswerCache
 from mkdocs_roaming.serve.conversation_token import TOKEN_SECONDS, TokenSigner
-from mkdocs_roaming.serve.counters import CounterStore
 from mkdocs_roaming.serve.deployments import INCOMPLETE_SECONDS, POLL_SECONDS, Deployment, LocalizedSite, SiteWatcher
-from mkdocs_roaming.serve.log import Journal, public_message
+from mkdocs_roaming.serve.log import AccessLogFormat, Journal, public_message, strip_passwords
 from mkdocs_roaming.serve.mcp import McpEndpoint
 from mkdocs_roaming.serve.metrics import (
     METRICS_ADDRESS,
@@ -66,9 +68,16 @@ from mkdocs_roaming.serve.metrics import (
     serve_metrics,
 )
 from mkdocs_roaming.serve.middleware import DRAIN_SECONDS, RequestGuard, RequestPolicy
-from mkdocs_roaming.serve.openapi import OPERATIONS, list_operations
-from mkdocs_roaming.serve.quotas import Amount, AnswerQuota, Count, QuotaLimiter
+from mkdocs_roaming.serve.quotas import (
+    Amount,
+    AnswerQuota,
+    Count,
+    CounterStorageError,
+    CounterStore,
+    QuotaLimiter,
+)
 from mkdocs_roaming.serve.routes import EXCEPTION_HANDLERS, PING_SECONDS, Routes
+from mkdocs_roaming.serve.schemas import OPERATIONS, list_operations
 from mkdocs_roaming.serve.service import AnswerConfig, AnswerRecord, AnswerService, estimate_question_cost
 from mkdocs_roaming.serve.static import StaticSite
 
@@ -235,7 +244,7 @@ def create_app(config: AppConfig) -> RequestGuard:
     site = LocalizedSite(create_watcher(config.target), create_watcher)
     site.main.on_change = lambda: _log_deployment(site.main, config)
     counters = CounterStore(config.counters_url)
-    limiter = QuotaLimiter(config.quota, counters, secret=config.key, answer_seconds=config.answers.budget.seconds)
+    limiter = QuotaLimiter(config.quota, counters, secret=config.key)
     if config.answers.model.name != "offline":
         limiter.check_cost(config.answers.budget.cost)
     parse_metrics_address(config.metrics)
@@ -341,3 +350,95 @@ def _create_mcp_endpoint(site: LocalizedSite) -> McpEndpoint | None:
 
     format_error = partial(public_message, at="/mcp")
     return McpEndpoint(lambda: site.now().navigator(format_error), is_local=is_local)
+
+
+# Checks before the start
+
+_REPLY_TOKENS = 16  # some providers refuse less
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """The result of one check, with a sentence about it."""
+
+    name: str
+    detail: str
+    ok: bool = True
+
+
+async def check_endpoint(config: AppConfig) -> AsyncIterator[CheckResult]:
+    """Yield the result of each check. The model is asked for a few tokens."""
+    answers = config.answers
+    watcher = SiteWatcher(config.target, search_factory=answers.search_factory)
+    await watcher.check(log_problem=False)
+    deployment = watcher.current
+    if deployment is None:
+        yield CheckResult("site", watcher.problem, ok=False)
+    else:
+        site, count = deployment.library.manifest.site.name, len(deployment.library.sections)
+        yield CheckResult("site", watcher.problem or f"{site}, {count} sections", ok=deployment.is_complete)
+    yield await _check_model(answers.model, answers.budget.seconds)
+    if deployment is not None and answers.model.name != "offline":
+        estimate = await estimate_question_cost(deployment, answers)
+        yield CheckResult("price of a question", f"{estimate.summary}: {estimate.details}")
+    yield CheckResult("limits", describe_limits(config), ok=not lacks_money_limit(config))
+    if deployment is not None and isinstance(deployment.search, HybridSearch):
+        yield await _check_embeddings(deployment.search)
+    if config.counters_url:
+        yield await _check_counters(config.counters_url)
+
+
+def lacks_money_limit(config: AppConfig) -> bool:
+    """Return whether a hosted model may cost any amount, because `money_a_day` is missing and its prices are not 0."""
+    is_hosted, prices = getattr(config.answers.model, "is_hosted", False), config.answers.budget.prices
+    return is_hosted and config.quota.money_a_day is None and (prices is None or not prices.is_free)
+
+
+async def require_money_limit(config: AppConfig) -> None:
+    """Raise UsageError with the cost of a question if there is no limit of money for a hosted model."""
+    if not lacks_money_limit(config):
+        return
+    watcher = SiteWatcher(config.target, search_factory=config.answers.search_factory)
+    await watcher.check(log_problem=False)
+    cost = f"the cost of a question is unknown ({watcher.problem})"
+    if watcher.current is not None:
+        cost = f"a question costs {(await estimate_question_cost(watcher.current, config.answers)).summary}"
+    raise UsageError(
+        f"{config.answers.model.name} is a hosted model without a limit of money: on this site {cost}. In roaming.toml "
+        'set [limits] money_a_day, with [prices] and [budget] cost, or money_a_day = "unlimited"'
+    )
+
+
+async def _check_model(model: Model, seconds: float) -> CheckResult:
+    if model.name == "offline":
+        return CheckResult("model", "offline, which needs no key")
+    request = Request("Reply with one word.", "", (UserTurn("Are you there?"),), output_tokens=_REPLY_TOKENS)
+    started = monotonic()
+    try:
+        with anyio.fail_after(seconds):
+            async with aclosing(model.reply(request)) as parts:  # type: ignore[type-var]  # an async generator
+                async for _ in parts:
+                    pass
+    except RoamingError as error:
+        return CheckResult("model", strip_passwords(str(error)), ok=False)
+    except TimeoutError:
+        return CheckResult("model", f"{model.name}: no reply within {seconds:g} seconds", ok=False)
+    return CheckResult("model", f"{model.name} replied in {monotonic() - started:.1f} s")
+
+
+async def _check_embeddings(search: HybridSearch) -> CheckResult:
+    await run_in_thread(lambda: search.find("installation", limit=1))
+    if search.vectors.healthy:
+        return CheckResult("embeddings", "a query got its vector")
+    return CheckResult("embeddings", "a query got no vector; search uses words only", ok=False)
+
+
+async def _check_counters(url: str) -> CheckResult:
+    counters = CounterStore(url)
+    try:
+        await counters.get("roaming/check")
+    except CounterStorageError:
+        return CheckResult("counters", "Redis cannot be reached; check the URL and the password", ok=False)
+    finally:
+        await counters.close()
+    return CheckResult("counters", "Redis can be reached")

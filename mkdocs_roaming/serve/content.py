@@ -25,11 +25,9 @@ from mkdocs_roaming.manifest.lookup import SectionIndex
 from mkdocs_roaming.serve import schemas
 from mkdocs_roaming.serve.deployments import Deployment, LocalizedSite
 from mkdocs_roaming.serve.requests import ProblemError, validate_question
-from mkdocs_roaming.serve.schemas import JSON, MARKDOWN, encode_json, encode_text
+from mkdocs_roaming.serve.schemas import DEFAULT_HITS, JSON, MARKDOWN, MAX_PARTS, encode_json, encode_text
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
-MAX_PARTS = 10**6
-DEFAULT_HITS = 5
 CONTENT_TYPES = {JSON: JSON, MARKDOWN: f"{MARKDOWN}; charset=utf-8"}
 """Content-Type headers, by media type."""
 

@@ -29,11 +29,10 @@ from mkdocs_roaming.answer.budget import run_in_thread
 from mkdocs_roaming.answer.events import Finished
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.hybrid import HybridSearch
-from mkdocs_roaming.serve.counters import CounterStorageError
 from mkdocs_roaming.serve.deployments import SiteWatcher
-from mkdocs_roaming.serve.openapi import Operation
-from mkdocs_roaming.serve.quotas import UNLIMITED, QuotaLimiter
+from mkdocs_roaming.serve.quotas import UNLIMITED, CounterStorageError, QuotaLimiter
 from mkdocs_roaming.serve.requests import ProblemError
+from mkdocs_roaming.serve.schemas import Operation
 from mkdocs_roaming.serve.service import AnswerCost, AnswerRecord
 
 MEDIA_TYPE = CONTENT_TYPE_PLAIN_0_0_4

@@ -41,7 +41,6 @@ from mkdocs_roaming.serve.encoding import (
 )
 from mkdocs_roaming.serve.log import Journal, hash_turn, public_message
 from mkdocs_roaming.serve.metrics import MEDIA_TYPE, Metrics
-from mkdocs_roaming.serve.openapi import Operation, describe_operations
 from mkdocs_roaming.serve.quotas import QuotaLimiter, Reservation
 from mkdocs_roaming.serve.requests import (
     PROBLEM_KEY,
@@ -56,7 +55,16 @@ from mkdocs_roaming.serve.requests import (
     validate_page,
     validate_question,
 )
-from mkdocs_roaming.serve.schemas import EVENTS, JSON, MARKDOWN, encode_json, encode_text, status_phrase
+from mkdocs_roaming.serve.schemas import (
+    EVENTS,
+    JSON,
+    MARKDOWN,
+    Operation,
+    describe_operations,
+    encode_json,
+    encode_text,
+    status_phrase,
+)
 from mkdocs_roaming.serve.service import AnswerRequest, AnswerService
 
 PING_SECONDS = 15.0

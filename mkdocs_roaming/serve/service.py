@@ -14,20 +14,21 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf
 from time import monotonic
 
 import anyio
 
-from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget, CostEstimate
+from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget, CostEstimate, Prices
 from mkdocs_roaming.answer.events import Event, Finished, Reference, TextReleased, TokensUsed, summarize
 from mkdocs_roaming.answer.loop import answer
-from mkdocs_roaming.answer.models.base import NO_USAGE, Model, Usage
+from mkdocs_roaming.answer.models.base import NO_USAGE, Model, Part, Request, Usage
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.answer.support.evidence import find_words, normalize_text
-from mkdocs_roaming.answer.trace import estimate_cost
+from mkdocs_roaming.answer.trace import estimate_cost, estimate_request
+from mkdocs_roaming.errors import ModelError
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import SearchFactory
@@ -38,7 +39,6 @@ from mkdocs_roaming.serve.conversation_token import TokenSigner, identify_site, 
 from mkdocs_roaming.serve.deployments import Deployment, LocalizedSite
 from mkdocs_roaming.serve.encoding import AnswerContext, PartEncoder, StreamPart, encode_answer
 from mkdocs_roaming.serve.log import public_message, strip_passwords
-from mkdocs_roaming.serve.meter import MeteredModel
 from mkdocs_roaming.serve.requests import ProblemError, Question, find_page
 from mkdocs_roaming.text.tokenizer import is_stop_word, stem
 
@@ -384,7 +384,75 @@ def _total_usage(events: Sequence[Event]) -> Usage:
     return sum((event.usage for event in events if isinstance(event, TokensUsed)), NO_USAGE)
 
 
+# The cost of one answer. A provider reports the tokens of a reply at its start or at its end. If a client leaves
+# before, they are not known, but limited: those of the request, and the maximum output. An answer is charged that.
+
+
+@dataclass(slots=True)
+class _MeteredReply:
+    """A reply with the usage that the provider reported. `unbilled` is set if it refused the request."""
+
+    request: Request
+    usage: Usage = NO_USAGE
+    ended: bool = False
+    unbilled: bool = False
+
+
+class MeteredModel:
+    """A model that meters its replies, for one answer."""
+
+    def __init__(self, model: Model) -> None:
+        self.name = model.name
+        self._model = model
+        self._extra_tokens: int = getattr(model, "extra_output_tokens", 0)
+        self._replies: list[_MeteredReply] = []
+
+    async def reply(self, request: Request) -> AsyncGenerator[Part, None]:
+        """Stream the reply of the model."""
+        metered = _MeteredReply(request)
+        self._replies.append(metered)
+        parts = self._model.reply(request)
+        try:
+            async for part in parts:
+                if isinstance(part, Usage):
+                    metered.usage += part
+                yield part
+            metered.ended = metered.usage != NO_USAGE
+        except ModelError as error:
+            metered.unbilled = error.unbilled
+            raise
+        finally:
+            if close := getattr(parts, "aclose", None):
+                await close()
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the provider reported the usage of every reply that it bills."""
+        return all(reply.ended or reply.unbilled for reply in self._replies)
+
+    def cost(self, prices: Prices | None) -> float | None:
+        """Return the cost of all replies, at most; None without prices."""
+        if prices is None:
+            return None
+        return sum(self._cost_of(reply, prices) for reply in self._replies)
+
+    def _cost_of(self, reply: _MeteredReply, prices: Prices) -> float:
+        if reply.unbilled:
+            return 0.0
+        usage = reply.usage
+        if not reply.ended:
+            output = max(usage.output, reply.request.output_tokens + self._extra_tokens)
+            if usage.input or usage.cache_read or usage.cache_write:
+                usage = Usage(usage.input, usage.cache_read, usage.cache_write, output)
+            else:
+                tokens = round(sum(estimate_request(reply.request)) * _ESTIMATE_FACTOR)
+                prices = replace(prices, input=max(prices.input, prices.cache_write))
+                usage = Usage(tokens, output=output)
+        return prices.cost(usage) or 0.0
+
+
 _log = logging.getLogger("mkdocs_roaming.serve")
 _SAME_QUESTION_SHARE = 0.5
+_ESTIMATE_FACTOR = 1.25  # providers count up to a quarter more tokens than the estimate of a request
 _RESTART_SECONDS = 5.0
 _CANCEL_SECONDS = 1.0  # a model that is cancelled may need longer to end

@@ -224,8 +224,8 @@ def endpoint(
     from mkdocs_roaming.answer.models.extractive import ExtractiveModel
     from mkdocs_roaming.embeddings.client import EmbeddingsClient, QueryEmbedder
     from mkdocs_roaming.library.hybrid import HybridSearch
-    from mkdocs_roaming.serve._uvicorn import bind_socket
     from mkdocs_roaming.serve.app import AppConfig, create_app
+    from mkdocs_roaming.serve.server import bind_socket
     from mkdocs_roaming.serve.service import AnswerConfig
 
     queries = QueryEmbedder(

@@ -26,8 +26,8 @@ from schemathesis import Case, GenerationMode
 
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
-from mkdocs_roaming.serve._uvicorn import bind_socket
 from mkdocs_roaming.serve.middleware import RequestPolicy
+from mkdocs_roaming.serve.server import bind_socket
 from roaming_fleet.app import STORE_OPERATIONS, create_store_app
 from roaming_fleet.collection import Collection
 

@@ -31,9 +31,9 @@ from mkdocs_roaming.library.navigator import PREFETCH_CALL_ID
 from mkdocs_roaming.library.rules import RULES_CALL_ID
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import SearchFactory
-from mkdocs_roaming.serve._uvicorn import bind_socket
 from mkdocs_roaming.serve.app import AppConfig, create_app
 from mkdocs_roaming.serve.quotas import AnswerQuota
+from mkdocs_roaming.serve.server import bind_socket
 from mkdocs_roaming.serve.service import AnswerConfig
 
 sys.path.insert(0, str(Path(__file__).parents[2]))

@@ -30,8 +30,7 @@ from mkdocs_roaming.cli import main
 from mkdocs_roaming.cli.serve import strip_address_secrets
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.manifest.models import RuleCondition, RuleEntry
-from mkdocs_roaming.serve.app import AppConfig
-from mkdocs_roaming.serve.check import lacks_money_limit
+from mkdocs_roaming.serve.app import AppConfig, lacks_money_limit
 from mkdocs_roaming.serve.quotas import AnswerQuota
 from mkdocs_roaming.serve.service import AnswerConfig
 

@@ -20,7 +20,7 @@ from mkdocs_roaming.manifest.models import Site
 from mkdocs_roaming.manifest.outline import render_outline
 from mkdocs_roaming.serve.encoding import answer_to_markdown
 from mkdocs_roaming.serve.middleware import RequestPolicy
-from mkdocs_roaming.serve.openapi import OPERATIONS
+from mkdocs_roaming.serve.schemas import OPERATIONS
 
 Start = Callable[..., Any]
 MARKDOWN = {"Accept": "text/markdown"}
