@@ -35,7 +35,6 @@ SSE_HEADERS = {
     "x-vercel-ai-ui-message-stream": "v1",
 }
 SSE_DONE = b"data: [DONE]\n\n"
-SSE_PING = b": ping\n\n"
 FAILED_MESSAGE = "The answer could not be finished. Please ask again in a moment."
 """The error message if nothing else is known; details are logged."""
 
@@ -58,8 +57,8 @@ class AnswerContext:
 
 
 def encode_sse(part: StreamPart) -> bytes:
-    """Return a part as a server-sent event."""
-    return b"data: " + encode_json(part) + b"\n\n"
+    """Return a part as a server-sent event, an empty one as a comment."""
+    return b"data: " + encode_json(part) + b"\n\n" if part else b": ping\n\n"
 
 
 # JSON

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from mkdocs_roaming.answer.events import Answer
-from mkdocs_roaming.errors import RoamingError, UsageError
+from mkdocs_roaming.errors import LibraryError, RoamingError, UsageError
 from mkdocs_roaming.serve.requests import (
     ProblemError,
     Question,
@@ -185,6 +185,16 @@ def public_message(error: RoamingError, at: str) -> str:
     return "This cannot be read at the moment"
 
 
+def problem_from_error(error: Exception, at: str) -> ProblemError:
+    """Return the problem for an exception that ended the request of the path `at`."""
+    if isinstance(error, ProblemError):
+        return error
+    if isinstance(error, LibraryError):
+        detail = f"{public_message(error, at)}."
+        return ProblemError(503, "unreadable", detail, retry_after=_UNREADABLE_RETRY_SECONDS)
+    return ProblemError(500, "failed", "Something went wrong here.")
+
+
 def _looks_random(word: str) -> bool:
     """Return whether a long word of letters and digits is generated: its characters change their kind often."""
     has_letters, has_digits = any(map(str.isalpha, word)), any(map(str.isdigit, word))
@@ -254,6 +264,7 @@ _SECRET_PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
 _LOGIN = re.compile(r"(?i)\b([a-z][a-z0-9+.\-]{0,20}://)[^\s/?#]{0,500}@")
 _LONG_WORD = re.compile(r"[A-Za-z0-9+/_\-]{20,}={0,2}")
 _MAX_WORD_CHARS = 40
+_UNREADABLE_RETRY_SECONDS = 30.0
 _RANDOM_CHANGE_RATE = 0.4
 
 

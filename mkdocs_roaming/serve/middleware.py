@@ -29,7 +29,6 @@ from mkdocs_roaming.serve.requests import (
     ProblemError,
     format_origin,
     get_header_values,
-    parse_host,
     parse_origin,
     resolve_client,
     resolve_scheme,
@@ -163,14 +162,14 @@ class RequestGuard:
 
     async def _check(self, scope: Scope, client: str, response: _Response) -> None:
         """Check the host, the origin and the request rate. Raise ProblemError if the request is refused."""
-        name, port = self._check_host(scope)
+        host = self._hosts.check(get_header_values(scope, b"host"))
         if "\n" in scope["path"]:  # a router may match `/ask\n` as `/ask`, which is not in the guarded paths
             raise ProblemError(404, "not_found", "There is nothing at this address.")
         path = scope["path"].removeprefix(scope.get("root_path", ""))
         if not any(path == guarded or path.startswith(guarded + "/") for guarded in GUARDED_PATHS):
             return
         response.headers.append((b"vary", b"Origin"))
-        origin = self._check_origin(scope, name, port)
+        origin = self._check_origin(scope, *host)
         if origin is not None:
             response.headers += [(b"access-control-allow-origin", origin.encode("latin-1")), _EXPOSED_HEADERS]
             if scope["method"] == "OPTIONS" and get_header_values(scope, b"access-control-request-method"):
@@ -183,15 +182,6 @@ class RequestGuard:
             window, seconds = full
             detail = "Too many requests in a minute."
             raise ProblemError(429, "rate", detail, retry_after=seconds, setting=str(window))
-
-    def _check_host(self, scope: Scope) -> tuple[str, str]:
-        values = get_header_values(scope, b"host")
-        host = parse_host(values[0]) if len(values) == 1 else None
-        if host is None:
-            raise ProblemError(400, "host", "The Host header is missing or malformed.")
-        if not self._hosts.allow(*host):
-            raise ProblemError(421, "host", "This server does not answer to that name.")
-        return host
 
     def _check_origin(self, scope: Scope, name: str, port: str) -> str | None:
         """Return the origin of an allowed other site; None for the server's own origin and for other clients."""

@@ -173,6 +173,15 @@ class AllowedHosts:
         """Return whether the server answers to a name."""
         return self.any or (name, "") in self._allowed or (name, port) in self._allowed
 
+    def check(self, headers: Sequence[str]) -> tuple[str, str]:
+        """Return the name and the port of the Host headers. Raise ProblemError if the server does not answer to it."""
+        host = parse_host(headers[0]) if len(headers) == 1 else None
+        if host is None:
+            raise ProblemError(400, "host", "The Host header is missing or malformed.")
+        if not self.allow(*host):
+            raise ProblemError(421, "host", "This server does not answer to that name.")
+        return host
+
 
 def parse_host(text: str) -> tuple[str, str] | None:
     """Return the name and the port (or an empty string) of a Host header, None if it is malformed."""
@@ -203,6 +212,13 @@ def format_origin(scheme: str, name: str, port: str) -> str:
 
 
 # Questions
+
+
+def check_media_type(content_type: str) -> None:
+    """Raise ProblemError unless the body is JSON, which pages of other sites cannot send without a CORS preflight."""
+    if content_type.partition(";")[0].strip().lower() != schemas.JSON:
+        raise ProblemError(415, "not_json", "Send the body as application/json.")
+
 
 _WHOLE_SITE = Scope()
 

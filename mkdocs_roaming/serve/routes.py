@@ -10,7 +10,6 @@ from importlib.resources.abc import Traversable
 from typing import Any
 
 import anyio
-from anyio.abc import TaskGroup
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -34,18 +33,18 @@ from mkdocs_roaming.serve.deployments import Deployment
 from mkdocs_roaming.serve.encoding import (
     SSE_DONE,
     SSE_HEADERS,
-    SSE_PING,
     answer_to_markdown,
     encode_sse,
     make_failure,
 )
-from mkdocs_roaming.serve.log import Journal, hash_turn, public_message
+from mkdocs_roaming.serve.log import Journal, hash_turn, problem_from_error
 from mkdocs_roaming.serve.metrics import MEDIA_TYPE, Metrics
 from mkdocs_roaming.serve.quotas import QuotaLimiter, Reservation
 from mkdocs_roaming.serve.requests import (
     PROBLEM_KEY,
     ProblemError,
     Question,
+    check_media_type,
     encode_problem,
     get_client,
     parse_feedback,
@@ -199,9 +198,7 @@ class Routes:
 
 
 async def _read_json(request: Request) -> bytes:
-    """Return the body. Pages of other sites cannot send application/json without a CORS preflight."""
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
-        raise ProblemError(415, "not_json", "Send the body as application/json.")
+    check_media_type(request.headers.get("content-type", ""))
     return await request.body()
 
 
@@ -216,31 +213,15 @@ class AnswerStream:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the stream. If the client disconnects, the answer is cancelled."""
-        lock = anyio.Lock(fast_acquire=True)  # the first bytes are sent before any other task runs
-
-        async def send_body(data: bytes, *, more: bool = True) -> None:
-            async with lock:
-                await send({"type": "http.response.body", "body": data, "more_body": more})
-
-        async def ping() -> None:
-            while True:
-                await anyio.sleep(self._ping_seconds)
-                await send_body(SSE_PING)
-
         headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in SSE_HEADERS.items()]
-        is_pinging = False
-        parts = self._answer.parts()
-        async with _until_disconnect(self._answer, self._reservation, receive) as group:
+        parts = self._answer.parts(self._ping_seconds)
+        async with _until_disconnect(self._answer, self._reservation, receive):
             try:
                 await send({"type": "http.response.start", "status": 200, "headers": headers})
                 async for part in parts:
-                    await send_body(encode_sse(part))
-                    if not is_pinging:  # the first part is immediate and need not wait for this task
-                        is_pinging = True
-                        group.start_soon(ping)
+                    await send({"type": "http.response.body", "body": encode_sse(part), "more_body": True})
                 await _settle(self._answer, self._reservation)  # before the client can ask again
-                await send_body(SSE_DONE)
-                await send_body(b"", more=False)
+                await send({"type": "http.response.body", "body": SSE_DONE})
             finally:
                 with anyio.move_on_after(_CLOSE_SECONDS, shield=True):
                     await parts.aclose()
@@ -274,12 +255,12 @@ class AnswerDocument:
 @asynccontextmanager
 async def _until_disconnect(
     answer: AnswerRequest, reservation: Reservation | None, receive: Receive
-) -> AsyncIterator[TaskGroup]:
+) -> AsyncIterator[None]:
     """Cancel the block if the client disconnects. At its end, close the answer and settle its cost."""
     try:
         async with anyio.create_task_group() as group:
             group.start_soon(_cancel_on_disconnect, receive, group.cancel_scope)
-            yield group
+            yield
             group.cancel_scope.cancel()
     finally:
         answer.close()
@@ -331,21 +312,12 @@ def _respond_with_file(request: Request, file: Traversable, content_type: str) -
 
 async def handle_error(request: Request, error: Exception) -> Response:
     """Return the problem response for an exception."""
-    headers: Mapping[str, str] = {}
-    match error:
-        case ProblemError():
-            problem = error
-        case HTTPException():
-            phrase = status_phrase(error.status_code)
-            code = re.sub(r"\W+", "_", phrase.lower())
-            problem = ProblemError(error.status_code, code, _STATUS_DETAILS.get(error.status_code, f"{phrase}."))
-            headers = error.headers or {}
-        case LibraryError():
-            detail = f"{public_message(error, request.url.path)}."
-            problem = ProblemError(503, "unreadable", detail, retry_after=_UNREADABLE_RETRY_SECONDS)
-        case _:
-            problem = ProblemError(500, "failed", "Something went wrong here.")
-    return ProblemResponse(problem, headers)
+    if not isinstance(error, HTTPException):
+        return ProblemResponse(problem_from_error(error, request.url.path))
+    phrase = status_phrase(error.status_code)
+    code = re.sub(r"\W+", "_", phrase.lower())
+    problem = ProblemError(error.status_code, code, _STATUS_DETAILS.get(error.status_code, f"{phrase}."))
+    return ProblemResponse(problem, error.headers or {})
 
 
 class ProblemResponse(Response):
@@ -372,7 +344,6 @@ _STATUS_DETAILS = {
     404: "There is nothing at this address.",
     405: "This address does not take that method.",
 }
-_UNREADABLE_RETRY_SECONDS = 30.0
 _MAX_TAG_CHARS = 40  # longer file names may be invalid
 _CLOSE_SECONDS = 2.0
 _MAX_RATED_TURNS = 1_000

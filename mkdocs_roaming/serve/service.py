@@ -193,15 +193,18 @@ class AnswerRequest:
         """The maximum cost of the answer; 0 if it is free or unlimited."""
         return self._config.budget.cost or 0.0 if self.spends_money else 0.0
 
-    async def parts(self) -> AsyncGenerator[StreamPart, None]:
-        """Yield the parts of the answer as they are produced."""
+    async def parts(self, ping_seconds: float = inf) -> AsyncGenerator[StreamPart, None]:
+        """Yield the parts of the answer as they are produced, and an empty one after each silence of some seconds."""
         self._service.requests.add(self)
         answer = self._join_or_start()
         encoder = PartEncoder(self._context())
         try:
             yield encoder.start()
-            async with aclosing(answer.read()) as events:
+            async with aclosing(answer.read(ping_seconds)) as events:
                 async for event in events:
+                    if event is None:
+                        yield {}
+                        continue
                     self._events.append(without_cost(event) if self.cached else event)
                     if self._first_text_seconds is None and isinstance(event, TextReleased):
                         self._first_text_seconds = self._service.clock() - self._started
