@@ -16,6 +16,7 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 
 import anyio
 from msgspec import Meta
+from msgspec.structs import asdict
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
@@ -24,7 +25,7 @@ from starlette.routing import Route
 from mkdocs_roaming.answer.budget import run_in_thread
 from mkdocs_roaming.library.tools import MAX_HITS, ToolError
 from mkdocs_roaming.serve import schemas
-from mkdocs_roaming.serve.content import Payload, WorkQueue, build_section, parse_count
+from mkdocs_roaming.serve.content import Payload, WorkQueue, build_section, encode_hit, parse_count
 from mkdocs_roaming.serve.deployments import Deployment
 from mkdocs_roaming.serve.log import AccessLogFormat, public_message
 from mkdocs_roaming.serve.mcp import McpEndpoint
@@ -65,14 +66,14 @@ MAX_SITE_KEY_CHARS = 100
 Crawled = Annotated[float, Meta(description="Time of the last complete crawl, in seconds since 1970.")]
 
 
-class Section(schemas.Section):
+class Section(schemas.Section, frozen=True):
     """An opened section."""
 
     site: str
     crawled: Crawled
 
 
-class Hit(schemas.Hit):
+class Hit(schemas.Hit, frozen=True):
     """A search result."""
 
     site: str
@@ -312,7 +313,8 @@ def _read_outline(collection: Collection, id_: str | None) -> Payload:
 def _read_section(collection: Collection, id_: str, part: str | None) -> Payload:
     site = _open_site(collection, id_)
     payload = build_section(Deployment(site.library, site.search), id_, part, prefix=site_label(site))
-    return Payload({**payload.data, "site": site.key, "crawled": site.entry.crawled}, payload.markdown)
+    section = Section(**asdict(payload.data), site=site.key, crawled=site.entry.crawled)
+    return Payload(section, payload.markdown)
 
 
 def _open_site(collection: Collection, id_: str) -> OpenSite:
@@ -332,16 +334,11 @@ def _search(collection: Collection, query: str, limit: str | None) -> Payload:
     query, count = validate_question(query), parse_count(limit, "limit", DEFAULT_HITS, MAX_HITS)
     validate_question(collection.strip_site(query))
     hits = [
-        {
-            "id": found.hit.section.id,
-            "title": found.hit.section.section.title,
-            "path": list(found.library.sections.breadcrumb(found.hit.section)),
-            "url": found.library.sections.url(found.hit.section),
-            "snippet": found.hit.snippet,
-            "score": round(found.score, 4),
-            "site": found.site.key,
-            "crawled": found.site.entry.crawled,
-        }
+        Hit(
+            **asdict(encode_hit(found.library.sections, found.hit, found.score)),
+            site=found.site.key,
+            crawled=found.site.entry.crawled,
+        )
         for found in collection.find(query, limit=count)
     ]
     return Payload({"query": query, "hits": hits, "digest": collection.generation})

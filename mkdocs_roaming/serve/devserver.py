@@ -41,13 +41,12 @@ from mkdocs_roaming.serve.log import problem_from_error
 from mkdocs_roaming.serve.requests import (
     AllowedHosts,
     ProblemError,
-    Question,
     check_media_type,
     encode_problem,
     format_origin,
     parse_question,
 )
-from mkdocs_roaming.serve.schemas import EVENTS, JSON, encode_json, status_phrase
+from mkdocs_roaming.serve.schemas import EVENTS, JSON, Question, encode_json, status_phrase
 from mkdocs_roaming.serve.service import AnswerConfig, AnswerRequest, AnswerService
 
 MAX_BODY_BYTES = 1_048_576
@@ -141,7 +140,7 @@ class DevServerEndpoint:
             if choose_media_type(environ.get("HTTP_ACCEPT", ""), (EVENTS, JSON)) == EVENTS:
                 return 200, list(SSE_HEADERS.items()), self._stream(answer, place.pop_all())
             completed = self._portal.call(answer.complete)
-        if completed["state"] == "error":
+        if completed.state == "error":
             raise make_failure(completed)
         return _respond_with_json(completed)
 

@@ -31,13 +31,12 @@ from mkdocs_roaming.answer.events import Answer
 from mkdocs_roaming.errors import LibraryError, RoamingError, UsageError
 from mkdocs_roaming.serve.requests import (
     ProblemError,
-    Question,
     count_forwarded,
     get_header_values,
     parse_host,
     parse_origin,
 )
-from mkdocs_roaming.serve.schemas import Feedback
+from mkdocs_roaming.serve.schemas import Feedback, Question
 
 MAX_TEXT_CHARS = 4_000
 """Longer texts are cut before they are logged."""

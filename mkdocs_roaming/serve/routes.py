@@ -43,7 +43,6 @@ from mkdocs_roaming.serve.quotas import QuotaLimiter, Reservation
 from mkdocs_roaming.serve.requests import (
     PROBLEM_KEY,
     ProblemError,
-    Question,
     check_media_type,
     encode_problem,
     get_client,
@@ -59,6 +58,7 @@ from mkdocs_roaming.serve.schemas import (
     JSON,
     MARKDOWN,
     Operation,
+    Question,
     describe_operations,
     encode_json,
     encode_text,
@@ -110,7 +110,7 @@ class Routes:
         query = request.query_params
         text, page = validate_question(query.get("q", "")), validate_page(query.get("page"))
         language, scope = validate_language(query.get("lang")), parse_scope(query.multi_items())
-        answer = self._service.open(Question(text, page, language, scope=scope), offline=True)
+        answer = self._service.open(Question(text, page=page, language=language, scope=scope), offline=True)
         return AnswerDocument(answer, await self._reserve(request, answer), MARKDOWN)
 
     async def _reserve(self, request: Request, answer: AnswerRequest) -> Reservation | None:
@@ -244,7 +244,7 @@ class AnswerDocument:
             await response(scope, receive, send)
 
     def _respond(self, completed: schemas.Answer) -> Response:
-        if completed["state"] == "error":
+        if completed.state == "error":
             return ProblemResponse(make_failure(completed))
         is_markdown = self._media_type == MARKDOWN
         body = encode_text(answer_to_markdown(completed)) if is_markdown else encode_json(completed)

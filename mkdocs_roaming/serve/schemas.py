@@ -10,14 +10,16 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, get_type_hints
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from mkdocs_roaming._types import prepare
 from mkdocs_roaming._version import __version__
 from mkdocs_roaming.answer.events import AnswerState
+from mkdocs_roaming.answer.support.check import Mark
+from mkdocs_roaming.answer.support.passages import Passage
 from mkdocs_roaming.library.tools import MAX_HITS
 from mkdocs_roaming.manifest.lookup import Scope
 
@@ -40,53 +42,54 @@ SectionId = Annotated[str, Meta(pattern="^(?:.+:)?[0-9a-f]{8}$")]
 
 # Requests
 
-Turns = Annotated[
-    list[Annotated[str, Meta(max_length=MAX_TURN_CHARS)]],
-    Meta(description=f"Signed turns of earlier answers, the oldest first. The last {MAX_TURNS} count."),
-]
-Page = Annotated[
-    str, Meta(max_length=MAX_PAGE_CHARS, description="The page that the client shows, as a path or a URL.")
-]
-Language = Annotated[
-    str,
-    Meta(
-        pattern=LANGUAGE_TAG_PATTERN,
-        description="The reader's language, as a language tag (default: the site's own language).",
-    ),
-]
-_NotBlank = Annotated[str, Meta(max_length=MAX_QUESTION_CHARS, pattern=NOT_BLANK_PATTERN)]
-QuestionText = Annotated[_NotBlank, Meta(description="The question.")]
-Query = Annotated[_NotBlank, Meta(description="Words, as the documentation would use them.")]
+
+class _Context(Struct, frozen=True, kw_only=True):
+    """What a client may send with a question. Turns are signed, the oldest first."""
+
+    page: Annotated[
+        str, Meta(max_length=MAX_PAGE_CHARS, description="The page that the client shows, as a path or a URL.")
+    ] = ""
+    language: Annotated[
+        str,
+        Meta(
+            description="The reader's language, as a language tag (default: the site's own language).",
+            extra_json_schema={"pattern": LANGUAGE_TAG_PATTERN},
+        ),
+    ] = field(name="lang", default="")
+    turns: Annotated[
+        tuple[Annotated[str, Meta(max_length=MAX_TURN_CHARS)], ...],
+        Meta(description=f"Signed turns of earlier answers, the oldest first. The last {MAX_TURNS} count."),
+    ] = ()
+    scope: Scope = Scope()
 
 
-class Question(TypedDict):
+# A message of msgspec would not say what is wrong with a question: requests.py validates it.
+_NOT_BLANK = {"maxLength": MAX_QUESTION_CHARS, "pattern": NOT_BLANK_PATTERN}
+QuestionText = Annotated[str, Meta(description="The question.", extra_json_schema=_NOT_BLANK)]
+Query = Annotated[str, Meta(description="Words, as the documentation would use them.", extra_json_schema=_NOT_BLANK)]
+
+
+class Question(_Context, frozen=True):
     """A question of a client of this API."""
 
-    question: QuestionText
-    page: NotRequired[Page]
-    scope: NotRequired[Scope]
-    lang: NotRequired[Language]
-    turns: NotRequired[Turns]
+    text: QuestionText = field(name="question")
 
 
-class ChatMessage(TypedDict):
+class ChatMessage(Struct, frozen=True):
     """A message of the AI SDK's `useChat`."""
 
     role: str
-    parts: NotRequired[list[dict[str, Any]]]
+    parts: list[dict[str, Any]] | None = None
+    metadata: Any = None
 
 
-class Chat(TypedDict):
+class Chat(_Context, frozen=True):
     """A conversation as the AI SDK's `useChat` sends it.
 
     Only the last message of the user and the signed turns in the metadata of earlier answers are read.
     """
 
     messages: list[ChatMessage]
-    page: NotRequired[Page]
-    scope: NotRequired[Scope]
-    lang: NotRequired[Language]
-    turns: NotRequired[Turns]
 
 
 class Feedback(Struct, frozen=True):
@@ -99,21 +102,21 @@ class Feedback(Struct, frozen=True):
     comment: Annotated[str, Meta(max_length=MAX_COMMENT_CHARS)] = ""
 
 
-# Answers
+# Answers. Fields that are UNSET are left out.
 
 
-class Source(TypedDict):
+class Source(Struct, frozen=True):
     """A section. `tokens` is an estimate."""
 
     id: SectionId
     title: str
-    path: list[str]
+    path: tuple[str, ...]
     url: str
     tokens: int
-    snippet: NotRequired[Annotated[str, Meta(description="Opening of the section, in plain text.")]]
+    snippet: Annotated[str, Meta(description="Opening of the section, in plain text.")] | UnsetType = UNSET
 
 
-class Usage(TypedDict):
+class Usage(Struct, frozen=True):
     """Tokens as the model's provider counts them."""
 
     input: int
@@ -122,7 +125,7 @@ class Usage(TypedDict):
     output: int
 
 
-class Status(TypedDict):
+class Status(Struct, frozen=True):
     """The outcome of an answer, and its cost."""
 
     state: AnswerState
@@ -135,11 +138,11 @@ class Status(TypedDict):
     cost: float | None
     currency: str
     cached: bool
-    dropped_citations: NotRequired[int]
-    withheld: NotRequired[int]
-    turns_dropped: NotRequired[int]
-    message: NotRequired[Annotated[str, Meta(description="Why there is no complete answer, for the reader.")]]
-    cause: NotRequired[
+    dropped_citations: int | UnsetType = UNSET
+    withheld: int | UnsetType = UNSET
+    turns_dropped: int | UnsetType = UNSET
+    message: Annotated[str, Meta(description="Why there is no complete answer, for the reader.")] | UnsetType = UNSET
+    cause: (
         Annotated[
             str,
             Meta(
@@ -147,44 +150,27 @@ class Status(TypedDict):
                 "`size`, `timeout`, `connection`, `format`, `site` or `model`."
             ),
         ]
-    ]
-    retry_after: NotRequired[Annotated[float, Meta(description="Seconds until the provider accepts a request.")]]
-    foreign_addresses: NotRequired[
+        | UnsetType
+    ) = UNSET
+    retry_after: Annotated[float, Meta(description="Seconds until the provider accepts a request.")] | UnsetType = UNSET
+    foreign_addresses: (
         Annotated[int, Meta(description="Addresses in code or removed links that no opened section contains.")]
-    ]
-    looked_at: NotRequired[list[Source]]
-    nearest: NotRequired[list[Source]]
+        | UnsetType
+    ) = UNSET
+    looked_at: list[Source] | UnsetType = UNSET
+    nearest: list[Source] | UnsetType = UNSET
 
 
-class Mark(TypedDict):
-    """A part of an answer that the opened sections do not support, and the nearest statement in them."""
-
-    kind: Literal["name", "number", "claim"]
-    start: Annotated[int, Meta(description="Offset in UTF-16 units, in the answer's Markdown.")]
-    end: int
-    section: SectionId | None
-    passage: str
-
-
-class Passage(TypedDict):
-    """The statement of a cited section that is nearest to the text before a citation."""
-
-    section: SectionId
-    text: Annotated[str, Meta(description="Plain text of at most 240 characters.")]
-    fragment: Annotated[str, Meta(description="Value of a text fragment, `#:~:text=`; empty if there is none.")]
-    start: Annotated[int, Meta(description="Offset of the citation in UTF-16 units, in the answer's Markdown.")]
-
-
-class Support(TypedDict, total=False):
+class Support(Struct, frozen=True):
     """The support check of an answer, and the passages that it cites."""
 
-    score: Annotated[float, Meta(description="The share of the answer in sentences without a mark.")]
-    marks: list[Mark]
-    skipped: bool
-    passages: list[Passage]
+    score: Annotated[float, Meta(description="Share of the answer in sentences without a mark.")] | UnsetType = UNSET
+    marks: tuple[Mark, ...] | UnsetType = UNSET
+    skipped: bool | UnsetType = UNSET
+    passages: tuple[Passage, ...] | UnsetType = UNSET
 
 
-class Answer(TypedDict):
+class Answer(Struct, frozen=True):
     """A complete answer."""
 
     state: AnswerState
@@ -197,14 +183,14 @@ class Answer(TypedDict):
     support: Support | None
     status: Status
     digest: str
-    followups: NotRequired[Annotated[list[str], Meta(description="Questions that the site suggests next.")]]
-    turn: NotRequired[Annotated[str, Meta(description="Send it with the next question, as one of its `turns`.")]]
+    followups: Annotated[list[str], Meta(description="Questions that the site suggests next.")] | UnsetType = UNSET
+    turn: Annotated[str, Meta(description="Send it with the next question, as one of its `turns`.")] | UnsetType = UNSET
 
 
 # Reading
 
 
-class Outline(TypedDict):
+class Outline(Struct, frozen=True):
     """The outline as text, collapsed within a token budget."""
 
     digest: str
@@ -212,7 +198,7 @@ class Outline(TypedDict):
     tokens: int
 
 
-class SectionEntry(TypedDict):
+class SectionEntry(Struct, frozen=True):
     """A section that is listed without its text. `inside` counts its subsections."""
 
     id: SectionId
@@ -221,12 +207,12 @@ class SectionEntry(TypedDict):
     inside: int
 
 
-class Section(TypedDict):
+class Section(Struct, frozen=True):
     """An opened section."""
 
     id: SectionId
     title: str
-    path: list[str]
+    path: tuple[str, ...]
     url: str
     tokens: int
     text: str
@@ -239,18 +225,18 @@ class Section(TypedDict):
     digest: str
 
 
-class Hit(TypedDict):
+class Hit(Struct, frozen=True):
     """A search result."""
 
     id: SectionId
     title: str
-    path: list[str]
+    path: tuple[str, ...]
     url: str
     snippet: str
     score: float
 
 
-class Hits(TypedDict):
+class Hits(Struct, frozen=True):
     """Search results, best first."""
 
     query: str
@@ -262,7 +248,7 @@ class Hits(TypedDict):
     ]
 
 
-class Health(TypedDict):
+class Health(Struct, frozen=True):
     """The state of the endpoint."""
 
     status: Annotated[
@@ -274,7 +260,7 @@ class Health(TypedDict):
     model: str
 
 
-class Problem(TypedDict):
+class Problem(Struct, frozen=True):
     """An error response (RFC 9457)."""
 
     type: str
@@ -282,9 +268,9 @@ class Problem(TypedDict):
     status: int
     detail: str
     code: str
-    retry_after: NotRequired[int]
-    answer: NotRequired[Annotated[str, Meta(description="The closest passages, if a model failed.")]]
-    sources: NotRequired[list[Source]]
+    answer: Annotated[str, Meta(description="The closest passages, if a model failed.")] | UnsetType = UNSET
+    sources: list[Source] | UnsetType = UNSET
+    retry_after: int | UnsetType = UNSET
 
 
 # Encoding
@@ -306,8 +292,8 @@ def replace_invalid(text: str) -> str:
 
 
 def encode_json(data: object) -> bytes:
-    """Return compact JSON."""
-    return encode_text(_JSON_ENCODER.encode(data))
+    """Return compact JSON. Unlike the encoder of msgspec, this one accepts unpaired surrogates."""
+    return encode_text(_JSON_ENCODER.encode(msgspec.to_builtins(data)))
 
 
 _STATUS_PHRASES = {
@@ -363,8 +349,9 @@ def _text(description: str) -> Any:
     return Annotated[str, Meta(description=description)]
 
 
+_TYPES = get_type_hints(Question, include_extras=True)
 _SCOPE_TYPES = get_type_hints(Scope, include_extras=True)
-LANGUAGE = Parameter("lang", Language)
+LANGUAGE = Parameter("lang", _TYPES["language"])
 SCOPE = (
     Parameter("tag", _SCOPE_TYPES["tags"]),
     Parameter("path", _SCOPE_TYPES["paths"]),
@@ -396,7 +383,7 @@ OPERATIONS = (
         (*_REQUEST_ERRORS, 404, 422, 502, 503),
         (
             Parameter("q", QuestionText, required=True),
-            Parameter("page", Page),
+            Parameter("page", _TYPES["page"]),
             LANGUAGE,
             *SCOPE,
         ),

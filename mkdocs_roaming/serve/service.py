@@ -39,7 +39,8 @@ from mkdocs_roaming.serve.conversation_token import TokenSigner, identify_site, 
 from mkdocs_roaming.serve.deployments import Deployment, LocalizedSite
 from mkdocs_roaming.serve.encoding import AnswerContext, PartEncoder, StreamPart, encode_answer
 from mkdocs_roaming.serve.log import public_message, strip_passwords
-from mkdocs_roaming.serve.requests import ProblemError, Question, find_page
+from mkdocs_roaming.serve.requests import ProblemError, find_page
+from mkdocs_roaming.serve.schemas import Question
 from mkdocs_roaming.text.tokenizer import is_stop_word, stem
 
 STOPPING = "This service restarts. Please ask again in a moment."

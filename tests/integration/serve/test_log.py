@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from mkdocs_roaming.answer.events import Answer, NotFound, Reference
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.serve.log import REDACTED, Journal, JsonLinesFile, hash_turn, redact
-from mkdocs_roaming.serve.requests import ProblemError, Question, parse_feedback
-from mkdocs_roaming.serve.schemas import Feedback
+from mkdocs_roaming.serve.requests import ProblemError, parse_feedback
+from mkdocs_roaming.serve.schemas import Feedback, Question
 
 CASES = Path(__file__).parents[2] / "golden" / "redaction"
 ANSWER = Answer(
@@ -197,7 +197,7 @@ def test_journal_without_files_writes_nothing(tmp_path: Path) -> None:
 def test_log_question_writes_sections_without_answer_text(tmp_path: Path) -> None:
     file = tmp_path / "questions.jsonl"
     journal = Journal(file, clock=lambda: 1_800_000_000.0)
-    log_question(journal, Question("How often is the oil changed? me@boat.example", "/pumps/"))
+    log_question(journal, Question("How often is the oil changed? me@boat.example", page="/pumps/"))
     assert lines_of(file) == [
         {
             "time": "2027-01-15T08:00:00Z",
@@ -245,7 +245,7 @@ def test_record_is_always_one_line(comment: str, page: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "log"
         journal = Journal(file, file)
-        log_question(journal, Question(comment, page))
+        log_question(journal, Question(comment, page=page))
         journal.log_feedback(Feedback("t", True, comment + '\n{"helpful":true}\r\n\u2028\u2029\x85\x0b\x0c\x1c'))
         data = file.read_bytes()
         assert data.isascii()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import msgspec
 import pytest
 import yaml
 from hypothesis import given, settings
@@ -44,7 +45,7 @@ from mkdocs_roaming.library.targets import library_from_markdown
 from mkdocs_roaming.serve.conversation_token import TokenSigner, Turn
 from mkdocs_roaming.serve.deployments import Deployment, LocalizedSite, SiteWatcher
 from mkdocs_roaming.serve.encoding import SSE_DONE, AnswerContext, PartEncoder, encode_sse
-from mkdocs_roaming.serve.requests import Question
+from mkdocs_roaming.serve.schemas import Question
 from mkdocs_roaming.serve.service import AnswerConfig, AnswerRequest, AnswerService
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -74,13 +75,13 @@ def open_request(name: str, tmp_path: Path) -> AnswerRequest:
         SIGNER.sign(Turn(**{**turn, "opened": tuple(turn["opened"])}), SITE) for turn in case.get("turns", [])
     )
     service = AnswerService(LocalizedSite(watcher, SiteWatcher), config, SIGNER)
-    return service.open(Question(case["ask"], case.get("page", ""), turns=turns))
+    return service.open(Question(case["ask"], page=case.get("page", ""), turns=turns))
 
 
 def collect_parts(request: AnswerRequest) -> list[dict[str, Any]]:
     async def collect() -> list[dict[str, Any]]:
         async with aclosing(request.parts()) as parts:
-            return [part async for part in parts]
+            return msgspec.to_builtins([part async for part in parts])
 
     return anyio.run(collect)
 
@@ -211,7 +212,7 @@ def test_section_parts_have_titles_and_urls_of_the_manifest(name: str, tmp_path:
 @pytest.mark.parametrize("name", CASES)
 def test_complete_answer_has_content_of_stream(name: str, tmp_path: Path) -> None:
     parts = collect_parts(open_request(name, tmp_path))
-    answer = anyio.run(open_request(name, tmp_path).complete)
+    answer = msgspec.to_builtins(anyio.run(open_request(name, tmp_path).complete))
     by_type = {part["type"]: part for part in parts}
     assert answer["answer"] == "".join(part["delta"] for part in parts if part["type"] == "text-delta")
     assert [source["id"] for source in answer["sources"]] == [
