@@ -23,6 +23,7 @@ from mkdocs_roaming.answer.support.check import Support
 from mkdocs_roaming.answer.support.passages import Passage
 from mkdocs_roaming.library.navigator import PREFETCH_CALL_ID
 from mkdocs_roaming.library.tools import parse_tool_name
+from mkdocs_roaming.manifest.lookup import SectionIndex
 from mkdocs_roaming.serve import schemas
 from mkdocs_roaming.serve.requests import ProblemError
 from mkdocs_roaming.serve.schemas import encode_json
@@ -44,17 +45,26 @@ FAILED_MESSAGE = "The answer could not be finished. Please ask again in a moment
 class AnswerContext:
     """Facts about an answer that its events do not contain.
 
-    `find_section` resolves an id, an alias or a URL. `sign_turn` is called after the last event and returns the signed
-    turn, or an empty string if follow-up questions cannot refer to this answer. `find_snippet` returns the opening of a
-    section, by id. `suggest` is called after the last event, too; it returns questions that the reader may ask next.
+    `sign_turn` is called after the last event and returns the signed turn, or an empty string if follow-up questions
+    cannot refer to this answer. `suggest` is called after the last event, too; it returns questions that the reader may
+    ask next.
     """
 
-    find_section: Callable[[str], Reference | None]
+    sections: SectionIndex
     sign_turn: Callable[[], str]
     cached: bool = False
     dropped_turns: int = 0
-    find_snippet: Callable[[str], str] = lambda id_: ""
     suggest: Callable[[], Sequence[str]] = tuple
+
+    def find_section(self, address: str) -> Reference | None:
+        """Return a section by its id, an alias or a URL."""
+        found = self.sections.get(address.lower()) or self.sections.resolve(address)
+        return Reference.from_section(self.sections, found) if found else None
+
+    def find_snippet(self, id_: str) -> str:
+        """Return the opening of a section; an empty string if there is none."""
+        found = self.sections.get(id_)
+        return found.section.opening if found else ""
 
 
 def encode_sse(part: StreamPart) -> bytes:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from importlib.resources.abc import Traversable
 from typing import Any
 
@@ -17,7 +16,6 @@ from starlette.types import Receive, Scope, Send
 
 from mkdocs_roaming.answer.budget import run_in_thread
 from mkdocs_roaming.errors import LibraryError
-from mkdocs_roaming.serve import schemas
 from mkdocs_roaming.serve.content import (
     CONTENT_TYPES,
     Payload,
@@ -92,7 +90,7 @@ class Routes:
 
     # Answers
 
-    async def ask(self, request: Request) -> AnswerStream | AnswerDocument:
+    async def ask(self, request: Request) -> AnswerResponse:
         """Answer a question with the configured model."""
         question = parse_question(await _read_json(request))
         if question.scope:  # restricting a large site takes longer than the event loop may wait
@@ -100,18 +98,15 @@ class Routes:
             await self._queue.run(get_client(request.scope), lambda: site.restrict(scope), is_local=True)
         answer = self._service.open(question)
         media_type = choose_media_type(request.headers.get("accept", ""), (EVENTS, JSON))
-        reservation = await self._reserve(request, answer)
-        if media_type == EVENTS:
-            return AnswerStream(answer, reservation, self._ping_seconds)
-        return AnswerDocument(answer, reservation, JSON)
+        return AnswerResponse(answer, await self._reserve(request, answer), media_type, self._ping_seconds)
 
-    async def ask_offline(self, request: Request) -> AnswerDocument:
+    async def ask_offline(self, request: Request) -> AnswerResponse:
         """Answer a question without a provider's model, as Markdown. A mere link must not cost money."""
         query = request.query_params
         text, page = validate_question(query.get("q", "")), validate_page(query.get("page"))
         language, scope = validate_language(query.get("lang")), parse_scope(query.multi_items())
         answer = self._service.open(Question(text, page=page, language=language, scope=scope), offline=True)
-        return AnswerDocument(answer, await self._reserve(request, answer), MARKDOWN)
+        return AnswerResponse(answer, await self._reserve(request, answer), MARKDOWN)
 
     async def _reserve(self, request: Request, answer: AnswerRequest) -> Reservation | None:
         """Reserve a place and the maximum cost of an answer; a cached one needs neither."""
@@ -184,17 +179,19 @@ class Routes:
 
     async def widget(self, request: Request) -> Response:
         """Return a module of the widget."""
-        name = request.path_params["module"]
-        if len(name) > _MAX_TAG_CHARS or not name.isalnum():
-            raise ProblemError(404, "no_file", "There is no such file.")
-        return _respond_with_file(request, self._widget / f"roaming-{name}.js", "text/javascript; charset=utf-8")
+        name = f"roaming-{request.path_params['module']}.js"
+        return self._respond_with_file(request, name, "text/javascript; charset=utf-8")
 
     async def widget_strings(self, request: Request) -> Response:
         """Return the widget's translations for a language."""
-        language = request.path_params["language"]
-        if len(language) > _MAX_TAG_CHARS or not language.replace("-", "").isalnum():
+        return self._respond_with_file(request, f"ask.{request.path_params['language']}.json", JSON)
+
+    def _respond_with_file(self, request: Request, name: str, content_type: str) -> Response:
+        """Return a file of the widget. Browsers load modules from other origins only with this CORS header."""
+        file = self._widget / name
+        if not _WIDGET_FILE.fullmatch(name) or not file.is_file():
             raise ProblemError(404, "no_file", "There is no such file.")
-        return _respond_with_file(request, self._widget / f"ask.{language}.json", JSON)
+        return respond_with_etag(request, file.read_bytes(), content_type, **{"access-control-allow-origin": "*"})
 
 
 async def _read_json(request: Request) -> bytes:
@@ -205,45 +202,56 @@ async def _read_json(request: Request) -> bytes:
 # Responses with an answer
 
 
-class AnswerStream:
-    """An ASGI response that sends an answer as server-sent events while it is produced."""
+class AnswerResponse:
+    """An ASGI response with an answer: as server-sent events while it is produced, or complete as JSON or Markdown.
 
-    def __init__(self, answer: AnswerRequest, reservation: Reservation | None, ping_seconds: float) -> None:
-        self._answer, self._reservation, self._ping_seconds = answer, reservation, ping_seconds
+    If the client disconnects, the answer is cancelled.
+    """
+
+    def __init__(
+        self,
+        answer: AnswerRequest,
+        reservation: Reservation | None,
+        media_type: str,
+        ping_seconds: float = PING_SECONDS,
+    ) -> None:
+        self._answer, self._reservation, self._media_type = answer, reservation, media_type
+        self._ping_seconds = ping_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the stream. If the client disconnects, the answer is cancelled."""
+        """Send the answer."""
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(_cancel_on_disconnect, receive, group.cancel_scope)
+                if self._media_type == EVENTS:
+                    await self._stream(send)
+                else:
+                    response = await self._complete()
+                    await self._settle()  # before the client can ask again
+                    await response(scope, receive, send)
+                group.cancel_scope.cancel()
+        finally:
+            self._answer.close()
+            await self._settle()
+
+    async def _stream(self, send: Send) -> None:
         headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in SSE_HEADERS.items()]
         parts = self._answer.parts(self._ping_seconds)
-        async with _until_disconnect(self._answer, self._reservation, receive):
-            try:
-                await send({"type": "http.response.start", "status": 200, "headers": headers})
-                async for part in parts:
-                    await send({"type": "http.response.body", "body": encode_sse(part), "more_body": True})
-                await _settle(self._answer, self._reservation)  # before the client can ask again
-                await send({"type": "http.response.body", "body": SSE_DONE})
-            finally:
-                with anyio.move_on_after(_CLOSE_SECONDS, shield=True):
-                    await parts.aclose()
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            async for part in parts:
+                await send({"type": "http.response.body", "body": encode_sse(part), "more_body": True})
+            await self._settle()  # before the client can ask again
+            await send({"type": "http.response.body", "body": SSE_DONE})
+        finally:
+            with anyio.move_on_after(_CLOSE_SECONDS, shield=True):
+                await parts.aclose()
 
-
-class AnswerDocument:
-    """An ASGI response that sends a complete answer as JSON or Markdown."""
-
-    def __init__(self, answer: AnswerRequest, reservation: Reservation | None, media_type: str) -> None:
-        self._answer, self._reservation, self._media_type = answer, reservation, media_type
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the document. If the client disconnects, the answer is cancelled."""
-        async with _until_disconnect(self._answer, self._reservation, receive):
-            try:
-                response = self._respond(await self._answer.complete())
-            except ProblemError as problem:  # the task group would enclose it in a group of exceptions
-                response = ProblemResponse(problem)
-            await _settle(self._answer, self._reservation)  # before the client can ask again
-            await response(scope, receive, send)
-
-    def _respond(self, completed: schemas.Answer) -> Response:
+    async def _complete(self) -> Response:
+        try:
+            completed = await self._answer.complete()
+        except ProblemError as problem:  # the task group would enclose it in a group of exceptions
+            return ProblemResponse(problem)
         if completed.state == "error":
             return ProblemResponse(make_failure(completed))
         is_markdown = self._media_type == MARKDOWN
@@ -251,27 +259,11 @@ class AnswerDocument:
         headers = {"cache-control": "no-store", "x-robots-tag": "noindex"}
         return Response(body, media_type=CONTENT_TYPES[self._media_type], headers=headers)
 
-
-@asynccontextmanager
-async def _until_disconnect(
-    answer: AnswerRequest, reservation: Reservation | None, receive: Receive
-) -> AsyncIterator[None]:
-    """Cancel the block if the client disconnects. At its end, close the answer and settle its cost."""
-    try:
-        async with anyio.create_task_group() as group:
-            group.start_soon(_cancel_on_disconnect, receive, group.cancel_scope)
-            yield
-            group.cancel_scope.cancel()
-    finally:
-        answer.close()
-        await _settle(answer, reservation)
-
-
-async def _settle(answer: AnswerRequest, reservation: Reservation | None) -> None:
-    """Settle the cost. The client that started an answer pays for it, and keeps its place while others read it."""
-    if reservation is not None and not reservation.settled:
-        with anyio.CancelScope(shield=True):
-            await reservation.settle(await answer.cost())
+    async def _settle(self) -> None:
+        """Settle the cost. The client that started an answer pays for it, and keeps its place while others read it."""
+        if self._reservation is not None and not self._reservation.settled:
+            with anyio.CancelScope(shield=True):
+                await self._reservation.settle(await self._answer.cost())
 
 
 async def _cancel_on_disconnect(receive: Receive, scope: anyio.CancelScope) -> None:
@@ -298,13 +290,6 @@ def respond_with_etag(request: Request, body: bytes, content_type: str, **header
     if etag in [tag.strip().removeprefix("W/") for tag in known.split(",")]:
         return Response(status_code=304, headers=headers)
     return Response(body, media_type=content_type, headers=headers)
-
-
-def _respond_with_file(request: Request, file: Traversable, content_type: str) -> Response:
-    """Return a file of the widget. Browsers load modules from other origins only with this CORS header."""
-    if not file.is_file():
-        raise ProblemError(404, "no_file", "There is no such file.")
-    return respond_with_etag(request, file.read_bytes(), content_type, **{"access-control-allow-origin": "*"})
 
 
 # Errors
@@ -344,6 +329,6 @@ _STATUS_DETAILS = {
     404: "There is nothing at this address.",
     405: "This address does not take that method.",
 }
-_MAX_TAG_CHARS = 40  # longer file names may be invalid
+_WIDGET_FILE = re.compile(r"(?:roaming-[A-Za-z0-9]{1,40}\.js|ask\.[A-Za-z0-9-]{1,40}\.json)")
 _CLOSE_SECONDS = 2.0
 _MAX_RATED_TURNS = 1_000

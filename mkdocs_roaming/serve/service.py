@@ -22,7 +22,7 @@ from time import monotonic
 import anyio
 
 from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget, CostEstimate, Prices
-from mkdocs_roaming.answer.events import Event, Finished, Reference, TextReleased, TokensUsed, summarize
+from mkdocs_roaming.answer.events import Event, Finished, TextReleased, TokensUsed, summarize
 from mkdocs_roaming.answer.loop import answer
 from mkdocs_roaming.answer.models.base import NO_USAGE, Model, Part, Request, Usage
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
@@ -319,18 +319,8 @@ class AnswerRequest:
     # What the encoder asks for
 
     def _context(self) -> AnswerContext:
-        return AnswerContext(
-            self._find_section, self._sign_turn, self.cached, self._memory.dropped, self._find_snippet, self._suggest
-        )
-
-    def _find_section(self, address: str) -> Reference | None:
-        index = self.deployment.library.sections
-        found = index.get(address.lower()) or index.resolve(address)
-        return Reference.from_section(index, found) if found else None
-
-    def _find_snippet(self, id_: str) -> str:
-        section = self.deployment.library.sections.get(id_)
-        return section.section.opening if section else ""
+        sections, dropped = self.deployment.library.sections, self._memory.dropped
+        return AnswerContext(sections, self._sign_turn, self.cached, dropped, self._suggest)
 
     def _suggest(self) -> list[str]:
         result, library = summarize(self._events), self.deployment.library

@@ -57,15 +57,17 @@ SITE = "https://kettle.example/\nKettle"
 pytestmark = pytest.mark.filterwarnings("error")
 
 
+LIBRARY = library_from_markdown(
+    (GOLDEN / "answer/kettle.md").read_text("utf-8"), name="Kettle", url="https://kettle.example/"
+)
+
+
 def open_request(name: str, tmp_path: Path) -> AnswerRequest:
     """Return a request for the answer of a case."""
     case = yaml.safe_load((GOLDEN / "wire" / f"{name}.yml").read_text("utf-8"))
     (tmp_path / "script.json").write_text(json.dumps(case.get("replies", [])))
-    library = library_from_markdown(
-        (GOLDEN / "answer/kettle.md").read_text("utf-8"), name="Kettle", url="https://kettle.example/"
-    )
     watcher = SiteWatcher("kettle.md")
-    watcher.current = Deployment(library, Search(library))
+    watcher.current = Deployment(LIBRARY, Search(LIBRARY))
     budget = dict(case.get("budget", {}))
     if "prices" in budget:
         budget["prices"] = Prices(**budget["prices"])
@@ -148,7 +150,7 @@ EVENTS = st.sampled_from(
 @settings(deadline=None)
 @given(st.lists(EVENTS, max_size=25), st.sampled_from(sorted(STATES)))
 def test_encoder_is_well_formed_for_any_order_of_events(events: list[Event], state: Any) -> None:
-    context = AnswerContext(lambda id_: SECTION if id_ == SECTION.id else None, lambda: "signed")
+    context = AnswerContext(LIBRARY.sections, lambda: "signed")
     parts = encode_all([*events, Finished(state, "scripted")], context)
     assert_well_formed(parts)
     calls = [part["toolCallId"] for part in parts if part["type"] == "tool-input-available"]
@@ -162,7 +164,7 @@ def test_requested_section_that_was_not_opened_has_final_state(results: list[Eve
     """`too_big` if the call has a result without it, `open` if the call was never answered."""
     call = ToolCalled("a", "expand_sections", ("2ebf9271",))
     events = [RoundStarted(1, 4), call, *results, Finished("error", "scripted")]
-    parts = encode_all(events, AnswerContext(lambda id_: SECTION, lambda: ""))
+    parts = encode_all(events, AnswerContext(LIBRARY.sections, lambda: ""))
     assert [part["data"]["state"] for part in parts if part["type"] == "data-section"][-1] == state
 
 
