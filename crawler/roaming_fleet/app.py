@@ -7,17 +7,14 @@ It answers no questions; `roaming serve STORE/SITE` answers those about one site
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, nullcontext
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from importlib.util import find_spec
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 import anyio
 from msgspec import Meta
 from msgspec.structs import asdict
-from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -28,18 +25,16 @@ from mkdocs_roaming.serve import schemas
 from mkdocs_roaming.serve.content import Payload, WorkQueue, build_section, encode_hit, parse_count
 from mkdocs_roaming.serve.deployments import Deployment
 from mkdocs_roaming.serve.log import AccessLogFormat, public_message
-from mkdocs_roaming.serve.mcp import McpEndpoint
+from mkdocs_roaming.serve.mcp import create_endpoint
 from mkdocs_roaming.serve.metrics import (
-    MEDIA_TYPE,
     METRICS_OFF,
-    METRICS_PATH,
     Metrics,
     parse_metrics_address,
     serve_metrics,
 )
 from mkdocs_roaming.serve.middleware import RequestGuard, RequestPolicy
 from mkdocs_roaming.serve.requests import ProblemError, get_client, parse_scope, validate_question
-from mkdocs_roaming.serve.routes import EXCEPTION_HANDLERS, respond_negotiated, respond_with_etag
+from mkdocs_roaming.serve.routes import create_asgi_app, respond_negotiated, respond_with_etag
 from mkdocs_roaming.serve.schemas import (
     DEFAULT_HITS,
     JSON,
@@ -52,7 +47,6 @@ from mkdocs_roaming.serve.schemas import (
     count_up_to,
     describe_operations,
     encode_json,
-    list_operations,
 )
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 from roaming_fleet.collection import Collection, OpenSite
@@ -155,7 +149,6 @@ STORE_OPERATIONS = (
     _adapt("read_outline"),
     replace(_adapt("read_section"), responses={JSON: Section, MARKDOWN: str}),
     replace(_SEARCH, responses={JSON: Hits}),
-    _adapt("metrics"),
     _adapt("openapi"),
     Operation("health", "GET", "/healthz", "Check which sites can be read.", {JSON: Health}),
 )
@@ -170,31 +163,20 @@ def create_store_app(
 ) -> RequestGuard:
     """Return the ASGI application of a store. Its metrics are served where `AppConfig.metrics` says."""
     parse_metrics_address(metrics_place)
-    operations = list_operations(STORE_OPERATIONS, with_metrics=metrics_place == METRICS_PATH)
-    metrics = Metrics(operations)
-    routes = _Routes(collection, metrics, encode_json(describe_operations(operations)))
-    listed = [
-        Route(operation.path, getattr(routes, operation.name), methods=[operation.method], name=operation.name)
-        for operation in operations
-    ]
-    listed += [Route(path, _refuse_question, methods=["GET", "POST"]) for path in ("/v1/ask", "/ask")]
-    mcp = _create_mcp_endpoint(collection)
-    if mcp is not None:
-        listed.append(Route("/mcp", mcp))
-
-    @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        async with (
-            serve_metrics(metrics, metrics_place),
-            mcp.run() if mcp is not None else nullcontext(),
-            anyio.create_task_group() as group,
-        ):
-            group.start_soon(_refresh, collection)
-            yield
-            group.cancel_scope.cancel()
-
-    application = Starlette(routes=listed, lifespan=lifespan, exception_handlers=EXCEPTION_HANDLERS)
-    application.router.redirect_slashes = False
+    metrics = Metrics(STORE_OPERATIONS)
+    tools = create_endpoint(
+        lambda: StoreNavigator(collection, format_error=partial(public_message, at="/mcp")),
+        instructions=INSTRUCTIONS,
+        is_local=lambda: not collection.is_remote,
+    )
+    application = create_asgi_app(
+        STORE_OPERATIONS,
+        _Routes(collection),
+        partial(_refresh, collection),
+        tools,
+        serve_metrics(metrics, metrics_place),
+        routes=[Route(path, _refuse_question, methods=["GET", "POST"]) for path in ("/v1/ask", "/ask")],
+    )
     return RequestGuard(application, policy, metrics, access_log)
 
 
@@ -209,24 +191,11 @@ async def _refuse_question(request: Request) -> Response:
     raise ProblemError(404, "one_site", "Questions are answered from one site: `roaming serve STORE/SITE` does it.")
 
 
-def _create_mcp_endpoint(collection: Collection) -> McpEndpoint | None:
-    """Return the endpoint for MCP clients if the package is installed."""
-    if find_spec("mcp") is None:
-        return None
-    return McpEndpoint(
-        lambda: StoreNavigator(collection, format_error=partial(public_message, at="/mcp")),
-        instructions=INSTRUCTIONS,
-        is_local=lambda: not collection.is_remote,
-    )
-
-
 @dataclass(slots=True)
 class _Routes:
     """The operations of the API, one method each."""
 
     collection: Collection
-    recorded: Metrics
-    description: bytes
     queue: WorkQueue = field(default_factory=partial(WorkQueue, max_remote_each=1))
 
     async def list_sites(self, request: Request) -> Response:
@@ -260,13 +229,9 @@ class _Routes:
         data = {"status": "stale" if is_stale else "ok", "sites": count, "digest": generation}
         return Response(encode_json(data), media_type=JSON, headers={"cache-control": "no-store"})
 
-    async def metrics(self, request: Request) -> Response:
-        """Return the metrics."""
-        return Response(self.recorded.render(), headers={"content-type": MEDIA_TYPE, "cache-control": "no-store"})
-
     async def openapi(self, request: Request) -> Response:
         """Return the OpenAPI description."""
-        return respond_with_etag(request, self.description, JSON)
+        return respond_with_etag(request, encode_json(describe_operations(STORE_OPERATIONS)), JSON)
 
     async def _compute(self, request: Request, make: Callable[[], Payload]) -> Payload:
         """Compute a response in a thread."""

@@ -68,7 +68,7 @@ _SINGLE_SITE_OPTIONS = ("site", "model", "base_url", "rounds", "seconds", "whole
     "--metrics",
     metavar="WHERE",
     envvar="ROAMING_METRICS",
-    help="Address of the metrics, path for /metrics of the endpoint, or off (default: 127.0.0.1:9464).",
+    help="Address of the metrics, or off (default: 127.0.0.1:9464).",
 )
 @click.option(
     "--access-log",

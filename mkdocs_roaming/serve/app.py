@@ -18,7 +18,7 @@ kept_answers = 1000             # maximum number of cached answers
 trust_rules = false             # follow the rules of a site that is not a local folder
 question_log = "questions.jsonl"   # logs contain neither addresses nor secrets (default: no log)
 feedback_log = "feedback.jsonl"
-metrics = "127.0.0.1:9464"      # where the metrics are served; or path (/metrics of the endpoint), off
+metrics = "127.0.0.1:9464"      # where the metrics are served, or off
 access_log = "off"              # or json: one line for each request, on standard output
 
 [limits]                        # see AnswerQuota and RequestPolicy
@@ -31,12 +31,11 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import resources
 from importlib.resources.abc import Traversable
-from importlib.util import find_spec
 from math import ceil
 from pathlib import Path
 from time import monotonic
@@ -44,8 +43,6 @@ from typing import Annotated
 
 import anyio
 import msgspec
-from starlette.applications import Starlette
-from starlette.routing import Route
 
 from mkdocs_roaming._types import decode_table, table_keys
 from mkdocs_roaming.answer.budget import run_in_thread
@@ -58,11 +55,10 @@ from mkdocs_roaming.serve.cache import MAX_CACHED_ANSWERS, AnswerCache
 from mkdocs_roaming.serve.conversation_token import TOKEN_SECONDS, TokenSigner
 from mkdocs_roaming.serve.deployments import INCOMPLETE_SECONDS, POLL_SECONDS, Deployment, LocalizedSite, SiteWatcher
 from mkdocs_roaming.serve.log import AccessLogFormat, Journal, public_message, strip_passwords
-from mkdocs_roaming.serve.mcp import McpEndpoint
+from mkdocs_roaming.serve.mcp import create_endpoint
 from mkdocs_roaming.serve.metrics import (
     METRICS_ADDRESS,
     METRICS_OFF,
-    METRICS_PATH,
     Metrics,
     parse_metrics_address,
     serve_metrics,
@@ -76,8 +72,8 @@ from mkdocs_roaming.serve.quotas import (
     CounterStore,
     QuotaLimiter,
 )
-from mkdocs_roaming.serve.routes import EXCEPTION_HANDLERS, PING_SECONDS, Routes
-from mkdocs_roaming.serve.schemas import OPERATIONS, list_operations
+from mkdocs_roaming.serve.routes import PING_SECONDS, Routes, create_asgi_app
+from mkdocs_roaming.serve.schemas import OPERATIONS
 from mkdocs_roaming.serve.service import AnswerConfig, AnswerRecord, AnswerService, estimate_question_cost
 from mkdocs_roaming.serve.static import StaticSite
 
@@ -102,7 +98,7 @@ class AppConfig:
         counters_url: URL of a Redis for quotas that several processes share.
         question_log: File for questions; without it none are logged.
         feedback_log: File for feedback; without it none is accepted.
-        metrics: Where the metrics are served: an address, `path` for `/metrics` of the endpoint, or `off`.
+        metrics: The address where the metrics are served, or `off`.
         access_log: Format of the lines for requests, which the logger `mkdocs_roaming.access` receives.
         poll_seconds: Time between two checks of the site.
         incomplete_seconds: Time after which an incomplete deployment is used.
@@ -248,8 +244,7 @@ def create_app(config: AppConfig) -> RequestGuard:
     if config.answers.model.name != "offline":
         limiter.check_cost(config.answers.budget.cost)
     parse_metrics_address(config.metrics)
-    operations = list_operations(OPERATIONS, with_metrics=config.metrics == METRICS_PATH)
-    metrics = Metrics(operations)
+    metrics = Metrics(OPERATIONS)
     journal = Journal(config.question_log, config.feedback_log)
 
     def record(record: AnswerRecord) -> None:
@@ -265,38 +260,23 @@ def create_app(config: AppConfig) -> RequestGuard:
         on_record=record,
         on_cost=metrics.count_cost,
     )
-    routes = Routes(
-        service,
-        metrics,
-        journal,
-        limiter,
-        operations=operations,
-        widget=config.widget,
-        ping_seconds=config.ping_seconds,
-    )
-    tools = _create_mcp_endpoint(site)
+    routes = Routes(service, metrics, journal, limiter, widget=config.widget, ping_seconds=config.ping_seconds)
 
-    @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        async with AsyncExitStack() as stack:
-            stack.push_async_callback(limiter.counters.close)
-            prices = config.answers.budget.prices
-            metrics.watch_site(site.main, limiter, prices.currency if prices else "")
-            await stack.enter_async_context(serve_metrics(metrics, config.metrics))
-            if tools is not None:
-                await stack.enter_async_context(tools.run())
-            group = await stack.enter_async_context(anyio.create_task_group())
-            group.start_soon(site.run)
-            yield
-            group.cancel_scope.cancel()
+    async def run() -> None:
+        prices = config.answers.budget.prices
+        metrics.watch_site(site.main, limiter, prices.currency if prices else "")
+        try:
+            await site.run()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await limiter.counters.close()
 
-    listed = [
-        Route(operation.path, getattr(routes, operation.name), methods=[operation.method]) for operation in operations
-    ]
-    if tools is not None:
-        listed.append(Route("/mcp", tools))
-    app = Starlette(routes=listed, lifespan=lifespan, exception_handlers=EXCEPTION_HANDLERS)
-    app.router.redirect_slashes = False
+    def is_local() -> bool:
+        return site.main.current is not None and site.main.current.library.is_local
+
+    format_error = partial(public_message, at="/mcp")
+    tools = create_endpoint(lambda: site.now().navigator(format_error), is_local=is_local)
+    app = create_asgi_app(OPERATIONS, routes, run, tools, serve_metrics(metrics, config.metrics))
     if config.site is not None:
         app.router.default = StaticSite(config.site)
     return RequestGuard(app, config.policy, metrics, config.access_log, on_drain=service.drain)
@@ -338,18 +318,6 @@ def describe_limits(config: AppConfig) -> str:
     spending = f"{money:g} {prices.currency if prices else ''} a day" if isinstance(money, float) else "unlimited money"
     spending += f" ({each:g} per client)" if isinstance(each, float) else ""
     return f"{quota.answers_a_minute} answers a minute ({quota.answers_a_minute_each} per client), {spending}"
-
-
-def _create_mcp_endpoint(site: LocalizedSite) -> McpEndpoint | None:
-    """Return the MCP endpoint, None if the package is not installed."""
-    if find_spec("mcp") is None:
-        return None
-
-    def is_local() -> bool:
-        return site.main.current is not None and site.main.current.library.is_local
-
-    format_error = partial(public_message, at="/mcp")
-    return McpEndpoint(lambda: site.now().navigator(format_error), is_local=is_local)
 
 
 # Checks before the start

@@ -138,6 +138,11 @@ class McpEndpoint:
             await anyio.sleep_forever()
 
 
+def create_endpoint(navigator: Callable[[], Toolset], **options: Any) -> McpEndpoint | None:
+    """Return the endpoint; None if the package mcp is not installed. The options are those of `McpEndpoint`."""
+    return None if find_spec("mcp") is None else McpEndpoint(navigator, **options)
+
+
 def make_server(
     navigator: Callable[[], Toolset],
     *,

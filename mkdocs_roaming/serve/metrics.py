@@ -18,7 +18,7 @@ from wsgiref.simple_server import WSGIServer
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics, start_http_server
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
-from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, ThreadingWSGIServer, generate_latest
+from prometheus_client.exposition import ThreadingWSGIServer
 from prometheus_client.registry import Collector
 from starlette.routing import compile_path
 
@@ -32,11 +32,9 @@ from mkdocs_roaming.serve.requests import ProblemError
 from mkdocs_roaming.serve.schemas import Operation
 from mkdocs_roaming.serve.service import AnswerCost, AnswerRecord
 
-MEDIA_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 METRICS_ADDRESS = "127.0.0.1:9464"
 """Where the metrics are by default: reachable only from this machine."""
-METRICS_PATH, METRICS_OFF = "path", "off"
-"""The metrics are at `/metrics` of the endpoint, or nowhere."""
+METRICS_OFF = "off"
 BUCKET_SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 30.0, 45.0, 60.0)
 
 
@@ -65,7 +63,7 @@ class Metrics:
     def watch_site(self, watcher: SiteWatcher, limiter: QuotaLimiter, currency: str = "") -> None:
         """Add the values that are counted by the watcher of a site and by the quota limiter.
 
-        Call it in the event loop of the application. Then `render` needs a thread.
+        Call it in the event loop of the application.
         """
         self.registry.register(_SiteCollector(watcher, limiter, currency))
 
@@ -107,10 +105,6 @@ class Metrics:
                 self._count("tokens", tokens, model=cost.model, kind=kind)
         if cost.cost:
             self._count("cost", cost.cost, model=cost.model, currency=cost.currency)
-
-    def render(self) -> bytes:
-        """Return all metrics in the text format of Prometheus."""
-        return generate_latest(self.registry)
 
 
 class _SiteCollector(Collector):
@@ -179,16 +173,12 @@ def _gauge(name: str, description: str, value: float, **labels: str) -> Metric:
 
 
 def parse_metrics_address(text: str) -> tuple[str, int] | None:
-    """Return host and port of a place for the metrics, None for `path` and `off`.
-
-    Raises:
-        UsageError: The text is none of them.
-    """
-    if text in (METRICS_PATH, METRICS_OFF):
+    """Return host and port of a place for the metrics, None for `off`. Raise UsageError for another text."""
+    if text == METRICS_OFF:
         return None
     match = re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[^:\s/]+):([0-9]{1,5})", text)
     if match is None or int(match[2]) > 65_535:
-        raise UsageError(f"[serve] metrics: {text[:100]!r} is no address; write {METRICS_ADDRESS}, path or off")
+        raise UsageError(f"[serve] metrics: {text[:100]!r} is no address; write {METRICS_ADDRESS} or off")
     return match[1].strip("[]"), int(match[2])
 
 

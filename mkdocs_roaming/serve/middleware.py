@@ -37,7 +37,7 @@ from mkdocs_roaming.serve.requests import (
 
 HEALTH_PATH = "/healthz"
 """Never refused: load balancers check it by any name and at any rate."""
-GUARDED_PATHS = ("/v1", "/ask", "/mcp", "/metrics")
+GUARDED_PATHS = ("/v1", "/ask", "/mcp")
 """They, and everything below, count towards the request rates and are closed to other origins."""
 HEADER_SECONDS = 10.0
 DRAIN_SECONDS = 55

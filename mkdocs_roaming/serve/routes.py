@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from importlib.resources.abc import Traversable
 from typing import Any
 
 import anyio
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from mkdocs_roaming.answer.budget import run_in_thread
@@ -36,7 +39,8 @@ from mkdocs_roaming.serve.encoding import (
     make_failure,
 )
 from mkdocs_roaming.serve.log import Journal, hash_turn, problem_from_error
-from mkdocs_roaming.serve.metrics import MEDIA_TYPE, Metrics
+from mkdocs_roaming.serve.mcp import McpEndpoint
+from mkdocs_roaming.serve.metrics import Metrics
 from mkdocs_roaming.serve.quotas import QuotaLimiter, Reservation
 from mkdocs_roaming.serve.requests import (
     PROBLEM_KEY,
@@ -55,6 +59,7 @@ from mkdocs_roaming.serve.schemas import (
     EVENTS,
     JSON,
     MARKDOWN,
+    OPERATIONS,
     Operation,
     Question,
     describe_operations,
@@ -78,13 +83,12 @@ class Routes:
         journal: Journal,
         limiter: QuotaLimiter,
         *,
-        operations: Sequence[Operation],
         widget: Traversable,
         ping_seconds: float = PING_SECONDS,
     ) -> None:
         self._service, self._metrics, self._journal, self._limiter = service, metrics, journal, limiter
         self._widget, self._ping_seconds = widget, ping_seconds
-        self._description = encode_json(describe_operations(operations))
+        self._description = encode_json(describe_operations(OPERATIONS))
         self._queue = WorkQueue()
         self._rated: dict[str, None] = {}
 
@@ -168,11 +172,6 @@ class Routes:
         payload = build_health(self._service.site, self._service.config.model.name)
         return Response(encode_json(payload.data), media_type=JSON, headers={"cache-control": "no-store"})
 
-    async def metrics(self, request: Request) -> Response:
-        """Return the metrics in the text format of Prometheus."""
-        text = await run_in_thread(self._metrics.render)
-        return Response(text, headers={"content-type": MEDIA_TYPE, "cache-control": "no-store"})
-
     async def openapi(self, request: Request) -> Response:
         """Return the OpenAPI description."""
         return respond_with_etag(request, self._description, JSON)
@@ -197,6 +196,40 @@ class Routes:
 async def _read_json(request: Request) -> bytes:
     check_media_type(request.headers.get("content-type", ""))
     return await request.body()
+
+
+def create_asgi_app(
+    operations: Sequence[Operation],
+    handlers: object,
+    run: Callable[[], Coroutine[Any, Any, None]],
+    tools: McpEndpoint | None,
+    metrics_server: AbstractAsyncContextManager[None],
+    *,
+    routes: Sequence[Route] = (),
+) -> Starlette:
+    """Return an application.
+
+    Args:
+        operations: The operations.
+        handlers: An object with a method for each operation.
+        run: A coroutine function that runs as long as the application.
+        tools: The endpoint for MCP clients.
+        metrics_server: The context in which the metrics are served.
+        routes: Further routes.
+    """
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        async with metrics_server, tools.run() if tools else nullcontext(), anyio.create_task_group() as group:
+            group.start_soon(run)
+            yield
+            group.cancel_scope.cancel()
+
+    listed = [Route(each.path, getattr(handlers, each.name), methods=[each.method]) for each in operations]
+    listed += [Route("/mcp", tools)] if tools else []
+    app = Starlette(routes=[*listed, *routes], lifespan=lifespan, exception_handlers=EXCEPTION_HANDLERS)
+    app.router.redirect_slashes = False
+    return app
 
 
 # Responses with an answer

@@ -441,7 +441,6 @@ OPERATIONS = (
         description="404 if feedback is not collected, 422 for a turn of another server or an expired one.",
     ),
     Operation("health", "GET", "/healthz", "Check whether questions can be answered.", {JSON: Health}, (503,)),
-    Operation("metrics", "GET", "/metrics", "Metrics for Prometheus.", {"text/plain": str}, _REQUEST_ERRORS),
     Operation("openapi", "GET", "/openapi.json", "This description.", {JSON: Any}, (400, 421)),
     Operation(
         "widget",
@@ -462,11 +461,6 @@ OPERATIONS = (
         (Parameter("language", _text("A language tag."), required=True),),
     ),
 )
-
-
-def list_operations(operations: Iterable[Operation], *, with_metrics: bool) -> tuple[Operation, ...]:
-    """Return the operations, the one for metrics only if they are served at the address of the endpoint."""
-    return tuple(operation for operation in operations if with_metrics or operation.name != "metrics")
 
 
 def describe_operations(operations: Iterable[Operation]) -> Json:

@@ -41,10 +41,10 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @contextmanager
-def _served(store: Path, policy: RequestPolicy) -> Iterator[httpx2.Client]:
+def _served(store: Path, policy: RequestPolicy, **options: Any) -> Iterator[httpx2.Client]:
     listener = bind_socket("127.0.0.1", 0)
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    app = create_store_app(Collection(store), policy, metrics_place="path")
+    app = create_store_app(Collection(store), policy, **options)
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="on", timeout_graceful_shutdown=1))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
@@ -156,9 +156,13 @@ def test_store_app_checks_host_and_origin(store: Path) -> None:
         assert health.json()["sites"] == len(SITES)
 
 
-def test_metrics_count_operations(http: httpx2.Client) -> None:
-    http.get("/v1/sites")
-    assert 'roaming_requests_total{method="GET",operation="list_sites",status="200"}' in http.get("/metrics").text
+def test_metrics_count_operations(store: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    with _served(store, RequestPolicy(hosts=("127.0.0.1",)), metrics_place="127.0.0.1:0") as http:
+        http.get("/v1/sites")
+        (url,) = re.findall(r"metrics at (http://\S+)", caplog.text)
+        text = httpx2.get(url).text
+    assert 'roaming_requests_total{method="GET",operation="list_sites",status="200"}' in text
 
 
 @pytest.mark.anyio

@@ -192,7 +192,7 @@ def test_metrics_count_requests_refusals_and_answers(start: Start, folder: Path)
     assert endpoint.metric("roaming_refused_total", code="origin", status="403") == 1
     assert endpoint.metric("roaming_answer_seconds_count", model="offline") == 1
     assert endpoint.metric("roaming_answer_seconds_bucket", model="offline", le="+Inf") == 1
-    text = endpoint.http.get("/metrics").text
+    text = endpoint.read_metrics()
     for line in text.splitlines():
         assert line.startswith("# ") or float(line.rpartition(" ")[2]) >= 0
     assert text.count("# TYPE") == text.count("# HELP") == len(set(text.split("# TYPE ")[1:]))
