@@ -33,7 +33,7 @@ from mkdocs_roaming.serve.metrics import (
     serve_metrics,
 )
 from mkdocs_roaming.serve.middleware import RequestGuard, RequestPolicy
-from mkdocs_roaming.serve.requests import ProblemError, get_client, parse_scope, validate_question
+from mkdocs_roaming.serve.requests import ProblemError, get_client, validate_question
 from mkdocs_roaming.serve.routes import create_asgi_app, respond_negotiated, respond_with_etag
 from mkdocs_roaming.serve.schemas import (
     DEFAULT_HITS,
@@ -41,7 +41,6 @@ from mkdocs_roaming.serve.schemas import (
     LANGUAGE,
     MARKDOWN,
     OPERATIONS,
-    SCOPE,
     Operation,
     Parameter,
     count_up_to,
@@ -120,9 +119,9 @@ class Health(TypedDict):
 
 
 def _adapt(name: str) -> Operation:
-    """Return an operation of one site for a store: sites have one language each and no scope, and may be gone."""
+    """Return an operation of one site for a store: sites have one language each, and may be gone."""
     operation = next(operation for operation in OPERATIONS if operation.name == name)
-    parameters = tuple(parameter for parameter in operation.parameters if parameter not in (LANGUAGE, *SCOPE))
+    parameters = tuple(parameter for parameter in operation.parameters if parameter != LANGUAGE)
     errors = tuple(sorted({*operation.errors, 404})) if parameters else operation.errors
     return replace(operation, parameters=parameters, errors=errors)
 
@@ -235,9 +234,6 @@ class _Routes:
 
     async def _compute(self, request: Request, make: Callable[[], Payload]) -> Payload:
         """Compute a response in a thread."""
-        if parse_scope(request.query_params.multi_items()):
-            detail = "`tag`, `path` and `version` apply to a single site: `roaming serve STORE/SITE` takes them."
-            raise ProblemError(422, "one_site", detail)
         try:
             return await self.queue.run(get_client(request.scope), make, is_local=not self.collection.is_remote)
         except SiteNotFoundError as error:

@@ -22,7 +22,7 @@ from msgspec import UNSET
 
 from mkdocs_roaming._types import prepare
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.manifest.lookup import Scope, SectionIndex, SectionRef
+from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import canonicalize_path
 from mkdocs_roaming.serve import schemas
 from mkdocs_roaming.serve.schemas import Chat, ChatMessage, Question
@@ -242,20 +242,6 @@ def parse_question(body: bytes) -> Question:
         turns=question.turns[-schemas.MAX_TURNS :],
         scope=question.scope.normalize(),
     )
-
-
-def parse_scope(query: Iterable[tuple[str, str]]) -> Scope:
-    """Return the scope of a query string, with the parameters `tag`, `path` and `version`.
-
-    Raises:
-        ProblemError: Too many or too long values.
-    """
-    values = {name: [value for key, value in query if key == name] for name in ("tag", "path", "version")}
-    given = {"tags": values["tag"], "paths": values["path"], "version": next(iter(values["version"]), None)}
-    try:
-        return msgspec.convert(given, prepare(Scope)).normalize()
-    except msgspec.ValidationError as error:
-        raise ProblemError(422, "bad_scope", f"{error}.") from None
 
 
 def validate_question(text: str) -> str:

@@ -50,7 +50,6 @@ from mkdocs_roaming.serve.requests import (
     get_client,
     parse_feedback,
     parse_question,
-    parse_scope,
     validate_language,
     validate_page,
     validate_question,
@@ -108,8 +107,8 @@ class Routes:
         """Answer a question without a provider's model, as Markdown. A mere link must not cost money."""
         query = request.query_params
         text, page = validate_question(query.get("q", "")), validate_page(query.get("page"))
-        language, scope = validate_language(query.get("lang")), parse_scope(query.multi_items())
-        answer = self._service.open(Question(text, page=page, language=language, scope=scope), offline=True)
+        question = Question(text, page=page, language=validate_language(query.get("lang")))
+        answer = self._service.open(question, offline=True)
         return AnswerResponse(answer, await self._reserve(request, answer), MARKDOWN)
 
     async def _reserve(self, request: Request, answer: AnswerRequest) -> Reservation | None:
@@ -141,13 +140,11 @@ class Routes:
     async def _build(
         self, request: Request, build: Callable[[Deployment], Payload], *, is_fast: bool = False
     ) -> Payload:
-        """Build a response from the site in the reader's language, within the scope of the query string."""
-        query = request.query_params
-        site, scope = self._service.site.now(validate_language(query.get("lang"))), parse_scope(query.multi_items())
-        if is_fast and site.in_memory and not scope:
+        """Build a response from the site in the reader's language."""
+        site = self._service.site.now(validate_language(request.query_params.get("lang")))
+        if is_fast and site.in_memory:
             return build(site)
-        is_local = site.library.is_local
-        return await self._queue.run(get_client(request.scope), lambda: build(site.restrict(scope)), is_local=is_local)
+        return await self._queue.run(get_client(request.scope), lambda: build(site), is_local=site.library.is_local)
 
     # Other operations
 

@@ -350,13 +350,7 @@ def _text(description: str) -> Any:
 
 
 _TYPES = get_type_hints(Question, include_extras=True)
-_SCOPE_TYPES = get_type_hints(Scope, include_extras=True)
 LANGUAGE = Parameter("lang", _TYPES["language"])
-SCOPE = (
-    Parameter("tag", _SCOPE_TYPES["tags"]),
-    Parameter("path", _SCOPE_TYPES["paths"]),
-    Parameter("version", _SCOPE_TYPES["version"]),
-)
 _REQUEST_ERRORS = (400, 403, 421, 429)  # of the middleware
 _FILE_ERRORS = (400, 404, 421)
 _SCRIPT = {"text/javascript": str}
@@ -385,7 +379,6 @@ OPERATIONS = (
             Parameter("q", QuestionText, required=True),
             Parameter("page", _TYPES["page"]),
             LANGUAGE,
-            *SCOPE,
         ),
     ),
     Operation(
@@ -398,7 +391,6 @@ OPERATIONS = (
         (
             Parameter("id", _text("The id of a group, page or section, or `<id>+` (default: the whole outline).")),
             LANGUAGE,
-            *SCOPE,
         ),
     ),
     Operation(
@@ -412,7 +404,6 @@ OPERATIONS = (
             Parameter("id", _text("The section's id, or a former one."), required=True),
             Parameter("part", count_up_to(MAX_PARTS, "The part of a long section (default: 1).")),
             LANGUAGE,
-            *SCOPE,
         ),
     ),
     Operation(
@@ -426,7 +417,6 @@ OPERATIONS = (
             Parameter("q", Query, required=True),
             Parameter("limit", count_up_to(MAX_HITS, f"Maximum number of results (default: {DEFAULT_HITS}).")),
             LANGUAGE,
-            *SCOPE,
         ),
     ),
     Operation(
