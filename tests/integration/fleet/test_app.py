@@ -129,7 +129,6 @@ def test_parts_of_long_page_fit_cap(http: httpx2.Client) -> None:
         ("/v1/outline?id=nobody", 404, "there is no site 'nobody'"),
         ("/v1/search?q=", 422, "empty"),
         ("/v1/search?q=trains:", 422, "empty"),
-        ("/v1/search?q=trains&path=guide", 422, "apply to a single site"),
         ("/v1/sites?limit=0", 422, "`limit`"),
         ("/ask?q=pumps", 404, "roaming serve STORE/SITE"),
         ("/v1/sections/trains%2F..:07f3277d", 404, "nothing at this address"),
