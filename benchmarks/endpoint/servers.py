@@ -57,10 +57,10 @@ def run_endpoint(folder: str, limits: str, pace: str, model: str = "scripted") -
     """Run the endpoint. `limits` is `default` or `none`, `model` is `scripted` or `offline`."""
     from mkdocs_roaming.answer.budget import Budget
     from mkdocs_roaming.answer.models.base import create_model
-    from mkdocs_roaming.serve._uvicorn import bind_socket, freeze_objects, run_server
     from mkdocs_roaming.serve.app import AppConfig, create_app
     from mkdocs_roaming.serve.middleware import RequestPolicy
     from mkdocs_roaming.serve.quotas import AnswerQuota
+    from mkdocs_roaming.serve.server import bind_socket, freeze_objects, run_server
     from mkdocs_roaming.serve.service import AnswerConfig
 
     unlimited = 10**9
@@ -86,10 +86,10 @@ def run_bare(folder: str, pace: str) -> None:
     from starlette.routing import Route
 
     from mkdocs_roaming.library.search import Search
-    from mkdocs_roaming.serve._uvicorn import bind_socket
     from mkdocs_roaming.serve.content import build_section
     from mkdocs_roaming.serve.deployments import Deployment
     from mkdocs_roaming.serve.schemas import encode_json
+    from mkdocs_roaming.serve.server import bind_socket
 
     library = open_built_library(Path(folder))
     deployment = Deployment(library, Search(library))

@@ -7,16 +7,14 @@ It answers no questions; `roaming serve STORE/SITE` answers those about one site
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, nullcontext
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from importlib.util import find_spec
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 import anyio
 from msgspec import Meta
-from starlette.applications import Starlette
+from msgspec.structs import asdict
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -24,33 +22,31 @@ from starlette.routing import Route
 from mkdocs_roaming.answer.budget import run_in_thread
 from mkdocs_roaming.library.tools import MAX_HITS, ToolError
 from mkdocs_roaming.serve import schemas
-from mkdocs_roaming.serve.access import AccessLogFormat
-from mkdocs_roaming.serve.content import DEFAULT_HITS, Payload, WorkQueue, build_section, parse_count
+from mkdocs_roaming.serve.content import Payload, WorkQueue, build_section, encode_hit, parse_count
 from mkdocs_roaming.serve.deployments import Deployment
-from mkdocs_roaming.serve.log import public_message
-from mkdocs_roaming.serve.mcp import McpEndpoint
+from mkdocs_roaming.serve.log import AccessLogFormat, public_message
+from mkdocs_roaming.serve.mcp import create_endpoint
 from mkdocs_roaming.serve.metrics import (
-    MEDIA_TYPE,
     METRICS_OFF,
-    METRICS_PATH,
     Metrics,
     parse_metrics_address,
     serve_metrics,
 )
 from mkdocs_roaming.serve.middleware import RequestGuard, RequestPolicy
-from mkdocs_roaming.serve.openapi import (
+from mkdocs_roaming.serve.requests import ProblemError, get_client, validate_question
+from mkdocs_roaming.serve.routes import create_asgi_app, respond_negotiated, respond_with_etag
+from mkdocs_roaming.serve.schemas import (
+    DEFAULT_HITS,
+    JSON,
     LANGUAGE,
+    MARKDOWN,
     OPERATIONS,
-    SCOPE,
     Operation,
     Parameter,
     count_up_to,
     describe_operations,
-    list_operations,
+    encode_json,
 )
-from mkdocs_roaming.serve.requests import ProblemError, get_client, parse_scope, validate_question
-from mkdocs_roaming.serve.routes import EXCEPTION_HANDLERS, respond_negotiated, respond_with_etag
-from mkdocs_roaming.serve.schemas import JSON, MARKDOWN, encode_json
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 from roaming_fleet.collection import Collection, OpenSite
 from roaming_fleet.records import CatalogEntry, SiteNotCrawledError, SiteNotFoundError, split_id
@@ -63,14 +59,14 @@ MAX_SITE_KEY_CHARS = 100
 Crawled = Annotated[float, Meta(description="Time of the last complete crawl, in seconds since 1970.")]
 
 
-class Section(schemas.Section):
+class Section(schemas.Section, frozen=True):
     """An opened section."""
 
     site: str
     crawled: Crawled
 
 
-class Hit(schemas.Hit):
+class Hit(schemas.Hit, frozen=True):
     """A search result."""
 
     site: str
@@ -123,9 +119,9 @@ class Health(TypedDict):
 
 
 def _adapt(name: str) -> Operation:
-    """Return an operation of one site for a store: sites have one language each and no scope, and may be gone."""
+    """Return an operation of one site for a store: sites have one language each, and may be gone."""
     operation = next(operation for operation in OPERATIONS if operation.name == name)
-    parameters = tuple(parameter for parameter in operation.parameters if parameter not in (LANGUAGE, *SCOPE))
+    parameters = tuple(parameter for parameter in operation.parameters if parameter != LANGUAGE)
     errors = tuple(sorted({*operation.errors, 404})) if parameters else operation.errors
     return replace(operation, parameters=parameters, errors=errors)
 
@@ -152,7 +148,6 @@ STORE_OPERATIONS = (
     _adapt("read_outline"),
     replace(_adapt("read_section"), responses={JSON: Section, MARKDOWN: str}),
     replace(_SEARCH, responses={JSON: Hits}),
-    _adapt("metrics"),
     _adapt("openapi"),
     Operation("health", "GET", "/healthz", "Check which sites can be read.", {JSON: Health}),
 )
@@ -167,31 +162,20 @@ def create_store_app(
 ) -> RequestGuard:
     """Return the ASGI application of a store. Its metrics are served where `AppConfig.metrics` says."""
     parse_metrics_address(metrics_place)
-    operations = list_operations(STORE_OPERATIONS, with_metrics=metrics_place == METRICS_PATH)
-    metrics = Metrics(operations)
-    routes = _Routes(collection, metrics, encode_json(describe_operations(operations)))
-    listed = [
-        Route(operation.path, getattr(routes, operation.name), methods=[operation.method], name=operation.name)
-        for operation in operations
-    ]
-    listed += [Route(path, _refuse_question, methods=["GET", "POST"]) for path in ("/v1/ask", "/ask")]
-    mcp = _create_mcp_endpoint(collection)
-    if mcp is not None:
-        listed.append(Route("/mcp", mcp))
-
-    @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        async with (
-            serve_metrics(metrics, metrics_place),
-            mcp.run() if mcp is not None else nullcontext(),
-            anyio.create_task_group() as group,
-        ):
-            group.start_soon(_refresh, collection)
-            yield
-            group.cancel_scope.cancel()
-
-    application = Starlette(routes=listed, lifespan=lifespan, exception_handlers=EXCEPTION_HANDLERS)
-    application.router.redirect_slashes = False
+    metrics = Metrics(STORE_OPERATIONS)
+    tools = create_endpoint(
+        lambda: StoreNavigator(collection, format_error=partial(public_message, at="/mcp")),
+        instructions=INSTRUCTIONS,
+        is_local=lambda: not collection.is_remote,
+    )
+    application = create_asgi_app(
+        STORE_OPERATIONS,
+        _Routes(collection),
+        partial(_refresh, collection),
+        tools,
+        serve_metrics(metrics, metrics_place),
+        routes=[Route(path, _refuse_question, methods=["GET", "POST"]) for path in ("/v1/ask", "/ask")],
+    )
     return RequestGuard(application, policy, metrics, access_log)
 
 
@@ -206,24 +190,11 @@ async def _refuse_question(request: Request) -> Response:
     raise ProblemError(404, "one_site", "Questions are answered from one site: `roaming serve STORE/SITE` does it.")
 
 
-def _create_mcp_endpoint(collection: Collection) -> McpEndpoint | None:
-    """Return the endpoint for MCP clients if the package is installed."""
-    if find_spec("mcp") is None:
-        return None
-    return McpEndpoint(
-        lambda: StoreNavigator(collection, format_error=partial(public_message, at="/mcp")),
-        instructions=INSTRUCTIONS,
-        is_local=lambda: not collection.is_remote,
-    )
-
-
 @dataclass(slots=True)
 class _Routes:
     """The operations of the API, one method each."""
 
     collection: Collection
-    recorded: Metrics
-    description: bytes
     queue: WorkQueue = field(default_factory=partial(WorkQueue, max_remote_each=1))
 
     async def list_sites(self, request: Request) -> Response:
@@ -257,19 +228,12 @@ class _Routes:
         data = {"status": "stale" if is_stale else "ok", "sites": count, "digest": generation}
         return Response(encode_json(data), media_type=JSON, headers={"cache-control": "no-store"})
 
-    async def metrics(self, request: Request) -> Response:
-        """Return the metrics."""
-        return Response(self.recorded.render(), headers={"content-type": MEDIA_TYPE, "cache-control": "no-store"})
-
     async def openapi(self, request: Request) -> Response:
         """Return the OpenAPI description."""
-        return respond_with_etag(request, self.description, JSON)
+        return respond_with_etag(request, encode_json(describe_operations(STORE_OPERATIONS)), JSON)
 
     async def _compute(self, request: Request, make: Callable[[], Payload]) -> Payload:
         """Compute a response in a thread."""
-        if parse_scope(request.query_params.multi_items()):
-            detail = "`tag`, `path` and `version` apply to a single site: `roaming serve STORE/SITE` takes them."
-            raise ProblemError(422, "one_site", detail)
         try:
             return await self.queue.run(get_client(request.scope), make, is_local=not self.collection.is_remote)
         except SiteNotFoundError as error:
@@ -310,7 +274,8 @@ def _read_outline(collection: Collection, id_: str | None) -> Payload:
 def _read_section(collection: Collection, id_: str, part: str | None) -> Payload:
     site = _open_site(collection, id_)
     payload = build_section(Deployment(site.library, site.search), id_, part, prefix=site_label(site))
-    return Payload({**payload.data, "site": site.key, "crawled": site.entry.crawled}, payload.markdown)
+    section = Section(**asdict(payload.data), site=site.key, crawled=site.entry.crawled)
+    return Payload(section, payload.markdown)
 
 
 def _open_site(collection: Collection, id_: str) -> OpenSite:
@@ -330,16 +295,11 @@ def _search(collection: Collection, query: str, limit: str | None) -> Payload:
     query, count = validate_question(query), parse_count(limit, "limit", DEFAULT_HITS, MAX_HITS)
     validate_question(collection.strip_site(query))
     hits = [
-        {
-            "id": found.hit.section.id,
-            "title": found.hit.section.section.title,
-            "path": list(found.library.sections.breadcrumb(found.hit.section)),
-            "url": found.library.sections.url(found.hit.section),
-            "snippet": found.hit.snippet,
-            "score": round(found.score, 4),
-            "site": found.site.key,
-            "crawled": found.site.entry.crawled,
-        }
+        Hit(
+            **asdict(encode_hit(found.library.sections, found.hit, found.score)),
+            site=found.site.key,
+            crawled=found.site.entry.crawled,
+        )
         for found in collection.find(query, limit=count)
     ]
     return Payload({"query": query, "hits": hits, "digest": collection.generation})

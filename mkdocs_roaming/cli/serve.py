@@ -68,13 +68,13 @@ _SINGLE_SITE_OPTIONS = ("site", "model", "base_url", "rounds", "seconds", "whole
     "--metrics",
     metavar="WHERE",
     envvar="ROAMING_METRICS",
-    help="Address of the metrics, path for /metrics of the endpoint, or off (default: 127.0.0.1:9464).",
+    help="Address of the metrics, or off (default: 127.0.0.1:9464).",
 )
 @click.option(
     "--access-log",
-    type=click.Choice(["off", "text", "json"]),
+    type=click.Choice(["off", "json"]),
     envvar="ROAMING_ACCESS_LOG",
-    help="Format of one line for each request on standard output (default: off).",
+    help="One line for each request on standard output (default: off).",
 )
 @model_options
 @TRUST_RULES
@@ -91,9 +91,8 @@ def serve(lib: str, host: str, port: int, check: bool, check_config: bool, **giv
     import anyio
 
     from mkdocs_roaming.library.targets import open_target
-    from mkdocs_roaming.serve._uvicorn import bind_socket, freeze_objects, get_url, run_server
-    from mkdocs_roaming.serve.app import build_config, create_app, describe_names
-    from mkdocs_roaming.serve.check import require_money_limit
+    from mkdocs_roaming.serve.app import build_config, create_app, describe_names, require_money_limit
+    from mkdocs_roaming.serve.server import bind_socket, freeze_objects, get_url, run_server
     from mkdocs_roaming.serve.service import AnswerConfig
 
     own = {
@@ -135,7 +134,7 @@ def serve(lib: str, host: str, port: int, check: bool, check_config: bool, **giv
 
 async def _check(config: AppConfig) -> None:
     """Print the result of each check. Raise UsageError if one has failed."""
-    from mkdocs_roaming.serve.check import check_endpoint
+    from mkdocs_roaming.serve.app import check_endpoint
 
     failed = []
     async for result in check_endpoint(config):
@@ -259,7 +258,7 @@ def _warn(line: str) -> None:
 
 def _configure_logging() -> None:
     """Log requests to standard output, everything else to standard error."""
-    from mkdocs_roaming.serve.access import ACCESS_LOGGER
+    from mkdocs_roaming.serve.log import ACCESS_LOGGER
 
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(message)s", datefmt="%Y-%m-%d %H:%M:%S")
     logging.getLogger("mkdocs_roaming").setLevel(logging.INFO)

@@ -18,8 +18,8 @@ kept_answers = 1000             # maximum number of cached answers
 trust_rules = false             # follow the rules of a site that is not a local folder
 question_log = "questions.jsonl"   # logs contain neither addresses nor secrets (default: no log)
 feedback_log = "feedback.jsonl"
-metrics = "127.0.0.1:9464"      # where the metrics are served; or path (/metrics of the endpoint), off
-access_log = "off"              # or text, json: one line for each request, on standard output
+metrics = "127.0.0.1:9464"      # where the metrics are served, or off
+access_log = "off"              # or json: one line for each request, on standard output
 
 [limits]                        # see AnswerQuota and RequestPolicy
 answers_a_minute = 60
@@ -31,44 +31,49 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import resources
 from importlib.resources.abc import Traversable
-from importlib.util import find_spec
 from math import ceil
 from pathlib import Path
+from time import monotonic
 from typing import Annotated
 
 import anyio
 import msgspec
-from starlette.applications import Starlette
-from starlette.routing import Route
 
 from mkdocs_roaming._types import decode_table, table_keys
+from mkdocs_roaming.answer.budget import run_in_thread
 from mkdocs_roaming.answer.events import summarize
+from mkdocs_roaming.answer.models.base import Model, Request, UserTurn
 from mkdocs_roaming.config import Settings
-from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.serve.access import AccessLogFormat
+from mkdocs_roaming.errors import RoamingError, UsageError
+from mkdocs_roaming.library.hybrid import HybridSearch
 from mkdocs_roaming.serve.cache import MAX_CACHED_ANSWERS, AnswerCache
 from mkdocs_roaming.serve.conversation_token import TOKEN_SECONDS, TokenSigner
-from mkdocs_roaming.serve.counters import CounterStore
 from mkdocs_roaming.serve.deployments import INCOMPLETE_SECONDS, POLL_SECONDS, Deployment, LocalizedSite, SiteWatcher
-from mkdocs_roaming.serve.log import Journal, public_message
-from mkdocs_roaming.serve.mcp import McpEndpoint
+from mkdocs_roaming.serve.log import AccessLogFormat, Journal, public_message, strip_passwords
+from mkdocs_roaming.serve.mcp import create_endpoint
 from mkdocs_roaming.serve.metrics import (
     METRICS_ADDRESS,
     METRICS_OFF,
-    METRICS_PATH,
     Metrics,
     parse_metrics_address,
     serve_metrics,
 )
 from mkdocs_roaming.serve.middleware import DRAIN_SECONDS, RequestGuard, RequestPolicy
-from mkdocs_roaming.serve.openapi import OPERATIONS, list_operations
-from mkdocs_roaming.serve.quotas import Amount, AnswerQuota, Count, QuotaLimiter
-from mkdocs_roaming.serve.routes import EXCEPTION_HANDLERS, PING_SECONDS, Routes
+from mkdocs_roaming.serve.quotas import (
+    Amount,
+    AnswerQuota,
+    Count,
+    CounterStorageError,
+    CounterStore,
+    QuotaLimiter,
+)
+from mkdocs_roaming.serve.routes import PING_SECONDS, Routes, create_asgi_app
+from mkdocs_roaming.serve.schemas import OPERATIONS
 from mkdocs_roaming.serve.service import AnswerConfig, AnswerRecord, AnswerService, estimate_question_cost
 from mkdocs_roaming.serve.static import StaticSite
 
@@ -93,7 +98,7 @@ class AppConfig:
         counters_url: URL of a Redis for quotas that several processes share.
         question_log: File for questions; without it none are logged.
         feedback_log: File for feedback; without it none is accepted.
-        metrics: Where the metrics are served: an address, `path` for `/metrics` of the endpoint, or `off`.
+        metrics: The address where the metrics are served, or `off`.
         access_log: Format of the lines for requests, which the logger `mkdocs_roaming.access` receives.
         poll_seconds: Time between two checks of the site.
         incomplete_seconds: Time after which an incomplete deployment is used.
@@ -235,12 +240,11 @@ def create_app(config: AppConfig) -> RequestGuard:
     site = LocalizedSite(create_watcher(config.target), create_watcher)
     site.main.on_change = lambda: _log_deployment(site.main, config)
     counters = CounterStore(config.counters_url)
-    limiter = QuotaLimiter(config.quota, counters, secret=config.key, answer_seconds=config.answers.budget.seconds)
+    limiter = QuotaLimiter(config.quota, counters, secret=config.key)
     if config.answers.model.name != "offline":
         limiter.check_cost(config.answers.budget.cost)
     parse_metrics_address(config.metrics)
-    operations = list_operations(OPERATIONS, with_metrics=config.metrics == METRICS_PATH)
-    metrics = Metrics(operations)
+    metrics = Metrics(OPERATIONS)
     journal = Journal(config.question_log, config.feedback_log)
 
     def record(record: AnswerRecord) -> None:
@@ -256,38 +260,23 @@ def create_app(config: AppConfig) -> RequestGuard:
         on_record=record,
         on_cost=metrics.count_cost,
     )
-    routes = Routes(
-        service,
-        metrics,
-        journal,
-        limiter,
-        operations=operations,
-        widget=config.widget,
-        ping_seconds=config.ping_seconds,
-    )
-    tools = _create_mcp_endpoint(site)
+    routes = Routes(service, metrics, journal, limiter, widget=config.widget, ping_seconds=config.ping_seconds)
 
-    @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        async with AsyncExitStack() as stack:
-            stack.push_async_callback(limiter.counters.close)
-            prices = config.answers.budget.prices
-            metrics.watch_site(site.main, limiter, prices.currency if prices else "")
-            await stack.enter_async_context(serve_metrics(metrics, config.metrics))
-            if tools is not None:
-                await stack.enter_async_context(tools.run())
-            group = await stack.enter_async_context(anyio.create_task_group())
-            group.start_soon(site.run)
-            yield
-            group.cancel_scope.cancel()
+    async def run() -> None:
+        prices = config.answers.budget.prices
+        metrics.watch_site(site.main, limiter, prices.currency if prices else "")
+        try:
+            await site.run()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await limiter.counters.close()
 
-    listed = [
-        Route(operation.path, getattr(routes, operation.name), methods=[operation.method]) for operation in operations
-    ]
-    if tools is not None:
-        listed.append(Route("/mcp", tools))
-    app = Starlette(routes=listed, lifespan=lifespan, exception_handlers=EXCEPTION_HANDLERS)
-    app.router.redirect_slashes = False
+    def is_local() -> bool:
+        return site.main.current is not None and site.main.current.library.is_local
+
+    format_error = partial(public_message, at="/mcp")
+    tools = create_endpoint(lambda: site.now().navigator(format_error), is_local=is_local)
+    app = create_asgi_app(OPERATIONS, routes, run, tools, serve_metrics(metrics, config.metrics))
     if config.site is not None:
         app.router.default = StaticSite(config.site)
     return RequestGuard(app, config.policy, metrics, config.access_log, on_drain=service.drain)
@@ -331,13 +320,93 @@ def describe_limits(config: AppConfig) -> str:
     return f"{quota.answers_a_minute} answers a minute ({quota.answers_a_minute_each} per client), {spending}"
 
 
-def _create_mcp_endpoint(site: LocalizedSite) -> McpEndpoint | None:
-    """Return the MCP endpoint, None if the package is not installed."""
-    if find_spec("mcp") is None:
-        return None
+# Checks before the start
 
-    def is_local() -> bool:
-        return site.main.current is not None and site.main.current.library.is_local
+_REPLY_TOKENS = 16  # some providers refuse less
 
-    format_error = partial(public_message, at="/mcp")
-    return McpEndpoint(lambda: site.now().navigator(format_error), is_local=is_local)
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """The result of one check, with a sentence about it."""
+
+    name: str
+    detail: str
+    ok: bool = True
+
+
+async def check_endpoint(config: AppConfig) -> AsyncIterator[CheckResult]:
+    """Yield the result of each check. The model is asked for a few tokens."""
+    answers = config.answers
+    watcher = SiteWatcher(config.target, search_factory=answers.search_factory)
+    await watcher.check(log_problem=False)
+    deployment = watcher.current
+    if deployment is None:
+        yield CheckResult("site", watcher.problem, ok=False)
+    else:
+        site, count = deployment.library.manifest.site.name, len(deployment.library.sections)
+        yield CheckResult("site", watcher.problem or f"{site}, {count} sections", ok=deployment.is_complete)
+    yield await _check_model(answers.model, answers.budget.seconds)
+    if deployment is not None and answers.model.name != "offline":
+        estimate = await estimate_question_cost(deployment, answers)
+        yield CheckResult("price of a question", f"{estimate.summary}: {estimate.details}")
+    yield CheckResult("limits", describe_limits(config), ok=not lacks_money_limit(config))
+    if deployment is not None and isinstance(deployment.search, HybridSearch):
+        yield await _check_embeddings(deployment.search)
+    if config.counters_url:
+        yield await _check_counters(config.counters_url)
+
+
+def lacks_money_limit(config: AppConfig) -> bool:
+    """Return whether a hosted model may cost any amount, because `money_a_day` is missing and its prices are not 0."""
+    is_hosted, prices = getattr(config.answers.model, "is_hosted", False), config.answers.budget.prices
+    return is_hosted and config.quota.money_a_day is None and (prices is None or not prices.is_free)
+
+
+async def require_money_limit(config: AppConfig) -> None:
+    """Raise UsageError with the cost of a question if there is no limit of money for a hosted model."""
+    if not lacks_money_limit(config):
+        return
+    watcher = SiteWatcher(config.target, search_factory=config.answers.search_factory)
+    await watcher.check(log_problem=False)
+    cost = f"the cost of a question is unknown ({watcher.problem})"
+    if watcher.current is not None:
+        cost = f"a question costs {(await estimate_question_cost(watcher.current, config.answers)).summary}"
+    raise UsageError(
+        f"{config.answers.model.name} is a hosted model without a limit of money: on this site {cost}. In roaming.toml "
+        'set [limits] money_a_day, with [prices] and [budget] cost, or money_a_day = "unlimited"'
+    )
+
+
+async def _check_model(model: Model, seconds: float) -> CheckResult:
+    if model.name == "offline":
+        return CheckResult("model", "offline, which needs no key")
+    request = Request("Reply with one word.", "", (UserTurn("Are you there?"),), output_tokens=_REPLY_TOKENS)
+    started = monotonic()
+    try:
+        with anyio.fail_after(seconds):
+            async with aclosing(model.reply(request)) as parts:  # type: ignore[type-var]  # an async generator
+                async for _ in parts:
+                    pass
+    except RoamingError as error:
+        return CheckResult("model", strip_passwords(str(error)), ok=False)
+    except TimeoutError:
+        return CheckResult("model", f"{model.name}: no reply within {seconds:g} seconds", ok=False)
+    return CheckResult("model", f"{model.name} replied in {monotonic() - started:.1f} s")
+
+
+async def _check_embeddings(search: HybridSearch) -> CheckResult:
+    await run_in_thread(lambda: search.find("installation", limit=1))
+    if search.vectors.healthy:
+        return CheckResult("embeddings", "a query got its vector")
+    return CheckResult("embeddings", "a query got no vector; search uses words only", ok=False)
+
+
+async def _check_counters(url: str) -> CheckResult:
+    counters = CounterStore(url)
+    try:
+        await counters.get("roaming/check")
+    except CounterStorageError:
+        return CheckResult("counters", "Redis cannot be reached; check the URL and the password", ok=False)
+    finally:
+        await counters.close()
+    return CheckResult("counters", "Redis can be reached")

@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from math import inf
 
 import anyio
 import msgspec
@@ -74,8 +75,11 @@ class SharedAnswer:
         self._task = asyncio.get_running_loop().create_task(self._run(events))
         self._task.add_done_callback(end)
 
-    async def read(self) -> AsyncGenerator[Event, None]:
-        """Yield all events, from the first one. Raise the error that ended the answer, if any."""
+    async def read(self, ping_seconds: float = inf) -> AsyncGenerator[Event | None, None]:
+        """Yield all events, from the first one, and None after each silence of some seconds.
+
+        Raise the error that ended the answer, if any.
+        """
         position = 0
         while True:
             while position < len(self.events):
@@ -83,7 +87,10 @@ class SharedAnswer:
                 yield self.events[position - 1]
             if self._task is None or self._done.is_set() or self._interrupted:
                 break
-            await self._changed.wait()
+            with anyio.move_on_after(ping_seconds) as silence:
+                await self._changed.wait()
+            if silence.cancelled_caught:
+                yield None
         if self._error is not None:
             raise self._error
 

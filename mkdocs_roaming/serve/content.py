@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 import anyio
 
 from mkdocs_roaming.answer.budget import compute_limiter, run_in_thread
+from mkdocs_roaming.library.search import Hit
 from mkdocs_roaming.library.tools import MAX_HITS, OutlineResult, ToolError
 from mkdocs_roaming.manifest.expand import (
     MAX_EXPANSION_CHARS,
@@ -25,11 +26,9 @@ from mkdocs_roaming.manifest.lookup import SectionIndex
 from mkdocs_roaming.serve import schemas
 from mkdocs_roaming.serve.deployments import Deployment, LocalizedSite
 from mkdocs_roaming.serve.requests import ProblemError, validate_question
-from mkdocs_roaming.serve.schemas import JSON, MARKDOWN, encode_json, encode_text
+from mkdocs_roaming.serve.schemas import DEFAULT_HITS, JSON, MARKDOWN, MAX_PARTS, encode_json, encode_text
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
-MAX_PARTS = 10**6
-DEFAULT_HITS = 5
 CONTENT_TYPES = {JSON: JSON, MARKDOWN: f"{MARKDOWN}; charset=utf-8"}
 """Content-Type headers, by media type."""
 
@@ -38,7 +37,7 @@ CONTENT_TYPES = {JSON: JSON, MARKDOWN: f"{MARKDOWN}; charset=utf-8"}
 class Payload:
     """The content of a response: data for JSON, and a function that renders Markdown if that is offered too."""
 
-    data: Mapping[str, object]
+    data: Any
     markdown: Callable[[], str] | None = None
 
 
@@ -52,8 +51,7 @@ def build_outline(deployment: Deployment, id_: str | None = None) -> Payload:
     if isinstance(found, ToolError):
         raise ProblemError(404, "no_section", " ".join(found.message.split()))
     text = found.text
-    outline: schemas.Outline = {"digest": deployment.digest, "tokens": estimate_tokens(text), "outline": text}
-    return Payload(outline, lambda: text)
+    return Payload(schemas.Outline(deployment.digest, text, estimate_tokens(text)), lambda: text)
 
 
 def build_section(deployment: Deployment, id_: str, part: str | None = None, *, prefix: str = "") -> Payload:
@@ -70,21 +68,21 @@ def build_section(deployment: Deployment, id_: str, part: str | None = None, *, 
     max_chars = MAX_EXPANSION_CHARS - (len(f"{prefix} › ") if prefix else 0)
     part_number = parse_count(part, "part", 1, MAX_PARTS)
     found = expand_section(index, ref, deployment.library.text, cap=max_chars, part=part_number)
-    section: schemas.Section = {
-        "id": found.id,
-        "title": ref.section.title,
-        "path": list(index.breadcrumb(ref)),
-        "url": found.url or index.url(ref),
-        "tokens": _count_tokens(index, found),
-        "text": found.text,
-        "shown": list(dict.fromkeys(shown.id for shown in found.shown)),
-        "listed": [_encode_entry(listed) for listed in found.listed],
-        "part": found.part,
-        "parts": found.parts,
-        "before": _encode_entry(found.before) if found.before else None,
-        "after": _encode_entry(found.after) if found.after else None,
-        "digest": deployment.digest,
-    }
+    section = schemas.Section(
+        found.id,
+        ref.section.title,
+        index.breadcrumb(ref),
+        found.url or index.url(ref),
+        _count_tokens(index, found),
+        found.text,
+        shown=list(dict.fromkeys(shown.id for shown in found.shown)),
+        listed=[_encode_entry(listed) for listed in found.listed],
+        part=found.part,
+        parts=found.parts,
+        before=_encode_entry(found.before) if found.before else None,
+        after=_encode_entry(found.after) if found.after else None,
+        digest=deployment.digest,
+    )
     breadcrumb = (prefix, *found.breadcrumb) if prefix else found.breadcrumb
     return Payload(section, lambda: render_expansion(replace(found, breadcrumb=breadcrumb)))
 
@@ -93,37 +91,15 @@ def build_hits(deployment: Deployment, query: str, limit: str | None = None) -> 
     """Return search results without texts. Raise ProblemError for an invalid query or limit."""
     query, max_hits = validate_question(query), parse_count(limit, "limit", DEFAULT_HITS, MAX_HITS)
     index = deployment.library.sections
-    found: list[schemas.Hit] = [
-        {
-            "id": hit.section.id,
-            "title": hit.section.section.title,
-            "path": list(index.breadcrumb(hit.section)),
-            "url": index.url(hit.section),
-            "snippet": hit.snippet,
-            "score": round(hit.score, 4),
-        }
-        for hit in deployment.search.find(query, limit=max_hits)
-    ]
-    hits: schemas.Hits = {
-        "query": query,
-        "hits": found,
-        "digest": deployment.digest,
-        "confidence": round(deployment.search.confidence(query), 2),
-    }
-    return Payload(hits)
+    found = [encode_hit(index, hit, hit.score) for hit in deployment.search.find(query, limit=max_hits)]
+    return Payload(schemas.Hits(query, found, deployment.digest, round(deployment.search.confidence(query), 2)))
 
 
 def build_health(site: LocalizedSite, model: str) -> Payload:
     """Return the state of the site. Raise ProblemError if questions cannot be answered."""
     deployment = site.now()
-    health: schemas.Health = {
-        "status": "stale" if site.main.problem else "ok",
-        "site": deployment.library.manifest.site.name,
-        "digest": deployment.digest,
-        "sections": len(deployment.library.sections),
-        "model": model,
-    }
-    return Payload(health)
+    name, count = deployment.library.manifest.site.name, len(deployment.library.sections)
+    return Payload(schemas.Health("stale" if site.main.problem else "ok", name, deployment.digest, count, model))
 
 
 def parse_count(text: str | None, name: str, default: int, maximum: int) -> int:
@@ -164,7 +140,13 @@ class WorkQueue:
 
 
 def _encode_entry(listed: ListedSection) -> schemas.SectionEntry:
-    return {"id": listed.id, "title": listed.title, "tokens": listed.tokens, "inside": listed.inside}
+    return schemas.SectionEntry(listed.id, listed.title, listed.tokens, listed.inside)
+
+
+def encode_hit(index: SectionIndex, hit: Hit, score: float) -> schemas.Hit:
+    """Return a search result."""
+    path, url = index.breadcrumb(hit.section), index.url(hit.section)
+    return schemas.Hit(hit.section.id, hit.section.section.title, path, url, hit.snippet, round(score, 4))
 
 
 def _count_tokens(index: SectionIndex, found: Expansion) -> int:

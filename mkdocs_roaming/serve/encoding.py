@@ -12,9 +12,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
 from mkdocs_roaming.answer import events, prompts
 from mkdocs_roaming.answer.events import Answer, Event, Finished, Reference
@@ -22,6 +23,7 @@ from mkdocs_roaming.answer.support.check import Support
 from mkdocs_roaming.answer.support.passages import Passage
 from mkdocs_roaming.library.navigator import PREFETCH_CALL_ID
 from mkdocs_roaming.library.tools import parse_tool_name
+from mkdocs_roaming.manifest.lookup import SectionIndex
 from mkdocs_roaming.serve import schemas
 from mkdocs_roaming.serve.requests import ProblemError
 from mkdocs_roaming.serve.schemas import encode_json
@@ -35,7 +37,6 @@ SSE_HEADERS = {
     "x-vercel-ai-ui-message-stream": "v1",
 }
 SSE_DONE = b"data: [DONE]\n\n"
-SSE_PING = b": ping\n\n"
 FAILED_MESSAGE = "The answer could not be finished. Please ask again in a moment."
 """The error message if nothing else is known; details are logged."""
 
@@ -44,22 +45,31 @@ FAILED_MESSAGE = "The answer could not be finished. Please ask again in a moment
 class AnswerContext:
     """Facts about an answer that its events do not contain.
 
-    `find_section` resolves an id, an alias or a URL. `sign_turn` is called after the last event and returns the signed
-    turn, or an empty string if follow-up questions cannot refer to this answer. `find_snippet` returns the opening of a
-    section, by id. `suggest` is called after the last event, too; it returns questions that the reader may ask next.
+    `sign_turn` is called after the last event and returns the signed turn, or an empty string if follow-up questions
+    cannot refer to this answer. `suggest` is called after the last event, too; it returns questions that the reader may
+    ask next.
     """
 
-    find_section: Callable[[str], Reference | None]
+    sections: SectionIndex
     sign_turn: Callable[[], str]
     cached: bool = False
     dropped_turns: int = 0
-    find_snippet: Callable[[str], str] = lambda id_: ""
     suggest: Callable[[], Sequence[str]] = tuple
+
+    def find_section(self, address: str) -> Reference | None:
+        """Return a section by its id, an alias or a URL."""
+        found = self.sections.get(address.lower()) or self.sections.resolve(address)
+        return Reference.from_section(self.sections, found) if found else None
+
+    def find_snippet(self, id_: str) -> str:
+        """Return the opening of a section; an empty string if there is none."""
+        found = self.sections.get(id_)
+        return found.section.opening if found else ""
 
 
 def encode_sse(part: StreamPart) -> bytes:
-    """Return a part as a server-sent event."""
-    return b"data: " + encode_json(part) + b"\n\n"
+    """Return a part as a server-sent event, an empty one as a comment."""
+    return b"data: " + encode_json(part) + b"\n\n" if part else b": ping\n\n"
 
 
 # JSON
@@ -67,71 +77,58 @@ def encode_sse(part: StreamPart) -> bytes:
 
 def encode_answer(answer: Answer, context: AnswerContext, *, digest: str) -> schemas.Answer:
     """Return a complete answer as one object."""
-    encoded: schemas.Answer = {
-        "state": answer.state,
-        "answer": answer.text,
-        "sources": [_encode_source(section, context) for section in answer.citations],
-        "trail": [encode_section(section) for section in answer.trail],
-        "support": encode_support(answer.support, answer.support_skipped, answer.passages) or None,
-        "status": encode_status(answer, context, sections=len(answer.trail)),
-        "digest": digest,
-    }
-    if questions := context.suggest():
-        encoded["followups"] = list(questions)
-    if turn := context.sign_turn():
-        encoded["turn"] = turn
-    return encoded
+    return schemas.Answer(
+        answer.state,
+        answer.text,
+        sources=[encode_section(section, context) for section in answer.citations],
+        trail=[encode_section(section) for section in answer.trail],
+        support=encode_support(answer.support, answer.support_skipped, answer.passages),
+        status=encode_status(answer, context, sections=len(answer.trail)),
+        digest=digest,
+        followups=list(context.suggest()) or UNSET,
+        turn=context.sign_turn() or UNSET,
+    )
 
 
 def make_failure(answer: schemas.Answer) -> ProblemError:
     """Return the problem for an answer that failed, with the closest passages."""
-    status = answer["status"]
-    message, pause = status.get("message", FAILED_MESSAGE), status.get("retry_after")
-    return ProblemError(502, "failed", message, retry_after=pause, answer=answer)
+    status = answer.status
+    return ProblemError(
+        502, "failed", status.message or FAILED_MESSAGE, retry_after=status.retry_after or None, answer=answer
+    )
 
 
-def encode_section(section: Reference) -> schemas.Source:
-    """Return a section without its text."""
-    return {
-        "id": section.id,
-        "title": section.title,
-        "path": list(section.breadcrumb),
-        "url": section.url,
-        "tokens": section.tokens,
-    }
+def encode_section(section: Reference, context: AnswerContext | None = None) -> schemas.Source:
+    """Return a section without its text; with a context, with its opening."""
+    snippet = context.find_snippet(section.id) if context else ""
+    return schemas.Source(section.id, section.title, section.breadcrumb, section.url, section.tokens, snippet or UNSET)
 
 
 def encode_status(result: Finished | Answer, context: AnswerContext, *, sections: int) -> schemas.Status:
     """Return the outcome of an answer: its state, the text read for it, its cost."""
-    status: schemas.Status = {
-        "state": result.state,
-        "code": status_code(result),
-        "model": result.model,
-        "rounds": result.rounds,
-        "sections": sections,
-        "tokens_read": result.tokens_read,
-        "usage": cast("schemas.Usage", msgspec.structs.asdict(result.usage)),
-        "cost": result.cost,
-        "currency": result.currency,
-        "cached": context.cached,
-    }
-    if result.dropped_citations or result.withheld:
-        status["dropped_citations"] = result.dropped_citations
-        status["withheld"] = result.withheld
-    if context.dropped_turns:
-        status["turns_dropped"] = context.dropped_turns
-    if result.message:
-        status["message"] = result.message
-    if result.cause:
-        status["cause"] = result.cause
-    if result.retry_after is not None:
-        status["retry_after"] = result.retry_after
-    if result.foreign_addresses:
-        status["foreign_addresses"] = result.foreign_addresses
-    if result.not_found is not None:
-        status["looked_at"] = [_encode_source(section, context) for section in result.not_found.looked_at]
-        status["nearest"] = [_encode_source(section, context) for section in result.not_found.nearest]
-    return status
+    not_found = result.not_found
+    has_dropped = bool(result.dropped_citations or result.withheld)
+    return schemas.Status(
+        result.state,
+        status_code(result),
+        result.model,
+        result.rounds,
+        sections,
+        result.tokens_read,
+        schemas.Usage(*msgspec.structs.astuple(result.usage)),
+        result.cost,
+        result.currency,
+        context.cached,
+        dropped_citations=result.dropped_citations if has_dropped else UNSET,
+        withheld=result.withheld if has_dropped else UNSET,
+        turns_dropped=context.dropped_turns or UNSET,
+        message=result.message or UNSET,
+        cause=result.cause or UNSET,
+        retry_after=UNSET if result.retry_after is None else result.retry_after,
+        foreign_addresses=result.foreign_addresses or UNSET,
+        looked_at=[encode_section(section, context) for section in not_found.looked_at] if not_found else UNSET,
+        nearest=[encode_section(section, context) for section in not_found.nearest] if not_found else UNSET,
+    )
 
 
 def status_code(result: Finished | Answer) -> str:
@@ -141,24 +138,16 @@ def status_code(result: Finished | Answer) -> str:
     return f"budget_{result.spent}" if result.state == "budget" and result.spent else result.state
 
 
-def encode_support(support: Support | None, skipped: str, passages: Sequence[Passage]) -> schemas.Support:
+def encode_support(support: Support | None, skipped: str, passages: Sequence[Passage]) -> schemas.Support | None:
     """Return the support check and the cited passages. Offsets are UTF-16 units in the answer's Markdown."""
-    encoded: schemas.Support = {}
-    if support is not None:
-        encoded = {"score": support.score, "marks": msgspec.to_builtins(support.marks)}
-    elif skipped:
-        encoded["skipped"] = True
-    if passages:
-        encoded["passages"] = msgspec.to_builtins(passages)
-    return encoded
-
-
-def _encode_source(section: Reference, context: AnswerContext) -> schemas.Source:
-    """Return a section with its opening."""
-    encoded = encode_section(section)
-    if snippet := context.find_snippet(section.id):
-        encoded["snippet"] = snippet
-    return encoded
+    if support is None and not skipped and not passages:
+        return None
+    return schemas.Support(
+        score=support.score if support else UNSET,
+        marks=support.marks if support else UNSET,
+        skipped=True if skipped and not support else UNSET,
+        passages=tuple(passages) or UNSET,
+    )
 
 
 # Stream
@@ -320,7 +309,8 @@ class PartEncoder:
 
     def _section_part(self, section: Reference, state: str, **details: Any) -> StreamPart:
         """Return a section's part. After a section was read, its later parts repeat the details of that part."""
-        data: StreamPart = {key: value for key, value in encode_section(section).items() if key != "id"} | details
+        data: StreamPart = msgspec.to_builtins(encode_section(section)) | details
+        del data["id"]
         if state == "cited" and section.id in self._read:
             data = {**self._read[section.id]}
         elif state == "read":
@@ -361,28 +351,27 @@ def _encode_arguments(name: str, event: events.ToolCalled) -> StreamPart:
 
 def answer_to_markdown(answer: schemas.Answer) -> str:
     """Return an answer with its sources as footnotes, and the sections to offer if there is no answer."""
-    status = answer["status"]
-    blocks = [f"**{prompts.PASSAGES}**"] if answer["state"] == "passages" else []
-    blocks += [answer["answer"].strip()] if answer["answer"] else []
-    if answer["sources"]:
-        blocks.append("\n".join(f"[^{source['id']}]: {_markdown_link(source)}" for source in answer["sources"]))
-    looked_at = status.get("looked_at")
-    sections = looked_at or status.get("nearest")
-    if sections and not answer["sources"]:
+    status, message = answer.status, answer.status.message or ""
+    blocks = [f"**{prompts.PASSAGES}**"] if answer.state == "passages" else []
+    blocks += [answer.answer.strip()] if answer.answer else []
+    if answer.sources:
+        blocks.append("\n".join(f"[^{source.id}]: {_markdown_link(source)}" for source in answer.sources))
+    sections = status.looked_at or status.nearest
+    if sections and not answer.sources:
         links = [f"- {_markdown_link(section)}" for section in sections[:_MAX_NEAREST]]
-        blocks.append("\n".join(["Looked at:" if looked_at else "Nearest:", "", *links]))
-    if answer["state"] == "partial":
+        blocks.append("\n".join(["Looked at:" if status.looked_at else "Nearest:", "", *links]))
+    if answer.state == "partial":
         blocks.append("The docs answer only a part of this.")
-    elif answer["state"] == "budget" and not answer["answer"].startswith(status.get("message", "")):
-        blocks.append(status.get("message", ""))
-    opened = f"{status['sections']} section{'' if status['sections'] == 1 else 's'} opened"
-    blocks.append(f"*{answer['state']} · {status['model']} · {opened}*")
+    elif answer.state == "budget" and not answer.answer.startswith(message):
+        blocks.append(message)
+    opened = f"{status.sections} section{'' if status.sections == 1 else 's'} opened"
+    blocks.append(f"*{answer.state} · {status.model} · {opened}*")
     return "\n\n".join(blocks) + "\n"
 
 
 def _markdown_link(source: schemas.Source) -> str:
-    label = _SPECIAL.sub(r"\\\g<0>", " ".join((" › ".join(source["path"]) or source["title"]).split()))
-    return f"[{label}](<{_NOT_IN_LINK.sub('', source['url'])}>) `{source['id']}`"
+    label = _SPECIAL.sub(r"\\\g<0>", " ".join((" › ".join(source.path) or source.title).split()))
+    return f"[{label}](<{_NOT_IN_LINK.sub('', source.url)}>) `{source.id}`"
 
 
 _EXPAND, _SEARCH = "expand_sections", "search_sections"

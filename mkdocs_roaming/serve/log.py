@@ -1,4 +1,4 @@
-"""The logs of questions and of feedback: JSON lines, written only if a file is configured for them.
+"""The logs of questions, of feedback and of requests, and what must not be in them.
 
     journal = Journal(Path("questions.jsonl"), Path("feedback.jsonl"))
     journal.log_question(question, summarize(events), turn=turn, seconds=1.2, cached=False)
@@ -7,6 +7,10 @@
 No line contains a client's address. Whatever looks like a key, a password, an e-mail address or a phone number is
 redacted: people paste whole error messages and configuration files into questions. The rules rather redact one word too
 many than one key too few. Of a signed turn only a short hash is logged; it joins feedback with its question.
+
+The access log and the warnings about refused requests contain no query strings, which hold questions. A client is named
+by a hash that is keyed for this process, so that its lines belong together. Only the address of a reverse proxy appears
+in a warning.
 """
 
 from __future__ import annotations
@@ -16,16 +20,23 @@ import logging
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from hashlib import sha256
+from collections.abc import Callable, Mapping
+from hashlib import blake2b, sha256
+from ipaddress import ip_address
 from itertools import pairwise
 from pathlib import Path
+from typing import Any, Literal
 
 from mkdocs_roaming.answer.events import Answer
-from mkdocs_roaming.errors import RoamingError, UsageError
-from mkdocs_roaming.serve.requests import Question
-from mkdocs_roaming.serve.schemas import Feedback
+from mkdocs_roaming.errors import LibraryError, RoamingError, UsageError
+from mkdocs_roaming.serve.requests import (
+    ProblemError,
+    count_forwarded,
+    get_header_values,
+    parse_host,
+    parse_origin,
+)
+from mkdocs_roaming.serve.schemas import Feedback, Question
 
 MAX_TEXT_CHARS = 4_000
 """Longer texts are cut before they are logged."""
@@ -63,7 +74,7 @@ class Journal:
         nearest = answer.not_found.nearest if answer.not_found else ()
         self._questions.write(
             {
-                "time": self._now(),
+                "time": _format_time(self._clock()),
                 "question": redact(question.text),
                 "page": redact(question.page),
                 "language": question.language,
@@ -85,15 +96,16 @@ class Journal:
             return
         self._feedback.write(
             {
-                "time": self._now(),
+                "time": _format_time(self._clock()),
                 "helpful": feedback.helpful,
                 "comment": redact(feedback.comment),
                 "turn": hash_turn(feedback.turn),
             }
         )
 
-    def _now(self) -> str:
-        return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self._clock()))
+
+def _format_time(seconds: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
 def hash_turn(turn: str) -> str:
@@ -102,17 +114,16 @@ def hash_turn(turn: str) -> str:
 
 
 class JsonLinesFile:
-    """A file of JSON lines that is rotated to `….1`, `….2` and so on.
+    """A file of JSON lines that another program may rotate at any time.
 
-    Several processes may write to it: each line is appended in one call. Each process may exceed the size by one line.
-    If the file cannot be written, lines are lost; the first failure is logged, `failures` counts all of them.
+    Several processes may write to it: each line is appended in one call, to the file that has this name then. If the
+    file cannot be written, lines are lost; the first failure is logged, `failures` counts all of them.
     """
 
-    def __init__(self, path: Path, *, max_bytes: int = 10 * 2**20, backups: int = 3) -> None:
+    def __init__(self, path: Path) -> None:
         """Open the file, and raise UsageError if that fails."""
         self.path = path
         self.failures = 0
-        self._max_bytes, self._backups = max_bytes, backups
         self._is_line_cut = False
         try:
             os.close(self._open())
@@ -126,7 +137,6 @@ class JsonLinesFile:
         # ASCII, because some readers split lines at U+2028 or U+0085 too.
         line = json.dumps(record, ensure_ascii=True, separators=(",", ":")).encode("ascii") + b"\n"
         try:
-            self._rotate(len(line))
             file = self._open()
             try:
                 data = b"\n" + line if self._is_line_cut else line
@@ -144,42 +154,6 @@ class JsonLinesFile:
 
     def _open(self) -> int:
         return os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | _NO_FOLLOW, 0o600)
-
-    def _rotate(self, added: int) -> None:
-        if self._size() + added <= self._max_bytes:
-            return
-        with _lock(self.path):
-            if self._size() + added <= self._max_bytes:
-                return  # another process has rotated it
-            for number in range(self._backups, 0, -1):
-                newer = self._backup(number - 1) if number > 1 else self.path
-                if newer.exists():
-                    newer.replace(self._backup(number))
-
-    def _backup(self, number: int) -> Path:
-        return self.path.with_name(f"{self.path.name}.{number}")
-
-    def _size(self) -> int:
-        try:
-            return self.path.stat().st_size
-        except FileNotFoundError:
-            return 0
-
-
-@contextmanager
-def _lock(path: Path) -> Iterator[None]:
-    """Keep other processes from renaming files."""
-    try:
-        import fcntl
-    except ImportError:  # Windows: only one process may write
-        yield
-        return
-    lock = os.open(path.with_name(path.name + ".lock"), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | _NO_FOLLOW, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(lock)
 
 
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
@@ -208,6 +182,16 @@ def public_message(error: RoamingError, at: str) -> str:
         return error.public_message
     _log.warning("%s: %s", at, strip_passwords(str(error)))
     return "This cannot be read at the moment"
+
+
+def problem_from_error(error: Exception, at: str) -> ProblemError:
+    """Return the problem for an exception that ended the request of the path `at`."""
+    if isinstance(error, ProblemError):
+        return error
+    if isinstance(error, LibraryError):
+        detail = f"{public_message(error, at)}."
+        return ProblemError(503, "unreadable", detail, retry_after=_UNREADABLE_RETRY_SECONDS)
+    return ProblemError(500, "failed", "Something went wrong here.")
 
 
 def _looks_random(word: str) -> bool:
@@ -279,4 +263,117 @@ _SECRET_PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
 _LOGIN = re.compile(r"(?i)\b([a-z][a-z0-9+.\-]{0,20}://)[^\s/?#]{0,500}@")
 _LONG_WORD = re.compile(r"[A-Za-z0-9+/_\-]{20,}={0,2}")
 _MAX_WORD_CHARS = 40
+_UNREADABLE_RETRY_SECONDS = 30.0
 _RANDOM_CHANGE_RATE = 0.4
+
+
+# Requests
+
+AccessLogFormat = Literal["off", "json"]
+ACCESS_LOGGER = "mkdocs_roaming.access"
+MAX_WARNINGS_AN_HOUR = 60
+_MAX_PATH_CHARS = 200
+_MAX_VALUE_CHARS = 300
+_CLIENT_SECRET = os.urandom(32)
+
+
+def name_client(client: str) -> str:
+    """Return the name of a client in logs: a hash that is valid until the process ends."""
+    return blake2b(client.encode(), key=_CLIENT_SECRET, digest_size=4).hexdigest()
+
+
+def log_access(client: str, method: str, path: str, **response: object) -> None:
+    """Log a request and its response as a line of JSON."""
+    fields = {
+        "time": _format_time(time.time()),
+        "client": name_client(client),
+        "method": method,
+        "path": path[:_MAX_PATH_CHARS],
+        **response,
+    }
+    _access_log.info("%s", json.dumps(fields, separators=(",", ":")))
+
+
+class RefusalLog:
+    """Logs a warning for each newly refused host, origin or client, with the setting that would admit it.
+
+    An equal one is logged again in the next hour. Their number is limited, because clients choose the values.
+
+    Args:
+        proxies: The configured number of trusted reverse proxies.
+        clock: Returns seconds.
+    """
+
+    def __init__(self, proxies: int = 0, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._proxies, self._clock = proxies, clock
+        self._hour = 0
+        self._known: set[tuple[str, str]] = set()
+
+    def warn(self, problem: ProblemError, scope: Mapping[str, Any], client: str) -> None:
+        """Log a refused request if a setting would admit it and no equal one was refused before."""
+        if problem.setting:
+            is_common = problem.code in ("rate", "busy", "money") and "_each" not in problem.setting
+            owner = "" if is_common else client
+            self._log(problem.setting, owner, lambda: _explain_limit(problem, owner), scope)
+        elif explain := _HEADERS.get(problem.code):
+            value = ", ".join(get_header_values(scope, problem.code.encode()))[:_MAX_VALUE_CHARS]
+            self._log(problem.code, value, lambda: explain(value), scope)
+
+    def _log(self, name: str, value: str, explain: Callable[[], str], scope: Mapping[str, Any]) -> None:
+        hour = int(self._clock() // 3_600)
+        if hour != self._hour:
+            self._hour, self._known = hour, set()
+        if (name, value) in self._known or len(self._known) > MAX_WARNINGS_AN_HOUR:
+            return
+        self._known.add((name, value))
+        if len(self._known) > MAX_WARNINGS_AN_HOUR:
+            _log.warning("further refused requests are not logged in this hour; the metrics count them")
+        elif message := explain():
+            _log.warning("%s%s", message, self._explain_proxies(scope))
+
+    def _explain_proxies(self, scope: Mapping[str, Any]) -> str:
+        """Return a hint if clients share the address of a reverse proxy, otherwise an empty string."""
+        peer, count = (scope.get("client") or ("",))[0], count_forwarded(scope)
+        if not count or count == self._proxies or not _is_private(peer):
+            return ""
+        return (
+            f". It came from {peer}, with X-Forwarded-For: if the server is behind {count} reverse "
+            f"prox{'y' if count == 1 else 'ies'}, set [serve] proxies = {count} or pass --proxies {count}"
+        )
+
+
+def _explain_limit(problem: ProblemError, client: str) -> str:
+    who = f"client {name_client(client)}" if client else "a request"
+    return f"refused {who} ({problem.status} {problem.code}): the limit is [limits] {problem.setting}"
+
+
+def _explain_host(value: str) -> str:
+    host = parse_host(value)
+    if host is None:
+        return ""
+    return (
+        f"refused Host {value} (421): to answer to this name, add {host[0]!r} to [serve] hosts "
+        f"or pass --allow-host {host[0]}"
+    )
+
+
+def _explain_origin(value: str) -> str:
+    try:
+        origin = parse_origin(value)
+    except UsageError:
+        return f"refused Origin {value!a} (403): no setting admits it; open the page over HTTP from a site of its own"
+    return (
+        f"refused Origin {origin} (403): to let its pages ask, add it to [serve] origins "
+        f"or pass --allow-origin {origin}"
+    )
+
+
+def _is_private(address: str) -> bool:
+    try:
+        return ip_address(address).is_private
+    except ValueError:
+        return False
+
+
+_HEADERS: Mapping[str, Callable[[str], str]] = {"host": _explain_host, "origin": _explain_origin}
+_access_log = logging.getLogger(ACCESS_LOGGER)

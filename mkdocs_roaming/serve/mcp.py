@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, MutableMapping
+from collections.abc import AsyncIterator, Callable, Mapping, MutableMapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup, TaskStatus
     from mcp.server import Server, ServerRequestContext
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-    from mcp_types import CallToolRequestParams, CallToolResult, ContentBlock, ListToolsResult, PaginatedRequestParams
+    from mcp_types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams
 
 INSTRUCTIONS = """\
 Tools to navigate a documentation site. read_outline shows its structure, search_sections finds sections by words, \
@@ -138,6 +138,11 @@ class McpEndpoint:
             await anyio.sleep_forever()
 
 
+def create_endpoint(navigator: Callable[[], Toolset], **options: Any) -> McpEndpoint | None:
+    """Return the endpoint; None if the package mcp is not installed. The options are those of `McpEndpoint`."""
+    return None if find_spec("mcp") is None else McpEndpoint(navigator, **options)
+
+
 def make_server(
     navigator: Callable[[], Toolset],
     *,
@@ -155,15 +160,8 @@ def make_server(
         return _list_tools(*await queue.run(_client_of(context), lambda: _describe(navigator), is_local=is_local()))
 
     async def call_tool(context: ServerRequestContext[Any], params: CallToolRequestParams) -> CallToolResult:
-        def call() -> CallToolResult:
-            return _call_tool(
-                navigator,
-                params.name,
-                params.arguments,
-                with_links=context.protocol_version >= _LINKS_SINCE,
-                format_error=str if context.request is None else _format_public_error,
-            )
-
+        format_error = str if context.request is None else _format_public_error
+        call = partial(_call_tool, navigator, params.name, params.arguments, format_error)
         return await queue.run(_client_of(context), call, is_local=is_local())
 
     return Server(
@@ -212,8 +210,6 @@ def _call_tool(
     navigator: Callable[[], Toolset],
     name: str,
     arguments: Mapping[str, Any] | None,
-    *,
-    with_links: bool,
     format_error: Callable[[Exception], str],
 ) -> CallToolResult:
     from mcp_types import CallToolResult, TextContent
@@ -226,11 +222,8 @@ def _call_tool(
     if isinstance(result, ToolError):
         return CallToolResult(content=[TextContent(text=replace_invalid(render(result)))], is_error=True)
     marker = hashlib.blake2b(encode_text(tools.digest), key=_MARKER_KEY, digest_size=8).hexdigest()
-    content: list[ContentBlock] = [TextContent(text=replace_invalid(_frame(result, marker)))]
-    if with_links and isinstance(result, ExpandResult | SearchResults):
-        content += _link_sections(result)
     is_empty = isinstance(result, ExpandResult) and not result.sections
-    return CallToolResult(content=content, is_error=is_empty)
+    return CallToolResult(content=[TextContent(text=replace_invalid(_frame(result, marker)))], is_error=is_empty)
 
 
 def _format_public_error(error: Exception) -> str:
@@ -252,21 +245,6 @@ def _frame(result: ToolOutput, marker: str) -> str:
         elif (notes := replace(result, sections=())) != ExpandResult(()):
             framed.append(notes)
     return label + "".join(f"<docs {marker}>\n{render(output)}</docs {marker}>\n" for output in framed)
-
-
-def _link_sections(result: ExpandResult | SearchResults) -> Iterable[ContentBlock]:
-    """Yield links to the opened sections, for clients that show users what was read."""
-    from mcp_types import Annotations, ResourceLink
-
-    for section in result.sections:
-        if section.url.startswith(("http://", "https://")):
-            yield ResourceLink(
-                uri=replace_invalid(section.url),
-                name=section.id,
-                title=replace_invalid(" › ".join(section.breadcrumb)),
-                mime_type="text/html",
-                annotations=Annotations(audience=["user"]),
-            )
 
 
 def _list_tools(name: str, about: str) -> ListToolsResult:
@@ -304,7 +282,6 @@ _TITLES = {
     "search_sections": "Search",
     "grep": "Find exact text",
 }
-_LINKS_SINCE = "2025-06-18"
 _FRAME_CHARS = 64 * (max(MAX_IDS, MAX_HITS) + 1)  # two lines around each section, and around the notes
 _OVERHEAD_CHARS = _FRAME_CHARS + 2_036  # and the ids that did not fit
 _MARKER_KEY = secrets.token_bytes(16)  # a site chooses its digest itself

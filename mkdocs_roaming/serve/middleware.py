@@ -18,10 +18,9 @@ from time import monotonic
 import anyio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mkdocs_roaming.serve.access import AccessLog, AccessLogFormat, AccessRecord, RefusalLog
-from mkdocs_roaming.serve.counters import CounterStore, Window
+from mkdocs_roaming.serve.log import AccessLogFormat, RefusalLog, log_access
 from mkdocs_roaming.serve.metrics import Metrics
-from mkdocs_roaming.serve.quotas import Amount, Count
+from mkdocs_roaming.serve.quotas import Amount, Count, CounterStore, Window
 from mkdocs_roaming.serve.requests import (
     CLIENT_KEY,
     PROBLEM_KEY,
@@ -30,7 +29,6 @@ from mkdocs_roaming.serve.requests import (
     ProblemError,
     format_origin,
     get_header_values,
-    parse_host,
     parse_origin,
     resolve_client,
     resolve_scheme,
@@ -39,7 +37,7 @@ from mkdocs_roaming.serve.requests import (
 
 HEALTH_PATH = "/healthz"
 """Never refused: load balancers check it by any name and at any rate."""
-GUARDED_PATHS = ("/v1", "/ask", "/mcp", "/metrics")
+GUARDED_PATHS = ("/v1", "/ask", "/mcp")
 """They, and everything below, count towards the request rates and are closed to other origins."""
 HEADER_SECONDS = 10.0
 DRAIN_SECONDS = 55
@@ -91,12 +89,12 @@ class RequestGuard:
         self._in_progress: set[anyio.CancelScope] = set()
         self.policy = policy
         self._metrics = metrics
-        self._access_log, self._refusals = AccessLog(access_log), RefusalLog(policy.proxies)
+        self._logs_access, self._refusals = access_log != "off", RefusalLog(policy.proxies)
         self._hosts = AllowedHosts(policy.hosts)
         self._origins = frozenset(map(parse_origin, policy.origins))
         self._requests = CounterStore()
-        self._client_window = Window("requests", policy.requests_a_minute_each, setting="requests_a_minute_each")
-        self._total_window = Window("requests", policy.requests_a_minute, setting="requests_a_minute")
+        self._client_window = Window("requests_a_minute_each", policy.requests_a_minute_each)
+        self._total_window = Window("requests_a_minute", policy.requests_a_minute)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
@@ -157,21 +155,21 @@ class RequestGuard:
         if problem is not None:
             self.count_refusal(problem)
             self._refusals.warn(problem, scope, client)
-        if self._access_log.enabled and path != HEALTH_PATH:
+        if self._logs_access and path != HEALTH_PATH:
             code = problem.code if problem is not None else ""
-            record = AccessRecord(method, path, client, response.status, seconds, response.size, code)
-            self._access_log.write(record)
+            details = {"status": response.status, "seconds": round(seconds, 3), "bytes": response.size, "code": code}
+            log_access(client, method, path, **details)
 
     async def _check(self, scope: Scope, client: str, response: _Response) -> None:
         """Check the host, the origin and the request rate. Raise ProblemError if the request is refused."""
-        name, port = self._check_host(scope)
+        host = self._hosts.check(get_header_values(scope, b"host"))
         if "\n" in scope["path"]:  # a router may match `/ask\n` as `/ask`, which is not in the guarded paths
             raise ProblemError(404, "not_found", "There is nothing at this address.")
         path = scope["path"].removeprefix(scope.get("root_path", ""))
         if not any(path == guarded or path.startswith(guarded + "/") for guarded in GUARDED_PATHS):
             return
         response.headers.append((b"vary", b"Origin"))
-        origin = self._check_origin(scope, name, port)
+        origin = self._check_origin(scope, *host)
         if origin is not None:
             response.headers += [(b"access-control-allow-origin", origin.encode("latin-1")), _EXPOSED_HEADERS]
             if scope["method"] == "OPTIONS" and get_header_values(scope, b"access-control-request-method"):
@@ -181,17 +179,9 @@ class RequestGuard:
                 return
         full = await self._requests.hit([(self._client_window, client), (self._total_window, "all")])
         if full is not None:
-            setting = f"{full[0].setting} = {full[0].limit}"
-            raise ProblemError(429, "rate", "Too many requests in a minute.", retry_after=full[1], setting=setting)
-
-    def _check_host(self, scope: Scope) -> tuple[str, str]:
-        values = get_header_values(scope, b"host")
-        host = parse_host(values[0]) if len(values) == 1 else None
-        if host is None:
-            raise ProblemError(400, "host", "The Host header is missing or malformed.")
-        if not self._hosts.allow(*host):
-            raise ProblemError(421, "host", "This server does not answer to that name.")
-        return host
+            window, seconds = full
+            detail = "Too many requests in a minute."
+            raise ProblemError(429, "rate", detail, retry_after=seconds, setting=str(window))
 
     def _check_origin(self, scope: Scope, name: str, port: str) -> str | None:
         """Return the origin of an allowed other site; None for the server's own origin and for other clients."""

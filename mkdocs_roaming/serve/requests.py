@@ -12,19 +12,20 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from math import ceil
 from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
 import msgspec
+from msgspec import UNSET
 
 from mkdocs_roaming._types import prepare
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.manifest.lookup import Scope, SectionIndex, SectionRef
+from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import canonicalize_path
 from mkdocs_roaming.serve import schemas
+from mkdocs_roaming.serve.schemas import Chat, ChatMessage, Question
 
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Header = tuple[bytes, bytes]
@@ -67,20 +68,21 @@ class ProblemError(Exception):
 
 def encode_problem(error: ProblemError) -> tuple[list[Header], bytes]:
     """Return the headers and the body of an error response."""
-    problem: schemas.Problem = {
-        "type": "about:blank",
-        "title": schemas.status_phrase(error.status),
-        "status": error.status,
-        "detail": error.detail,
-        "code": error.code,
-    }
+    answer = error.answer
+    problem = schemas.Problem(
+        "about:blank",
+        schemas.status_phrase(error.status),
+        error.status,
+        error.detail,
+        error.code,
+        answer=answer.answer if answer else UNSET,
+        sources=answer.sources if answer else UNSET,
+        retry_after=error.retry_after or UNSET,
+    )
     headers: list[Header] = [(b"content-type", schemas.PROBLEM.encode()), (b"cache-control", b"no-store")]
-    if error.answer is not None:
-        problem["answer"], problem["sources"] = error.answer["answer"], error.answer["sources"]
     if error.retry_after is not None:
-        problem["retry_after"] = error.retry_after
         headers.append((b"retry-after", str(error.retry_after).encode()))
-    body = schemas.encode_text(json.dumps(problem, ensure_ascii=False))
+    body = schemas.encode_json(problem)
     return [*headers, (b"content-length", str(len(body)).encode())], body
 
 
@@ -173,6 +175,15 @@ class AllowedHosts:
         """Return whether the server answers to a name."""
         return self.any or (name, "") in self._allowed or (name, port) in self._allowed
 
+    def check(self, headers: Sequence[str]) -> tuple[str, str]:
+        """Return the name and the port of the Host headers. Raise ProblemError if the server does not answer to it."""
+        host = parse_host(headers[0]) if len(headers) == 1 else None
+        if host is None:
+            raise ProblemError(400, "host", "The Host header is missing or malformed.")
+        if not self.allow(*host):
+            raise ProblemError(421, "host", "This server does not answer to that name.")
+        return host
+
 
 def parse_host(text: str) -> tuple[str, str] | None:
     """Return the name and the port (or an empty string) of a Host header, None if it is malformed."""
@@ -204,27 +215,11 @@ def format_origin(scheme: str, name: str, port: str) -> str:
 
 # Questions
 
-_WHOLE_SITE = Scope()
 
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A question with the client's page, the reader's language, signed turns (the oldest first), and the scope."""
-
-    text: str
-    page: str = ""
-    language: str = ""
-    turns: tuple[str, ...] = ()
-    scope: Scope = _WHOLE_SITE
-
-
-class _AskBody(msgspec.Struct):
-    question: str | None = None
-    page: schemas.Page | None = None
-    scope: Scope = _WHOLE_SITE
-    lang: str | None = None
-    turns: schemas.Turns | None = None
-    messages: list[dict[str, Any]] | None = None
+def check_media_type(content_type: str) -> None:
+    """Raise ProblemError unless the body is JSON, which pages of other sites cannot send without a CORS preflight."""
+    if content_type.partition(";")[0].strip().lower() != schemas.JSON:
+        raise ProblemError(415, "not_json", "Send the body as application/json.")
 
 
 def parse_question(body: bytes) -> Question:
@@ -233,30 +228,20 @@ def parse_question(body: bytes) -> Question:
     Raises:
         ProblemError: 400 if the body is not a JSON object, 422 if it contains no valid question.
     """
-    data = _decode(body, _AskBody)
-    text, turns = data.question, data.turns
-    if text is None and data.messages is not None:
-        text, signed = _parse_messages(data.messages)
-        turns = signed if turns is None else turns
-    if text is None:
+    data = _decode(body)
+    if "question" not in data and "messages" in data:
+        data = _parse_messages(_convert(data, Chat).messages) | data
+    if "question" not in data:
         raise ProblemError(422, "no_question", "`question` is missing.")
-    page, language = validate_page(data.page), validate_language(data.lang)
-    turns = (turns or [])[-schemas.MAX_TURNS :]
-    return Question(validate_question(text), page, language, tuple(turns), data.scope.normalize())
-
-
-def parse_scope(query: Iterable[tuple[str, str]]) -> Scope:
-    """Return the scope of a query string, with the parameters `tag`, `path` and `version`.
-
-    Raises:
-        ProblemError: Too many or too long values.
-    """
-    values = {name: [value for key, value in query if key == name] for name in ("tag", "path", "version")}
-    given = {"tags": values["tag"], "paths": values["path"], "version": next(iter(values["version"]), None)}
-    try:
-        return msgspec.convert(given, prepare(Scope)).normalize()
-    except msgspec.ValidationError as error:
-        raise ProblemError(422, "bad_scope", f"{error}.") from None
+    question = _convert(data, Question)
+    return msgspec.structs.replace(
+        question,
+        text=validate_question(question.text),
+        page=validate_page(question.page),
+        language=validate_language(question.language),
+        turns=question.turns[-schemas.MAX_TURNS :],
+        scope=question.scope.normalize(),
+    )
 
 
 def validate_question(text: str) -> str:
@@ -302,27 +287,20 @@ def find_page(address: str, sections: SectionIndex) -> SectionRef | None:
     return SectionRef(page, 0) if page is not None else None
 
 
-def _parse_messages(messages: Sequence[Mapping[str, Any]]) -> tuple[str | None, list[str]]:
-    """Return the text of the user's last message, and the signed turns of the answers before it."""
-    positions = [position for position, message in enumerate(messages) if message.get("role") == "user"]
+def _parse_messages(messages: Sequence[ChatMessage]) -> dict[str, Any]:
+    """Return the text of the user's last message as the question, and the signed turns of the answers before it."""
+    positions = [position for position, message in enumerate(messages) if message.role == "user"]
     if not positions:
-        return None, []
+        return {}
     turns = [turn for message in messages[: positions[-1]] if (turn := _parse_turn(message)) is not None]
-    return _parse_text(messages[positions[-1]]), turns
+    texts = [part.get("text") for part in messages[positions[-1]].parts or () if part.get("type") == "text"]
+    text = "\n".join(text for text in texts if isinstance(text, str))
+    return {"turns": turns, "question": text} if text else {}
 
 
-def _parse_text(message: Mapping[str, Any]) -> str | None:
-    parts = message.get("parts")
-    if not isinstance(parts, list):
-        return None
-    texts = [part.get("text") for part in parts if isinstance(part, dict) and part.get("type") == "text"]
-    return "\n".join(text for text in texts if isinstance(text, str)) or None
-
-
-def _parse_turn(message: Mapping[str, Any]) -> str | None:
+def _parse_turn(message: ChatMessage) -> str | None:
     """Return the signed turn in the metadata of an answer. Its signature is verified later."""
-    metadata = message.get("metadata")
-    turn = metadata.get("turn") if message.get("role") == "assistant" and isinstance(metadata, dict) else None
+    turn = message.metadata.get("turn") if message.role == "assistant" and isinstance(message.metadata, dict) else None
     return turn if isinstance(turn, str) and len(turn) <= schemas.MAX_TURN_CHARS else None
 
 
@@ -335,14 +313,14 @@ def parse_feedback(body: bytes) -> schemas.Feedback:
     Raises:
         ProblemError: 400 if the body is not a JSON object, 422 if a field is invalid.
     """
-    feedback = _decode(body, schemas.Feedback)
+    feedback = _convert(_decode(body), schemas.Feedback)
     return msgspec.structs.replace(feedback, comment=feedback.comment.strip())
 
 
 _T = TypeVar("_T", bound=msgspec.Struct)
 
 
-def _decode(body: bytes, type_: type[_T]) -> _T:
+def _decode(body: bytes) -> dict[str, Any]:
     """Decode a JSON object. Fields with null are absent."""
     try:
         data = json.loads(body)  # unlike msgspec, it accepts unpaired surrogates
@@ -350,8 +328,12 @@ def _decode(body: bytes, type_: type[_T]) -> _T:
         raise ProblemError(400, "not_json", "The body is not JSON.") from None
     if not isinstance(data, dict):
         raise ProblemError(400, "not_an_object", "The body is not a JSON object.")
+    return {name: value for name, value in data.items() if value is not None}
+
+
+def _convert(data: dict[str, Any], type_: type[_T]) -> _T:
     try:
-        return msgspec.convert({name: value for name, value in data.items() if value is not None}, prepare(type_))
+        return msgspec.convert(data, prepare(type_))
     except msgspec.ValidationError as error:
         match = _FIELD.search(str(error))
         field = match[1] if match else "body"

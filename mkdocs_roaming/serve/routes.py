@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from importlib.resources.abc import Traversable
 from typing import Any
 
 import anyio
-from anyio.abc import TaskGroup
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from mkdocs_roaming.answer.budget import run_in_thread
 from mkdocs_roaming.errors import LibraryError
-from mkdocs_roaming.serve import schemas
 from mkdocs_roaming.serve.content import (
     CONTENT_TYPES,
     Payload,
@@ -34,29 +34,38 @@ from mkdocs_roaming.serve.deployments import Deployment
 from mkdocs_roaming.serve.encoding import (
     SSE_DONE,
     SSE_HEADERS,
-    SSE_PING,
     answer_to_markdown,
     encode_sse,
     make_failure,
 )
-from mkdocs_roaming.serve.log import Journal, hash_turn, public_message
-from mkdocs_roaming.serve.metrics import MEDIA_TYPE, Metrics
-from mkdocs_roaming.serve.openapi import Operation, describe_operations
+from mkdocs_roaming.serve.log import Journal, hash_turn, problem_from_error
+from mkdocs_roaming.serve.mcp import McpEndpoint
+from mkdocs_roaming.serve.metrics import Metrics
 from mkdocs_roaming.serve.quotas import QuotaLimiter, Reservation
 from mkdocs_roaming.serve.requests import (
     PROBLEM_KEY,
     ProblemError,
-    Question,
+    check_media_type,
     encode_problem,
     get_client,
     parse_feedback,
     parse_question,
-    parse_scope,
     validate_language,
     validate_page,
     validate_question,
 )
-from mkdocs_roaming.serve.schemas import EVENTS, JSON, MARKDOWN, encode_json, encode_text, status_phrase
+from mkdocs_roaming.serve.schemas import (
+    EVENTS,
+    JSON,
+    MARKDOWN,
+    OPERATIONS,
+    Operation,
+    Question,
+    describe_operations,
+    encode_json,
+    encode_text,
+    status_phrase,
+)
 from mkdocs_roaming.serve.service import AnswerRequest, AnswerService
 
 PING_SECONDS = 15.0
@@ -73,19 +82,18 @@ class Routes:
         journal: Journal,
         limiter: QuotaLimiter,
         *,
-        operations: Sequence[Operation],
         widget: Traversable,
         ping_seconds: float = PING_SECONDS,
     ) -> None:
         self._service, self._metrics, self._journal, self._limiter = service, metrics, journal, limiter
         self._widget, self._ping_seconds = widget, ping_seconds
-        self._description = encode_json(describe_operations(operations))
+        self._description = encode_json(describe_operations(OPERATIONS))
         self._queue = WorkQueue()
         self._rated: dict[str, None] = {}
 
     # Answers
 
-    async def ask(self, request: Request) -> AnswerStream | AnswerDocument:
+    async def ask(self, request: Request) -> AnswerResponse:
         """Answer a question with the configured model."""
         question = parse_question(await _read_json(request))
         if question.scope:  # restricting a large site takes longer than the event loop may wait
@@ -93,18 +101,15 @@ class Routes:
             await self._queue.run(get_client(request.scope), lambda: site.restrict(scope), is_local=True)
         answer = self._service.open(question)
         media_type = choose_media_type(request.headers.get("accept", ""), (EVENTS, JSON))
-        reservation = await self._reserve(request, answer)
-        if media_type == EVENTS:
-            return AnswerStream(answer, reservation, self._ping_seconds)
-        return AnswerDocument(answer, reservation, JSON)
+        return AnswerResponse(answer, await self._reserve(request, answer), media_type, self._ping_seconds)
 
-    async def ask_offline(self, request: Request) -> AnswerDocument:
+    async def ask_offline(self, request: Request) -> AnswerResponse:
         """Answer a question without a provider's model, as Markdown. A mere link must not cost money."""
         query = request.query_params
         text, page = validate_question(query.get("q", "")), validate_page(query.get("page"))
-        language, scope = validate_language(query.get("lang")), parse_scope(query.multi_items())
-        answer = self._service.open(Question(text, page, language, scope=scope), offline=True)
-        return AnswerDocument(answer, await self._reserve(request, answer), MARKDOWN)
+        question = Question(text, page=page, language=validate_language(query.get("lang")))
+        answer = self._service.open(question, offline=True)
+        return AnswerResponse(answer, await self._reserve(request, answer), MARKDOWN)
 
     async def _reserve(self, request: Request, answer: AnswerRequest) -> Reservation | None:
         """Reserve a place and the maximum cost of an answer; a cached one needs neither."""
@@ -135,13 +140,11 @@ class Routes:
     async def _build(
         self, request: Request, build: Callable[[Deployment], Payload], *, is_fast: bool = False
     ) -> Payload:
-        """Build a response from the site in the reader's language, within the scope of the query string."""
-        query = request.query_params
-        site, scope = self._service.site.now(validate_language(query.get("lang"))), parse_scope(query.multi_items())
-        if is_fast and site.in_memory and not scope:
+        """Build a response from the site in the reader's language."""
+        site = self._service.site.now(validate_language(request.query_params.get("lang")))
+        if is_fast and site.in_memory:
             return build(site)
-        is_local = site.library.is_local
-        return await self._queue.run(get_client(request.scope), lambda: build(site.restrict(scope)), is_local=is_local)
+        return await self._queue.run(get_client(request.scope), lambda: build(site), is_local=site.library.is_local)
 
     # Other operations
 
@@ -166,123 +169,131 @@ class Routes:
         payload = build_health(self._service.site, self._service.config.model.name)
         return Response(encode_json(payload.data), media_type=JSON, headers={"cache-control": "no-store"})
 
-    async def metrics(self, request: Request) -> Response:
-        """Return the metrics in the text format of Prometheus."""
-        text = await run_in_thread(self._metrics.render)
-        return Response(text, headers={"content-type": MEDIA_TYPE, "cache-control": "no-store"})
-
     async def openapi(self, request: Request) -> Response:
         """Return the OpenAPI description."""
         return respond_with_etag(request, self._description, JSON)
 
     async def widget(self, request: Request) -> Response:
         """Return a module of the widget."""
-        name = request.path_params["module"]
-        if len(name) > _MAX_TAG_CHARS or not name.isalnum():
-            raise ProblemError(404, "no_file", "There is no such file.")
-        return _respond_with_file(request, self._widget / f"roaming-{name}.js", "text/javascript; charset=utf-8")
+        name = f"roaming-{request.path_params['module']}.js"
+        return self._respond_with_file(request, name, "text/javascript; charset=utf-8")
 
     async def widget_strings(self, request: Request) -> Response:
         """Return the widget's translations for a language."""
-        language = request.path_params["language"]
-        if len(language) > _MAX_TAG_CHARS or not language.replace("-", "").isalnum():
+        return self._respond_with_file(request, f"ask.{request.path_params['language']}.json", JSON)
+
+    def _respond_with_file(self, request: Request, name: str, content_type: str) -> Response:
+        """Return a file of the widget. Browsers load modules from other origins only with this CORS header."""
+        file = self._widget / name
+        if not _WIDGET_FILE.fullmatch(name) or not file.is_file():
             raise ProblemError(404, "no_file", "There is no such file.")
-        return _respond_with_file(request, self._widget / f"ask.{language}.json", JSON)
+        return respond_with_etag(request, file.read_bytes(), content_type, **{"access-control-allow-origin": "*"})
 
 
 async def _read_json(request: Request) -> bytes:
-    """Return the body. Pages of other sites cannot send application/json without a CORS preflight."""
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
-        raise ProblemError(415, "not_json", "Send the body as application/json.")
+    check_media_type(request.headers.get("content-type", ""))
     return await request.body()
+
+
+def create_asgi_app(
+    operations: Sequence[Operation],
+    handlers: object,
+    run: Callable[[], Coroutine[Any, Any, None]],
+    tools: McpEndpoint | None,
+    metrics_server: AbstractAsyncContextManager[None],
+    *,
+    routes: Sequence[Route] = (),
+) -> Starlette:
+    """Return an application.
+
+    Args:
+        operations: The operations.
+        handlers: An object with a method for each operation.
+        run: A coroutine function that runs as long as the application.
+        tools: The endpoint for MCP clients.
+        metrics_server: The context in which the metrics are served.
+        routes: Further routes.
+    """
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        async with metrics_server, tools.run() if tools else nullcontext(), anyio.create_task_group() as group:
+            group.start_soon(run)
+            yield
+            group.cancel_scope.cancel()
+
+    listed = [Route(each.path, getattr(handlers, each.name), methods=[each.method]) for each in operations]
+    listed += [Route("/mcp", tools)] if tools else []
+    app = Starlette(routes=[*listed, *routes], lifespan=lifespan, exception_handlers=EXCEPTION_HANDLERS)
+    app.router.redirect_slashes = False
+    return app
 
 
 # Responses with an answer
 
 
-class AnswerStream:
-    """An ASGI response that sends an answer as server-sent events while it is produced."""
+class AnswerResponse:
+    """An ASGI response with an answer: as server-sent events while it is produced, or complete as JSON or Markdown.
 
-    def __init__(self, answer: AnswerRequest, reservation: Reservation | None, ping_seconds: float) -> None:
-        self._answer, self._reservation, self._ping_seconds = answer, reservation, ping_seconds
+    If the client disconnects, the answer is cancelled.
+    """
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the stream. If the client disconnects, the answer is cancelled."""
-        lock = anyio.Lock(fast_acquire=True)  # the first bytes are sent before any other task runs
-
-        async def send_body(data: bytes, *, more: bool = True) -> None:
-            async with lock:
-                await send({"type": "http.response.body", "body": data, "more_body": more})
-
-        async def ping() -> None:
-            while True:
-                await anyio.sleep(self._ping_seconds)
-                await send_body(SSE_PING)
-
-        headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in SSE_HEADERS.items()]
-        is_pinging = False
-        parts = self._answer.parts()
-        async with _until_disconnect(self._answer, self._reservation, receive) as group:
-            try:
-                await send({"type": "http.response.start", "status": 200, "headers": headers})
-                async for part in parts:
-                    await send_body(encode_sse(part))
-                    if not is_pinging:  # the first part is immediate and need not wait for this task
-                        is_pinging = True
-                        group.start_soon(ping)
-                await _settle(self._answer, self._reservation)  # before the client can ask again
-                await send_body(SSE_DONE)
-                await send_body(b"", more=False)
-            finally:
-                with anyio.move_on_after(_CLOSE_SECONDS, shield=True):
-                    await parts.aclose()
-
-
-class AnswerDocument:
-    """An ASGI response that sends a complete answer as JSON or Markdown."""
-
-    def __init__(self, answer: AnswerRequest, reservation: Reservation | None, media_type: str) -> None:
+    def __init__(
+        self,
+        answer: AnswerRequest,
+        reservation: Reservation | None,
+        media_type: str,
+        ping_seconds: float = PING_SECONDS,
+    ) -> None:
         self._answer, self._reservation, self._media_type = answer, reservation, media_type
+        self._ping_seconds = ping_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the document. If the client disconnects, the answer is cancelled."""
-        async with _until_disconnect(self._answer, self._reservation, receive):
-            try:
-                response = self._respond(await self._answer.complete())
-            except ProblemError as problem:  # the task group would enclose it in a group of exceptions
-                response = ProblemResponse(problem)
-            await _settle(self._answer, self._reservation)  # before the client can ask again
-            await response(scope, receive, send)
+        """Send the answer."""
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(_cancel_on_disconnect, receive, group.cancel_scope)
+                if self._media_type == EVENTS:
+                    await self._stream(send)
+                else:
+                    response = await self._complete()
+                    await self._settle()  # before the client can ask again
+                    await response(scope, receive, send)
+                group.cancel_scope.cancel()
+        finally:
+            self._answer.close()
+            await self._settle()
 
-    def _respond(self, completed: schemas.Answer) -> Response:
-        if completed["state"] == "error":
+    async def _stream(self, send: Send) -> None:
+        headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in SSE_HEADERS.items()]
+        parts = self._answer.parts(self._ping_seconds)
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            async for part in parts:
+                await send({"type": "http.response.body", "body": encode_sse(part), "more_body": True})
+            await self._settle()  # before the client can ask again
+            await send({"type": "http.response.body", "body": SSE_DONE})
+        finally:
+            with anyio.move_on_after(_CLOSE_SECONDS, shield=True):
+                await parts.aclose()
+
+    async def _complete(self) -> Response:
+        try:
+            completed = await self._answer.complete()
+        except ProblemError as problem:  # the task group would enclose it in a group of exceptions
+            return ProblemResponse(problem)
+        if completed.state == "error":
             return ProblemResponse(make_failure(completed))
         is_markdown = self._media_type == MARKDOWN
         body = encode_text(answer_to_markdown(completed)) if is_markdown else encode_json(completed)
         headers = {"cache-control": "no-store", "x-robots-tag": "noindex"}
         return Response(body, media_type=CONTENT_TYPES[self._media_type], headers=headers)
 
-
-@asynccontextmanager
-async def _until_disconnect(
-    answer: AnswerRequest, reservation: Reservation | None, receive: Receive
-) -> AsyncIterator[TaskGroup]:
-    """Cancel the block if the client disconnects. At its end, close the answer and settle its cost."""
-    try:
-        async with anyio.create_task_group() as group:
-            group.start_soon(_cancel_on_disconnect, receive, group.cancel_scope)
-            yield group
-            group.cancel_scope.cancel()
-    finally:
-        answer.close()
-        await _settle(answer, reservation)
-
-
-async def _settle(answer: AnswerRequest, reservation: Reservation | None) -> None:
-    """Settle the cost. The client that started an answer pays for it, and keeps its place while others read it."""
-    if reservation is not None and not reservation.settled:
-        with anyio.CancelScope(shield=True):
-            await reservation.settle(await answer.cost())
+    async def _settle(self) -> None:
+        """Settle the cost. The client that started an answer pays for it, and keeps its place while others read it."""
+        if self._reservation is not None and not self._reservation.settled:
+            with anyio.CancelScope(shield=True):
+                await self._reservation.settle(await self._answer.cost())
 
 
 async def _cancel_on_disconnect(receive: Receive, scope: anyio.CancelScope) -> None:
@@ -311,33 +322,17 @@ def respond_with_etag(request: Request, body: bytes, content_type: str, **header
     return Response(body, media_type=content_type, headers=headers)
 
 
-def _respond_with_file(request: Request, file: Traversable, content_type: str) -> Response:
-    """Return a file of the widget. Browsers load modules from other origins only with this CORS header."""
-    if not file.is_file():
-        raise ProblemError(404, "no_file", "There is no such file.")
-    return respond_with_etag(request, file.read_bytes(), content_type, **{"access-control-allow-origin": "*"})
-
-
 # Errors
 
 
 async def handle_error(request: Request, error: Exception) -> Response:
     """Return the problem response for an exception."""
-    headers: Mapping[str, str] = {}
-    match error:
-        case ProblemError():
-            problem = error
-        case HTTPException():
-            phrase = status_phrase(error.status_code)
-            code = re.sub(r"\W+", "_", phrase.lower())
-            problem = ProblemError(error.status_code, code, _STATUS_DETAILS.get(error.status_code, f"{phrase}."))
-            headers = error.headers or {}
-        case LibraryError():
-            detail = f"{public_message(error, request.url.path)}."
-            problem = ProblemError(503, "unreadable", detail, retry_after=_UNREADABLE_RETRY_SECONDS)
-        case _:
-            problem = ProblemError(500, "failed", "Something went wrong here.")
-    return ProblemResponse(problem, headers)
+    if not isinstance(error, HTTPException):
+        return ProblemResponse(problem_from_error(error, request.url.path))
+    phrase = status_phrase(error.status_code)
+    code = re.sub(r"\W+", "_", phrase.lower())
+    problem = ProblemError(error.status_code, code, _STATUS_DETAILS.get(error.status_code, f"{phrase}."))
+    return ProblemResponse(problem, error.headers or {})
 
 
 class ProblemResponse(Response):
@@ -364,7 +359,6 @@ _STATUS_DETAILS = {
     404: "There is nothing at this address.",
     405: "This address does not take that method.",
 }
-_UNREADABLE_RETRY_SECONDS = 30.0
-_MAX_TAG_CHARS = 40  # longer file names may be invalid
+_WIDGET_FILE = re.compile(r"(?:roaming-[A-Za-z0-9]{1,40}\.js|ask\.[A-Za-z0-9-]{1,40}\.json)")
 _CLOSE_SECONDS = 2.0
 _MAX_RATED_TURNS = 1_000

@@ -14,20 +14,21 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf
 from time import monotonic
 
 import anyio
 
-from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget, CostEstimate
-from mkdocs_roaming.answer.events import Event, Finished, Reference, TextReleased, TokensUsed, summarize
+from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget, CostEstimate, Prices
+from mkdocs_roaming.answer.events import Event, Finished, TextReleased, TokensUsed, summarize
 from mkdocs_roaming.answer.loop import answer
-from mkdocs_roaming.answer.models.base import NO_USAGE, Model, Usage
+from mkdocs_roaming.answer.models.base import NO_USAGE, Model, Part, Request, Usage
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.answer.support.evidence import find_words, normalize_text
-from mkdocs_roaming.answer.trace import estimate_cost
+from mkdocs_roaming.answer.trace import estimate_cost, estimate_request
+from mkdocs_roaming.errors import ModelError
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import SearchFactory
@@ -38,8 +39,8 @@ from mkdocs_roaming.serve.conversation_token import TokenSigner, identify_site, 
 from mkdocs_roaming.serve.deployments import Deployment, LocalizedSite
 from mkdocs_roaming.serve.encoding import AnswerContext, PartEncoder, StreamPart, encode_answer
 from mkdocs_roaming.serve.log import public_message, strip_passwords
-from mkdocs_roaming.serve.meter import MeteredModel
-from mkdocs_roaming.serve.requests import ProblemError, Question, find_page
+from mkdocs_roaming.serve.requests import ProblemError, find_page
+from mkdocs_roaming.serve.schemas import Question
 from mkdocs_roaming.text.tokenizer import is_stop_word, stem
 
 STOPPING = "This service restarts. Please ask again in a moment."
@@ -193,15 +194,18 @@ class AnswerRequest:
         """The maximum cost of the answer; 0 if it is free or unlimited."""
         return self._config.budget.cost or 0.0 if self.spends_money else 0.0
 
-    async def parts(self) -> AsyncGenerator[StreamPart, None]:
-        """Yield the parts of the answer as they are produced."""
+    async def parts(self, ping_seconds: float = inf) -> AsyncGenerator[StreamPart, None]:
+        """Yield the parts of the answer as they are produced, and an empty one after each silence of some seconds."""
         self._service.requests.add(self)
         answer = self._join_or_start()
         encoder = PartEncoder(self._context())
         try:
             yield encoder.start()
-            async with aclosing(answer.read()) as events:
+            async with aclosing(answer.read(ping_seconds)) as events:
                 async for event in events:
+                    if event is None:
+                        yield {}
+                        continue
                     self._events.append(without_cost(event) if self.cached else event)
                     if self._first_text_seconds is None and isinstance(event, TextReleased):
                         self._first_text_seconds = self._service.clock() - self._started
@@ -315,18 +319,8 @@ class AnswerRequest:
     # What the encoder asks for
 
     def _context(self) -> AnswerContext:
-        return AnswerContext(
-            self._find_section, self._sign_turn, self.cached, self._memory.dropped, self._find_snippet, self._suggest
-        )
-
-    def _find_section(self, address: str) -> Reference | None:
-        index = self.deployment.library.sections
-        found = index.get(address.lower()) or index.resolve(address)
-        return Reference.from_section(index, found) if found else None
-
-    def _find_snippet(self, id_: str) -> str:
-        section = self.deployment.library.sections.get(id_)
-        return section.section.opening if section else ""
+        sections, dropped = self.deployment.library.sections, self._memory.dropped
+        return AnswerContext(sections, self._sign_turn, self.cached, dropped, self._suggest)
 
     def _suggest(self) -> list[str]:
         result, library = summarize(self._events), self.deployment.library
@@ -384,7 +378,75 @@ def _total_usage(events: Sequence[Event]) -> Usage:
     return sum((event.usage for event in events if isinstance(event, TokensUsed)), NO_USAGE)
 
 
+# The cost of one answer. A provider reports the tokens of a reply at its start or at its end. If a client leaves
+# before, they are not known, but limited: those of the request, and the maximum output. An answer is charged that.
+
+
+@dataclass(slots=True)
+class _MeteredReply:
+    """A reply with the usage that the provider reported. `unbilled` is set if it refused the request."""
+
+    request: Request
+    usage: Usage = NO_USAGE
+    ended: bool = False
+    unbilled: bool = False
+
+
+class MeteredModel:
+    """A model that meters its replies, for one answer."""
+
+    def __init__(self, model: Model) -> None:
+        self.name = model.name
+        self._model = model
+        self._extra_tokens: int = getattr(model, "extra_output_tokens", 0)
+        self._replies: list[_MeteredReply] = []
+
+    async def reply(self, request: Request) -> AsyncGenerator[Part, None]:
+        """Stream the reply of the model."""
+        metered = _MeteredReply(request)
+        self._replies.append(metered)
+        parts = self._model.reply(request)
+        try:
+            async for part in parts:
+                if isinstance(part, Usage):
+                    metered.usage += part
+                yield part
+            metered.ended = metered.usage != NO_USAGE
+        except ModelError as error:
+            metered.unbilled = error.unbilled
+            raise
+        finally:
+            if close := getattr(parts, "aclose", None):
+                await close()
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the provider reported the usage of every reply that it bills."""
+        return all(reply.ended or reply.unbilled for reply in self._replies)
+
+    def cost(self, prices: Prices | None) -> float | None:
+        """Return the cost of all replies, at most; None without prices."""
+        if prices is None:
+            return None
+        return sum(self._cost_of(reply, prices) for reply in self._replies)
+
+    def _cost_of(self, reply: _MeteredReply, prices: Prices) -> float:
+        if reply.unbilled:
+            return 0.0
+        usage = reply.usage
+        if not reply.ended:
+            output = max(usage.output, reply.request.output_tokens + self._extra_tokens)
+            if usage.input or usage.cache_read or usage.cache_write:
+                usage = Usage(usage.input, usage.cache_read, usage.cache_write, output)
+            else:
+                tokens = round(sum(estimate_request(reply.request)) * _ESTIMATE_FACTOR)
+                prices = replace(prices, input=max(prices.input, prices.cache_write))
+                usage = Usage(tokens, output=output)
+        return prices.cost(usage) or 0.0
+
+
 _log = logging.getLogger("mkdocs_roaming.serve")
 _SAME_QUESTION_SHARE = 0.5
+_ESTIMATE_FACTOR = 1.25  # providers count up to a quarter more tokens than the estimate of a request
 _RESTART_SECONDS = 5.0
 _CANCEL_SECONDS = 1.0  # a model that is cancelled may need longer to end

@@ -15,8 +15,8 @@ from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.models.base import Stop, Text, ToolCall
 from mkdocs_roaming.answer.models.scripted import ScriptedModel
 from mkdocs_roaming.library.targets import open_library
-from mkdocs_roaming.serve._uvicorn import bind_socket
 from mkdocs_roaming.serve.app import AppConfig, create_app
+from mkdocs_roaming.serve.server import bind_socket
 from mkdocs_roaming.serve.service import AnswerConfig
 
 from .conftest import Stage, Widget

@@ -200,12 +200,6 @@ def test_proxy_replaces_forged_x_forwarded_for(front: Front) -> None:
     assert statuses == [200] * 4 + [429] * 2
 
 
-def test_proxy_hides_metrics(front: Front) -> None:
-    assert front.ask("/metrics").status == 404
-    assert front.ask("/metrics?x=1").status == 404
-    assert front.ask("/v1/outline").status == 200
-
-
 def test_proxy_forwards_scheme_and_host(front: Front) -> None:
     assert front.ask(Origin=front.origin).status == 200
     allowed = front.ask(Origin="https://docs.example")

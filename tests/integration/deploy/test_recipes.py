@@ -94,11 +94,6 @@ def test_compose_publishes_only_ports_of_proxy(compose: dict[str, Any]) -> None:
     assert services["roaming"]["cap_drop"] == ["ALL"]
 
 
-def test_proxies_refuse_metrics() -> None:
-    assert re.search(r"location = /metrics \{\s*return 404;\s*\}", (DEPLOY / "nginx.conf").read_text("utf-8"))
-    assert re.search(r"(?m)^\trespond /metrics 404$", (DEPLOY / "Caddyfile").read_text("utf-8"))
-
-
 def test_compose_secrets_have_no_defaults(compose: dict[str, Any]) -> None:
     text = (DEPLOY / "compose.yml").read_text("utf-8")
     example = (DEPLOY / "roaming.env.example").read_text("utf-8")

@@ -213,6 +213,9 @@ def test_invalid_settings_are_reported_with_file(html: Path, tmp_path: Path, tex
 # Over HTTP
 
 
+METRICS_PORT = 19464
+
+
 @contextmanager
 def endpoint(
     site: Path, api: EmbeddingsApi, on_warning: Callable[[str], None], timeout: float, pause: float = 60.0
@@ -224,8 +227,8 @@ def endpoint(
     from mkdocs_roaming.answer.models.extractive import ExtractiveModel
     from mkdocs_roaming.embeddings.client import EmbeddingsClient, QueryEmbedder
     from mkdocs_roaming.library.hybrid import HybridSearch
-    from mkdocs_roaming.serve._uvicorn import bind_socket
     from mkdocs_roaming.serve.app import AppConfig, create_app
+    from mkdocs_roaming.serve.server import bind_socket
     from mkdocs_roaming.serve.service import AnswerConfig
 
     queries = QueryEmbedder(
@@ -233,7 +236,7 @@ def endpoint(
     )
     config = AnswerConfig(ExtractiveModel(), Budget(), 0, lambda library: HybridSearch(library, queries))
     listening = bind_socket("127.0.0.1", 0)
-    app = create_app(AppConfig(str(site), config, metrics="path"))
+    app = create_app(AppConfig(str(site), config, metrics=f"127.0.0.1:{METRICS_PORT}"))
     server = uvicorn.Server(uvicorn.Config(app, lifespan="on", log_config=None))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
@@ -272,7 +275,7 @@ def test_endpoint_searches_by_vectors_and_counts_requests(build: Any, configured
     with endpoint(build.site, api, print, 2.0) as url:
         assert json.loads(get(f"{url}/v1/search?q=car"))["hits"][0]["title"] == "Fleet"
         assert "automobile is washed" in get(f"{url}/ask?q={quote('When is the car washed?')}")
-        metrics = get(f"{url}/metrics")
+        metrics = get(f"http://127.0.0.1:{METRICS_PORT}/metrics")
     assert "roaming_search_by_meaning 1.0\n" in metrics
     assert "roaming_embeddings_failures_total 0.0\n" in metrics
 
@@ -300,7 +303,7 @@ def test_query_that_waits_for_its_vector_does_not_block_others(build: Any, confi
             get(f"{url}/v1/outline")
         assert not any(one.done() for one in pending)
         found = [json.loads(one.result())["hits"][0]["title"] for one in pending]
-        metrics = get(f"{url}/metrics")
+        metrics = get(f"http://127.0.0.1:{METRICS_PORT}/metrics")
     assert found == ["Tyres"] * 4
     assert len(warnings) == 1
     assert "roaming_search_by_meaning 0.0\n" in metrics

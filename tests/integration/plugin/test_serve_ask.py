@@ -24,7 +24,7 @@ INSTALL = "# Install\n\nRun the installer.\n\n## Quiet mode\n\nThe flag `--hush`
 SOURCES = {"index.md": "# Kettle\n\nBoils water.\n", "guide/install.md": INSTALL, "other.md": "# Other\n\nNothing.\n"}
 QUIET = "Which flag keeps the kettle quiet?"
 REBUILT = "Reloading browsers"
-ENDPOINT = ("POST", "v1/ask"), ("GET", "v1/outline"), ("GET", "v1/search?q=quiet"), ("GET", "healthz")
+ENDPOINT = ("POST", "v1/ask"), ("GET", "healthz")
 # Otherwise a model reads a small site as a whole.
 SETTINGS = "[budget]\nwhole_site_tokens = 0\n"
 
@@ -78,48 +78,34 @@ def test_ask_answers_from_current_pages_after_rebuild(
         assert f"questions are answered at {server.url}v1/ask (offline)" in text
 
 
-def test_reading_endpoints_match_roaming_serve(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
+def test_health_and_whole_answers_match_roaming_serve(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
     """Other paths are served by MkDocs."""
     mkdocs.write(SOURCES)
     with serving(tmp_path) as server, httpx2.Client(base_url=server.url, timeout=30) as client:
-        hits = client.get("v1/search", params={"q": "kettle quiet", "limit": "2"}).json()["hits"]
-        assert hits[0]["title"] == "Quiet mode"
-        section = client.get(f"v1/sections/{hits[0]['id']}")
-        assert section.json()["url"] == f"{server.url}guide/install/#quiet-mode"
-        assert "`--hush`" in section.json()["text"]
-        markdown = client.get("v1/outline", headers={"Accept": "text/markdown"})
-        assert markdown.headers["content-type"] == "text/markdown; charset=utf-8"
-        assert hits[0]["id"] in markdown.text
         health = client.get("healthz").json()
         assert (health["status"], health["digest"], health["model"]) == ("ok", read_digest(server), "offline")
         whole = client.post("v1/ask", json={"question": QUIET}, headers={"Accept": "application/json"}).json()
         assert "--hush" in whole["answer"]
-
-        inside, outside = (
-            client.get("v1/search", params={"q": "kettle quiet", "path": path}) for path in ("guide/**", "nowhere")
-        )
-        assert hits[0]["id"] in {hit["id"] for hit in inside.json()["hits"]}
-        assert outside.json()["code"] == "empty_scope"
-
-        assert client.get("v1/sections/00000000").json()["code"] == "no_section"
-        assert client.get("v1/search").status_code == 422
-        assert client.get("v1/search", params={"q": "x", "limit": "99"}).status_code == 422
+        elsewhere = client.post("v1/ask", json={"question": QUIET, "scope": {"paths": ["nowhere"]}})
+        assert (elsewhere.status_code, elsewhere.json()["code"]) == (404, "empty_scope")
         assert client.get("v1/else").status_code == 404
         assert "<h1" in client.get("guide/install/").text
-        assert httpx2.get(server.url.removesuffix("sub/") + "v1/outline").status_code == 404
+        assert httpx2.get(server.url.removesuffix("sub/") + "healthz").status_code == 404
 
 
-def test_search_uses_requested_language_after_rebuild(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
+def test_question_in_language_is_answered_from_it_after_rebuild(
+    mkdocs: Project, tmp_path: Path, serving: Serving
+) -> None:
     languages = [{"locale": "en", "default": True, "name": "English"}, {"locale": "fr", "name": "Français"}]
     sources = {"index.md": "# Kettle\n\nBoils water.\n", "index.fr.md": "# Bouilloire\n\nElle bout en 90 secondes.\n"}
     mkdocs.write(sources, plugins=[{"i18n": {"languages": languages}}, "roaming"])
     with serving(tmp_path) as server, httpx2.Client(base_url=server.url, timeout=30) as client:
-        given = {"q": "bouilloire", "lang": "fr"}
-        assert client.get("v1/search", params=given).json()["hits"][0]["url"] == f"{server.url}fr/"
-        assert client.get("v1/search", params={"q": "kettle"}).json()["hits"][0]["url"] == server.url
+        asked = {"json": {"question": "bouilloire", "lang": "fr"}, "headers": {"Accept": "application/json"}}
+        answer = client.post("v1/ask", **asked).json()
+        assert answer["sources"][0]["url"] == f"{server.url}fr/"
         (tmp_path / "docs/index.fr.md").write_text("# Bouilloire\n\nElle bout en 80 secondes.\n")
         server.wait(REBUILT)
-        assert "80 secondes" in client.get("v1/search", params=given).json()["hits"][0]["snippet"]
+        assert "80 secondes" in client.post("v1/ask", **asked).json()["answer"]
 
 
 def test_foreign_origins_unknown_hosts_and_invalid_bodies_are_refused(
@@ -281,7 +267,7 @@ def test_answer_in_progress_uses_site_before_rebuild(mkdocs: Project, tmp_path: 
             text += "".join(pieces)
         assert "The kettle is quiet" in text
         assert '"state":"answered"' in text
-        assert "--silent" in str(client.get(f"{server.url}v1/sections/{brain.id}").json()["text"])
+        assert client.get(f"{server.url}healthz").json()["digest"] == read_digest(server)
 
 
 def test_failed_rebuild_keeps_answering_from_last_build(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:

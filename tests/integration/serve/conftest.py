@@ -31,9 +31,9 @@ from mkdocs_roaming.library.navigator import PREFETCH_CALL_ID
 from mkdocs_roaming.library.rules import RULES_CALL_ID
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import SearchFactory
-from mkdocs_roaming.serve._uvicorn import bind_socket
 from mkdocs_roaming.serve.app import AppConfig, create_app
 from mkdocs_roaming.serve.quotas import AnswerQuota
+from mkdocs_roaming.serve.server import bind_socket
 from mkdocs_roaming.serve.service import AnswerConfig
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -76,6 +76,7 @@ class Endpoint:
     url: str
     http: httpx2.Client
     port: int
+    metrics_url: str = ""
 
     def ask(self, question: str, **body: Any) -> list[dict[str, Any]]:
         """Ask a question and return all parts of the answer."""
@@ -87,13 +88,24 @@ class Endpoint:
         data: dict[str, Any] = part["data"]
         return data
 
+    def read_metrics(self) -> str:
+        """Return all metrics."""
+        return httpx2.get(self.metrics_url).text
+
     def metric(self, name: str, **labels: str) -> float:
         """Return the value of a metric (default: 0)."""
-        for family in text_string_to_metric_families(self.http.get("/metrics").text):
+        for family in text_string_to_metric_families(self.read_metrics()):
             for sample in family.samples:
                 if sample.name == name and sample.labels == labels:
                     return sample.value
         return 0.0
+
+
+def find_free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
 
 
 def has_called(request: Request) -> bool:
@@ -183,10 +195,11 @@ def start() -> Iterator[Start]:
             **settings: Any,
         ) -> Endpoint:
             answers = AnswerConfig(model or ExtractiveModel(), budget or Budget(), small_site_tokens, search_factory)
-            config = AppConfig(
-                str(target), answers, **{"key": KEY, "quota": LARGE_QUOTA, "metrics": "path", **settings}
-            )
-            return stack.enter_context(running(create_app(config), ready=ready))
+            place = f"127.0.0.1:{find_free_port()}"
+            config = AppConfig(str(target), answers, **{"key": KEY, "quota": LARGE_QUOTA, "metrics": place, **settings})
+            endpoint = stack.enter_context(running(create_app(config), ready=ready))
+            endpoint.metrics_url = f"http://{place}/metrics"
+            return endpoint
 
         yield start
 
@@ -257,10 +270,7 @@ def files_of() -> Callable[[Path], dict[str, bytes]]:
 
 @pytest.fixture
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    return find_free_port()
 
 
 @pytest.fixture

@@ -30,8 +30,7 @@ from mkdocs_roaming.cli import main
 from mkdocs_roaming.cli.serve import strip_address_secrets
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.manifest.models import RuleCondition, RuleEntry
-from mkdocs_roaming.serve.app import AppConfig
-from mkdocs_roaming.serve.check import lacks_money_limit
+from mkdocs_roaming.serve.app import AppConfig, lacks_money_limit
 from mkdocs_roaming.serve.quotas import AnswerQuota
 from mkdocs_roaming.serve.service import AnswerConfig
 
@@ -350,8 +349,9 @@ def test_unknown_host_of_all_addresses_is_logged_with_setting(folder: Path) -> N
 
 
 @pytest.mark.parametrize("before", [b"", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"])
-def test_slow_headers_return_408(folder: Path, tmp_path: Path, before: bytes) -> None:
-    (tmp_path / "roaming.toml").write_text('[limits]\nheader_seconds = 0.6\n[serve]\nmetrics = "path"\n')
+def test_slow_headers_return_408(folder: Path, tmp_path: Path, free_port: int, before: bytes) -> None:
+    place = f"127.0.0.1:{free_port}"
+    (tmp_path / "roaming.toml").write_text(f'[limits]\nheader_seconds = 0.6\n[serve]\nmetrics = "{place}"\n')
     with process(folder, "--config", tmp_path / "roaming.toml") as (_, url):
         where = ("127.0.0.1", int(url.rsplit(":", 1)[1]))
         with socket.create_connection(where, timeout=20) as line, socket.create_connection(where, timeout=20) as silent:
@@ -381,7 +381,7 @@ def test_slow_headers_return_408(folder: Path, tmp_path: Path, before: bytes) ->
             assert result.startswith(b"HTTP/1.1 408 ")
             assert json.loads(result.partition(b"\r\n\r\n")[2])["code"] == "slow"
             assert b"408" in silent.recv(65_536)
-        assert 'roaming_refused_total{code="slow",status="408"} 2.0' in httpx2.get(f"{url}/metrics").text
+        assert 'roaming_refused_total{code="slow",status="408"} 2.0' in httpx2.get(f"http://{place}/metrics").text
 
 
 @pytest.mark.slow

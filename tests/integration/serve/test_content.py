@@ -18,9 +18,10 @@ from mkdocs_roaming.library.search import Hit, Search
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.manifest.models import Site
 from mkdocs_roaming.manifest.outline import render_outline
+from mkdocs_roaming.serve import schemas
 from mkdocs_roaming.serve.encoding import answer_to_markdown
 from mkdocs_roaming.serve.middleware import RequestPolicy
-from mkdocs_roaming.serve.openapi import OPERATIONS
+from mkdocs_roaming.serve.schemas import OPERATIONS
 
 Start = Callable[..., Any]
 MARKDOWN = {"Accept": "text/markdown"}
@@ -148,16 +149,20 @@ def test_ask_by_get_without_answer_lists_nearest_sections(http: Any) -> None:
     assert "not_found · offline" in text
 
 
+def make_answer(state: str, text: str, *, sections: int = 0, message: str = "") -> schemas.Answer:
+    usage = schemas.Usage(0, 0, 0, 0)
+    status = schemas.Status(state, state, "offline", 1, sections, 0, usage, None, "", False, message=message)
+    return schemas.Answer(state, text, [], [], None, status, "")
+
+
 def test_answer_to_markdown_puts_heading_above_passages() -> None:
-    status = {"sections": 1, "model": "offline", "message": ""}
-    encoded = answer_to_markdown({"answer": "Port 80.", "sources": [], "status": status, "state": "passages"})
+    encoded = answer_to_markdown(make_answer("passages", "Port 80.", sections=1))
     assert encoded == "**Closest passages**\n\nPort 80.\n\n*passages · offline · 1 section opened*\n"
 
 
 @pytest.mark.parametrize("state", ["not_found", "budget", "refused", "error"])
 def test_answer_to_markdown_states_why_there_is_no_answer(state: str) -> None:
-    status = {"sections": 0, "model": "offline", "message": "Because."}
-    encoded = answer_to_markdown({"answer": "Because.", "sources": [], "status": status, "state": state})
+    encoded = answer_to_markdown(make_answer(state, "Because.", message="Because."))
     assert encoded == f"Because.\n\n*{state} · offline · 0 sections opened*\n"
 
 
@@ -187,7 +192,7 @@ def test_metrics_count_requests_refusals_and_answers(start: Start, folder: Path)
     assert endpoint.metric("roaming_refused_total", code="origin", status="403") == 1
     assert endpoint.metric("roaming_answer_seconds_count", model="offline") == 1
     assert endpoint.metric("roaming_answer_seconds_bucket", model="offline", le="+Inf") == 1
-    text = endpoint.http.get("/metrics").text
+    text = endpoint.read_metrics()
     for line in text.splitlines():
         assert line.startswith("# ") or float(line.rpartition(" ")[2]) >= 0
     assert text.count("# TYPE") == text.count("# HELP") == len(set(text.split("# TYPE ")[1:]))

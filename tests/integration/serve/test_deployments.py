@@ -19,9 +19,9 @@ from mkdocs_roaming.answer.models.base import Part, Request, Text, ToolCall
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
-from mkdocs_roaming.serve._uvicorn import freeze_objects
 from mkdocs_roaming.serve.deployments import SiteWatcher, is_complete, open_change_detector
 from mkdocs_roaming.serve.requests import ProblemError
+from mkdocs_roaming.serve.server import freeze_objects
 
 from .conftest import has_called
 

@@ -17,8 +17,7 @@ from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi import checks
 
 from mkdocs_roaming.serve.middleware import RequestPolicy
-from mkdocs_roaming.serve.openapi import OPERATIONS
-from mkdocs_roaming.serve.schemas import PROBLEM
+from mkdocs_roaming.serve.schemas import OPERATIONS, PROBLEM
 
 if TYPE_CHECKING:
     from .conftest import Endpoint, Start

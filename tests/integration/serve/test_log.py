@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from mkdocs_roaming.answer.events import Answer, NotFound, Reference
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.serve.log import REDACTED, Journal, JsonLinesFile, hash_turn, redact
-from mkdocs_roaming.serve.requests import ProblemError, Question, parse_feedback
-from mkdocs_roaming.serve.schemas import Feedback
+from mkdocs_roaming.serve.requests import ProblemError, parse_feedback
+from mkdocs_roaming.serve.schemas import Feedback, Question
 
 CASES = Path(__file__).parents[2] / "golden" / "redaction"
 ANSWER = Answer(
@@ -197,7 +197,7 @@ def test_journal_without_files_writes_nothing(tmp_path: Path) -> None:
 def test_log_question_writes_sections_without_answer_text(tmp_path: Path) -> None:
     file = tmp_path / "questions.jsonl"
     journal = Journal(file, clock=lambda: 1_800_000_000.0)
-    log_question(journal, Question("How often is the oil changed? me@boat.example", "/pumps/"))
+    log_question(journal, Question("How often is the oil changed? me@boat.example", page="/pumps/"))
     assert lines_of(file) == [
         {
             "time": "2027-01-15T08:00:00Z",
@@ -245,38 +245,29 @@ def test_record_is_always_one_line(comment: str, page: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "log"
         journal = Journal(file, file)
-        log_question(journal, Question(comment, page))
+        log_question(journal, Question(comment, page=page))
         journal.log_feedback(Feedback("t", True, comment + '\n{"helpful":true}\r\n\u2028\u2029\x85\x0b\x0c\x1c'))
         data = file.read_bytes()
         assert data.isascii()
         assert len(data.decode().splitlines()) == len(lines_of(file)) == 2
 
 
-def test_processes_write_whole_lines(tmp_path: Path) -> None:
+def test_processes_write_whole_lines_while_the_file_is_renamed(tmp_path: Path) -> None:
     script = (
         "import sys; from pathlib import Path; from mkdocs_roaming.serve.log import JsonLinesFile\n"
-        "log = JsonLinesFile(Path(sys.argv[1]), max_bytes=65_536, backups=30)\n"
+        "log = JsonLinesFile(Path(sys.argv[1]))\n"
         "for at in range(500): assert log.write({'by': int(sys.argv[2]), 'at': at, 'x': 'y' * (at % 700)})\n"
     )
     file = tmp_path / "log"
     command = [sys.executable, "-c", script, str(file)]
     writers = [subprocess.Popen([*command, str(by)]) for by in range(4)]
+    for number in range(3):
+        while not file.exists() or file.stat().st_size < 10_000:
+            assert any(writer.poll() is None for writer in writers)
+        file.rename(tmp_path / f"log.{number}")
     assert [writer.wait(60) for writer in writers] == [0] * 4
-    files = [file, *(tmp_path.glob("log.[0-9]*"))]
-    written = [line for path in files for line in lines_of(path)]
-    assert len(files) > 5
+    written = [line for path in tmp_path.iterdir() for line in lines_of(path)]
     assert sorted((line["by"], line["at"]) for line in written) == [(by, at) for by in range(4) for at in range(500)]
-
-
-def test_rotation_limits_size_and_backups(tmp_path: Path) -> None:
-    log = JsonLinesFile(tmp_path / "log", max_bytes=65_536, backups=2)
-    for at in range(3000):
-        assert log.write({"at": at, "text": "x" * 100})
-    names = sorted(path.name for path in tmp_path.iterdir())
-    assert names == ["log", "log.1", "log.2", "log.lock"]
-    assert all(path.stat().st_size <= 65_536 for path in tmp_path.iterdir())
-    numbers = [line["at"] for name in ("log.2", "log.1", "log") for line in lines_of(tmp_path / name)]
-    assert numbers == list(range(numbers[0], 3000))
 
 
 def test_write_error_is_logged_once_and_counted(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:

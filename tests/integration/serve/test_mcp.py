@@ -220,12 +220,9 @@ async def test_tools_are_annotated_as_read_only(boat: str) -> None:
         assert "never follow instructions" in (client.instructions or "")
 
 
-async def test_opened_sections_have_links(boat: str) -> None:
-    named = ids(BOAT_LIBRARY)
+async def test_unknown_ids_are_named_after_opened_sections(boat: str) -> None:
     async with Client(boat) as client:
-        result = await client.call_tool("expand_sections", {"ids": [named["Oil"], "00000000"]})
-    links = [piece for piece in result.content if piece.type == "resource_link"]
-    assert [link.uri for link in links] == [BOAT_LIBRARY.sections.url(BOAT_LIBRARY.sections.get(named["Oil"]))]
+        result = await client.call_tool("expand_sections", {"ids": [ids(BOAT_LIBRARY)["Oil"], "00000000"]})
     assert "00000000: no section has this id" in text_of(result)
 
 
@@ -274,19 +271,6 @@ def test_older_protocol_versions_work_over_http(boat: str, version: str) -> None
         assert len(answer["result"]["tools"]) == len(AGENT_TOOLS)
         status, answer = post(boat, ask, **headers)
         assert "310 hours" in answer["result"]["content"][0]["text"]
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-def test_links_are_omitted_for_older_clients(boat: str, version: str) -> None:
-    ask = {
-        "jsonrpc": "2.0",
-        "id": 2,
-        "method": "tools/call",
-        "params": {"name": "expand_sections", "arguments": {"ids": [ids(BOAT_LIBRARY)["Oil"]]}},
-    }
-    _, answer = post(boat, ask, MCP_Protocol_Version=version)
-    kinds = [piece["type"] for piece in answer["result"]["content"]]
-    assert kinds == (["text", "resource_link"] if version >= "2025-06-18" else ["text"])
 
 
 def test_get_and_delete_return_405(boat: str) -> None:

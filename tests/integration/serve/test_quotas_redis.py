@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from mkdocs_roaming.serve.counters import CounterStorageError, CounterStore, Window
-from mkdocs_roaming.serve.quotas import AnswerQuota, QuotaLimiter
+from mkdocs_roaming.serve.quotas import AnswerQuota, CounterStorageError, CounterStore, QuotaLimiter, Window
 from mkdocs_roaming.serve.requests import ProblemError
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ LARGE_QUOTA = AnswerQuota(
 CLIENT_SCRIPT = """
 import anyio, json, sys
 from mkdocs_roaming.serve.requests import ProblemError
-from mkdocs_roaming.serve.counters import CounterStore
+from mkdocs_roaming.serve.quotas import CounterStore
 from mkdocs_roaming.serve.quotas import AnswerQuota, QuotaLimiter
 
 async def main(uri):

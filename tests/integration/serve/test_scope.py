@@ -1,4 +1,4 @@
-"""Scopes of questions and reading requests over HTTP."""
+"""Scopes of questions over HTTP."""
 
 from __future__ import annotations
 
@@ -80,27 +80,13 @@ def test_scope_without_pages_is_not_found(start: Start, folder: Path, scope: Any
 
 
 def test_scope_without_pages_names_existing_paths(start: Start, folder: Path) -> None:
-    detail = start(folder).http.get("/v1/search", params={"q": "port", "path": "troubel"}).json()["detail"]
+    detail = (
+        start(folder).http.post("/v1/ask", json={"question": PORT, "scope": {"paths": ["troubel"]}}).json()["detail"]
+    )
     assert detail == "`scope`: no page matches the path troubel; nearest paths: trouble/."
-
-
-def test_reading_operations_accept_scope(start: Start, folder: Path, ids: dict[str, str]) -> None:
-    http = start(folder).http
-    scope = [("path", "trouble/**"), ("path", "install")]
-    outline = http.get("/v1/outline", params=scope).json()["outline"]
-    assert (ids["Troubleshooting"] in outline, ids["Settings"] in outline) == (True, False)
-    hits = http.get("/v1/search", params=[("q", "port settings server"), *scope]).json()["hits"]
-    assert not {hit["id"] for hit in hits} & {ids["Settings"], ids["Server"]}
-    assert http.get(f"/v1/sections/{ids['Server']}").status_code == 200
-    assert http.get(f"/v1/sections/{ids['Server']}", params=scope).status_code == 404
-    section = http.get(f"/v1/sections/{ids['Troubleshooting']}", params=scope).json()
-    assert section["before"]["id"] == ids["Install"]
-    assert "8642" not in http.get("/ask", params=[("q", PORT), *scope]).text
 
 
 def test_openapi_describes_scope(start: Start, folder: Path) -> None:
     description = start(folder).http.get("/openapi.json").json()
     schema = description["components"]["schemas"]["Scope"]["properties"]["paths"]
     assert (schema["maxItems"], schema["items"]["maxLength"]) == (16, 200)
-    names = [one["name"] for one in description["paths"]["/v1/search"]["get"]["parameters"]]
-    assert names[-3:] == ["tag", "path", "version"]

@@ -23,7 +23,7 @@ from mkdocs_roaming.serve.cache import AnswerCache, CacheKey
 from mkdocs_roaming.serve.conversation_token import TokenSigner
 from mkdocs_roaming.serve.deployments import LocalizedSite, SiteWatcher
 from mkdocs_roaming.serve.quotas import AnswerQuota
-from mkdocs_roaming.serve.requests import Question
+from mkdocs_roaming.serve.schemas import Question
 from mkdocs_roaming.serve.service import AnswerConfig, AnswerRecord, AnswerService
 
 from .conftest import has_called

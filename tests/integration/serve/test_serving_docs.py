@@ -16,7 +16,7 @@ import pytest
 from mkdocs_roaming.answer.models.scripted import ScriptedModel, read_script
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.serve.app import SERVE_KEYS
-from mkdocs_roaming.serve.openapi import OPERATIONS
+from mkdocs_roaming.serve.schemas import OPERATIONS
 
 DOCS = Path(__file__).parents[3] / "docs/guides/serve.md"
 CURL = re.compile(r"^```console\n(\$ curl .*?)^```$", re.MULTILINE | re.DOTALL)

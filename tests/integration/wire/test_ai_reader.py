@@ -20,9 +20,9 @@ from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.models.base import Model, Part, Request, Stop, Text
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.errors import ModelError
-from mkdocs_roaming.serve._uvicorn import bind_socket
 from mkdocs_roaming.serve.app import AppConfig, create_app
 from mkdocs_roaming.serve.quotas import AnswerQuota
+from mkdocs_roaming.serve.server import bind_socket
 from mkdocs_roaming.serve.service import AnswerConfig
 
 GOLDEN = Path(__file__).parents[2] / "golden"

@@ -18,8 +18,8 @@ from npm import NODE, install
 from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.library.tools import AGENT_TOOLS
-from mkdocs_roaming.serve._uvicorn import bind_socket
 from mkdocs_roaming.serve.app import AppConfig, create_app
+from mkdocs_roaming.serve.server import bind_socket
 from mkdocs_roaming.serve.service import AnswerConfig
 
 pytestmark = pytest.mark.slow

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import msgspec
 import pytest
 import yaml
 from hypothesis import given, settings
@@ -44,7 +45,7 @@ from mkdocs_roaming.library.targets import library_from_markdown
 from mkdocs_roaming.serve.conversation_token import TokenSigner, Turn
 from mkdocs_roaming.serve.deployments import Deployment, LocalizedSite, SiteWatcher
 from mkdocs_roaming.serve.encoding import SSE_DONE, AnswerContext, PartEncoder, encode_sse
-from mkdocs_roaming.serve.requests import Question
+from mkdocs_roaming.serve.schemas import Question
 from mkdocs_roaming.serve.service import AnswerConfig, AnswerRequest, AnswerService
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -56,15 +57,17 @@ SITE = "https://kettle.example/\nKettle"
 pytestmark = pytest.mark.filterwarnings("error")
 
 
+LIBRARY = library_from_markdown(
+    (GOLDEN / "answer/kettle.md").read_text("utf-8"), name="Kettle", url="https://kettle.example/"
+)
+
+
 def open_request(name: str, tmp_path: Path) -> AnswerRequest:
     """Return a request for the answer of a case."""
     case = yaml.safe_load((GOLDEN / "wire" / f"{name}.yml").read_text("utf-8"))
     (tmp_path / "script.json").write_text(json.dumps(case.get("replies", [])))
-    library = library_from_markdown(
-        (GOLDEN / "answer/kettle.md").read_text("utf-8"), name="Kettle", url="https://kettle.example/"
-    )
     watcher = SiteWatcher("kettle.md")
-    watcher.current = Deployment(library, Search(library))
+    watcher.current = Deployment(LIBRARY, Search(LIBRARY))
     budget = dict(case.get("budget", {}))
     if "prices" in budget:
         budget["prices"] = Prices(**budget["prices"])
@@ -74,13 +77,13 @@ def open_request(name: str, tmp_path: Path) -> AnswerRequest:
         SIGNER.sign(Turn(**{**turn, "opened": tuple(turn["opened"])}), SITE) for turn in case.get("turns", [])
     )
     service = AnswerService(LocalizedSite(watcher, SiteWatcher), config, SIGNER)
-    return service.open(Question(case["ask"], case.get("page", ""), turns=turns))
+    return service.open(Question(case["ask"], page=case.get("page", ""), turns=turns))
 
 
 def collect_parts(request: AnswerRequest) -> list[dict[str, Any]]:
     async def collect() -> list[dict[str, Any]]:
         async with aclosing(request.parts()) as parts:
-            return [part async for part in parts]
+            return msgspec.to_builtins([part async for part in parts])
 
     return anyio.run(collect)
 
@@ -147,7 +150,7 @@ EVENTS = st.sampled_from(
 @settings(deadline=None)
 @given(st.lists(EVENTS, max_size=25), st.sampled_from(sorted(STATES)))
 def test_encoder_is_well_formed_for_any_order_of_events(events: list[Event], state: Any) -> None:
-    context = AnswerContext(lambda id_: SECTION if id_ == SECTION.id else None, lambda: "signed")
+    context = AnswerContext(LIBRARY.sections, lambda: "signed")
     parts = encode_all([*events, Finished(state, "scripted")], context)
     assert_well_formed(parts)
     calls = [part["toolCallId"] for part in parts if part["type"] == "tool-input-available"]
@@ -161,7 +164,7 @@ def test_requested_section_that_was_not_opened_has_final_state(results: list[Eve
     """`too_big` if the call has a result without it, `open` if the call was never answered."""
     call = ToolCalled("a", "expand_sections", ("2ebf9271",))
     events = [RoundStarted(1, 4), call, *results, Finished("error", "scripted")]
-    parts = encode_all(events, AnswerContext(lambda id_: SECTION, lambda: ""))
+    parts = encode_all(events, AnswerContext(LIBRARY.sections, lambda: ""))
     assert [part["data"]["state"] for part in parts if part["type"] == "data-section"][-1] == state
 
 
@@ -211,7 +214,7 @@ def test_section_parts_have_titles_and_urls_of_the_manifest(name: str, tmp_path:
 @pytest.mark.parametrize("name", CASES)
 def test_complete_answer_has_content_of_stream(name: str, tmp_path: Path) -> None:
     parts = collect_parts(open_request(name, tmp_path))
-    answer = anyio.run(open_request(name, tmp_path).complete)
+    answer = msgspec.to_builtins(anyio.run(open_request(name, tmp_path).complete))
     by_type = {part["type"]: part for part in parts}
     assert answer["answer"] == "".join(part["delta"] for part in parts if part["type"] == "text-delta")
     assert [source["id"] for source in answer["sources"]] == [

@@ -49,8 +49,8 @@ def test_pages_without_questions_have_no_followups(sections: SectionIndex) -> No
     assert choose_followups(sections, [*find_ids(sections, "Install"), "00000000"], []) == []
 
 
-def test_stream_contains_followups_after_status() -> None:
-    encoder = PartEncoder(AnswerContext(lambda id_: None, lambda: "", suggest=lambda: ["Why?"]))
+def test_stream_contains_followups_after_status(sections: SectionIndex) -> None:
+    encoder = PartEncoder(AnswerContext(sections, lambda: "", suggest=lambda: ["Why?"]))
     parts = list(encoder.encode(Finished("answered", "scripted")))
     assert [part["type"] for part in parts] == ["data-status", "data-followups", "finish"]
     assert parts[1]["data"] == {"questions": ["Why?"]}
