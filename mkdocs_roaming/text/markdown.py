@@ -43,12 +43,19 @@ class MarkdownHeading(Struct, frozen=True):
 
 
 class CodeBlock(NamedTuple):
-    """Fenced code: its first line, the line after it, what follows the opening fence, and whether a line closes it."""
+    """Fenced code.
+
+    Attributes:
+        start: The line of the opening fence.
+        end: The line after the code: that of the closing fence, the end of the list or quote, or the end of the text.
+        stop: The line after the block.
+        info: What follows the opening fence.
+    """
 
     start: int
+    end: int
     stop: int
     info: str
-    is_closed: bool
 
 
 _FENCE_MARK = r"(`{3,}(?=[^`]*$)|~{3,})"
@@ -85,9 +92,8 @@ def find_code_blocks(markdown: str) -> list[CodeBlock]:
             at, stop = containers.enter(lines[number]), number + 1
             if opening := FENCE.match(lines[number].expandtabs(4), at):
                 containers.after_text = False
-                stop, is_closed = _find_end(lines, stop, opening[2], containers)
-                info = opening.string[opening.end() :].strip()
-                blocks.append(CodeBlock(number, stop, info, is_closed))
+                end, stop = _find_end(lines, stop, opening[2], containers)
+                blocks.append(CodeBlock(number, end, stop, opening.string[opening.end() :].strip()))
     return blocks
 
 
@@ -212,19 +218,19 @@ def _find_marked_lines(markdown: str) -> list[int]:
     return sorted(numbers)
 
 
-def _find_end(lines: Sequence[str], number: int, fence: str, containers: _Containers) -> tuple[int, bool]:
-    """Return the line after fenced code, and whether it is closed: by a fence, or by the end of its container."""
+def _find_end(lines: Sequence[str], number: int, fence: str, containers: _Containers) -> tuple[int, int]:
+    """Return the lines after the code that begins at a line, and after its block; they differ by the closing fence."""
     while number < len(lines):
         line, at = lines[number], 0
         if containers.widths:
             line = line.expandtabs(4)
             at, depth = containers.match(line)
             if depth < len(containers.widths):
-                return number, True
-        number += 1
+                break
         if fence in line and _closes(line[at:], fence):
-            return number, True
-    return number, False
+            return number, number + 1
+        number += 1
+    return number, number
 
 
 def _closes(line: str, fence: str) -> bool:
@@ -345,8 +351,8 @@ class _FencedLines:
 
         The lines above matter only to an indented fence that no fence with this indentation closes.
         """
-        stop, is_closed = _find_end(self.lines, number + 1, fence, _Containers([len(indent)] if indent else []))
-        if not indent or (is_closed and _closes(self.lines[stop - 1].lstrip(" "), fence) and stop > number + 1):
+        end, stop = _find_end(self.lines, number + 1, fence, _Containers([len(indent)] if indent else []))
+        if not indent or stop > end:
             return stop
         if self._ends is None:
             self._ends = {block.start: block.stop for block in find_code_blocks(self._markdown)}
