@@ -104,7 +104,7 @@ def find_code(markdown: str) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     edge = 0
     for start, stop in [*((starts[block.start], starts[block.stop]) for block in blocks), (len(markdown),) * 2]:
-        for paragraph in _BLANK_LINES.split(markdown[edge:start]):
+        for paragraph in _PARAGRAPH_END.split(markdown[edge:start]):
             found += ((edge + first, edge + last) for first, last, _ in find_code_spans(paragraph))
             edge += len(paragraph)
         found.append((start, stop))
@@ -239,7 +239,7 @@ def _closes(line: str, fence: str) -> bool:
     return bare.startswith(fence) and bare == fence[0] * len(bare) and len(line) - len(bare) < 4
 
 
-_BLANK_LINES = re.compile(r"(\n[ \t>]*\n)")
+_PARAGRAPH_END = re.compile(r"(\n[ \t>]*(?:\n|(?=(?:[-*+]|\d{1,9}[.)]|#{1,6})[ \t])))")
 _BACKTICKS = re.compile("`+")
 _QUOTE = re.compile(r" {0,3}> ?")
 _CONTAINER = re.compile(r" {0,3}(?:(>) ?|(?:[-*+]|\d{1,9}[.)])(?: {1,4}(?=[^ ])|()(?= *$)| ))")
