@@ -207,28 +207,26 @@ def write_link(visitor: Visitor, element: Element, pieces: list[str]) -> None:
         visitor.record_anchor(element)
         visitor.write_inline(element, pieces)
         return
-    if len(names := element.keys()) > 1:
-        role = element.get("role")
-        if role == "doc-backlink" or "data-footnote-backref" in names:
-            _write_backlink(visitor, element, pieces)
-            return
-        if role == "doc-noteref" or "data-footnote-ref" in names:
-            visitor.inline_writers["footnote-reference"](visitor, element, pieces)
-            return
-    if href.startswith(_BACKLINKS):
-        _write_backlink(visitor, element, pieces)
-        return
     heading = visitor.context.heading
-    if heading is not None and href.startswith("#"):
-        if _is_permalink(element):
-            title = element.get("title")
-            if title and any(visitor.role(child) == "emoji" for child in element.iterdescendants()):
-                write_spaced_text(visitor, title, element, pieces)
-            return
-        if href[1:] == heading.anchor:
+    if _has_role(element, "doc-noteref", "data-footnote-ref"):
+        visitor.inline_writers["footnote-reference"](visitor, element, pieces)
+    elif href.startswith(_BACKLINKS) or _has_role(element, "doc-backlink", "data-footnote-backref"):
+        if any(letter.isalnum() for letter in element_text(element)):  # more than an arrow
             visitor.write_inline(element, pieces)
-            return
-    write_plain_link(visitor, element, href, pieces)
+    elif heading is None or not href.startswith("#"):
+        write_plain_link(visitor, element, href, pieces)
+    elif _is_permalink(element):
+        title = element.get("title")
+        if title and any(visitor.role(child) == "emoji" for child in element.iterdescendants()):
+            write_spaced_text(visitor, title, element, pieces)
+    elif href[1:] == heading.anchor:
+        visitor.write_inline(element, pieces)
+    else:
+        write_plain_link(visitor, element, href, pieces)
+
+
+def _has_role(element: Element, role: str, attribute: str) -> bool:
+    return element.get("role") == role or element.get(attribute) is not None
 
 
 def write_permalink(visitor: Visitor, element: Element, pieces: list[str]) -> None:
@@ -307,12 +305,6 @@ def _is_permalink(element: Element) -> bool:
     if element.get("aria-hidden") == "true":
         return True
     return element_text(element).strip().casefold() in _PERMALINK_TEXTS and element.find(".//img") is None
-
-
-def _write_backlink(visitor: Visitor, element: Element, pieces: list[str]) -> None:
-    """Write a link from a footnote back to its use as text, if it is more than an arrow."""
-    if any(letter.isalnum() for letter in element_text(element)):
-        visitor.write_inline(element, pieces)
 
 
 def _write_icon_link(visitor: Visitor, element: Element, href: str, url: str, pieces: list[str]) -> None:

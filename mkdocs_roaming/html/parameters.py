@@ -112,8 +112,7 @@ def _render_row(visitor: Visitor, row: Element, labels: list[str]) -> list[str]:
     """Return the blocks of a row: cells before the description are name and type, cells after it the default."""
     cells = list(row.iterchildren("td"))
     _record_anchors(visitor, row, *cells[0].iter())
-    described = (index for index, cell in enumerate(cells) if any(has_class(child, _DESCRIPTION) for child in cell))
-    position = next(described, min(len(cells) - 1, 2))
+    position = _find_description(cells)
     heads = [_format_code(visitor, cell) for cell in cells[:position]]
     details = heads[1:]
     for index, cell in enumerate(cells[position + 1 :], position + 1):
@@ -124,7 +123,7 @@ def _render_row(visitor: Visitor, row: Element, labels: list[str]) -> list[str]:
             details.append(f"{labels[index]}: {text}" if index < len(labels) else text)
     parts: list[str] = []
     for child in cells[position]:
-        notes = [note for note in child.iter("span") if _is_note(note)] if child.tag == "p" else []
+        notes = _find_notes(child)
         details += [_format_note(visitor, note) for note in notes]
         if not notes:
             parts += visitor.render_nested(child)
@@ -133,9 +132,18 @@ def _render_row(visitor: Visitor, row: Element, labels: list[str]) -> list[str]:
     return _join_head(heads[0] if heads else "", details, parts)
 
 
-def _is_note(element: Element) -> bool:
-    """Return whether an element is the type or the default below a description, in mkdocstrings' style "spacy"."""
-    return (element.get("class") or "").endswith(("-annotation", "-default"))
+def _find_description(cells: list[Element]) -> int:
+    """Return the position of the cell with the description: the third, unless one is marked."""
+    marked = (index for index, cell in enumerate(cells) if any(has_class(child, _DESCRIPTION) for child in cell))
+    return next(marked, min(len(cells) - 1, 2))
+
+
+def _find_notes(paragraph: Element) -> list[Element]:
+    """Return the type and the default in a paragraph below a description, in mkdocstrings' style "spacy"."""
+    if paragraph.tag != "p":
+        return []
+    ends = ("-annotation", "-default")
+    return [span for span in paragraph.iter("span") if (span.get("class") or "").endswith(ends)]
 
 
 def _format_note(visitor: Visitor, note: Element) -> str:
@@ -166,8 +174,8 @@ def _take_head(visitor: Visitor, element: Element) -> tuple[str, list[str]] | No
         None if the element does not begin with a name that is followed by a parenthesis, a dash or nothing.
     """
     children = list(element)
-    start = next((index for index, child in enumerate(children) if not _is_blank(child)), None)
-    if start is None or (element.text or "").strip() or children[start].tag not in _NAME_TAGS:
+    start = _find_name(element)
+    if start is None:
         return None
     rest, end, details = (children[start].tail or "").lstrip(), start + 1, [""]
     if rest.startswith("("):
@@ -186,9 +194,14 @@ def _take_head(visitor: Visitor, element: Element) -> tuple[str, list[str]] | No
     return name, details
 
 
-def _is_blank(element: Element) -> bool:
-    """Return whether an element is an empty anchor in front of a name."""
-    return element.tag in ("a", "span") and not (element_text(element) + (element.tail or "")).strip()
+def _find_name(element: Element) -> int | None:
+    """Return the position of the name at the beginning of an element; empty anchors may be in front of it."""
+    if (element.text or "").strip():
+        return None
+    for position, child in enumerate(element):
+        if child.tag not in ("a", "span") or (element_text(child) + (child.tail or "")).strip():
+            return position if child.tag in _NAME_TAGS else None
+    return None
 
 
 def _find_closing_parenthesis(text: str, children: list[Element]) -> tuple[int, list[str | Element], str] | None:
