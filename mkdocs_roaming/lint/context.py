@@ -339,15 +339,17 @@ def _blank_code(lines: Sequence[str], blocks: Sequence[CodeBlock]) -> Iterator[s
     fenced = {number for block in blocks for number in range(block.start, block.stop)}
     after_blank, in_list = True, False
     for number, line in enumerate(lines):
-        indented = line.startswith(("    ", "\t"))
-        is_blank = not line or line.isspace()
-        if number in fenced or (indented and after_blank and not in_list and not is_blank):
+        if number in fenced:
             yield ""
-            continue
-        if not is_blank:
+        elif not line or line.isspace():
+            after_blank = True
+            yield line
+        elif (indented := line.startswith(("    ", "\t"))) and after_blank and not in_list:
+            yield ""
+        else:
             in_list = in_list if indented or line[0] == " " else _ITEM.match(line) is not None
-        after_blank = is_blank or (after_blank and indented)
-        yield _blank_spans(line) if "`" in line else line
+            after_blank = after_blank and indented
+            yield _blank_spans(line) if "`" in line else line
 
 
 def _blank_spans(line: str) -> str:

@@ -58,8 +58,8 @@ class CodeBlock(NamedTuple):
     info: str
 
 
-_FENCE_MARK = r"(`{3,}(?=[^`]*$)|~{3,})"
-FENCE = re.compile(r"( {0,3})" + _FENCE_MARK)
+FENCE_MARK = r"(`{3,}(?=[^`]*$)|~{3,})"
+FENCE = re.compile(r"( {0,3})" + FENCE_MARK)
 """The beginning of a line that opens fenced code; backticks may not follow a fence of backticks."""
 
 
@@ -244,9 +244,7 @@ _BACKTICKS = re.compile("`+")
 _QUOTE = re.compile(r" {0,3}> ?")
 _CONTAINER = re.compile(r" {0,3}(?:(>) ?|(?:[-*+]|\d{1,9}[.)])(?: {1,4}(?=[^ ])|()(?= *$)| ))")
 _RULE = re.compile(r" {0,3}(?P<mark>[-*_])(?: *(?P=mark)){2,} *$")
-_INTERRUPTING = re.compile(
-    rf" {{0,3}}(?:>|(?:[-*+]|0{{0,8}}1[.)]) +[^ ]|#{{1,6}}(?: |$)|{_FENCE_MARK})|{_RULE.pattern}"
-)
+_INTERRUPTING = re.compile(rf" {{0,3}}(?:>|(?:[-*+]|0{{0,8}}1[.)]) +[^ ]|#{{1,6}}(?: |$)|{FENCE_MARK})|{_RULE.pattern}")
 """What ends a paragraph without a blank line; of numbered items, only the first."""
 _MARGIN = frozenset(" \t>-*+0123456789")
 """First characters of lines that may begin or continue a container."""
@@ -294,9 +292,10 @@ class _Section(Struct):
 
 _LINK_TARGET = re.compile(r"\]\(\s*(?:<([^<>\s]+)>|([^()<>\s]+(?:\([^()\s]*\)[^()\s]*)*))")
 _TARGET = re.compile(_LINK_TARGET.pattern + r"|<(https?://[^>\s]+)>")
-_HEADING_OR_FENCE = re.compile(rf"( {{0,3}})(?:(#{{1,6}})(?=[ \t]|$)|{_FENCE_MARK})")
-_UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
-_RAW = re.compile(r"<(?:script|pre|style|textarea|[!?])", re.IGNORECASE)
+_HEADING_OR_FENCE = re.compile(rf"( {{0,3}})(?:(#{{1,6}})(?=[ \t]|$)|{FENCE_MARK})")
+_HTML = re.compile(r"<(?!https?://)")
+_RAW = re.compile(r"[ \t]*<(?:script|pre|style|textarea|[!?])", re.IGNORECASE)
+_RAW_OR_UNDERLINE = re.compile(rf"{_RAW.pattern}| {{0,3}}(?:=+|-+)[ \t]*$", re.IGNORECASE)
 
 
 def scan_headings(markdown: str) -> list[MarkdownHeading] | None:
@@ -317,9 +316,8 @@ def scan_headings(markdown: str) -> list[MarkdownHeading] | None:
         if not stripped:
             html = before = False
             continue
-        mark = stripped[0]
         if line[0] in "#`~<=-+ \t":
-            if mark in "#`~" and (found := _HEADING_OR_FENCE.match(line)):
+            if found := _HEADING_OR_FENCE.match(line):
                 if html or (found[1] and found[2]):
                     return None
                 if found[2]:
@@ -329,13 +327,13 @@ def scan_headings(markdown: str) -> list[MarkdownHeading] | None:
                     code_end = code.find_end(number, found[1], found[3])
                 before = False
                 continue
-            if mark in "=-<" and ((before and _UNDERLINE.match(line)) or _RAW.match(stripped)):
+            if (_RAW_OR_UNDERLINE if before else _RAW).match(line):
                 return None
-            html = html or (mark == "<" and not stripped.startswith(("<http://", "<https://")))
+            html = html or _HTML.match(stripped) is not None
         before = True
         if sections and not html:
             sections[-1].prose.append(stripped)
-    return [section.finish() for section in sections]
+    return list(map(_Section.finish, sections))
 
 
 class _FencedLines:
