@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
-from mkdocs_roaming.manifest.models import MORE_GROUP, Manifest, NavEntry, PageEntry
+from mkdocs_roaming.manifest.models import MORE_GROUP, Manifest, PageEntry
 from mkdocs_roaming.manifest.page_kinds import is_changelog
 from mkdocs_roaming.text.languages import available_languages, base_language, fold, load_table
 from mkdocs_roaming.text.markdown import LINE_END, CodeBlock, find_code_blocks, find_code_spans, split_lines
@@ -215,20 +215,6 @@ class LintContext:
     def text_by_path(self) -> Mapping[str, PageText]:
         """The text of each page by the path of the page."""
         return {text.page.path: text for text in self.pages}
-
-    @cached_property
-    def nav_groups(self) -> tuple[tuple[str, tuple[NavEntry, ...]], ...]:
-        """The groups of the nav with their entries; the title of the top level is empty."""
-        groups: list[tuple[str, tuple[NavEntry, ...]]] = []
-
-        def add(title: str, entries: tuple[NavEntry, ...]) -> None:
-            if entries:
-                groups.append((title, entries))
-            for entry in entries:
-                add(entry.title, entry.children)
-
-        add("", self.manifest.nav)
-        return tuple(groups)
 
     @cached_property
     def unlisted_pages(self) -> tuple[PageEntry, ...]:
