@@ -14,7 +14,7 @@ from lxml import etree
 from lxml import html as lxml_html
 
 from mkdocs_roaming.html.document import count_visible_words, find_article, parse_body, remove_element
-from mkdocs_roaming.html.visitor import Element
+from mkdocs_roaming.html.visitor import Element, is_hidden
 
 MIN_SHARE = 0.9
 """Minimum share of the words of an article that the final HTML must contain."""
@@ -24,7 +24,6 @@ _MIN_WORDS = 20
 _TITLES = ("h1", "h2", "h3")
 _INVISIBLE = re.compile(r"<(script|style|template|svg)\b.*?</\1\s*>|<!--.*?-->", re.DOTALL | re.IGNORECASE)
 _TAG = re.compile(r"<[^>]*>")
-_DISPLAY_NONE = re.compile(r"display\s*:\s*none", re.IGNORECASE)
 
 
 def reconcile_article(article: str, html: str) -> str | None:
@@ -146,7 +145,6 @@ def _serialize(article: Element) -> str:
 def _remove_undisplayed(root: Element) -> Element:
     """Remove elements that are not displayed: cipher text, for example. Return the root."""
     for element in list(root.iter()):
-        hidden = _DISPLAY_NONE.search(element.get("style") or "") and element.get("role") != "tabpanel"
-        if hidden and element is not root:
+        if element is not root and is_hidden(element):
             remove_element(element)
     return root

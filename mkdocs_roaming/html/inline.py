@@ -70,10 +70,8 @@ def emphasis_writer(style: str, delimiter: str, tag: str) -> InlineWriter:
             visitor.write_inline(element, pieces)
             return
         context.styles = before | own
-        inner: list[str] = []
-        visitor.write_inline(element, inner)
+        text = visitor.render_inline(element)
         context.styles = before
-        text = inner[0] if len(inner) == 1 else "".join(inner)
         stripped = strip_breaks(text)
         if not stripped:
             add_space(text, pieces)
@@ -122,11 +120,10 @@ def _following_text(visitor: Visitor, element: Element) -> str:
 
 def write_tag(visitor: Visitor, element: Element, pieces: list[str]) -> None:
     """Write an element that has no Markdown syntax as an HTML tag."""
-    inner: list[str] = []
-    visitor.write_inline(element, inner)
-    text = strip_breaks("".join(inner))
+    inner = visitor.render_inline(element)
+    text = strip_breaks(inner)
     if not text:
-        add_space("".join(inner), pieces)
+        add_space(inner, pieces)
     elif _NOTES_ONLY.fullmatch(text):
         pieces.append(text)
     else:
@@ -155,9 +152,7 @@ def write_checkbox(visitor: Visitor, element: Element, pieces: list[str]) -> Non
 
 def write_quotation(visitor: Visitor, element: Element, pieces: list[str]) -> None:
     """Write a quotation in quotation marks."""
-    inner: list[str] = []
-    visitor.write_inline(element, inner)
-    pieces.append(f'"{strip_breaks("".join(inner))}"')
+    pieces.append(f'"{strip_breaks(visitor.render_inline(element))}"')
 
 
 def add_space(text: str, pieces: list[str]) -> None:
@@ -265,11 +260,9 @@ def write_plain_link(visitor: Visitor, element: Element, href: str, pieces: list
     if context.in_link or is_script_url(href):
         visitor.write_inline(element, pieces)
         return
-    inner: list[str] = []
     context.in_link = True
-    visitor.write_inline(element, inner)
+    written = visitor.render_inline(element)
     context.in_link = False
-    written = inner[0] if len(inner) == 1 else "".join(inner)
     text = strip_breaks(written)
     url = visitor.link(href.strip())
     if not text:
@@ -282,8 +275,7 @@ def write_plain_link(visitor: Visitor, element: Element, href: str, pieces: list
     if target.startswith((text[:3], "mailto:")):
         raw = element_text(element).strip()
         short = format_autolink(target, raw) if text == escape_text(raw, brackets=True) else None
-    if pieces and pieces[-1][-1:] == "!":
-        escape_exclamation_mark(pieces)
+    escape_exclamation_mark(pieces)
     pieces.append(short or f"[{text}]({target})")
     if written[-1:].isspace():
         pieces.append(" ")

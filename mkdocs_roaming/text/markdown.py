@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -82,15 +82,14 @@ def find_code_blocks(markdown: str) -> list[CodeBlock]:
     """Return the fenced code of Markdown in order, also within lists and quotes."""
     blocks: list[CodeBlock] = []
     markdown = LINE_END.sub("\n", markdown) if "\r" in markdown else markdown
-    numbers = _find_marked_lines(markdown)
-    lines = markdown.split("\n") if numbers else []
+    lines = markdown.split("\n") if "```" in markdown or "~~~" in markdown else []
     containers = _Containers()
     stop = 0
-    for number in numbers:
-        if number >= stop:
+    for number, line in enumerate(lines):
+        if ("```" in line or "~~~" in line) and number >= stop:
             containers.skip(lines, stop, number)
-            at, stop = containers.enter(lines[number]), number + 1
-            if opening := FENCE.match(lines[number].expandtabs(4), at):
+            at, stop = containers.enter(line), number + 1
+            if opening := FENCE.match(line.expandtabs(4), at):
                 containers.after_text = False
                 end, stop = _find_end(lines, stop, opening[2], containers)
                 blocks.append(CodeBlock(number, end, stop, opening.string[opening.end() :].strip()))
@@ -149,8 +148,8 @@ def sub_outside_code(pattern: re.Pattern[str], replace: Callable[[re.Match[str]]
 class _Containers:
     """The lists and quotes around a line: the width that each of them takes from the line, 0 for a quote."""
 
-    def __init__(self, widths: Iterable[int] = ()) -> None:
-        self.widths = list(widths)
+    def __init__(self, indent: str = "") -> None:
+        self.widths = [len(indent)] if indent else []
         self.after_text = False  # the previous line belongs to a paragraph
         self.after_marker = False  # the previous line is an item without text, which a blank line ends
 
@@ -204,18 +203,6 @@ class _Containers:
                 return at, depth
             at += width
         return at, len(self.widths)
-
-
-def _find_marked_lines(markdown: str) -> list[int]:
-    """Return the numbers of the lines that may open fenced code."""
-    numbers: set[int] = set()
-    for mark in ("```", "~~~"):
-        number = start = end = 0
-        while end >= 0 and (at := markdown.find(mark, end)) >= 0:
-            number += markdown.count("\n", start, at)
-            numbers.add(number)
-            start, end = at, markdown.find("\n", at)
-    return sorted(numbers)
 
 
 def _find_end(lines: Sequence[str], number: int, fence: str, containers: _Containers) -> tuple[int, int]:
@@ -304,12 +291,12 @@ def scan_headings(markdown: str) -> list[MarkdownHeading] | None:
     Headings count at the margin only, where no list or quote can contain them. Anything else that could hide one (an
     HTML block, indentation) stops the scan only if a heading follows; a setext underline stops it at once.
     """
-    sections: list[_Section] = []
-    code = _FencedLines(markdown)
+    sections = [_Section(0, 0, "", 0)]  # the text above the first heading
+    lines = split_lines(markdown)
     code_end = 0
     html = False  # an HTML block may be open
     before = False  # the previous line is not blank
-    for number, line in enumerate(code.lines):
+    for number, line in enumerate(lines):
         if number < code_end:
             continue
         stripped = line.strip(" \t")
@@ -318,43 +305,23 @@ def scan_headings(markdown: str) -> list[MarkdownHeading] | None:
             continue
         if line[0] in "#`~<=-+ \t":
             if found := _HEADING_OR_FENCE.match(line):
-                if html or (found[1] and found[2]):
-                    return None
-                if found[2]:
-                    title = _strip_closing_hashes(stripped[len(found[2]) :])
-                    sections.append(_Section(number, len(found[2]), title, number + 1))
+                indent, hashes, fence = found.groups()
+                if hashes:
+                    title = _strip_closing_hashes(stripped[len(hashes) :])
+                    sections.append(_Section(number, len(hashes), title, number + 1))
                 else:
-                    code_end = code.find_end(number, found[1], found[3])
+                    end, code_end = _find_end(lines, number + 1, fence, _Containers(indent))
+                if html or (indent and (hashes or end == code_end)):
+                    return None
                 before = False
                 continue
             if (_RAW_OR_UNDERLINE if before else _RAW).match(line):
                 return None
             html = html or _HTML.match(stripped) is not None
         before = True
-        if sections and not html:
+        if not html:
             sections[-1].prose.append(stripped)
-    return list(map(_Section.finish, sections))
-
-
-class _FencedLines:
-    """The lines of Markdown, and the ends of its fenced code."""
-
-    def __init__(self, markdown: str) -> None:
-        self._markdown = markdown
-        self.lines = split_lines(markdown)
-        self._ends: dict[int, int] | None = None
-
-    def find_end(self, number: int, indent: str, fence: str) -> int:
-        """Return the line after the code that a fence opens; the line itself if the fence opens no code.
-
-        The lines above matter only to an indented fence that no fence with this indentation closes.
-        """
-        end, stop = _find_end(self.lines, number + 1, fence, _Containers([len(indent)] if indent else []))
-        if not indent or stop > end:
-            return stop
-        if self._ends is None:
-            self._ends = {block.start: block.stop for block in find_code_blocks(self._markdown)}
-        return self._ends.get(number, number)
+    return list(map(_Section.finish, sections[1:]))
 
 
 def _strip_closing_hashes(text: str) -> str:
