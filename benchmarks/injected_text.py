@@ -20,7 +20,7 @@ from lxml import html
 
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.html.converter import convert
-from mkdocs_roaming.html.hidden import find_hidden_texts
+from mkdocs_roaming.html.document import find_hidden_texts
 from mkdocs_roaming.text.injection import InjectedText, scan_hidden_texts, scan_markdown
 from roaming_crawler.parser import parse_page
 

@@ -21,11 +21,11 @@ from mkdocs_roaming.html.document import (
     extract_site_name,
     extract_title,
     find_article,
+    find_hidden_texts,
     find_own_elements,
     parse_document,
     remove_element,
 )
-from mkdocs_roaming.html.hidden import find_hidden_texts
 from mkdocs_roaming.html.themes import compile_selector, load_themes
 from mkdocs_roaming.html.visitor import element_text
 from mkdocs_roaming.manifest.models import Heading, NavItem, url_to_path

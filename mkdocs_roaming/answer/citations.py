@@ -16,17 +16,14 @@ from mkdocs_roaming.answer.events import CitationDropped, Event, SectionCited, T
 from mkdocs_roaming.answer.links import find_code_addresses, remove_links, resolve_ids
 from mkdocs_roaming.answer.models.base import NO_SOURCE
 from mkdocs_roaming.answer.support.check import CITATION
-from mkdocs_roaming.text.markdown import follow_fence
+from mkdocs_roaming.text.markdown import find_code, follow_fence, sub_outside_code
 
 _WORD = re.compile(r"\w")
 _ANY_CITATION = re.compile(r"\[\^(?P<id>[0-9a-f]{8})\]", re.IGNORECASE)
 _REPEATED_CITATION = re.compile(r"(\[\^[0-9a-f]{8}\])\1+")
 _LINE_END = re.compile(r"\r\n|\r(?!\Z)")
-_FENCE_END = re.compile(r"^ {0,3}(`{3,}|~{3,})[ \t]*$(?![\s\S])", re.MULTILINE)
 _MARKS = re.compile(
-    r"(?P<code>^ {0,3}(?P<fence>`{3,}(?![^\n]*`)|~{3,})[\s\S]*?(?:^ {0,3}(?P=fence)[`~]*[ \t]*$|\Z)"
-    r"|(?P<tick>`+)(?!`)[\s\S]*?(?<!`)(?P=tick)(?!`))"
-    r"|(?P<definition>^\[\^[^\]\n]+\]:[^\n]*\n?)"
+    r"(?P<definition>^\[\^[^\]\n]+\]:[^\n]*\n?)"
     r"|(?P<space>[ \t]*)(?:\[\^(?P<ids>[^\]\n]{1,200})\]|\[(?P<bare>[0-9a-fA-F]{8})\](?![(\[:]))",
     re.MULTILINE,
 )
@@ -116,7 +113,7 @@ class AnswerText:
             return
         body = self._buffer.rstrip()
         gap = self._buffer[len(body) :]
-        after_block = _FENCE_END.search(body) or body.rpartition("\n")[2].lstrip().startswith("|")
+        after_block = body.rpartition("\n")[2].lstrip().startswith(("|", "```", "~~~"))
         self._buffer = body + ("\n\n" if after_block else "") + f"[^{id_}]" + gap
 
     def end(self, *, is_refusal: bool = False) -> Iterator[Event]:
@@ -195,8 +192,6 @@ class AnswerText:
         def replace_mark(match: re.Match[str]) -> str:
             if match["definition"] is not None:
                 return ""
-            if match["code"] is not None:
-                return match["code"]
             if match["bare"] is not None:
                 if not self._conversation.resolve_citation(match["bare"]):
                     return match[0]
@@ -222,7 +217,7 @@ class AnswerText:
 
         # Clients find citations without parsing code: invalid ones are removed there, too. What is removed may leave
         # another citation or link, so this is repeated until nothing changes.
-        text, before = resolve_ids(_MARKS.sub(replace_mark, paragraph), self._conversation.find_url), ""
+        text, before = resolve_ids(sub_outside_code(_MARKS, replace_mark, paragraph), self._conversation.find_url), ""
         while text != before:
             before = text
             text, removed = remove_links(_ANY_CITATION.sub(drop_invalid, text), self._conversation.knows_address)
@@ -237,7 +232,9 @@ def _has_statement(paragraph: str) -> bool:
     It does not if `[^none]` is next to it, or if the cited words say that something is not documented.
     """
     start, is_marked = 0, False
-    text = _MARKS.sub(lambda match: match[0] if match["code"] is None else "", paragraph)
+    text = paragraph
+    for begin, end in reversed(find_code(paragraph)):
+        text = text[:begin] + text[end:]
     for group in _CITATION_GROUP.finditer(text):
         statement = text[start : group.start()]
         start, is_marked = group.end(), True

@@ -13,24 +13,21 @@ from html import unescape
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urljoin, urlsplit
 
+from mkdocs_roaming.text.markdown import find_code, sub_outside_code
+
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
 IsKnown = Callable[[str], bool]
 
-_CODE = (
-    r"(?P<code>^[ >]*(?P<fence>`{3,}(?![^\n]*`)|~{3,})[\s\S]*?(?:^[ >]*(?P=fence)[`~]*[ \t]*$|\Z)"
-    r"|(?P<tick>`+)(?!`)(?:(?!\n[ \t]*\n)[\s\S])*?(?<!`)(?P=tick)(?!`))"
-)
 _TARGET = (
     r"\(\s*(?:<(?P<{0}_1>[^<>\n]*)>|(?P<{0}_2>(?:\\.|[^\s()\\]|\((?:\\.|[^\s()\\])*\))*))(?:\s[^()]*|\s[^\n]*?)?\)"
 )
 _TEXT = r"(?:\\.|[^\[\]\\]|\[(?:\\.|[^\[\]\\])*\](?:\([^()\s]*\))?)*"
 _BARE = r"(?:[a-z][a-z0-9+.-]{1,31}:/{0,2}(?=[^\s/\[\]])|//(?=[\w-]+\.)|www\.)[^\s<>`\"|\[\]]+"
 _LINKS = re.compile(
-    rf"{_CODE}"
-    rf"|(?P<image>!\[{_TEXT}\](?:{_TARGET.format('image')}|\[[^\[\]\n]*\]))"
+    rf"(?P<image>!\[{_TEXT}\](?:{_TARGET.format('image')}|\[[^\[\]\n]*\]))"
     rf"|\[(?P<link>{_TEXT})\]{_TARGET.format('link')}"
     r"|(?P<definition>^[ >]*\[(?!\^)[^\[\]\n]+\]:\s*(?:<(?P<defined_1>[^<>\n]*)>|(?P<defined_2>\S+))"
     r"(?:[ \t]*\n?[ \t]*(?:\"[^\"\n]*\"|'[^'\n]*'|\([^()\n]*\)))?[ \t]*\n?)"
@@ -48,7 +45,7 @@ _HARMLESS_TAG = re.compile(
 _SIGN_OF_LINK = re.compile(
     r"\]\s*[(\[:]|!\[|<[!?/a-z]|:/|//|www\.|(?:javascript|data|vbscript|mailto):|&[#a-z]", re.IGNORECASE
 )
-_LINK_TO_ID = re.compile(r"\]\([0-9a-f]{8}\)")
+_LINK_TO_ID = re.compile(r"\]\((?P<id>[0-9a-f]{8})\)")
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]{1,31}://[^\s<>`\"'|)\]}\\;,]+", re.IGNORECASE)
 _DOWNLOAD = re.compile(r"\b(?:curl|wget|iwr|irm|invoke-webrequest|invoke-restmethod|fetch)\b[^\n]*", re.IGNORECASE)
 _PATH = r"[^\s<>`\"'|)\]}\\;,]*"
@@ -115,12 +112,12 @@ def remove_links(markdown: str, is_known: IsKnown) -> tuple[str, int]:
         kept = _replace_link(match, is_known)
         removed += kept != match[0]
         if kept == match[0] and match["link"]:  # a link may contain an image
-            return f"[{_LINKS.sub(replace, match['link'])}{kept[1 + len(match['link']) :]}"
+            return f"[{sub_outside_code(_LINKS, replace, match['link'])}{kept[1 + len(match['link']) :]}"
         return kept
 
     before, text = "", markdown
     while text != before:  # what remains may form another link
-        before, text = text, _LINKS.sub(replace, text)
+        before, text = text, sub_outside_code(_LINKS, replace, text)
     if any(not is_known(address) for address in _rendered_addresses(text)):
         # The regular expressions and CommonMark disagree about what is code or a link: no markup at all is left.
         removed += 1
@@ -134,26 +131,27 @@ def resolve_ids(markdown: str, find_url: Callable[[str], str | None]) -> str:
         return markdown
 
     def replace(match: re.Match[str]) -> str:
-        url = find_url(match["id"]) if match["id"] else None
+        url = find_url(match["id"])
         return f"]({url})" if url else match[0]
 
-    return re.sub(rf"{_CODE}|\]\((?P<id>[0-9a-f]{{8}})\)", replace, markdown, flags=re.MULTILINE)
+    return sub_outside_code(_LINK_TO_ID, replace, markdown)
 
 
 def find_code_addresses(markdown: str) -> Iterator[tuple[int, int]]:
     """Yield the spans of addresses in code: URLs, IP addresses, and hosts that a command connects to."""
-    for code in re.finditer(_CODE, markdown, re.MULTILINE):
-        found = [match.span() for match in _ADDRESS.finditer(code[0])]
-        for command in _DOWNLOAD.finditer(code[0]):
+    for begin, stop in find_code(markdown):
+        code = markdown[begin:stop]
+        found = [match.span() for match in _ADDRESS.finditer(code)]
+        for command in _DOWNLOAD.finditer(code):
             start = command.start()
             found += [(start + match.start(), start + match.end()) for match in _HOST.finditer(command[0])]
-        found += [match.span("address") for match in _IP_ADDRESS.finditer(code[0]) if match["address"]]
-        found += _find_host_arguments(code[0])
+        found += [match.span("address") for match in _IP_ADDRESS.finditer(code) if match["address"]]
+        found += _find_host_arguments(code)
         last = 0
         for start, end in sorted(found, key=lambda span: (span[0], -span[1])):
-            address = code[0][start:end].rstrip(_TRAILING)
+            address = code[start:end].rstrip(_TRAILING)
             if start >= last and not _is_local(address):
-                yield code.start() + start, code.start() + start + len(address)
+                yield begin + start, begin + start + len(address)
                 last = end
 
 
@@ -226,8 +224,6 @@ def is_on_site(address: str, site_url: str) -> bool:
 
 
 def _replace_link(match: re.Match[str], is_known: IsKnown) -> str:
-    if match["code"] is not None:
-        return match[0]
     if match["image"] is not None:
         address = match["image_1"] or match["image_2"]
         return match[0] if address and is_known(address) else ""

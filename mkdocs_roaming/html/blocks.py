@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from itertools import repeat
 
 from mkdocs_roaming.html.code import LANGUAGES
 from mkdocs_roaming.html.escape import (
@@ -125,17 +127,11 @@ def write_list(visitor: Visitor, element: Element, out: list[str]) -> None:
     if not items:
         return
     loose = not has_class(element, "simple") and _has_paragraphs(element)
-    before = out[-1] if out else ""
+    markers = None
     if element.tag == "ol":
-        sign = ")" if _ORDERED_LIST.match(before) else "."
+        sign = ")" if out and _ORDERED_LIST.match(out[-1]) else "."
         markers = [f"{number}{sign} " for number in _number_items(element, items)]
-    else:
-        markers = ["* " if before.startswith("- ") else "- "] * len(items)
-    lines = [
-        marker + indent_lines(join_item(parts, loose), len(marker))
-        for marker, (_, parts) in zip(markers, items, strict=True)
-    ]
-    out.append(("\n\n" if loose else "\n").join(lines))
+    add_items((parts for _, parts in items), out, loose=loose, markers=markers)
 
 
 def _has_paragraphs(element: Element) -> bool:
@@ -186,7 +182,21 @@ def _parse_number(value: str | None, default: int) -> int:
     return int(value) if value and value.isdecimal() and len(value) < 9 else default
 
 
-def join_item(parts: list[str], loose: bool) -> str:
+def add_items(
+    items: Iterable[list[str]], out: list[str], *, loose: bool = False, markers: Iterable[str] | None = None
+) -> None:
+    """Add a list of items, each of which is a list of blocks; its marker differs from that of a list right before."""
+    markers = markers or repeat("* " if out and out[-1].startswith("- ") else "- ")
+    lines = [
+        marker + indent_lines(_join_item(parts, loose), len(marker))
+        for marker, parts in zip(markers, items, strict=False)
+        if parts
+    ]
+    if lines:
+        out.append(("\n\n" if loose else "\n").join(lines))
+
+
+def _join_item(parts: list[str], loose: bool) -> str:
     """Join the blocks of a list item. In a list that is not loose, a list follows its text without a blank line."""
     if loose:
         return "\n\n".join(parts)
@@ -221,9 +231,7 @@ def write_definitions(visitor: Visitor, element: Element, out: list[str]) -> Non
                 items.append([])
             items[-1].extend(parts)
             after_term = False
-    written = ["- " + indent_lines("\n\n".join(parts), 2) for parts in items if parts]
-    if written:
-        out.append("\n\n".join(written))
+    add_items(items, out, loose=True, markers=repeat("- "))
 
 
 def _definition_entries(element: Element) -> list[Element]:

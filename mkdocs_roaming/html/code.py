@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from html import unescape
+from itertools import groupby
+
+from lxml import etree
 
 from mkdocs_roaming.html.escape import format_code_span, format_destination, parse_code_span
 from mkdocs_roaming.html.inline import escape_exclamation_mark, is_script_url
@@ -44,6 +47,10 @@ _CLUTTER = frozenset(split_names("button svg style script select summary textare
 _BACKTICKS = re.compile("`{3,}")
 _MAX_JOINED = 1_000
 """Inline code of this length is not joined with the next one: the time would be quadratic."""
+
+
+CodePiece = tuple[str, str | None]
+"""Text of an expression, and the target of the link around it."""
 
 
 @lru_cache(maxsize=4096)
@@ -271,20 +278,34 @@ def _write_code(visitor: Visitor, text: str, pieces: list[str]) -> None:
 
 
 def _write_linked_code(visitor: Visitor, element: Element, pieces: list[str]) -> None:
-    _write_code(visitor, element.text or "", pieces)
-    for child in element:
-        href = child.get("href")
-        if child.tag == "a" and href and not is_script_url(href):
+    for href, group in groupby(iter_code_pieces(visitor, element), key=lambda piece: piece[1]):
+        text = "".join(text for text, _ in group)
+        if href and not is_script_url(href):
             inner: list[str] = []
-            _write_code(visitor, element_text(child), inner)
-            if inner:
-                escape_exclamation_mark(pieces)
-                pieces.append(f"[{''.join(inner)}]({format_destination(visitor.link(href.strip()))})")
-        elif len(child) and child.find(".//a[@href]") is not None:
-            _write_linked_code(visitor, child, pieces)
+            _write_code(visitor, text, inner)
+            escape_exclamation_mark(pieces)
+            pieces.append(f"[{''.join(inner)}]({format_destination(visitor.link(href.strip()))})")
         else:
-            _write_code(visitor, element_text(child), pieces)
-        _write_code(visitor, child.tail or "", pieces)
+            _write_code(visitor, text, pieces)
+
+
+def iter_code_pieces(visitor: Visitor, element: Element) -> Iterator[CodePiece]:
+    """Yield the text of an element in pieces, each with the target of the link around it."""
+    link: Element | None = None
+    walker = etree.iterwalk(element, events=("start", "end"))
+    for event, node in walker:
+        if event == "start" and visitor.role(node) == "skip":
+            walker.skip_subtree()
+            continue
+        if event == "start":
+            if link is None and node.tag == "a" and node.get("href"):
+                link = node
+            text = node.text
+        else:
+            link = None if node is link else link
+            text = node.tail if node is not element else None
+        if text:
+            yield text, link.get("href") if link is not None else None
 
 
 # Languages that the HTML does not name

@@ -1,10 +1,11 @@
-"""HTML documents: parsing, the metadata of a page, and the article in it."""
+"""HTML documents: parsing, the metadata of a page, the article in it, and its hidden texts."""
 
 from __future__ import annotations
 
 import copy
 import re
 from collections import Counter
+from collections.abc import Iterator
 
 from lxml import etree
 
@@ -214,3 +215,52 @@ def extract_meta(tree: Element, name: str) -> str:
 def _extract_string(tree: Element, path: str) -> str:
     """Return the text of the first match of an XPath on one line."""
     return " ".join(str(tree.xpath(f"string({path})")).split())
+
+
+# Texts that readers do not see: hidden elements, comments, descriptions of images and links
+
+_MIN_HIDDEN_CHARS = 20
+_MAX_HIDDEN_CHARS = 2_000
+
+
+def find_hidden_texts(article: Element) -> Iterator[str]:
+    """Yield the texts of an article that a browser does not show, as far as the article itself says so.
+
+    Style sheets are not evaluated.
+    """
+    for text in _iter_hidden_texts(article):
+        shortened = " ".join(text[:_MAX_HIDDEN_CHARS].split())
+        if len(shortened) >= _MIN_HIDDEN_CHARS:
+            yield shortened
+
+
+def _iter_hidden_texts(article: Element) -> Iterator[str]:
+    hidden: set[Element] = set()
+    for comment in article.iter(etree.Comment):
+        yield comment.text or ""
+    for element in article.iter("*"):
+        for name in _DESCRIPTIONS:
+            yield element.get(name) or ""
+        if element.getparent() in hidden:
+            hidden.add(element)
+        elif _hides(element):
+            hidden.add(element)
+            yield "".join(map(str, element.itertext()))
+
+
+def _hides(element: Element) -> bool:
+    if element.tag in ("template", "noscript") or element.get("hidden") is not None:
+        return True
+    style = element.get("style")
+    return style is not None and _HIDING.search(f";{style};") is not None
+
+
+_DESCRIPTIONS = ("alt", "title", "aria-label")
+_HIDING = re.compile(
+    r"[;\s](?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|opacity\s*:\s*0?(?:\.0\d*)?\s*[;!]"
+    r"|font(?:-size)?\s*:\s*[01](?:\.\d+)?(?:px|pt|em|rem|%)?\s*[;!]|color\s*:\s*transparent"
+    r"|(?:left|top|right|text-indent|margin-left)\s*:\s*-\d{3,}|clip(?:-path)?\s*:\s*(?:inset|rect)\("
+    r"|(?:max-)?(?:height|width)\s*:\s*[01](?:px)?\s*[;!]|transform\s*:\s*scale\(0"
+    r"|color\s*:\s*(?:#fff(?:fff)?|white|rgba?\(255,\s*255,\s*255|rgba?\([^)]*,\s*0\)))",
+    re.IGNORECASE,
+)

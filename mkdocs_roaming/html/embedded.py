@@ -12,8 +12,7 @@ from mkdocs_roaming.html.visitor import Element, Visitor, element_text, is_hidde
 _VARIANT = re.compile(r"#(?:only-(?:light|dark)|gh-(?:light|dark)-mode-only)$")
 _DARK = re.compile(r"#(?:only-dark|gh-dark-mode-only)$")
 _SOURCE_ATTRIBUTES = ("src", "data-src", "data-lazy-src", "data-original")
-_DISPLAY = re.compile(r"\$\$(.*)\$\$", re.DOTALL)
-_INLINE = re.compile(r"\\\((.*)\\\)|\$(.*)\$", re.DOTALL)
+_DELIMITED = re.compile(r"\$\$(.*)\$\$|\\\((.*)\\\)|\$(.*)\$", re.DOTALL)
 _NO_DESCRIPTION = "No description has been provided for this image"
 """The alternative text of images in notebooks that have none, by nbconvert."""
 _MARKDOWN_LINE = re.compile(r"\s*(?:=+|-+|#{1,6}\s.*|>.*|[-+*]\s.*|\d+[.)]\s.*|`{3,}.*|~{3,}.*|<.*)$")
@@ -144,20 +143,22 @@ def extract_tex(element: Element) -> tuple[str, bool]:
         return element_text(element).strip(), "mode=display" in kind
     classes = element.get("class") or ""
     display = "display" in classes or element.get("display") in ("true", "block") or element.get("mode") == "display"
-    for annotation in element.iter("annotation"):
-        if annotation.get("encoding") == "application/x-tex":
-            return element_text(annotation).strip(), display
+    annotation = element.find(".//annotation[@encoding='application/x-tex']")
+    if annotation is not None:
+        return element_text(annotation).strip(), display
     inner = next((child for child in element.iter("script") if (child.get("type") or "").startswith("math/tex")), None)
     if inner is not None:
         return extract_tex(inner)
     if element.tag == "math":
         return (element.get("alttext") or "").strip(), display
     text = element_text(element).strip()
+    return _strip_delimiters(text) or ((text, display) if "math" in classes.split() else ("", False))
+
+
+def _strip_delimiters(text: str) -> tuple[str, bool] | None:
+    """Return the TeX between delimiters, and whether they are those of display math; None without delimiters."""
     begin, end = text.find("\\["), text.rfind("\\]")
     if -1 < begin < end:
         return text[begin + 2 : end].strip(), True
-    if found := _DISPLAY.fullmatch(text):
-        return found[1].strip(), True
-    if found := _INLINE.fullmatch(text):
-        return (found[1] or found[2]).strip(), False
-    return (text, display) if "math" in classes.split() else ("", False)
+    found = _DELIMITED.fullmatch(text)
+    return ((found[1] or found[2] or found[3] or "").strip(), found[1] is not None) if found else None

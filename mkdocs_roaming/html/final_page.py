@@ -1,20 +1,20 @@
 """The final HTML of a page: how much of the article it still shows.
 
-Nearly all pages are checked with regular expressions. HTML is parsed only if they find a difference, so nothing here
-imports lxml at the top.
+Nearly all pages are checked with regular expressions. HTML is parsed only if they find a difference.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Callable
 from html import unescape
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import Callable
+from lxml import etree
+from lxml import html as lxml_html
 
-    from mkdocs_roaming.html.visitor import Element
+from mkdocs_roaming.html.document import count_visible_words, find_article, parse_body, remove_element
+from mkdocs_roaming.html.visitor import Element, is_hidden
 
 MIN_SHARE = 0.9
 """Minimum share of the words of an article that the final HTML must contain."""
@@ -24,7 +24,6 @@ _MIN_WORDS = 20
 _TITLES = ("h1", "h2", "h3")
 _INVISIBLE = re.compile(r"<(script|style|template|svg)\b.*?</\1\s*>|<!--.*?-->", re.DOTALL | re.IGNORECASE)
 _TAG = re.compile(r"<[^>]*>")
-_DISPLAY_NONE = re.compile(r"display\s*:\s*none", re.IGNORECASE)
 
 
 def reconcile_article(article: str, html: str) -> str | None:
@@ -43,7 +42,6 @@ def reconcile_article(article: str, html: str) -> str | None:
     """
     if _contains(html, article) or _strip_tags(article) in _strip_tags(_main_part(html)):  # unchanged, or minified
         return article
-    from mkdocs_roaming.html.document import count_visible_words, find_article, parse_body
 
     marked = f'<article class="md-content__inner">{article}</article>'  # as find_article expects it
     words = count_visible_words(_remove_undisplayed(find_article(marked)))
@@ -67,8 +65,6 @@ def reconcile_template(article: str | None, html: str) -> str | None:
         The article of the final page if the source has few words and the template adds more, else `article`. A page
         with few words that does not show its article (a password form) remains None.
     """
-    from mkdocs_roaming.html.document import count_visible_words, find_article
-
     words = count_visible_words(article).total() if article is not None else 0
     if words >= _MIN_WORDS:
         return article
@@ -88,8 +84,6 @@ def reconcile_post_list(
         html: The final HTML of the page.
         is_left_out: Returns whether the post at the address of a link is not published.
     """
-    from mkdocs_roaming.html.document import find_article
-
     final = _remove_undisplayed(find_article(html))
     remove_excerpts(final, is_left_out)
     return _serialize(final) if final.tag != "body" else article
@@ -104,8 +98,6 @@ def _contains(html: str, article: str) -> bool:
 
 def remove_excerpts(root: Element, is_left_out: Callable[[str], bool]) -> None:
     """Remove the excerpts of posts that are not published: articles in an article, with a link in their heading."""
-    from mkdocs_roaming.html.document import remove_element
-
     for link in root.findall(".//a[@href]"):
         excerpt = next(link.iterancestors("article"), None)
         is_title = next(link.iterancestors(*_TITLES), None) is not None or next(link.iter(*_TITLES), None) is not None
@@ -115,10 +107,6 @@ def remove_excerpts(root: Element, is_left_out: Callable[[str], bool]) -> None:
 
 def remove_tag_entries(article: str, is_left_out: Callable[[str], bool]) -> str:
     """Return an article without the entries of Material's tag indexes that link to pages that are not published."""
-    from lxml import html as lxml_html
-
-    from mkdocs_roaming.html.document import remove_element
-
     root = lxml_html.fragment_fromstring(article, create_parent="div")
     links = [link for link in root.findall(".//li/a[@href]") if is_left_out(link.get("href") or "")]
     for link in links:
@@ -151,17 +139,12 @@ def _share(words: Counter[str], final: Counter[str]) -> float:
 
 
 def _serialize(article: Element) -> str:
-    from lxml import etree
-
     return etree.tostring(article, encoding="unicode", method="html", with_tail=False)
 
 
 def _remove_undisplayed(root: Element) -> Element:
     """Remove elements that are not displayed: cipher text, for example. Return the root."""
-    from mkdocs_roaming.html.document import remove_element
-
     for element in list(root.iter()):
-        hidden = _DISPLAY_NONE.search(element.get("style") or "") and element.get("role") != "tabpanel"
-        if hidden and element is not root:
+        if element is not root and is_hidden(element):
             remove_element(element)
     return root

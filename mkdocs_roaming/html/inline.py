@@ -70,10 +70,8 @@ def emphasis_writer(style: str, delimiter: str, tag: str) -> InlineWriter:
             visitor.write_inline(element, pieces)
             return
         context.styles = before | own
-        inner: list[str] = []
-        visitor.write_inline(element, inner)
+        text = visitor.render_inline(element)
         context.styles = before
-        text = inner[0] if len(inner) == 1 else "".join(inner)
         stripped = strip_breaks(text)
         if not stripped:
             add_space(text, pieces)
@@ -122,11 +120,10 @@ def _following_text(visitor: Visitor, element: Element) -> str:
 
 def write_tag(visitor: Visitor, element: Element, pieces: list[str]) -> None:
     """Write an element that has no Markdown syntax as an HTML tag."""
-    inner: list[str] = []
-    visitor.write_inline(element, inner)
-    text = strip_breaks("".join(inner))
+    inner = visitor.render_inline(element)
+    text = strip_breaks(inner)
     if not text:
-        add_space("".join(inner), pieces)
+        add_space(inner, pieces)
     elif _NOTES_ONLY.fullmatch(text):
         pieces.append(text)
     else:
@@ -155,9 +152,7 @@ def write_checkbox(visitor: Visitor, element: Element, pieces: list[str]) -> Non
 
 def write_quotation(visitor: Visitor, element: Element, pieces: list[str]) -> None:
     """Write a quotation in quotation marks."""
-    inner: list[str] = []
-    visitor.write_inline(element, inner)
-    pieces.append(f'"{strip_breaks("".join(inner))}"')
+    pieces.append(f'"{strip_breaks(visitor.render_inline(element))}"')
 
 
 def add_space(text: str, pieces: list[str]) -> None:
@@ -207,28 +202,26 @@ def write_link(visitor: Visitor, element: Element, pieces: list[str]) -> None:
         visitor.record_anchor(element)
         visitor.write_inline(element, pieces)
         return
-    if len(names := element.keys()) > 1:
-        role = element.get("role")
-        if role == "doc-backlink" or "data-footnote-backref" in names:
-            _write_backlink(visitor, element, pieces)
-            return
-        if role == "doc-noteref" or "data-footnote-ref" in names:
-            visitor.inline_writers["footnote-reference"](visitor, element, pieces)
-            return
-    if href.startswith(_BACKLINKS):
-        _write_backlink(visitor, element, pieces)
-        return
     heading = visitor.context.heading
-    if heading is not None and href.startswith("#"):
-        if _is_permalink(element):
-            title = element.get("title")
-            if title and any(visitor.role(child) == "emoji" for child in element.iterdescendants()):
-                write_spaced_text(visitor, title, element, pieces)
-            return
-        if href[1:] == heading.anchor:
+    if _has_role(element, "doc-noteref", "data-footnote-ref"):
+        visitor.inline_writers["footnote-reference"](visitor, element, pieces)
+    elif href.startswith(_BACKLINKS) or _has_role(element, "doc-backlink", "data-footnote-backref"):
+        if any(letter.isalnum() for letter in element_text(element)):  # more than an arrow
             visitor.write_inline(element, pieces)
-            return
-    write_plain_link(visitor, element, href, pieces)
+    elif heading is None or not href.startswith("#"):
+        write_plain_link(visitor, element, href, pieces)
+    elif _is_permalink(element):
+        title = element.get("title")
+        if title and any(visitor.role(child) == "emoji" for child in element.iterdescendants()):
+            write_spaced_text(visitor, title, element, pieces)
+    elif href[1:] == heading.anchor:
+        visitor.write_inline(element, pieces)
+    else:
+        write_plain_link(visitor, element, href, pieces)
+
+
+def _has_role(element: Element, role: str, attribute: str) -> bool:
+    return element.get("role") == role or element.get(attribute) is not None
 
 
 def write_permalink(visitor: Visitor, element: Element, pieces: list[str]) -> None:
@@ -267,11 +260,9 @@ def write_plain_link(visitor: Visitor, element: Element, href: str, pieces: list
     if context.in_link or is_script_url(href):
         visitor.write_inline(element, pieces)
         return
-    inner: list[str] = []
     context.in_link = True
-    visitor.write_inline(element, inner)
+    written = visitor.render_inline(element)
     context.in_link = False
-    written = inner[0] if len(inner) == 1 else "".join(inner)
     text = strip_breaks(written)
     url = visitor.link(href.strip())
     if not text:
@@ -284,8 +275,7 @@ def write_plain_link(visitor: Visitor, element: Element, href: str, pieces: list
     if target.startswith((text[:3], "mailto:")):
         raw = element_text(element).strip()
         short = format_autolink(target, raw) if text == escape_text(raw, brackets=True) else None
-    if pieces and pieces[-1][-1:] == "!":
-        escape_exclamation_mark(pieces)
+    escape_exclamation_mark(pieces)
     pieces.append(short or f"[{text}]({target})")
     if written[-1:].isspace():
         pieces.append(" ")
@@ -307,12 +297,6 @@ def _is_permalink(element: Element) -> bool:
     if element.get("aria-hidden") == "true":
         return True
     return element_text(element).strip().casefold() in _PERMALINK_TEXTS and element.find(".//img") is None
-
-
-def _write_backlink(visitor: Visitor, element: Element, pieces: list[str]) -> None:
-    """Write a link from a footnote back to its use as text, if it is more than an arrow."""
-    if any(letter.isalnum() for letter in element_text(element)):
-        visitor.write_inline(element, pieces)
 
 
 def _write_icon_link(visitor: Visitor, element: Element, href: str, url: str, pieces: list[str]) -> None:

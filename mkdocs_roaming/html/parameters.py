@@ -10,10 +10,9 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import chain, groupby
 
-from lxml import etree
-
 from mkdocs_roaming.html import blocks, tables
-from mkdocs_roaming.html.escape import escape_text, format_code_span, format_destination, indent_lines
+from mkdocs_roaming.html.code import CodePiece, iter_code_pieces
+from mkdocs_roaming.html.escape import escape_text, format_code_span, format_destination
 from mkdocs_roaming.html.inline import is_script_url
 from mkdocs_roaming.html.themes import block_tags
 from mkdocs_roaming.html.visitor import (
@@ -41,9 +40,6 @@ _PUNCTUATION = re.compile(r"\W*")
 _TYPOGRAPHY = str.maketrans({"…": "...", "‘": "'", "’": "'", "“": '"', "”": '"'})
 """Characters of code that Sphinx replaces in types."""
 
-Piece = tuple[str, str | None]
-"""Text of an expression, and the target of the link around it."""
-
 
 def write_table(visitor: Visitor, element: Element, out: list[str]) -> None:
     """Write a table: parameters of mkdocstrings and summaries of Sphinx as a list, any other one as a table."""
@@ -61,14 +57,14 @@ def write_table(visitor: Visitor, element: Element, out: list[str]) -> None:
         return
     labels = [normalized_text(cell).casefold() for cell in element.iterfind("thead/tr/th")]
     rows = [row for part in [element, *element.iterchildren("tbody")] for row in part.iterchildren("tr")]
-    _write_items((_render_row(visitor, row, labels) for row in rows if row.find("td") is not None), out)
+    blocks.add_items((_render_row(visitor, row, labels) for row in rows if row.find("td") is not None), out)
 
 
 def write_list(visitor: Visitor, element: Element, out: list[str]) -> None:
     """Write a list, with the parameters of mkdocstrings like those of any other tool."""
     item = next(iter(element), None)
     if item is not None and has_class(item, _ITEM):
-        _write_items((_render_item(visitor, item) for item in element.iterchildren("li")), out)
+        blocks.add_items((_render_item(visitor, item) for item in element.iterchildren("li")), out)
     else:
         blocks.write_list(visitor, element, out)
 
@@ -85,14 +81,6 @@ def write_field_list(visitor: Visitor, element: Element, out: list[str]) -> None
         elif label is not None and (cell.tag == "dd" or has_class(cell, "field-body")):
             with visitor.within(depth=visitor.context.depth + 2):  # a field needs more stack than other elements
                 _write_field(visitor, label, cell, out)
-
-
-def _write_items(items: Iterable[list[str]], out: list[str]) -> None:
-    """Write a list of items, each of which is a list of blocks."""
-    marker = "* " if out and out[-1].startswith("- ") else "- "
-    lines = [marker + indent_lines(blocks.join_item(parts, loose=False), 2) for parts in items if parts]
-    if lines:
-        out.append("\n".join(lines))
 
 
 def _join_head(name: str, details: list[str], parts: list[str]) -> list[str]:
@@ -112,8 +100,7 @@ def _render_row(visitor: Visitor, row: Element, labels: list[str]) -> list[str]:
     """Return the blocks of a row: cells before the description are name and type, cells after it the default."""
     cells = list(row.iterchildren("td"))
     _record_anchors(visitor, row, *cells[0].iter())
-    described = (index for index, cell in enumerate(cells) if any(has_class(child, _DESCRIPTION) for child in cell))
-    position = next(described, min(len(cells) - 1, 2))
+    position = _find_description(cells)
     heads = [_format_code(visitor, cell) for cell in cells[:position]]
     details = heads[1:]
     for index, cell in enumerate(cells[position + 1 :], position + 1):
@@ -124,7 +111,7 @@ def _render_row(visitor: Visitor, row: Element, labels: list[str]) -> list[str]:
             details.append(f"{labels[index]}: {text}" if index < len(labels) else text)
     parts: list[str] = []
     for child in cells[position]:
-        notes = [note for note in child.iter("span") if _is_note(note)] if child.tag == "p" else []
+        notes = _find_notes(child)
         details += [_format_note(visitor, note) for note in notes]
         if not notes:
             parts += visitor.render_nested(child)
@@ -133,9 +120,18 @@ def _render_row(visitor: Visitor, row: Element, labels: list[str]) -> list[str]:
     return _join_head(heads[0] if heads else "", details, parts)
 
 
-def _is_note(element: Element) -> bool:
-    """Return whether an element is the type or the default below a description, in mkdocstrings' style "spacy"."""
-    return (element.get("class") or "").endswith(("-annotation", "-default"))
+def _find_description(cells: list[Element]) -> int:
+    """Return the position of the cell with the description: the third, unless one is marked."""
+    marked = (index for index, cell in enumerate(cells) if any(has_class(child, _DESCRIPTION) for child in cell))
+    return next(marked, min(len(cells) - 1, 2))
+
+
+def _find_notes(paragraph: Element) -> list[Element]:
+    """Return the type and the default in a paragraph below a description, in mkdocstrings' style "spacy"."""
+    if paragraph.tag != "p":
+        return []
+    ends = ("-annotation", "-default")
+    return [span for span in paragraph.iter("span") if (span.get("class") or "").endswith(ends)]
 
 
 def _format_note(visitor: Visitor, note: Element) -> str:
@@ -166,8 +162,8 @@ def _take_head(visitor: Visitor, element: Element) -> tuple[str, list[str]] | No
         None if the element does not begin with a name that is followed by a parenthesis, a dash or nothing.
     """
     children = list(element)
-    start = next((index for index, child in enumerate(children) if not _is_blank(child)), None)
-    if start is None or (element.text or "").strip() or children[start].tag not in _NAME_TAGS:
+    start = _find_name(element)
+    if start is None:
         return None
     rest, end, details = (children[start].tail or "").lstrip(), start + 1, [""]
     if rest.startswith("("):
@@ -186,9 +182,14 @@ def _take_head(visitor: Visitor, element: Element) -> tuple[str, list[str]] | No
     return name, details
 
 
-def _is_blank(element: Element) -> bool:
-    """Return whether an element is an empty anchor in front of a name."""
-    return element.tag in ("a", "span") and not (element_text(element) + (element.tail or "")).strip()
+def _find_name(element: Element) -> int | None:
+    """Return the position of the name at the beginning of an element; empty anchors may be in front of it."""
+    if (element.text or "").strip():
+        return None
+    for position, child in enumerate(element):
+        if child.tag not in ("a", "span") or (element_text(child) + (child.tail or "")).strip():
+            return position if child.tag in _NAME_TAGS else None
+    return None
 
 
 def _find_closing_parenthesis(text: str, children: list[Element]) -> tuple[int, list[str | Element], str] | None:
@@ -217,7 +218,7 @@ def _format_details(visitor: Visitor, nodes: list[str | Element]) -> list[str]:
     """Return type, default and the like, which are separated by words between the elements."""
     details: list[str] = []
     label = ""
-    pieces: list[Piece] = []
+    pieces: list[CodePiece] = []
 
     def end() -> None:
         text, modifiers = _split_modifiers(pieces)
@@ -228,7 +229,7 @@ def _format_details(visitor: Visitor, nodes: list[str | Element]) -> list[str]:
 
     for node in nodes:
         if not isinstance(node, str):
-            pieces.extend(_iter_pieces(visitor, node))
+            pieces.extend(iter_code_pieces(visitor, node))
         elif any(text.strip() for text, _ in pieces) and (word := _LABEL.fullmatch(" ".join(node.split()))):
             end()
             label = word[1]
@@ -238,13 +239,13 @@ def _format_details(visitor: Visitor, nodes: list[str | Element]) -> list[str]:
     return details
 
 
-def _split_modifiers(pieces: list[Piece]) -> tuple[list[Piece], list[str]]:
+def _split_modifiers(pieces: list[CodePiece]) -> tuple[list[CodePiece], list[str]]:
     """Split a type in numpydoc's notation: `int, optional` is `int` and "optional"."""
     text = "".join(text for text, _ in pieces)
     found = _MODIFIER.search(text)
     if found is None:
         return pieces, []
-    kept: list[Piece] = []
+    kept: list[CodePiece] = []
     room = found.start()
     for text, href in pieces:
         kept.append((text[:room], href))
@@ -262,7 +263,7 @@ def _write_field(visitor: Visitor, label: Element, body: Element, out: list[str]
     items = list(_render_body(visitor, body))
     if items:
         out.extend([title] if title else [])
-        _write_items(items, out)
+        blocks.add_items(items, out)
         return
     parts = visitor.render_nested(body)
     if title and parts and is_paragraph(parts[0]):
@@ -331,29 +332,10 @@ def _render_type(visitor: Visitor, label: str, body: Element) -> str:
 
 def _format_code(visitor: Visitor, element: Element) -> str:
     """Return an element as code."""
-    return _format_pieces(visitor, _iter_pieces(visitor, element))
+    return _format_pieces(visitor, iter_code_pieces(visitor, element))
 
 
-def _iter_pieces(visitor: Visitor, element: Element) -> Iterator[Piece]:
-    """Yield the text of an element in pieces, each with the target of the link around it."""
-    link: Element | None = None
-    walker = etree.iterwalk(element, events=("start", "end"))
-    for event, node in walker:
-        if event == "start" and visitor.role(node) == "skip":
-            walker.skip_subtree()
-            continue
-        if event == "start":
-            if link is None and node.tag == "a" and node.get("href"):
-                link = node
-            text = node.text
-        else:
-            link = None if node is link else link
-            text = node.tail if node is not element else None
-        if text:
-            yield text, link.get("href") if link is not None else None
-
-
-def _format_pieces(visitor: Visitor, pieces: Iterable[Piece]) -> str:
+def _format_pieces(visitor: Visitor, pieces: Iterable[CodePiece]) -> str:
     """Format an expression as code. A link within it is a link around its part of the code."""
     written: list[str] = []
     for href, group in groupby(pieces, key=lambda piece: piece[1]):

@@ -31,12 +31,12 @@ def write_table(visitor: Visitor, element: Element, out: list[str]) -> None:
         return
     visitor.record_anchor(element)
     head, body = _split_rows(visitor, element)
-    rows = head + body
-    if not rows:
+    cells = [cell for row in head + body for cell in row]
+    if not cells:
         return
-    is_simple = len(head) < 2 and all(_is_one_line(cell) for row in rows for cell in row)
-    if _is_box(head, body) or (_is_layout(head, body) and not is_simple):
-        for cell in (cell for row in rows for cell in row):
+    is_simple = len(head) < 2 and all(map(_is_one_line, cells))
+    if len(cells) == 1 or (not is_simple and _is_layout(head, body)):
+        for cell in cells:
             visitor.write_blocks(cell, out)
     elif not is_simple:
         out.append(_format_html(visitor, element))
@@ -66,10 +66,6 @@ def _split_rows(visitor: Visitor, element: Element) -> tuple[list[Row], list[Row
     if not head and body and all(cell.tag == "th" for cell in body[0]):
         head = [body.pop(0)]
     return head, body
-
-
-def _is_box(head: list[Row], body: list[Row]) -> bool:
-    return len(head) + len(body) == 1 and len((head or body)[0]) == 1
 
 
 def _is_layout(head: list[Row], body: list[Row]) -> bool:
@@ -137,36 +133,41 @@ def _format_html(visitor: Visitor, element: Element) -> str:
 
 
 def _write_html(visitor: Visitor, element: Element, pieces: list[str], depth: int) -> None:
-    tag = element.tag
+    leaf = _escape_html(element_text(element)) if depth > _MAX_DEPTH else _format_leaf(visitor, element)
+    if leaf is not None:
+        pieces.append(leaf)
+        return
+    inner = [_escape_html(element.text)] if element.text else []
+    for child in element:
+        _write_html(visitor, child, inner, depth + 1)
+        if child.tail:
+            inner.append(_escape_html(child.tail))
+    if element.tag in _FRAME_TAGS:
+        inner = [piece for piece in inner if piece != " "]
+    elif element.tag in ("td", "th"):
+        inner = ["".join(inner).strip()]
+    opening, closing = _format_tags(visitor, element)
+    pieces += [opening, *inner, closing]
+
+
+def _format_leaf(visitor: Visitor, element: Element) -> str | None:
+    """Return the HTML of an element that is written as a whole: skipped, a formula, an emoji, code. None for others."""
     role = visitor.role(element)
-    if depth > _MAX_DEPTH:
-        pieces.append(_escape_html(element_text(element)))
-    elif role == "skip":
-        pass
-    elif role in ("math", "display-math", "script"):
+    if role == "skip":
+        return ""
+    if role in ("math", "display-math", "script"):
         tex, display = extract_tex(element)
         dollars = "$$" if display else "$"
-        pieces.append(_escape_html(f"{dollars}{tex}{dollars}") if tex else "")
-    elif role == "emoji" and tag == "img":
-        pieces.append(_escape_html(find_emoji_text(element)))
-    elif tag == "pre":
-        code = escape(extract_code(element, visitor.roles), quote=False)
-        language = _find_code_language(element)
-        attribute = f' class="language-{escape(language)}"' if language else ""
-        # A blank line would end the HTML block.
-        pieces.append(f"<pre><code{attribute}>{_BLANK.sub('&#10;', code)}</code></pre>")
-    else:
-        inner = [_escape_html(element.text)] if element.text else []
-        for child in element:
-            _write_html(visitor, child, inner, depth + 1)
-            if child.tail:
-                inner.append(_escape_html(child.tail))
-        if tag in _FRAME_TAGS:
-            inner = [piece for piece in inner if piece != " "]
-        elif tag in ("td", "th"):
-            inner = ["".join(inner).strip()]
-        opening, closing = _format_tags(visitor, element)
-        pieces += [opening, *inner, closing]
+        return _escape_html(f"{dollars}{tex}{dollars}") if tex else ""
+    if role == "emoji" and element.tag == "img":
+        return _escape_html(find_emoji_text(element))
+    if element.tag != "pre":
+        return None
+    code = escape(extract_code(element, visitor.roles), quote=False)
+    language = _find_code_language(element)
+    attribute = f' class="language-{escape(language)}"' if language else ""
+    # A blank line would end the HTML block.
+    return f"<pre><code{attribute}>{_BLANK.sub('&#10;', code)}</code></pre>"
 
 
 def _find_code_language(element: Element) -> str | None:

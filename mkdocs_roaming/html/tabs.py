@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mkdocs_roaming.html.escape import indent_lines
+from mkdocs_roaming.html.blocks import add_items
 from mkdocs_roaming.html.themes import compile_selector
 from mkdocs_roaming.html.visitor import Element, Visitor, format_bold
 
@@ -77,10 +77,7 @@ def _write_panels(visitor: Visitor, tabs: Sequence[tuple[Element, Element]], out
     if len(items) == 1 and len(items[0]) < 3:  # nothing to choose from: one block below a label
         out.extend(items[0])
         return
-    marker = "* " if out and out[-1].startswith("- ") else "- "
-    written = [marker + indent_lines("\n\n".join(parts), len(marker)) for parts in items if parts]
-    if written:
-        out.append("\n\n".join(written))
+    add_items(items, out, loose=True)
 
 
 def _write_panel(visitor: Visitor, label: Element, panel: Element, out: list[str]) -> None:

@@ -49,7 +49,7 @@ _BREAK_STARTS = frozenset("<\\")
 _BREAK_ENDS = frozenset(">\\")
 _BREAKS = re.compile(r"(?:\\\n\s*|<br>\s*)+")
 _OTHER_BLOCK = re.compile(r"(?:[-*>] |\|.*\n\||\d+[.)] |#{1,6} |```|<|\$\$|---$|___$)")
-_DISPLAY_NONE = re.compile(r"display\s*:\s*none")
+_DISPLAY_NONE = re.compile(r"display\s*:\s*none", re.IGNORECASE)
 
 
 class Footnotes(msgspec.Struct):
@@ -225,15 +225,20 @@ class Visitor:
 
     def render_line(self, element: Element, *, styles: str = "", line_break: str = " ") -> str:
         """Return the content of an element as one line, for headings, titles and cells."""
-        pieces: list[str] = []
         context = self.context
         before = context.styles, context.line_break
         context.line_break = line_break
         if styles:
             context.styles |= {styles}
-        self.write_inline(element, pieces)
+        text = self.render_inline(element)
         context.styles, context.line_break = before
-        return strip_breaks("".join(pieces))
+        return strip_breaks(text)
+
+    def render_inline(self, element: Element) -> str:
+        """Return the content of an element within a line, with the white space around it."""
+        pieces: list[str] = []
+        self.write_inline(element, pieces)
+        return pieces[0] if len(pieces) == 1 else "".join(pieces)
 
     def render_nested(self, element: Element) -> list[str]:
         """Return the content of an element as the blocks of a container, whose headings are not the page's."""

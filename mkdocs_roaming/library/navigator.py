@@ -49,7 +49,7 @@ from mkdocs_roaming.manifest.lookup import SectionRef, iter_nav
 from mkdocs_roaming.manifest.models import OUTLINE_BUDGET, PageEntry
 from mkdocs_roaming.manifest.outline import render_outline, render_page_outline
 from mkdocs_roaming.manifest.page_kinds import PageKind, classify_page
-from mkdocs_roaming.text.markdown import truncate_at_word
+from mkdocs_roaming.text.markdown import sub_outside_code, truncate_at_word
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 PREFETCH_CALL_ID = "prefetch"
@@ -83,13 +83,7 @@ _COMPARED_CHARS = 300
 _STRIPPED_CHARS = 4 * _COMPARED_CHARS  # with their markup
 _MAX_ADDRESS_CHARS = 2_000
 _IDENTIFIER = re.compile(r"[a-z][A-Z]|\w_\w|(?<!\S)--?\w|\w\.[a-z]\w|\w\(|`")
-_LINK = re.compile(
-    r"^[ >]*(?P<fence>`{3,}|~{3,})[\s\S]*?(?:^[ >]*(?P=fence)[`~]*[ \t]*$|\Z)"
-    r"|(?P<tick>`+)(?!`)[^\n]*?(?<!`)(?P=tick)(?!`)"
-    r"|\]\((?P<url>https?://[^()\s]+)(?:\s+\"[^\"\n]*\")?\)",
-    re.MULTILINE,
-)
-"""Code, or the address of a link."""
+_LINK = re.compile(r"\]\((?P<url>https?://[^()\s]+)(?:\s+\"[^\"\n]*\")?\)")
 _ID = re.compile(r"(?<![0-9A-Za-z])[0-9a-fA-F]{8}(?![0-9A-Za-z])")
 
 
@@ -399,11 +393,11 @@ class Navigator:
             return text
         key = section.id, text
         if key != self._linked[0]:
-            self._linked = key, _LINK.sub(self._link_to_id, text)
+            self._linked = key, sub_outside_code(_LINK, self._link_to_id, text)
         return self._linked[1]
 
     def _link_to_id(self, match: re.Match[str]) -> str:
-        target = self.sections.resolve(match["url"]) if match["url"] else None
+        target = self.sections.resolve(match["url"])
         return f"]({target.id})" if target and len(target.id) <= len(match["url"]) else match[0]
 
     def _open_text(self, section: SectionRef, query: str, max_tokens: int) -> Expansion:

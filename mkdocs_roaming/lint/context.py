@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import PurePosixPath
@@ -13,10 +13,10 @@ from typing import Literal
 import msgspec
 
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
-from mkdocs_roaming.manifest.models import MORE_GROUP, Manifest, NavEntry, PageEntry
+from mkdocs_roaming.manifest.models import MORE_GROUP, Manifest, PageEntry
 from mkdocs_roaming.manifest.page_kinds import is_changelog
 from mkdocs_roaming.text.languages import available_languages, base_language, fold, load_table
-from mkdocs_roaming.text.markdown import LINE_END
+from mkdocs_roaming.text.markdown import LINE_END, CodeBlock, find_code_blocks, find_code_spans, split_lines
 
 Severity = Literal["error", "warning", "hint"]
 """An error misleads readers and models, a warning costs them time or tokens, a hint is an improvement."""
@@ -217,20 +217,6 @@ class LintContext:
         return {text.page.path: text for text in self.pages}
 
     @cached_property
-    def nav_groups(self) -> tuple[tuple[str, tuple[NavEntry, ...]], ...]:
-        """The groups of the nav with their entries; the title of the top level is empty."""
-        groups: list[tuple[str, tuple[NavEntry, ...]]] = []
-
-        def add(title: str, entries: tuple[NavEntry, ...]) -> None:
-            if entries:
-                groups.append((title, entries))
-            for entry in entries:
-                add(entry.title, entry.children)
-
-        add("", self.manifest.nav)
-        return tuple(groups)
-
-    @cached_property
     def unlisted_pages(self) -> tuple[PageEntry, ...]:
         """The pages that the author's nav omits; the manifest lists them in a last group of its own."""
         last = self.manifest.nav[-1] if self.manifest.nav else None
@@ -260,8 +246,10 @@ class LintContext:
 
 def parse_page_text(page: PageEntry, markdown: str) -> PageText:
     """Parse the Markdown of a page into lines, prose and sections."""
-    lines = tuple(LINE_END.split(markdown))
-    prose, open_fence = _blank_code(lines)
+    lines = tuple(split_lines(markdown))
+    blocks = find_code_blocks(markdown)
+    prose = tuple(_blank_code(lines, blocks))
+    open_fence = next((block.start for block in blocks if block.end == len(lines)), None)
     return PageText(page, markdown, lines, prose, _section_lines(page, markdown), open_fence, _disabled_rules(prose))
 
 
@@ -332,37 +320,28 @@ def _section_lines(page: PageEntry, markdown: str) -> tuple[int, ...]:
     return tuple(starts)
 
 
-def _blank_code(lines: tuple[str, ...]) -> tuple[tuple[str, ...], int | None]:
-    """Return the lines with code blanked, and the line of a fence that is never closed."""
-    prose: list[str] = []
-    fence, fence_line, in_quote = "", 0, False
+def _blank_code(lines: Sequence[str], blocks: Sequence[CodeBlock]) -> Iterator[str]:
+    """Yield the lines with code blanked: fenced, indented and inline code."""
+    fenced = {number for block in blocks for number in range(block.start, block.stop)}
     after_blank, in_list = True, False
     for number, line in enumerate(lines):
-        if fence and in_quote and not line.lstrip().startswith(">"):
-            fence = ""  # the end of a block quote closes its fence
-        if fence:
-            content = line.strip(" \t>") if in_quote else line.strip(" \t")
-            if len(content) >= len(fence) and content == fence[0] * len(content):
-                fence = ""
-            prose.append("")
-            continue
-        if ("```" in line or "~~~" in line) and (match := _FENCE.match(line)):
-            fence, fence_line, in_quote = match[2], number, ">" in match[1]
-            prose.append("")
-            continue
-        indented = line.startswith(("    ", "\t"))
-        if line and not line.isspace():
-            if indented and after_blank and not in_list:
-                prose.append("")
-                continue
-            in_list = in_list if indented or line[0] == " " else bool(_ITEM.match(line))
-        after_blank = not line or line.isspace() or (after_blank and indented)
-        prose.append(_SPAN.sub(_blank_span, line) if "`" in line else line)
-    return tuple(prose), fence_line if fence else None
+        if number in fenced:
+            yield ""
+        elif not line or line.isspace():
+            after_blank = True
+            yield line
+        elif (indented := line.startswith(("    ", "\t"))) and after_blank and not in_list:
+            yield ""
+        else:
+            in_list = in_list if indented or line[0] == " " else _ITEM.match(line) is not None
+            after_blank = after_blank and indented
+            yield _blank_spans(line) if "`" in line else line
 
 
-def _blank_span(match: re.Match[str]) -> str:
-    return match[1] + " " * (len(match[0]) - 2 * len(match[1])) + match[1]
+def _blank_spans(line: str) -> str:
+    for start, end, ticks in find_code_spans(line):
+        line = f"{line[: start + ticks]}{' ' * (end - start - 2 * ticks)}{line[end - ticks :]}"
+    return line
 
 
 def _disabled_rules(prose: tuple[str, ...]) -> frozenset[str]:
@@ -375,9 +354,7 @@ def _disabled_rules(prose: tuple[str, ...]) -> frozenset[str]:
     return frozenset(rules)
 
 
-_FENCE = re.compile(r"((?:[ \t]|>|[-*+][ \t]|\d{1,9}[.)][ \t])*)(`{3,}(?=[^`]*$)|~{3,})")
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]|\[\^[^\]]+\]:")
-_SPAN = re.compile(r"(?<![`\\])(`+)(?!`)(?:.+?)(?<!`)\1(?!`)")
 _SWITCH = re.compile(r"<!--\s*roaming-lint:\s*off\b([^<>]*?)-->")
 _NUMBERING = re.compile(r"^(?:\d+(?:\.\d+)*[.)]?|[a-z][.)])\s+")
 _DECORATION = " \t.,:;!?…-–—_*#()[]{}¶§→←«»“”\"'"

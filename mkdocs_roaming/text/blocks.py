@@ -9,13 +9,17 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
+from mkdocs_roaming.text.markdown import FENCE_MARK
+
 _MAX_BLOCK_CHARS = 800
 
-FENCE = re.compile(r"\s*(`{3,}(?=[^`]*$)|~{3,}|:{3,})")
+FENCE = re.compile(rf"\s*({FENCE_MARK}|:{{3,}})")
 """The beginning of a line that opens fenced code or a directive."""
 _ITEM = re.compile(r"([ \t]*)(?:[-*+]|\d{1,9}[.)])[ \t]+(?=\S)")
 _RULE = re.compile(r"[ \t]*(?:(?:[-*_][ \t]*){3,}|=+[ \t]*)$")
 _TABLE_RULE = re.compile(r"[ \t]*\|?(?:[ \t]*:?-+:?[ \t]*\|)+[ \t]*(?::?-+:?[ \t]*)?$")
+_WITH_BAR = re.compile(r"[^|]*\|")
+_INDENTED_OR_BLANK = re.compile(r" {4}|\t|\s*$")
 _QUOTE = re.compile(r" {0,3}> ?")
 _SKIPPED_LINE = re.compile(
     r" {0,3}(?:#{1,6}(?:[ \t]|$)|!!!|\?\?\?|===[ \t]|\.\. |\{[%:#]|\[[^\]\n]+\]:|import[ \t].*[\"'];?$|export[ \t])"
@@ -30,10 +34,13 @@ _RAW_HTML = re.compile(r" {0,3}<(table|script|style|pre|textarea|iframe|svg|vide
 _TAG_LINE = re.compile(r"\s*(?:</?[a-zA-Z][^<>]*>\s*)+$")
 
 
+Kind = Literal["text", "list", "table", "quote", "code"]
+
+
 class Block(NamedTuple):
     """Consecutive lines of one kind; a quote's without their markers."""
 
-    kind: Literal["text", "list", "table", "quote", "code"]
+    kind: Kind
     lines: Sequence[str]
 
     @property
@@ -44,50 +51,58 @@ class Block(NamedTuple):
 
 def iter_blocks(lines: Sequence[str]) -> Iterator[Block]:
     """Yield the blocks of a text. HTML, headings, thematic breaks and definitions of links are left out."""
-    at, count = 0, len(lines)
-    while at < count:
+    at = 0
+    while at < len(lines):
         line = lines[at]
-        start = at
-        at += 1
         if not line or line.isspace() or (line[0] in "-*_= \t" and _RULE.match(line)):
+            at += 1
             continue
-        if _is_plain(line) and not (at < count and "|" in line and _TABLE_RULE.match(lines[at])):
-            at = _skip_while(lines, at, _continues_text)
-            yield Block("text", lines[start:at])
-        elif fence := FENCE.match(line):
-            at = _skip_fence(lines, at, fence[1])
-            if fence[1][0] == ":":
-                yield Block("quote", ["[!NOTE]", *lines[start + 1 : at - 1]])
-            else:
-                yield Block("code", [])
-        elif line.startswith(("    ", "\t")):
-            at = _skip_while(lines, at, lambda other: other[:4] == "    " or other[:1] == "\t" or not other.strip())
-            yield Block("code", [])
-        elif _SKIPPED_LINE.match(line):
-            pass
-        elif _QUOTE.match(line):
-            at = _skip_while(lines, at, lambda other: _QUOTE.match(other) is not None)
+        start, (at, kind) = at, _find_end(lines, at)
+        if kind == "directive":
+            yield Block("quote", ["[!NOTE]", *lines[start + 1 : at - 1]])
+        elif kind == "quote":
             yield Block("quote", [_QUOTE.sub("", other, count=1) for other in lines[start:at]])
-        elif _ITEM.match(line):
-            at = _skip_list(lines, at)
-            yield Block("list", lines[start:at])
-        elif line.lstrip()[0] == "|" or (at < count and "|" in line and _TABLE_RULE.match(lines[at])):
-            at = _skip_while(lines, at, lambda other: "|" in other)
-            yield Block("table", lines[start:at])
-        elif html := _RAW_HTML.match(line):
-            end = f"</{html[1].lower()}"
-            at = start + next((n for n, other in enumerate(lines[start:], 1) if end in other.lower()), count)
-            yield Block("code", [])
-        elif _TAG_LINE.match(line) and not _HTML_LINE.match(line):
-            pass
-        elif _HTML_LINE.match(line):
-            at = _skip_while(lines, at, lambda other: bool(other.strip()))
-        else:
-            at = _skip_while(lines, at, _continues_text)
-            yield Block("text", lines[start:at])
+        elif kind:
+            yield Block(kind, lines[start:at])
 
 
-def _skip_while(lines: Sequence[str], at: int, continues: Callable[[str], bool]) -> int:
+def _find_end(lines: Sequence[str], start: int) -> tuple[int, Kind | Literal["directive"] | None]:
+    """Return the line after a block and its kind, None for a block that is left out."""
+    line, at = lines[start], start + 1
+    is_table = "|" in line and _starts_table(lines, start)
+    if _is_plain(line) and not is_table:
+        return _skip_while(lines, at, _continues_text), "text"
+    if fence := FENCE.match(line):
+        return _skip_fence(lines, at, fence[1]), "directive" if fence[1][0] == ":" else "code"
+    if _INDENTED_OR_BLANK.match(line):
+        return _skip_while(lines, at, _INDENTED_OR_BLANK.match), "code"
+    if _SKIPPED_LINE.match(line):
+        return at, None
+    if _QUOTE.match(line):
+        return _skip_while(lines, at, _QUOTE.match), "quote"
+    if _ITEM.match(line):
+        return _skip_list(lines, at), "list"
+    if is_table:
+        return _skip_while(lines, at, _WITH_BAR.match), "table"
+    if html := _RAW_HTML.match(line):
+        return _skip_raw_html(lines, start, f"</{html[1].lower()}"), "code"
+    if _HTML_LINE.match(line):
+        return _skip_while(lines, at, str.strip), None
+    if _TAG_LINE.match(line):
+        return at, None
+    return _skip_while(lines, at, _continues_text), "text"
+
+
+def _starts_table(lines: Sequence[str], at: int) -> bool:
+    return lines[at].lstrip()[0] == "|" or (at + 1 < len(lines) and _TABLE_RULE.match(lines[at + 1]) is not None)
+
+
+def _skip_raw_html(lines: Sequence[str], at: int, end: str) -> int:
+    """Return the line after an end tag. Without one, the HTML reaches to the end."""
+    return next((number for number in range(at, len(lines)) if end in lines[number].lower()), len(lines)) + 1
+
+
+def _skip_while(lines: Sequence[str], at: int, continues: Callable[[str], object]) -> int:
     while at < len(lines) and continues(lines[at]):
         at += 1
     return at

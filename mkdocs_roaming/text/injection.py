@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
@@ -263,23 +263,32 @@ def _judge(text: str, patterns: _Patterns, threshold: int) -> tuple[Kind, int] |
     for match in _match_instructions(text, folded, patterns.instructions):
         if not is_reported_speech(text, match):
             return "instruction", match.start()
-    found = {
-        signal.name: (signal.weight, hit.start())
-        for signal, words, pattern in patterns.signals
-        if any(map(folded.has, words)) and (hit := pattern.search(text)) and not is_reported_speech(text, hit)
-    }
+    found = _find_signals(text, folded, patterns)
     if not found and threshold == _THRESHOLD:
         return None
-    hints = {hint.name for hint, pattern in _hints() if pattern.search(text)}
-    if not found and not {"model", "directive"} <= hints:
-        return None
-    hints -= {"model"} if "address" in found else set()
-    if sum(weight for weight, _ in found.values()) + min(_MAX_HINTS, len(hints)) < threshold:
+    hints = _find_hints(text, found)
+    weight = sum(weight for weight, _ in found.values()) + min(_MAX_HINTS, len(hints))
+    if weight < threshold or not (found or {"model", "directive"} <= hints):
         return None
     if found.keys() <= {"address", "duty of a model"} and _READING_ADVICE.search(text):
         return None
     is_leak = "leak" in found or ("secret" in found and "sending" in hints)
     return "exfiltration" if is_leak else "instruction", min((start for _, start in found.values()), default=0)
+
+
+def _find_hints(text: str, found: Container[str]) -> set[str]:
+    """Return the names of the hints in a passage with some signals; an address of a model names the model already."""
+    hints = {hint.name for hint, pattern in _hints() if pattern.search(text)}
+    return hints - {"model"} if "address" in found else hints
+
+
+def _find_signals(text: str, folded: _Folded, patterns: _Patterns) -> dict[str, tuple[int, int]]:
+    """Return weight and offset of each signal in a passage, by name."""
+    return {
+        signal.name: (signal.weight, hit.start())
+        for signal, words, pattern in patterns.signals
+        if any(map(folded.has, words)) and (hit := pattern.search(text)) and not is_reported_speech(text, hit)
+    }
 
 
 @cache

@@ -24,9 +24,7 @@ def find_invisible(line: str, *, is_first_line: bool = False) -> Iterator[tuple[
     if line.isascii():
         return
     if tags := _TAGS.findall(_FLAG.sub("", line)):
-        text = "".join(chr(ord(tag) - 0xE0000) for tag in tags if 0xE0020 <= ord(tag) < 0xE007F)
-        quote = f" with the text “{' '.join(text.split())[:_MAX_QUOTE]}”" if text else ""
-        yield "tags", f"{len(tags)} tag characters{quote}"
+        yield "tags", f"{len(tags)} tag characters{_quote_tags(tags)}"
     controls = _OVERRIDES if _RIGHT_TO_LEFT.search(line) else _RIGHT_TO_LEFT_CONTROLS
     if controls.search(line) and (found := _DIRECTION_CONTROLS.findall(line)):
         yield "direction", f"{_name_characters(found)}, which change the visible order"
@@ -41,6 +39,11 @@ def find_invisible(line: str, *, is_first_line: bool = False) -> Iterator[tuple[
 def strip_invisible(line: str) -> str:
     """Return a line without the characters that have no width, as a reader sees it."""
     return line if line.isascii() else _WITHOUT_WIDTH.sub("", line)
+
+
+def _quote_tags(tags: list[str]) -> str:
+    text = "".join(chr(ord(tag) - 0xE0000) for tag in tags if 0xE0020 <= ord(tag) < 0xE007F)
+    return f" with the text “{' '.join(text.split())[:_MAX_QUOTE]}”" if text else ""
 
 
 def _name_characters(characters: list[str]) -> str:

@@ -7,9 +7,10 @@ the cost; where it cannot be sure, markdown-it parses the page.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct, field
 
@@ -38,7 +39,27 @@ class MarkdownHeading(Struct, frozen=True):
     below: int = 0
 
 
-FENCE = re.compile(r"( {0,3})(`{3,}(?=[^`]*$)|~{3,})")
+# Code
+
+
+class CodeBlock(NamedTuple):
+    """Fenced code.
+
+    Attributes:
+        start: The line of the opening fence.
+        end: The line after the code: that of the closing fence, the end of the list or quote, or the end of the text.
+        stop: The line after the block.
+        info: What follows the opening fence.
+    """
+
+    start: int
+    end: int
+    stop: int
+    info: str
+
+
+FENCE_MARK = r"(`{3,}(?=[^`]*$)|~{3,})"
+FENCE = re.compile(r"( {0,3})" + FENCE_MARK)
 """The beginning of a line that opens fenced code; backticks may not follow a fence of backticks."""
 
 
@@ -52,9 +73,171 @@ def follow_fence(line: str, fence: str = "") -> str:
         fence: The fence that is open before it, such as three backticks.
     """
     if fence:
-        return "" if line.lstrip(" ")[:1] == fence[0] and _closes(line, fence) else fence
+        return "" if fence in line and _closes(line, fence) else fence
     opening = FENCE.match(line)
     return opening[2] if opening else ""
+
+
+def find_code_blocks(markdown: str) -> list[CodeBlock]:
+    """Return the fenced code of Markdown in order, also within lists and quotes."""
+    blocks: list[CodeBlock] = []
+    markdown = LINE_END.sub("\n", markdown) if "\r" in markdown else markdown
+    lines = markdown.split("\n") if "```" in markdown or "~~~" in markdown else []
+    containers = _Containers()
+    stop = 0
+    for number, line in enumerate(lines):
+        if ("```" in line or "~~~" in line) and number >= stop:
+            containers.skip(lines, stop, number)
+            at, stop = containers.enter(line), number + 1
+            if opening := FENCE.match(line.expandtabs(4), at):
+                containers.after_text = False
+                end, stop = _find_end(lines, stop, opening[2], containers)
+                blocks.append(CodeBlock(number, end, stop, opening.string[opening.end() :].strip()))
+    return blocks
+
+
+def find_code(markdown: str) -> list[tuple[int, int]]:
+    """Return start and end of all fenced and inline code in order."""
+    blocks = find_code_blocks(markdown)
+    starts = [0, *(end.end() for end in LINE_END.finditer(markdown)), len(markdown)] if blocks else []
+    found: list[tuple[int, int]] = []
+    edge = 0
+    for start, stop in [*((starts[block.start], starts[block.stop]) for block in blocks), (len(markdown),) * 2]:
+        for paragraph in _PARAGRAPH_END.split(markdown[edge:start]):
+            found += ((edge + first, edge + last) for first, last, _ in find_code_spans(paragraph))
+            edge += len(paragraph)
+        found.append((start, stop))
+        edge = stop
+    return found[:-1]
+
+
+def find_code_spans(paragraph: str) -> list[tuple[int, int, int]]:
+    """Return start and end of each span of inline code, and its number of backticks on each side."""
+    runs = [match.span() for match in _BACKTICKS.finditer(paragraph)]
+    by_length: dict[int, list[int]] = {}
+    for start, end in runs:
+        by_length.setdefault(end - start, []).append(start)
+    spans, edge = list[tuple[int, int, int]](), 0
+    for start, end in runs:
+        if start < edge or paragraph[start - 1 : start] == "\\":
+            continue
+        same_length = by_length[end - start]
+        closing = bisect_left(same_length, end)
+        if closing < len(same_length):
+            edge = same_length[closing] + end - start
+            spans.append((start, edge, end - start))
+    return spans
+
+
+def sub_outside_code(pattern: re.Pattern[str], replace: Callable[[re.Match[str]], str], markdown: str) -> str:
+    """Replace the matches of a pattern that begin outside of code."""
+    code = [*find_code(markdown), (len(markdown) + 1,) * 2]
+    parts, edge, position = list[str](), 0, 0
+    found = pattern.search(markdown)
+    while found:
+        while code[position][1] <= found.start():
+            position += 1
+        start, stop = code[position]
+        if start > found.start():
+            parts += [markdown[edge : found.start()], replace(found)]
+            edge = stop = found.end()
+        found = pattern.search(markdown, stop)
+    return "".join([*parts, markdown[edge:]])
+
+
+class _Containers:
+    """The lists and quotes around a line: the width that each of them takes from the line, 0 for a quote."""
+
+    def __init__(self, indent: str = "") -> None:
+        self.widths = [len(indent)] if indent else []
+        self.after_text = False  # the previous line belongs to a paragraph
+        self.after_marker = False  # the previous line is an item without text, which a blank line ends
+
+    def skip(self, lines: Sequence[str], start: int, stop: int) -> None:
+        """Read the lines between two fences. Only those since the last line that is in no container matter."""
+        if lines[stop][:1] in "`~":
+            self.widths.clear()
+            return
+        for number in range(stop - 1, start - 1, -1):
+            line = lines[number]
+            if line and line[0] not in _MARGIN and (line[0] == "#" or not lines[number - 1].strip()):
+                self.widths.clear()
+                start = number
+                break
+        for line in lines[start:stop]:
+            self.enter(line)
+
+    def enter(self, line: str) -> int:
+        """Close and open containers, and return the column at which the rest of the line begins."""
+        line = line.expandtabs(4)
+        at, depth = self.match(line)
+        is_blank = not line[at:].strip(" ")
+        if depth < len(self.widths):
+            if self.after_text and not (is_blank or _INTERRUPTING.match(line, at) or _CONTAINER.match(line, at)):
+                return len(line)
+            del self.widths[depth:]
+            self.after_text = False
+        elif is_blank and self.after_marker:
+            self.widths.pop()
+        self.after_marker = False
+        while opening := self._open(line, at):
+            self.after_marker = opening[2] is not None
+            self.widths.append(0 if opening[1] else opening.end() - at + self.after_marker)
+            at, self.after_text = opening.end(), False
+        ends_paragraph = not line[at:].strip(" ") or _INTERRUPTING.match(line, at)
+        self.after_text = not ends_paragraph and (self.after_text or not line.startswith("    ", at))
+        return at
+
+    def _open(self, line: str, at: int) -> re.Match[str] | None:
+        if _RULE.match(line, at) or (self.after_text and not _INTERRUPTING.match(line, at)):
+            return None
+        return _CONTAINER.match(line, at)
+
+    def match(self, line: str) -> tuple[int, int]:
+        """Return the column behind the markers of the containers that a line continues, and their number."""
+        at = 0
+        for depth, width in enumerate(self.widths):
+            if not width and (quote := _QUOTE.match(line, at)):
+                at = quote.end()
+            elif not width or line[at : at + width].strip(" "):
+                return at, depth
+            at += width
+        return at, len(self.widths)
+
+
+def _find_end(lines: Sequence[str], number: int, fence: str, containers: _Containers) -> tuple[int, int]:
+    """Return the lines after the code that begins at a line, and after its block; they differ by the closing fence."""
+    while number < len(lines):
+        line, at = lines[number], 0
+        if containers.widths:
+            line = line.expandtabs(4)
+            at, depth = containers.match(line)
+            if depth < len(containers.widths):
+                break
+        if fence in line and _closes(line[at:], fence):
+            return number, number + 1
+        number += 1
+    return number, number
+
+
+def _closes(line: str, fence: str) -> bool:
+    line = line.rstrip(" \t\r\n")
+    bare = line.lstrip(" ")
+    return bare.startswith(fence) and bare == fence[0] * len(bare) and len(line) - len(bare) < 4
+
+
+_PARAGRAPH_END = re.compile(r"(\n[ \t>]*(?:\n|(?=(?:[-*+]|\d{1,9}[.)]|#{1,6})[ \t])))")
+_BACKTICKS = re.compile("`+")
+_QUOTE = re.compile(r" {0,3}> ?")
+_CONTAINER = re.compile(r" {0,3}(?:(>) ?|(?:[-*+]|\d{1,9}[.)])(?: {1,4}(?=[^ ])|()(?= *$)| ))")
+_RULE = re.compile(r" {0,3}(?P<mark>[-*_])(?: *(?P=mark)){2,} *$")
+_INTERRUPTING = re.compile(rf" {{0,3}}(?:>|(?:[-*+]|0{{0,8}}1[.)]) +[^ ]|#{{1,6}}(?: |$)|{FENCE_MARK})|{_RULE.pattern}")
+"""What ends a paragraph without a blank line; of numbered items, only the first."""
+_MARGIN = frozenset(" \t>-*+0123456789")
+"""First characters of lines that may begin or continue a container."""
+
+
+# Headings
 
 
 def parse_headings(markdown: str) -> list[MarkdownHeading]:
@@ -96,76 +279,49 @@ class _Section(Struct):
 
 _LINK_TARGET = re.compile(r"\]\(\s*(?:<([^<>\s]+)>|([^()<>\s]+(?:\([^()\s]*\)[^()\s]*)*))")
 _TARGET = re.compile(_LINK_TARGET.pattern + r"|<(https?://[^>\s]+)>")
-_HEADING = re.compile(r"( {0,3})(#{1,6})(?=[ \t]|$)")
-_UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
-_RAW = re.compile(r"<(?:script|pre|style|textarea|[!?])", re.IGNORECASE)
+_HEADING_OR_FENCE = re.compile(rf"( {{0,3}})(?:(#{{1,6}})(?=[ \t]|$)|{FENCE_MARK})")
+_HTML = re.compile(r"<(?!https?://)")
+_RAW = re.compile(r"[ \t]*<(?:script|pre|style|textarea|[!?])", re.IGNORECASE)
+_RAW_OR_UNDERLINE = re.compile(rf"{_RAW.pattern}| {{0,3}}(?:=+|-+)[ \t]*$", re.IGNORECASE)
 
 
 def scan_headings(markdown: str) -> list[MarkdownHeading] | None:
     """Find headings line by line, or return None if CommonMark might find others.
 
-    Headings and fences count at the margin only, where no list or quote can contain them. Anything else that could hide
-    a heading (an HTML block, an indented fence or heading) stops the scan only if a heading follows; a setext underline
-    stops it at once.
+    Headings count at the margin only, where no list or quote can contain them. Anything else that could hide one (an
+    HTML block, indentation) stops the scan only if a heading follows; a setext underline stops it at once.
     """
-    sections: list[_Section] = []
-    fence = ""  # the open fence at the margin
-    inner = ""  # an open fence that may be in a list or indented
+    sections = [_Section(0, 0, "", 0)]  # the text above the first heading
+    lines = split_lines(markdown)
+    code_end = 0
     html = False  # an HTML block may be open
     before = False  # the previous line is not blank
-    unsure = False  # `inner` may have been closed by the end of its list
-    for number, line in enumerate(split_lines(markdown)):
-        if fence:
-            fence, before = follow_fence(line, fence), False
+    for number, line in enumerate(lines):
+        if number < code_end:
             continue
         stripped = line.strip(" \t")
         if not stripped:
             html = before = False
             continue
-        first, mark = line[0], stripped[0]
-        if first in "#`~<=-+ \t":
-            if mark == "#" and (found := _HEADING.match(line)):
-                if inner and found[1] and not unsure:
-                    continue
-                if html or inner or found[1]:
+        if line[0] in "#`~<=-+ \t":
+            if found := _HEADING_OR_FENCE.match(line):
+                indent, hashes, fence = found.groups()
+                if hashes:
+                    title = _strip_closing_hashes(stripped[len(hashes) :])
+                    sections.append(_Section(number, len(hashes), title, number + 1))
+                else:
+                    end, code_end = _find_end(lines, number + 1, fence, _Containers(indent))
+                if html or (indent and (hashes or end == code_end)):
                     return None
-                level = len(found[2])
-                sections.append(_Section(number, level, _strip_closing_hashes(line[level:]), number + 1))
                 before = False
                 continue
-            if mark in "`~" and (found := FENCE.match(line)):
-                if html:
-                    return None
-                if found[1] and not unsure:
-                    inner = "" if inner and _closes(line, inner) else inner or found[2]
-                    continue
-                if inner:
-                    return None
-                fence, before = found[2], False
-                continue
-            is_underline = before and mark in "=-" and _UNDERLINE.match(line)
-            if inner:
-                if unsure and is_underline:
-                    return None
-                unsure, before = unsure or first not in " \t", True
-                continue
-            if is_underline:
+            if (_RAW_OR_UNDERLINE if before else _RAW).match(line):
                 return None
-            if mark == "<":
-                if _RAW.match(stripped):
-                    return None
-                html = html or not stripped.startswith(("<http://", "<https://"))
-        elif inner:  # the list with the fence may have ended
-            unsure = True
+            html = html or _HTML.match(stripped) is not None
         before = True
-        if sections and not html:
+        if not html:
             sections[-1].prose.append(stripped)
-    return [section.finish() for section in sections]
-
-
-def _closes(line: str, fence: str) -> bool:
-    bare = line.strip(" \t\r\n")
-    return len(bare) >= len(fence) and bare == fence[0] * len(bare) and len(line) - len(line.lstrip(" ")) < 4
+    return list(map(_Section.finish, sections[1:]))
 
 
 def _strip_closing_hashes(text: str) -> str:

@@ -6,7 +6,7 @@ import re
 import time
 from contextlib import suppress
 from datetime import UTC, datetime
-from email.utils import mktime_tz, parsedate_tz
+from email.utils import parsedate_to_datetime
 from html import unescape
 from urllib.parse import urlsplit
 
@@ -46,15 +46,12 @@ def find_index_ban(directives: str) -> str | None:
 
 
 def _parse_date(text: str) -> float | None:
-    """Return the Unix time of a date of RFC 822, RFC 850 or ISO 8601, in UTC without a time zone; None for others."""
-    try:
-        date = datetime.fromisoformat(text.strip())
-    except ValueError:
-        parts = parsedate_tz(text)
-        with suppress(ValueError, OverflowError):  # the year is out of range
-            return mktime_tz(parts) if parts else None
-        return None
-    return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+    """Return the Unix time of a date of ISO 8601 or RFC 822, in UTC without a time zone; None for others."""
+    for parse in (datetime.fromisoformat, parsedate_to_datetime):
+        with suppress(ValueError, OverflowError):
+            date = parse(text.strip())
+            return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+    return None
 
 
 def find_redirect(html: str) -> str | None:

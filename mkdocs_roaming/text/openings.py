@@ -16,7 +16,7 @@ from html import unescape
 from typing import NamedTuple
 
 from mkdocs_roaming.text.blocks import FENCE, Block, iter_blocks, iter_items
-from mkdocs_roaming.text.markdown import ends_sentence, first_sentence, shorten, to_single_line
+from mkdocs_roaming.text.markdown import ends_sentence, first_sentence, shorten, split_lines, to_single_line
 
 _MAX_LIST_CHARS = 200  # of names in an opening
 _MAX_READ_CHARS = 6_000
@@ -36,8 +36,7 @@ def make_opening(markdown: str, *, limit: int = 200) -> str:
         markdown: The section's Markdown, below its heading.
         limit: Maximum number of characters.
     """
-    lines = markdown[:_MAX_READ_CHARS].replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    best = _Chooser().choose(iter_blocks(lines)) if markdown else None
+    best = _Chooser().choose(iter_blocks(split_lines(markdown[:_MAX_READ_CHARS]))) if markdown else None
     return shorten(to_single_line(_unmask(best.text)), limit) if best else ""
 
 
@@ -142,12 +141,7 @@ class _Chooser:
             return
         lead, self._lead = self._lead, ""
         label = _unmask(lead).rstrip(":： ").casefold()
-        if len(items) == 1 and not lead:
-            names = [_describe_item(*items[0])]
-        else:
-            names = _limit_names(_item_name(text) for text, _ in items)
-            if len(names) > 1 and len(set(names)) == 1:  # a label
-                names = _limit_names(first_sentence(_plain(text)) for text, _ in items)
+        names = [_describe_item(*items[0])] if len(items) == 1 and not lead else _item_names(items)
         if _FIELD_LABEL.match(label):
             self._add(_Rank.FIELDS, _join_names(names, lead))
         elif not _SKIPPED_LABEL.match(label):
@@ -186,6 +180,14 @@ def _describe_item(text: str, below: Sequence[str]) -> str:
     )
     about = about or first_sentence(_plain(paragraph))
     return f"{name}: {about}" if about and _NAMED.match(text) else first_sentence(_plain(text))
+
+
+def _item_names(items: Sequence[tuple[str, list[str]]]) -> list[str]:
+    """Return what items are about: their names, or their first sentences if all begin with the same label."""
+    names = _limit_names(_item_name(text) for text, _ in items)
+    if len(names) > 1 and len(set(names)) == 1:
+        return _limit_names(first_sentence(_plain(text)) for text, _ in items)
+    return names
 
 
 def _item_name(text: str) -> str:

@@ -18,7 +18,6 @@ from typing import Literal
 from mkdocs_roaming.answer.support.evidence import (
     Evidence,
     Segment,
-    find_code_spans,
     find_numbers,
     find_words,
     mask_code,
@@ -27,6 +26,7 @@ from mkdocs_roaming.answer.support.evidence import (
 )
 from mkdocs_roaming.answer.support.names import ADDRESS_OR_OPTION, NAME_IN_ENGLISH, NameReader
 from mkdocs_roaming.text.languages import base_language, load_words
+from mkdocs_roaming.text.markdown import find_code_spans
 from mkdocs_roaming.text.tokenizer import find_synonyms, is_common_word, is_stop_word, parse_word, stem
 
 MarkKind = Literal["name", "number", "claim"]

@@ -10,7 +10,6 @@ most one pass over the text or, for statements, a constant number of steps for e
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from typing import Literal
 from unicodedata import normalize
 
 from mkdocs_roaming.text.languages import load_table
+from mkdocs_roaming.text.markdown import find_code_blocks, find_code_spans
 from mkdocs_roaming.text.tokenizer import is_stop_word, stem
 
 MAX_PASSAGE_CHARS = 240
@@ -29,7 +29,6 @@ _MAX_SEGMENT_CHARS = 800  # some comparisons take time that grows with the squar
 _LETTER = re.compile(r"[^\W\d_]")
 _LINE = re.compile(r"[^\n]+\n?|\n")
 _QUOTE_PREFIX = re.compile(r"[ \t]*(?:>[ \t]?)+|[ \t]*")
-_FENCE = re.compile(r"(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}|~{3,})")
 _FENCE_LANGUAGE = re.compile(r"^\{?\s*\.?|[\s{},].*$", re.DOTALL)
 _NOT_PROGRAMS = frozenset({
     "", "bash", "cfg", "conf", "console", "dockerfile", "dotenv", "env", "http", "ini", "json", "json5", "jsonc",
@@ -39,7 +38,6 @@ _HEADING = re.compile(r"#{1,6}(?:[ \t]+|$)")
 _LIST_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 _LABEL = re.compile(r"\[!\w+\]|(?:\[\^[^\]\s]{1,40}\]|:)(?::[ \t]+|[ \t]{3})")
 _TABLE_RULE = re.compile(r"[|:\- \t]+")
-_BACKTICKS = re.compile("`+")
 _NO_LINE_END = re.compile(r"[^\n]")
 _URL_OR_TAG = re.compile(r"(?:https?://|www\.)[^\s<>()\[\]`]+|\]\([^()\s`]{0,500}\)|<[^<>\s`]{1,500}>")
 _SENTENCE_END = re.compile(
@@ -95,24 +93,6 @@ def find_sentences(text: str) -> list[tuple[int, int]]:
     return sentences
 
 
-def find_code_spans(text: str) -> list[tuple[int, int, int]]:
-    """Return start and end of each span of inline code, and its number of backticks on each side."""
-    runs = [(match.start(), match.end()) for match in _BACKTICKS.finditer(text)]
-    by_length: dict[int, list[int]] = {}
-    for start, end in runs:
-        by_length.setdefault(end - start, []).append(start)
-    spans, edge = list[tuple[int, int, int]](), 0
-    for start, end in runs:
-        if start < edge:
-            continue
-        same_length = by_length[end - start]
-        closing = bisect_left(same_length, end)
-        if closing < len(same_length):
-            edge = same_length[closing] + end - start
-            spans.append((start, edge, end - start))
-    return spans
-
-
 def mask_code(text: str) -> str:
     """Return a text in which spaces replace inline code; lines stay lines."""
     parts, last = list[str](), 0
@@ -143,25 +123,23 @@ class _SegmentReader:
         self._paragraph_end = 0
 
     def read(self) -> Iterator[Segment]:
-        fence = language = ""
-        for line in _LINE.finditer(self._text):
+        code = {
+            number: block
+            for block in find_code_blocks(self._text.replace("\r", " "))
+            for number in range(block.start, block.stop)
+        }
+        for number, line in enumerate(_LINE.finditer(self._text)):
             prefix = _QUOTE_PREFIX.match(line[0])
             indent = prefix.end() if prefix else 0
             body, start, end = line[0][indent:].rstrip(), line.start() + indent, line.start() + len(line[0].rstrip())
-            if fence:
-                closing = _FENCE.match(body)
-                if closing and closing[1].startswith(fence) and not body[closing.end(1) :].strip():
-                    fence = ""
-                elif body:
-                    yield Segment("code", start + len(body) - len(body.lstrip()), end, language)
-                continue
-            opening = _FENCE.match(body)
-            if opening and not (opening[1][0] == "`" and "`" in body[opening.end(1) :]):
-                yield from self._end_paragraph()
-                fence = opening[1]
-                language = _FENCE_LANGUAGE.sub("", body[opening.end(1) :].strip()).lower()
-            else:
+            block = code.get(number)
+            if block is None:
                 yield from self._read_line(body, start, end)
+            elif number == block.start:
+                yield from self._end_paragraph()
+            elif number < block.end and body:
+                language = _FENCE_LANGUAGE.sub("", block.info).lower()
+                yield Segment("code", start + len(body) - len(body.lstrip()), end, language)
         yield from self._end_paragraph()
 
     def _read_line(self, body: str, start: int, end: int) -> Iterator[Segment]:

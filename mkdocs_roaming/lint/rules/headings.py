@@ -84,30 +84,6 @@ def repeated_sibling(site: LintContext) -> Iterator[Problem]:
 
 
 @rule(
-    "repeated-page-title",
-    "warning",
-    "Pages with the same title in the same group of the nav cannot be distinguished in llms.txt and in the outline.",
-)
-def repeated_page_title(site: LintContext) -> Iterator[Problem]:
-    """Find pages with the same title in the same group of the nav."""
-    pages = {text.page.path: text.page for text in site.authored_pages}
-    for group, entries in site.nav_groups:
-        first: dict[str, str] = {}
-        for entry in entries:
-            page = pages.get(entry.page) if entry.page is not None else None
-            title = " ".join(page.title.split()) if page else ""
-            if page is None or not title:
-                continue
-            if (other := first.setdefault(title, page.path)) != page.path:
-                where = f"below “{group}”" if group else "at the top of the nav"
-                yield Problem(
-                    f"The page title “{page.title}” occurs twice {where}; the other page is /{other}.",
-                    "Say in each title what is different about the page.",
-                    page,
-                )
-
-
-@rule(
     "repeated-title",
     "hint",
     "Search results and citations show titles alone. A title of ten sections does not say where a section is.",

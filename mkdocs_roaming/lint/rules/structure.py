@@ -15,8 +15,6 @@ from mkdocs_roaming.lint.context import (
 from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
 from mkdocs_roaming.manifest.lookup import SectionRef
 
-_MAX_SIBLINGS = 40
-_MAX_TOP_ENTRIES = 12
 _MAX_PAGE_CHARS = 50_000
 
 
@@ -42,47 +40,6 @@ def no_opening(site: LintContext) -> Iterator[Problem]:
             ref.page,
             ref.position,
         )
-
-
-@rule(
-    "crowded-section",
-    "hint",
-    "An opened section lists its subsections. With fifty of them a model reads the list instead of the documentation.",
-)
-def crowded_section(site: LintContext) -> Iterator[Problem]:
-    """Find sections with too many subsections."""
-    for text, ref in site.iter_sections(site.manual_pages):
-        children = site.sections.children(ref)
-        # The members of a class cannot be grouped.
-        if len(children) > _MAX_SIBLINGS and not _are_mostly_identifiers(text, children):
-            yield Problem(
-                f"“{ref.section.title}” has {len(children)} subsections: opening it returns a list of all of them.",
-                f"Group them, with at most {_MAX_SIBLINGS} per group, or split the groups into pages.",
-                ref.page,
-                ref.position,
-            )
-
-
-@rule(
-    "crowded-nav",
-    "hint",
-    "An outline collapses groups to fit its budget. A flat nav leaves nothing to collapse.",
-)
-def crowded_nav(site: LintContext) -> Iterator[Problem]:
-    """Find navs with too many top-level entries, and groups with too many pages."""
-    unlisted = {page.path for page in site.unlisted_pages}
-    for title, entries in site.nav_groups:
-        limit = _MAX_SIBLINGS if title else _MAX_TOP_ENTRIES
-        if len(entries) > limit and not {entry.page for entry in entries} <= unlisted:
-            where = (
-                f"The nav's group “{title}” has {len(entries)} entries"
-                if title
-                else (f"The nav has {len(entries)} top-level entries")
-            )
-            yield Problem(
-                f"{where}: each costs a line of the outline.",
-                f"Group them, with at most {limit} entries per group.",
-            )
 
 
 @rule(

@@ -10,7 +10,7 @@ import pytest
 from lxml import html
 
 from mkdocs_roaming.html.converter import convert
-from mkdocs_roaming.html.hidden import find_hidden_texts
+from mkdocs_roaming.html.document import find_hidden_texts
 from mkdocs_roaming.text.injection import InjectedText, find_instructions, scan_hidden_texts, scan_markdown
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "injection"

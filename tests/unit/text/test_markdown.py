@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 import pytest
@@ -9,7 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from mkdocs_roaming.text.markdown import follow_fence, to_single_line, truncate_at_word
+from mkdocs_roaming.text.markdown import (
+    find_code,
+    find_code_blocks,
+    follow_fence,
+    sub_outside_code,
+    to_single_line,
+    truncate_at_word,
+)
 
 OPENS = {"LRE": "PDF", "RLE": "PDF", "LRO": "PDF", "RLO": "PDF", "LRI": "PDI", "RLI": "PDI", "FSI": "PDI"}
 TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
@@ -114,3 +122,44 @@ def test_follow_fence_finds_same_fenced_lines_as_commonmark(lines: list[str]) ->
     }
     blank = {number for number, line in enumerate(lines) if not line.strip()}
     assert fenced - blank == expected - blank
+
+
+CONTAINER_LINES = [
+    *("```", "~~~", "   ```", "    ```", "``` py", "      ```", "\t```", "- ```", "> ```", "- > ```", ">   ```"),
+    *("- item", "  - sub", "1. one", "10. ten", "+", "-\titem", "> quote", "> - item", ">", "# Title"),
+    *("text", "  text", "    code", "", "---", "* * *"),
+]
+
+
+@settings(max_examples=2000, deadline=None)
+@given(st.lists(st.sampled_from(CONTAINER_LINES), max_size=6))
+def test_find_code_blocks_agrees_with_commonmark_in_lists_and_quotes(lines: list[str]) -> None:
+    found = [(block.start, block.stop, block.info) for block in find_code_blocks("\n".join(lines))]
+    tokens = [token for token in MarkdownIt("commonmark").parse("\n".join(lines)) if token.type == "fence"]
+    expected = [(*token.map, token.info.strip()) for token in tokens if token.map]
+    assert [(start, info) for start, _, info in found] == [(start, info) for start, _, info in expected]
+    for (start, stop, _), (_, end, _) in zip(found, expected, strict=True):
+        between = "".join(lines[min(stop, end) : max(stop, end)])
+        assert not between.strip(" >"), f"the code in line {start} ends at {stop}, not at {end}"
+
+
+@pytest.mark.parametrize(
+    ("markdown", "code"),
+    [
+        ("Run `a` or ``b ` c``.", ["`a`", "``b ` c``"]),
+        ("a ` b\n\nc ` d", []),
+        ("- a ` b\n- c ` d", []),
+        (r"\`a` and `b`", ["` and `"]),
+        ("~~~\n`a`\n~~~\nand `b`", ["~~~\n`a`\n~~~\n", "`b`"]),
+        ("- item\n  ```\n  a\n\ntext `b`", ["  ```\n  a\n\n", "`b`"]),
+        ("```\r\na\r\n```\r\n`b`", ["```\r\na\r\n```\r\n", "`b`"]),
+    ],
+)
+def test_find_code_returns_blocks_and_spans(markdown: str, code: list[str]) -> None:
+    assert [markdown[start:stop] for start, stop in find_code(markdown)] == code
+
+
+def test_sub_outside_code_replaces_matches_that_begin_outside() -> None:
+    text = "a `a` [`a`](a)\n\n```\na\n```\n\na"
+    replaced = sub_outside_code(re.compile(r"\[`a`\]|a"), lambda match: match[0].upper(), text)
+    assert replaced == "A `a` [`A`](A)\n\n```\na\n```\n\nA"
