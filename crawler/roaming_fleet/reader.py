@@ -17,7 +17,7 @@ from mkdocs_roaming.library.readers import MAX_MANIFEST_BYTES, MAX_MARKDOWN_BYTE
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from roaming_fleet.buckets import BlobNotFoundError, Bucket, BucketError
 from roaming_fleet.catalog import read_records
-from roaming_fleet.objects import open_bucket_for_reading
+from roaming_fleet.objects import open_bucket
 from roaming_fleet.ranking import Ranking
 from roaming_fleet.records import SiteRecord, read_record
 
@@ -166,7 +166,7 @@ class BucketReader:
         """
         self.where = where if where.endswith("://") else where.rstrip("/").removesuffix("/" + MANIFEST_PATH)
         try:
-            self._bucket = open_bucket_for_reading(self.where)
+            self._bucket = open_bucket(self.where, is_interactive=True)
         except BucketError as error:
             raise LibraryError(str(error)) from None
 
