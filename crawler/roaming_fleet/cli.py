@@ -93,11 +93,11 @@ def _make_engine(name: str | None, at_once: int, config: CrawlConfig) -> Engine:
     if name == "processes":
         return process_engine(at_once)
     kind, _, address = name.partition("=")
-    if kind != "dask" or (address and not re.match(r"(tcp|tls|ws|wss|ucx)://", address)):
-        raise UsageError(f"--engine {name}: give threads, processes, dask, or dask=tcp://HOST:PORT of a scheduler")
+    if kind != "dask" or not re.match(r"(tcp|tls|ws|wss|ucx)://", address):
+        raise UsageError(f"--engine {name}: give threads, processes, or dask=tcp://HOST:PORT of a scheduler")
     if config.embeddings is not None:
         raise UsageError("--search hybrid: its key would be sent to all workers; leave out --engine, or --search")
-    return dask_engine(address, at_once)
+    return dask_engine(address)
 
 
 def _parse_age(text: str | None) -> float | None:

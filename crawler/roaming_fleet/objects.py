@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import Callable, Iterable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -106,17 +107,17 @@ class ObjectBucket:
     def delete(self, paths: Iterable[str]) -> None:
         """Remove objects."""
         wanted = [*paths]
-        if not wanted:
-            return
-        try:
-            self._call(wanted[0], lambda: self._store.delete(wanted))
-        except BlobNotFoundError:  # a store that reports a missing object may have skipped the others
-            if len(wanted) > 1:
-                for path in wanted:
-                    self.delete([path])
+        for start in range(0, len(wanted), _BATCH):
+            batch = wanted[start : start + _BATCH]
+            try:
+                self._call(batch[0], partial(self._store.delete, batch), is_retried=True)
+            except BlobNotFoundError:  # a store that reports a missing object may have skipped the others
+                if len(batch) > 1:
+                    for path in batch:
+                        self.delete([path])
 
     def _call(self, path: str, action: Callable[[], T], *, is_retried: bool = False) -> T:
-        """Call obstore. What it does not retry by itself, creations and truncated listings, `is_retried` here."""
+        """Call obstore. What it does not retry by itself, such as truncated listings, `is_retried` here."""
         end = time.monotonic() + self._patience
         for pause in (*_PAUSES, None):
             try:
@@ -327,4 +328,5 @@ _NETWORK_ERRORS = (
 """Problems of the network: pattern of the error's text, reason, and hint."""
 _REQUEST_SECONDS = 900
 """Time-out of a whole request: an object of 100 MB over a slow line."""
+_BATCH = 1_000
 _PAUSES = (0.2, 0.5, 1.0, 2.0, 4.0, 8.0)

@@ -134,7 +134,7 @@ def test_azure_sas_works_until_expiry(az: Any, monkeypatch: pytest.MonkeyPatch) 
     assert [blob.path for blob in bucket.list("")] == ["a"]
     bucket.delete(["a", "never"])
     for until, may, message in (
-        ("2026-01-01T00:00:00Z", "racwdl", "the credentials have expired; renew them and try again"),
+        ("2026-01-01T00:00:00Z", "racwdl", r"the credentials are not accepted \(AuthorizationFailure\)"),
         ("2099-01-01T00:00:00Z", "r", r"permission denied \(.*\); allow these credentials to list, read and write"),
     ):
         monkeypatch.setenv("AZURE_STORAGE_SAS_TOKEN", az.sas(until, may))
