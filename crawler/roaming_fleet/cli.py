@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -219,7 +219,7 @@ def _format_next_try(at: float, now: str) -> str:
 
 
 def _record_as_json(record: SiteRecord) -> dict[str, Any]:
-    data = asdict(record)
+    data = msgspec.to_builtins(record)
     entry = data.pop("entry") or {}
     return {**data, **{name: value for name, value in entry.items() if name not in ("names", "terms")}}
 

@@ -14,7 +14,7 @@ import shutil
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
@@ -24,6 +24,7 @@ from mkdocs_roaming.errors import RoamingError, UsageError
 from mkdocs_roaming.html.themes import load_themes
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.publish.cache import CONVERTER_VERSION
+from mkdocs_roaming.text.markdown import to_single_line
 from roaming_crawler.config import CrawlConfig, EventHandler
 from roaming_crawler.parser import PARSER_VERSION
 from roaming_fleet.buckets import BlobNotFoundError, Bucket, BucketError, FolderBucket
@@ -34,12 +35,12 @@ from roaming_fleet.objects import open_bucket
 from roaming_fleet.records import (
     FLEET_DIR,
     HEAD_PATH,
-    RECORDS_DIR,
     SITE_KEY,
     STORE_MARKER,
     SiteNotFoundError,
     SiteRecord,
     read_record,
+    record_path,
 )
 from roaming_fleet.sites_file import SiteSpec, group_by_host
 
@@ -52,8 +53,7 @@ The third argument stops all jobs of the run; the engine calls it if it ends ear
 """
 
 
-@dataclass(slots=True)
-class RunReport:
+class RunReport(msgspec.Struct):
     """Result of a run over many sites. The field names are those of the JSON file."""
 
     run: str
@@ -74,8 +74,8 @@ class RunReport:
     requests: int = 0
     bytes: int = 0
     seconds: float = 0.0
-    failures: list[dict[str, Any]] = field(default_factory=list)
-    changes: list[dict[str, Any]] = field(default_factory=list)
+    failures: list[dict[str, Any]] = []
+    changes: list[dict[str, Any]] = []
     stopped: str = ""
 
     def add(self, record: SiteRecord) -> None:
@@ -153,8 +153,8 @@ def crawl_many(
                 if due:
                     update_catalog(bucket, lock.confirm)
         except RoamingError as error:
-            report.stopped = report.stopped or str(error)
-    on_event("done", asdict(report))
+            report.stopped = report.stopped or to_single_line(str(error))
+    on_event("done", msgspec.to_builtins(report))
     return report
 
 
@@ -195,23 +195,22 @@ def _crawl_groups(
     except KeyboardInterrupt:
         report.stopped = "interrupted; to continue, give the same command"
     except BucketError as error:
-        report.stopped = str(error)
+        report.stopped = to_single_line(str(error))
         return True
     except RoamingError as error:
-        report.stopped = str(error)
+        report.stopped = to_single_line(str(error))
     return False
 
 
 def _event_data(record: SiteRecord) -> dict[str, Any]:
-    data = asdict(record)
-    entry = data.pop("entry") or {}
-    return {**data, "pages": entry.get("pages", 0), "sections": entry.get("sections", 0)}
+    data, entry = msgspec.structs.asdict(record), record.entry
+    del data["entry"]
+    return {**data, "pages": entry.pages if entry else 0, "sections": entry.sections if entry else 0}
 
 
 def write_report(bucket: Bucket, report: RunReport) -> None:
     """Write the report of a run."""
-    data = json.dumps(asdict(report), ensure_ascii=False).encode("utf-8", "surrogatepass")
-    bucket.put(f"{RUNS_DIR}/{report.run}.json", data)
+    bucket.put(f"{RUNS_DIR}/{report.run}.json", msgspec.json.encode(report))
 
 
 def write_missing_reports(bucket: Bucket, records: Iterable[SiteRecord]) -> None:
@@ -375,7 +374,7 @@ def _remove(bucket: Bucket, key: str) -> None:
         bucket.delete([blob.path for blob in bucket.list(folder)])
     if isinstance(bucket, FolderBucket):
         shutil.rmtree(bucket.root / key, ignore_errors=True)
-    bucket.delete([f"{RECORDS_DIR}/{key}.json"])
+    bucket.delete([record_path(key)])
 
 
 _STORED_NAMES = {"scope": "area", "discovery": "sources"}

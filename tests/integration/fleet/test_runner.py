@@ -7,12 +7,12 @@ import json
 import random
 import time
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import Result
+from msgspec.structs import replace
 
 from mkdocs_roaming.errors import UsageError
 from roaming_crawler.config import CrawlConfig, CrawlLimits, Politeness
@@ -116,8 +116,7 @@ def test_refresh_older_than_crawls_old_sites(crawl: Any, sites: Any, tmp_path: P
         record = read_record(bucket, f"site-{at:03}")
         assert record
         assert record.entry
-        object.__setattr__(record.entry, "crawled", time.time() - 8 * 86_400)
-        write_record(bucket, record)
+        write_record(bucket, replace(record, entry=replace(record.entry, crawled=time.time() - 8 * 86_400)))
     sites.edition["127.0.1.1/b"] = 1
     report = crawl("--refresh-older-than", "7d")
     assert (report["changed"], report["same"], report["fresh"]) == (1, 2, 3)
@@ -146,8 +145,7 @@ def test_failed_site_keeps_copy_and_pauses(
             assert record
             if record.state == "failed":
                 pauses.append(round((record.next_try - record.at) / 3600))
-                object.__setattr__(record, "next_try", time.time() - 1)
-                write_record(bucket, record)
+                write_record(bucket, replace(record, next_try=time.time() - 1))
     assert pauses == [1] * 3 + [4] * 3 + [16] * 3
     assert published(tmp_path / "store") == before
     assert "site-000" in roaming("sites", tmp_path / "store", "--failed").stdout
