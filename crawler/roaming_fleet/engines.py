@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import multiprocessing
 import os
+import re
 import signal
 import threading
 import time
@@ -26,6 +27,7 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import TYPE_CHECKING
 
 from mkdocs_roaming.errors import RoamingError, UsageError
+from roaming_crawler.config import CrawlConfig
 from roaming_fleet.buckets import Bucket
 from roaming_fleet.job import RunPlan, make_failed_record, run_job
 from roaming_fleet.objects import open_bucket
@@ -37,6 +39,24 @@ if TYPE_CHECKING:
     import distributed
 
 Groups = Sequence[tuple[SiteSpec, ...]]
+
+
+def make_engine(name: str | None, at_once: int, config: CrawlConfig) -> Engine:
+    """Return the engine for the options `--engine` and `--at-once`.
+
+    Raises:
+        UsageError: The engine is unknown, or cannot be used with the configuration.
+    """
+    if name in (None, "threads"):
+        return thread_engine(at_once)
+    if name == "processes":
+        return process_engine(at_once)
+    kind, _, address = name.partition("=")
+    if kind != "dask" or not re.match(r"(tcp|tls|ws|wss|ucx)://", address):
+        raise UsageError(f"--engine {name}: give threads, processes, or dask=tcp://HOST:PORT of a scheduler")
+    if config.embeddings is not None:
+        raise UsageError("--search hybrid: its key would be sent to all workers; leave out --engine, or --search")
+    return dask_engine(address)
 
 
 def thread_engine(at_once: int) -> Engine:
