@@ -68,8 +68,8 @@ class Bucket(Protocol):
         """Write a file unless it exists, and return whether it was written. Of concurrent calls, one succeeds."""
         ...
 
-    def list(self, below: str) -> Iterator[BlobInfo]:
-        """Yield the files in a folder and its subfolders, in any order."""
+    def list(self, below: str) -> Iterable[BlobInfo]:
+        """Return the files in a folder and its subfolders, in any order."""
         ...
 
     def delete(self, paths: Iterable[str]) -> None:
@@ -77,59 +77,31 @@ class Bucket(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class BucketAddress:
-    """The parsed URL of a prefix in a bucket."""
-
-    scheme: str
-    bucket: str
-    prefix: str
-
-    @property
-    def where(self) -> str:
-        """The normalized URL."""
-        return f"{self.scheme}://{self.bucket}" + (f"/{self.prefix}" if self.prefix else "")
-
-
 def is_bucket_url(where: str) -> bool:
     """Return whether a URL names a bucket of an object store."""
     return re.match(r"(s3|gs|az)://", where, re.IGNORECASE) is not None
 
 
-def parse_bucket_url(where: str) -> BucketAddress:
-    """Parse a bucket's URL. Prefixes are taken literally.
+def parse_bucket_url(where: str) -> tuple[str, str, str]:
+    """Return scheme, bucket and prefix of a URL. Prefixes are taken literally.
 
     Raises:
         BucketError: The URL is invalid; the message contains no part that may be secret.
     """
-    scheme, _, rest = where.partition("://")
-    scheme = scheme.lower()
-    bucket, _, prefix = rest.partition("/")
-    if mark := re.search(r"[?#]", rest):
-        shown = _strip_login(f"{scheme}://{rest[: mark.start()]}")
+    address = re.fullmatch(r"(s3|gs|az)://([a-z0-9][a-z0-9._-]*)(?:/+([^?#]*?))?/*", where, re.IGNORECASE)
+    prefix = (address[3] or "") if address else ""
+    if (
+        not address
+        or (prefix and any(part in ("", ".", "..") for part in prefix.split("/")))
+        or not where.isprintable()
+    ):
+        shown = re.sub(r"[?#].*|(?<=://)[^/]*@", "", where)
         raise BucketError(
-            f"{shown}: contains text after {mark[0]}; leave it out, settings come from the environment",
+            f"{shown}: not the address of a bucket; give s3://, gs:// or az://BUCKET/PREFIX; "
+            "credentials and settings come from the environment",
             lasting=True,
         )
-    if "@" in bucket:
-        raise BucketError(
-            f"{_strip_login(f'{scheme}://{rest}')}: contains a name or a key before @; "
-            "leave it out, credentials come from the environment",
-            lasting=True,
-        )
-    if not bucket:
-        raise BucketError(f"{where}: the bucket is missing; give {scheme}://BUCKET/PREFIX", lasting=True)
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", bucket):
-        raise BucketError(f"{scheme}://{bucket}: invalid bucket name; give {scheme}://BUCKET/PREFIX", lasting=True)
-    prefix = prefix.strip("/")
-    for part in prefix.split("/") if prefix else ():
-        if part in ("", ".", "..") or not part.isprintable():
-            raise BucketError(f"{scheme}://{rest}: invalid part {part!r} in the path; leave it out", lasting=True)
-    return BucketAddress(scheme, bucket, prefix)
-
-
-def _strip_login(where: str) -> str:
-    return re.sub(r"(?<=://)[^/]*@", "", where)
+    return address[1].lower(), address[2], prefix
 
 
 class FolderBucket:

@@ -12,13 +12,11 @@ hash, so a query reads one shard per term and segment.
 from __future__ import annotations
 
 import hashlib
-import json
 import zlib
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import PurePosixPath
 from typing import TypeVar
@@ -26,7 +24,7 @@ from typing import TypeVar
 import msgspec
 
 from roaming_fleet.buckets import BlobNotFoundError, Bucket, BucketError
-from roaming_fleet.records import FLEET_DIR, HEAD_PATH, RECORDS_DIR, SiteRecord, read_record
+from roaming_fleet.records import FLEET_DIR, HEAD_PATH, RECORDS_DIR, SiteRecord, read_record, without_terms
 
 T = TypeVar("T")
 
@@ -37,15 +35,6 @@ NAME_PREFIX = "="
 
 Postings = dict[str, "array[int]"]
 """Alternating site numbers and weights by term."""
-
-
-@dataclass(frozen=True, slots=True)
-class UpdateStats:
-    """Result of an update: the number of sites, of records read, and of removed sites."""
-
-    sites: int
-    read: int
-    gone: int
 
 
 class Segment(msgspec.Struct, frozen=True):
@@ -101,7 +90,7 @@ class _Line(msgspec.Struct):
     entry: _EntryLanguage | None = None
 
 
-def update_catalog(bucket: Bucket, confirm: Callable[[], None] = lambda: None) -> UpdateStats:
+def update_catalog(bucket: Bucket, confirm: Callable[[], None] = lambda: None) -> None:
     """Update the catalog of a store, or build it from scratch if it is damaged. The caller must hold the store's lock.
 
     Args:
@@ -110,9 +99,9 @@ def update_catalog(bucket: Bucket, confirm: Callable[[], None] = lambda: None) -
     """
     try:
         head = msgspec.json.decode(bucket.get(HEAD_PATH), type=CatalogHead)
-        return _update(bucket, head if head.version == VERSION else CatalogHead(), confirm)
+        _update(bucket, head if head.version == VERSION else CatalogHead(), confirm)
     except (BlobNotFoundError, ValueError, IndexError):
-        return _update(bucket, CatalogHead(), confirm)
+        _update(bucket, CatalogHead(), confirm)
 
 
 def load_head(bucket: Bucket) -> CatalogHead:
@@ -151,11 +140,11 @@ def read_shard(bucket: Bucket, segment: Segment, shard: int) -> dict[str, list[i
 
 
 def shard_number(term: str, shards: int) -> int:
-    """Return the shard of a term. When the number of shards doubles, each shard is divided in two."""
+    """Return the shard of a term, for a power of two of shards."""
     return zlib.crc32(term.encode("utf-8", "surrogatepass")) & (shards - 1)
 
 
-def _update(bucket: Bucket, old: CatalogHead, confirm: Callable[[], None]) -> UpdateStats:
+def _update(bucket: Bucket, old: CatalogHead, confirm: Callable[[], None]) -> None:
     files = list(bucket.list(CATALOG_DIR))
     sizes: Counter[str] = Counter()
     for blob in files:
@@ -163,20 +152,19 @@ def _update(bucket: Bucket, old: CatalogHead, confirm: Callable[[], None]) -> Up
     if any(sizes[segment.id] != segment.size for segment in old.segments):
         raise ValueError("files of the catalog are missing or truncated")
     lines = {line.key: line for segment in old.segments for _, line in _read_lines(bucket, segment, _Line)}
-    tags = {
-        blob.path[len(RECORDS_DIR) + 1 : -5]: blob.tag
-        for blob in bucket.list(RECORDS_DIR)
-        if blob.path.endswith(".json")
-    }
+    records = (blob for blob in bucket.list(RECORDS_DIR) if blob.path.endswith(".json"))
+    tags = {blob.path[len(RECORDS_DIR) + 1 : -len(".json")]: blob.tag for blob in records}
     stale = sorted(key for key, tag in tags.items() if key not in lines or lines[key].tag != tag)
     gone = lines.keys() - tags.keys()
     if old.generation and not stale and not gone:
-        return UpdateStats(len(tags), 0, 0)
+        return
     kept, merged = _select_merged([_mark_dead(segment, gone.union(stale)) for segment in old.segments], len(stale))
-    writer = _SegmentWriter(bucket, merged, stale)
+    writer = _SegmentWriter(bucket, len(stale) + sum(segment.live for segment in merged))
+    for segment in merged:
+        writer.copy(segment)
     for record in _read_stale(bucket, stale):
         lines[record.key] = writer.add(record, tags[record.key])
-    segments = [*kept, writer.write()] if stale or any(segment.live for segment in merged) else kept
+    segments = [*kept, writer.write()] if writer.keys else kept
     counts = Counter(line.entry.language for key, line in lines.items() if line.entry and key in tags)
     languages = sorted(counts, key=lambda language: (-counts[language], language))
     parts = [[segment.id, segment.dead] for segment in segments]
@@ -185,16 +173,18 @@ def _update(bucket: Bucket, old: CatalogHead, confirm: Callable[[], None]) -> Up
     bucket.put(HEAD_PATH, msgspec.json.encode(CatalogHead(VERSION, generation, languages, segments)))
     used = {segment.id for segment in (*segments, *old.segments)}  # readers may still use the previous catalog
     bucket.delete([blob.path for blob in files if blob.path != HEAD_PATH and _segment_id(blob.path) not in used])
-    return UpdateStats(len(tags), len(stale), len(gone))
 
 
-def _select_merged(segments: list[Segment], size: int) -> tuple[list[Segment], list[Segment]]:
+def _select_merged(segments: Iterable[Segment], size: int) -> tuple[list[Segment], list[Segment]]:
     """Return the segments that stay, and those that are merged into a new one with `size` changed sites."""
-    kept, merged = list(segments), []
-    is_sparse = sum(len(one.dead) for one in kept) > sum(one.live for one in kept)
-    while kept and (is_sparse or kept[-1].live <= _MERGE_RATIO * size):
-        merged.append(kept.pop())
-        size += merged[-1].live
+    kept: list[Segment] = []
+    merged: list[Segment] = []
+    for segment in sorted(segments, key=lambda segment: segment.live):
+        if segment.live <= max(_MERGE_RATIO * size, len(segment.dead)):
+            merged.append(segment)
+            size += segment.live
+        else:
+            kept.insert(0, segment)
     return kept, merged
 
 
@@ -205,72 +195,61 @@ def _mark_dead(segment: Segment, keys: set[str]) -> Segment:
 
 
 class _SegmentWriter:
-    """A new segment: changed sites, and the live sites of the segments that it replaces."""
+    """A new segment: the live sites of the segments that it replaces, and changed sites."""
 
-    def __init__(self, bucket: Bucket, merged: Sequence[Segment], stale: Iterable[str]) -> None:
-        self._bucket, self._merged = bucket, merged
-        kept = {key: length for segment in merged for _, key, length in _live_sites(segment)}
-        self._keys = sorted({*kept, *stale})
-        self._numbers = {key: number for number, key in enumerate(self._keys)}
-        self._lengths = [kept.get(key, 0) for key in self._keys]
-        self._lines: dict[str, bytes] = {}
-        self._tags: dict[str, str] = {}
-        shards = min(_MAX_SHARDS, 1 << max(0, (len(self._keys) - 1) // _SITES_PER_SHARD).bit_length())
+    def __init__(self, bucket: Bucket, sites: int) -> None:
+        """Start a segment with a maximum number of sites."""
+        self._bucket = bucket
+        self.keys: list[str] = []
+        self._lengths: list[int] = []
+        self._lines: list[bytes] = []
+        shards = min(_MAX_SHARDS, 1 << max(0, (sites - 1) // _SITES_PER_SHARD).bit_length())
         self._shards = [Postings() for _ in range(shards)]
 
     def add(self, record: SiteRecord, tag: str) -> _Line:
         """Add a changed site."""
-        number = self._numbers[record.key]
-        entry = record.entry
+        number, entry = len(self.keys), record.entry
         if entry is not None:
-            weights = [(term, round(10 * weight)) for term, weight in entry.terms.items()]
-            weights += [(NAME_PREFIX + term, 100 // len(entry.names)) for term in entry.names]
-            for term, weight in weights:
-                shard = self._shards[shard_number(term, len(self._shards))]
-                shard.setdefault(term, array("I")).extend((number, weight))
-            self._lengths[number] = round(sum(entry.terms.values()))
-            entry = replace(entry, terms={}, names=())
-        line = {"tag": tag, **asdict(replace(record, entry=entry))}
-        self._lines[record.key], self._tags[record.key] = json.dumps(line).encode(), tag
+            for term, weight in entry.terms.items():
+                self._postings(term).extend((number, round(10 * weight)))
+            for term in entry.names:
+                self._postings(NAME_PREFIX + term).extend((number, 100 // len(entry.names)))
+        self.keys.append(record.key)
+        self._lengths.append(round(sum(entry.terms.values())) if entry else 0)
+        self._lines.append(msgspec.json.encode({"tag": tag, **msgspec.structs.asdict(without_terms(record))}))
         return _Line(record.key, tag, _EntryLanguage(entry.language) if entry else None)
 
-    def write(self) -> Segment:
-        """Write the files of the segment. Sites whose records could not be read are dead in it."""
-        for segment in self._merged:
-            for raw, line in _read_lines(self._bucket, segment, _Line):
-                self._lines[line.key], self._tags[line.key] = raw, line.tag
-        contents = [VERSION, len(self._shards), self._keys, sorted(self._tags.items())]
-        id_ = hashlib.sha256(msgspec.json.encode(contents)).hexdigest()[:12]
-        size = 0
-        for number, shard in enumerate(self._shards):
-            for segment in self._merged:
-                self._copy_postings(segment, number)
-            postings = {term: list(pairs) for term, pairs in sorted(shard.items())}
-            self._shards[number] = Postings()
-            data = json.dumps(postings, ensure_ascii=False, separators=(",", ":")).encode()
-            self._bucket.put(_shard_path(id_, number), data)
-            size += len(data)
-        dead = [number for number, key in enumerate(self._keys) if key not in self._lines]
-        data = b"".join(self._lines.get(key, b"null") + b"\n" for key in self._keys)
-        self._bucket.put(_lines_path(id_), data)
-        return Segment(id_, len(self._shards), self._keys, self._lengths, size + len(data), dead)
-
-    def _copy_postings(self, segment: Segment, number: int) -> None:
-        """Copy the postings of the live sites of a segment into a shard, with their new numbers."""
+    def copy(self, segment: Segment) -> None:
+        """Add the live sites of a segment, with new numbers."""
         new_numbers = [-1] * len(segment.keys)
-        for old_number, key, _ in _live_sites(segment):
-            new_numbers[old_number] = self._numbers[key]
-        shard, count = self._shards[number], len(self._shards)
-        for other in range(number % segment.shards, segment.shards, count):
-            for term, pairs in read_shard(self._bucket, segment, other).items():
-                if count > segment.shards and shard_number(term, count) != number:
-                    continue
+        for number, key, length in _live_sites(segment):
+            new_numbers[number] = len(self.keys)
+            self.keys.append(key)
+            self._lengths.append(length)
+        self._lines += [raw for raw, _ in _read_lines(self._bucket, segment, _Line)]
+        for number in range(segment.shards):
+            for term, pairs in read_shard(self._bucket, segment, number).items():
                 copied = array("I")
                 for site, weight in zip(pairs[0::2], pairs[1::2], strict=True):
                     if new_numbers[site] >= 0:
                         copied.extend((new_numbers[site], weight))
                 if copied:
-                    shard.setdefault(term, array("I")).extend(copied)
+                    self._postings(term).extend(copied)
+
+    def write(self) -> Segment:
+        """Write the files of the segment."""
+        lines = b"\n".join(self._lines) + b"\n"
+        id_ = hashlib.sha256(b"%d %d " % (VERSION, len(self._shards)) + lines).hexdigest()[:12]
+        size = len(lines)
+        for number, shard in enumerate(self._shards):
+            data = msgspec.json.encode({term: list(pairs) for term, pairs in sorted(shard.items())})
+            self._bucket.put(_shard_path(id_, number), data)
+            size += len(data)
+        self._bucket.put(_lines_path(id_), lines)
+        return Segment(id_, len(self._shards), self.keys, self._lengths, size, [])
+
+    def _postings(self, term: str) -> array[int]:
+        return self._shards[shard_number(term, len(self._shards))].setdefault(term, array("I"))
 
 
 def _live_sites(segment: Segment) -> Iterator[tuple[int, str, int]]:
@@ -292,10 +271,7 @@ def _read_lines(bucket: Bucket, segment: Segment, kind: type[T]) -> Iterator[tup
         raise ValueError("the number of lines differs")
     decoder = msgspec.json.Decoder(kind)
     for number, _, _ in _live_sites(segment):
-        try:
-            yield lines[number], decoder.decode(lines[number])
-        except msgspec.DecodeError:  # a lone surrogate, or damaged
-            yield lines[number], msgspec.convert(json.loads(lines[number]), kind)
+        yield lines[number], decoder.decode(lines[number])
 
 
 def _read_stale(bucket: Bucket, keys: Iterable[str]) -> Iterator[SiteRecord]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import secrets
+import shutil
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +19,25 @@ import msgspec
 
 from mkdocs_roaming.cli.common import AS_JSON, FREE_TEXT, NOTHING_FOUND, format_age, one_line, print_json
 from mkdocs_roaming.errors import LibraryError, UsageError
+from roaming_crawler.cli import print_event_as_json
+from roaming_fleet.buckets import Bucket, BucketError, FolderBucket
+from roaming_fleet.catalog import read_records, update_catalog
+from roaming_fleet.collection import Collection
+from roaming_fleet.lock import hold_lock
+from roaming_fleet.objects import open_bucket
+from roaming_fleet.records import (
+    FLEET_DIR,
+    HEAD_PATH,
+    SITE_KEY,
+    SiteNotFoundError,
+    SiteRecord,
+    read_record,
+    record_path,
+)
 
 if TYPE_CHECKING:
     from roaming_crawler.config import CrawlConfig
-    from roaming_fleet.records import SiteRecord
-    from roaming_fleet.run import Engine, RunReport
+    from roaming_fleet.run import RunReport
 
 
 def crawl_sites(
@@ -36,10 +52,7 @@ def crawl_sites(
     as_json: bool,
 ) -> None:
     """Crawl the sites of a file into a store, and print the report (entry point `roaming.crawl`)."""
-    from roaming_crawler.cli import print_event_as_json
-    from roaming_fleet.run import crawl_many
-    from roaming_fleet.sites_file import read_sites_file
-    from roaming_fleet.sync import default_staging_dir
+    from roaming_fleet import engines, run, sites_file  # they need packages that `roaming sites` does without
 
     if config.name or config.description or config.resume or config.scope.prefix:
         raise UsageError(
@@ -49,16 +62,16 @@ def crawl_sites(
         raise UsageError("--strict: a pattern need not match on every site; leave it out with --many")
     # No reader of a store uses files of single sections, nine in ten of all files, and a second file of a page.
     config = replace(config, options=msgspec.structs.replace(config.options, section_files=False), page_copies=False)
-    sites = read_sites_file(file)
+    listed = sites_file.read_sites_file(file)
     older_than = _parse_age(refresh_older_than)
-    run_engine = _make_engine(engine, at_once, config)
+    run_engine = engines.make_engine(engine, at_once, config)
     with _signals_as_interrupts():
-        report = crawl_many(
-            sites,
+        report = run.crawl_many(
+            listed,
             store,
             config,
             run_engine,
-            scratch=(scratch or default_staging_dir()).absolute(),
+            scratch=scratch,
             older_than=older_than,
             on_event=print_event_as_json if as_json else _print_event,
         )
@@ -83,21 +96,6 @@ def _signals_as_interrupts() -> Iterator[None]:
     finally:
         for number in signals:
             signal.signal(number, before[number])
-
-
-def _make_engine(name: str | None, at_once: int, config: CrawlConfig) -> Engine:
-    from roaming_fleet.engines import dask_engine, process_engine, thread_engine
-
-    if name in (None, "threads"):
-        return thread_engine(at_once)
-    if name == "processes":
-        return process_engine(at_once)
-    kind, _, address = name.partition("=")
-    if kind != "dask" or (address and not re.match(r"(tcp|tls|ws|wss|ucx)://", address)):
-        raise UsageError(f"--engine {name}: give threads, processes, dask, or dask=tcp://HOST:PORT of a scheduler")
-    if config.embeddings is not None:
-        raise UsageError("--search hybrid: its key would be sent to all workers; leave out --engine, or --search")
-    return dask_engine(address, at_once)
 
 
 def _parse_age(text: str | None) -> float | None:
@@ -144,17 +142,18 @@ def _print_report(report: RunReport, store: str) -> None:
 @click.argument("store", metavar="STORE")
 @click.argument("words", required=False)
 @click.option("--failed", is_flag=True, help="List only sites whose last crawl failed.")
-@click.option("--limit", type=click.IntRange(min=1), help="Maximum number of sites (default: all; 10 with WORDS).")
 @click.option("--drop", "dropped", metavar="SITE", multiple=True, help="Remove a site from the store. Repeatable.")
 @AS_JSON
-def sites(
-    store: str, words: str | None, failed: bool, limit: int | None, dropped: tuple[str, ...], as_json: bool
-) -> None:
-    """List the sites of a store, or those that match WORDS, best first."""
+def sites(store: str, words: str | None, failed: bool, dropped: tuple[str, ...], as_json: bool) -> None:
+    """List the sites of a store, or the ten that match WORDS best."""
     if dropped:
-        _drop(store, dropped, as_json=as_json)
+        removed = drop_sites(store, dropped)
+        if as_json:
+            print_json({"dropped": removed})
+        else:
+            click.echo(f"Dropped {', '.join(removed)}; a crawl whose file lists a site adds it again", err=True)
         return
-    found = _find_records(store, words, failed=failed, limit=limit)
+    found = _find_records(store, words, failed=failed)
     if as_json:
         print_json([_record_as_json(record) for record in found])
     for record in found if not as_json else ():
@@ -164,32 +163,51 @@ def sites(
         sys.exit(NOTHING_FOUND)
 
 
-def _find_records(store: str, words: str | None, *, failed: bool, limit: int | None) -> list[SiteRecord]:
-    from roaming_fleet.buckets import BucketError
-    from roaming_fleet.catalog import read_records
-    from roaming_fleet.collection import Collection
-    from roaming_fleet.objects import open_bucket
-
+def _find_records(store: str, words: str | None, *, failed: bool) -> list[SiteRecord]:
     try:
         found = [record for record in read_records(open_bucket(store)) if not failed or record.state == "failed"]
     except BucketError as error:
         raise LibraryError(str(error)) from None
     if words:
         by_key = {record.key: record for record in found}
-        ranked = Collection(store).rank(words, limit or 10, min_score=0.0)
+        ranked = Collection(store).rank(words, _MAX_MATCHES, min_score=0.0)
         found = [by_key[site.key] for site in ranked if site.key in by_key]
-    return found[:limit]
+    return found
 
 
-def _drop(store: str, keys: tuple[str, ...], *, as_json: bool) -> None:
-    from roaming_fleet.run import drop_sites
+def drop_sites(store: str, keys: Iterable[str]) -> list[str]:
+    """Remove sites from a store, and return their keys in order.
 
-    removed = drop_sites(store, keys)
-    if as_json:
-        print_json({"dropped": removed})
-    else:
-        pronoun = "it" if len(removed) == 1 else "them"
-        click.echo(f"Dropped {', '.join(removed)}; a crawl whose file lists {pronoun} adds {pronoun} again", err=True)
+    Args:
+        store: URL or folder of the store.
+        keys: Keys of the sites.
+
+    Raises:
+        SiteNotFoundError: One of the sites is not in the store; none is removed then.
+        BucketError: The store cannot be accessed.
+        StoreLockedError: A run uses the store.
+    """
+    bucket = open_bucket(store)
+    bucket.get(HEAD_PATH)  # fails unless this is a store
+    wanted = list(dict.fromkeys(keys))
+    for key in wanted:
+        if not re.fullmatch(SITE_KEY, key) or read_record(bucket, key) is None:
+            raise SiteNotFoundError(store, key)
+    with hold_lock(bucket, f"drop-{secrets.token_hex(3)}") as lock:
+        for key in wanted:
+            lock.confirm()
+            _remove(bucket, key)
+        update_catalog(bucket, lock.confirm)
+    return wanted
+
+
+def _remove(bucket: Bucket, key: str) -> None:
+    """Remove a site. Its record is last, so that a partly removed site can still be named."""
+    for folder in (key, f"{FLEET_DIR}/state/{key}"):
+        bucket.delete([blob.path for blob in bucket.list(folder)])
+    if isinstance(bucket, FolderBucket):
+        shutil.rmtree(bucket.root / key, ignore_errors=True)
+    bucket.delete([record_path(key)])
 
 
 def _print_record(record: SiteRecord) -> None:
@@ -219,9 +237,10 @@ def _format_next_try(at: float, now: str) -> str:
 
 
 def _record_as_json(record: SiteRecord) -> dict[str, Any]:
-    data = asdict(record)
+    data = msgspec.to_builtins(record)
     entry = data.pop("entry") or {}
     return {**data, **{name: value for name, value in entry.items() if name not in ("names", "terms")}}
 
 
+_MAX_MATCHES = 10
 _MAX_FAILURES_SHOWN = 20

@@ -19,7 +19,7 @@ from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Hit, Search
 from mkdocs_roaming.library.targets import open_library
 from roaming_fleet.buckets import BlobNotFoundError, BucketError, is_bucket_url
-from roaming_fleet.objects import open_bucket_for_reading
+from roaming_fleet.objects import open_bucket
 from roaming_fleet.ranking import QueryTerm, coverage_factor
 from roaming_fleet.reader import SiteRegistry, open_bucket_site
 from roaming_fleet.records import (
@@ -134,7 +134,7 @@ class Collection:
         self._open: OrderedDict[str, OpenSite] = OrderedDict()
         self._opening: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
         try:
-            bucket = open_bucket_for_reading(where)
+            bucket = open_bucket(where, is_interactive=True)
         except BucketError as error:
             raise LibraryError(str(error)) from None
         self.is_remote = bucket.is_remote
@@ -357,7 +357,7 @@ def is_store(where: str) -> bool:
     if where.lower().startswith(("http://", "https://")):
         return False
     try:
-        return bool(open_bucket_for_reading(where).get(HEAD_PATH))
+        return bool(open_bucket(where, is_interactive=True).get(HEAD_PATH))
     except BlobNotFoundError:
         return False
     except (BucketError, ValueError) as error:

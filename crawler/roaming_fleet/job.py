@@ -5,11 +5,12 @@ from __future__ import annotations
 import errno
 import shutil
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import anyio
+from msgspec.structs import replace
 
 from mkdocs_roaming._version import __version__
 from mkdocs_roaming.errors import RoamingError, UsageError
@@ -24,7 +25,16 @@ from roaming_crawler.state import CrawlFolderBusyError, CrawlState
 from roaming_fleet.buckets import BlobNotFoundError, Bucket, BucketError, FolderBucket
 from roaming_fleet.lock import LOCK_SECONDS, LockLostError, LockWatch, lock_watch
 from roaming_fleet.objects import open_bucket
-from roaming_fleet.records import STORE_MARKER, CatalogEntry, SiteRecord, make_catalog_entry, read_record, write_record
+from roaming_fleet.records import (
+    STORE_MARKER,
+    CatalogEntry,
+    SiteRecord,
+    make_catalog_entry,
+    read_record,
+    shorten,
+    without_terms,
+    write_record,
+)
 from roaming_fleet.sites_file import SiteSpec
 from roaming_fleet.sync import download_site, remove_stale_staging, staging_folder, upload_site
 
@@ -92,8 +102,7 @@ def crawl_site(bucket: Bucket, site: SiteSpec, plan: RunPlan, lock: LockWatch) -
         BucketError: The store or the scratch folder cannot be used at all.
         LockLostError: The run was stopped.
     """
-    record = _Job(bucket, site, plan, lock).run()
-    return replace(record, entry=record.entry and replace(record.entry, terms={}, names=()))
+    return without_terms(_Job(bucket, site, plan, lock).run())
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +189,7 @@ class _Job:
             requests=result.requests,
             bytes=result.bytes,
             stopped=stopped,
-            error=_shorten(result.trouble) if kept and result.trouble != stopped else "",
+            error=shorten(result.trouble, _MAX_ERROR_CHARS) if kept and result.trouble != stopped else "",
             tries=tries,
             next_try=now + _pause(tries) if kept and not is_unfinished(stopped) else 0.0,
             entry=entry,
@@ -213,7 +222,7 @@ def make_failed_record(site: SiteSpec, plan: RunPlan, last: SiteRecord | None, e
         result="failed",
         published=last.published if last else "",
         home=last.home if last else "",
-        error=_shorten(error),
+        error=shorten(error, _MAX_ERROR_CHARS),
         tries=tries,
         next_try=now + _pause(tries),
         entry=last.entry if last else None,
@@ -271,10 +280,6 @@ def is_unfinished(stopped: str) -> bool:
 
 def _pause(tries: int) -> float:
     return min(FIRST_PAUSE * 4.0 ** min(tries - 1, 5), MAX_PAUSE)  # the exponent is limited to prevent an overflow
-
-
-def _shorten(error: str) -> str:
-    return " ".join(error.split())[:_MAX_ERROR_CHARS]
 
 
 _STOP_CHECK_SECONDS = 0.3

@@ -8,16 +8,16 @@ succeeds, so a process that was suspended cannot renew a lock that was taken ove
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
+
+import msgspec
 
 from mkdocs_roaming.errors import RoamingError, UsageError
 from roaming_fleet.buckets import BlobNotFoundError, Bucket, BucketError
@@ -37,8 +37,7 @@ class LockLostError(RoamingError):
     """The run was stopped, or its lock expired or was taken over."""
 
 
-@dataclass(frozen=True, slots=True)
-class LockState:
+class LockState(msgspec.Struct, frozen=True):
     """Content of the newest lock object.
 
     Attributes:
@@ -106,7 +105,7 @@ class StoreLock:
     def _write(self, *, until: float | None = None, stopping: bool = False) -> bool:
         with self._writing:
             until = self._wall() + self._seconds if until is None else until
-            state = replace(self._state, until=until, stopping=stopping or self._state.stopping)
+            state = msgspec.structs.replace(self._state, until=until, stopping=stopping or self._state.stopping)
             if not _create(self._bucket, self._number + 1, state):
                 number, newest = _read_newest(self._bucket)
                 if newest is None or newest.run != state.run:
@@ -228,14 +227,14 @@ def _read_newest(bucket: Bucket) -> tuple[int, LockState | None]:
             data = bucket.get(paths[-1])
         except BlobNotFoundError:
             continue  # renewed in the meantime
-        with suppress(ValueError, TypeError):
-            return int(PurePosixPath(paths[-1]).name), LockState(**json.loads(data))
+        with suppress(ValueError):
+            return int(PurePosixPath(paths[-1]).name), msgspec.json.decode(data, type=LockState)
         return int(PurePosixPath(paths[-1]).name), LockState("")
     raise BucketError(f"{bucket.where}: its lock cannot be read; {LOCK_DIR} changes all the time")
 
 
 def _create(bucket: Bucket, number: int, state: LockState) -> bool:
-    return bucket.create(_path(number), json.dumps(asdict(state)).encode())
+    return bucket.create(_path(number), msgspec.json.encode(state))
 
 
 def _path(number: int) -> str:

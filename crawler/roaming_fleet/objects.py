@@ -1,41 +1,33 @@
-"""Stores by URL: prefixes of buckets at S3, GCS or Azure, through obstore. Credentials come from the environment."""
+"""Stores by URL: prefixes of buckets at S3, GCS or Azure, through obstore. Credentials come from the environment.
+
+Of a store's own text, messages contain only its error code, a region or the name of a key, because the rest may contain
+signed values.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import time
-from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime, timedelta
+from collections.abc import Callable, Iterable
+from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from roaming_fleet.buckets import (
     BlobInfo,
     BlobNotFoundError,
     Bucket,
-    BucketAddress,
     BucketError,
     FolderBucket,
-    is_bucket_url,
     parse_bucket_url,
 )
-from roaming_fleet.failures import is_truncated_listing, translate_error, was_retried
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
-
-import json
-import re
-from collections.abc import Mapping
-from contextlib import suppress
-from datetime import UTC
-from pathlib import Path
-from urllib.parse import parse_qs
-
 T = TypeVar("T")
-
-_RETRY_SECONDS = 120.0
 
 
 class ObjectBucket:
@@ -43,24 +35,7 @@ class ObjectBucket:
 
     is_remote = True
 
-    def __init__(
-        self, store: ObjectStore, where: str, expiry: datetime | None = None, patience: float = _RETRY_SECONDS
-    ) -> None:
-        """Use an opened store.
-
-        Args:
-            store: Store of obstore.
-            where: Name in messages.
-            expiry: When the credentials expire, if that is known.
-            patience: Seconds during which temporary failures are retried.
-        """
-        self._store = store
-        self._expiry = expiry
-        self._patience = patience
-        self.where = where
-
-    @classmethod
-    def from_url(cls, where: str, *, silence: float = 60, patience: float = _RETRY_SECONDS) -> ObjectBucket:
+    def __init__(self, where: str, *, silence: float = 60.0, patience: float = 120.0) -> None:
         """Open the bucket for a URL.
 
         Args:
@@ -71,10 +46,11 @@ class ObjectBucket:
         Raises:
             BucketError: The URL is invalid, or there are no credentials.
         """
-        address = parse_bucket_url(where)
-        check_credentials(address.scheme, address.where, os.environ)
+        scheme, bucket, prefix = parse_bucket_url(where)
+        self.where = f"{scheme}://{bucket}/{prefix}".rstrip("/")
+        self._patience = patience
         client = {
-            "allow_http": allows_plain_http(address.scheme, os.environ),
+            "allow_http": _check_environment(scheme, self.where),
             "connect_timeout": timedelta(seconds=10),
             "read_timeout": timedelta(seconds=silence),
             "timeout": timedelta(seconds=_REQUEST_SECONDS),
@@ -88,245 +64,269 @@ class ObjectBucket:
                 "base": 2,
             },
         }
-        store = _open_store(address, {key: value for key, value in client.items() if value}, retries)
-        return cls(store, address.where, credentials_expiry(address.scheme, os.environ), patience)
+        self._store = _open_store(
+            scheme, self.where, bucket, prefix=prefix, client_options=client, retry_config=retries
+        )
 
     def get(self, path: str) -> bytes:
         """Return an object."""
-        import obstore
-
-        return self._call(path, lambda: bytes(obstore.get(self._store, path).bytes()))
+        return self._call(path, lambda: bytes(self._store.get(path).bytes()))
 
     def put(self, path: str, data: bytes) -> None:
         """Write an object."""
-        import obstore
-
-        self._call(path, lambda: obstore.put(self._store, path, data))
+        self._call(path, lambda: self._store.put(path, data))
 
     def create(self, path: str, data: bytes) -> bool:
-        """Write an object unless it exists.
+        """Write an object unless it exists with other data.
 
         An attempt whose response was lost may have succeeded: then the object contains `data`.
         """
-        import obstore
         from obstore.exceptions import AlreadyExistsError, PreconditionError
 
-        in_doubt, end = False, time.monotonic() + self._patience
-        for pause in (*_PAUSES, None):
+        def attempt() -> bool:
             try:
-                obstore.put(self._store, path, data, mode="create")
-                return True
-            except (AlreadyExistsError, PreconditionError) as error:
-                return (in_doubt or was_retried(error)) and self.get(path) == data
-            except Exception as error:
-                failure = self._translate(path, error)
-                if failure.lasting or pause is None or time.monotonic() > end:
-                    raise failure from None
-                in_doubt = True
-                time.sleep(pause)
-        raise AssertionError
+                self._store.put(path, data, mode="create")
+            except (AlreadyExistsError, PreconditionError):
+                return bytes(self._store.get(path).bytes()) == data
+            return True
 
-    def list(self, below: str) -> Iterator[BlobInfo]:
-        """Yield the objects below a folder."""
-        import obstore
+        try:
+            return self._call(path, attempt, is_retried=True)
+        except BlobNotFoundError:  # it existed, and was removed in the meantime
+            return False
 
-        below, last, end = below.rstrip("/"), "", time.monotonic() + self._patience
-        for pause in (*_PAUSES, None):
-            try:
-                for page in obstore.list(self._store, below or None, offset=last or None):
-                    for item in page:
-                        last, end = item["path"], time.monotonic() + self._patience
-                        if last not in ("", below):  # an empty object that a web console creates for a folder
-                            yield BlobInfo(last, item["size"], item["e_tag"] or str(item["last_modified"]))
-                return
-            except Exception as error:
-                if pause is None or time.monotonic() > end or not is_truncated_listing(error):
-                    raise self._translate(below, error) from None
-            time.sleep(pause)
+    def list(self, below: str) -> list[BlobInfo]:
+        """Return the objects below a folder."""
+        below = below.rstrip("/")
+        return [
+            BlobInfo(item["path"], item["size"], item["e_tag"] or str(item["last_modified"]))
+            for item in self._call(below, lambda: self._store.list(below or None).collect(), is_retried=True)
+            if item["path"] not in ("", below)  # an empty object that a web console creates for a folder
+        ]
 
     def delete(self, paths: Iterable[str]) -> None:
         """Remove objects."""
-        import obstore
-
-        wanted = list(paths)
-        for start in range(0, len(wanted), 1000):
-            batch = wanted[start : start + 1000]
+        wanted = [*paths]
+        for start in range(0, len(wanted), _BATCH):
+            batch = wanted[start : start + _BATCH]
             try:
-                self._call(batch[0], partial(obstore.delete, self._store, batch))
-            except BlobNotFoundError:
-                for path in batch:  # a store that reports a missing object may have skipped the others
-                    try:
-                        self._call(path, partial(obstore.delete, self._store, path))
-                    except BlobNotFoundError:
-                        continue
+                self._call(batch[0], partial(self._store.delete, batch), is_retried=True)
+            except BlobNotFoundError:  # a store that reports a missing object may have skipped the others
+                if len(batch) > 1:
+                    for path in batch:
+                        self.delete([path])
 
-    def _call(self, path: str, action: Callable[[], T]) -> T:
-        try:
-            return action()
-        except BucketError:
-            raise
-        except Exception as error:
-            raise self._translate(path, error) from None
+    def _call(self, path: str, action: Callable[[], T], *, is_retried: bool = False) -> T:
+        """Call obstore. What it does not retry by itself, such as truncated listings, `is_retried` here."""
+        end = time.monotonic() + self._patience
+        for pause in (*_PAUSES, None):
+            try:
+                return action()
+            except Exception as error:
+                failure = translate_error(self.where, path, error)
+                is_final = failure.lasting or isinstance(failure, BlobNotFoundError) or not is_retried
+                if is_final or pause is None or time.monotonic() > end:
+                    raise failure from None
+            time.sleep(pause)
+        raise AssertionError
 
-    def _translate(self, path: str, error: Exception) -> BucketError:
-        return translate_error(self.where, path, error, expiry=self._expiry)
 
-
-def open_bucket(where: str | Path) -> Bucket:
+def open_bucket(where: str | Path, *, is_interactive: bool = False) -> Bucket:
     """Return the bucket for a URL (`s3://bucket/prefix`, `gs://`, `az://`) or a folder.
+
+    Args:
+        where: URL or folder.
+        is_interactive: Whether a reader waits: time-outs are short then.
 
     Raises:
         BucketError: A package or the credentials are missing, or the URL has another scheme.
     """
-    if isinstance(where, str) and is_bucket_url(where):
-        return ObjectBucket.from_url(where)
-    if isinstance(where, str) and (match := re.match(r"([A-Za-z][A-Za-z0-9+.-]+)://", where)):
-        shown = re.sub(r"[?#].*|(?<=://)[^/]*@", "", where)
-        raise BucketError(
-            f"{shown}: {match[1]}:// is not supported; give s3://, gs:// or az://BUCKET/PREFIX, or a folder",
-            lasting=True,
-        )
+    if isinstance(where, str) and re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", where):
+        return ObjectBucket(where, silence=20.0, patience=10.0) if is_interactive else ObjectBucket(where)
     return FolderBucket(Path(where))
 
 
-def open_bucket_for_reading(where: str | Path) -> Bucket:
-    """Return the bucket for a URL or a folder, with short time-outs for interactive use.
-
-    Raises:
-        BucketError: See `open_bucket`.
-    """
-    if not isinstance(where, str) or not is_bucket_url(where):
-        return open_bucket(where)
-    return ObjectBucket.from_url(where, silence=20.0, patience=10.0)
-
-
-def _open_store(address: BucketAddress, client: Any, retries: Any) -> ObjectStore:
+def _open_store(scheme: str, where: str, bucket: str, **options: Any) -> ObjectStore:
     try:
         from obstore.store import AzureStore, GCSStore, S3Store
     except ImportError:
         raise BucketError(
-            f"{address.where}: needs the package obstore; pip install 'mkdocs-roaming[fleet]'", lasting=True
+            f"{where}: needs the package obstore; pip install 'mkdocs-roaming[fleet]'", lasting=True
         ) from None
     kinds: dict[str, Any] = {"s3": S3Store, "gs": GCSStore, "az": AzureStore}
     try:
-        store: ObjectStore = kinds[address.scheme](
-            address.bucket, prefix=address.prefix or None, client_options=client, retry_config=retries
-        )
+        store: ObjectStore = kinds[scheme](bucket, **options)
     except Exception as error:  # its text may contain credentials
+        problem = f"the credentials in the environment are malformed; check {', '.join(_credentials(scheme))}"
         if "CA certificates" in str(error):
-            raise BucketError(
-                f"{address.where}: no certificate authorities on this machine; install ca-certificates", lasting=True
-            ) from None
-        names = credential_names(address.scheme, os.environ)
-        raise BucketError(
-            f"{address.where}: the credentials in the environment are malformed; check {names}", lasting=True
-        ) from None
+            problem = "no certificate authorities on this machine; install ca-certificates"
+        raise BucketError(f"{where}: {problem}", lasting=True) from None
     return store
 
 
-_REQUEST_SECONDS = 900
-"""Time-out of a whole request: an object of 100 MB over a slow line."""
-_PAUSES = (0.2, 0.5, 1.0, 2.0, 4.0, 8.0)
+# The environment
 
 
-def check_credentials(scheme: str, where: str, environ: Mapping[str, str]) -> None:
-    """Check that there are credentials for a store, and that its endpoint is a URL.
+class _Variables(NamedTuple):
+    """Environment variables of a kind of store: patterns of their names, and what to set if there are none."""
+
+    credentials: str
+    endpoints: str
+    required: str
+
+
+_VARIABLES = {
+    "s3": _Variables(
+        r"AWS_(ACCESS_KEY_ID|WEB_IDENTITY_TOKEN_FILE|CONTAINER_CREDENTIALS_\w+|SKIP_SIGNATURE)",
+        r"AWS_ENDPOINT(_URL(_S3)?)?",
+        "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION (or AWS_EC2_METADATA_DISABLED=false on EC2)",
+    ),
+    "gs": _Variables(
+        r"GOOGLE_(APPLICATION_CREDENTIALS|SERVICE_ACCOUNT\w*|BEARER_TOKEN|SKIP_SIGNATURE)",
+        r"GOOGLE_BASE_URL",
+        "GOOGLE_APPLICATION_CREDENTIALS",
+    ),
+    "az": _Variables(
+        r"AZURE_\w*(KEY|TOKEN|TOKEN_FILE|SECRET|IDENTITY_ENDPOINT|MSI_ENDPOINT|EMULATOR|AZURE_CLI|SKIP_SIGNATURE)",
+        r"AZURE_(STORAGE_)?ENDPOINT",
+        "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY",
+    ),
+}
+_GCLOUD_LOGIN = "~/.config/gcloud/application_default_credentials.json"
+
+
+def _check_environment(scheme: str, where: str) -> bool:
+    """Return whether the configured endpoint is used without TLS, because it begins with `http://`.
 
     Raises:
-        BucketError: There are no credentials, or the endpoint is invalid.
+        BucketError: There are no credentials, or the endpoint is not a URL.
     """
-    for name in _ENDPOINTS[scheme]:
-        if environ.get(name) and not re.match(r"https?://[^/\s]", environ[name], re.I):
+    endpoints = _find_variables(_VARIABLES[scheme].endpoints)
+    for name, value in endpoints.items():
+        if not re.match(r"https?://[^/\s]", value, re.IGNORECASE):
             raise BucketError(f"{where}: {name} is not a URL; begin it with https:// or http://", lasting=True)
-    if any(environ.get(name) for name in _CREDENTIALS[scheme]) or _uses_machine_identity(scheme, environ):
-        return
-    raise BucketError(f"{where}: no credentials in the environment; set {_REQUIRED[scheme]}", lasting=True)
+    if not _credentials(scheme) and not _has_machine_identity(scheme):
+        required = _VARIABLES[scheme].required
+        raise BucketError(f"{where}: no credentials in the environment; set {required}", lasting=True)
+    return any(value.lower().startswith("http://") for value in endpoints.values())
 
 
-def credential_names(scheme: str, environ: Mapping[str, str]) -> str:
-    """Return the names of the environment variables with credentials, for a message."""
-    return ", ".join(name for name in _CREDENTIALS[scheme] if environ.get(name)) or _REQUIRED[scheme]
-
-
-def allows_plain_http(scheme: str, environ: Mapping[str, str]) -> bool:
-    """Return whether the configured endpoint begins with `http://`; then it is meant to be used without TLS."""
-    if environ.get(_ALLOW_HTTP[scheme], "").lower() in _TRUE:
-        return True
-    endpoints = [environ.get(name, "") for name in _ENDPOINTS[scheme]]
-    if scheme == "gs":
-        endpoints.append(_service_account_endpoint(environ))
-    return any(endpoint.lower().startswith("http://") for endpoint in endpoints)
-
-
-def credentials_expiry(scheme: str, environ: Mapping[str, str]) -> datetime | None:
-    """Return when the credentials expire, if they contain that time, as a SAS token does."""
-    token = next((environ[name] for name in _SAS if environ.get(name)), "") if scheme == "az" else ""
-    with suppress(ValueError, LookupError):
-        expiry = datetime.fromisoformat(parse_qs(token.lstrip("?"))["se"][0])
-        return expiry if expiry.tzinfo else expiry.replace(tzinfo=UTC)
-    return None
-
-
-def _uses_machine_identity(scheme: str, environ: Mapping[str, str]) -> bool:
-    """Return whether credentials come from the machine, such as an instance role; this has to be enabled."""
+def _has_machine_identity(scheme: str) -> bool:
+    """Return whether credentials come from the machine: an instance role, which has to be enabled, or a login."""
     if scheme == "s3":
-        return environ.get("AWS_EC2_METADATA_DISABLED", "").lower() == "false"
-    if scheme == "gs":
-        return bool(environ.get("HOME")) and Path(environ["HOME"], _GCLOUD_LOGIN).is_file()
-    return environ.get("AZURE_STORAGE_USE_EMULATOR", "").lower() in _TRUE
+        return os.environ.get("AWS_EC2_METADATA_DISABLED", "").lower() == "false"
+    return scheme == "gs" and Path(_GCLOUD_LOGIN).expanduser().is_file()
 
 
-def _service_account_endpoint(environ: Mapping[str, str]) -> str:
-    """Return the endpoint in a service account's JSON."""
-    text = environ.get("GOOGLE_SERVICE_ACCOUNT_KEY", "")
-    file = environ.get("GOOGLE_SERVICE_ACCOUNT") or environ.get("GOOGLE_SERVICE_ACCOUNT_PATH")
-    with suppress(OSError, ValueError, AttributeError):
-        return str(json.loads(Path(file).read_bytes() if file else text).get("gcs_base_url", ""))
-    return ""
+def _credentials(scheme: str) -> list[str]:
+    """Return the names of the variables with credentials."""
+    return list(_find_variables(_VARIABLES[scheme].credentials))
 
 
-_TRUE = ("true", "1", "yes", "on", "y")
-_ALLOW_HTTP = {"s3": "AWS_ALLOW_HTTP", "gs": "GOOGLE_ALLOW_HTTP", "az": "AZURE_ALLOW_HTTP"}
-_GCLOUD_LOGIN = ".config/gcloud/application_default_credentials.json"
-_SAS = ("AZURE_STORAGE_SAS_TOKEN", "AZURE_STORAGE_SAS_KEY")
-_ENDPOINTS = {
-    "s3": ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"),
-    "gs": ("GOOGLE_BASE_URL",),
-    "az": ("AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT"),
-}
-_CREDENTIALS = {
-    "s3": (
-        "AWS_ACCESS_KEY_ID",
-        "AWS_WEB_IDENTITY_TOKEN_FILE",
-        "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
-        "AWS_CONTAINER_CREDENTIALS_FULL_URI",
-        "AWS_SKIP_SIGNATURE",
+def _find_variables(pattern: str) -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if value and re.fullmatch(pattern, name)}
+
+
+# Errors
+
+
+def translate_error(where: str, path: str, error: Exception) -> BucketError:
+    """Return the BucketError for an error of obstore.
+
+    Args:
+        where: URL of the bucket.
+        path: Path that was accessed.
+        error: The error.
+    """
+    text = str(error).partition("\n\nDebug source:")[0]
+    status, code, explanation = _parse_response(text, type(error).__name__)
+    name = code or (f"status {status}" if status else "")
+    for pattern, problem in _LASTING_ERRORS:
+        if re.search(pattern, f"{status} {code} {explanation}"):
+            region = re.search(r"<Region>([a-z0-9-]{1,40})</Region>", text)
+            problem = problem.format(
+                bucket="/".join(where.split("/")[:3]),
+                code=f" ({name})" if name else "",
+                region=region[1] if region else "that one",
+            )
+            return BucketError(f"{where}: {problem}", lasting=True)
+    if isinstance(error, FileNotFoundError):
+        return BlobNotFoundError(f"{where}: no {path}")
+    if key := re.search(r'Encountered object with invalid path: (?:Error parsing )?Path "([^"\n]{1,300})"', text):
+        return BucketError(f"{where}: contains the key {key[1]!r}, an invalid path; rename or remove it", lasting=True)
+    if isinstance(error, ValueError) or type(error).__name__ == "InvalidPathError":
+        return BucketError(f"{where}: invalid path {path!r}")
+    reason, hint = name, _RETRY_HINT
+    if not reason:
+        matches = ((why, what) for pattern, why, what in _NETWORK_ERRORS if re.search(pattern, str(error), re.I))
+        reason, hint = next(matches, ("no connection", _RETRY_HINT))
+    return BucketError(f"{where}: cannot access {path or 'it'} ({reason}); {hint}")
+
+
+def _parse_response(text: str, kind: str) -> tuple[str, str, str]:
+    """Return status, error code and explanation of a store's response, which follows paths and URLs in an error's text.
+
+    Args:
+        text: Text of the error.
+        kind: Name of its class, from which the status follows if the text has none.
+    """
+    status = {"PermissionDeniedError": "403", "UnauthenticatedError": "401"}.get(kind, "")
+    if bulk := re.search(r"Bulk delete request failed for key .*: ([^:]*) \(code: (\w{1,60})\)\s*$", text, re.DOTALL):
+        return (bulk[2], "", bulk[1]) if bulk[2].isdigit() else (status, bulk[2], bulk[1])
+    if "Received redirect without LOCATION" in text:
+        return "301", "PermanentRedirect", ""
+    response = re.search(r"Server returned (?:non-2xx status code|error response): (\d{3})?(.*)", text, re.DOTALL)
+    if response is None:
+        return status, "", ""
+    code = re.search(r'<Code>\s*(\w{1,60})\s*</Code>|"error"\s*:\s*"(\w{1,60})"', response[2])
+    explanation = " ".join(re.findall(r"<(?:Message|AuthenticationErrorDetail)>([^<]*)", response[2]))
+    return response[1] or status, (code[1] or code[2]) if code else "", explanation
+
+
+_LASTING_ERRORS = (
+    (
+        r"NoSuchBucket|ContainerNotFound|InvalidBucketName|ContainerBeingDeleted|ResourceNotFound"
+        r"|specified (bucket|container) does not exist",
+        "there is no bucket {bucket}; create it, or give another",
     ),
-    "gs": (
-        "GOOGLE_APPLICATION_CREDENTIALS",
-        "GOOGLE_SERVICE_ACCOUNT",
-        "GOOGLE_SERVICE_ACCOUNT_PATH",
-        "GOOGLE_SERVICE_ACCOUNT_KEY",
-        "GOOGLE_BEARER_TOKEN",
-        "GOOGLE_SKIP_SIGNATURE",
+    (
+        r"RequestTimeTooSkewed|RequestInTheFuture|date header too old|reasonable timeframe",
+        "the clock of this machine differs from the store's; set it and try again",
     ),
-    "az": (
-        "AZURE_STORAGE_ACCOUNT_KEY",
-        "AZURE_STORAGE_ACCESS_KEY",
-        "AZURE_STORAGE_MASTER_KEY",
-        *_SAS,
-        "AZURE_STORAGE_TOKEN",
-        "AZURE_CLIENT_SECRET",
-        "AZURE_STORAGE_CLIENT_SECRET",
-        "AZURE_FEDERATED_TOKEN_FILE",
-        "AZURE_IDENTITY_ENDPOINT",
-        "AZURE_MSI_ENDPOINT",
-        "AZURE_USE_AZURE_CLI",
-        "AZURE_SKIP_SIGNATURE",
+    (
+        r"^301|PermanentRedirect|TemporaryRedirect|AuthorizationHeaderMalformed|IllegalLocationConstraint",
+        "{bucket} is in another region; set AWS_REGION to {region}",
     ),
-}
-_REQUIRED = {
-    "s3": "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION (or AWS_EC2_METADATA_DISABLED=false on EC2)",
-    "gs": "GOOGLE_APPLICATION_CREDENTIALS",
-    "az": "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY",
-}
+    (
+        r"ExpiredToken|TokenRefreshRequired|RequestExpired|invalid_grant|not valid in the specified time frame"
+        r"|^40[13] .*[Ee]xpired",
+        "the credentials have expired; renew them and try again",
+    ),
+    (
+        r"^401|InvalidAccessKeyId|SignatureDoesNotMatch|InvalidToken|AuthenticationFailed|InvalidClientTokenId"
+        r"|InvalidAuthenticationInfo|invalid_client|unauthorized_client|failed to authenticate",
+        "the credentials are not accepted{code}; check the environment",
+    ),
+    (
+        r"^403|AccessDenied|AllAccessDisabled|AccountProblem|Authorization\w+|PublicAccessNotPermitted",
+        "permission denied{code}; allow these credentials to list, read and write there",
+    ),
+    (r"^501|NotImplemented", "the store does not support a request{code}; use one with conditional writes"),
+    (r"^507|QuotaExceeded", "the store is full{code}; free some space and try again"),
+)
+"""Problems that affect all files: pattern of status, error code and explanation, and the message."""
+_RETRY_HINT = "check that the store is up, and try again later"
+_ENDPOINT_HINT = "check that the store is up, and the endpoint in the environment"
+_NETWORK_ERRORS = (
+    (r"certificate", "its certificate is not accepted", "install its authority's on this machine"),
+    (r"dns error|failed to lookup|name resolution", "no such host", _ENDPOINT_HINT),
+    (r"Connection refused", "connection refused", _ENDPOINT_HINT),
+    (r"timed out|TimedOut", "no response in time", _RETRY_HINT),
+    (r"Parse\(|Got invalid|deserialize", "not a response of a store", _ENDPOINT_HINT),
+    (r"UnexpectedEof|ConnectionReset|Incomplete|Content-Range", "truncated response", _RETRY_HINT),
+)
+"""Problems of the network: pattern of the error's text, reason, and hint."""
+_REQUEST_SECONDS = 900
+"""Time-out of a whole request: an object of 100 MB over a slow line."""
+_BATCH = 1_000
+_PAUSES = (0.2, 0.5, 1.0, 2.0, 4.0, 8.0)

@@ -9,7 +9,7 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from mkdocs_roaming.errors import LibraryError, ManifestNotFoundError
 from mkdocs_roaming.library.library import Library
@@ -17,9 +17,9 @@ from mkdocs_roaming.library.readers import MAX_MANIFEST_BYTES, MAX_MARKDOWN_BYTE
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from roaming_fleet.buckets import BlobNotFoundError, Bucket, BucketError
 from roaming_fleet.catalog import read_records
-from roaming_fleet.objects import open_bucket_for_reading
+from roaming_fleet.objects import open_bucket
 from roaming_fleet.ranking import Ranking
-from roaming_fleet.records import SiteRecord, read_record
+from roaming_fleet.records import SiteRecord, read_record, without_terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +91,7 @@ class SiteRegistry:
             if cached is None:
                 raise LibraryError(str(error)) from None
             record = cached
-        if record and record.entry:
-            record = replace(record, entry=replace(record.entry, terms={}, names=()))
+        record = record and without_terms(record)
         with self._lock:
             self._records[key] = (self._clock(), record)
             self._records.move_to_end(key)
@@ -166,7 +165,7 @@ class BucketReader:
         """
         self.where = where if where.endswith("://") else where.rstrip("/").removesuffix("/" + MANIFEST_PATH)
         try:
-            self._bucket = open_bucket_for_reading(self.where)
+            self._bucket = open_bucket(self.where, is_interactive=True)
         except BucketError as error:
             raise LibraryError(str(error)) from None
 

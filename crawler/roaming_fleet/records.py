@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any
 
+import msgspec
 from msgspec import structs
 
 from mkdocs_roaming.errors import UsageError
@@ -24,8 +22,7 @@ STORE_MARKER = f"{FLEET_DIR}/store.json"
 HEAD_PATH = f"{FLEET_DIR}/catalogue/head.json"
 
 
-@dataclass(frozen=True, slots=True)
-class CatalogEntry:
+class CatalogEntry(msgspec.Struct, frozen=True):
     """What the catalog knows of a site's last good copy.
 
     Attributes:
@@ -43,11 +40,10 @@ class CatalogEntry:
     digest: str
     crawled: float
     names: tuple[str, ...] = ()
-    terms: dict[str, float] = field(default_factory=dict)
+    terms: dict[str, float] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class SiteRecord:
+class SiteRecord(msgspec.Struct, frozen=True):
     """Result of the last crawl of a site.
 
     Attributes:
@@ -93,30 +89,26 @@ class SiteRecord:
 def read_record(bucket: Bucket, key: str) -> SiteRecord | None:
     """Return the record of a site, or None if there is none or it is damaged."""
     try:
-        return replace(parse_record(json.loads(bucket.get(_path(key)))), key=key)  # the file may have been renamed
+        record = msgspec.json.decode(bucket.get(record_path(key)), type=SiteRecord)
     except (BlobNotFoundError, ValueError):
         return None
+    return structs.replace(record, key=key)  # the file may have been renamed
 
 
 def write_record(bucket: Bucket, record: SiteRecord) -> None:
     """Write the record of a site."""
-    bucket.put(_path(record.key), json.dumps(asdict(record), ensure_ascii=False).encode("utf-8", "surrogatepass"))
+    bucket.put(record_path(record.key), msgspec.json.encode(record))
 
 
-def parse_record(data: dict[str, Any]) -> SiteRecord:
-    """Return the record in decoded JSON. Unknown fields are ignored.
+def without_terms(record: SiteRecord) -> SiteRecord:
+    """Return a record without the search terms in its entry."""
+    entry = record.entry and structs.replace(record.entry, terms={}, names=())
+    return structs.replace(record, entry=entry)
 
-    Raises:
-        ValueError: The data is not a record.
-    """
-    try:
-        values = {name: value for name, value in data.items() if name in _RECORD_FIELDS}
-        if values.get("entry") is not None:
-            entry = {name: value for name, value in values["entry"].items() if name in _ENTRY_FIELDS}
-            values["entry"] = CatalogEntry(**{**entry, "names": tuple(entry.get("names", ()))})
-        return SiteRecord(**values)
-    except (TypeError, AttributeError) as error:
-        raise ValueError(f"invalid record of a site: {error}") from None
+
+def record_path(key: str) -> str:
+    """Return the path of a site's record."""
+    return f"{RECORDS_DIR}/{key}.json"
 
 
 def make_catalog_entry(key: str, manifest: Manifest, crawled: float) -> CatalogEntry:
@@ -126,7 +118,7 @@ def make_catalog_entry(key: str, manifest: Manifest, crawled: float) -> CatalogE
     of the sections. The manifest may be from an untrusted site: all texts are truncated to plausible lengths.
     """
     site = manifest.site
-    title, summary, url = _shorten(site.name, 200), _shorten(site.description, 400), _shorten(site.url, 2_000)
+    title, summary, url = shorten(site.name, 200), shorten(site.description, 400), shorten(site.url, 2_000)
     language = site.language if re.fullmatch(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8}){0,3}", site.language) else "en"
     name = list(dict.fromkeys(_extract_terms(title, language)))
     host, _, path = url.partition("://")[2].partition("/")
@@ -149,7 +141,7 @@ def make_catalog_entry(key: str, manifest: Manifest, crawled: float) -> CatalogE
         language,
         len(manifest.pages),
         sum(1 for _ in manifest.sections()),
-        _shorten(manifest.digest, 100),
+        shorten(manifest.digest, 100),
         crawled,
         tuple(term for term in name if term not in _GENERIC_TERMS) or tuple(name),
         {term: round(min(weight, _MAX_WEIGHT), 1) for term, weight in terms.items()},
@@ -168,7 +160,8 @@ def _weigh_terms(weighted_texts: Iterable[tuple[float, Iterable[str]]], language
     return weights
 
 
-def _shorten(text: str, max_chars: int) -> str:
+def shorten(text: str, max_chars: int) -> str:
+    """Return text as a single line without control characters and lone surrogates."""
     return truncate_at_word(to_single_line(text[: 2 * max_chars]), max_chars)
 
 
@@ -183,12 +176,6 @@ def _nav_titles(nav: Iterable[NavEntry]) -> Iterator[str]:
         yield from _nav_titles(entry.children)
 
 
-def _path(key: str) -> str:
-    return f"{RECORDS_DIR}/{key}.json"
-
-
-_RECORD_FIELDS = {field.name for field in fields(SiteRecord)}
-_ENTRY_FIELDS = {field.name for field in fields(CatalogEntry)}
 _TITLE_WEIGHT = 8.0
 _URL_WEIGHT = 5.0
 _SUMMARY_WEIGHT = 4.0
@@ -259,7 +246,7 @@ class SiteNotCrawledError(UsageError):
     def __init__(self, where: str, record: SiteRecord) -> None:
         """Create the error."""
         failure = f"{record.key} could not be crawled yet"
-        reason = truncate_at_word(to_single_line(record.error), _MAX_REASON_CHARS) or "no reason is known"
+        reason = shorten(record.error, _MAX_REASON_CHARS) or "no reason is known"
         next_try = _format_time(time.localtime, record.next_try)
         super().__init__(f"{where}: {failure}: {reason}; tried again {next_try}")
         self.public_message = f"{failure}; tried again {_format_time(time.gmtime, record.next_try, ' UTC')}"

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import secrets
-import shutil
 import time
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
@@ -24,6 +23,7 @@ from mkdocs_roaming.errors import RoamingError, UsageError
 from mkdocs_roaming.html.themes import load_themes
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.publish.cache import CONVERTER_VERSION
+from mkdocs_roaming.text.markdown import to_single_line
 from roaming_crawler.config import CrawlConfig, EventHandler
 from roaming_crawler.parser import PARSER_VERSION
 from roaming_fleet.buckets import BlobNotFoundError, Bucket, BucketError, FolderBucket
@@ -33,17 +33,15 @@ from roaming_fleet.lock import StoreLock, hold_lock
 from roaming_fleet.objects import open_bucket
 from roaming_fleet.records import (
     FLEET_DIR,
-    HEAD_PATH,
-    RECORDS_DIR,
-    SITE_KEY,
     STORE_MARKER,
-    SiteNotFoundError,
     SiteRecord,
-    read_record,
 )
 from roaming_fleet.sites_file import SiteSpec, group_by_host
+from roaming_fleet.sync import default_staging_dir
 
 RUNS_DIR = f"{FLEET_DIR}/runs"
+
+Status = Literal["due", "fresh", "waiting"]
 
 Engine = Callable[[RunPlan, Sequence[tuple[SiteSpec, ...]], Callable[[], None]], Generator[SiteRecord]]
 """Crawls groups of sites, the sites of a group one after the other, and yields their records.
@@ -52,8 +50,7 @@ The third argument stops all jobs of the run; the engine calls it if it ends ear
 """
 
 
-@dataclass(slots=True)
-class RunReport:
+class RunReport(msgspec.Struct):
     """Result of a run over many sites. The field names are those of the JSON file."""
 
     run: str
@@ -74,8 +71,8 @@ class RunReport:
     requests: int = 0
     bytes: int = 0
     seconds: float = 0.0
-    failures: list[dict[str, Any]] = field(default_factory=list)
-    changes: list[dict[str, Any]] = field(default_factory=list)
+    failures: list[dict[str, Any]] = []
+    changes: list[dict[str, Any]] = []
     stopped: str = ""
 
     def add(self, record: SiteRecord) -> None:
@@ -106,7 +103,7 @@ def crawl_many(
     config: CrawlConfig,
     engine: Engine,
     *,
-    scratch: Path,
+    scratch: Path | None = None,
     older_than: float | None = None,
     on_event: EventHandler = lambda name, data: None,
 ) -> RunReport:
@@ -117,7 +114,7 @@ def crawl_many(
         store: URL or folder of the store.
         config: Configuration of the crawls.
         engine: Runs the jobs.
-        scratch: Folder for crawls before the upload to a bucket.
+        scratch: Folder for crawls before the upload to a bucket (default: a folder for temporary files).
         older_than: Age in seconds after which a site is crawled again.
         on_event: Progress callback.
 
@@ -134,15 +131,21 @@ def crawl_many(
     started = time.monotonic()
     run = time.strftime("%Y%m%dT%H%M%S", time.gmtime()) + "-" + secrets.token_hex(3)
     with hold_lock(bucket, run) as lock:
-        records = load_records(bucket, lock)
+        update_catalog(bucket, lock.confirm)
+        records = {record.key: record for record in read_records(bucket)}
         check_names(bucket, sites, records)
         write_missing_reports(bucket, records.values())
-        plan = RunPlan(bucket.where, config, run, config_digest(config), str(scratch))
-        report = RunReport(run, len(sites))
-        due = _select_due(sites, records, plan, report, older_than)
-        counts = {"sites": len(sites), "due": len(due), "fresh": report.fresh, "waiting": report.waiting}
-        on_event("start", {"run": run, **counts})
-        groups = group_by_host(due, {key: record.home for key, record in records.items() if record.home})
+        staging = (scratch or default_staging_dir()).absolute()
+        plan = RunPlan(bucket.where, config, run, config_digest(config), str(staging))
+        states = {site: site_status(records.get(site.key), plan, older_than) for site in sites}
+        due = [site for site, state in states.items() if state == "due"]
+        counts = Counter(states.values())
+        report = RunReport(run, len(sites), counts["fresh"], counts["waiting"])
+        on_event(
+            "start",
+            {"run": run, "sites": len(sites), "due": len(due), "fresh": report.fresh, "waiting": report.waiting},
+        )
+        groups = group_by_host(due, {key: record.home for key, record in records.items()})
         records.clear()
         store_failed = _crawl_groups(engine, plan, groups, lock, report, on_event)
         report.seconds = round(time.monotonic() - started, 1)
@@ -153,29 +156,9 @@ def crawl_many(
                 if due:
                     update_catalog(bucket, lock.confirm)
         except RoamingError as error:
-            report.stopped = report.stopped or str(error)
-    on_event("done", asdict(report))
+            report.stopped = report.stopped or to_single_line(str(error))
+    on_event("done", msgspec.to_builtins(report))
     return report
-
-
-def _select_due(
-    sites: Iterable[SiteSpec],
-    records: dict[str, SiteRecord],
-    plan: RunPlan,
-    report: RunReport,
-    older_than: float | None,
-) -> list[SiteSpec]:
-    """Return the sites that are due, and count the others in the report."""
-    due, now = [], time.time()
-    for site in sites:
-        match site_status(records.get(site.key), plan.digest, now, older_than, refresh=plan.config.refresh):
-            case "due":
-                due.append(site)
-            case "fresh":
-                report.fresh += 1
-            case _:
-                report.waiting += 1
-    return due
 
 
 def _crawl_groups(
@@ -194,24 +177,21 @@ def _crawl_groups(
                 on_event("site", _event_data(record))
     except KeyboardInterrupt:
         report.stopped = "interrupted; to continue, give the same command"
-    except BucketError as error:
-        report.stopped = str(error)
-        return True
     except RoamingError as error:
-        report.stopped = str(error)
+        report.stopped = to_single_line(str(error))
+        return isinstance(error, BucketError)
     return False
 
 
 def _event_data(record: SiteRecord) -> dict[str, Any]:
-    data = asdict(record)
-    entry = data.pop("entry") or {}
-    return {**data, "pages": entry.get("pages", 0), "sections": entry.get("sections", 0)}
+    data, entry = msgspec.structs.asdict(record), record.entry
+    del data["entry"]
+    return {**data, "pages": entry.pages if entry else 0, "sections": entry.sections if entry else 0}
 
 
 def write_report(bucket: Bucket, report: RunReport) -> None:
     """Write the report of a run."""
-    data = json.dumps(asdict(report), ensure_ascii=False).encode("utf-8", "surrogatepass")
-    bucket.put(f"{RUNS_DIR}/{report.run}.json", data)
+    bucket.put(f"{RUNS_DIR}/{report.run}.json", msgspec.json.encode(report))
 
 
 def write_missing_reports(bucket: Bucket, records: Iterable[SiteRecord]) -> None:
@@ -227,26 +207,20 @@ def write_missing_reports(bucket: Bucket, records: Iterable[SiteRecord]) -> None
         write_report(bucket, report)
 
 
-def site_status(
-    record: SiteRecord | None, digest: str, now: float, older_than: float | None, *, refresh: bool
-) -> Literal["due", "fresh", "waiting"]:
+def site_status(record: SiteRecord | None, plan: RunPlan, older_than: float | None) -> Status:
     """Return whether a site is due, fresh, or waiting for its next try.
 
     Args:
         record: Last crawl of the site.
-        digest: Digest of the configuration.
-        now: Unix time in seconds.
+        plan: Parameters of the run.
         older_than: Age in seconds after which a site is due again; None means never.
-        refresh: Crawl all sites.
     """
-    if record is None or refresh or not _is_current(record.config, digest):
-        return "due"
-    if is_unfinished(record.stopped):
+    if record is None or plan.config.refresh or record.config != plan.digest or is_unfinished(record.stopped):
         return "due"
     if record.state == "failed" or record.kept:
-        return "due" if now >= record.next_try else "waiting"
+        return "due" if time.time() >= record.next_try else "waiting"
     crawled = record.entry.crawled if record.entry else 0.0
-    return "due" if older_than is not None and now - crawled >= older_than else "fresh"
+    return "due" if older_than is not None and time.time() - crawled >= older_than else "fresh"
 
 
 def config_digest(config: CrawlConfig) -> str:
@@ -255,48 +229,24 @@ def config_digest(config: CrawlConfig) -> str:
     Options that do not affect the output, and options with their default values, are left out. So a new option in a
     later version does not cause all sites to be crawled again.
     """
-    options = _non_default_options(config)
-    for name in ("politeness", "resume", "refresh", "allow_private", "workers"):
-        options = {key: value for key, value in options.items() if key.partition(".")[0] != name}
-    text = json.dumps({_stored_name(key): value for key, value in options.items()}, sort_keys=True, default=str)
-    text += load_themes().fingerprint
+    default = CrawlConfig()
+    names = ("politeness", "resume", "refresh", "allow_private", "workers")
+    neutral = replace(config, embeddings=None, **{name: getattr(default, name) for name in names})
+    defaults = _flatten(msgspec.to_builtins(default))
+    changed = {name: value for name, value in _flatten(msgspec.to_builtins(neutral)) if (name, value) not in defaults}
+    if config.embeddings:
+        changed["meaning"] = config.embeddings.model
+    text = json.dumps(changed, sort_keys=True) + load_themes().fingerprint
     return f"{CONVERTER_VERSION}.{PARSER_VERSION}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
-def _non_default_options(config: CrawlConfig) -> dict[str, Any]:
-    options, default = (
-        _flatten(asdict(replace(one, embeddings=None)) | {"options": msgspec.structs.asdict(one.options)})
-        for one in (config, CrawlConfig())
-    )
-    changed = {name: value for name, value in options.items() if default.get(name) != value}
-    changed |= {"meaning": config.embeddings.model} if config.embeddings else {}
-    return changed | ({"patterns": "gitignore"} if config.scope.include or config.scope.exclude else {})
-
-
-def _flatten(data: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, value in data.items():
-        found |= _flatten(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}
-    return found
-
-
-def _stored_name(key: str) -> str:
-    """Return the name of an option in the digest, which stays the same when a field is renamed."""
-    first, dot, rest = key.partition(".")
-    return _STORED_NAMES.get(first, first) + dot + rest
-
-
-def _is_current(recorded: str, digest: str) -> bool:
-    """Return whether a site was published with these options, by these or newer versions.
-
-    With newer ones, because two versions that crawl one store would otherwise crawl every site in turns.
-    """
-    (their_versions, _, their_options), (versions, _, options) = recorded.partition("-"), digest.partition("-")
-    try:
-        theirs, ours = (list(map(int, text.split("."))) for text in (their_versions, versions))
-    except ValueError:
-        return False
-    return their_options == options and theirs >= ours
+def _flatten(options: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    """Return the names and values of nested options."""
+    return [
+        found
+        for name, value in options.items()
+        for found in (_flatten(value, f"{name}.") if isinstance(value, dict) else [(prefix + name, value)])
+    ]
 
 
 def prepare_store(bucket: Bucket) -> None:
@@ -315,12 +265,6 @@ def prepare_store(bucket: Bucket) -> None:
     if isinstance(bucket, FolderBucket) and bucket.root.is_dir() and any(bucket.root.iterdir()):
         raise UsageError(f"{bucket.where}: neither empty nor a store of sites; give another folder")
     bucket.create(STORE_MARKER, json.dumps({"version": 1}).encode())
-
-
-def load_records(bucket: Bucket, lock: StoreLock) -> dict[str, SiteRecord]:
-    """Update the catalog, and return the records of all sites by key."""
-    update_catalog(bucket, lock.confirm)
-    return {record.key: record for record in read_records(bucket)}
 
 
 def check_names(bucket: Bucket, sites: Sequence[SiteSpec], records: Mapping[str, SiteRecord]) -> None:
@@ -343,40 +287,4 @@ def check_names(bucket: Bucket, sites: Sequence[SiteSpec], records: Mapping[str,
         raise UsageError(f"{bucket.where}: {problem}, or drop it first: roaming sites {bucket.where} --drop {key}")
 
 
-def drop_sites(store: str, keys: Iterable[str]) -> list[str]:
-    """Remove sites from a store, and return their keys in order.
-
-    Args:
-        store: URL or folder of the store.
-        keys: Keys of the sites.
-
-    Raises:
-        SiteNotFoundError: One of the sites is not in the store; none is removed then.
-        BucketError: The store cannot be accessed.
-        StoreLockedError: A run uses the store.
-    """
-    bucket = open_bucket(store)
-    bucket.get(HEAD_PATH)  # fails unless this is a store
-    wanted = list(dict.fromkeys(keys))
-    for key in wanted:
-        if not re.fullmatch(SITE_KEY, key) or read_record(bucket, key) is None:
-            raise SiteNotFoundError(store, key)
-    with hold_lock(bucket, f"drop-{secrets.token_hex(3)}") as lock:
-        for key in wanted:
-            lock.confirm()
-            _remove(bucket, key)
-        update_catalog(bucket, lock.confirm)
-    return wanted
-
-
-def _remove(bucket: Bucket, key: str) -> None:
-    """Remove a site. Its record is last, so that a partly removed site can still be named."""
-    for folder in (key, f"{FLEET_DIR}/state/{key}"):
-        bucket.delete([blob.path for blob in bucket.list(folder)])
-    if isinstance(bucket, FolderBucket):
-        shutil.rmtree(bucket.root / key, ignore_errors=True)
-    bucket.delete([f"{RECORDS_DIR}/{key}.json"])
-
-
-_STORED_NAMES = {"scope": "area", "discovery": "sources"}
 _KILLED = "killed before it wrote a report; this one was made from the records of its sites"

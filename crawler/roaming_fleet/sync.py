@@ -15,7 +15,6 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
-import json
 import os
 import shutil
 import tarfile
@@ -25,10 +24,10 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.files import write_atomically
@@ -41,13 +40,12 @@ from roaming_fleet.lock import LockLostError, LockWatch
 from roaming_fleet.records import FLEET_DIR, SiteRecord
 
 
-@dataclass(frozen=True, slots=True)
-class _Upload:
+class _Upload(msgspec.Struct, frozen=True):
     """What a run uploaded: digest and tag of each file, and the digest of each archive."""
 
     run: str = ""
-    files: dict[str, list[str]] = field(default_factory=dict)
-    archives: dict[str, str] = field(default_factory=dict)
+    files: dict[str, list[str]] = {}
+    archives: dict[str, str] = {}
 
 
 def download_site(bucket: Bucket, key: str, folder: Path, last: SiteRecord | None) -> None:
@@ -97,8 +95,7 @@ def upload_site(bucket: Bucket, key: str, folder: Path, run: str, lock: LockWatc
         tags = _list_tags(bucket, key)
     archives, stale = _upload_archives(bucket, key, folder, lock)
     files = {path: [digest, tags.get(path, "")] for path, digest in digests.items()}
-    upload = json.dumps(asdict(_Upload(run, files, archives)), ensure_ascii=False)
-    write_atomically(folder / STATE_DIR / _UPLOADED, upload.encode("utf-8", "surrogatepass"))
+    write_atomically(folder / STATE_DIR / _UPLOADED, msgspec.json.encode(_Upload(run, files, archives)))
     lock.confirm()
     paths = [path for name in (*_RESPONSES, _UPLOADED) if (folder / (path := f"{STATE_DIR}/{name}")).exists()]
     bucket.put(f"{_state_dir(key)}/{_KNOWN}", gzip.compress(_pack(folder, paths), _COMPRESSION, mtime=0))
@@ -219,9 +216,8 @@ def _read_upload(folder: Path) -> _Upload:
 
 def _parse_upload(data: bytes) -> _Upload:
     try:
-        found: dict[str, Any] = json.loads(data)
-        return _Upload(**found)
-    except (ValueError, TypeError):
+        return msgspec.json.decode(data, type=_Upload)
+    except ValueError:
         return _Upload()
 
 

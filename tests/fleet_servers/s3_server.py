@@ -2,7 +2,8 @@
 
 Faults are set by a PUT to `/_faults` as JSON: every `every`-th request is answered 503, all wait `delay` seconds, `after` a
 number of requests the credentials expire, those with the session token `stale` if one is named; writes to a path that
-ends in `lost_response` time out. `/_written` returns the number of writes by object. `/_empty` removes all objects and faults.
+ends in `lost_response` time out; writes to a path that contains `held` wait until the faults change, except for the first
+`before_held`. `/_written` returns the number of writes by object. `/_empty` removes all objects and faults.
 """
 
 from __future__ import annotations
@@ -61,11 +62,23 @@ class Faulty:
             start(status, [("Content-Type", "application/xml"), ("Content-Length", str(len(body)))])
             return [body]
         if put:
+            self._hold(environ["PATH_INFO"])
             with self._writing:
                 self._written[environ["PATH_INFO"]] += 1
                 return list(self._application(environ, start))
         response: Iterable[bytes] = self._application(environ, start)
         return response
+
+    def _hold(self, path: str) -> None:
+        """Wait until the faults change if a write is to be held."""
+        with self._lock:
+            faults = self._faults
+            is_held = "held" in faults and faults["held"] in path
+            if is_held:
+                faults["before_held"] -= 1
+                is_held = faults["before_held"] < 0
+        while is_held and self._faults is faults:
+            time.sleep(0.01)
 
     def _empty(self, start: Callable[..., Any]) -> Iterable[bytes]:
         with self._lock:

@@ -6,16 +6,17 @@ import json
 import re
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from click.testing import CliRunner, Result
+from msgspec.structs import replace
 
 from mkdocs_roaming.cli import main
 from roaming_fleet.buckets import FolderBucket
-from roaming_fleet.records import SiteRecord, parse_record, read_record, write_record
+from roaming_fleet.records import SiteRecord, read_record, write_record
 
 NAMES = [f"/p{at}/" for at in range(6)]
 FAST = ("--allow-private", "--delay", "0", "--workers", "0")
@@ -228,6 +229,6 @@ def test_site_stopped_by_limit_is_continued_without_pause(
     assert record().kept == 0
 
 
-def test_parse_record_accepts_older_record() -> None:
+def test_older_record_is_accepted() -> None:
     data = {"key": "demo", "url": "u", "state": "done", "config": "", "run": "", "at": 1.0}
-    assert parse_record(data).kept == 0
+    assert msgspec.convert(data, SiteRecord).kept == 0

@@ -35,7 +35,7 @@ def store(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str, Raw
     def open_store(scheme: str, raw: RawServer, **more: float) -> ObjectBucket:
         for name, value in _environ(scheme, raw.port, tmp_path).items():
             monkeypatch.setenv(name, value)
-        return ObjectBucket.from_url(f"{scheme}://shelf/docs", **{"patience": 0.05, "silence": 1, **more})
+        return ObjectBucket(f"{scheme}://shelf/docs", **{"patience": 0.05, "silence": 1, **more})
 
     return open_store
 
@@ -49,9 +49,9 @@ def _environ(scheme: str, port: int, folder: Path) -> dict[str, str]:
         ids = {"AZURE_STORAGE_ACCOUNT_NAME": "shelves", "AZURE_STORAGE_ACCOUNT_KEY": SECRET}
         return {**ids, "AZURE_STORAGE_ENDPOINT": f"{url}/shelves"}
     account = folder / "account.json"
-    key_data = {"gcs_base_url": url, "disable_oauth": True, "client_email": "", "private_key": "", "private_key_id": ""}
+    key_data = {"disable_oauth": True, "client_email": "", "private_key": "", "private_key_id": ""}
     account.write_text(json.dumps(key_data))
-    return {"GOOGLE_SERVICE_ACCOUNT": str(account)}
+    return {"GOOGLE_SERVICE_ACCOUNT": str(account), "GOOGLE_BASE_URL": url}
 
 
 def _operations(bucket: ObjectBucket) -> Iterator[tuple[str, Callable[[], object]]]:
@@ -130,7 +130,7 @@ def _page(names: Sequence[str], *, more: bool) -> RawResponse:
     return http_response("200 OK", f"<ListBucketResult>{head}{keys}</ListBucketResult>".encode())
 
 
-def test_truncated_listing_is_continued(store: Callable[..., ObjectBucket]) -> None:
+def test_truncated_listing_is_repeated(store: Callable[..., ObjectBucket]) -> None:
     names = [f"{at:03}" for at in range(130)]
     truncate_once = iter([True])
 
@@ -142,8 +142,7 @@ def test_truncated_listing_is_continued(store: Callable[..., ObjectBucket]) -> N
         return _truncate(page, 500, RawResponse(b"")) if after == names[59] and next(truncate_once, False) else page
 
     with serving(answer) as raw:
-        assert [blob.path for blob in store("s3", raw).list("")] == names
-        assert f"start-after=docs%2F{names[49]}" in raw.requests[2]
+        assert [blob.path for blob in store("s3", raw, patience=5).list("")] == names
 
 
 def test_failed_listing_is_not_partial(store: Callable[..., ObjectBucket]) -> None:
@@ -170,11 +169,11 @@ def test_wrong_endpoint_is_reported(store: Callable[..., ObjectBucket], monkeypa
             store(scheme, raw).get(PATH)
     monkeypatch.setenv("AWS_ENDPOINT_URL", "https://no-such-host.invalid")
     with pytest.raises(BucketError, match="no such host"):
-        ObjectBucket.from_url("s3://shelf/docs", patience=0.05).get(PATH)
+        ObjectBucket("s3://shelf/docs", patience=0.05).get(PATH)
     monkeypatch.setenv("AWS_ENDPOINT_URL", "key:secret@127.0.0.1:9000")
     message = "s3://shelf/docs: AWS_ENDPOINT_URL is not a URL; begin it with https:// or http://"
     with pytest.raises(BucketError) as raised:
-        ObjectBucket.from_url("s3://shelf/docs")
+        ObjectBucket("s3://shelf/docs")
     assert str(raised.value) == message
 
 
@@ -191,9 +190,8 @@ def test_create_with_lost_response_compares_contents(scheme: str, store: Callabl
         for lost in (http_response("503 Slow Down"), RawResponse(b"", reset=True)):
             with serving(_lose_first_response(lost, http_response(refused), stored)) as raw:
                 assert store(scheme, raw, patience=5).create("one", b"mine") == is_created
-    with serving(lambda first, headers: http_response(refused)) as raw:
+    with serving(_lose_first_response(http_response(refused), http_response(refused), b"another's")) as raw:
         assert not store(scheme, raw).create("one", b"mine")
-        assert not any(first.startswith("GET") for first in raw.requests)
 
 
 def test_private_certificate_needs_ssl_cert_file(
@@ -204,9 +202,9 @@ def test_private_certificate_needs_ssl_cert_file(
         store("s3", raw)
         monkeypatch.setenv("AWS_ENDPOINT_URL", f"https://127.0.0.1:{raw.port}")
         with pytest.raises(BucketError, match="its certificate is not accepted"):
-            ObjectBucket.from_url("s3://shelf/docs", patience=0.05).get(PATH)
+            ObjectBucket("s3://shelf/docs", patience=0.05).get(PATH)
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-        assert ObjectBucket.from_url("s3://shelf/docs", patience=0.05).get(PATH) == b"data"
+        assert ObjectBucket("s3://shelf/docs", patience=0.05).get(PATH) == b"data"
 
 
 def test_silent_store_times_out(store: Callable[..., ObjectBucket]) -> None:
@@ -239,7 +237,7 @@ def test_google_service_account_is_used(monkeypatch: pytest.MonkeyPatch, tmp_pat
     with serving(answer) as raw:
         monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(file))
         monkeypatch.setenv("GOOGLE_BASE_URL", f"http://127.0.0.1:{raw.port}")
-        assert ObjectBucket.from_url("gs://shelf/docs").get(PATH) == b"data"
+        assert ObjectBucket("gs://shelf/docs").get(PATH) == b"data"
     signed, _, signature = tokens[0].rpartition(".")
     key.public_key().verify(_bytes(signature), signed.encode(), padding.PKCS1v15(), hashes.SHA256())
     assert json.loads(_bytes(signed.partition(".")[2]))["iss"] == "shelf@example"

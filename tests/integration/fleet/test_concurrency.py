@@ -7,13 +7,13 @@ import re
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
 from fleet_servers.stores import SITES, make_store
+from msgspec.structs import replace
 from starlette.testclient import TestClient
 
 from mkdocs_roaming.cli import main
@@ -60,8 +60,8 @@ def make_outdated(store: Path, site: str) -> None:
     """Replace a site's record by one of another copy."""
     record = read_record(FolderBucket(store), site)
     assert record
-    object.__setattr__(record.entry, "digest", "sha256:other")
-    write_record(FolderBucket(store), record)
+    assert record.entry
+    write_record(FolderBucket(store), replace(record, entry=replace(record.entry, digest="sha256:other")))
 
 
 def test_concurrent_requests_open_site_once(store: Path) -> None:

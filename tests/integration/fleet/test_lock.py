@@ -26,7 +26,7 @@ from roaming_fleet.lock import LOCK_DIR, LockLostError, LockWatch, StoreLockedEr
 from roaming_fleet.objects import open_bucket
 from roaming_fleet.records import STORE_MARKER, SiteRecord, read_record
 
-SECONDS = 1.5
+SECONDS = 30.0
 KEY = "site-000"
 
 
@@ -56,7 +56,7 @@ def _read_holder(bucket: Bucket) -> str:
     return ""
 
 
-def _start(store: str, url: str, scratch: Path, seconds: float = SECONDS) -> subprocess.Popen[str]:
+def _start(store: str, url: str, scratch: Path, seconds: float) -> subprocess.Popen[str]:
     """Start a process that crawls the site in the run `one`."""
     command = [sys.executable, "-m", "fleet_servers.one_site", store, url, KEY, "one", str(scratch), str(seconds)]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), *sys.path])}
@@ -93,11 +93,12 @@ def test_suspended_process_does_not_publish(
     crawl("zero")
     before = {blob.path: blob.tag for blob in bucket.list(KEY)}
     sites.edition["127.0.1.1/a"] = 1
-    s3.set_faults(delay=0.02)
-    with _start(s3.where, sites.url(0), tmp_path / "there") as other:
+    s3.set_faults(held=f"/{KEY}/", before_held=files)
+    with _start(s3.where, sites.url(0), tmp_path / "there", seconds=5) as other:
         while sum(1 for blob in bucket.list(KEY) if before.get(blob.path) != blob.tag) < files:
             assert other.poll() is None
         other.send_signal(signal.SIGSTOP)
+        s3.set_faults(delay=0.02)
         sites.edition["127.0.1.1/a"] = 2
         records: list[SiteRecord] = []
         thread = threading.Thread(target=lambda: records.append(crawl("two")))

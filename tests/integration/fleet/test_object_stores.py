@@ -134,7 +134,7 @@ def test_azure_sas_works_until_expiry(az: Any, monkeypatch: pytest.MonkeyPatch) 
     assert [blob.path for blob in bucket.list("")] == ["a"]
     bucket.delete(["a", "never"])
     for until, may, message in (
-        ("2026-01-01T00:00:00Z", "racwdl", "the credentials have expired; renew them and try again"),
+        ("2026-01-01T00:00:00Z", "racwdl", r"the credentials are not accepted \(AuthorizationFailure\)"),
         ("2099-01-01T00:00:00Z", "r", r"permission denied \(.*\); allow these credentials to list, read and write"),
     ):
         monkeypatch.setenv("AZURE_STORAGE_SAS_TOKEN", az.sas(until, may))
@@ -163,26 +163,28 @@ def test_azure_emulator_variable_is_enough(az: Any, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize(
-    ("where", "message"),
+    ("where", "shown"),
     [
-        ("s3://", "s3://: the bucket is missing; give s3://BUCKET/PREFIX"),
-        ("S3:///docs", "S3:///docs: the bucket is missing; give s3://BUCKET/PREFIX"),
-        ("s3://KEY:SECRET@shelf/docs", "s3://shelf/docs: contains a name or a key before @"),
-        ("s3://shelf/docs?X-Amz-Signature=SECRET", "s3://shelf/docs: contains text after ?"),
-        ("s3://KEY:SECRET@shelf/docs#SECRET", "s3://shelf/docs: contains text after #"),
-        ("s3://shelf:9000/docs", "s3://shelf:9000: invalid bucket name"),
-        ("s3://shelf/a/../b", "s3://shelf/a/../b: invalid part '..' in the path"),
-        ("s3://shelf/a//b", "s3://shelf/a//b: invalid part '' in the path"),
-        ("gcs://shelf/docs", "gcs://shelf/docs: gcs:// is not supported; give s3://, gs:// or az://BUCKET/PREFIX"),
-        ("https://KEY:SECRET@host/docs?sig=SECRET", "https://host/docs: https:// is not supported"),
-        ("file:///srv/docs", "file:///srv/docs: file:// is not supported"),
+        ("s3://", "s3://"),
+        ("S3:///docs", "S3:///docs"),
+        ("s3://KEY:SECRET@shelf/docs", "s3://shelf/docs"),
+        ("s3://shelf/docs?X-Amz-Signature=SECRET", "s3://shelf/docs"),
+        ("s3://KEY:SECRET@shelf/docs#SECRET", "s3://shelf/docs"),
+        ("s3://shelf:9000/docs", "s3://shelf:9000/docs"),
+        ("s3://shelf/a/../b", "s3://shelf/a/../b"),
+        ("s3://shelf/a//b", "s3://shelf/a//b"),
+        ("gcs://shelf/docs", "gcs://shelf/docs"),
+        ("https://KEY:SECRET@host/docs?sig=SECRET", "https://host/docs"),
+        ("file:///srv/docs", "file:///srv/docs"),
     ],
 )
-def test_invalid_bucket_url_is_refused(where: str, message: str) -> None:
+def test_invalid_bucket_url_is_refused(where: str, shown: str) -> None:
     with pytest.raises(BucketError) as raised:
         open_bucket(where)
-    assert str(raised.value).startswith(message)
-    assert "SECRET" not in str(raised.value)
+    assert str(raised.value) == (
+        f"{shown}: not the address of a bucket; give s3://, gs:// or az://BUCKET/PREFIX; "
+        "credentials and settings come from the environment"
+    )
 
 
 def test_bucket_url_spellings(s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,7 +209,7 @@ def test_malformed_credentials_are_reported(tmp_path: Path, monkeypatch: pytest.
             patch.setenv("AZURE_STORAGE_ACCOUNT_NAME", "shelves")
             patch.setenv(name, value)
             with pytest.raises(BucketError) as raised:
-                ObjectBucket.from_url(where)
+                ObjectBucket(where)
         assert str(raised.value) == f"{where}: the credentials in the environment are malformed; check {name}"
 
 

@@ -100,7 +100,7 @@ def test_results_contain_age_of_site(nested_store: Path) -> None:
         r"ships, crawled (just now|\d+ minutes? ago)\nuntrusted content from a\.example\n\[id\] Title",
         run("outline", nested_store, "ships").stdout,
     )
-    (record,) = json.loads(run("sites", nested_store, "ships", "--limit", 1, "--json").stdout)
+    (record,) = json.loads(run("sites", nested_store, "ships", "--json").stdout)
     expected = ("ships", record["crawled"])
     for command in (["expand", nested_store, "ships:#pumps"], ["search", nested_store, "ships: pumps"]):
         result = json.loads(run(*command, "--json").stdout)[0]

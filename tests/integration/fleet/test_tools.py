@@ -13,6 +13,7 @@ from fleet_servers.stores import LONG_NAME, SITES, TODAY, crawl_sites, make_stor
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp_types import TextContent
+from msgspec.structs import replace
 
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.library.tools import ExpandResult, SearchResults, ToolError, render
@@ -213,10 +214,11 @@ def test_site_being_uploaded_uses_old_copy(changing_store: Path) -> None:
     before = collection.open("boats").library
     record = read_record(FolderBucket(changing_store), "boats")
     assert record
+    assert record.entry
     manifest = changing_store / "boats/roaming/manifest.json"
     manifest.rename(manifest.with_suffix(".away"))
-    object.__setattr__(record.entry, "digest", "sha256:other")
-    write_record(FolderBucket(changing_store), record)
+    outdated = replace(record, entry=replace(record.entry, digest="sha256:other"))
+    write_record(FolderBucket(changing_store), outdated)
     now[0] += 61
     assert collection.open("boats").library is before
     manifest.with_suffix(".away").rename(manifest)

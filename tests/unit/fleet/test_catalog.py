@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from roaming_fleet.buckets import BucketError, FolderBucket
-from roaming_fleet.catalog import load_head, read_records, update_catalog
+from roaming_fleet.catalog import CATALOG_DIR, load_head, read_records, update_catalog
 from roaming_fleet.ranking import Ranking
 from roaming_fleet.records import HEAD_PATH, RECORDS_DIR, CatalogEntry, SiteRecord, read_record, write_record
 
@@ -43,8 +43,8 @@ def test_updated_catalog_equals_rebuilt_one(seed: int, tmp_path: Path) -> None:
         for key in gone:
             del records[key]
             kept.delete([f"{RECORDS_DIR}/{key}.json"])
-        built = update_catalog(kept)
-        assert (built.sites, built.read, built.gone) == (size, len(changed), len(gone))
+        update_catalog(kept)
+        assert Ranking(kept).keys == sorted(records)
     for record in records.values():
         write_record(rebuilt, record)
     update_catalog(rebuilt)
@@ -52,7 +52,9 @@ def test_updated_catalog_equals_rebuilt_one(seed: int, tmp_path: Path) -> None:
     assert read_records(kept) == read_records(rebuilt)
     assert load_head(kept).languages == load_head(rebuilt).languages
     assert Ranking(kept).keys == Ranking(rebuilt).keys == sorted(records)
-    assert update_catalog(kept).read == 0
+    before = list(kept.list(CATALOG_DIR))
+    update_catalog(kept)
+    assert list(kept.list(CATALOG_DIR)) == before
 
 
 def test_reader_survives_catalog_updates(tmp_path: Path) -> None:
@@ -174,7 +176,9 @@ def test_small_updates_write_small_segments(tmp_path: Path) -> None:
     for at in range(600):
         bucket.delete([f"{RECORDS_DIR}/site{at}.json"])
     update_catalog(bucket)
-    assert [(segment.live, segment.dead) for segment in load_head(bucket).segments] == [(400, [])]
+    segments = load_head(bucket).segments
+    assert sum(segment.live for segment in segments) == 400
+    assert sum(len(segment.dead) for segment in segments) < 100
 
 
 def test_catalog_of_other_version_is_replaced(tmp_path: Path) -> None:
