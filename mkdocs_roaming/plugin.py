@@ -59,7 +59,7 @@ from mkdocs_roaming.text.meta_tags import exclusion_reason
 if TYPE_CHECKING:
     from mkdocs_roaming.embeddings.store import EmbeddingsOptions
     from mkdocs_roaming.lint.runner import LintConfig
-    from mkdocs_roaming.publish.elements.page import ElementOptions, PageElements, QuestionWriter
+    from mkdocs_roaming.publish.elements.page import ElementOptions, PageElements
     from mkdocs_roaming.publish.ownership import KeptFiles, WrittenFiles
     from mkdocs_roaming.publish.rules import RuleSet
     from mkdocs_roaming.publish.selection import Selection
@@ -213,7 +213,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             batch = convert_pages(site, included, cache=cache, warn=log.warning)
             batch.left_out += left_out
             rules = self._load_rules(pages, config)
-        elements = self._make_elements(site, folder, config)
+        elements = self._make_elements(site, folder)
         if elements:
             meta = {path: page.meta for page in pages if (path := page_path(page, folder)) is not None}
             elements.assign_questions(batch, meta)
@@ -311,7 +311,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         on_disk = bool(offline and offline.config.get("enabled", True))
         return ElementOptions.parse(self._options, folder, own_endpoint=dev_server_path(config), on_disk=on_disk)
 
-    def _make_elements(self, site: Site, folder: str, config: MkDocsConfig) -> PageElements | None:
+    def _make_elements(self, site: Site, folder: str) -> PageElements | None:
         if self._elements is None:
             return None
         from mkdocs_roaming.publish.elements.page import PageElements
@@ -320,21 +320,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         options = self._elements
         if folder:  # the questions of the options are in the default language
             options = replace(options, questions=SiteQuestions())
-        return PageElements(options, site, self._make_writer(folder, config))
-
-    def _make_writer(self, folder: str, config: MkDocsConfig) -> QuestionWriter | None:
-        """Return the writer of suggested questions; `mkdocs serve` asks no model, as each edit would cost money."""
-        widget = self._elements and self._elements.widget
-        if not widget or not widget.questions_model:
-            return None
-        from mkdocs_roaming.evals.page_questions import PageQuestionWriter
-
-        base, is_offline = Path(config.config_file_path or ".").parent, bool(dev_server_path(config))
-        cache = cache_folder(config) / folder
-        with _plugin_errors():
-            return PageQuestionWriter(
-                widget.questions_model, base, os.environ, cache, warn=log.warning, is_offline=is_offline
-            )
+        return PageElements(options, site)
 
     def _load_embeddings(self) -> EmbeddingsOptions | None:
         if self._options.search == "lexical":
@@ -422,8 +408,6 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         build, path = self._builds.get(folder), page_path(page, folder)
         if build is None or build.elements is None or path is None:
             return html
-        if path in build.batch.converted:
-            build.elements.write_questions(build.batch, path)
         return build.elements.add(html, path, build.batch, has_widget=page.meta.get("ask") is not False)
 
     # Writing
@@ -460,9 +444,8 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             log.warning("pages link to llms.txt, which no plugin has written, and `llms_txt` is false")
         if not dev_server_path(config):
             self._written.append(WrittenFiles(site_folder, batch.pages, self._options))
-        for note in (*report.notes, build.elements.finish() if build.elements else ""):
-            if note:
-                log.info(note)
+        for note in report.notes:
+            log.info(note)
         seconds = build.seconds + time.perf_counter() - started
         log.info(f"{folder and folder + ': '}{report} ({seconds:.1f} s)")
         _left_out[site_folder] = report.left_out

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +13,7 @@ from mkdocs_roaming.library.readers import CRAWL_STATE
 from mkdocs_roaming.manifest.models import NOT_FOUND_PAGE
 from mkdocs_roaming.publish.cache import ConversionCache
 from mkdocs_roaming.publish.elements.not_found import add_similar_pages
-from mkdocs_roaming.publish.elements.page import ElementOptions, PageElements, QuestionWriter, remove_page_elements
+from mkdocs_roaming.publish.elements.page import ElementOptions, PageElements, remove_page_elements
 from mkdocs_roaming.publish.elements.search_dialog import name_search_dialog
 from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.ownership import PublishedFiles, check_llms_txt
@@ -70,10 +68,8 @@ def index_site(
     batch.left_out += built.left_out
     if options.strict and warnings:
         raise PublishError(f"{folder}: nothing is published, because there are warnings; fix them, or omit --strict")
-    elements = PageElements(element_options, built.site, _make_writer(element_options, options, record))
+    elements = PageElements(element_options, built.site)
     elements.assign_questions(batch, built.meta)
-    for path in list(batch.pages):
-        elements.write_questions(batch, path)
     report = publish_batch(
         batch,
         target or folder,
@@ -90,20 +86,7 @@ def index_site(
                 f"{elements.menu.pages_without} of {len(batch.pages)} pages get no page menu: they have no title, or a "
                 "framework renders them again in the browser"
             )
-    written = elements.finish()
-    return replace(report, notes=(*report.notes, written)) if written else report
-
-
-def _make_writer(elements: ElementOptions, options: IndexOptions, warn: Warn) -> QuestionWriter | None:
-    """Return the writer of suggested questions, if a model is configured."""
-    if elements.widget is None or not elements.widget.questions_model:
-        return None
-    from mkdocs_roaming.evals.page_questions import PageQuestionWriter  # few sites let a model write
-
-    if options.cache is None:
-        raise PublishError("widget: questions_model needs the cache of a project; name a configuration file")
-    model, folder = elements.widget.questions_model, options.project.folder
-    return PageQuestionWriter(model, folder, os.environ, options.cache, warn=warn)
+    return report
 
 
 def check_folder(folder: Path, options: PublishOptions) -> None:

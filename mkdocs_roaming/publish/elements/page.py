@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from mkdocs_roaming.manifest.models import Site
 from mkdocs_roaming.publish.elements.menu import (
@@ -28,16 +28,6 @@ from mkdocs_roaming.publish.elements.widget import (
 from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.pipeline import Batch
 from mkdocs_roaming.publish.pointers import remove_markdown_links
-
-
-class QuestionWriter(Protocol):
-    """Writes the questions of pages without own ones."""
-
-    def write(self, title: str, markdown: str, *, site: str, language: str) -> tuple[str, ...]:
-        """Return the questions of a page."""
-
-    def finish(self) -> str:
-        """Return a line about what was written; empty if nothing was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +72,8 @@ class PageElements:
         menu: The page menu, None if pages have none.
     """
 
-    def __init__(self, options: ElementOptions, site: Site, writer: QuestionWriter | None = None) -> None:
-        self._widget, self._questions, self._writer, self._site = options.widget, options.questions, writer, site
+    def __init__(self, options: ElementOptions, site: Site) -> None:
+        self._widget, self._questions, self._site = options.widget, options.questions, site
         self._on_disk = options.on_disk
         self.menu = PageMenu(options.menu, site, options.mcp_endpoint) if options.menu else None
 
@@ -98,18 +88,6 @@ class PageElements:
         """Set the questions of all pages; `front_matter` is that of the pages by path."""
         if self._widget:
             self._questions.assign(batch.pages, front_matter, self._site.url)
-
-    def write_questions(self, batch: Batch, path: str) -> None:
-        """Let the configured model write the questions of a published page without own ones."""
-        if self._writer and not batch.pages[path].questions:
-            converted, site = batch.converted[path], self._site
-            title = converted.sections[0].title
-            written = self._writer.write(title, converted.markdown, site=site.name, language=site.language)
-            batch.pages[path] = replace(batch.pages[path], questions=written)
-
-    def finish(self) -> str:
-        """Return a line about the questions that a model wrote; empty if it wrote none."""
-        return self._writer.finish() if self._writer else ""
 
     def add(self, html: str, path: str, batch: Batch, *, has_widget: bool = True, root: str = "") -> str:
         """Add the elements to a page; those of an earlier build are removed.

@@ -1,6 +1,6 @@
 """The questions that the widget suggests, from front matter, the site's question file and the options of the widget.
 
-They are written by people (or, where that is configured, by `evals.page_questions`), never made from headings.
+They are written by people, never made from headings.
 """
 
 from __future__ import annotations

@@ -55,8 +55,6 @@ class WidgetOptions:
     """Links for readers whose question was not answered."""
     questions: str | tuple[str, ...] = ()
     """The path of a question file, or the questions that pages without own ones suggest."""
-    questions_model: str = ""
-    """The model that writes questions for pages without own ones."""
     scope: Scope | None = None
     """The part of the site that is asked and searched."""
     strings: dict[str, str] | None = None
@@ -123,7 +121,6 @@ _EXPECTED = {
     "show_usage": "true or false",
     "links": "a list of mappings with `label` and `url`, such as `url: https://example.org/new?title={question}`",
     "questions": "the path of a question file, or a list of questions",
-    "questions_model": "a model such as claude or openai:NAME",
     "scope": "a mapping with lists `tags` and `paths`, such as `paths: [guide/**]`",
     "strings": "a mapping of names to texts, such as `title: Ask us`",
 }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from html import unescape
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -33,18 +32,3 @@ def test_front_matter_questions_are_suggested_and_published(mkdocs: Project) -> 
     assert suggestions(built, "index.html") == suggestions(built, "valves/index.html") == ["What is it for?"]
     assert published(built) == {"": ["What is it for?"]}
     assert published(mkdocs(sources, plugins=[], plugin={"widget": False})) == {}
-
-
-def test_model_writes_questions_of_changed_pages_only(mkdocs: Project, tmp_path: Path) -> None:
-    script = tmp_path / "script.json"
-    reply = {"questions": [{"question": "When does a valve open?", "literal": "40 kPa"}]}
-    script.write_text(json.dumps([[{"text": json.dumps(reply)}]]))
-    plugin = {"widget": {"questions_model": f"scripted:{script}"}}
-    first = mkdocs(SOURCES, plugins=[], plugin=plugin)
-    assert suggestions(first, "valves/index.html") == ["When does a valve open?"]
-    assert published(first) == {"valves/": ["When does a valve open?"]}
-    assert any("wrote questions for 1 page" in message for message in first.messages())
-    script.write_text("[]")
-    second = mkdocs(SOURCES, plugins=[], plugin=plugin)
-    assert suggestions(second, "valves/index.html") == ["When does a valve open?"]
-    assert not any("questions" in message for message in second.messages())
