@@ -12,9 +12,8 @@ from mkdocs_roaming.cli.common import AS_JSON, open_lib, print_json, sanitize, w
 from mkdocs_roaming.cli.lint import create_context
 from mkdocs_roaming.files import write_text_file
 from mkdocs_roaming.lint.runner import lint_site
-from mkdocs_roaming.report.entries import parse_since, read_log
 from mkdocs_roaming.report.output import format_report, render_report
-from mkdocs_roaming.report.report import make_report
+from mkdocs_roaming.report.report import make_report, parse_since, read_log
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
