@@ -235,12 +235,11 @@ def _load_number_words(language: str) -> dict[str, str]:
 
 # Evidence
 
-OPTION_WITH_VALUE = re.compile(r"(?<![\w-])(--[a-zA-Z][\w-]*)[ =]([a-zA-Z][\w.-]*)(?=\s|$)")
-
 _IMPORT = re.compile(r"\s*(?:from|import|use|using|require)\b")
 _OWN_NAME = re.compile(r"(?<![.\w])[A-Za-z_]\w*(?!\w|=[^=])")
+OPTION_WITH_VALUE = re.compile(r"(?<![\w-])(--[a-zA-Z][\w-]*)[ =]([a-zA-Z][\w.-]*)(?=\s|$)")
+
 _OPTION_WITH_NUMBER = re.compile(r"(?<![\w-])(?:--?[a-zA-Z][\w-]*[ =]|[A-Z][A-Z0-9_]+=)([0-9]+(?:\.[0-9]+)*)(?![\w.])")
-_BOLD_WORD = re.compile(r"\*\*(\w+)\*\*")
 _PLAIN_NAME = re.compile(r"\w+")
 _KEY = re.compile(r"(?<![\w.-])([\w.-]+)\s*(?:=(?!=)|:(?=\s))")
 _FOLLOWER = re.compile(r"(?<![\w-])([a-z][\w-]*) (?=([a-z][\w-]*))")
@@ -280,11 +279,10 @@ class Evidence:
         parts: All words of ASCII letters and digits, as in paths and addresses.
         part_pairs: Each such word with the next one.
         code: The code of the sections in normal form.
-        code_words: The words of the code, and bold words.
+        code_words: The words of the code.
         keys: The words before `=` or `:` in code.
         option_values: The values of each option in code.
         followers: The words that follow a word in code.
-        example_numbers: The numbers in the answer's code blocks.
         chosen_numbers: The numbers that the answer's code gives to an option or a variable: its writer chooses them.
         own_names: The names that programs in the answer choose.
     """
@@ -300,10 +298,7 @@ class Evidence:
         self._read_text(sections.values())
         self._read_code(_LINE_OF_CODE.join(normalize_text(line) for text in sections.values() for line in _code(text)))
         self._read_statements(sections)
-        examples = "\n".join(_code(answer))
-        blocks = (answer[line.start : line.end] for line in split_segments(answer) if line.kind == "code")
-        self.example_numbers = {number for line in blocks for number, _, _ in find_numbers(line)}
-        self.chosen_numbers = set(_OPTION_WITH_NUMBER.findall(examples))
+        self.chosen_numbers = set(_OPTION_WITH_NUMBER.findall("\n".join(_code(answer))))
         self.own_names = set(_find_own_names(answer))
 
     def contains(self, name: str) -> bool:
@@ -372,7 +367,7 @@ class Evidence:
 
     def _read_code(self, code: str) -> None:
         self.code = code
-        self.code_words = {*_PLAIN_NAME.findall(code), *_BOLD_WORD.findall(self.text)}
+        self.code_words = set(_PLAIN_NAME.findall(code))
         self.keys = set(_KEY.findall(code))
         self.option_values: dict[str, set[str]] = {}
         for option, value in OPTION_WITH_VALUE.findall(code):
