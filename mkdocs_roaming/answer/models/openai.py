@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any
-
-import anyio
 
 from mkdocs_roaming._http import ApiConfig, parse_base_url, parse_retry_after
 from mkdocs_roaming.answer import prompts
@@ -27,8 +25,10 @@ from mkdocs_roaming.answer.models.base import (
     UserTurn,
 )
 from mkdocs_roaming.answer.models.provider import (
+    DEFAULT_RETRIES,
     MAX_ARGUMENT_CHARS,
     ProviderModel,
+    Retries,
     arguments_as_object,
     error_for_connection,
     error_for_format,
@@ -73,9 +73,7 @@ class OpenAIModel(ProviderModel):
         base_url: str = BASE_URL,
         key: str = "",
         key_name: str = "OPENAI_API_KEY",
-        retries: int = 2,
-        patience: float = 20.0,
-        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+        retries: Retries = DEFAULT_RETRIES,
     ) -> None:
         """Create a model.
 
@@ -84,14 +82,12 @@ class OpenAIModel(ProviderModel):
             base_url: Base URL of the API; without a path, `/v1` is added.
             key: API key.
             key_name: Environment variable of the key, for error messages.
-            retries: Maximum number of attempts after a temporary failure.
-            patience: Maximum pause before an attempt, in seconds.
-            sleep: Waits before an attempt.
+            retries: Attempts after a temporary failure.
         """
         import httpx2
 
         service = ApiConfig(model, parse_base_url(base_url, "/v1"), key, key_name, "ROAMING_BASE_URL")
-        super().__init__(service, retries=retries, patience=patience, sleep=sleep)
+        super().__init__(service, retries)
         self._httpx2 = httpx2
         self._unsupported: frozenset[str] = frozenset()
         # Without keep-alive, one client can serve several event loops, and no connection stays open.

@@ -8,7 +8,10 @@ import random
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing
+from dataclasses import dataclass
 from typing import Any, ClassVar
+
+import anyio
 
 from mkdocs_roaming._http import ApiConfig
 from mkdocs_roaming.answer.budget import format_pause
@@ -112,6 +115,21 @@ def error_for_format(service: ApiConfig, api: str) -> ModelError:
     return ModelError(f"{service.model}: {problem}; check that {service.base_name} is right", cause="format")
 
 
+@dataclass(frozen=True, slots=True)
+class Retries:
+    """When a request that failed at first is sent again.
+
+    Attributes:
+        count: Maximum number of further attempts.
+        patience: Maximum pause in seconds; the error is raised if the provider asks for a longer one.
+        sleep: Waits between two attempts.
+    """
+
+    count: int = 2
+    patience: float = 20.0
+    sleep: Callable[[float], Awaitable[None]] = anyio.sleep
+
+
 class ProviderModel(ABC):
     """A model that calls a provider's API, with a new attempt after a pause if the provider fails at first.
 
@@ -125,20 +143,10 @@ class ProviderModel(ABC):
     api: ClassVar[str]
     """Name of the API, for error messages."""
 
-    def __init__(
-        self, service: ApiConfig, *, retries: int, patience: float, sleep: Callable[[float], Awaitable[None]]
-    ) -> None:
-        """Create a model.
-
-        Args:
-            service: The provider's API.
-            retries: Maximum number of further attempts.
-            patience: Maximum pause in seconds; the error is raised if the provider asks for a longer one.
-            sleep: Waits between two attempts.
-        """
+    def __init__(self, service: ApiConfig, retries: Retries) -> None:
+        """Create a model for a provider's API."""
         self.name = service.model
-        self._service = service
-        self._retries, self._patience, self._sleep = retries, patience, sleep
+        self._service, self._retries = service, retries
 
     async def reply(self, request: Request) -> AsyncGenerator[Part, None]:
         """Stream the reply to a request.
@@ -157,8 +165,8 @@ class ProviderModel(ABC):
                 return
             except ModelError as error:
                 error.unbilled = unbilled = unbilled and error.unbilled and not started
-                is_final = started or not error.retryable or failures >= self._retries
-                if is_final or (error.retry_after or 0.0) > self._patience:
+                is_final = started or not error.retryable or failures >= self._retries.count
+                if is_final or (error.retry_after or 0.0) > self._retries.patience:
                     raise
                 pause = error.retry_after
             except (ValueError, AttributeError, KeyError, TypeError):
@@ -167,7 +175,7 @@ class ProviderModel(ABC):
             if pause is None:  # with jitter: clients must not retry in step
                 pause = min(0.5 * 2.0**failures, 8.0) * random.uniform(0.75, 1.0)
             failures += 1
-            await self._sleep(pause)
+            await self._retries.sleep(pause)
 
     @property
     def is_hosted(self) -> bool:

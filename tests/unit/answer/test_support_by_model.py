@@ -13,6 +13,7 @@ from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import Budget, Prices
 from mkdocs_roaming.answer.events import Event, RoundStarted, SupportChecked, TokensUsed, summarize
 from mkdocs_roaming.answer.models.anthropic import AnthropicModel
+from mkdocs_roaming.answer.models.provider import Retries
 from mkdocs_roaming.answer.support.check import slice_utf16
 
 Check = Callable[..., list[Event]]
@@ -35,7 +36,7 @@ def check(ask: Callable[..., list[Event]], api: MessagesApi, ids: dict[str, str]
 
     def check(text: str, *judgement: Part | Sequence[Part], budget: Budget = BY_MODEL) -> list[Event]:
         api.brain = Script([Say(text.replace("ID", ids["Logs"]))], list(judgement))
-        model = AnthropicModel(key="test-key", base_url=api.url, retries=0)
+        model = AnthropicModel(key="test-key", base_url=api.url, retries=Retries(0))
         return ask(model, budget=budget, whole_site_tokens=8000)
 
     return check
