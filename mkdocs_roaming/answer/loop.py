@@ -52,6 +52,7 @@ from mkdocs_roaming.answer.models.base import (
     ToolResult,
     Usage,
 )
+from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.answer.prepare import prepare
 from mkdocs_roaming.answer.run import Run
 from mkdocs_roaming.library.navigator import PREFETCH_TOKENS, Navigator
@@ -275,8 +276,6 @@ async def _find_replacement(
     run: Run, page: str | None, history: Sequence[Exchange], whole_site_tokens: int
 ) -> list[Event]:
     """Return the events of a text that replaces an answer: the reason, and the closest passages if the model failed."""
-    from mkdocs_roaming.answer.models.extractive import ExtractiveModel
-
     reason = run.stop.explain(has_text=False) if run.stop else prompts.NO_ANSWER
     found: list[Event] = []
     is_failure = run.stop is not None and run.stop.state != "refused" and run.stop.cause != "site"

@@ -229,7 +229,7 @@ class ProviderModel(ABC):
     api: ClassVar[str]
     """Name of the API, for error messages."""
 
-    def __init__(self, service: ApiConfig, retries: Retries) -> None:
+    def __init__(self, service: ApiConfig, retries: Retries = DEFAULT_RETRIES) -> None:
         """Create a model for a provider's API."""
         self.name = service.model
         self._service, self._retries = service, retries
