@@ -11,7 +11,6 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
 from typing import Literal
 
@@ -27,7 +26,7 @@ from mkdocs_roaming.answer.support.evidence import (
 )
 from mkdocs_roaming.answer.support.names import ADDRESS_OR_OPTION, NAME_IN_ENGLISH, NameReader
 from mkdocs_roaming.text.languages import base_language, load_words
-from mkdocs_roaming.text.tokenizer import find_synonyms, is_common_word, is_stop_word, parse_word, stem
+from mkdocs_roaming.text.tokenizer import find_synonyms, is_common_word, is_stop_word, parse_word
 
 MarkKind = Literal["name", "number", "claim"]
 
@@ -54,7 +53,6 @@ _DOCUMENTATION = re.compile(r"\b(?:docs?|documentation|example|faq|guide|pages?|
 _READER = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 _LINK_TARGET = re.compile(r"(?<=\])\([^()\s]{1,500}\)")  # not shown to readers; foreign ones are removed before
 _END_OF_NAME = re.compile(r"[^\W\d][_-]?")
-_ALTERNATIVE = re.compile(r"\b(?:not|instead of|rather than)\s+$", re.IGNORECASE)
 _MEASURE_IN_WORDS = re.compile(
     r"\b([A-Za-z]+) (?:(?:millisecond|second|minute|hour|day|week|month|year|byte|character)s?|times|percent)\b"
 )
@@ -184,7 +182,7 @@ class _Checker:
         if not self.reads_prose or _LEAD_IN.search(body):
             return
         for start, end in _split_clauses(prose):
-            if self._is_foreign(prose[start:end], is_sentence=end - start == len(prose.strip())):
+            if self._is_foreign(prose[start:end]):
                 yield "claim", start, start + len(prose[start:end].rstrip(_PUNCTUATION))
             for first, last in self._find_other_numbers(prose[start:end]):
                 yield "number", start + first, start + last
@@ -194,17 +192,14 @@ class _Checker:
         for number, start, end in find_numbers(prose):
             is_in_name = _END_OF_NAME.match(prose, start - 1, start) or _END_OF_NAME.fullmatch(prose, start - 2, start)
             is_known = number in known or (not self.reads_prose and number.replace(".", "") in known)
-            if not is_known and not is_in_name and not _ALTERNATIVE.search(prose, 0, start):
+            if not is_known and not is_in_name:
                 yield start, end
         for match in _MEASURE_IN_WORDS.finditer(prose):
             if self.evidence.words_of_numbers.get(match[1].lower(), "1") not in known | {"1"}:
                 yield match.span()
 
-    def _is_foreign(self, clause: str, *, is_sentence: bool) -> bool:
-        """Return whether half of a clause's words, and three or more, are not in the evidence in any form.
-
-        Of a clause that is no sentence by itself, one of these words must not be an ordinary one.
-        """
+    def _is_foreign(self, clause: str) -> bool:
+        """Return whether half of a clause's words, and three or more, are not in the evidence in any form."""
         if _DOCUMENTATION.search(clause) or _READER.search(clause):
             return False
         words = {
@@ -212,16 +207,17 @@ class _Checker:
             for word in find_words(normalize_text(clause))
             if "'" not in word and len(word) > 2 and not is_stop_word(word)
         }
-        unknown = {word for word in words if not self._is_related(word)}
-        is_specific = any(stem(word) not in _ordinary_stems() for word in unknown)
-        return len(unknown) >= max(_MIN_UNKNOWN_WORDS, len(words) / 2) and (is_sentence or is_specific)
+        unknown = sum(not self._is_related(word) for word in words)
+        return unknown >= max(_MIN_UNKNOWN_WORDS, len(words) / 2)
 
     def _is_related(self, word: str) -> bool:
-        """Return whether the evidence contains a word, a word with the same beginning, or a synonym."""
+        """Return whether the evidence contains a word or a synonym."""
         parsed, evidence = parse_word(word), self.evidence
-        if evidence.has_word(word) or is_common_word(parsed) or evidence.has_prefix(word):
-            return True
-        return any(evidence.has_word(synonym.text) for synonym in find_synonyms(parsed, "en"))
+        return (
+            evidence.has_word(word)
+            or is_common_word(parsed)
+            or any(evidence.has_word(synonym.text) for synonym in find_synonyms(parsed, "en"))
+        )
 
     def _find_other_numbers(self, clause: str) -> Iterator[tuple[int, int]]:
         """Yield the only number of a clause if the sections have another one in the same statement."""
@@ -235,11 +231,6 @@ class _Checker:
         has_other = any(other.count(".") == number.count(".") for other in similar[0][1].numbers)
         if has_other and not any(number in statement.numbers for _, statement in similar):
             yield start, end
-
-
-@cache
-def _ordinary_stems() -> frozenset[str]:
-    return frozenset(map(stem, load_words("en", "support.ordinary_words")))
 
 
 def _split_clauses(text: str) -> Iterator[tuple[int, int]]:

@@ -312,10 +312,6 @@ class Evidence:
         """Return whether a word occurs in any inflection."""
         return stem(word, self._language) in self.words
 
-    def has_prefix(self, word: str) -> bool:
-        """Return whether another word has the same first five letters."""
-        return len(word) > 5 and word[:5] in self._prefixes
-
     def is_asked(self, text: str) -> bool:
         """Return whether a question contains a text."""
         return normalize_text(text) in self._question
@@ -332,13 +328,10 @@ class Evidence:
 
     def find_similar(self, words: set[str]) -> list[tuple[float, Statement]]:
         """Return the statements that contain more than a third of some words, and the share, the largest first."""
-        rare = [word for word in words if len(self._positions.get(word, [])) <= _MAX_STATEMENTS_OF_WORD]
-        counts = Counter(position for word in rare for position in self._positions.get(word, []))
-        similar: list[tuple[float, Statement]] = []
-        for position in sorted(counts):
-            if counts[position] + len(words) - len(rare) > _SIMILAR_SHARE * len(words):
-                statement = self._statements[position]
-                similar.append((len(words & statement.words) / len(words), statement))
+        found = (self._positions.get(word, ()) for word in words)
+        positions = {position for one in found if len(one) <= _MAX_STATEMENTS_OF_WORD for position in one}
+        statements = [self._statements[position] for position in sorted(positions)]
+        similar = [(len(words & statement.words) / len(words), statement) for statement in statements]
         return sorted((one for one in similar if one[0] > _SIMILAR_SHARE), key=lambda one: -one[0])
 
     def content_words(self, text: str) -> set[str]:
@@ -354,7 +347,6 @@ class Evidence:
         without_backticks = [body.replace("`", "") for body in bodies]
         self.text = _LINE_OF_CODE.join([*bodies, *without_backticks, self._question])
         self.words = {stem(word, self._language) for word in find_words(self.text)}
-        self._prefixes = {word[:5] for word in self.words}
         self.question_words = {stem(word, self._language) for word in find_words(self._question)}
         self.part_pairs = set(_PART_AND_NEXT.findall(self.text))
         self.parts = {part for part, _ in self.part_pairs}
