@@ -35,7 +35,7 @@ def report(
     start = parse_since(since, datetime.now(UTC)) if since else None
     found = read_log(log, feedback, since=start)
     library = open_lib(site) if site else None
-    result = make_report(found, library, (lambda: lint_site(create_context(library)).findings) if library else None)
+    result = make_report(found, library, lambda: lint_site(create_context(library)).findings if library else ())
     if html is not None:
         write_text_file(html, render_report(result))
     if as_json:

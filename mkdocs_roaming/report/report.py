@@ -380,7 +380,7 @@ class Report(Struct, frozen=True):
 FindFindings = Callable[[], Sequence[Finding]]
 
 
-def make_report(log: Log, library: Library | None = None, find_findings: FindFindings | None = None) -> Report:
+def make_report(log: Log, library: Library | None = None, find_findings: FindFindings = tuple) -> Report:
     """Return the report of a log.
 
     Args:
@@ -393,7 +393,7 @@ def make_report(log: Log, library: Library | None = None, find_findings: FindFin
     if not entries:
         return Report(site=site, skipped=log.skipped)
     groups = _group(log, library)
-    findings = find_findings() if find_findings and groups else ()
+    findings = find_findings() if groups else ()
     durations = [entry.seconds for entry in entries if not entry.cached] or [0.0]
     ratings = sorted(log.find_ratings(entries), key=lambda rating: rating.time, reverse=True)
     return Report(

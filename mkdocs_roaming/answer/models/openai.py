@@ -8,7 +8,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from mkdocs_roaming._http import ApiConfig, parse_base_url, parse_retry_after
+from mkdocs_roaming._http import ApiConfig, parse_api_error, parse_base_url, parse_retry_after
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.models.base import (
     NO_USAGE,
@@ -156,7 +156,7 @@ class OpenAIModel(ProviderModel):
                 data = json.loads(event)
                 started = True
                 if data.get("error"):
-                    kind, message, code = _parse_error(data)
+                    kind, message, code = parse_api_error(event.encode())
                     raise error_for_status(self._service, code, kind, message)
                 for part in reader.feed(data):
                     yield part
@@ -185,11 +185,7 @@ class OpenAIModel(ProviderModel):
 
     async def _read_error(self, response: Any) -> ModelError:
         """Return the error of a response; a parameter that the server rejects is left out from now on."""
-        try:
-            data = json.loads(await _read_body(response))
-        except (ValueError, RecursionError):
-            data = None
-        kind, message, _ = _parse_error(data)
+        kind, message, _ = parse_api_error(await _read_body(response))
         if response.status_code in (400, 422):
             if "max_tokens" in message and "max_completion_tokens" in message:
                 self._unsupported |= {"max_tokens"}
@@ -207,20 +203,6 @@ async def _read_body(response: Any) -> bytes:
             if len(body) > MAX_BODY_BYTES:
                 break
     return bytes(body[:MAX_BODY_BYTES])
-
-
-def _parse_error(data: object) -> tuple[str, str, int]:
-    """Return type, message and status of an error; servers put them in different places."""
-    error = data.get("error", data) if isinstance(data, Mapping) else None
-    if isinstance(error, str):
-        return "", error, 200
-    if not isinstance(error, Mapping):
-        return "", "", 200
-    kinds = [error[name] for name in ("type", "code") if isinstance(error.get(name), str)]
-    message = error.get("message") or error.get("detail") or ""
-    text = message if isinstance(message, str) else json.dumps(message)
-    code = error.get("code")
-    return " ".join(dict.fromkeys(kinds)), text, code if isinstance(code, int) else 200
 
 
 # Requests
