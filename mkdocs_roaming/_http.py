@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import email.utils
+import json
 import re
 import socket
 import threading
@@ -106,6 +107,36 @@ def parse_retry_after(headers: Mapping[str, str]) -> float | None:
         if date is not None:
             return max(email.utils.mktime_tz(date) - time.time(), 0.0)
     return None
+
+
+def check_api_key(key: str, name: str) -> str:
+    """Return the key of an API, which comes from the variable or setting `name`.
+
+    Raises:
+        UsageError: The key contains characters that no key has.
+    """
+    if not (key.isascii() and key.isprintable()) or " " in key:
+        raise UsageError(
+            f"the key in {name} contains a character that no key has, such as a typographic quotation mark or a "
+            "line break; set it again"
+        )
+    return key
+
+
+def parse_api_error(body: bytes) -> tuple[str, str, int]:
+    """Return type, message and status (default: 200) of an API's error; servers put them in different places."""
+    try:
+        data = json.loads(body)
+    except (ValueError, RecursionError):
+        return "", "", 200
+    error = data.get("error", data) if isinstance(data, Mapping) else data
+    if not isinstance(error, Mapping):
+        return "", error if isinstance(error, str) else "", 200
+    kinds = [error[name] for name in ("type", "code") if isinstance(error.get(name), str)]
+    message = error.get("message") or error.get("detail") or ""
+    text = message if isinstance(message, str) else json.dumps(message)
+    code = error.get("code")
+    return " ".join(dict.fromkeys(kinds)), text, code if isinstance(code, int) else 200
 
 
 # Total timeouts

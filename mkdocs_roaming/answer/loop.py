@@ -52,6 +52,7 @@ from mkdocs_roaming.answer.models.base import (
     ToolResult,
     Usage,
 )
+from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.answer.prepare import prepare
 from mkdocs_roaming.answer.run import Run
 from mkdocs_roaming.library.navigator import PREFETCH_TOKENS, Navigator
@@ -116,22 +117,13 @@ async def answer(
             if not calls:
                 for event in run.text.end():
                     yield event
-                run.state = "passages" if reply.stop.reason == "passages" else _judge_text(run.text)
+                run.state = _judge_answer(run.text, reply)
                 break
 
-            # The tool calls, in order.
             run.text.discard()
-            await _prefetch_pages(run, calls)
-            open_before = navigator.open_chars()
-            results: list[ToolResult] = []
-            for call in calls:
-                yield describe_call(call)
-                results.append(await _call_tool(run, call, len(results), open_before))
-                for event in run.conversation.describe_result(call.id, results[-1].result):
+            async with aclosing(_call_tools(run, calls)) as events:
+                async for event in events:
                     yield event
-            run.conversation.add_results(results)
-            for event in run.conversation.make_room(budget.open_chars):
-                yield event
             if budget.spent_share(run.usage) >= 1:
                 raise StopAnswer("budget", spent="cost")
     except StopAnswer as stop:
@@ -141,9 +133,7 @@ async def answer(
         run.state, run.stop = stop.state, stop
 
     if run.text.text:
-        async with aclosing(check_answer(run)) as checks:
-            async for event in checks:
-                yield event
+        yield await check_answer(run)
     else:
         for event in await _find_replacement(run, page, history, whole_site_tokens):
             yield event
@@ -236,6 +226,21 @@ async def _prefetch_pages(run: Run, calls: Sequence[ToolCall]) -> None:
     await stop_on_error(run.deadline.run(fetch_all), SITE)
 
 
+async def _call_tools(run: Run, calls: Sequence[ToolCall]) -> AsyncGenerator[Event, None]:
+    """Make the calls of a reply in order, and close sections if there is no room for all of them."""
+    await _prefetch_pages(run, calls)
+    open_before = run.navigator.open_chars()
+    results: list[ToolResult] = []
+    for call in calls:
+        yield describe_call(call)
+        results.append(await _call_tool(run, call, len(results), open_before))
+        for event in run.conversation.describe_result(call.id, results[-1].result):
+            yield event
+    run.conversation.add_results(results)
+    for event in run.conversation.make_room(run.budget.open_chars):
+        yield event
+
+
 async def _call_tool(run: Run, call: ToolCall, calls_before: int, open_before: int) -> ToolResult:
     """Make a call.
 
@@ -258,8 +263,10 @@ async def _call_tool(run: Run, call: ToolCall, calls_before: int, open_before: i
 # After the last round
 
 
-def _judge_text(text: AnswerText) -> AnswerState:
+def _judge_answer(text: AnswerText, reply: ModelReply) -> AnswerState:
     """Return the state of a complete answer: citations that only show that something is missing answer nothing."""
+    if reply.stop.reason == "passages":
+        return "passages"
     if not text.has_statement:
         return "not_found"
     return "partial" if text.is_partial or text.foreign_addresses else "answered"
@@ -269,8 +276,6 @@ async def _find_replacement(
     run: Run, page: str | None, history: Sequence[Exchange], whole_site_tokens: int
 ) -> list[Event]:
     """Return the events of a text that replaces an answer: the reason, and the closest passages if the model failed."""
-    from mkdocs_roaming.answer.models.extractive import ExtractiveModel
-
     reason = run.stop.explain(has_text=False) if run.stop else prompts.NO_ANSWER
     found: list[Event] = []
     is_failure = run.stop is not None and run.stop.state != "refused" and run.stop.cause != "site"

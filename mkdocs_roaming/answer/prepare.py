@@ -10,6 +10,7 @@ from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.conversation import Exchange, describe_call, find_citations
 from mkdocs_roaming.answer.events import Event, OutlineRead, SiteRead
 from mkdocs_roaming.answer.models.base import AssistantTurn, OpenSection, ToolCall, ToolResult, UserTurn
+from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.answer.run import Run
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.navigator import PREFETCH_CALL_ID, Navigator
@@ -55,6 +56,8 @@ async def prepare(
     navigator.link_ids, navigator.search_tokens = True, _SEARCH_TOKENS
     manifest = navigator.library.manifest
     conversation.add_history(history)
+    if run.model.name == ExtractiveModel.name:
+        whole_site_tokens = 0  # it searches small sites, too
     site = await run.read(lambda: read_small_site(navigator, whole_site_tokens))
     if site is not None:
         run.rules, run.outline, run.site = prompts.build_rules(manifest.site, whole_site=True), site.text, site.sections

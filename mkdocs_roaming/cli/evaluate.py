@@ -1,4 +1,4 @@
-"""`roaming eval`: evaluate a site with a set of questions, or generate such a set."""
+"""`roaming eval`: evaluate a site with a set of questions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from mkdocs_roaming.cli.common import (
     warn,
 )
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.evals.generate import generate_questions
 from mkdocs_roaming.evals.output import format_report, render_evaluation, report_to_dict
 from mkdocs_roaming.evals.questions import read_questions, resolve_sections, select_questions
 from mkdocs_roaming.evals.runner import (
@@ -43,14 +42,13 @@ from mkdocs_roaming.evals.runner import (
     write_baseline,
 )
 from mkdocs_roaming.files import check_writable, write_text_file
-from mkdocs_roaming.library.library import Library
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 @click.command("eval")
 @LIBRARY
-@click.argument("questions", type=_FILE, required=False)
+@click.argument("questions", type=_FILE)
 @click.option("--compare", metavar="MODES", help="Systems, separated by commas: search, offline, claude, openai:NAME.")
 @model_options
 @click.option("--only", multiple=True, metavar="WORDS", help="Ask only questions with these words. Repeatable.")
@@ -60,31 +58,16 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--max-cost", type=click.FloatRange(min=0, min_open=True), help="Maximum cost of all questions.")
 @click.option("--parallel", type=click.IntRange(1, 16), default=1, show_default=True, help="Concurrent questions.")
 @click.option("--html", type=_FILE, help="Write an HTML page with the result of every question.")
-@click.option("--generate", type=click.IntRange(min=1), metavar="N", help="Generate N questions with a model instead.")
-@click.option("-o", "--output", type=_FILE, help="File for the generated questions.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Selects the sections to generate questions for.")
 @TRUST_RULES
 @AS_JSON
-def evaluate(lib: str, questions: Path | None, generate: int | None, trust_rules: bool, **given: Any) -> None:
+def evaluate(lib: str, questions: Path, trust_rules: bool, **given: Any) -> None:
     """Measure answers and search with a set of questions.
 
-    QUESTIONS is a YAML file; see docs/guides/evaluate.md. Without --compare, the model of `ask` is evaluated. With
-    --generate, a model writes a first question file.
+    QUESTIONS is a YAML file; see docs/guides/evaluate.md. Without --compare, the model of `ask` is evaluated.
     """
     options = ResolvedOptions.from_options(given)
     library = open_lib(lib, trust_rules=trust_rules)
-    if generate is not None:
-        if questions is not None or given["output"] is None:
-            raise click.UsageError("--generate needs -o FILE, and takes no question file")
-        _generate(library, options, generate, given)
-    elif questions is not None:
-        _evaluate(library, options, questions, given)
-    else:
-        raise click.UsageError("Missing argument 'QUESTIONS'; `--generate N -o FILE` writes a first file")
-
-
-def _evaluate(library: Library, options: ResolvedOptions, path: Path, given: dict[str, Any]) -> None:
-    whole = resolve_sections(read_questions(path), library.sections)
+    whole = resolve_sections(read_questions(questions), library.sections)
     before = read_baseline(given["baseline"]) if given["baseline"] else None
     for file in (given["write_baseline"], given["html"]):
         if file is not None:
@@ -174,32 +157,3 @@ def _show(report: EvalReport, regressions: list[Regression], *, as_json: bool) -
     for regression in regressions:
         problem = f"{regression.mode}: {regression.before} before, {regression.after} now"
         click.echo(sanitize(f"  {regression.ask}\n      {problem}"))
-
-
-def _generate(library: Library, options: ResolvedOptions, count: int, given: dict[str, Any]) -> None:
-    output: Path = given["output"]
-    check_writable(output)
-    model, budget = options.create_model()
-    generated = anyio.run(
-        lambda: generate_questions(library, count, model, budget, seed=given["seed"], max_cost=given["max_cost"])
-    )
-    questions = len(generated.questions)
-    if questions:
-        write_text_file(output, generated.to_yaml())
-    if given["as_json"]:
-        print_json({"questions": questions, "dropped": dict(generated.dropped), "cost": generated.cost})
-    else:
-        if questions:
-            click.echo(f"{output}: {questions} questions about {generated.pages} pages")
-        if questions < count:
-            warn(f"generated {questions} of {count} questions")
-    for reason, times in generated.dropped:
-        warn(f"{times} replies discarded: {reason}")
-    if generated.error:
-        warn(generated.error)
-    if not questions:
-        raise UsageError(
-            f"no question could be generated for {library.where}; {output} is not written. Write questions by hand."
-        )
-    if generated.error:
-        sys.exit(1)

@@ -12,9 +12,8 @@ from mkdocs_roaming.cli.common import AS_JSON, open_lib, print_json, sanitize, w
 from mkdocs_roaming.cli.lint import create_context
 from mkdocs_roaming.files import write_text_file
 from mkdocs_roaming.lint.runner import lint_site
-from mkdocs_roaming.report.entries import parse_since, read_log
 from mkdocs_roaming.report.output import format_report, render_report
-from mkdocs_roaming.report.report import make_report
+from mkdocs_roaming.report.report import make_report, parse_since, read_log
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -36,7 +35,7 @@ def report(
     start = parse_since(since, datetime.now(UTC)) if since else None
     found = read_log(log, feedback, since=start)
     library = open_lib(site) if site else None
-    result = make_report(found, library, (lambda: lint_site(create_context(library)).findings) if library else None)
+    result = make_report(found, library, lambda: lint_site(create_context(library)).findings if library else ())
     if html is not None:
         write_text_file(html, render_report(result))
     if as_json:

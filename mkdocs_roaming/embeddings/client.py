@@ -5,7 +5,6 @@ Published files name only the model. Server and key come from the configuration 
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from collections import OrderedDict
@@ -18,6 +17,8 @@ from mkdocs_roaming._http import (
     ApiConfig,
     HttpClient,
     HttpResponse,
+    check_api_key,
+    parse_api_error,
     parse_base_url,
     parse_retry_after,
     run_with_timeout,
@@ -113,9 +114,7 @@ def create_embeddings_client(
     is_openai = parse_base_url(base_url, "/v1") == BASE_URL
     variables = [config.key_env] if config.key_env else [KEY_VARIABLE, *(["OPENAI_API_KEY"] if is_openai else [])]
     variable = next((name for name in variables if environ.get(name, "").strip()), variables[-1])
-    key = environ.get(variable, "").strip()
-    if not (key.isascii() and key.isprintable()) or " " in key:
-        raise UsageError(f"the key in {variable} contains an invalid character; set it again")
+    key = check_api_key(environ.get(variable, "").strip(), variable)
     if config.key_env and not key:
         raise UsageError(f"the key for {config.model} is read from {config.key_env}, which is not set")
     if is_openai and not key:
@@ -202,7 +201,7 @@ class EmbeddingsClient:
         response = self._post({"model": self.model, "input": list(texts)})
         if response.status == 200:
             return self._parse(response.body, len(texts))
-        raise self._refused(response.status, _error_message(response.body), parse_retry_after(response.headers))
+        raise self._refused(response)
 
     def _post(self, body: object) -> HttpResponse:
         import httpx2  # builds without vectors import no HTTP client
@@ -237,25 +236,23 @@ class EmbeddingsClient:
             raise self._invalid("vectors whose index does not match the texts")
         return [vectors[index] for index in range(count)]
 
-    def _refused(self, status: int, message: str, retry_after: float | None) -> EmbeddingError:
-        address = self.address
+    def _refused(self, response: HttpResponse) -> EmbeddingError:
+        status = response.status
+        _, message, _ = parse_api_error(response.body)
         detail = f" ({self._api.redact(message)})" if message else ""
+        retryable = status in (408, 409, 429) or status >= 500
         if status in (401, 403):
             problem, fix = "the key is not accepted", f"check {self._api.key_name}"
-        elif status == 404:
-            problem, fix = f"{address} does not know this model or URL", "check model and base_url"
-        elif status == 429:
-            problem, fix = "too many requests", "try again later"
         elif 300 <= status < 400:
-            problem, fix = f"{address} redirects ({status})", "set base_url to the target of the redirect"
-        elif status >= 500:
-            problem, fix = f"{address} failed ({status})", "try again later"
+            problem, fix = f"{self.address} redirects ({status})", "set base_url to the target of the redirect"
+        elif retryable:
+            problem, fix = f"{self.address} failed ({status})", "try again later"
         else:
-            problem, fix = f"the request was refused ({status})", "check that the model computes embeddings"
+            problem, fix = f"{self.address} refused the request ({status})", "check model and base_url"
         return EmbeddingError(
             f"{self.model}: {problem}{detail}; {fix}",
-            retryable=status in (408, 409, 429) or status >= 500,
-            retry_after=retry_after,
+            retryable=retryable,
+            retry_after=parse_retry_after(response.headers),
         )
 
     def _invalid(self, response: str) -> EmbeddingError:
@@ -269,18 +266,6 @@ class _Row(msgspec.Struct):
 
 class _Response(msgspec.Struct):
     data: list[_Row]
-
-
-def _error_message(body: bytes) -> str:
-    """Return the error message of a response; servers use different keys for it."""
-    try:
-        data = json.loads(body)
-    except (ValueError, RecursionError):
-        return ""
-    error = data.get("error", data) if isinstance(data, Mapping) else data
-    if isinstance(error, Mapping):
-        error = error.get("message") or error.get("detail") or ""
-    return error if isinstance(error, str) else json.dumps(error)
 
 
 _MAX_RESPONSE_BYTES = 64 * 2**20

@@ -35,6 +35,7 @@ SHARES = ("reached", "answered", "cited", "literals", "declined")
 FIGURES = ("reached", "calls", "answered", "cited", "literals", "declined", "tokens")
 """All figures of a row, in the order in which they are shown."""
 
+_DIGITS = 6
 _Z = 1.959964  # 95 % of a normal distribution lie within this number of standard deviations
 
 Interval = tuple[float, float]
@@ -187,10 +188,8 @@ def compute_totals(questions: Sequence[Question], results: Sequence[EvalResult |
     """Return the figures of a system; failed answers and questions that were not asked count in none of them."""
     asked = [result for result in results if result is not None]
     costs = [result.cost for result in asked if result.cost is not None]
-    values = [_values(question, result) for question, result in zip(questions, results, strict=True)]
-    by_name = {name: [value for one in values if (value := one.get(name)) is not None] for name in FIGURES}
     return Totals(
-        figures=tuple(compute_figure(name, found, share=name in SHARES) for name, found in by_name.items() if found),
+        figures=tuple(_compute_figures(questions, results)),
         asked=len(asked),
         errors=sum(bool(result.error) for result in asked),
         tokens_read=sum(result.tokens_read for result in asked),
@@ -198,6 +197,13 @@ def compute_totals(questions: Sequence[Question], results: Sequence[EvalResult |
         currency=next((result.currency for result in asked if result.currency), ""),
         seconds=sum(result.seconds for result in asked),
     )
+
+
+def _compute_figures(questions: Sequence[Question], results: Sequence[EvalResult | None]) -> Iterator[Figure]:
+    values = [_values(question, result) for question, result in zip(questions, results, strict=True)]
+    for name in FIGURES:
+        if found := [value for one in values if (value := one.get(name)) is not None]:
+            yield compute_figure(name, found, share=name in SHARES)
 
 
 def compute_rank_figures(questions: Sequence[Question], ranks: Sequence[int | None]) -> tuple[Figure, ...]:
@@ -216,8 +222,7 @@ def compute_rank_figures(questions: Sequence[Question], ranks: Sequence[int | No
 def compute_figure(name: str, values: Sequence[float], *, share: bool = True) -> Figure:
     """Return the mean of the values, with its interval if it is a share."""
     total, count = sum(values), len(values)
-    interval = _round_interval(share_interval(total, count)) if share else None
-    return Figure(name, _round(total / count), interval, count)
+    return Figure(name, round(total / count, _DIGITS), share_interval(total, count) if share else None, count)
 
 
 def share_interval(successes: float, count: int) -> Interval:
@@ -225,7 +230,8 @@ def share_interval(successes: float, count: int) -> Interval:
     share, spread = successes / count, _Z**2 / count
     middle = (share + spread / 2) / (1 + spread)
     half = _Z * sqrt(share * (1 - share) / count + spread / (4 * count)) / (1 + spread)
-    return max(0.0, min(middle - half, share)), min(1.0, max(middle + half, share))
+    low, high = max(0.0, min(middle - half, share)), min(1.0, max(middle + half, share))
+    return round(low, _DIGITS), round(high, _DIGITS)
 
 
 def _values(question: Question, result: EvalResult | None) -> dict[str, float | None]:
@@ -272,14 +278,6 @@ def _forbidden_neighbour(end: str) -> str:
     if end.isdigit():
         return r"\d"
     return r"[^\W\d_]" if end.isalpha() and end.isascii() else r"(?!)"
-
-
-def _round_interval(interval: Interval) -> Interval:
-    return _round(interval[0]), _round(interval[1])
-
-
-def _round(number: float) -> float:
-    return round(number, 6)
 
 
 _CITATION = re.compile(r"\[\^[0-9a-z]{1,8}\]")

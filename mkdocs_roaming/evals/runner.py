@@ -106,7 +106,7 @@ class SearchSystem:
         return EvalResult(
             ask=question.ask,
             rank=rank,
-            reached=rank is not None and rank <= SEARCH_LIMIT,
+            reached=_is_listed(rank),
             trail=tuple(
                 TrailStep(Reference.from_section(sections, ref), number) for number, ref in enumerate(first, 1)
             ),
@@ -420,23 +420,30 @@ def find_regressions(baseline: Baseline, report: EvalReport) -> list[Regression]
 
 
 def _compare(question: Question, before: BaselineResult, now: EvalResult, system: str) -> Iterator[Regression]:
-    def regression(was: str, is_now: str, by: str = system) -> Regression:
-        return Regression(question.ask, by, was, is_now)
-
+    for was, is_now in _compare_answers(question, before, now):
+        yield Regression(question.ask, system, was, is_now)
     if not question.answerable:
-        if before.answered is False and now.answered:
-            yield regression("declined", "answered, although the documentation does not say")
         return
-    if before.rank is not None and before.rank <= SEARCH_LIMIT and (now.rank is None or now.rank > SEARCH_LIMIT):
+    if _is_listed(before.rank) and not _is_listed(now.rank):
         after = f"ranked {now.rank}" if now.rank else f"not among the first {MAX_RANK}"
-        yield regression(f"ranked {before.rank}", after, SEARCH)
+        yield Regression(question.ask, SEARCH, f"ranked {before.rank}", after)
     if before.reached and not now.reached and system != SEARCH:
-        yield regression("a gold section was opened", "none is opened")
-    if before.answered and now.declined:
-        yield regression("answered", "declined")
-    lost = [literal for literal in now.missing or () if literal in before.held]
-    if lost and now.answered:
-        yield regression(f"the answer contained {', '.join(lost)}", "it does not")
+        yield Regression(question.ask, system, "a gold section was opened", "none is opened")
+
+
+def _compare_answers(question: Question, before: BaselineResult, now: EvalResult) -> Iterator[tuple[str, str]]:
+    if not question.answerable and before.answered is False and now.answered:
+        yield "declined", "answered, although the documentation does not say"
+    if question.answerable and before.answered and now.declined:
+        yield "answered", "declined"
+    lost = [literal for literal in now.missing or () if now.answered and literal in before.held]
+    if lost:
+        yield f"the answer contained {', '.join(lost)}", "it does not"
+
+
+def _is_listed(rank: int | None) -> bool:
+    """Return whether a section is among the results of one search."""
+    return rank is not None and rank <= SEARCH_LIMIT
 
 
 def _to_baseline_result(question: Question, result: EvalResult) -> BaselineResult:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
-
-from msgspec import Struct
 
 from mkdocs_roaming.evals.output import render_page
-from mkdocs_roaming.report.report import STATES, Day, Report, SectionInfo
+from mkdocs_roaming.report.report import Report, SectionInfo
 
-STATE_NAMES = {
+STATE_NAMES = {  # in the order of plots
     "answered": "answered",
     "partial": "answered in part",
     "passages": "closest passages",
@@ -19,44 +16,6 @@ STATE_NAMES = {
     "budget": "stopped by a limit",
     "error": "failed",
 }
-
-_BAR_WIDTH = 10.0  # at least
-_PLOT_WIDTH = 1_160.0
-_PLOT_HEIGHT = 150.0
-_MAX_BARS = 62
-"""A longer period is shown by weeks."""
-
-
-class Bar(Struct, frozen=True):
-    """A part of a bar of the plot, in its coordinates.
-
-    Attributes:
-        x: Left edge.
-        y: Upper edge.
-        width: Width.
-        height: Height.
-        state: The state of the questions.
-        label: What it stands for, as text.
-    """
-
-    x: float
-    y: float
-    width: float
-    height: float
-    state: str
-    label: str
-
-
-class Plot(Struct, frozen=True):
-    """Questions by day or week and state, as stacked bars."""
-
-    width: float
-    height: float
-    most: int
-    unit: str
-    bars: tuple[Bar, ...]
-    first: str
-    last: str
 
 
 def format_report(report: Report) -> Iterator[str]:
@@ -96,35 +55,8 @@ def render_report(report: Report) -> str:
         f"What readers asked{_about(report.site)}",
         filters={"state": lambda state: STATE_NAMES.get(state, state), "name": _name},
         report=report,
-        plot=make_plot(report.days),
-        ratings=_format_ratings(report),
-        cost=_format_cost(report),
+        states=STATE_NAMES,
     )
-
-
-def make_plot(days: Sequence[Day]) -> Plot | None:
-    """Return the plot of the questions of each day, of each week if there are many days; None without questions."""
-    if not days:
-        return None
-    size = 1 if len(days) <= _MAX_BARS else 7
-    periods = [[day for _, day in group] for _, group in groupby(enumerate(days), key=lambda pair: pair[0] // size)]
-    counts = [{state: sum(day.states.get(state, 0) for day in period) for state in STATES} for period in periods]
-    most = max(1, *(sum(each.values()) for each in counts))
-    width = max(_BAR_WIDTH, _PLOT_WIDTH / max(len(periods), 30))
-    bars: list[Bar] = []
-    for position, (period, count) in enumerate(zip(periods, counts, strict=True)):
-        y = _PLOT_HEIGHT
-        for state in STATES:
-            if not count[state]:
-                continue
-            height = _PLOT_HEIGHT * count[state] / most
-            y -= height
-            label = f"{period[0].date}: {count[state]} {STATE_NAMES[state]}"
-            bars.append(
-                Bar(round(position * width, 2), round(y, 2), round(width * 0.8, 2), round(height, 2), state, label)
-            )
-    total = round(len(periods) * width, 2)
-    return Plot(total, _PLOT_HEIGHT, most, "day" if size == 1 else "week", tuple(bars), days[0].date, days[-1].date)
 
 
 def _about(site: str) -> str:
@@ -138,7 +70,7 @@ def _name(section: SectionInfo) -> str:
 def _format_ratings(report: Report) -> str:
     if report.satisfaction is None:
         return "no ratings"
-    return f"{100 * report.satisfaction:.0f} % of {report.helpful + report.unhelpful} ratings helpful"
+    return f"{100 * report.satisfaction:.0f} % of {report.rated} ratings helpful"
 
 
 def _format_cost(report: Report) -> str:

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from math import log, sqrt
+from pathlib import Path
 from statistics import median
+from typing import TypeVar
 
+import msgspec
 import yaml
 from msgspec import Struct
 
+from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.evals.questions import section_address
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.lint.context import SEVERITIES, Finding
 from mkdocs_roaming.manifest.lookup import SectionRef
-from mkdocs_roaming.report.entries import Entry, Log
-from mkdocs_roaming.report.groups import group_questions
+from mkdocs_roaming.text.languages import load_words
+from mkdocs_roaming.text.tokenizer import parse_words
+
+T = TypeVar("T")
 
 STATES = ("answered", "partial", "passages", "not_found", "refused", "budget", "error")
 """In the order of tables and plots."""
@@ -26,6 +35,229 @@ _MAX_SECTIONS = 3
 _MAX_ROWS = 12
 _MIN_OPENED = 3
 """Number of openings from which a section that is never cited is reported."""
+
+
+_AGE = re.compile(r"(\d{1,4})\s*([hdw])")
+_UNITS = {"h": "hours", "d": "days", "w": "weeks"}
+
+
+# The logs: questions, and the ratings that belong to them
+
+
+class Entry(Struct, frozen=True):
+    """A question of the log.
+
+    Attributes:
+        time: When it was asked.
+        question: Its text, without what looks like a secret.
+        page: The page that the reader was on.
+        language: The language of the site.
+        state: How the answer ended, see `events.AnswerState`.
+        model: The model that answered.
+        opened: The ids of the opened sections.
+        cited: The ids of the cited sections.
+        nearest: The ids of the sections that were shown instead of an answer.
+        cost: The cost of the answer; None if the prices are not known.
+        seconds: Duration of the answer.
+        cached: Whether it was answered from the cache.
+        turn: A hash, which is that of its rating.
+    """
+
+    time: datetime
+    question: str
+    page: str = ""
+    language: str = ""
+    state: str = ""
+    model: str = ""
+    opened: tuple[str, ...] = ()
+    cited: tuple[str, ...] = ()
+    nearest: tuple[str, ...] = ()
+    cost: float | None = None
+    seconds: float = 0.0
+    cached: bool = False
+    turn: str = ""
+
+    @property
+    def is_unpriced(self) -> bool:
+        """Whether the cost is not known, although a language model answered."""
+        return self.cost is None and self.model not in ("", "offline") and not self.cached
+
+
+class Rating(Struct, frozen=True):
+    """A reader's opinion of an answer."""
+
+    time: datetime
+    helpful: bool | None = None
+    comment: str = ""
+    turn: str = ""
+
+
+class Log(Struct, frozen=True):
+    """The questions of a period.
+
+    Attributes:
+        entries: The questions, oldest first.
+        ratings: The last rating of each answer by the hash of its turn.
+        skipped: Number of lines that could not be read.
+    """
+
+    entries: tuple[Entry, ...]
+    ratings: dict[str, Rating]
+    skipped: int = 0
+
+    def find_ratings(self, entries: Iterable[Entry]) -> list[Rating]:
+        """Return the ratings of some questions."""
+        return [self.ratings[entry.turn] for entry in entries if entry.turn in self.ratings]
+
+
+def read_log(questions: Path, ratings: Path | None = None, *, since: datetime | None = None) -> Log:
+    """Read the logs with their rotated files.
+
+    Args:
+        questions: The `question_log` of an endpoint.
+        ratings: Its `feedback_log`.
+        since: Older lines are left out.
+
+    Raises:
+        UsageError: A file cannot be read, or the first one contains no question.
+    """
+    entries, skipped = _read_lines(questions, Entry)
+    if not entries and skipped:
+        raise UsageError(f"{questions}: no line is a question of an endpoint's question_log")
+    rated, skipped_ratings = _read_lines(ratings, Rating) if ratings else ([], 0)
+    kept = sorted((entry for entry in entries if since is None or entry.time >= since), key=lambda entry: entry.time)
+    last = {rating.turn: rating for rating in sorted(rated, key=lambda rating: rating.time) if rating.turn}
+    return Log(tuple(kept), last, skipped + skipped_ratings)
+
+
+def parse_since(text: str, now: datetime) -> datetime:
+    """Return the time that a period or a date means: `7d`, `24h`, `2w` or `2026-11-01`.
+
+    Raises:
+        UsageError: It is neither.
+    """
+    if age := _AGE.fullmatch(text.strip()):
+        return now - timedelta(**{_UNITS[age[2]]: int(age[1])})
+    try:
+        time = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise UsageError(f"--since {text}: neither a period, such as 7d, nor a date, such as 2026-11-01") from None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def _read_lines(path: Path, kind: type[T]) -> tuple[list[T], int]:
+    """Return the lines of a log and of its rotated files, and the number of those of another form."""
+    found: list[T] = []
+    skipped = 0
+    decoder = msgspec.json.Decoder(kind)
+    for line in _iter_lines(path):
+        try:
+            found.append(decoder.decode(line))
+        except msgspec.DecodeError:
+            skipped += bool(line.strip())
+    return found, skipped
+
+
+def _iter_lines(path: Path) -> Iterator[bytes]:
+    rotated = sorted(path.parent.glob(f"{path.name}.[0-9]*"), key=lambda file: int(file.suffix[1:]), reverse=True)
+    try:
+        for file in (*rotated, path):
+            yield from file.read_bytes().split(b"\n")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({error.strerror}); name the question_log of the endpoint") from None
+
+
+# Groups of questions that ask for the same thing
+#
+# Two questions are similar if they share rare words, or if search found the same sections for them. Each question is a
+# vector of its stems and of the ids of these sections, weighted by rarity, and joins the group whose mean is nearest.
+
+MIN_SIMILARITY = 0.45
+"""Minimum cosine of a question and the mean of its group."""
+
+_SECTION_WEIGHT = 0.4
+_PASSES = 2
+
+Vector = Mapping[str, float]
+
+
+def group_questions(
+    questions: Sequence[str], sections: Sequence[Sequence[str]], language: str = "en"
+) -> list[list[int]]:
+    """Return the positions of the questions in each group, the most central question first; large groups first.
+
+    Args:
+        questions: The questions.
+        sections: The ids of the sections that search found for each, best first.
+        language: The language of the site.
+    """
+    features = [_read_features(*pair, language) for pair in zip(questions, sections, strict=True)]
+    vectors = _make_vectors(features)
+    groups = _cluster(vectors, [])
+    for _ in range(_PASSES):
+        groups = _cluster(vectors, [_sum(vectors[position] for position in group) for group in groups])
+    for group in groups:
+        center = _sum(vectors[position] for position in group)
+        group.sort(key=lambda position: (-_dot(vectors[position], center), position))
+    return sorted(groups, key=lambda group: (-len(group), min(group)))
+
+
+def _cluster(vectors: Sequence[Vector], centers: Sequence[Vector]) -> list[list[int]]:
+    """Return the positions of the vectors that are near the same center; vectors that are near none become centers."""
+    members: list[list[int]] = [[] for _ in centers]
+    sums = list(centers)
+    for position, vector in enumerate(vectors):
+        nearest = max(range(len(sums)), key=lambda at: _cosine(vector, sums[at]), default=None)
+        if nearest is None or _cosine(vector, sums[nearest]) < MIN_SIMILARITY:
+            members.append([position])
+            sums.append(vector)
+            continue
+        members[nearest].append(position)
+        if nearest >= len(centers):
+            sums[nearest] = _sum((sums[nearest], vector))
+    return [group for group in members if group]
+
+
+def _read_features(question: str, sections: Sequence[str], language: str) -> Counter[str]:
+    fillers = load_words("en", "search.filler_words")
+    words = [word for word in parse_words(question, language) if not word.stop and word.text.lower() not in fillers]
+    features = Counter(part for word in words for part in set(word.parts))
+    features.update(f"§{id_}" for id_ in sections[:2])
+    return features
+
+
+def _make_vectors(features: Sequence[Counter[str]]) -> list[Vector]:
+    """Return unit vectors, weighted by rarity."""
+    counts = Counter(name for each in features for name in each)
+    vectors: list[Vector] = []
+    for each in features:
+        vector = {
+            name: log(1 + len(features) / counts[name]) * (_SECTION_WEIGHT if name.startswith("§") else 1.0)
+            for name in each
+        }
+        length = sqrt(_dot(vector, vector)) or 1.0
+        vectors.append({name: weight / length for name, weight in vector.items()})
+    return vectors
+
+
+def _sum(vectors: Iterable[Vector]) -> Vector:
+    total: dict[str, float] = {}
+    for vector in vectors:
+        for name, weight in vector.items():
+            total[name] = total.get(name, 0.0) + weight
+    return total
+
+
+def _cosine(unit: Vector, other: Vector) -> float:
+    product = _dot(unit, other)
+    return product / sqrt(_dot(other, other)) if product else 0.0
+
+
+def _dot(one: Vector, other: Vector) -> float:
+    return sum(weight * other.get(name, 0.0) for name, weight in one.items())
+
+
+# The report
 
 
 class SectionInfo(Struct, frozen=True):
@@ -83,6 +315,11 @@ class Day(Struct, frozen=True):
     date: str
     states: dict[str, int]
 
+    @property
+    def total(self) -> int:
+        """Number of questions."""
+        return sum(self.states.values())
+
 
 class Report(Struct, frozen=True):
     """A report.
@@ -109,37 +346,41 @@ class Report(Struct, frozen=True):
         skipped: Number of lines of the logs that could not be read.
     """
 
-    site: str
-    since: datetime | None
-    until: datetime | None
-    questions: int
-    states: dict[str, int]
-    cached: int
-    helpful: int
-    unhelpful: int
-    seconds: float
-    cost: float | None
-    unpriced: int
-    days: tuple[Day, ...]
-    groups: tuple[Group, ...]
-    more_groups: int
-    cited: tuple[SectionInfo, ...]
-    never_cited: tuple[SectionInfo, ...]
-    pages: tuple[PageInfo, ...]
-    comments: tuple[str, ...]
-    skipped: int
+    site: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+    questions: int = 0
+    states: dict[str, int] = {}
+    cached: int = 0
+    helpful: int = 0
+    unhelpful: int = 0
+    seconds: float = 0.0
+    cost: float | None = None
+    unpriced: int = 0
+    days: tuple[Day, ...] = ()
+    groups: tuple[Group, ...] = ()
+    more_groups: int = 0
+    cited: tuple[SectionInfo, ...] = ()
+    never_cited: tuple[SectionInfo, ...] = ()
+    pages: tuple[PageInfo, ...] = ()
+    comments: tuple[str, ...] = ()
+    skipped: int = 0
 
     @property
     def satisfaction(self) -> float | None:
         """Share of the ratings that are helpful; None without ratings."""
-        rated = self.helpful + self.unhelpful
-        return self.helpful / rated if rated else None
+        return self.helpful / self.rated if self.rated else None
+
+    @property
+    def rated(self) -> int:
+        """Number of ratings."""
+        return self.helpful + self.unhelpful
 
 
 FindFindings = Callable[[], Sequence[Finding]]
 
 
-def make_report(log: Log, library: Library | None = None, find_findings: FindFindings | None = None) -> Report:
+def make_report(log: Log, library: Library | None = None, find_findings: FindFindings = tuple) -> Report:
     """Return the report of a log.
 
     Args:
@@ -148,32 +389,32 @@ def make_report(log: Log, library: Library | None = None, find_findings: FindFin
         find_findings: Returns the findings of the linter; called if there are groups.
     """
     entries = log.entries
+    site = library.manifest.site.name if library else ""
+    if not entries:
+        return Report(site=site, skipped=log.skipped)
     groups = _group(log, library)
-    findings = find_findings() if find_findings and groups else ()
-    paid = [entry for entry in entries if entry.model not in ("", "offline") and not entry.cached]
-    costs = [entry.cost for entry in entries if entry.cost is not None]
-    durations = [entry.seconds for entry in entries if not entry.cached]
-    ratings = [log.ratings[entry.turn].helpful for entry in entries if entry.turn in log.ratings]
-    comments = sorted((log.ratings[entry.turn] for entry in entries if entry.turn in log.ratings), key=lambda r: r.time)
+    findings = find_findings() if groups else ()
+    durations = [entry.seconds for entry in entries if not entry.cached] or [0.0]
+    ratings = sorted(log.find_ratings(entries), key=lambda rating: rating.time, reverse=True)
     return Report(
-        site=library.manifest.site.name if library else "",
-        since=entries[0].time if entries else None,
-        until=entries[-1].time if entries else None,
+        site=site,
+        since=entries[0].time,
+        until=entries[-1].time,
         questions=len(entries),
         states=_count_states(entries),
         cached=sum(entry.cached for entry in entries),
-        helpful=ratings.count(True),
-        unhelpful=ratings.count(False),
-        seconds=round(median(durations), 2) if durations else 0.0,
-        cost=round(sum(costs), 4) if costs else None,
-        unpriced=sum(entry.cost is None for entry in paid),
+        helpful=sum(rating.helpful is True for rating in ratings),
+        unhelpful=sum(rating.helpful is False for rating in ratings),
+        seconds=round(median(durations), 2),
+        cost=_sum_costs(entries),
+        unpriced=sum(entry.is_unpriced for entry in entries),
         days=_count_days(entries),
         groups=tuple(_describe_group(group, log, library, findings) for group in groups[:_MAX_GROUPS]),
         more_groups=max(0, len(groups) - _MAX_GROUPS),
-        cited=_rank_sections(Counter(id_ for entry in entries for id_ in set(entry.cited)), library),
+        cited=_rank_sections(_count_ids(entry.cited for entry in entries), library),
         never_cited=_find_never_cited(entries, library),
         pages=_rank_pages(entries, library),
-        comments=tuple(dict.fromkeys(one.comment for one in reversed(comments) if one.comment))[:_MAX_ROWS],
+        comments=tuple(dict.fromkeys(rating.comment for rating in ratings if rating.comment))[:_MAX_ROWS],
         skipped=log.skipped,
     )
 
@@ -183,9 +424,17 @@ def _count_states(entries: Iterable[Entry]) -> dict[str, int]:
     return {state: counts[state] for state in (*STATES, *sorted(set(counts) - {*STATES})) if counts[state]}
 
 
+def _count_ids(lists: Iterable[Sequence[str]]) -> Counter[str]:
+    """Return how many of the lists contain an id."""
+    return Counter(id_ for ids in lists for id_ in set(ids))
+
+
+def _sum_costs(entries: Iterable[Entry]) -> float | None:
+    costs = [entry.cost for entry in entries if entry.cost is not None]
+    return round(sum(costs), 4) if costs else None
+
+
 def _count_days(entries: Sequence[Entry]) -> tuple[Day, ...]:
-    if not entries:
-        return ()
     by_day: dict[int, list[Entry]] = {}
     for entry in entries:
         by_day.setdefault(entry.time.toordinal(), []).append(entry)
@@ -197,8 +446,7 @@ def _count_days(entries: Sequence[Entry]) -> tuple[Day, ...]:
 
 
 def _is_unanswered(entry: Entry, log: Log) -> bool:
-    rating = log.ratings.get(entry.turn)
-    return entry.state in _UNANSWERED or (rating is not None and rating.helpful is False)
+    return entry.state in _UNANSWERED or any(rating.helpful is False for rating in log.find_ratings([entry]))
 
 
 def _group(log: Log, library: Library | None) -> list[list[Entry]]:
@@ -212,12 +460,11 @@ def _group(log: Log, library: Library | None) -> list[list[Entry]]:
 def _describe_group(entries: Sequence[Entry], log: Log, library: Library | None, findings: Sequence[Finding]) -> Group:
     questions = tuple(dict.fromkeys(" ".join(entry.question.split()) for entry in entries))
     nearest = _find_nearest(entries, questions[0], library)
-    ratings = [log.ratings[entry.turn].helpful for entry in entries if entry.turn in log.ratings]
     return Group(
         count=len(entries),
         questions=questions[:_MAX_EXAMPLES],
         states=_count_states(entries),
-        unhelpful=ratings.count(False),
+        unhelpful=sum(rating.helpful is False for rating in log.find_ratings(entries)),
         last=max(entry.time for entry in entries),
         nearest=nearest,
         finding=_choose_finding([section.id for section in nearest], findings),
@@ -243,20 +490,12 @@ def _choose_finding(ids: Sequence[str], findings: Sequence[Finding]) -> str:
 
 def _make_entry(question: str, nearest: Sequence[SectionInfo], library: Library | None) -> str:
     """Return an entry for a question file; the right section is a guess."""
-    section = library.sections.get(nearest[0].id) if library and nearest else None
     entry: dict[str, object] = {"ask": question}
-    if section:
-        entry["sections"] = [_format_address(section)]
+    if library and nearest and (section := library.sections.get(nearest[0].id)):
+        entry["sections"] = [section_address(section, library.sections)]
     else:
         entry["answerable"] = False
-    text: str = yaml.safe_dump([entry], allow_unicode=True, sort_keys=False, width=120)
-    return text
-
-
-def _format_address(section: SectionRef) -> str:
-    if section.section.anchor:
-        return f"{section.page.path}#{section.section.anchor}"
-    return section.page.path if section.position == 0 and section.page.path else section.id
+    return str(yaml.safe_dump([entry], allow_unicode=True, sort_keys=False, width=120))
 
 
 # Sections and pages
@@ -280,8 +519,8 @@ def _rank_sections(counts: Counter[str], library: Library | None) -> tuple[Secti
 
 
 def _find_never_cited(entries: Sequence[Entry], library: Library | None) -> tuple[SectionInfo, ...]:
-    opened = Counter(id_ for entry in entries for id_ in set(entry.opened))
-    cited = {id_ for entry in entries for id_ in entry.cited}
+    opened = _count_ids(entry.opened for entry in entries)
+    cited = _count_ids(entry.cited for entry in entries)
     often = Counter({id_: count for id_, count in opened.items() if count >= _MIN_OPENED and id_ not in cited})
     return _rank_sections(often, library)
 

@@ -8,11 +8,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
-
-import anyio
 
 from mkdocs_roaming._http import ApiConfig, parse_base_url, parse_retry_after
 from mkdocs_roaming.answer import prompts
@@ -34,8 +32,10 @@ from mkdocs_roaming.answer.models.base import (
     UserTurn,
 )
 from mkdocs_roaming.answer.models.provider import (
+    DEFAULT_RETRIES,
     MAX_ARGUMENT_CHARS,
     ProviderModel,
+    Retries,
     arguments_as_object,
     error_for_connection,
     error_for_format,
@@ -90,9 +90,7 @@ class AnthropicModel(ProviderModel):
         key: str,
         base_url: str = "",
         key_name: str = "ANTHROPIC_API_KEY",
-        retries: int = 2,
-        patience: float = 20.0,
-        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+        retries: Retries = DEFAULT_RETRIES,
     ) -> None:
         """Create a model.
 
@@ -101,9 +99,7 @@ class AnthropicModel(ProviderModel):
             key: API key.
             base_url: Base URL of the API.
             key_name: Environment variable of the key, for error messages.
-            retries: Maximum number of attempts after a temporary failure.
-            patience: Maximum pause before an attempt, in seconds.
-            sleep: Waits before an attempt.
+            retries: Attempts after a temporary failure.
 
         Raises:
             UsageError: The package `anthropic` is not installed, or the base URL is invalid.
@@ -115,17 +111,15 @@ class AnthropicModel(ProviderModel):
             raise UsageError(f"{model} needs the anthropic package: pip install 'mkdocs-roaming[claude]'") from None
         base_url = parse_base_url(base_url or BASE_URL).removesuffix("/v1")
         service = ApiConfig(model, base_url, key, key_name, "ANTHROPIC_BASE_URL")
-        super().__init__(service, retries=retries, patience=patience, sleep=sleep)
+        super().__init__(service, retries)
         matching = (fixed for prefix, fixed in _LEAST_THINKING.items() if model.startswith(prefix))
         self._parameters: Mapping[str, Any] = next(matching, {})
         thinks = "thinking" not in self._parameters and not model.startswith(_NO_THINKING)
         self.extra_output_tokens = THINKING_TOKENS if thinks else 0
         self._anthropic, self._httpx2 = anthropic, httpx2
         # Without keep-alive, one client can serve several event loops, and no connection stays open.
-        http = anthropic.DefaultAsyncHttpxClient(
-            limits=httpx2.Limits(max_keepalive_connections=0), event_hooks={"response": [self._limit_retry_pause]}
-        )
-        self._client = anthropic.AsyncAnthropic(api_key=key, base_url=base_url, max_retries=retries, http_client=http)
+        http = anthropic.DefaultAsyncHttpxClient(limits=httpx2.Limits(max_keepalive_connections=0))
+        self._client = anthropic.AsyncAnthropic(api_key=key, base_url=base_url, max_retries=0, http_client=http)
 
     @classmethod
     def from_config(cls, config: ModelConfig) -> AnthropicModel:
@@ -162,26 +156,14 @@ class AnthropicModel(ProviderModel):
             raise error_for_format(self._service, self.api)
         yield Stop(reader.reason, ClaudeState(tuple(reader.blocks), request.note, encoded.digest))
 
-    async def _limit_retry_pause(self, response: Any) -> None:
-        """Stop the SDK from a retry if its pause would be too long for a reader."""
-        pause = parse_retry_after(response.headers) if response.status_code >= 400 else None
-        if pause is not None and pause > self._patience:
-            response.headers["x-should-retry"] = "false"
-
     def _to_model_error(self, error: Any) -> ModelError:
         anthropic = self._anthropic
         if isinstance(error, anthropic.APIStatusError):
             pause = parse_retry_after(error.response.headers)
-            failure = error_for_status(
-                self._service, error.status_code, error.type or "", error.api_message or "", pause
-            )
-            failure.retryable = failure.retryable and error.status_code == 200  # otherwise the SDK has already retried
-            return failure
+            return error_for_status(self._service, error.status_code, error.type or "", error.api_message or "", pause)
         if isinstance(error, anthropic.APIConnectionError):
             cause = error.__cause__ if isinstance(error.__cause__, Exception) else error
-            failure = error_for_connection(self._service, cause)
-            failure.retryable = False
-            return failure
+            return error_for_connection(self._service, cause)
         if isinstance(error, self._httpx2.TransportError):
             return error_for_interruption(self._service)
         return error_for_format(self._service, self.api)

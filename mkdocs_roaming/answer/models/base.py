@@ -26,6 +26,7 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
+from mkdocs_roaming._http import check_api_key
 from mkdocs_roaming.errors import PluginError, RoamingError, UsageError
 from mkdocs_roaming.library.tools import Tool, ToolOutput
 from mkdocs_roaming.plugins import entry_point_names, load_entry_point
@@ -264,13 +265,7 @@ class ModelConfig:
         key, name = self._first(setting="api_key"), variable
         if key:
             name = self._first(setting="key_env") or variable
-        key = key or self._first("", variable)
-        if not (key.isascii() and key.isprintable()) or " " in key:
-            raise UsageError(
-                f"the key in {name} contains a character that no key has, such as a typographic quotation mark or a "
-                "line break; set it again"
-            )
-        return key, name
+        return check_api_key(key or self._first("", variable), name), name
 
     def _first(self, option: str = "", *variables: str, setting: str = "") -> str:
         configured = self.settings.get(setting, "")

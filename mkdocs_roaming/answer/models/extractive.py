@@ -6,7 +6,6 @@ not fit the question, it declines. It sees what any model sees, the request with
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -25,17 +24,13 @@ from mkdocs_roaming.answer.models.base import (
 from mkdocs_roaming.answer.models.passages import Quote, Source, choose_passages, quote_pieces, rank_passages
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.navigator import PREFETCH_CALL_ID
-from mkdocs_roaming.library.postings import PostingMatches, Postings, PostingsBuilder
-from mkdocs_roaming.library.relevance import MIN_CONFIDENCE, Relevance
+from mkdocs_roaming.library.relevance import MIN_CONFIDENCE
 from mkdocs_roaming.library.rules import RULES_CALL_ID
 from mkdocs_roaming.library.search import SearchResult, parse_query
 from mkdocs_roaming.library.tools import ExpandResult, SearchResults
 from mkdocs_roaming.text.languages import load_words
 from mkdocs_roaming.text.tokenizer import (
-    Word,
     estimate_tokens,
-    extract_terms,
-    find_stem_synonyms,
     is_common_word,
     split_words,
 )
@@ -45,8 +40,6 @@ _MAX_OPENED = 6
 _OPENED_PER_CALL = 3
 _FOLLOW_UP_CONFIDENCE = 0.3  # a follow-up is more probably about the site, and has fewer words
 _PINNED_SHARE = 100.0  # before all sections that search finds
-_FIELD_WEIGHTS = (12.0, 1.0)  # titles and text
-_NO_WEIGHTS = (0.0, 0.0)
 
 
 class ExtractiveModel:
@@ -150,8 +143,6 @@ def _read_conversation(request: Request) -> _Conversation:
         elif isinstance(turn, ToolTurn):
             for result in turn.results:
                 _read_result(seen, result.call, result.result)
-    if request.site:
-        _search_site(seen, request)
     return seen
 
 
@@ -170,37 +161,6 @@ def _read_result(seen: _Conversation, call: ToolCall, result: object) -> None:
             seen.pinned = tuple(ids + [section.id for section in result.already_open]) if has_words else ()
         else:
             seen.opened = seen.hits is not None
-
-
-def _search_site(seen: _Conversation, request: Request) -> None:
-    """Search the text of a small site, which is not searched with tools."""
-    builder = PostingsBuilder(_FIELD_WEIGHTS, _NO_WEIGHTS)
-    for section in request.site:
-        fields = (" / ".join(section.breadcrumb), section.text)
-        builder.add(0, [extract_terms(text, request.language) for text in fields])
-    postings = Postings(builder.build(), [0] * len(request.site), _FIELD_WEIGHTS, _NO_WEIGHTS)
-
-    def find(word: Word) -> PostingMatches:
-        synonyms = find_stem_synonyms(word.parts[0], request.language)
-        return postings.find([*word.runs, *((stem,) for stem in synonyms)], prefix=word.prefix)
-
-    def sum_scores(words: Sequence[Word]) -> Counter[int]:
-        scores = Counter[int]()
-        for word in words:
-            matches = find(word)
-            scores.update(dict(zip(matches.rows, matches.scores, strict=True)))
-        return scores
-
-    def rank(words: Sequence[Word]) -> list[int]:
-        return [row for row, _ in sum_scores(words).most_common()]
-
-    seen.texts |= {section.id: section.text for section in request.site}
-    seen.hits = [
-        SearchResult(request.site[row].id, "", request.site[row].breadcrumb, "", score, "")
-        for row, score in sum_scores(parse_query(seen.query, request.language)).most_common()
-    ]
-    relevance = Relevance(postings, request.language, rank, find, lambda row: request.site[row].text)
-    seen.confidence = relevance.confidence(seen.query)
 
 
 # Tool calls

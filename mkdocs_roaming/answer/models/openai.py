@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import anyio
-
-from mkdocs_roaming._http import ApiConfig, parse_base_url, parse_retry_after
+from mkdocs_roaming._http import ApiConfig, parse_api_error, parse_base_url, parse_retry_after
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.models.base import (
     NO_USAGE,
@@ -27,8 +25,10 @@ from mkdocs_roaming.answer.models.base import (
     UserTurn,
 )
 from mkdocs_roaming.answer.models.provider import (
+    DEFAULT_RETRIES,
     MAX_ARGUMENT_CHARS,
     ProviderModel,
+    Retries,
     arguments_as_object,
     error_for_connection,
     error_for_format,
@@ -73,9 +73,7 @@ class OpenAIModel(ProviderModel):
         base_url: str = BASE_URL,
         key: str = "",
         key_name: str = "OPENAI_API_KEY",
-        retries: int = 2,
-        patience: float = 20.0,
-        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+        retries: Retries = DEFAULT_RETRIES,
     ) -> None:
         """Create a model.
 
@@ -84,14 +82,12 @@ class OpenAIModel(ProviderModel):
             base_url: Base URL of the API; without a path, `/v1` is added.
             key: API key.
             key_name: Environment variable of the key, for error messages.
-            retries: Maximum number of attempts after a temporary failure.
-            patience: Maximum pause before an attempt, in seconds.
-            sleep: Waits before an attempt.
+            retries: Attempts after a temporary failure.
         """
         import httpx2
 
         service = ApiConfig(model, parse_base_url(base_url, "/v1"), key, key_name, "ROAMING_BASE_URL")
-        super().__init__(service, retries=retries, patience=patience, sleep=sleep)
+        super().__init__(service, retries)
         self._httpx2 = httpx2
         self._unsupported: frozenset[str] = frozenset()
         # Without keep-alive, one client can serve several event loops, and no connection stays open.
@@ -160,7 +156,7 @@ class OpenAIModel(ProviderModel):
                 data = json.loads(event)
                 started = True
                 if data.get("error"):
-                    kind, message, code = _parse_error(data)
+                    kind, message, code = parse_api_error(event.encode())
                     raise error_for_status(self._service, code, kind, message)
                 for part in reader.feed(data):
                     yield part
@@ -189,11 +185,7 @@ class OpenAIModel(ProviderModel):
 
     async def _read_error(self, response: Any) -> ModelError:
         """Return the error of a response; a parameter that the server rejects is left out from now on."""
-        try:
-            data = json.loads(await _read_body(response))
-        except (ValueError, RecursionError):
-            data = None
-        kind, message, _ = _parse_error(data)
+        kind, message, _ = parse_api_error(await _read_body(response))
         if response.status_code in (400, 422):
             if "max_tokens" in message and "max_completion_tokens" in message:
                 self._unsupported |= {"max_tokens"}
@@ -211,20 +203,6 @@ async def _read_body(response: Any) -> bytes:
             if len(body) > MAX_BODY_BYTES:
                 break
     return bytes(body[:MAX_BODY_BYTES])
-
-
-def _parse_error(data: object) -> tuple[str, str, int]:
-    """Return type, message and status of an error; servers put them in different places."""
-    error = data.get("error", data) if isinstance(data, Mapping) else None
-    if isinstance(error, str):
-        return "", error, 200
-    if not isinstance(error, Mapping):
-        return "", "", 200
-    kinds = [error[name] for name in ("type", "code") if isinstance(error.get(name), str)]
-    message = error.get("message") or error.get("detail") or ""
-    text = message if isinstance(message, str) else json.dumps(message)
-    code = error.get("code")
-    return " ".join(dict.fromkeys(kinds)), text, code if isinstance(code, int) else 200
 
 
 # Requests

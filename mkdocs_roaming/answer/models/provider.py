@@ -6,9 +6,12 @@ import json
 import logging
 import random
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Iterator, Mapping
 from contextlib import aclosing
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import anyio
 
 from mkdocs_roaming._http import ApiConfig
 from mkdocs_roaming.answer.budget import format_pause
@@ -63,12 +66,92 @@ def split_expansion(expansion: Expansion) -> Iterator[OpenSection]:
 
 # Errors and retries
 
-_INVALID_KEY = {"authentication_error", "invalid_api_key"}
-_OVERLOAD_ERRORS = {"overloaded_error", "overloaded", "service_unavailable"}
-_NO_CREDIT = ("insufficient_quota", "credit balance", "billing")
-_TOO_LONG = ("context_length_exceeded", "prompt is too long", "maximum context length")
-_TEMPORARY = ("rate", "overload", "failure")
+_TEMPORARY = ("rate", "overload", "failure", "timeout")
 _NOT_CONNECTED = {"ConnectError", "ConnectTimeout", "InvalidURL", "PoolTimeout", "UnsupportedProtocol"}
+
+
+class _Fault(NamedTuple):
+    """What a response means: the statuses, or the words in error type and message, that show a cause."""
+
+    cause: str
+    statuses: Container[int]
+    words: tuple[str, ...]
+    problem: str
+    fix: str
+
+    def matches(self, status: int, text: str) -> bool:
+        return status in self.statuses or any(word in text for word in self.words)
+
+
+_FAULTS = (
+    _Fault(
+        "key",
+        (401,),
+        ("authentication_error", "invalid_api_key"),
+        "the key is not accepted",
+        "check {service.key_name}",
+    ),
+    _Fault(
+        "credit",
+        (402,),
+        ("insufficient_quota", "credit balance", "billing"),
+        "the account has no credit left",
+        "add credit to the provider's account",
+    ),
+    _Fault(
+        "key",
+        (403,),
+        ("permission_error",),
+        "the key has no access to this model",
+        "choose another model, or check {service.key_name}",
+    ),
+    _Fault(
+        "address",
+        (404,),
+        ("not_found_error",),
+        "{service.address} does not know this model or address",
+        "choose another model, or check {service.base_name}",
+    ),
+    _Fault(
+        "size",
+        (413,),
+        ("request_too_large", "context_length_exceeded", "prompt is too long", "maximum context length"),
+        "the request is too large",
+        "lower open_chars in [budget]",
+    ),
+    _Fault("rate", (429,), ("rate_limit_error",), "too many requests", "try again {pause}"),
+    _Fault(
+        "overload",
+        (503, 529),
+        ("overloaded", "service_unavailable"),
+        "the provider is overloaded",
+        "try again {pause}",
+    ),
+    _Fault("timeout", (408, 504), (), "the provider did not answer in time ({status})", "try again later"),
+    _Fault("failure", (*range(300), *range(500, 600)), (), "the provider failed ({kind})", "try again later"),
+    _Fault(
+        "address",
+        range(300, 400),
+        (),
+        "{service.address} redirects ({status})",
+        "set {service.base_name} to the new address",
+    ),
+    _Fault(
+        "request",
+        (),
+        ("not support tools", "tools are not supported"),
+        "this model cannot call tools",
+        "choose one that can",
+    ),
+    _Fault(
+        "request",
+        range(400, 500),
+        (),
+        "the request was refused ({status})",
+        "try another model, and report this",
+    ),
+)
+"""The first one that matches counts."""
 
 
 def error_for_status(
@@ -83,12 +166,15 @@ def error_for_status(
         message: The provider's own message.
         retry_after: The pause in seconds that the provider asks for.
     """
-    cause, problem, fix = _explain_status(service, status, service.redact(kind), message.lower(), retry_after)
+    text = f"{kind} {message}".lower()
+    fault = next((fault for fault in _FAULTS if fault.matches(status, text)), _FAULTS[-1])
+    values = {"service": service, "status": status, "kind": service.redact(kind) or status}
+    problem, fix = (part.format(pause=format_pause(retry_after), **values) for part in (fault.problem, fault.fix))
     details = service.redact(message)
-    retryable = cause in _TEMPORARY or status in (408, 409, 504)
+    retryable = fault.cause in _TEMPORARY or status == 409
     text = f"{service.model}: {problem}{f' ({details})' if details else ''}; {fix}"
     unbilled = (400 <= status < 500 and status != 408) or status in (503, 529)
-    return ModelError(text, retryable=retryable, retry_after=retry_after, unbilled=unbilled, cause=cause)
+    return ModelError(text, retryable=retryable, retry_after=retry_after, unbilled=unbilled, cause=fault.cause)
 
 
 def error_for_connection(service: ApiConfig, error: Exception) -> ModelError:
@@ -112,6 +198,24 @@ def error_for_format(service: ApiConfig, api: str) -> ModelError:
     return ModelError(f"{service.model}: {problem}; check that {service.base_name} is right", cause="format")
 
 
+@dataclass(frozen=True, slots=True)
+class Retries:
+    """When a request that failed at first is sent again.
+
+    Attributes:
+        count: Maximum number of further attempts.
+        patience: Maximum pause in seconds; the error is raised if the provider asks for a longer one.
+        sleep: Waits between two attempts.
+    """
+
+    count: int = 2
+    patience: float = 20.0
+    sleep: Callable[[float], Awaitable[None]] = anyio.sleep
+
+
+DEFAULT_RETRIES = Retries()
+
+
 class ProviderModel(ABC):
     """A model that calls a provider's API, with a new attempt after a pause if the provider fails at first.
 
@@ -125,20 +229,10 @@ class ProviderModel(ABC):
     api: ClassVar[str]
     """Name of the API, for error messages."""
 
-    def __init__(
-        self, service: ApiConfig, *, retries: int, patience: float, sleep: Callable[[float], Awaitable[None]]
-    ) -> None:
-        """Create a model.
-
-        Args:
-            service: The provider's API.
-            retries: Maximum number of further attempts.
-            patience: Maximum pause in seconds; the error is raised if the provider asks for a longer one.
-            sleep: Waits between two attempts.
-        """
+    def __init__(self, service: ApiConfig, retries: Retries = DEFAULT_RETRIES) -> None:
+        """Create a model for a provider's API."""
         self.name = service.model
-        self._service = service
-        self._retries, self._patience, self._sleep = retries, patience, sleep
+        self._service, self._retries = service, retries
 
     async def reply(self, request: Request) -> AsyncGenerator[Part, None]:
         """Stream the reply to a request.
@@ -157,8 +251,8 @@ class ProviderModel(ABC):
                 return
             except ModelError as error:
                 error.unbilled = unbilled = unbilled and error.unbilled and not started
-                is_final = started or not error.retryable or failures >= self._retries
-                if is_final or (error.retry_after or 0.0) > self._patience:
+                is_final = started or not error.retryable or failures >= self._retries.count
+                if is_final or (error.retry_after or 0.0) > self._retries.patience:
                     raise
                 pause = error.retry_after
             except (ValueError, AttributeError, KeyError, TypeError):
@@ -167,7 +261,7 @@ class ProviderModel(ABC):
             if pause is None:  # with jitter: clients must not retry in step
                 pause = min(0.5 * 2.0**failures, 8.0) * random.uniform(0.75, 1.0)
             failures += 1
-            await self._sleep(pause)
+            await self._retries.sleep(pause)
 
     @property
     def is_hosted(self) -> bool:
@@ -177,34 +271,3 @@ class ProviderModel(ABC):
     @abstractmethod
     def _attempt(self, request: Request) -> AsyncGenerator[Part, None]:
         """Stream the reply of one attempt; errors such as `KeyError` mean that the provider sent malformed data."""
-
-
-def _explain_status(
-    service: ApiConfig, status: int, kind: str, message: str, retry_after: float | None
-) -> tuple[str, str, str]:
-    """Return the cause, the problem and its fix."""
-    kinds, text = set(kind.split()), f"{kind} {message}"
-    if status == 401 or kinds & _INVALID_KEY:
-        return "key", "the key is not accepted", f"check {service.key_name}"
-    if status == 402 or any(words in text for words in _NO_CREDIT):
-        return "credit", "the account has no credit left", "add credit to the provider's account"
-    if status == 403 or "permission_error" in kinds:
-        return "key", "the key has no access to this model", f"choose another model, or check {service.key_name}"
-    if status == 404 or "not_found_error" in kinds:
-        problem = f"{service.address} does not know this model or address"
-        return "address", problem, f"choose another model, or check {service.base_name}"
-    if status == 413 or "request_too_large" in kinds or any(words in text for words in _TOO_LONG):
-        return "size", "the request is too large", "lower open_chars in [budget]"
-    if status == 429 or "rate_limit_error" in kinds:
-        return "rate", "too many requests", f"try again {format_pause(retry_after)}"
-    if status in (503, 529) or kinds & _OVERLOAD_ERRORS:
-        return "overload", "the provider is overloaded", f"try again {format_pause(retry_after)}"
-    if status in (408, 504):
-        return "timeout", f"the provider did not answer in time ({status})", "try again later"
-    if status >= 500 or status < 300:
-        return "failure", f"the provider failed ({kind or status})", "try again later"
-    if status < 400:
-        return "address", f"{service.address} redirects ({status})", f"set {service.base_name} to the new address"
-    if "does not support tools" in message or ("tool" in message and "not supported" in message):
-        return "request", "this model cannot call tools", "choose one that can"
-    return "request", f"the request was refused ({status})", "try another model, and report this"

@@ -11,7 +11,6 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
 from typing import Literal
 
@@ -27,7 +26,7 @@ from mkdocs_roaming.answer.support.evidence import (
 from mkdocs_roaming.answer.support.names import ADDRESS_OR_OPTION, NAME_IN_ENGLISH, NameReader
 from mkdocs_roaming.text.languages import base_language, load_words
 from mkdocs_roaming.text.markdown import find_code_spans
-from mkdocs_roaming.text.tokenizer import find_synonyms, is_common_word, is_stop_word, parse_word, stem
+from mkdocs_roaming.text.tokenizer import find_synonyms, is_common_word, is_stop_word, parse_word
 
 MarkKind = Literal["name", "number", "claim"]
 
@@ -54,12 +53,9 @@ _DOCUMENTATION = re.compile(r"\b(?:docs?|documentation|example|faq|guide|pages?|
 _READER = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 _LINK_TARGET = re.compile(r"(?<=\])\([^()\s]{1,500}\)")  # not shown to readers; foreign ones are removed before
 _END_OF_NAME = re.compile(r"[^\W\d][_-]?")
-_ALTERNATIVE = re.compile(r"\b(?:not|instead of|rather than)\s+$", re.IGNORECASE)
 _MEASURE_IN_WORDS = re.compile(
     r"\b([A-Za-z]+) (?:(?:millisecond|second|minute|hour|day|week|month|year|byte|character)s?|times|percent)\b"
 )
-_JUDGEMENT = re.compile(r"^[ \t]*([0-9]{1,4})[ \t]*[:.)](.*)$", re.MULTILINE)
-_NO_JUDGEMENT = re.compile(r"\bnone\b", re.IGNORECASE)
 _NAME = re.compile(r"\S*(?:[/_@]|\w\.\w)\S*")
 _PUNCTUATION = " .,;:!?()–—-"
 _MIN_LANGUAGE_SHARE = 0.12  # of English text, a fifth to a half are function words
@@ -106,7 +102,6 @@ def check_support(
     *,
     question: str = "",
     language: str = "en",
-    claims: Sequence[tuple[int, int]] | None = None,
     gaps: Sequence[tuple[int, int]] = (),
     foreign: Sequence[tuple[int, int]] = (),
 ) -> Support:
@@ -117,25 +112,24 @@ def check_support(
         sections: Each section by id: its breadcrumb, a blank line, its text.
         question: The reader's questions: their words need no source.
         language: Language of the site.
-        claims: Start and end of the claims that a model found unsupported; None to compare words.
         gaps: Start and end of statements that the model marked with `[^none]`; others are found by their words.
         foreign: Start and end of addresses that are marked in any case.
     """
     text = blank_citations(answer)
     segments = split_segments(text)
     gaps = sorted((*_find_gaps(answer), *gaps))
-    if not claims and not foreign and all(_is_inside(segment.start, gaps) for segment in segments):
+    if not foreign and all(_is_inside(segment.start, gaps) for segment in segments):
         return Support(1.0)  # it only says that the documentation does not answer
     prose = (text[segment.start : segment.end] for segment in segments if segment.kind != "code")
     evidence = Evidence(sections, question, language, answer)
     reads_prose = base_language(language) == "en" and _is_english(" ".join(map(mask_code, prose)))
     checker = _Checker(evidence, NameReader(evidence), reads_prose=reads_prose)
-    found: list[_Found] = [("claim", start, end) for start, end in claims or ()]
-    for segment in segments:
-        for kind, start, end in checker.check(segment, text[segment.start : segment.end]):
-            if kind != "claim" or claims is None:
-                found.append((kind, segment.start + start, segment.start + end))
-    found = [mark for mark in found if not _is_inside(mark[1], gaps)]
+    found: list[_Found] = [
+        (kind, segment.start + start, segment.start + end)
+        for segment in segments
+        for kind, start, end in checker.check(segment, text[segment.start : segment.end])
+        if not _is_inside(segment.start + start, gaps)
+    ]
     found += (("name", start, end) for start, end in foreign)
     marks = [(kind, start, min(end, start + MAX_MARK_CHARS)) for kind, start, end in _merge(found)]
     return _make_support(answer, marks, segments, evidence)
@@ -145,38 +139,6 @@ def mark_addresses(answer: str, addresses: Sequence[tuple[int, int]]) -> Support
     """Return the result for an answer that cannot be checked: marks on addresses that no opened section contains."""
     to_utf16 = make_utf16_converter(answer)
     return Support(0.0, tuple(Mark("name", to_utf16(start), to_utf16(end)) for start, end in addresses))
-
-
-def find_statements(answer: str) -> list[tuple[int, int]]:
-    """Return start and end of each sentence and table row of an answer, without lead-ins and gaps."""
-    text, gaps = blank_citations(answer), list(_find_gaps(answer))
-    return [
-        (segment.start, segment.end)
-        for segment in split_segments(text)
-        if segment.kind in ("sentence", "row")
-        and not _LEAD_IN.search(text[segment.start : segment.end])
-        and not _is_inside(segment.start, gaps)
-    ]
-
-
-def read_claims(reply: str, answer: str, statements: Sequence[tuple[int, int]]) -> list[tuple[int, int]] | None:
-    """Return start and end of the claims that a model's reply names, in order; None if the reply has another form.
-
-    Each line of the reply is the number of a statement and words from it, such as `2: the port is 9000`. If the
-    statement does not contain the words, the claim is the whole statement.
-    """
-    lines = list(_JUDGEMENT.finditer(reply))
-    if not lines:
-        return [] if _NO_JUDGEMENT.search(reply) else None
-    claims: set[tuple[int, int]] = set()
-    for line in lines:
-        number, words = int(line[1]), line[2].strip(" \t\"'“”")
-        if not 0 < number <= len(statements):
-            return None
-        start, end = statements[number - 1]
-        place = answer.find(words, start, end) if words else -1
-        claims.add((start, end) if place < 0 else (place, place + len(words)))
-    return sorted(claims)
 
 
 def slice_utf16(text: str, start: int, end: int) -> str:
@@ -220,7 +182,7 @@ class _Checker:
         if not self.reads_prose or _LEAD_IN.search(body):
             return
         for start, end in _split_clauses(prose):
-            if self._is_foreign(prose[start:end], is_sentence=end - start == len(prose.strip())):
+            if self._is_foreign(prose[start:end]):
                 yield "claim", start, start + len(prose[start:end].rstrip(_PUNCTUATION))
             for first, last in self._find_other_numbers(prose[start:end]):
                 yield "number", start + first, start + last
@@ -230,17 +192,14 @@ class _Checker:
         for number, start, end in find_numbers(prose):
             is_in_name = _END_OF_NAME.match(prose, start - 1, start) or _END_OF_NAME.fullmatch(prose, start - 2, start)
             is_known = number in known or (not self.reads_prose and number.replace(".", "") in known)
-            if not is_known and not is_in_name and not _ALTERNATIVE.search(prose, 0, start):
+            if not is_known and not is_in_name:
                 yield start, end
         for match in _MEASURE_IN_WORDS.finditer(prose):
             if self.evidence.words_of_numbers.get(match[1].lower(), "1") not in known | {"1"}:
                 yield match.span()
 
-    def _is_foreign(self, clause: str, *, is_sentence: bool) -> bool:
-        """Return whether half of a clause's words, and three or more, are not in the evidence in any form.
-
-        Of a clause that is no sentence by itself, one of these words must not be an ordinary one.
-        """
+    def _is_foreign(self, clause: str) -> bool:
+        """Return whether half of a clause's words, and three or more, are not in the evidence in any form."""
         if _DOCUMENTATION.search(clause) or _READER.search(clause):
             return False
         words = {
@@ -248,16 +207,17 @@ class _Checker:
             for word in find_words(normalize_text(clause))
             if "'" not in word and len(word) > 2 and not is_stop_word(word)
         }
-        unknown = {word for word in words if not self._is_related(word)}
-        is_specific = any(stem(word) not in _ordinary_stems() for word in unknown)
-        return len(unknown) >= max(_MIN_UNKNOWN_WORDS, len(words) / 2) and (is_sentence or is_specific)
+        unknown = sum(not self._is_related(word) for word in words)
+        return unknown >= max(_MIN_UNKNOWN_WORDS, len(words) / 2)
 
     def _is_related(self, word: str) -> bool:
-        """Return whether the evidence contains a word, a word with the same beginning, or a synonym."""
+        """Return whether the evidence contains a word or a synonym."""
         parsed, evidence = parse_word(word), self.evidence
-        if evidence.has_word(word) or is_common_word(parsed) or evidence.has_prefix(word):
-            return True
-        return any(evidence.has_word(synonym.text) for synonym in find_synonyms(parsed, "en"))
+        return (
+            evidence.has_word(word)
+            or is_common_word(parsed)
+            or any(evidence.has_word(synonym.text) for synonym in find_synonyms(parsed, "en"))
+        )
 
     def _find_other_numbers(self, clause: str) -> Iterator[tuple[int, int]]:
         """Yield the only number of a clause if the sections have another one in the same statement."""
@@ -271,11 +231,6 @@ class _Checker:
         has_other = any(other.count(".") == number.count(".") for other in similar[0][1].numbers)
         if has_other and not any(number in statement.numbers for _, statement in similar):
             yield start, end
-
-
-@cache
-def _ordinary_stems() -> frozenset[str]:
-    return frozenset(map(stem, load_words("en", "support.ordinary_words")))
 
 
 def _split_clauses(text: str) -> Iterator[tuple[int, int]]:

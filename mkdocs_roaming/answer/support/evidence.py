@@ -213,12 +213,11 @@ def _load_number_words(language: str) -> dict[str, str]:
 
 # Evidence
 
-OPTION_WITH_VALUE = re.compile(r"(?<![\w-])(--[a-zA-Z][\w-]*)[ =]([a-zA-Z][\w.-]*)(?=\s|$)")
-
 _IMPORT = re.compile(r"\s*(?:from|import|use|using|require)\b")
 _OWN_NAME = re.compile(r"(?<![.\w])[A-Za-z_]\w*(?!\w|=[^=])")
+OPTION_WITH_VALUE = re.compile(r"(?<![\w-])(--[a-zA-Z][\w-]*)[ =]([a-zA-Z][\w.-]*)(?=\s|$)")
+
 _OPTION_WITH_NUMBER = re.compile(r"(?<![\w-])(?:--?[a-zA-Z][\w-]*[ =]|[A-Z][A-Z0-9_]+=)([0-9]+(?:\.[0-9]+)*)(?![\w.])")
-_BOLD_WORD = re.compile(r"\*\*(\w+)\*\*")
 _PLAIN_NAME = re.compile(r"\w+")
 _KEY = re.compile(r"(?<![\w.-])([\w.-]+)\s*(?:=(?!=)|:(?=\s))")
 _FOLLOWER = re.compile(r"(?<![\w-])([a-z][\w-]*) (?=([a-z][\w-]*))")
@@ -258,11 +257,10 @@ class Evidence:
         parts: All words of ASCII letters and digits, as in paths and addresses.
         part_pairs: Each such word with the next one.
         code: The code of the sections in normal form.
-        code_words: The words of the code, and bold words.
+        code_words: The words of the code.
         keys: The words before `=` or `:` in code.
         option_values: The values of each option in code.
         followers: The words that follow a word in code.
-        example_numbers: The numbers in the answer's code blocks.
         chosen_numbers: The numbers that the answer's code gives to an option or a variable: its writer chooses them.
         own_names: The names that programs in the answer choose.
     """
@@ -278,10 +276,7 @@ class Evidence:
         self._read_text(sections.values())
         self._read_code(_LINE_OF_CODE.join(normalize_text(line) for text in sections.values() for line in _code(text)))
         self._read_statements(sections)
-        examples = "\n".join(_code(answer))
-        blocks = (answer[line.start : line.end] for line in split_segments(answer) if line.kind == "code")
-        self.example_numbers = {number for line in blocks for number, _, _ in find_numbers(line)}
-        self.chosen_numbers = set(_OPTION_WITH_NUMBER.findall(examples))
+        self.chosen_numbers = set(_OPTION_WITH_NUMBER.findall("\n".join(_code(answer))))
         self.own_names = set(_find_own_names(answer))
 
     def contains(self, name: str) -> bool:
@@ -294,10 +289,6 @@ class Evidence:
     def has_word(self, word: str) -> bool:
         """Return whether a word occurs in any inflection."""
         return stem(word, self._language) in self.words
-
-    def has_prefix(self, word: str) -> bool:
-        """Return whether another word has the same first five letters."""
-        return len(word) > 5 and word[:5] in self._prefixes
 
     def is_asked(self, text: str) -> bool:
         """Return whether a question contains a text."""
@@ -315,13 +306,10 @@ class Evidence:
 
     def find_similar(self, words: set[str]) -> list[tuple[float, Statement]]:
         """Return the statements that contain more than a third of some words, and the share, the largest first."""
-        rare = [word for word in words if len(self._positions.get(word, [])) <= _MAX_STATEMENTS_OF_WORD]
-        counts = Counter(position for word in rare for position in self._positions.get(word, []))
-        similar: list[tuple[float, Statement]] = []
-        for position in sorted(counts):
-            if counts[position] + len(words) - len(rare) > _SIMILAR_SHARE * len(words):
-                statement = self._statements[position]
-                similar.append((len(words & statement.words) / len(words), statement))
+        found = (self._positions.get(word, ()) for word in words)
+        positions = {position for one in found if len(one) <= _MAX_STATEMENTS_OF_WORD for position in one}
+        statements = [self._statements[position] for position in sorted(positions)]
+        similar = [(len(words & statement.words) / len(words), statement) for statement in statements]
         return sorted((one for one in similar if one[0] > _SIMILAR_SHARE), key=lambda one: -one[0])
 
     def content_words(self, text: str) -> set[str]:
@@ -337,7 +325,6 @@ class Evidence:
         without_backticks = [body.replace("`", "") for body in bodies]
         self.text = _LINE_OF_CODE.join([*bodies, *without_backticks, self._question])
         self.words = {stem(word, self._language) for word in find_words(self.text)}
-        self._prefixes = {word[:5] for word in self.words}
         self.question_words = {stem(word, self._language) for word in find_words(self._question)}
         self.part_pairs = set(_PART_AND_NEXT.findall(self.text))
         self.parts = {part for part, _ in self.part_pairs}
@@ -350,7 +337,7 @@ class Evidence:
 
     def _read_code(self, code: str) -> None:
         self.code = code
-        self.code_words = {*_PLAIN_NAME.findall(code), *_BOLD_WORD.findall(self.text)}
+        self.code_words = set(_PLAIN_NAME.findall(code))
         self.keys = set(_KEY.findall(code))
         self.option_values: dict[str, set[str]] = {}
         for option, value in OPTION_WITH_VALUE.findall(code):

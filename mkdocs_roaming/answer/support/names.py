@@ -51,19 +51,13 @@ _QUOTED_PROSE = re.compile(r"([\"'])(?=[^\"']*\s)[^\"'=<>/_{]*\1")
 _QUOTED_PATH = re.compile(r"([\"'])/[\w./-]*\1")
 _ALTERNATIVES = re.compile(r"[A-Za-z]+(?:/[A-Za-z]+)+")
 _PLAIN = re.compile(r"[^\W\d_]+(?:\.[^\W\d_]+)*[.,:;]?")
-_DOTTED = re.compile(r"\w+(?:\.\w+)+")
 _AMOUNT = re.compile(r"-?[\d._]+[A-Za-z%]{0,2}")
 _COMMAND_WORD = re.compile(r"[a-z][a-z0-9-]*")
 _KEY = re.compile(r"\s*(?:- )?([\w.-]+)\s*(?:=(?!=)|:(?=\s|$))\s*(.*)$")
 _QUOTED_WORD = re.compile(r"([\"'])([a-z]+)\1\s*,?\s*")
 _STRING = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
-# A file that an example works on, not a file that the documented program defines.
-_CONTENT_FILE = re.compile(
-    r"(?![~%$.]|/(?:etc|usr|var)/)[\w./-]*\w\.(?:css|csv|html?|jpe?g|js|md|pdf|png|py|svg|ts|txt)"
-)
 _BEFORE_PLACEHOLDER = re.compile(r"(?<=\w)(?:==|@|:)<")
 _ARGUMENT = re.compile(r"(?<=[(,])\s*([a-z]+)=(?!=)")
-_ASSIGNMENT = re.compile(r"(?<![\w-])(\w+)=(\"?[\w.]+\"?)")
 _TABLE = re.compile(r"\[\[?([\w.-]+)\]\]?")
 _TOOL_TABLE = re.compile(r"tool\.[\w-]+")
 _SEPARATED = re.compile(r"[/\\%@=:~.]")
@@ -75,7 +69,6 @@ class NameReader:
     def __init__(self, evidence: Evidence) -> None:
         """Compare with evidence."""
         self._evidence = evidence
-        self._followers = {follower for followers in evidence.followers.values() for follower in followers}
         self._in_tool_table = False  # the current line of code is in a table of TOML such as `[tool.uv]`
 
     def read_prose(self, text: str, *, shape: re.Pattern[str]) -> Iterator[Span]:
@@ -91,15 +84,11 @@ class NameReader:
         if normalize_text(text).strip() in evidence.text:
             return
         value = _QUOTED_WORD.fullmatch(text.strip())
-        if value and value[2] not in evidence.code_words and not evidence.is_asked(value[2]):
+        if value and value[2] not in evidence.code_words:
             yield 0, len(text)
             return
-        chosen = evidence.chosen_numbers | evidence.example_numbers
         for match in _NAME.finditer(text):
-            if match[0] in chosen:
-                continue
-            is_unknown_digit = match[0].isdecimal() and match[0] not in evidence.numbers
-            if is_unknown_digit or not self._is_known(match[0]):
+            if match[0] not in evidence.chosen_numbers and not self._is_known(match[0]):
                 yield match.span()
         for match in _BEFORE_PLACEHOLDER.finditer(text):
             if match[0] not in evidence.text:
@@ -109,17 +98,10 @@ class NameReader:
 
     def read_program_line(self, line: str) -> Iterator[Span]:
         """Yield the spans of unknown names in a line of a program, whose writer chooses strings and many names."""
-        code = _STRING.sub(_blank_free_string, _COMMENT.sub("", line).rstrip())
+        code = _STRING.sub(_blank, _COMMENT.sub("", line).rstrip())
         if not code or normalize_text(code).strip() in self._evidence.text:
             return
-        for match in _NAME.finditer(code):
-            is_free = _PLAIN.fullmatch(match[0]) or _AMOUNT.fullmatch(match[0])
-            if not is_free and not self._is_known(match[0]):
-                yield match.span()
-        for match in _ARGUMENT.finditer(code):
-            known = self._evidence.code_words | self._evidence.own_names
-            if match[1] not in known and not _PLACEHOLDER.fullmatch(match[1]):
-                yield match.span(1)
+        yield from self._find_unknown_names(code)
 
     def read_code_line(self, line: str) -> Iterator[Span]:
         """Yield the spans of unknown names in a line of a code block."""
@@ -136,14 +118,8 @@ class NameReader:
                 yield table.span(1)
             return
         code = _QUOTED_PATH.sub(_blank, _QUOTED_PROSE.sub(_blank, code))
-        code = _ASSIGNMENT.sub(self._blank_free_value, code)
-        key = _KEY.match(code)
-        chosen = key.start(1) if key and not key[2] and not key[1].startswith("_") else None  # opens a mapping
-        for match in _NAME.finditer(code):
-            is_free = _PLAIN.fullmatch(match[0]) or _AMOUNT.fullmatch(match[0]) or match.start() == chosen
-            if not is_free and not self._is_known(match[0]):
-                yield match.span()
-        if key:
+        yield from self._find_unknown_names(code)
+        if key := _KEY.match(code):
             yield from self._find_unknown_setting(key)
         for match in _ARGUMENT.finditer(code):
             if match[1] not in self._evidence.code_words and not _PLACEHOLDER.fullmatch(match[1]):
@@ -157,11 +133,12 @@ class NameReader:
 
     # Parts of code
 
-    def _blank_free_value(self, match: re.Match[str]) -> str:
-        """Blank the value of a variable that the evidence does not know: it is the writer's own."""
-        if match[1].lower() in self._evidence.code_words:
-            return match[0]
-        return match[0][: match.start(2) - match.start()] + " " * len(match[2])
+    def _find_unknown_names(self, code: str) -> Iterator[Span]:
+        """Yield unknown names that are neither plain words nor amounts."""
+        for match in _NAME.finditer(code):
+            is_free = _PLAIN.fullmatch(match[0]) or _AMOUNT.fullmatch(match[0])
+            if not is_free and not self._is_known(match[0]):
+                yield match.span()
 
     def _find_unknown_setting(self, key: re.Match[str]) -> Iterator[Span]:
         """Yield an unknown key in the table of a tool, and an unknown value of a known key."""
@@ -171,7 +148,7 @@ class NameReader:
                 yield key.span(1)
             return
         value = _QUOTED_WORD.fullmatch(key[2])
-        if value and name in evidence.code and not self._is_expected_value(value[2]):
+        if value and value[2] not in evidence.code_words:
             yield key.span(2)
 
     def _find_unknown_subcommand(self, code: str) -> Iterator[Span]:
@@ -182,16 +159,13 @@ class NameReader:
             if not _COMMAND_WORD.fullmatch(match[0]) or _PLACEHOLDER.fullmatch(match[0]):
                 break
             words.append(match)
-        for position, (first, second) in enumerate(pairwise(words)):
+        for first, second in pairwise(words):
             command, follower = first[0], second[0]
             followers = evidence.followers.get(command, set())
             is_command = bool(followers) or (evidence.has_word(command) and not evidence.has_word(follower))
-            if command in _SYNTAX or not is_command:
+            is_argument = len(followers) < 2 and stem(follower) in evidence.question_words
+            if command in _SYNTAX or not is_command or is_argument:
                 return
-            if stem(follower) in evidence.question_words:
-                is_argument = position > 0 or len(followers) < 2 or evidence.is_asked(f"{command} {follower}")
-                if is_argument or follower in self._followers:
-                    return
             if not evidence.contains(f"{command} {follower}"):
                 yield words[0].start(), second.end()
                 return
@@ -201,13 +175,8 @@ class NameReader:
         for match in OPTION_WITH_VALUE.finditer(code):
             option, value = match[1].lower(), match[2].lower()
             documented = self._evidence.option_values.get(option, set())
-            is_free = self._evidence.is_asked(value) or _PLACEHOLDER.fullmatch(value)
-            if value not in documented and len(documented) >= (3 if is_free else 2):
+            if value not in documented and len(documented) >= (3 if self._evidence.is_asked(value) else 2):
                 yield match.span()
-
-    def _is_expected_value(self, value: str) -> bool:
-        evidence = self._evidence
-        return value in evidence.code_words or evidence.is_asked(value) or _PLACEHOLDER.fullmatch(value) is not None
 
     # Known names
 
@@ -215,46 +184,32 @@ class NameReader:
         """Return whether the evidence contains a name, or the name means nothing by itself."""
         evidence = self._evidence
         name = name.strip(".,:;!?*'\"`").removesuffix("()")
-        if len(name) < 2 or _PLACEHOLDER.fullmatch(name) or name.lower() in _SYNTAX:
+        if len(name) < 2 or _PLACEHOLDER.fullmatch(name) or name.lower() in _SYNTAX or evidence.contains(name):
             return True
-        if evidence.contains(name) or (name == "pyproject.toml" and "[tool." in evidence.text):
-            return True
-        is_variable = name.isupper()
         name = normalize_text(name)
-        prefix, _, suffix = name.partition("_")
-        is_prefixed = is_variable and (evidence.is_asked(prefix) or f"{prefix}_" in evidence.own_names)
-        if is_prefixed and evidence.contains(suffix):  # an environment variable with the reader's own prefix
-            return True
-        if name in evidence.own_names or _CONTENT_FILE.fullmatch(name):
-            return True
-        if len(name) > _MAX_NAME_CHARS:
-            return False
+        first, _, attribute = name.partition(".")
+        if first in evidence.own_names:
+            return not attribute or self._is_known(attribute)
+        return len(name) <= _MAX_NAME_CHARS and self._has_known_form(name)
+
+    def _has_known_form(self, name: str) -> bool:
+        """Return whether the evidence contains a name in another form, or all of its parts."""
+        evidence = self._evidence
         if _AMOUNT.fullmatch(name):
             return re.sub(r"[^\d.]", "", name).strip(".") in evidence.numbers
-        if name.startswith("-"):  # an option may be documented as a setting
-            setting = name.lstrip("-")
-            return "-" in setting and evidence.contains(setting)
         if name.startswith(("http://", "https://")):
             host = name.split("/")[2].rpartition("@")[2]
             return evidence.contains(name.rstrip("/")) or evidence.is_asked(host)
         others = (name.replace("-", "_"), name.replace("_", "-"), name.removeprefix("tool."))
         if any(evidence.contains(other) for other in others):
             return True
-        if name.isalpha():
-            return evidence.has_word(name)
-        parts = name.split(".") if _DOTTED.fullmatch(name) else []
-        is_own = bool(parts) and parts[0] in evidence.own_names
-        if is_own and all(part in evidence.own_names or evidence.contains(part) for part in parts):
-            return True
         if _PLAIN.fullmatch(name):
-            first = name.partition(".")[0]
+            first, *_ = words = name.split(".")
             has_other_ending = _PLACEHOLDER.fullmatch(first) and f" {first}." in evidence.code
-            return not has_other_ending and all(map(self._is_known_word, name.split(".")))
+            return not has_other_ending and all(
+                evidence.has_word(word) or _PLACEHOLDER.fullmatch(word) for word in words
+            )
         return self._fills_placeholder(name) or self._has_known_parts(name)
-
-    def _is_known_word(self, word: str) -> bool:
-        is_free = self._evidence.is_asked(word) or word in _SYNTAX or _PLACEHOLDER.fullmatch(word)
-        return bool(is_free) or word in self._evidence.code_words or self._evidence.has_word(word)
 
     def _fills_placeholder(self, name: str) -> bool:
         """Return whether a name is a documented one in which words of the question replace a part.
@@ -282,26 +237,11 @@ class NameReader:
         if not _SEPARATED.search(name):
             return False
         parts = [part for part in re.split(r"[^a-z0-9]+", name) if part]
-        examples = {part for number in evidence.example_numbers for part in number.split(".")}
-        free = [
-            part in evidence.own_names
-            or bool(evidence.is_asked(part) or _PLACEHOLDER.fullmatch(part))
-            or part.removeprefix("py") in examples
-            for part in parts
-        ]
-        for position, pair in enumerate(pairwise(parts)):
-            if not (free[position] or free[position + 1] or pair in evidence.part_pairs):
-                return False
-        return all(
-            is_free or len(part) < 2 or part in evidence.numbers or part in _SYNTAX or part in evidence.parts
-            for part, is_free in zip(parts, free, strict=True)
+        free = {part for part in parts if evidence.is_asked(part) or _PLACEHOLDER.fullmatch(part)}
+        known = evidence.parts | evidence.numbers | free
+        return known.issuperset(parts) and all(
+            pair in evidence.part_pairs or not free.isdisjoint(pair) for pair in pairwise(parts)
         )
-
-
-def _blank_free_string(match: re.Match[str]) -> str:
-    """Blank a string of a program, unless it is an address or an option."""
-    is_address = "://" in match[0] or match[0][1:2] == "-"
-    return match[0] if is_address else _blank(match)
 
 
 def _blank(match: re.Match[str]) -> str:

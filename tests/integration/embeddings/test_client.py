@@ -56,10 +56,10 @@ def test_embed_retries_after_temporary_failures(serve: Serve) -> None:
 @pytest.mark.parametrize(
     ("refusal", "message"),
     [
-        ((429, {"Retry-After": "3600"}, "quota"), "too many requests (quota); try again later"),
+        ((429, {"Retry-After": "3600"}, "quota"), "failed (429) (quota); try again later"),
         ((401, {}, "no such key: secret-key"), "the key is not accepted (no such key: …); check MY_KEY"),
-        ((404, {}, "no model toy"), "does not know this model or URL (no model toy); check model and base_url"),
-        ((400, {}, "toy is a chat model"), "the request was refused (400) (toy is a chat model)"),
+        ((404, {}, "no model toy"), "refused the request (404) (no model toy); check model and base_url"),
+        ((400, {}, "toy is a chat model"), "refused the request (400) (toy is a chat model)"),
         ((302, {"Location": "http://127.0.0.1:9/"}, ""), "redirects (302); set base_url"),
     ],
 )
@@ -190,7 +190,7 @@ def test_environment_overrides_configured_url(serve: Serve) -> None:
         (
             EmbeddingsConfig("m", "http://127.0.0.1:9", "MINE"),
             {"MINE": "“k”"},
-            "the key in MINE contains an invalid character",
+            "the key in MINE contains a character that no key has",
         ),
     ],
 )

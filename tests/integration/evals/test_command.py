@@ -10,14 +10,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import lxml.html
 import pytest
 from kettle import KETTLE
 from messages_api import MessagesApi, serving
 from messages_api.navigator import Navigator as WordNavigator
-from messages_api.parts import Say, View, Wait
+from messages_api.parts import Say, Wait
 from messages_api.script import Script
 
 from mkdocs_roaming.evals.questions import read_questions
@@ -41,10 +40,6 @@ def test_eval_prints_table_and_problems(sample: Path, roaming: Roaming) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        ((), 2, "--generate"),
-        (("--generate", "3"), 2, "-o FILE"),
-        (("Q", "--generate", "3", "-o", "x.yml"), 2, "no question file"),
-        (("--generate", "3", "-o", "x.yml"), 1, "--generate needs a language model. Name one with --model"),
         (("Q", "--compare", "search,search"), 1, "each name may occur once"),
         (("Q", "--compare", "serch"), 1, "'serch'"),
         (("Q", "--html", "/nowhere/x.html"), 1, "cannot"),
@@ -129,43 +124,3 @@ def test_eval_interrupted_reports_results_so_far(sample: Path) -> None:
     rows = [line.split()[0] for line in out.splitlines() if re.match("search |openai:x ", line)]
     assert rows == ["search", "openai:x"]
     assert "openai:x: 2 of 65 questions asked: interrupted" in err
-
-
-def test_eval_generate_writes_only_questions_with_verbatim_literals(
-    tmp_path: Path, roaming: Roaming, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def reply(question: str, *literals: str) -> str:
-        return json.dumps({"question": question, "answer": "It is so.", "literals": literals})
-
-    def answer(view: View) -> Any:
-        replies = {
-            "Requirements": reply("How much memory?", "320 MB"),
-            "Server": reply("Which port?", "8642", "9999"),
-            "Boiling": "I would rather not.",
-            "Logs": "Sure!\n```json\n" + reply("For how long?", "19 days") + "\n```",
-            "The port is taken": reply("", ""),
-        }
-        title = next((title for title in replies if f'{title}"' in view.context), "")
-        return [Say(replies.get(title, reply("How much memory?", "Teapot")))]
-
-    file = tmp_path / "generated.yml"
-    with serving(MessagesApi(brain=Script(answer, again=True))) as api:
-        monkeypatch.setenv("OPENAI_API_KEY", api.key)
-        result = roaming(
-            *("eval", KETTLE, "--generate", 8, "-o", file, "--json"),
-            *("--model", "openai:x", "--base-url", f"{api.url}/v1"),
-        )
-        calls = len(api.requests)
-        assert api.take_faults() == []
-    assert result.exit_code == 0, result.stderr
-    assert [(one.ask, one.contains, one.synthetic) for one in read_questions(file).questions] == [
-        ("How much memory?", ("320 MB",), True),
-        ("For how long?", ("19 days",), True),
-    ]
-    dropped = json.loads(result.stdout)["dropped"]
-    assert sum(dropped.values()) == calls - 2
-    assert dropped["the reply is not the requested JSON"] == 1
-    assert dropped["the model found nothing to ask"] == 1
-    assert dropped["the literals do not occur verbatim in the section"] >= 1
-    assert "generated 2 of 8 questions" not in result.stderr
-    assert roaming("eval", KETTLE, file, "--compare", "search").exit_code == 0

@@ -16,6 +16,7 @@ import pytest
 
 from mkdocs_roaming.answer.budget import Budget, Prices
 from mkdocs_roaming.answer.models.base import Model, Part, Request, Stop, Text, ToolCall, Usage, UserTurn
+from mkdocs_roaming.answer.models.provider import Retries
 from mkdocs_roaming.answer.models.scripted import ScriptedModel
 from mkdocs_roaming.answer.support.check import slice_utf16
 from mkdocs_roaming.errors import LibraryError, UsageError
@@ -579,10 +580,10 @@ def provider() -> Iterator[Callable[..., Any]]:
             if wire == "claude":
                 from mkdocs_roaming.answer.models.anthropic import AnthropicModel
 
-                return api, AnthropicModel(key="test-key", base_url=api.url, retries=0)
+                return api, AnthropicModel(key="test-key", base_url=api.url, retries=Retries(0))
             from mkdocs_roaming.answer.models.openai import OpenAIModel
 
-            return api, OpenAIModel("qwen3", key="test-key", base_url=api.url, retries=0)
+            return api, OpenAIModel("qwen3", key="test-key", base_url=api.url, retries=Retries(0))
 
         yield begin
 

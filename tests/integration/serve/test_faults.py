@@ -13,6 +13,7 @@ import pytest
 
 from mkdocs_roaming.answer.budget import Budget, Prices
 from mkdocs_roaming.answer.models.base import Model, Part, Request, Text, ToolCall, Usage
+from mkdocs_roaming.answer.models.provider import Retries
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.serve.middleware import RequestPolicy
 from mkdocs_roaming.serve.quotas import AnswerQuota
@@ -71,10 +72,10 @@ def _model(wire: str, url: str) -> Model:
     if wire == "claude":
         from mkdocs_roaming.answer.models.anthropic import AnthropicModel
 
-        return AnthropicModel(key="test-key", base_url=url, retries=0)
+        return AnthropicModel(key="test-key", base_url=url, retries=Retries(0))
     from mkdocs_roaming.answer.models.openai import OpenAIModel
 
-    return OpenAIModel("qwen3", key="test-key", base_url=url, retries=0)
+    return OpenAIModel("qwen3", key="test-key", base_url=url, retries=Retries(0))
 
 
 # Money

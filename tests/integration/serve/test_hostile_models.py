@@ -19,6 +19,7 @@ from mkdocs_roaming.answer.budget import Budget, Prices
 from mkdocs_roaming.answer.models.anthropic import AnthropicModel
 from mkdocs_roaming.answer.models.base import Model
 from mkdocs_roaming.answer.models.openai import OpenAIModel
+from mkdocs_roaming.answer.models.provider import Retries
 from mkdocs_roaming.library.targets import open_library
 
 Start = Callable[..., Any]
@@ -53,8 +54,8 @@ def serve(request: pytest.FixtureRequest) -> Iterator[Serve]:
         def begin(brain: Any) -> tuple[MessagesApi, Model]:
             api = stack.enter_context(serving(MessagesApi(brain, budget=700)))
             if request.param == "claude":
-                return api, AnthropicModel(key="test-key", base_url=api.url, retries=0)
-            return api, OpenAIModel("qwen3", key="test-key", base_url=api.url, retries=0)
+                return api, AnthropicModel(key="test-key", base_url=api.url, retries=Retries(0))
+            return api, OpenAIModel("qwen3", key="test-key", base_url=api.url, retries=Retries(0))
 
         yield begin
 
@@ -263,7 +264,7 @@ def test_failure_of_provider_shows_reason_and_closest_passages(
 def test_refused_connection_shows_closest_passages(start: Start, folder: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
-    model = OpenAIModel("qwen3", key="test-key", base_url=f"http://127.0.0.1:{port}", retries=0)
+    model = OpenAIModel("qwen3", key="test-key", base_url=f"http://127.0.0.1:{port}", retries=Retries(0))
     parts = start(folder, model).ask(QUESTION)
     assert (status_of(parts)["state"], status_of(parts)["cause"]) == ("error", "connection")
     assert "8642" in text_of(parts)

@@ -15,6 +15,7 @@ from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.models.anthropic import AnthropicModel
 from mkdocs_roaming.answer.models.base import Model
 from mkdocs_roaming.answer.models.openai import OpenAIModel
+from mkdocs_roaming.answer.models.provider import Retries
 
 Start = Callable[..., Any]
 WIRES: dict[str, Callable[[str], Model]] = {
@@ -22,8 +23,8 @@ WIRES: dict[str, Callable[[str], Model]] = {
     "openai": lambda url: OpenAIModel("qwen3", key="test-key", base_url=url),
 }
 WITHOUT_RETRIES: dict[str, Callable[[str], Model]] = {
-    "claude": lambda url: AnthropicModel(key="test-key", base_url=url, retries=0),
-    "openai": lambda url: OpenAIModel("qwen3", key="test-key", base_url=url, retries=0),
+    "claude": lambda url: AnthropicModel(key="test-key", base_url=url, retries=Retries(0)),
+    "openai": lambda url: OpenAIModel("qwen3", key="test-key", base_url=url, retries=Retries(0)),
 }
 QUESTION = "How long is water kept hot?"
 

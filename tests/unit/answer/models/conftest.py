@@ -11,6 +11,7 @@ import pytest
 
 from mkdocs_roaming.answer.models.base import Model
 from mkdocs_roaming.answer.models.openai import OpenAIModel
+from mkdocs_roaming.answer.models.provider import Retries
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.targets import library_from_markdown
 
@@ -37,7 +38,9 @@ def claude(api: MessagesApi) -> Make:
     """Return a factory of Claude models that use the local provider."""
     from mkdocs_roaming.answer.models.anthropic import AnthropicModel
 
-    return lambda **arguments: AnthropicModel(**{"key": "test-key", "base_url": api.url, "retries": 0, **arguments})
+    return lambda **arguments: AnthropicModel(
+        **{"key": "test-key", "base_url": api.url, "retries": Retries(0), **arguments}
+    )
 
 
 @pytest.fixture
@@ -45,7 +48,9 @@ def openai(api: MessagesApi) -> Make:
     """Return a factory of OpenAI-compatible models that use the local provider."""
 
     def make(**arguments: Any) -> Model:
-        return OpenAIModel(**{"model": "qwen3", "key": "test-key", "base_url": api.url, "retries": 0, **arguments})
+        return OpenAIModel(
+            **{"model": "qwen3", "key": "test-key", "base_url": api.url, "retries": Retries(0), **arguments}
+        )
 
     return make
 

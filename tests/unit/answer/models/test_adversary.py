@@ -32,6 +32,7 @@ from mkdocs_roaming.answer.events import (
 )
 from mkdocs_roaming.answer.loop import answer
 from mkdocs_roaming.answer.models.base import Model
+from mkdocs_roaming.answer.models.provider import Retries
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 
@@ -116,7 +117,7 @@ def test_instructions_in_section_are_ignored(ask: Ask, api: MessagesApi, make: M
 )
 def test_temporary_failure_is_retried(ask: Ask, api: MessagesApi, make: Make, behaviour: str) -> None:
     api.brain = Adversary(behaviour, fails=1, then=WordNavigator())
-    result = summarize(ask(make(retries=2, sleep=Pauses()), LOG))
+    result = summarize(ask(make(retries=Retries(sleep=Pauses())), LOG))
     assert (result.state, result.error) == ("answered", "")
     assert "/var/log/kettle.log" in result.text
     assert len(api.exchanges) == result.rounds + 1
@@ -125,7 +126,7 @@ def test_temporary_failure_is_retried(ask: Ask, api: MessagesApi, make: Make, be
 @pytest.mark.parametrize("behaviour", ["error frame", "cut"])
 def test_partial_reply_is_not_retried(ask: Ask, api: MessagesApi, make: Make, behaviour: str) -> None:
     api.brain = Adversary(behaviour)
-    assert summarize(ask(make(retries=2))).state == "error"
+    assert summarize(ask(make(retries=Retries()))).state == "error"
     assert len(api.exchanges) == 1
 
 
@@ -138,14 +139,14 @@ def test_lone_surrogates_are_replaced(ask: Ask, api: MessagesApi, make: Make) ->
 @pytest.mark.parametrize("behaviour", ["rate limit", "error frame at once"])
 def test_retries_are_limited(ask: Ask, api: MessagesApi, make: Make, behaviour: str) -> None:
     api.brain = Adversary(behaviour)
-    assert summarize(ask(make(retries=2, sleep=Pauses()))).state == "error"
+    assert summarize(ask(make(retries=Retries(sleep=Pauses())))).state == "error"
     assert len(api.exchanges) == 3
 
 
 def test_retry_pauses_grow(ask: Ask, api: MessagesApi, make: Make) -> None:
     api.brain = Adversary("error frame at once")
     pauses = Pauses()
-    ask(make(retries=2, sleep=pauses))
+    ask(make(retries=Retries(sleep=pauses)))
     first, second = pauses
     assert 0.3 < first <= 0.5 < second <= 1.0
 
@@ -160,7 +161,7 @@ class Pauses(list[float]):
 def test_long_retry_after_is_not_awaited(ask: Ask, api: MessagesApi, make: Make) -> None:
     api.brain = Adversary("rate limit for an hour")
     begun = time.monotonic()
-    result = summarize(ask(make(retries=2)))
+    result = summarize(ask(make(retries=Retries())))
     assert result.error.endswith("try again in 60 minutes")
     assert len(api.exchanges) == 1
     assert time.monotonic() - begun < 10.0
@@ -169,7 +170,7 @@ def test_long_retry_after_is_not_awaited(ask: Ask, api: MessagesApi, make: Make)
 def test_retry_pause_ends_at_deadline(ask: Ask, api: MessagesApi, make: Make) -> None:
     api.brain = Adversary("rate limit for an hour")
     begun = time.monotonic()
-    result = summarize(ask(make(retries=2, patience=4000.0), budget=Budget(seconds=0.4)))
+    result = summarize(ask(make(retries=Retries(patience=4000.0)), budget=Budget(seconds=0.4)))
     assert (result.state, result.spent) == ("budget", "seconds")
     assert time.monotonic() - begun < 10.0
 

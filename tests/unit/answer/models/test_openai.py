@@ -23,6 +23,7 @@ from mkdocs_roaming.answer.events import Event, SectionOpened, ToolCalled, summa
 from mkdocs_roaming.answer.models.base import NO_USAGE, Model, Request, Stop, Text, ToolCall, Usage, UserTurn
 from mkdocs_roaming.answer.models.base import Part as OurPart
 from mkdocs_roaming.answer.models.openai import OpenAIModel, render_result
+from mkdocs_roaming.answer.models.provider import Retries
 from mkdocs_roaming.errors import RoamingError, UsageError
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.targets import library_from_markdown
@@ -368,7 +369,7 @@ def test_retry_pauses_grow_and_respect_retry_after(api: MessagesApi, openai: Mak
         waited.append(seconds)
 
     api.brain = Script([Status(500)], [Status(503)], [Status(429, {"Retry-After": "7"})], [Status(500)], [Say("Well.")])
-    assert Text("Well.") in reply(openai(retries=4, sleep=sleep))
+    assert Text("Well.") in reply(openai(retries=Retries(4, sleep=sleep)))
     assert [0.375, 0.75, 7.0, 3.0] <= waited <= [0.5, 1.0, 7.0, 4.0]
     assert waited[2] == 7.0
     assert all(low <= one <= high for low, one, high in zip((0.375, 0.75, 7, 3), waited, (0.5, 1, 7, 4), strict=True))
@@ -400,7 +401,7 @@ def test_unreachable_server_is_named() -> None:
     async def sleep(seconds: float) -> None:
         tried.append(seconds)
 
-    model = OpenAIModel("qwen3", base_url="http://user:pass@127.0.0.1:9", sleep=sleep)
+    model = OpenAIModel("qwen3", base_url="http://user:pass@127.0.0.1:9", retries=Retries(sleep=sleep))
     with pytest.raises(RoamingError) as caught:
         reply(model)
     assert str(caught.value) == (
@@ -419,7 +420,7 @@ def test_invalid_base_url_is_rejected(url: str) -> None:
 def test_lost_connection_before_reply_is_retried(api: MessagesApi, openai: Make) -> None:
     api.brain = Script([Say("Well."), Cut()], [Say("Again.")])
     with pytest.raises(RoamingError, match="connection was lost"):
-        reply(openai(retries=2))
+        reply(openai(retries=Retries()))
     assert len(api.exchanges) == 1
 
 
