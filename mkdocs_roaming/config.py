@@ -19,6 +19,7 @@ open_chars = 60000
 output_tokens = 700
 whole_site_tokens = 8000
 cost = 0.05
+support = "words"           # or "model": one more call, which checks each sentence of an answer
 
 [search]
 mode = "hybrid"             # or "lexical": ignore [embeddings]
@@ -43,7 +44,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 
 from mkdocs_roaming._types import decode_table
-from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget, Prices
+from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget, Prices, SupportMethod
 from mkdocs_roaming.answer.models.base import Model, create_model, split_model_name
 from mkdocs_roaming.embeddings.client import EmbeddingsConfig, parse_embeddings_config
 from mkdocs_roaming.errors import UsageError
@@ -85,6 +86,7 @@ class BudgetTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     output_tokens: Count | None = None
     whole_site_tokens: Count = SMALL_SITE_TOKENS
     cost: Amount | None = None
+    support: SupportMethod = "words"
 
 
 class SearchTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

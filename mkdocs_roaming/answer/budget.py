@@ -25,6 +25,9 @@ T = TypeVar("T")
 SMALL_SITE_TOKENS = 8_000
 """A site with fewer estimated tokens is read whole: this is the size of an outline."""
 
+SupportMethod = Literal["words", "model"]
+"""How an answer is compared with the opened sections."""
+
 TOKENS_PER_PRICE = 1_000_000
 _CHARS_PER_TOKEN = 4
 _SHORT_REPLY_TOKENS = 150
@@ -80,6 +83,7 @@ class Budget:
         cost: Maximum cost, counted with `prices`. It is checked between replies, so that an answer may cost up to one
             reply more.
         prices: Prices of the model.
+        support: How the answer is checked: by its `words`, or also by one more call to the `model`.
     """
 
     rounds: int = 4
@@ -88,6 +92,7 @@ class Budget:
     seconds: float = 45.0
     cost: float | None = None
     prices: Prices | None = None
+    support: SupportMethod = "words"
 
     def __post_init__(self) -> None:
         """Check the limits."""

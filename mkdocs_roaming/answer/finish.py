@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
 
 import anyio
-from msgspec.structs import replace
 
+from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import StopAnswer, run_in_thread
-from mkdocs_roaming.answer.conversation import find_citations
-from mkdocs_roaming.answer.events import Finished, NotFound, Reference, SupportChecked
-from mkdocs_roaming.answer.models.base import UserTurn
+from mkdocs_roaming.answer.conversation import ModelReply, find_citations
+from mkdocs_roaming.answer.events import Event, Finished, NotFound, Reference, RoundStarted, SupportChecked, TokensUsed
+from mkdocs_roaming.answer.models.base import OpenSection, Request, Usage, UserTurn
 from mkdocs_roaming.answer.run import Run
 from mkdocs_roaming.answer.support.check import (
     LOW_SUPPORT,
     Support,
     check_support,
+    find_statements,
     mark_addresses,
+    read_claims,
 )
 from mkdocs_roaming.answer.support.passages import MAX_CITED_CHARS, CitedSection, Passage, find_passages
 from mkdocs_roaming.library.search import Hit
@@ -29,37 +33,51 @@ _NEAREST_SECONDS = 3.0  # also builds the search index if nothing was searched b
 _log = logging.getLogger(__name__)
 
 
-async def check_answer(run: Run) -> SupportChecked:
+async def check_answer(run: Run) -> AsyncGenerator[Event, None]:
     """Compare the answer with all sections that were opened for it, and find the passages that it cites."""
-    is_quoted = run.state == "passages"  # word for word
-    checked = SupportChecked(None) if is_quoted else await _check_support(run)
-    return replace(checked, passages=await _find_passages(run))
-
-
-async def _check_support(run: Run) -> SupportChecked:
     text, library, index = run.text.text, run.navigator.library, run.navigator.sections
+    if run.state == "passages":  # quoted word for word
+        yield SupportChecked(None, passages=await _find_passages(run))
+        return
 
-    def check() -> Support:
-        site = library.manifest.site
+    def read() -> list[OpenSection]:
         opened = filter(None, map(index.get, run.navigator.opened))
-        asked = (turn.question for turn in run.conversation.turns if isinstance(turn, UserTurn))
+        return [OpenSection(section.id, index.breadcrumb(section), library.text(section)) for section in opened]
+
+    def check(claims: Sequence[tuple[int, int]] | None) -> Support:
+        site = library.manifest.site
+        texts = {one.id: f"{' › '.join((site.name, *one.breadcrumb))}\n\n{one.text}" for one in sections}
+        asked = "\n".join(turn.question for turn in run.conversation.turns if isinstance(turn, UserTurn))
         return check_support(
             text,
-            {one.id: f"{' › '.join((site.name, *index.breadcrumb(one)))}\n\n{library.text(one)}" for one in opened},
-            question="\n".join(asked),
+            texts,
+            question=asked,
             language=site.language,
+            claims=claims,
             gaps=run.text.gaps,
             foreign=run.text.foreign_addresses,
         )
 
     try:
-        support = await run.read(check)
+        sections = await run.read(read)
+        support = await run.read(lambda: check(None))
     except StopAnswer as stop:
         foreign = run.text.foreign_addresses  # marked in any case
-        return SupportChecked(mark_addresses(text, foreign) if foreign else None, stop.error or "no time was left")
+        reason = stop.error or "no time was left"
+        yield SupportChecked(mark_addresses(text, foreign) if foreign else None, reason, await _find_passages(run))
+        return
+    has_room = run.budget.spent_share(run.usage) < 1 and run.deadline.used_share < 1
+    if run.budget.support == "model" and run.state in ("answered", "partial") and has_room:
+        judgement = _Judgement(run, text, sections)
+        async with aclosing(judgement.events()) as events:
+            async for event in events:
+                yield event
+        if judgement.claims is not None:
+            with suppress(StopAnswer):
+                support = await run.read(lambda: check(judgement.claims))
     if run.state == "answered" and support.score < LOW_SUPPORT:
         run.state = "partial"
-    return SupportChecked(support)
+    yield SupportChecked(support, passages=await _find_passages(run))
 
 
 async def _find_passages(run: Run) -> tuple[Passage, ...]:
@@ -89,6 +107,42 @@ async def _find_passages(run: Run) -> tuple[Passage, ...]:
         return await run.read(find)
     except StopAnswer:
         return ()
+
+
+@dataclass(slots=True)
+class _Judgement:
+    """One more call to the model, which names the statements that the opened sections do not support.
+
+    Attributes:
+        claims: Start and end of these statements; None if the call fails or its reply has another form.
+    """
+
+    run: Run
+    text: str
+    sections: Sequence[OpenSection]
+    claims: list[tuple[int, int]] | None = None
+
+    async def events(self) -> AsyncGenerator[Event, None]:
+        """Send the request; yield its events. A failed call is no failure of the answer."""
+        run = self.run
+        statements = find_statements(self.text)
+        run.round += 1
+        yield RoundStarted(run.round, max(run.round, run.max_rounds))
+        turn = prompts.build_support_turn(self.sections, (self.text[start:end] for start, end in statements))
+        tokens, language = run.budget.output_tokens, run.navigator.library.manifest.site.language
+        request = Request(prompts.SUPPORT_RULES, "", (turn,), output_tokens=tokens, language=language)
+        reply = ModelReply(run.model, request, run.deadline)
+        try:
+            async with aclosing(reply.stream()) as parts:
+                async for part in parts:
+                    if isinstance(part, Usage):
+                        run.usage += part
+                        yield TokensUsed(part)
+        except StopAnswer as stop:
+            _log.warning("the support check by the model failed: %s", stop.error or stop.state)
+            return
+        if reply.stop.reason == "end":
+            self.claims = read_claims(reply.text, self.text, statements)
 
 
 async def finish(run: Run) -> Finished:

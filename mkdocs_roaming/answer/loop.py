@@ -117,13 +117,22 @@ async def answer(
             if not calls:
                 for event in run.text.end():
                     yield event
-                run.state = _judge_answer(run.text, reply)
+                run.state = "passages" if reply.stop.reason == "passages" else _judge_text(run.text)
                 break
 
+            # The tool calls, in order.
             run.text.discard()
-            async with aclosing(_call_tools(run, calls)) as events:
-                async for event in events:
+            await _prefetch_pages(run, calls)
+            open_before = navigator.open_chars()
+            results: list[ToolResult] = []
+            for call in calls:
+                yield describe_call(call)
+                results.append(await _call_tool(run, call, len(results), open_before))
+                for event in run.conversation.describe_result(call.id, results[-1].result):
                     yield event
+            run.conversation.add_results(results)
+            for event in run.conversation.make_room(budget.open_chars):
+                yield event
             if budget.spent_share(run.usage) >= 1:
                 raise StopAnswer("budget", spent="cost")
     except StopAnswer as stop:
@@ -133,7 +142,9 @@ async def answer(
         run.state, run.stop = stop.state, stop
 
     if run.text.text:
-        yield await check_answer(run)
+        async with aclosing(check_answer(run)) as checks:
+            async for event in checks:
+                yield event
     else:
         for event in await _find_replacement(run, page, history, whole_site_tokens):
             yield event
@@ -226,21 +237,6 @@ async def _prefetch_pages(run: Run, calls: Sequence[ToolCall]) -> None:
     await stop_on_error(run.deadline.run(fetch_all), SITE)
 
 
-async def _call_tools(run: Run, calls: Sequence[ToolCall]) -> AsyncGenerator[Event, None]:
-    """Make the calls of a reply in order, and close sections if there is no room for all of them."""
-    await _prefetch_pages(run, calls)
-    open_before = run.navigator.open_chars()
-    results: list[ToolResult] = []
-    for call in calls:
-        yield describe_call(call)
-        results.append(await _call_tool(run, call, len(results), open_before))
-        for event in run.conversation.describe_result(call.id, results[-1].result):
-            yield event
-    run.conversation.add_results(results)
-    for event in run.conversation.make_room(run.budget.open_chars):
-        yield event
-
-
 async def _call_tool(run: Run, call: ToolCall, calls_before: int, open_before: int) -> ToolResult:
     """Make a call.
 
@@ -263,10 +259,8 @@ async def _call_tool(run: Run, call: ToolCall, calls_before: int, open_before: i
 # After the last round
 
 
-def _judge_answer(text: AnswerText, reply: ModelReply) -> AnswerState:
+def _judge_text(text: AnswerText) -> AnswerState:
     """Return the state of a complete answer: citations that only show that something is missing answer nothing."""
-    if reply.stop.reason == "passages":
-        return "passages"
     if not text.has_statement:
         return "not_found"
     return "partial" if text.is_partial or text.foreign_addresses else "answered"

@@ -21,7 +21,7 @@ import click
 from mkdocs_roaming.errors import RoamingError, UsageError
 
 if TYPE_CHECKING:
-    from mkdocs_roaming.answer.budget import Budget
+    from mkdocs_roaming.answer.budget import Budget, SupportMethod
     from mkdocs_roaming.answer.models.base import Model
     from mkdocs_roaming.config import Settings
     from mkdocs_roaming.embeddings.store import EmbeddingsOptions
@@ -168,6 +168,13 @@ def model_options(command: F) -> F:
             help="Maximum time in seconds (default: 45).",
         ),
         WHOLE_SITE_TOKENS,
+        click.option(
+            "--support",
+            type=click.Choice(["words", "model"]),
+            envvar="ROAMING_SUPPORT",
+            show_envvar=True,
+            help="model: one more call checks each sentence of an answer (default: words).",
+        ),
         CONFIG,
     )
     for option in reversed(options):
@@ -211,13 +218,14 @@ class ResolvedOptions:
     rounds: int | None = None
     seconds: float | None = None
     whole_site_tokens: int | None = None
+    support: SupportMethod | None = None
 
     @classmethod
     def from_options(cls, given: dict[str, Any]) -> ResolvedOptions:
         """Combine the options of `model_options` with the configuration file that they name."""
         from mkdocs_roaming.config import load_settings
 
-        names = ("model", "base_url", "rounds", "seconds", "whole_site_tokens")
+        names = ("model", "base_url", "rounds", "seconds", "whole_site_tokens", "support")
         return cls(load_settings(given["config"]), **{name: given[name] for name in names})
 
     @property
@@ -250,8 +258,9 @@ class ResolvedOptions:
         model, budget = self.settings.create_model(name or self.model, self.base_url, os.environ)
         if self.settings.budget.cost is not None and budget.cost is None and model.name != "offline":
             warn(f"{self.settings.where} has no prices for {model.name}: its cost is neither shown nor limited")
+        support = "words" if model.name == "offline" else self.support or budget.support
         rounds, seconds = self.rounds or budget.rounds, self.seconds or budget.seconds
-        return model, replace(budget, rounds=rounds, seconds=seconds)
+        return model, replace(budget, rounds=rounds, seconds=seconds, support=support)
 
 
 def open_lib(lib: str, *, trust_rules: bool = False, scope: Scope | None = None) -> Library:

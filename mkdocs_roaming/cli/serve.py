@@ -35,7 +35,7 @@ _OPEN_SITES = 16
 """Number of sites of a store whose search index stays in memory."""
 _OPEN_AGENT_SITES = 8
 """Number of sites of a store whose search index stays in memory: an agent alternates between a few."""
-_SINGLE_SITE_OPTIONS = ("site", "model", "base_url", "rounds", "seconds", "whole_site_tokens", "trust_rules")
+_SINGLE_SITE_OPTIONS = ("site", "model", "base_url", "rounds", "seconds", "whole_site_tokens", "support", "trust_rules")
 
 
 @click.command()

@@ -56,6 +56,8 @@ _END_OF_NAME = re.compile(r"[^\W\d][_-]?")
 _MEASURE_IN_WORDS = re.compile(
     r"\b([A-Za-z]+) (?:(?:millisecond|second|minute|hour|day|week|month|year|byte|character)s?|times|percent)\b"
 )
+_JUDGEMENT = re.compile(r"^[ \t]*([0-9]{1,4})[ \t]*[:.)](.*)$", re.MULTILINE)
+_NO_JUDGEMENT = re.compile(r"\bnone\b", re.IGNORECASE)
 _NAME = re.compile(r"\S*(?:[/_@]|\w\.\w)\S*")
 _PUNCTUATION = " .,;:!?()–—-"
 _MIN_LANGUAGE_SHARE = 0.12  # of English text, a fifth to a half are function words
@@ -102,6 +104,7 @@ def check_support(
     *,
     question: str = "",
     language: str = "en",
+    claims: Sequence[tuple[int, int]] | None = None,
     gaps: Sequence[tuple[int, int]] = (),
     foreign: Sequence[tuple[int, int]] = (),
 ) -> Support:
@@ -112,24 +115,25 @@ def check_support(
         sections: Each section by id: its breadcrumb, a blank line, its text.
         question: The reader's questions: their words need no source.
         language: Language of the site.
+        claims: Start and end of the claims that a model found unsupported; None to compare words.
         gaps: Start and end of statements that the model marked with `[^none]`; others are found by their words.
         foreign: Start and end of addresses that are marked in any case.
     """
     text = blank_citations(answer)
     segments = split_segments(text)
     gaps = sorted((*_find_gaps(answer), *gaps))
-    if not foreign and all(_is_inside(segment.start, gaps) for segment in segments):
+    if not claims and not foreign and all(_is_inside(segment.start, gaps) for segment in segments):
         return Support(1.0)  # it only says that the documentation does not answer
     prose = (text[segment.start : segment.end] for segment in segments if segment.kind != "code")
     evidence = Evidence(sections, question, language, answer)
     reads_prose = base_language(language) == "en" and _is_english(" ".join(map(mask_code, prose)))
     checker = _Checker(evidence, NameReader(evidence), reads_prose=reads_prose)
-    found: list[_Found] = [
-        (kind, segment.start + start, segment.start + end)
-        for segment in segments
-        for kind, start, end in checker.check(segment, text[segment.start : segment.end])
-        if not _is_inside(segment.start + start, gaps)
-    ]
+    found: list[_Found] = [("claim", start, end) for start, end in claims or ()]
+    for segment in segments:
+        for kind, start, end in checker.check(segment, text[segment.start : segment.end]):
+            if kind != "claim" or claims is None:
+                found.append((kind, segment.start + start, segment.start + end))
+    found = [mark for mark in found if not _is_inside(mark[1], gaps)]
     found += (("name", start, end) for start, end in foreign)
     marks = [(kind, start, min(end, start + MAX_MARK_CHARS)) for kind, start, end in _merge(found)]
     return _make_support(answer, marks, segments, evidence)
@@ -139,6 +143,38 @@ def mark_addresses(answer: str, addresses: Sequence[tuple[int, int]]) -> Support
     """Return the result for an answer that cannot be checked: marks on addresses that no opened section contains."""
     to_utf16 = make_utf16_converter(answer)
     return Support(0.0, tuple(Mark("name", to_utf16(start), to_utf16(end)) for start, end in addresses))
+
+
+def find_statements(answer: str) -> list[tuple[int, int]]:
+    """Return start and end of each sentence and table row of an answer, without lead-ins and gaps."""
+    text, gaps = blank_citations(answer), list(_find_gaps(answer))
+    return [
+        (segment.start, segment.end)
+        for segment in split_segments(text)
+        if segment.kind in ("sentence", "row")
+        and not _LEAD_IN.search(text[segment.start : segment.end])
+        and not _is_inside(segment.start, gaps)
+    ]
+
+
+def read_claims(reply: str, answer: str, statements: Sequence[tuple[int, int]]) -> list[tuple[int, int]] | None:
+    """Return start and end of the claims that a model's reply names, in order; None if the reply has another form.
+
+    Each line of the reply is the number of a statement and words from it, such as `2: the port is 9000`. If the
+    statement does not contain the words, the claim is the whole statement.
+    """
+    lines = list(_JUDGEMENT.finditer(reply))
+    if not lines:
+        return [] if _NO_JUDGEMENT.search(reply) else None
+    claims: set[tuple[int, int]] = set()
+    for line in lines:
+        number, words = int(line[1]), line[2].strip(" \t\"'“”")
+        if not 0 < number <= len(statements):
+            return None
+        start, end = statements[number - 1]
+        place = answer.find(words, start, end) if words else -1
+        claims.add((start, end) if place < 0 else (place, place + len(words)))
+    return sorted(claims)
 
 
 def slice_utf16(text: str, start: int, end: int) -> str:
