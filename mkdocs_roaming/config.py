@@ -43,7 +43,6 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
-from mkdocs_roaming._types import decode_table
 from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget, Prices, SupportMethod
 from mkdocs_roaming.answer.models.base import Model, create_model, split_model_name
 from mkdocs_roaming.embeddings.client import EmbeddingsConfig, parse_embeddings_config
@@ -51,6 +50,7 @@ from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.index import IndexCache
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Search
+from mkdocs_roaming.settings import decode_table
 
 FILE = "roaming.toml"
 

@@ -46,7 +46,6 @@ import msgspec
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from mkdocs_roaming._types import decode_table, table_keys
 from mkdocs_roaming.answer.events import summarize
 from mkdocs_roaming.config import Settings
 from mkdocs_roaming.errors import UsageError
@@ -71,6 +70,7 @@ from mkdocs_roaming.serve.quotas import Amount, AnswerQuota, Count, QuotaLimiter
 from mkdocs_roaming.serve.routes import EXCEPTION_HANDLERS, PING_SECONDS, Routes
 from mkdocs_roaming.serve.service import AnswerConfig, AnswerRecord, AnswerService, estimate_question_cost
 from mkdocs_roaming.serve.static import StaticSite
+from mkdocs_roaming.settings import check_keys, decode_table, table_keys
 
 KEY_VARIABLE, COUNTERS_VARIABLE = "ROAMING_KEY", "ROAMING_COUNTERS"
 MIN_KEY_CHARS = 16
@@ -177,16 +177,18 @@ def build_config(
     """
     file = settings.where
     table = decode_table(settings.serving.get("serve", {}), ServeTable, f"{file}: [serve]")
-    limits, place = settings.serving.get("limits", {}), f"{file}: [limits]"
-    if isinstance(limits, dict) and (unknown := next((name for name in limits if name not in LIMIT_KEYS), "")):
-        raise UsageError(f"{place}: unknown key {unknown!r}. Known keys: {', '.join(LIMIT_KEYS)}")
+    place = f"{file}: [limits]"
+    limits = check_keys(settings.serving.get("limits", {}), LIMIT_KEYS, place)
+    quota = {name: value for name, value in limits.items() if name not in POLICY_KEYS}
     key = environ.get(table.key_env, "").encode("utf-8")
     if 0 < len(key) < MIN_KEY_CHARS:
         raise UsageError(
             f"{table.key_env} needs at least {MIN_KEY_CHARS} characters; create a key with `openssl rand -hex 32`"
         )
-    policy = replace(
-        decode_table(limits, RequestPolicy, place),
+    policy = decode_table(
+        {name: value for name, value in limits.items() if name in POLICY_KEYS},
+        RequestPolicy,
+        place,
         hosts=tuple(dict.fromkeys((*RequestPolicy().hosts, *_bound_names(host), *table.hosts, *hosts))),
         origins=tuple(dict.fromkeys((*table.origins, *origins))),
         proxies=table.proxies if proxies is None else proxies,
@@ -198,7 +200,7 @@ def build_config(
         key_variable=table.key_env,
         site=site,
         policy=policy,
-        quota=decode_table(limits, AnswerQuota, place).with_client_money(answers.budget.cost or 0.0),
+        quota=decode_table(quota, AnswerQuota, place).with_client_money(answers.budget.cost or 0.0),
         counters_url=environ.get(table.counters_env) or None,
         question_log=Path(table.question_log) if table.question_log else None,
         feedback_log=Path(table.feedback_log) if table.feedback_log else None,

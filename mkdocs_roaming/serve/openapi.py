@@ -9,13 +9,13 @@ from typing import Annotated, Any, Literal, NamedTuple, get_type_hints
 import msgspec
 from msgspec import Meta
 
-from mkdocs_roaming._types import prepare
 from mkdocs_roaming._version import __version__
 from mkdocs_roaming.library.tools import MAX_HITS
 from mkdocs_roaming.manifest.lookup import Scope
 from mkdocs_roaming.serve import schemas
 from mkdocs_roaming.serve.content import DEFAULT_HITS, MAX_PARTS
 from mkdocs_roaming.serve.schemas import EVENTS, JSON, MARKDOWN, PROBLEM
+from mkdocs_roaming.settings import prepare
 
 Json = dict[str, Any]
 

@@ -20,11 +20,11 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-from mkdocs_roaming._types import prepare
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.lookup import Scope, SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import canonicalize_path
 from mkdocs_roaming.serve import schemas
+from mkdocs_roaming.settings import prepare
 
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Header = tuple[bytes, bytes]

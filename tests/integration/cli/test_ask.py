@@ -227,7 +227,7 @@ def test_ask_reports_invalid_configuration(lamp: Path) -> None:
     (lamp.parent / "roaming.toml").write_text("[budget]\nround = 1\n")
     result = roaming("ask", lamp, "Watts?")
     assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
-    assert result.stderr.startswith("roaming: roaming.toml: [budget]: unknown key `round`")
+    assert result.stderr.startswith("roaming: roaming.toml: [budget]: round: unknown option; did you mean `rounds`?")
 
 
 def test_ask_warns_about_cost_limit_without_prices(lamp: Path, power: str) -> None:

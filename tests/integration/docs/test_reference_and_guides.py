@@ -15,13 +15,13 @@ import pytest
 from click.testing import CliRunner
 from reference import PAGES, load_commands
 
-from mkdocs_roaming._types import table_keys
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.cli.chat import COMMANDS
 from mkdocs_roaming.config import TABLES, load_settings
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.validate import validate_site
 from mkdocs_roaming.publish.options import PublishOptions
+from mkdocs_roaming.settings import table_keys
 
 ROOT = Path(__file__).parents[3]
 COMMANDS_BY_NAME = load_commands()
