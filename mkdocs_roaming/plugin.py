@@ -50,9 +50,10 @@ from mkdocs_roaming.html.final_page import reconcile_article
 from mkdocs_roaming.manifest.models import LLMS_TXT, Page, Site, markdown_path
 from mkdocs_roaming.publish.cache import ConversionCache
 from mkdocs_roaming.publish.elements.search_dialog import name_search_dialog
-from mkdocs_roaming.publish.options import OptionError, PublishOptions, parse_options
+from mkdocs_roaming.publish.options import PublishOptions, parse_options
 from mkdocs_roaming.publish.pipeline import Batch, LeftOut, convert_pages, reconvert_page
 from mkdocs_roaming.publish.pointers import add_markdown_links
+from mkdocs_roaming.settings import SettingError
 from mkdocs_roaming.text.meta_tags import exclusion_reason
 
 # Other modules are imported where they are used: to write the files, or for features that many sites do not use.
@@ -117,8 +118,8 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         super().load_config(options, config_file_path)
         try:
             parse_options(self.config)
-        except OptionError as error:
-            return [(error.option, ValidationError(error.problem))], []
+        except SettingError as error:
+            return [(error.name, ValidationError(error.problem))], []
         return [], []
 
     # Hooks

@@ -11,14 +11,14 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.models import MIN_OUTLINE_BUDGET, OUTLINE_BUDGET
+from mkdocs_roaming.settings import decode_table
 
 MAX_SECTION_FILES = 5_000
 """Maximum number of section files with `section_files: auto`; larger sites get none."""
 
 
-class PublishOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class PublishOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options; docs/reference/options.md describes them."""
 
     enabled: bool = True
@@ -65,71 +65,14 @@ class PublishOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
     """Roles of the site's own CSS classes."""
 
 
-class OptionError(UsageError):
-    """An option for publishing is invalid.
-
-    Attributes:
-        option: Name of the option.
-        problem: What is wrong with it, and how to fix it.
-    """
-
-    def __init__(self, option: str, problem: str) -> None:
-        """Set the message."""
-        super().__init__(f"{option}: {problem}")
-        self.option, self.problem = option, problem
-
-
-def parse_options(block: Mapping[str, object]) -> PublishOptions:
+def parse_options(block: Mapping[str, object], where: str = "") -> PublishOptions:
     """Parse a `roaming` block. Options without a value have their default; patterns may be lines, as in `.gitignore`.
 
     Raises:
-        OptionError: An option is unknown, or its value has a wrong type or range.
+        SettingError: An option is unknown, or its value has a wrong type or range.
     """
     given = {name: value for name, value in block.items() if value is not None}
-    known = PublishOptions.__struct_fields__
-    for name in given:
-        if name not in known:
-            from difflib import get_close_matches  # not needed for valid options
-
-            nearest = get_close_matches(str(name), known, 1, 0.7)
-            hint = f"did you mean `{nearest[0]}`? " if nearest else ""
-            raise OptionError(str(name), f"unknown option; {hint}Available options: {', '.join(known)}")
     for name in ("include", "exclude"):
         if isinstance(lines := given.get(name), str):
             given[name] = [line for line in lines.splitlines() if line.strip() and not line.startswith("#")]
-    try:
-        return msgspec.convert(given, PublishOptions)
-    except (msgspec.ValidationError, OverflowError) as error:
-        name = _find_invalid(given, str(error))
-        raise OptionError(name, f"expected {_describe(name)}, got {given[name]!r}") from None
-
-
-def _find_invalid(given: Mapping[str, object], message: str) -> str:
-    """Return the option that a message of msgspec is about: its path is such as `$.exclude[0]`."""
-    path = message.rpartition("`$.")[2]
-    return max((name for name in given if path.startswith(name)), key=len)
-
-
-def _describe(name: str) -> str:
-    """Return the values that an option accepts, for an error message."""
-    from msgspec import inspect  # as above
-
-    def describe(kind: inspect.Type) -> str:
-        match kind:
-            case inspect.BoolType():
-                return "true or false"
-            case inspect.IntType(ge=least):
-                return f"a number of {least} or more"
-            case inspect.LiteralType(values=values):
-                return " or ".join(map(str, values))
-            case inspect.UnionType(types=types):
-                return " or ".join(describe(one) for one in types if not isinstance(one, inspect.NoneType))
-            case inspect.DictType(value_type=item):
-                return "a mapping of texts to texts" if isinstance(item, inspect.StrType) else "a mapping"
-            case inspect.ListType(item_type=item) | inspect.VarTupleType(item_type=item):
-                return "a list of texts" if isinstance(item, inspect.StrType) else "a list"
-        return "a text"
-
-    (kind,) = inspect.multi_type_info([PublishOptions])
-    assert isinstance(kind, inspect.StructType)
-    return describe(next(field.type for field in kind.fields if field.name == name))
+    return decode_table(given, PublishOptions, where)

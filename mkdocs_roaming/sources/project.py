@@ -18,7 +18,7 @@ import yaml
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.models import canonicalize_path
-from mkdocs_roaming.publish.options import OptionError, PublishOptions, parse_options
+from mkdocs_roaming.publish.options import PublishOptions, parse_options
 
 if TYPE_CHECKING:
     from mkdocs_roaming.embeddings.store import EmbeddingsOptions
@@ -76,10 +76,7 @@ class Project:
         Raises:
             UsageError: An option is invalid; the message names the file.
         """
-        try:
-            parse_options(self.block or {})
-        except OptionError as error:
-            raise UsageError(f"{self.file}: {PLUGIN}: {error}") from None
+        parse_options(self.block or {}, f"{self.file}: {PLUGIN}")
         return parse_options({**(self.block or {}), **overrides})
 
     def find_sources(self) -> dict[str, str]:
