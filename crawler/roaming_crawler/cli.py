@@ -23,7 +23,6 @@ from mkdocs_roaming.cli.common import (
     NOTHING_FOUND,
     OVERWRITE_OPTION,
     SEARCH_OPTION,
-    embeddings_options,
     foreign_file_options,
     one_line,
     sanitize,
@@ -196,6 +195,7 @@ def _check_options(url: str | None, folder: str, options: dict[str, Any]) -> Non
 
 
 def _make_config(options: dict[str, Any]) -> CrawlConfig:
+    from mkdocs_roaming.cli.session import embeddings_options  # `roaming --help` imports this module
     from mkdocs_roaming.publish.options import parse_options
     from roaming_crawler.config import CrawlConfig, CrawlLimits, DiscoveryConfig, Politeness, ScopeConfig
 

@@ -19,6 +19,7 @@ import click
 from mkdocs_roaming.cli.common import AS_JSON, warn
 from mkdocs_roaming.cli.index import Publication, publishing_options
 from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.publish.ownership import PublishedFiles
 from mkdocs_roaming.sources.project import Project, find_project
 
 _GENERATORS = {"zensical.toml": ("zensical",), "properdocs.yml": ("properdocs",), "properdocs.yaml": ("properdocs",)}
@@ -145,7 +146,5 @@ def _is_published_by_plugin(site: Path, project: Project, command: Sequence[str]
     """Return whether the MkDocs plugin has just published the site."""
     if project.generator is None or project.file != project.generator or project.block is None:
         return False
-    from mkdocs_roaming.publish.ownership import PublishedFiles
-
     is_host = any(Path(word).stem in _PLUGIN_HOSTS for word in command)
     return is_host and PublishedFiles(site).has_sources

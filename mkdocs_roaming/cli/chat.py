@@ -13,28 +13,19 @@ from typing import Any
 
 import click
 
-from mkdocs_roaming.answer.budget import Budget
+from mkdocs_roaming.answer.budget import AnswerLimits
 from mkdocs_roaming.answer.conversation import Exchange
 from mkdocs_roaming.answer.events import Answer, Reference
 from mkdocs_roaming.answer.models.base import Model
 from mkdocs_roaming.answer.trace import Recording, Trace
-from mkdocs_roaming.cli.common import (
-    LIBRARY,
-    TRUST_RULES,
-    ResolvedOptions,
-    model_options,
-    one_line,
-    open_lib,
-    print_error,
-    sanitize,
-    scope_options,
-)
+from mkdocs_roaming.cli.common import LIBRARY, TRUST_RULES, one_line, print_error, sanitize
 from mkdocs_roaming.cli.output import (
     print_answer,
     print_line,
     run_recording,
     status_line,
 )
+from mkdocs_roaming.cli.session import ResolvedOptions, model_options, open_lib, scope_options
 from mkdocs_roaming.errors import RoamingError, UsageError
 from mkdocs_roaming.files import write_text_file
 from mkdocs_roaming.library.library import Library
@@ -52,7 +43,7 @@ Each line is a question and may refer to earlier ones.
 /help          show this list
 /quit          exit, as do Ctrl-D and Ctrl-C pressed twice; Ctrl-C cancels an answer"""
 
-ModelFactory = Callable[[str | None], tuple[Model, Budget]]
+ModelFactory = Callable[[str | None], tuple[Model, AnswerLimits]]
 """Creates a model by name, the configured one for None, and the budget of its answers."""
 
 _COMMAND = re.compile(r"/([a-z]+)(?![^\s])(.*)", re.DOTALL)
@@ -80,7 +71,7 @@ def chat(lib: str, page: str | None, scope: Scope, trust_rules: bool, **given: A
         with suppress(ImportError):  # line editing and history
             import readline  # noqa: F401  # it changes `input`
     search = options.search_factory()(library)
-    Chat(library, options.create_model, search, options.whole_site, page).run()
+    Chat(library, options.create_model, search, page).run()
 
 
 def _read_line(prompt: str) -> str:
@@ -107,7 +98,6 @@ class Chat:
         library: The library.
         create_model: Creates the model of an answer.
         search: The search of the library.
-        whole_site_tokens: Size below which a site is read whole, in estimated tokens.
         page: Path or URL of the page that the reader is on.
         read: Returns the next line for a prompt. Raises EOFError at the end, KeyboardInterrupt for Ctrl-C.
         traces: All answers in order.
@@ -116,7 +106,6 @@ class Chat:
     library: Library
     create_model: ModelFactory
     search: Search
-    whole_site_tokens: int
     page: str | None = None
     read: Callable[[str], str] = _read_line
     traces: list[Trace] = field(default_factory=list)
@@ -171,7 +160,7 @@ class Chat:
             opened=tuple(self._opened),
             history=tuple(self._history),
             budget=budget,
-            whole_site_tokens=self.whole_site_tokens,
+            whole_site_tokens=budget.whole_site_tokens,
         )
         trace = run_recording(recording)
         self.traces.append(trace)

@@ -9,27 +9,16 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
-from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from types import UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 import click
 
-from mkdocs_roaming.errors import RoamingError, UsageError
-
-if TYPE_CHECKING:
-    from mkdocs_roaming.answer.budget import Budget, SupportMethod
-    from mkdocs_roaming.answer.models.base import Model
-    from mkdocs_roaming.config import Settings
-    from mkdocs_roaming.embeddings.store import EmbeddingsOptions
-    from mkdocs_roaming.library.library import Library
-    from mkdocs_roaming.library.navigator import Navigator
-    from mkdocs_roaming.library.search import Search
-    from mkdocs_roaming.library.targets import SiteInfo
-    from mkdocs_roaming.manifest.lookup import Scope, SectionRef
+from mkdocs_roaming.errors import RoamingError
+from mkdocs_roaming.settings import Setting, list_settings, table_keys
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -56,13 +45,6 @@ CONFIG = click.option(
     envvar="ROAMING_CONFIG",
     show_envvar=True,
     help="Configuration file (default: roaming.toml, if it exists).",
-)
-WHOLE_SITE_TOKENS = click.option(
-    "--whole-site-tokens",
-    type=click.IntRange(min=0),
-    envvar="ROAMING_WHOLE_SITE_TOKENS",
-    show_envvar=True,
-    help="Read sites below this size whole; 0 disables it (default: 8000).",
 )
 SEARCH_OPTION = click.option(
     "--search",
@@ -143,148 +125,56 @@ def print_json(data: Any) -> None:
     click.echo(json.dumps(data, ensure_ascii=False, indent=2))
 
 
-def model_options(command: F) -> F:
-    """Add the options for the model and its budget to a command."""
-    options = (
-        click.option(
-            "--model",
-            metavar="MODEL",
-            help="claude, claude:MODEL, openai:MODEL (any compatible server), offline, scripted:FILE, or "
-            "PLUGIN:MODEL. [env var: ROAMING_MODEL]",
-        ),
-        click.option("--base-url", metavar="URL", help="URL of the model's server. [env var: ROAMING_BASE_URL]"),
-        click.option(
-            "--rounds",
-            type=click.IntRange(min=1),
-            envvar="ROAMING_ROUNDS",
-            show_envvar=True,
-            help="Maximum number of model calls (default: 4).",
-        ),
-        click.option(
-            "--seconds",
-            type=click.FloatRange(min=0, min_open=True),
-            envvar="ROAMING_SECONDS",
-            show_envvar=True,
-            help="Maximum time in seconds (default: 45).",
-        ),
-        WHOLE_SITE_TOKENS,
-        click.option(
-            "--support",
-            type=click.Choice(["words", "model"]),
-            envvar="ROAMING_SUPPORT",
-            show_envvar=True,
-            help="model: one more call checks each sentence of an answer (default: words).",
-        ),
-        CONFIG,
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
+def setting_options(kind: type, *names: str, environment: bool = False) -> Callable[[F], F]:
+    """Return a decorator that adds an option to a command for each of the settings of a class.
 
+    An option that is not given is None, or an empty tuple if it is repeatable: the configuration applies, or the
+    default, which the help names.
 
-def scope_options(command: F) -> F:
-    """Add the options for the visible part of a site to a command, which gets them as `scope`."""
-
-    @wraps(command)
-    def with_scope(*args: Any, tags: tuple[str, ...], paths: tuple[str, ...], version: str | None, **given: Any) -> Any:
-        from mkdocs_roaming.manifest.lookup import Scope
-
-        return command(*args, scope=Scope(tags, paths, version), **given)
-
-    options = (
-        click.option("--tag", "tags", multiple=True, help="Only pages with this tag. Repeatable: one of the tags."),
-        click.option(
-            "--path",
-            "paths",
-            multiple=True,
-            metavar="PATTERN",
-            help="Only pages with this path, such as guide/**. Repeatable: one of the paths.",
-        ),
-        click.option("--version", help="Version that the site must have."),
-    )
-    decorated: Any = with_scope
-    for option in reversed(options):
-        decorated = option(decorated)
-    return cast(F, decorated)
-
-
-@dataclass(frozen=True, slots=True)
-class ResolvedOptions:
-    """The options of `model_options`, combined with environment and configuration file."""
-
-    settings: Settings
-    model: str | None = None
-    base_url: str | None = None
-    rounds: int | None = None
-    seconds: float | None = None
-    whole_site_tokens: int | None = None
-    support: SupportMethod | None = None
-
-    @classmethod
-    def from_options(cls, given: dict[str, Any]) -> ResolvedOptions:
-        """Combine the options of `model_options` with the configuration file that they name."""
-        from mkdocs_roaming.config import load_settings
-
-        names = ("model", "base_url", "rounds", "seconds", "whole_site_tokens", "support")
-        return cls(load_settings(given["config"]), **{name: given[name] for name in names})
-
-    @property
-    def whole_site(self) -> int:
-        """Size below which a site is read whole, in estimated tokens."""
-        return self.settings.whole_site_tokens if self.whole_site_tokens is None else self.whole_site_tokens
-
-    def navigator(self, library: Library) -> Navigator:
-        """Return a navigator with the configured search."""
-        from mkdocs_roaming.library.navigator import Navigator
-
-        return Navigator(library, search=self.search_factory()(library))
-
-    def search_factory(self, on_warning: Callable[[str], None] = warn) -> Callable[[Library], Search]:
-        """Return the constructor of the configured search, whose indexes are cached.
-
-        Args:
-            on_warning: Called with a line when hybrid search falls back to words.
-        """
-        from mkdocs_roaming.library.index import IndexCache
-
-        return self.settings.search_factory(os.environ, on_warning, IndexCache.from_environment(os.environ))
-
-    def create_model(self, name: str | None = None) -> tuple[Model, Budget]:
-        """Create a model and the budget of its answers.
-
-        Args:
-            name: The model; None for the selected one.
-        """
-        model, budget = self.settings.create_model(name or self.model, self.base_url, os.environ)
-        if self.settings.budget.cost is not None and budget.cost is None and model.name != "offline":
-            warn(f"{self.settings.where} has no prices for {model.name}: its cost is neither shown nor limited")
-        support = "words" if model.name == "offline" else self.support or budget.support
-        rounds, seconds = self.rounds or budget.rounds, self.seconds or budget.seconds
-        return model, replace(budget, rounds=rounds, seconds=seconds, support=support)
-
-
-def open_lib(lib: str, *, trust_rules: bool = False, scope: Scope | None = None) -> Library:
-    """Open the single site that LIB names, or the part of it in a scope."""
-    from mkdocs_roaming.library.targets import SiteTarget
-
-    return SiteTarget(lib, trust_rules=trust_rules, scope=scope).library
-
-
-def find_section(library: Library, address: str) -> SectionRef:
-    """Return the section with an id, alias, path or URL.
-
-    Raises:
-        UsageError: There is no such section.
+    Args:
+        kind: The class.
+        names: The settings.
+        environment: Whether an option can also be given as a variable such as `ROAMING_ROUNDS`.
     """
-    section = library.sections.resolve(address)
-    if section is None:
-        raise UsageError(f"{library.where}: no section {address!r}; `roaming outline` and `roaming search` list ids")
-    return section
+    settings = list_settings(kind)
+
+    def decorate(command: F) -> F:
+        for name in reversed(names):
+            variable = f"ROAMING_{name.upper()}" if environment else None
+            command = _make_option(settings[name], envvar=variable, show_envvar=environment)(command)
+        return command
+
+    return decorate
 
 
-def site_as_json(site: SiteInfo | None) -> dict[str, Any]:
-    """Return the JSON fields that name a site of a store; none for a single site."""
-    return {"site": site.key, "crawled": site.crawled} if site else {}
+def given_settings(kind: type, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a class that are among the options of a command."""
+    return {name: given[name] for name in table_keys(kind) if given.get(name) not in (None, ())}
+
+
+def _make_option(setting: Setting, **attributes: Any) -> Callable[[F], F]:
+    """Return the option for a setting; its values come from the type and the range of the setting."""
+    flag, meta, default = f"--{setting.name.replace('_', '-')}", setting.meta, setting.default
+    help_text = (meta.description or "").rstrip(".")
+    kinds = get_args(setting.type) if get_origin(setting.type) in (Union, UnionType) else (setting.type,)
+    words = [word for kind in kinds if get_origin(kind) is Literal for word in get_args(kind)]
+    if words:
+        flags = {"yes": True, "no": False} if bool in kinds else {}
+        attributes["type"] = click.Choice([*words, *flags])
+        attributes["callback"] = lambda _context, _option, value: flags.get(value, value)
+    elif get_origin(setting.type) is tuple:
+        attributes["multiple"], default = True, None
+        help_text += ". Repeatable"
+    elif isinstance(default, bool):
+        flag = f"{flag}/--no-{flag[2:]}"
+    elif int in kinds:
+        attributes["type"] = click.IntRange(min=None if meta.ge is None else int(meta.ge))
+    elif float in kinds:
+        attributes["type"] = click.FloatRange(min=meta.gt, min_open=True)
+    if default is not None:
+        shown = {True: "yes", False: "no"}[default] if isinstance(default, bool) else default
+        help_text += f" (default: {shown:g})" if isinstance(shown, float) else f" (default: {shown})"
+    return click.option(flag, setting.name, default=None, help=f"{help_text}.", **attributes, **(meta.extra or {}))
 
 
 @contextmanager
@@ -310,38 +200,6 @@ def foreign_file_options(given: dict[str, Any]) -> dict[str, object]:
     if given["llms_txt"]:
         options["llms_txt"] = {"yes": True, "no": False}.get(given["llms_txt"], given["llms_txt"])
     return options | ({"overwrite": True} if given["overwrite"] else {})
-
-
-def embeddings_options(given: dict[str, Any]) -> EmbeddingsOptions | None:
-    """Return the embeddings to publish, from the options `--search` and `--config`; None for lexical search.
-
-    Raises:
-        UsageError: The configuration names no embedding model.
-    """
-    if given["search"] == "lexical":
-        return None
-    from mkdocs_roaming.config import load_settings
-    from mkdocs_roaming.embeddings.client import create_embeddings_client
-    from mkdocs_roaming.embeddings.store import EmbeddingsOptions
-
-    settings = load_settings(given["config"])
-    embeddings = settings.embeddings
-    if embeddings is None:
-        raise UsageError(
-            f"--search hybrid: {settings.where or 'roaming.toml'} configures no embedding model; "
-            "add [embeddings] with model and base_url"
-        )
-    report = partial(click.echo, err=True)
-    return EmbeddingsOptions(
-        embeddings.model, lambda: create_embeddings_client(embeddings, os.environ), embeddings.text_prefix, report
-    )
-
-
-def search_factory(config: Path | None) -> Callable[[Library], Search]:
-    """Return the constructor of the configured search; the first fallback to lexical search prints a warning."""
-    from mkdocs_roaming.config import load_settings
-
-    return ResolvedOptions(load_settings(config)).search_factory()
 
 
 def _discard_output() -> None:

@@ -15,14 +15,12 @@ from mkdocs_roaming.cli.common import (
     FAULTS_FOUND,
     LIBRARY,
     TRUST_RULES,
-    ResolvedOptions,
-    model_options,
-    open_lib,
     print_json,
     progress,
     sanitize,
     warn,
 )
+from mkdocs_roaming.cli.session import ResolvedOptions, model_options, open_lib
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.evals.generate import generate_questions
 from mkdocs_roaming.evals.output import format_report, render_evaluation, report_to_dict
@@ -92,7 +90,7 @@ def _evaluate(library: Library, options: ResolvedOptions, path: Path, given: dic
     if given["write_baseline"] and (given["only"] or given["limit"]):
         raise click.UsageError("--write-baseline needs all questions: omit --only and --limit")
     ranking = Ranking(library, options.search_factory()(library))
-    systems = _create_systems(given["compare"], options, ranking)
+    systems = _create_systems(given["compare"], options, ranking, seconds_given=given["seconds"] is not None)
     if before is not None:
         check_comparable(before, whole, [system.name for system in systems], str(given["baseline"]))
     evaluation = Evaluation(
@@ -140,7 +138,9 @@ def _run(evaluation: Evaluation) -> bool:
     return True
 
 
-def _create_systems(compare: str | None, options: ResolvedOptions, ranking: Ranking) -> list[System]:
+def _create_systems(
+    compare: str | None, options: ResolvedOptions, ranking: Ranking, *, seconds_given: bool
+) -> list[System]:
     names = [name.strip() for name in compare.split(",")] if compare is not None else [None]
     if len(set(names)) < len(names):
         raise UsageError(f"--compare {compare}: each name may occur once")
@@ -156,8 +156,8 @@ def _create_systems(compare: str | None, options: ResolvedOptions, ranking: Rank
                 model,
                 budget,
                 ranking,
-                whole_site_tokens=options.whole_site,
-                seconds_given=options.seconds is not None,
+                whole_site_tokens=budget.whole_site_tokens,
+                seconds_given=seconds_given,
             )
         )
     return systems

@@ -7,7 +7,7 @@ import sys
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -21,22 +21,25 @@ from mkdocs_roaming.cli.common import (
     OVERWRITE_OPTION,
     SEARCH_OPTION,
     F,
-    embeddings_options,
     foreign_file_options,
-    open_lib,
     print_json,
     progress,
     sanitize,
     warn,
 )
+from mkdocs_roaming.cli.session import embeddings_options, open_lib
+from mkdocs_roaming.embeddings.store import EmbeddingsOptions, parse_embeddings_options
 from mkdocs_roaming.errors import UsageError
-
-if TYPE_CHECKING:
-    from mkdocs_roaming.embeddings.store import EmbeddingsOptions
-    from mkdocs_roaming.publish.options import PublishOptions
-    from mkdocs_roaming.publish.writer import PublishReport
-    from mkdocs_roaming.sources.project import Project
-
+from mkdocs_roaming.html.themes import parse_class_options
+from mkdocs_roaming.library.published_links import check_links
+from mkdocs_roaming.library.validate import validate_site
+from mkdocs_roaming.lint.runner import format_log, lint_folder, parse_config
+from mkdocs_roaming.publish.cache import project_cache_folder
+from mkdocs_roaming.publish.options import PublishOptions
+from mkdocs_roaming.publish.writer import PublishReport
+from mkdocs_roaming.sources.incremental import IncrementalSite
+from mkdocs_roaming.sources.project import IndexOptions, Project, find_project
+from mkdocs_roaming.sources.publication import index_site
 
 _OPTIONS = (
     click.option(
@@ -98,8 +101,6 @@ def publishing_options(command: F) -> F:
 @AS_JSON
 def index(site_dir: Path, as_json: bool, **given: Any) -> None:
     """Publish a built site: Markdown, llms.txt and manifest."""
-    from mkdocs_roaming.sources.project import find_project
-
     project = find_project(site_dir, given["config_file"], warn)
     Publication(site_dir, project, given).run(as_json=as_json)
 
@@ -117,9 +118,6 @@ class Publication:
     """
 
     def __init__(self, site_dir: Path, project: Project, given: dict[str, Any]) -> None:
-        from mkdocs_roaming.sources.incremental import IncrementalSite
-        from mkdocs_roaming.sources.project import IndexOptions
-
         publish = _given_options(given, project)
         self._site_dir, self._given = site_dir, given
         self._options = IndexOptions(
@@ -152,8 +150,6 @@ class Publication:
             _lint(self._site_dir, publish.lint, project.docs)
 
     def _publish(self) -> PublishReport:
-        from mkdocs_roaming.sources.publication import index_site
-
         warnings: list[str] = []
 
         def record(message: str) -> None:
@@ -170,8 +166,6 @@ class Publication:
 
 def _find_cache(site_dir: Path, project: Project, options: PublishOptions) -> Path | None:
     """Return the cache folder of a site in its project; None for a site that belongs to no project."""
-    from mkdocs_roaming.publish.cache import project_cache_folder
-
     if not options.cache or project.file is None:
         return None
     return project_cache_folder(project.folder) / "index" / site_dir.resolve().name
@@ -180,15 +174,11 @@ def _find_cache(site_dir: Path, project: Project, options: PublishOptions) -> Pa
 def _configured_embeddings(options: PublishOptions) -> EmbeddingsOptions | None:
     if options.search == "lexical":
         return None
-    from mkdocs_roaming.embeddings.store import parse_embeddings_options  # few sites have vectors
-
     return parse_embeddings_options(options.embeddings, os.environ, "embeddings", partial(click.echo, err=True))
 
 
 def _lint(site_dir: Path, option: object, docs: Path | None) -> None:
     """Print the findings of the configured lint; with the level `strict`, faults are an error."""
-    from mkdocs_roaming.lint.runner import format_log, lint_folder, parse_config
-
     config = parse_config(option, "lint")
     report = lint_folder(site_dir, config, docs)
     for _, line in format_log(report):
@@ -220,8 +210,6 @@ def _given_options(given: dict[str, Any], project: Project) -> PublishOptions:
     if given["page_menu"]:
         options["page_menu"] = True
     if given["classes"]:
-        from mkdocs_roaming.html.themes import parse_class_options  # imports lxml
-
         options["classes"] = parse_class_options(given["classes"])
     return project.parse_options(options)
 
@@ -266,8 +254,6 @@ def validate(
     requests addresses that pages, their first lines, llms.txt and the manifest
     contain. The sample is the same as long as the site is.
     """
-    from mkdocs_roaming.library.validate import validate_site
-
     library = open_lib(lib)
     if not library.is_published:
         raise UsageError(f"{lib}: a Markdown file, not a published site; pass the site's folder or URL")
@@ -275,8 +261,6 @@ def validate(
         result = validate_site(library, steps)
     links = None
     if online:
-        from mkdocs_roaming.library.published_links import check_links  # imports the HTTP client
-
         private_urls = [parse_base_url(url) for url in allow_private]
         with progress("Requesting") as steps:
             links = check_links(

@@ -8,12 +8,19 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import anyio
 import click
 
-from mkdocs_roaming.cli.common import CONFIG, INSTALLED, INSTALLED_DOCS, scope_options, search_factory
+from mkdocs_roaming._http import HttpClient
+from mkdocs_roaming._version import __version__
+from mkdocs_roaming.cli.common import CONFIG, INSTALLED, INSTALLED_DOCS
+from mkdocs_roaming.cli.session import scope_options, search_factory
 from mkdocs_roaming.errors import LibraryError, UsageError
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.search import Search
+from mkdocs_roaming.library.targets import Store, open_target
+from mkdocs_roaming.manifest.lookup import Scope
 from mkdocs_roaming.publish.agents.mcp_clients import (
     CLIENTS,
     McpServer,
@@ -21,13 +28,8 @@ from mkdocs_roaming.publish.agents.mcp_clients import (
     make_command,
     make_server_name,
 )
-
-if TYPE_CHECKING:
-    from mkdocs_roaming._http import HttpClient
-    from mkdocs_roaming.library.library import Library
-    from mkdocs_roaming.library.search import Search
-    from mkdocs_roaming.library.targets import Store
-    from mkdocs_roaming.manifest.lookup import Scope
+from mkdocs_roaming.serve.deployments import SiteWatcher
+from mkdocs_roaming.serve.mcp import make_server, serve_stdio
 
 _OPEN_SITES = 8
 """Number of sites of a store whose search index stays in memory: an agent alternates between a few."""
@@ -69,10 +71,6 @@ def mcp(
     if client:
         click.echo(format_client_config(client, _describe_server(lib, scope, config)))
         return
-    import anyio
-
-    from mkdocs_roaming.library.targets import open_target
-
     create_search = search_factory(config)
     store = open_target(lib, search=create_search, open_sites=_OPEN_SITES, scope=scope).store
     serve = partial(_serve_site, lib, create_search, scope) if store is None else partial(_serve_store, store)
@@ -86,8 +84,6 @@ def mcp(
 
 def _describe_server(lib: str, scope: Scope, config: Path | None) -> McpServer:
     """Return the server that this command is for a site or store. Raise LibraryError if there is none."""
-    from mkdocs_roaming.library.targets import open_target
-
     is_installed = lib.startswith(INSTALLED_DOCS)
     where = lib if "://" in lib or is_installed else str(Path(lib).resolve())
     extras, site, url = "mcp", "", ""
@@ -108,9 +104,6 @@ def _describe_server(lib: str, scope: Scope, config: Path | None) -> McpServer:
 
 def _find_endpoint(url: str) -> McpServer:
     """Return the MCP server at a URL, or at `/mcp` below it. Raise UsageError if there is none."""
-    from mkdocs_roaming._http import HttpClient
-    from mkdocs_roaming._version import __version__
-
     if not url.startswith(("http://", "https://")):
         raise UsageError(f"--http {url}: expected a URL that starts with https:// or http://")
     info = {"name": "roaming", "version": __version__}
@@ -148,11 +141,6 @@ def _read_field(body: bytes, name: str) -> str:
 
 
 async def _serve_site(lib: str, create_search: Callable[[Library], Search], scope: Scope) -> None:
-    import anyio
-
-    from mkdocs_roaming.serve.deployments import SiteWatcher
-    from mkdocs_roaming.serve.mcp import make_server, serve_stdio
-
     deployments = SiteWatcher(lib, search_factory=create_search)
     server = make_server(lambda: deployments.now().restrict(scope).navigator())
     if not await deployments.check(log_problem=False):
@@ -165,6 +153,4 @@ async def _serve_site(lib: str, create_search: Callable[[Library], Search], scop
 
 
 async def _serve_store(store: Store) -> None:
-    from mkdocs_roaming.serve.mcp import make_server, serve_stdio
-
     await serve_stdio(make_server(store.toolset, instructions=store.instructions))

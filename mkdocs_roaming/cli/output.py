@@ -6,8 +6,8 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING
 
+import anyio
 import click
 
 from mkdocs_roaming.answer import prompts
@@ -27,13 +27,11 @@ from mkdocs_roaming.answer.models.base import NO_USAGE, Usage
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.answer.prepare import REOPEN_CALL_ID
 from mkdocs_roaming.answer.support.check import CITATION, Mark, slice_utf16
+from mkdocs_roaming.answer.trace import Recording, Trace
 from mkdocs_roaming.cli.common import one_line, print_error, sanitize
 from mkdocs_roaming.library.navigator import PREFETCH_CALL_ID
 from mkdocs_roaming.library.rules import RULES_CALL_ID
 from mkdocs_roaming.text.markdown import truncate_at_word
-
-if TYPE_CHECKING:
-    from mkdocs_roaming.answer.trace import Recording, Trace
 
 _OPEN_LABELS = {
     REOPEN_CALL_ID: "Still open",
@@ -50,7 +48,6 @@ def run_recording(recording: Recording, *, quiet: bool = False, site: str = "") 
         quiet: Print nothing.
         site: Key of a store's site, as a prefix of section ids; empty for a single site.
     """
-    import anyio
 
     async def run() -> None:
         async with aclosing(recording.events()) as events:

@@ -8,17 +8,29 @@ import webbrowser
 from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 import click
 
-from mkdocs_roaming.cli.common import CONFIG, open_lib, progress, warn
-
-if TYPE_CHECKING:
-    from mkdocs_roaming.lint.runner import LintConfig
-    from mkdocs_roaming.preview.server import PreviewSource
-    from mkdocs_roaming.sources.project import IndexOptions
+from mkdocs_roaming.cli.common import CONFIG, progress, warn
+from mkdocs_roaming.cli.lint import create_context
+from mkdocs_roaming.cli.session import open_lib
+from mkdocs_roaming.config import load_settings
+from mkdocs_roaming.lint.runner import LintConfig, lint_site, parse_config
+from mkdocs_roaming.manifest.io import MANIFEST_PATH
+from mkdocs_roaming.preview.data import Preview
+from mkdocs_roaming.preview.files import HTML_FOLDER, check_output, write_preview
+from mkdocs_roaming.preview.server import (
+    BASE,
+    PREVIEW_PATH,
+    PreviewApp,
+    PreviewSource,
+    SiteFiles,
+    make_server,
+    manifest_version,
+)
+from mkdocs_roaming.preview.source import is_published, open_built, open_published
+from mkdocs_roaming.sources.project import IndexOptions, Project, find_project
 
 
 @click.command()
@@ -59,12 +71,6 @@ def preview(
     a temporary folder; the site itself is never changed. The page shows llms.txt, the outline, each page next to its
     Markdown, what is left out and why, lint findings, and search results. It is served on this machine only.
     """
-    from mkdocs_roaming.config import load_settings
-    from mkdocs_roaming.lint.runner import parse_config
-    from mkdocs_roaming.preview.files import HTML_FOLDER, check_output, write_preview
-    from mkdocs_roaming.preview.server import BASE, PREVIEW_PATH, PreviewApp, SiteFiles, make_server
-    from mkdocs_roaming.sources.project import IndexOptions, Project, find_project
-
     settings = load_settings(config)
     folder = None if "://" in site else Path(site)
     project = find_project(folder, config_file, warn) if folder else Project()
@@ -114,10 +120,6 @@ def _open_folder(
     folder: Path, options: IndexOptions, lint: LintConfig, stack: ExitStack, base: str, *, convert: bool
 ) -> PreviewSource:
     """Return the preview of a folder: as it is published, unless `convert` is set or there is no manifest."""
-    from mkdocs_roaming.manifest.io import MANIFEST_PATH
-    from mkdocs_roaming.preview.server import PreviewSource, manifest_version
-    from mkdocs_roaming.preview.source import is_published, open_built, open_published
-
     if is_published(folder) and not convert:
         opened = partial(open_published, folder, lint, base=base, docs=options.project.docs)
         return PreviewSource(opened, lambda: manifest_version(folder / MANIFEST_PATH))
@@ -128,11 +130,6 @@ def _open_folder(
 
 def _open_remote(url: str, lint: LintConfig) -> PreviewSource:
     """Return the preview of a published site at a URL; its HTML is not shown."""
-    from mkdocs_roaming.cli.lint import create_context
-    from mkdocs_roaming.lint.runner import lint_site
-    from mkdocs_roaming.preview.data import Preview
-    from mkdocs_roaming.preview.server import PreviewSource
-
     library = open_lib(url)
     shown = Preview(library, lint=lambda: lint_site(create_context(library), lint))
     return PreviewSource(lambda: shown)

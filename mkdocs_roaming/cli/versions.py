@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from mkdocs_roaming.cli.common import AS_JSON, print_json
+from mkdocs_roaming.publish.versions import BranchSite, FolderSite, publish_versions
 
 
 @click.command()
@@ -21,8 +22,6 @@ def versions(folder: Path, branch: str | None, default: str | None, overwrite: b
 
     FOLDER contains a versions.json and a folder for each version (default: the current folder).
     """
-    from mkdocs_roaming.publish.versions import BranchSite, FolderSite, publish_versions
-
     site = BranchSite(branch, folder) if branch else FolderSite(folder)
     report = publish_versions(site, default=default, overwrite=overwrite)
     if as_json:

@@ -39,7 +39,7 @@ from importlib.resources.abc import Traversable
 from importlib.util import find_spec
 from math import ceil
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import anyio
 import msgspec
@@ -132,12 +132,12 @@ class AppConfig:
 # Settings, environment and command line
 
 
-class ServeTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ServeTable(msgspec.Struct, frozen=True):
     """The table [serve]."""
 
     hosts: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
-    proxies: Annotated[int, msgspec.Meta(ge=0)] = 0
+    proxies: Annotated[int, msgspec.Meta(ge=0, description="Number of trusted reverse proxies.")] = 0
     key_env: str = KEY_VARIABLE
     counters_env: str = COUNTERS_VARIABLE
     look_every: Amount = POLL_SECONDS
@@ -147,8 +147,15 @@ class ServeTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     trust_rules: bool = False
     question_log: str = ""
     feedback_log: str = ""
-    metrics: str = METRICS_ADDRESS
-    access_log: AccessLogFormat = "off"
+    metrics: Annotated[
+        str,
+        msgspec.Meta(
+            description="Address of the metrics, path for /metrics of the endpoint, or off.", extra={"metavar": "WHERE"}
+        ),
+    ] = METRICS_ADDRESS
+    access_log: Annotated[
+        AccessLogFormat, msgspec.Meta(description="Format of one line for each request on standard output.")
+    ] = "off"
 
 
 SERVE_KEYS = table_keys(ServeTable)
@@ -161,22 +168,19 @@ def build_config(
     answers: AnswerConfig,
     settings: Settings,
     environ: Mapping[str, str],
+    given: Mapping[str, Any],
     *,
     host: str,
-    site: Path | None,
-    hosts: tuple[str, ...],
-    origins: tuple[str, ...],
-    proxies: int | None,
-    metrics: str | None,
-    access_log: AccessLogFormat | None,
-    trust_rules: bool,
 ) -> AppConfig:
-    """Return the configuration from the options of the command line, the settings and the environment.
+    """Return the configuration from the settings, the environment, and the options that are given on the command line.
 
-    With None or an empty tuple, the settings apply. Raise UsageError if the settings are invalid.
+    Raises:
+        UsageError: The settings are invalid.
     """
     file = settings.where
     table = decode_table(settings.serving.get("serve", {}), ServeTable, f"{file}: [serve]")
+    replaced = {name: given[name] for name in ("proxies", "metrics", "access_log") if given[name] is not None}
+    table = msgspec.structs.replace(table, **replaced)
     place = f"{file}: [limits]"
     limits = check_keys(settings.serving.get("limits", {}), LIMIT_KEYS, place)
     quota = {name: value for name, value in limits.items() if name not in POLICY_KEYS}
@@ -189,25 +193,25 @@ def build_config(
         {name: value for name, value in limits.items() if name in POLICY_KEYS},
         RequestPolicy,
         place,
-        hosts=tuple(dict.fromkeys((*RequestPolicy().hosts, *_bound_names(host), *table.hosts, *hosts))),
-        origins=tuple(dict.fromkeys((*table.origins, *origins))),
-        proxies=table.proxies if proxies is None else proxies,
+        hosts=tuple(dict.fromkeys((*RequestPolicy().hosts, *_bound_names(host), *table.hosts, *given["hosts"]))),
+        origins=tuple(dict.fromkeys((*table.origins, *given["origins"]))),
+        proxies=table.proxies,
     )
     return AppConfig(
         target,
         answers,
         key=key,
         key_variable=table.key_env,
-        site=site,
+        site=given["site"],
         policy=policy,
         quota=decode_table(quota, AnswerQuota, place).with_client_money(answers.budget.cost or 0.0),
         counters_url=environ.get(table.counters_env) or None,
         question_log=Path(table.question_log) if table.question_log else None,
         feedback_log=Path(table.feedback_log) if table.feedback_log else None,
-        metrics=metrics or table.metrics,
-        access_log=access_log or table.access_log,
+        metrics=table.metrics,
+        access_log=table.access_log,
         poll_seconds=table.look_every,
-        trust_rules=trust_rules or table.trust_rules,
+        trust_rules=given["trust_rules"] or table.trust_rules,
         max_cached_answers=table.kept_answers,
         token_seconds=table.turn_seconds,
         drain_seconds=ceil(answers.budget.seconds) + _END_SECONDS if table.drain is None else table.drain,

@@ -237,12 +237,11 @@ def test_ask_warns_about_cost_limit_without_prices(lamp: Path, power: str) -> No
     assert "Warning: roaming.toml has no prices for scripted" in result.stderr
 
 
-@pytest.mark.parametrize("command", ["ask", "explain"])
 @pytest.mark.parametrize(
     ("question", "message"), [(" \n", "the question is empty"), ("why " * 3_000, "the question has 12000")]
 )
-def test_empty_or_long_question_is_rejected(lamp: Path, command: str, question: str, message: str) -> None:
-    result = roaming(command, lamp, question)
+def test_empty_or_long_question_is_rejected(lamp: Path, question: str, message: str) -> None:
+    result = roaming("ask", lamp, question)
     assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (1, "", 1)
     assert message in result.stderr
 

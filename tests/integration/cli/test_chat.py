@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from mkdocs_roaming.answer.budget import Budget, Prices
+from mkdocs_roaming.answer.budget import AnswerLimits, Prices
 from mkdocs_roaming.answer.models.base import (
     AssistantTurn,
     Model,
@@ -67,7 +67,7 @@ def talk(
     lines: Sequence[str | type[BaseException]],
     *replies: Sequence[Part],
     others: dict[str, ScriptedModel] | None = None,
-    budget: Budget | None = None,
+    budget: AnswerLimits | None = None,
     whole_site_tokens: int = 0,
     model: Model | None = None,
 ) -> Talk:
@@ -85,12 +85,14 @@ def talk(
             return line
         raise line
 
-    def models(name: str | None) -> tuple[Model, Budget]:
+    def models(name: str | None) -> tuple[Model, AnswerLimits]:
         if name and name not in (others or {}):
             raise UsageError(f"unknown model {name!r}")
-        return (others or {})[name] if name else model or mine, budget or Budget()
+        return (others or {})[name] if name else model or mine, budget or AnswerLimits(
+            whole_site_tokens=whole_site_tokens
+        )
 
-    chat = Chat(library, models, Search(library), whole_site_tokens, read=read)
+    chat = Chat(library, models, Search(library), read=read)
     with redirect_stdout(out), redirect_stderr(aside):
         chat.run()
     return Talk(out.getvalue().rstrip("\n"), aside.getvalue(), asked, chat, {None: mine, **(others or {})})
@@ -111,7 +113,7 @@ def test_chat_question_prints_trail_sources_and_cost(library: Library, ids: dict
         ["Which port?"],
         [opens(server), Usage(10)],
         [Text(f"8642 [^{server}]."), Usage(5, 0, 0, 2)],
-        budget=Budget(prices=Prices(input=100_000, currency="EUR")),
+        budget=AnswerLimits(whole_site_tokens=0, prices=Prices(input=100_000, currency="EUR")),
     )
     assert result.out == "8642 [1].\n\nSources\n  [1] Settings › Server\n      https://kettle.example/"
     assert "Opened by search Settings › Server" in result.aside
