@@ -134,27 +134,23 @@ def check_keys(value: object, known: Iterable[str], where: str) -> Mapping[str, 
 
 def _explain(message: str, path: str, table: Mapping[str, object], kind: type, where: str) -> SettingError:
     """Return the error for a message of msgspec about the value at a path, such as `exclude[0]`."""
-    from msgspec import inspect  # not needed for valid settings
-
     if not path:
         return SettingError(where, "", message)
-    type_: inspect.Type = inspect.type_info(kind)
-    value: Any = table
-    name = ""
-    for part in re.findall(r"[^.\[\]]+", path):
-        match type_:
-            case inspect.StructType(fields=fields) | inspect.DataclassType(fields=fields):
-                type_ = next(field.type for field in fields if field.name == part)
-                name, value = part, value[part]
-            case inspect.CollectionType(item_type=item):
-                type_, name, value = item, f"{name}[{part}]", list(value)[int(part)]
-            case _:
-                break
-        if isinstance(type_, inspect.Metadata):
-            type_ = type_.type
+    from msgspec import inspect  # not needed for valid settings
+
+    name, *items = re.findall(r"[^.\[\]]+", path)
+    value: Any = table[name]
+    fields: Any = inspect.type_info(kind)
+    expected = next(field.type for field in fields.fields if field.name == name)
+    if isinstance(expected, inspect.Metadata):
+        expected = expected.type
+    for item in items:
+        if not isinstance(expected, inspect.CollectionType):
+            break
+        expected, name, value = expected.item_type, f"{name}[{item}]", list(value)[int(item)]
     shown = repr(value)
     shown = shown if len(shown) <= _MAX_VALUE_CHARS else f"{shown[:_MAX_VALUE_CHARS]}…"
-    return SettingError(where, name, f"expected {_describe(type_)}, got {shown}")
+    return SettingError(where, name, f"expected {_describe(expected)}, got {shown}")
 
 
 def _describe(kind: inspect.Type) -> str:
@@ -162,21 +158,23 @@ def _describe(kind: inspect.Type) -> str:
     from msgspec import inspect  # as above
 
     match kind:
+        case inspect.Metadata(type=inner):
+            return _describe(inner)
         case inspect.BoolType():
             return "true or false"
-        case inspect.IntType(ge=least, gt=low, le=most) | inspect.FloatType(ge=least, gt=low, le=most):
-            range_ = f" of {least} or more" if least is not None else f" above {low}" if low is not None else ""
-            return f"a number{range_}" + (f", up to {most}" if most and most < MAX_NUMBER else "")
+        case inspect.IntType() | inspect.FloatType():
+            return _describe_range(kind)
         case inspect.LiteralType(values=values):
             return " or ".join(str(one) for one in values if one != "")
         case inspect.UnionType(types=types):
             return " or ".join(_describe(one) for one in types if not isinstance(one, inspect.NoneType))
         case inspect.DictType(value_type=item):
             return "a mapping of texts to texts" if isinstance(item, inspect.StrType) else "a mapping"
-        case (
-            inspect.ListType(item_type=item)
-            | inspect.VarTupleType(item_type=item)
-            | inspect.FrozenSetType(item_type=item)
-        ):
+        case inspect.CollectionType(item_type=item):
             return "a list of texts" if isinstance(item, inspect.StrType) else "a list"
     return "a text"
+
+
+def _describe_range(kind: inspect.IntType | inspect.FloatType) -> str:
+    least = f" of {kind.ge} or more" if kind.ge is not None else f" above {kind.gt}" if kind.gt is not None else ""
+    return f"a number{least}, up to {kind.le}" if kind.le and kind.le < MAX_NUMBER else f"a number{least}"

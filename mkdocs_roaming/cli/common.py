@@ -46,20 +46,6 @@ CONFIG = click.option(
     show_envvar=True,
     help="Configuration file (default: roaming.toml, if it exists).",
 )
-SEARCH_OPTION = click.option(
-    "--search",
-    type=click.Choice(["lexical", "hybrid"]),
-    default="lexical",
-    show_default=True,
-    help="hybrid: also publish embeddings of the model configured in [embeddings].",
-)
-LLMS_TXT_OPTION = click.option(
-    "--llms-txt",
-    type=click.Choice(["yes", "no", "preamble"]),
-    show_default=False,
-    help="Write llms.txt; preamble: below the text of an llms.txt that exists (default: yes).",
-)
-OVERWRITE_OPTION = click.option("--overwrite", is_flag=True, help="Overwrite files that something else wrote.")
 
 # Text of a page could move the terminal's cursor, change its title, or hide what follows.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -153,28 +139,36 @@ def given_settings(kind: type, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _make_option(setting: Setting, **attributes: Any) -> Callable[[F], F]:
-    """Return the option for a setting; its values come from the type and the range of the setting."""
-    flag, meta, default = f"--{setting.name.replace('_', '-')}", setting.meta, setting.default
-    help_text = (meta.description or "").rstrip(".")
-    kinds = get_args(setting.type) if get_origin(setting.type) in (Union, UnionType) else (setting.type,)
-    words = [word for kind in kinds if get_origin(kind) is Literal for word in get_args(kind)]
-    if words:
-        flags = {"yes": True, "no": False} if bool in kinds else {}
-        attributes["type"] = click.Choice([*words, *flags])
-        attributes["callback"] = lambda _context, _option, value: flags.get(value, value)
-    elif get_origin(setting.type) is tuple:
-        attributes["multiple"], default = True, None
+    """Return the option for a setting, whose help names the default."""
+    flag, default, values = f"--{setting.name.replace('_', '-')}", setting.default, _accept_values(setting)
+    if isinstance(default, bool):
+        default = "yes" if default else "no"
+        flag = flag if values else f"{flag}/--no-{flag[2:]}"
+    help_text = (setting.meta.description or "").rstrip(".")
+    if values.get("multiple"):
         help_text += ". Repeatable"
-    elif isinstance(default, bool):
-        flag = f"{flag}/--no-{flag[2:]}"
-    elif int in kinds:
-        attributes["type"] = click.IntRange(min=None if meta.ge is None else int(meta.ge))
-    elif float in kinds:
-        attributes["type"] = click.FloatRange(min=meta.gt, min_open=True)
-    if default is not None:
-        shown = {True: "yes", False: "no"}[default] if isinstance(default, bool) else default
-        help_text += f" (default: {shown:g})" if isinstance(shown, float) else f" (default: {shown})"
-    return click.option(flag, setting.name, default=None, help=f"{help_text}.", **attributes, **(meta.extra or {}))
+    elif isinstance(default, (str, int, float)) and default != "":
+        help_text += f" (default: {default:g})" if isinstance(default, float) else f" (default: {default})"
+    attributes |= values | (setting.meta.extra or {})
+    return click.option(flag, setting.name, default=None, help=f"{help_text}.", **attributes)
+
+
+def _accept_values(setting: Setting) -> dict[str, Any]:
+    """Return the attributes of an option that accepts the values of a setting; none for a text or a flag."""
+    meta, kinds = setting.meta, [setting.type]
+    if get_origin(setting.type) in (Union, UnionType):
+        kinds = list(get_args(setting.type))
+    if get_origin(setting.type) is tuple:
+        return {"multiple": True}
+    if words := [word for kind in kinds if get_origin(kind) is Literal for word in get_args(kind)]:
+        flags = {"yes": True, "no": False} if bool in kinds else {}
+        choice = click.Choice([*words, *flags])
+        return {"type": choice, "callback": lambda _context, _option, value: flags.get(value, value)}
+    if int in kinds:
+        return {"type": click.IntRange(min=None if meta.ge is None else int(meta.ge))}
+    if float in kinds:
+        return {"type": click.FloatRange(min=meta.gt, min_open=True)}
+    return {}
 
 
 @contextmanager
@@ -192,14 +186,6 @@ def progress(label: str) -> Iterator[Callable[[int], Callable[[], None]]]:
             return lambda: bar.update(1)
 
         yield start
-
-
-def foreign_file_options(given: dict[str, Any]) -> dict[str, object]:
-    """Return the options `llms_txt` and `overwrite` that are on the command line."""
-    options: dict[str, object] = {}
-    if given["llms_txt"]:
-        options["llms_txt"] = {"yes": True, "no": False}.get(given["llms_txt"], given["llms_txt"])
-    return options | ({"overwrite": True} if given["overwrite"] else {})
 
 
 def _discard_output() -> None:

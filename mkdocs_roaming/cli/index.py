@@ -17,14 +17,12 @@ from mkdocs_roaming.cli.common import (
     CONFIG,
     FAULTS_FOUND,
     LIBRARY,
-    LLMS_TXT_OPTION,
-    OVERWRITE_OPTION,
-    SEARCH_OPTION,
     F,
-    foreign_file_options,
+    given_settings,
     print_json,
     progress,
     sanitize,
+    setting_options,
     warn,
 )
 from mkdocs_roaming.cli.session import embeddings_options, open_lib
@@ -50,26 +48,20 @@ _OPTIONS = (
     ),
     click.option("--url", help="URL of the site (default: the home page's canonical link)."),
     click.option("--name", help="Name of the site (default: the home page's title)."),
-    click.option("--description", help="One sentence about the site, for llms.txt."),
-    click.option("--include", multiple=True, metavar="PATTERN", help="Publish only matching pages. Repeatable."),
-    click.option("--exclude", multiple=True, metavar="PATTERN", help="Leave out matching pages. Repeatable."),
-    click.option("--previous", metavar="PATH_OR_URL", help="Previous manifest: ids of renamed sections remain valid."),
-    click.option("--rules", metavar="FILE", help="YAML file with rules: sections to open for certain questions."),
-    click.option("--widget", is_flag=True, help="Add the widget to every page; without an endpoint it finds sections."),
+    setting_options(PublishOptions, "description", "include", "exclude", "previous", "rules", "widget"),
     click.option("--endpoint", metavar="URL", help="URL of the widget's answer endpoint; implies --widget."),
-    click.option("--page-menu", is_flag=True, help="Add a menu to every page: copy as Markdown, open in Claude."),
-    click.option("--outline-tokens", type=int, help="Size of the outline in estimated tokens (default: 8000)."),
-    click.option(
-        "--section-files",
-        type=click.Choice(["auto", "yes", "no"]),
-        help="Write one file per section; auto: for up to 5,000 sections (default: auto).",
+    setting_options(
+        PublishOptions,
+        "page_menu",
+        "outline_tokens",
+        "section_files",
+        "llms_txt",
+        "overwrite",
+        "llms_full",
+        "agent_skill",
+        "search",
     ),
-    LLMS_TXT_OPTION,
-    OVERWRITE_OPTION,
-    click.option("--no-full", is_flag=True, help="Do not write llms-full.txt."),
-    click.option("--no-skill", is_flag=True, help="Do not write a skill that tells agents how to use the site."),
     click.option("--no-html", is_flag=True, help="Do not change the built pages."),
-    SEARCH_OPTION,
     CONFIG,
     click.option(
         "--class",
@@ -82,6 +74,7 @@ _OPTIONS = (
     click.option("-v", "--verbose", is_flag=True, help="List the pages that are left out, with the reasons."),
     click.option(
         "--cache",
+        "cache_folder",
         type=click.Path(path_type=Path),
         help="Folder of the cache (default: in .cache/roaming).",
     ),
@@ -124,7 +117,7 @@ class Publication:
             url=given["url"],
             name=given["name"],
             html=not given["no_html"],
-            cache=given["cache"] or _find_cache(site_dir, project, publish),
+            cache=given["cache_folder"] or _find_cache(site_dir, project, publish),
             project=project,
             publish=publish,
             strict=given["strict"],
@@ -189,26 +182,12 @@ def _lint(site_dir: Path, option: object, docs: Path | None) -> None:
 
 def _given_options(given: dict[str, Any], project: Project) -> PublishOptions:
     """Return the options of a site: those of the command line replace those of its configuration."""
-    options: dict[str, object] = {
-        name: given[name]
-        for name in ("description", "include", "exclude", "previous", "rules", "outline_tokens")
-        if given[name] not in (None, ())
-    } | foreign_file_options(given)
+    options = given_settings(PublishOptions, given)
     for name in ("rules", "previous"):  # relative to the working directory, not to the configuration
         if name in options and project.folder != Path() and "://" not in given[name]:
             options[name] = str(Path(given[name]).absolute())
-    if given["section_files"]:
-        options["section_files"] = {"auto": "auto", "yes": True, "no": False}[given["section_files"]]
-    if given["search"] == "hybrid":
-        options["search"] = "hybrid"
-    if given["no_full"]:
-        options["llms_full"] = False
-    if given["no_skill"]:
-        options["agent_skill"] = False
-    if given["endpoint"] or given["widget"]:
-        options["widget"] = {"endpoint": given["endpoint"]} if given["endpoint"] else True
-    if given["page_menu"]:
-        options["page_menu"] = True
+    if given["endpoint"]:
+        options["widget"] = {"endpoint": given["endpoint"]}
     if given["classes"]:
         options["classes"] = parse_class_options(given["classes"])
     return project.parse_options(options)

@@ -130,7 +130,7 @@ def embeddings_options(given: dict[str, Any]) -> EmbeddingsOptions | None:
     Raises:
         UsageError: The configuration names no embedding model.
     """
-    if given["search"] == "lexical":
+    if given["search"] != "hybrid":
         return None
     settings = load_settings(given["config"])
     embeddings = settings.embeddings

@@ -23,40 +23,53 @@ class PublishOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     enabled: bool = True
     """Whether the site is published."""
-    include: tuple[str, ...] = ()
-    """Patterns of the pages to publish; all pages if there are none."""
-    exclude: tuple[str, ...] = ()
-    """Patterns of pages to leave out."""
-    description: str | None = None
-    """One sentence about the site, for llms.txt."""
-    llms_txt: Literal["preamble"] | bool = True
-    """Whether the list of pages is written to llms.txt; `preamble`: below the text of an llms.txt that exists."""
-    overwrite: bool = False
-    """Whether files that something else wrote are overwritten."""
-    llms_full: bool = True
-    """Whether llms-full.txt is written."""
-    section_files: Literal["auto"] | bool = "auto"
-    """Whether one file per section is written; `auto`: for up to 5,000 sections."""
-    agent_skill: bool = True
-    """Whether a skill is written that tells agents how to use the site, and the files below `.well-known`."""
-    outline_tokens: Annotated[int, Meta(ge=MIN_OUTLINE_BUDGET)] = OUTLINE_BUDGET
-    """Size of roaming/outline.md, in estimated tokens."""
-    previous: str | None = None
-    """Path or URL of the previous manifest: ids of renamed sections remain valid."""
+    include: Annotated[
+        tuple[str, ...], Meta(description="Publish only matching pages.", extra={"metavar": "PATTERN"})
+    ] = ()
+    exclude: Annotated[
+        tuple[str, ...], Meta(description="Leave out matching pages.", extra={"metavar": "PATTERN"})
+    ] = ()
+    description: Annotated[str | None, Meta(description="One sentence about the site, for llms.txt.")] = None
+    llms_txt: Annotated[
+        Literal["preamble"] | bool,
+        Meta(description="Write llms.txt; preamble: below the text of an llms.txt that exists."),
+    ] = True
+    overwrite: Annotated[bool, Meta(description="Overwrite files that something else wrote.")] = False
+    llms_full: Annotated[bool, Meta(description="Write llms-full.txt.")] = True
+    section_files: Annotated[
+        Literal["auto"] | bool, Meta(description="Write one file per section; auto: for up to 5,000 sections.")
+    ] = "auto"
+    agent_skill: Annotated[
+        bool, Meta(description="Write a skill that tells agents how to use the site, and the files below .well-known.")
+    ] = True
+    outline_tokens: Annotated[
+        int, Meta(ge=MIN_OUTLINE_BUDGET, description="Size of the outline in estimated tokens.")
+    ] = OUTLINE_BUDGET
+    previous: Annotated[
+        str | None,
+        Meta(description="Previous manifest: ids of renamed sections remain valid.", extra={"metavar": "PATH_OR_URL"}),
+    ] = None
     lint: Any = "off"
     """Level or table; `lint.runner` parses it."""
     cache: bool = True
     """Whether conversions are cached in `.cache/roaming/`."""
-    rules: list[Any] | str = []
-    """Rules, or the path of a YAML file with rules; `publish.rules` parses them."""
-    widget: Any = False
-    """Whether the widget is on every page, or its options; `publish.elements.widget` parses them."""
-    page_menu: Any = False
-    """Whether pages have a menu for their Markdown, or its options; `publish.elements.menu` parses them."""
+    rules: Annotated[
+        list[Any] | str,
+        Meta(description="YAML file with rules: sections to open for certain questions.", extra={"metavar": "FILE"}),
+    ] = []
+    """Or a list of rules; `publish.rules` parses them."""
+    widget: Annotated[Any, Meta(description="Add the widget to every page; without an endpoint it finds sections.")] = (
+        False
+    )
+    """Or its options; `publish.elements.widget` parses them."""
+    page_menu: Annotated[Any, Meta(description="Add a menu to every page: copy as Markdown, open in Claude.")] = False
+    """Or its options; `publish.elements.menu` parses them."""
     similar_pages: bool = True
     """Whether the 404 page links to pages at similar addresses."""
-    search: Literal["lexical", "hybrid"] = "lexical"
-    """`hybrid`: publish embeddings."""
+    search: Annotated[
+        Literal["lexical", "hybrid"],
+        Meta(description="hybrid: also publish embeddings of the model configured in [embeddings]."),
+    ] = "lexical"
     embeddings: dict[str, Any] = {}
     """The embedding model; `embeddings.client` parses the options."""
     serve_model: str | None = None

@@ -149,7 +149,7 @@ def test_text_of_author_that_is_gone_is_not_put_back(project: Path, option: str)
 
 def test_option_on_command_line_is_not_taken_from_last_build(project: Path) -> None:
     build()
-    build("--no-full")
+    build("--no-llms-full")
     assert not (project / "site/llms-full.txt").exists()
     build()
     assert (project / "site/llms-full.txt").exists()
