@@ -47,23 +47,26 @@ from mkdocs_roaming._mkdocs import (
 )
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.html.final_page import reconcile_article
+from mkdocs_roaming.html.themes import parse_classes
 from mkdocs_roaming.manifest.models import LLMS_TXT, Page, Site, markdown_path
 from mkdocs_roaming.publish.cache import ConversionCache
+from mkdocs_roaming.publish.elements.not_found import add_similar_pages
 from mkdocs_roaming.publish.elements.search_dialog import name_search_dialog
 from mkdocs_roaming.publish.options import PublishOptions, parse_options
+from mkdocs_roaming.publish.ownership import KeptFiles, WrittenFiles, check_llms_txt
 from mkdocs_roaming.publish.pipeline import Batch, LeftOut, convert_pages, reconvert_page
 from mkdocs_roaming.publish.pointers import add_markdown_links
+from mkdocs_roaming.publish.selection import Selection
+from mkdocs_roaming.publish.writer import publish_batch
 from mkdocs_roaming.settings import SettingError
 from mkdocs_roaming.text.meta_tags import exclusion_reason
 
-# Other modules are imported where they are used: to write the files, or for features that many sites do not use.
+# Other modules are imported where they are used, for features that many sites do not use.
 if TYPE_CHECKING:
     from mkdocs_roaming.embeddings.store import EmbeddingsOptions
     from mkdocs_roaming.lint.runner import LintConfig
     from mkdocs_roaming.publish.elements.page import ElementOptions, PageElements, QuestionWriter
-    from mkdocs_roaming.publish.ownership import KeptFiles, WrittenFiles
     from mkdocs_roaming.publish.rules import RuleSet
-    from mkdocs_roaming.publish.selection import Selection
 
 log = get_plugin_logger("roaming")
 
@@ -138,8 +141,6 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         # Not a hook of its own, because MkDocs reuses plugins that have it for all builds of `mkdocs serve`.
         if self._check_written not in config.plugins.events["shutdown"]:
             config.plugins.events["shutdown"].append(self._check_written)
-        from mkdocs_roaming.html.themes import parse_classes
-
         with _plugin_errors():
             parse_classes(self._options.classes)
             self._load_selection()
@@ -152,8 +153,6 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
     def on_pre_build(self, *, config: MkDocsConfig) -> None:
         """Keep the files of the last build of `mkdocs serve`; after this hook MkDocs empties their folder."""
         if self._options.enabled and dev_server_path(config) and not is_inner_build(config):
-            from mkdocs_roaming.publish.ownership import KeptFiles
-
             self._kept = KeptFiles(Path(config.site_dir))
 
     def on_files(self, files: Files, *, config: MkDocsConfig) -> None:
@@ -232,8 +231,6 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         build = self._builds.get(language_folder(config))
         if template_name != "404.html" or build is None or not self._options.similar_pages:
             return output_content
-        from mkdocs_roaming.publish.elements.not_found import add_similar_pages
-
         return add_similar_pages(output_content, build.batch.site)
 
     @event_priority(LAST)  # mkdocs-static-i18n builds the other languages in this hook, with priority -100
@@ -280,8 +277,6 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
     def _load_selection(self, roots: Sequence[str] = ()) -> Selection | None:
         if not (self._options.include or self._options.exclude):
             return None
-        from mkdocs_roaming.publish.selection import Selection
-
         return Selection(self._options.include, self._options.exclude, roots=roots)
 
     def _load_rules(self, pages: Iterable[MkDocsPage], config: MkDocsConfig) -> RuleSet | None:
@@ -347,8 +342,6 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
     def _check_files(self, files: Files, config: MkDocsConfig) -> None:
         """Check for an llms.txt among the files that MkDocs copies, before it renders the pages."""
         if file := find_llms_txt(config, files):
-            from mkdocs_roaming.publish.ownership import check_llms_txt  # few sites have one
-
             with _plugin_errors():
                 check_llms_txt(file.content_bytes, Path(config.docs_dir), self._options)
 
@@ -430,9 +423,6 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
     # Writing
 
     def _publish(self, build: _LanguageBuild, folder: str, config: MkDocsConfig) -> None:
-        from mkdocs_roaming.publish.ownership import WrittenFiles
-        from mkdocs_roaming.publish.writer import publish_batch
-
         started = time.perf_counter()
         batch, site_folder = build.batch, Path(config.site_dir) / folder
         if not batch.pages:
