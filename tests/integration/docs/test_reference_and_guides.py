@@ -16,7 +16,6 @@ from click.testing import CliRunner
 from reference import PAGES, load_commands
 
 from mkdocs_roaming.cli import main
-from mkdocs_roaming.cli.chat import COMMANDS
 from mkdocs_roaming.config import TABLES, load_settings
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.validate import validate_site
@@ -142,12 +141,11 @@ def test_options_page_lists_all_options_with_their_defaults() -> None:
     }
 
 
-def test_ask_guide_names_all_options_settings_and_chat_commands() -> None:
+def test_ask_guide_names_all_options_and_settings() -> None:
     text = (ROOT / "docs/guides/ask.md").read_text("utf-8")
     wanted = [option for one in COMMANDS_BY_NAME["ask"].params for option in one.opts if option.startswith("--")]
     wanted += [f"[{table}]" for table in TABLES] + [f"{key} = " for kind in TABLES.values() for key in table_keys(kind)]
     wanted.remove("prices = ")  # a table
-    wanted += [f"/{name}" for name in (*COMMANDS, "quit")]
     assert [one for one in wanted if one not in text] == []
 
 
