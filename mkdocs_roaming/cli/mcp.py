@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import sys
 from collections.abc import Callable
@@ -12,8 +11,6 @@ from pathlib import Path
 import anyio
 import click
 
-from mkdocs_roaming._http import HttpClient
-from mkdocs_roaming._version import __version__
 from mkdocs_roaming.cli.common import CONFIG, INSTALLED, INSTALLED_DOCS
 from mkdocs_roaming.cli.session import scope_options, search_factory
 from mkdocs_roaming.errors import LibraryError, UsageError
@@ -33,7 +30,6 @@ from mkdocs_roaming.serve.mcp import make_server, serve_stdio
 
 _OPEN_SITES = 8
 """Number of sites of a store whose search index stays in memory: an agent alternates between a few."""
-_MAX_BYTES = 1_000_000
 
 
 @click.command()
@@ -47,21 +43,13 @@ _MAX_BYTES = 1_000_000
     type=click.Choice(list(CLIENTS)),
     help="Print the configuration of this client and exit.",
 )
-@click.option("--http", metavar="URL", help="With --print-config, for the endpoint at this URL instead of LIB.")
-def mcp(
-    lib: str | None, installed: bool, scope: Scope, config: Path | None, client: str | None, http: str | None
-) -> None:
+def mcp(lib: str | None, installed: bool, scope: Scope, config: Path | None, client: str | None) -> None:
     """Serve a site or a store to an agent over MCP.
 
     The server uses standard input and output. The agent starts it and gets the tools read_outline, search_sections,
     grep and expand_sections. A new deployment or crawl is noticed within a minute. `roaming serve` offers the same
     tools over HTTP.
     """
-    if http is not None:
-        if client is None or lib is not None or scope or config:
-            raise UsageError("--http: prints the configuration of an endpoint; it needs --print-config and no LIB")
-        click.echo(format_client_config(client, _find_endpoint(http)))
-        return
     if installed:
         if lib is not None:
             raise UsageError(f"--installed: takes the place of LIB; leave out {lib}, or name installed:PACKAGE")
@@ -100,44 +88,6 @@ def _describe_server(lib: str, scope: Scope, config: Path | None) -> McpServer:
     if is_installed:  # in this environment, whose packages are meant
         return McpServer("installed-packages", command=(sys.executable, "-m", "mkdocs_roaming", "mcp", where, *options))
     return McpServer(make_server_name(site, url), command=make_command(where, tuple(options), extras=extras))
-
-
-def _find_endpoint(url: str) -> McpServer:
-    """Return the MCP server at a URL, or at `/mcp` below it. Raise UsageError if there is none."""
-    if not url.startswith(("http://", "https://")):
-        raise UsageError(f"--http {url}: expected a URL that starts with https:// or http://")
-    info = {"name": "roaming", "version": __version__}
-    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": info}
-    request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
-    client = HttpClient(seconds=10, headers={"accept": "application/json, text/event-stream"})
-    base, problem = url.rstrip("/").removesuffix("/mcp"), ""
-    for address in dict.fromkeys((url, f"{base}/mcp")):
-        try:
-            response = client.post(address, request, _MAX_BYTES)
-        except Exception as error:  # of the network, the URL or the server: there is no endpoint
-            problem = str(error) or type(error).__name__
-            continue
-        if response.status == 200 and b'"serverInfo"' in response.body:
-            return McpServer(make_server_name(_fetch_site_name(client, base), base), address)
-        problem = f"status {response.status} {_read_field(response.body, 'detail')}".strip(" .")
-    raise UsageError(f"--http {url}: no MCP server answers ({problem}); start `roaming serve` there, or check the URL")
-
-
-def _fetch_site_name(client: HttpClient, base: str) -> str:
-    """Return the name of the site that an endpoint serves; an empty string for a store and for other servers."""
-    try:
-        return _read_field(client.get(f"{base}/healthz", _MAX_BYTES).body, "site")
-    except LibraryError:
-        return ""
-
-
-def _read_field(body: bytes, name: str) -> str:
-    """Return a text in a JSON object, or an empty string."""
-    try:
-        value = json.loads(body).get(name)
-    except (ValueError, AttributeError):
-        return ""
-    return value if isinstance(value, str) else ""
 
 
 async def _serve_site(lib: str, create_search: Callable[[Library], Search], scope: Scope) -> None:
