@@ -23,7 +23,7 @@ from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.targets import open_target
 from mkdocs_roaming.serve._uvicorn import bind_socket, freeze_objects, get_url, run_server
 from mkdocs_roaming.serve.access import ACCESS_LOGGER
-from mkdocs_roaming.serve.app import POLICY_KEYS, AppConfig, ServeTable, build_config, create_app, describe_names
+from mkdocs_roaming.serve.app import AppConfig, ServeTable, build_config, create_app, describe_names
 from mkdocs_roaming.serve.check import check_endpoint, require_money_limit
 from mkdocs_roaming.serve.log import strip_passwords
 from mkdocs_roaming.serve.middleware import RequestPolicy
@@ -32,6 +32,7 @@ from mkdocs_roaming.serve.service import AnswerConfig
 _log = logging.getLogger("mkdocs_roaming.serve")
 _OPEN_SITES = 16
 """Number of sites of a store whose search index stays in memory."""
+_ANSWER_SETTINGS = ("turn_seconds", "kept_answers", "trust_rules", "question_log", "feedback_log")
 _SINGLE_SITE_OPTIONS = ("site", "model", "base_url", "rounds", "seconds", "whole_site_tokens", "support", "trust_rules")
 
 
@@ -72,9 +73,7 @@ def serve(lib: str, host: str, port: int, check: bool, check_config: bool, **giv
     _check_path(lib)
     answers = AnswerConfig(model, budget, budget.whole_site_tokens, options.search_factory(_warn))
     config = build_config(lib, answers, options.settings, os.environ, given, host=host)
-    target = open_target(
-        lib, search=answers.search_factory, open_sites=_OPEN_SITES, refresh_seconds=config.poll_seconds
-    )
+    target = open_target(lib, search=answers.search_factory, open_sites=_OPEN_SITES, refresh_seconds=config.look_every)
     if target.store is not None:
         _refuse_site_options(lib)
     create = create_app if target.store is None else target.store.create_app
@@ -95,7 +94,7 @@ def serve(lib: str, host: str, port: int, check: bool, check_config: bool, **giv
         if target.store is not None:
             where = strip_address_secrets(lib)
             _log.info("serving the store %s at %s; %s", where, get_url(listener), describe_names(config.policy))
-        run_server(app, listener, drain_seconds=config.drain_seconds, header_seconds=config.policy.header_seconds)
+        run_server(app, listener, drain_seconds=config.drain, header_seconds=config.policy.header_seconds)
 
 
 async def _check(config: AppConfig) -> None:
@@ -118,6 +117,8 @@ def _warn_about_names(host: str, policy: RequestPolicy) -> None:
 
 def _print_values(app: AppConfig, settings: Settings, address: str, *, answers: bool) -> None:
     for name, value in _list_values(app, settings, address, answers=answers):
+        if isinstance(value, dict):
+            value = tuple(f"{key} {item}" for key, item in value.items())
         text = ", ".join(value) if isinstance(value, tuple) else value
         click.echo(f"{name} = {'none' if text in (None, '') else text}")
 
@@ -132,45 +133,28 @@ def _list_values(app: AppConfig, settings: Settings, address: str, *, answers: b
         answers: Whether questions are answered. A store of many sites answers none.
     """
     embeddings = settings.embeddings if settings.search != "lexical" else None
+    variables = [embeddings.key_env] if embeddings else []
+    policy = asdict(app.policy)
+    serving = {name: policy.pop(name) for name in ("hosts", "origins", "proxies")}
+    serving |= {name: getattr(app, name) for name in ("metrics", "access_log", "look_every", "drain")}
+    tables = {"limits": policy, "serve": serving}
     yield "settings", settings.where
     yield "site" if answers else "store", strip_address_secrets(app.target)
     yield "listens on", address
+    yield "search", f"hybrid, {embeddings.model}" if embeddings else "lexical"
     if answers:
         yield "static files", app.site
         yield "model", app.answers.model.name
-    yield "search", f"hybrid, {embeddings.model}" if embeddings else "lexical"
-    keys = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", settings.model.key_env) if answers else ()
-    for name in dict.fromkeys(filter(None, (*keys, embeddings.key_env if embeddings else ""))):
+        yield "counters", strip_address_secrets(app.counters_url) if app.counters_url else "in this process"
+        variables += ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", settings.model.key_env, app.key_variable]
+        tables["limits"] |= asdict(app.quota)
+        tables["serve"] |= {name: getattr(app, name) for name in _ANSWER_SETTINGS}
+        tables["budget"] = asdict(app.answers.budget)
+    for name in filter(None, variables):
         yield name, "set" if os.environ.get(name) else "not set"
-    if answers:
-        yield from _list_answer_limits(app)
-    for name in POLICY_KEYS:
-        yield f"[limits] {name}", getattr(app.policy, name)
-    for name in ("hosts", "origins", "proxies"):
-        yield f"[serve] {name}", getattr(app.policy, name)
-    yield "[serve] metrics", app.metrics
-    yield "[serve] access_log", app.access_log
-    yield "[serve] look_every", app.poll_seconds
-    yield "[serve] drain", app.drain_seconds
-    if answers:
-        yield "[serve] turn_seconds", app.token_seconds
-        yield "[serve] kept_answers", app.max_cached_answers
-        yield "[serve] question_log", app.question_log
-        yield "[serve] feedback_log", app.feedback_log
-        yield "rules", "trusted" if app.trust_rules else "trusted only in local folders"
-
-
-def _list_answer_limits(app: AppConfig) -> Iterator[tuple[str, object]]:
-    yield app.key_variable, "set" if app.key else "not set: tokens expire when the process ends"
-    yield "counters", strip_address_secrets(app.counters_url) if app.counters_url else "in this process"
-    yield "[budget] whole_site_tokens", app.answers.small_site_tokens
-    budget = asdict(app.answers.budget)
-    if budget["prices"]:
-        budget["prices"] = tuple(f"{name} {value}" for name, value in budget["prices"].items())
-    for name, value in budget.items():
-        yield f"[budget] {name}", value
-    for name, value in asdict(app.quota).items():
-        yield f"[limits] {name}", value
+    for table, values in tables.items():
+        for name, value in values.items():
+            yield f"[{table}] {name}", value
 
 
 def strip_address_secrets(address: str) -> str:

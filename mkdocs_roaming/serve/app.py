@@ -95,13 +95,13 @@ class AppConfig:
         feedback_log: File for feedback; without it none is accepted.
         metrics: Where the metrics are served: an address, `path` for `/metrics` of the endpoint, or `off`.
         access_log: Format of the lines for requests, which the logger `mkdocs_roaming.access` receives.
-        poll_seconds: Time between two checks of the site.
+        look_every: Time between two checks of the site.
         incomplete_seconds: Time after which an incomplete deployment is used.
         on_change: Called in a thread after the deployment changed.
         trust_rules: Follow the rules of a site, also if it is not a local folder.
-        token_seconds: Time for which follow-up questions can refer to an answer.
+        turn_seconds: Time for which follow-up questions can refer to an answer.
         ping_seconds: Silence in a stream after which a comment is sent.
-        drain_seconds: Time for answers in progress when the server stops.
+        drain: Time for answers in progress when the server stops.
         widget: Folder with the files of the widget.
     """
 
@@ -117,14 +117,14 @@ class AppConfig:
     feedback_log: Path | None = None
     metrics: str = METRICS_OFF
     access_log: AccessLogFormat = "off"
-    poll_seconds: float = POLL_SECONDS
+    look_every: float = POLL_SECONDS
     incomplete_seconds: float = INCOMPLETE_SECONDS
     on_change: Callable[[], None] = lambda: None
     trust_rules: bool = False
-    max_cached_answers: int = MAX_CACHED_ANSWERS
-    token_seconds: int = TOKEN_SECONDS
+    kept_answers: int = MAX_CACHED_ANSWERS
+    turn_seconds: int = TOKEN_SECONDS
     ping_seconds: float = PING_SECONDS
-    drain_seconds: int = DRAIN_SECONDS
+    drain: int = DRAIN_SECONDS
     address: str = ""
     widget: Traversable = field(default_factory=lambda: resources.files("mkdocs_roaming") / "widget")
 
@@ -210,11 +210,11 @@ def build_config(
         feedback_log=Path(table.feedback_log) if table.feedback_log else None,
         metrics=table.metrics,
         access_log=table.access_log,
-        poll_seconds=table.look_every,
+        look_every=table.look_every,
         trust_rules=given["trust_rules"] or table.trust_rules,
-        max_cached_answers=table.kept_answers,
-        token_seconds=table.turn_seconds,
-        drain_seconds=ceil(answers.budget.seconds) + _END_SECONDS if table.drain is None else table.drain,
+        kept_answers=table.kept_answers,
+        turn_seconds=table.turn_seconds,
+        drain=ceil(answers.budget.seconds) + _END_SECONDS if table.drain is None else table.drain,
     )
 
 
@@ -232,7 +232,7 @@ def create_app(config: AppConfig) -> RequestGuard:
     """Return the application. Raise UsageError for an invalid configuration."""
     create_watcher = partial(
         SiteWatcher,
-        poll_seconds=config.poll_seconds,
+        look_every=config.look_every,
         incomplete_seconds=config.incomplete_seconds,
         trust_rules=config.trust_rules,
         search_factory=config.answers.search_factory,
@@ -257,8 +257,8 @@ def create_app(config: AppConfig) -> RequestGuard:
     service = AnswerService(
         site,
         config.answers,
-        TokenSigner(config.key or os.urandom(32), seconds=config.token_seconds),
-        cache=AnswerCache(config.max_cached_answers),
+        TokenSigner(config.key or os.urandom(32), seconds=config.turn_seconds),
+        cache=AnswerCache(config.kept_answers),
         on_record=record,
         on_cost=metrics.count_cost,
     )

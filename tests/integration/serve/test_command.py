@@ -501,7 +501,7 @@ def test_rules_of_remote_site_need_trust(
     folder = replace(made, manifest=msgspec.structs.replace(made.manifest, rules=rules)).publish(tmp_path / "ruled")
     file = tmp_path / "roaming.toml"
     file.write_text(f"[serve]\n{settings}\n")
-    expected = "rules = trusted" if trusted else "rules = trusted only in local folders"
+    expected = f"[serve] trust_rules = {trusted}"
     with host(files_of(folder)) as site:
         shown = roaming(site.url, "--check-config", "--config", file, *option).stdout
         assert expected in shown.splitlines()
