@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import json
-import re
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 from click.testing import CliRunner, Result
 
@@ -17,7 +14,6 @@ from mkdocs_roaming.answer.support.check import Mark, Support, slice_utf16
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.cli.ask import _answer_as_json
 from mkdocs_roaming.cli.common import NOTHING_FOUND
-from mkdocs_roaming.cli.output import print_markdown
 from mkdocs_roaming.library.targets import SiteInfo, open_library
 
 LAMP = """\
@@ -173,25 +169,6 @@ def test_marks_of_answer_from_store_fit_its_longer_citations() -> None:
     shown = [slice_utf16(data["text"], mark["start"], mark["end"]) for mark in data["support"]["marks"]]
     assert (shown, data["text"][:25]) == (["One", "two"], "🚢 One[^boats:07f3277d] tw")
     assert data["support"]["marks"][0]["section"] == "boats:07f3277d"
-
-
-def test_terminal_underlines_marks_and_changes_no_character(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    def show(*underlined: str) -> str:
-        monkeypatch.setattr("sys.stdout", terminal := Terminal())
-        print_markdown("Run `lamp --wide`, in 2099 or 99 days.\n\n```sh\nlamp --turbo\n```\n", underlined)
-        monkeypatch.undo()
-        return terminal.getvalue()
-
-    monkeypatch.setenv("TERM", "xterm-256color")
-    plain, marked = show(), show("--wide", "99", "--turbo")
-    assert click.unstyle(marked) == click.unstyle(plain)
-    underlined = re.findall(r"\x1b\[(?:\d+;)*4(?:;\d+)*m([^\x1b]+)", marked)
-    assert underlined == ["--wide", "99", "--turbo"]
-    assert "or \x1b[4m99" in marked
 
 
 def test_ask_support_model_checks_with_one_more_call(lamp: Path, power: str) -> None:
