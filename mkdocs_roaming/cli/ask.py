@@ -17,6 +17,7 @@ from mkdocs_roaming.answer.support.check import CITATION, slice_utf16
 from mkdocs_roaming.answer.trace import Recording, Trace, write_trace
 from mkdocs_roaming.cli.common import (
     AS_JSON,
+    FILE,
     FREE_TEXT,
     INSTALLED,
     INSTALLED_DOCS,
@@ -25,6 +26,7 @@ from mkdocs_roaming.cli.common import (
     TRUST_RULES,
     format_age,
     one_line,
+    print_error,
     print_json,
     warn,
 )
@@ -43,7 +45,7 @@ from mkdocs_roaming.manifest.lookup import Scope
 @INSTALLED
 @model_options
 @click.option("--page", help="Path or URL of the page that the reader is on.")
-@click.option("--trace", type=click.Path(dir_okay=False, path_type=Path), help="Record the answer in this file.")
+@click.option("--trace", type=FILE, help="Record the answer in this file.")
 @scope_options
 @TRUST_RULES
 @AS_JSON
@@ -62,13 +64,12 @@ def ask(
 
     Without an API key and a model the answer consists of sentences of the documentation, each with its source.
     """
-    if installed and question is None:
+    if installed:
+        if question is not None:
+            raise UsageError(f"--installed: takes the place of LIB; leave out {lib}, or name installed:PACKAGE")
         lib, question = INSTALLED_DOCS, lib
-    elif installed:
-        raise UsageError(f"--installed: takes the place of LIB; leave out {lib}, or name installed:PACKAGE")
-    elif question is None:
+    if question is None:
         raise click.MissingParameter(param_type="argument", param_hint="'QUESTION'")
-
     options = ResolvedOptions.from_options(given)
     model, budget = options.create_model()
     search = options.search_factory()
@@ -91,15 +92,15 @@ def ask(
 
     candidates = open_target(lib, trust_rules=trust_rules, scope=scope).candidates(question, page, warn=warn)
     site, recorded = _ask_until_answered(candidates, ask_site, budget)
-    if recorded is None and not as_json:
-        click.echo(f"roaming: {lib}: no site matches the question; name one: `roaming ask {lib} 'SITE: …'`", err=True)
-    elif trace is not None and recorded is not None:
+    if trace is not None and recorded is not None:
         write_trace(trace, [recorded])
     result = recorded.answer if recorded else Answer("", "not_found", model.name)
     if as_json:
         print_json(_answer_as_json(result.to_dict(), site))
     elif recorded:
         print_answer(result)
+    else:
+        print_error(f"{lib}: no site matches the question; name one: `roaming ask {lib} 'SITE: …'`")
     if result.state == "error":
         sys.exit(1)
     if not result.memory or result.state in ("not_found", "refused"):

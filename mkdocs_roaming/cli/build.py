@@ -16,7 +16,7 @@ from typing import Any
 
 import click
 
-from mkdocs_roaming.cli.common import AS_JSON, warn
+from mkdocs_roaming.cli.common import AS_JSON, FOLDER, warn
 from mkdocs_roaming.cli.index import Publication, publishing_options
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.publish.ownership import PublishedFiles
@@ -31,7 +31,7 @@ _PLUGIN_HOSTS = ("mkdocs", "properdocs")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
 @click.option(
     "--site-dir",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     metavar="DIR",
     help="Folder that the command writes (default: site_dir of the configuration).",
 )

@@ -34,6 +34,8 @@ Exit codes:
 """
 
 FREE_TEXT = {"ignore_unknown_options": True}  # a question may start with a flag: `--drain-window default`
+FILE = click.Path(dir_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
 LIBRARY = click.argument("lib", metavar="LIB")
 INSTALLED_DOCS = "installed:"  # library.installed.SCHEME, whose import takes a while
 INSTALLED = click.option("--installed", is_flag=True, help="Use the documentation in installed packages as LIB.")
@@ -41,11 +43,18 @@ AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 TRUST_RULES = click.option("--trust-rules", is_flag=True, help="Apply the rules of a site that is not yours.")
 CONFIG = click.option(
     "--config",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=FILE,
     envvar="ROAMING_CONFIG",
     show_envvar=True,
     help="Configuration file (default: roaming.toml, if it exists).",
 )
+CONFIG_FILE = click.option(
+    "--config-file",
+    type=FILE,
+    metavar="FILE",
+    help="Configuration of the site: zensical.toml, mkdocs.yml or roaming.toml (default: that of the project).",
+)
+SITE_URL = click.option("--url", help="URL of the site (default: the home page's canonical link).")
 
 # Text of a page could move the terminal's cursor, change its title, or hide what follows.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")

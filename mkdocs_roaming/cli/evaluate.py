@@ -13,6 +13,7 @@ import click
 from mkdocs_roaming.cli.common import (
     AS_JSON,
     FAULTS_FOUND,
+    FILE,
     LIBRARY,
     TRUST_RULES,
     print_json,
@@ -43,23 +44,21 @@ from mkdocs_roaming.evals.runner import (
 from mkdocs_roaming.files import check_writable, write_text_file
 from mkdocs_roaming.library.library import Library
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
-
 
 @click.command("eval")
 @LIBRARY
-@click.argument("questions", type=_FILE, required=False)
+@click.argument("questions", type=FILE, required=False)
 @click.option("--compare", metavar="MODES", help="Systems, separated by commas: search, offline, claude, openai:NAME.")
 @model_options
 @click.option("--only", multiple=True, metavar="WORDS", help="Ask only questions with these words. Repeatable.")
 @click.option("--limit", type=click.IntRange(min=1), help="Maximum number of questions.")
-@click.option("--baseline", type=_FILE, help="Exit with 4 if a result is worse than in this file.")
-@click.option("--write-baseline", type=_FILE, help="Write the results to this file, for --baseline.")
+@click.option("--baseline", type=FILE, help="Exit with 4 if a result is worse than in this file.")
+@click.option("--write-baseline", type=FILE, help="Write the results to this file, for --baseline.")
 @click.option("--max-cost", type=click.FloatRange(min=0, min_open=True), help="Maximum cost of all questions.")
 @click.option("--parallel", type=click.IntRange(1, 16), default=1, show_default=True, help="Concurrent questions.")
-@click.option("--html", type=_FILE, help="Write an HTML page with the result of every question.")
+@click.option("--html", type=FILE, help="Write an HTML page with the result of every question.")
 @click.option("--generate", type=click.IntRange(min=1), metavar="N", help="Generate N questions with a model instead.")
-@click.option("-o", "--output", type=_FILE, help="File for the generated questions.")
+@click.option("-o", "--output", type=FILE, help="File for the generated questions.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Selects the sections to generate questions for.")
 @TRUST_RULES
 @AS_JSON

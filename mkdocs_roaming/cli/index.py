@@ -15,8 +15,10 @@ from mkdocs_roaming._http import parse_base_url
 from mkdocs_roaming.cli.common import (
     AS_JSON,
     CONFIG,
+    CONFIG_FILE,
     FAULTS_FOUND,
     LIBRARY,
+    SITE_URL,
     F,
     given_settings,
     print_json,
@@ -40,13 +42,8 @@ from mkdocs_roaming.sources.project import IndexOptions, Project, find_project
 from mkdocs_roaming.sources.publication import index_site
 
 _OPTIONS = (
-    click.option(
-        "--config-file",
-        type=click.Path(dir_okay=False, path_type=Path),
-        metavar="FILE",
-        help="Configuration of the site: zensical.toml, mkdocs.yml or roaming.toml (default: that of the project).",
-    ),
-    click.option("--url", help="URL of the site (default: the home page's canonical link)."),
+    CONFIG_FILE,
+    SITE_URL,
     click.option("--name", help="Name of the site (default: the home page's title)."),
     setting_options(PublishOptions, "description", "include", "exclude", "previous", "rules", "widget"),
     click.option("--endpoint", metavar="URL", help="URL of the widget's answer endpoint; implies --widget."),

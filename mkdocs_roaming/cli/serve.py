@@ -16,7 +16,7 @@ import anyio
 import click
 from click.core import ParameterSource
 
-from mkdocs_roaming.cli.common import LIBRARY, TRUST_RULES, one_line, setting_options
+from mkdocs_roaming.cli.common import FOLDER, LIBRARY, TRUST_RULES, one_line, setting_options
 from mkdocs_roaming.cli.session import ResolvedOptions, model_options
 from mkdocs_roaming.config import Settings
 from mkdocs_roaming.errors import UsageError
@@ -49,7 +49,7 @@ _SINGLE_SITE_OPTIONS = ("site", "model", "base_url", "rounds", "seconds", "whole
 )
 @click.option(
     "--site",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     help="Also serve this built site; with `Accept: text/markdown` its Markdown.",
 )
 @click.option("--allow-host", "hosts", multiple=True, envvar="ROAMING_HOSTS", help="Additional host name. Repeatable.")
