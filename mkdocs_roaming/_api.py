@@ -8,17 +8,28 @@ from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import aclosing
 from pathlib import Path
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
+from anyio.from_thread import start_blocking_portal
+
+from mkdocs_roaming.answer.budget import AnswerLimits
+from mkdocs_roaming.answer.conversation import check_question
+from mkdocs_roaming.answer.events import Answer, Event, collect_answer
+from mkdocs_roaming.answer.loop import answer
+from mkdocs_roaming.answer.models.base import Model, create_model
 from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.targets import open_library
-
-if TYPE_CHECKING:
-    from mkdocs_roaming.answer.events import Answer, Event
-    from mkdocs_roaming.answer.models.base import Model
-    from mkdocs_roaming.manifest.lookup import Scope
-    from mkdocs_roaming.manifest.models import Page
-    from mkdocs_roaming.publish.writer import PublishReport
+from mkdocs_roaming.manifest.lookup import Scope
+from mkdocs_roaming.manifest.models import NavItem, Page, Site
+from mkdocs_roaming.publish.cache import ConversionCache
+from mkdocs_roaming.publish.options import PublishOptions, parse_options
+from mkdocs_roaming.publish.ownership import PublishedFiles
+from mkdocs_roaming.publish.pipeline import convert_pages
+from mkdocs_roaming.publish.writer import PublishReport, publish_batch
+from mkdocs_roaming.settings import decode_table
+from mkdocs_roaming.sources.project import IndexOptions
+from mkdocs_roaming.sources.publication import index_site
 
 
 def ask(
@@ -28,8 +39,7 @@ def ask(
     model: Model | str | None = None,
     page: str | None = None,
     scope: Scope | None = None,
-    rounds: int = 4,
-    seconds: float = 45.0,
+    **limits: Any,
 ) -> Answer:
     """Answer a question from a site, with citations.
 
@@ -49,21 +59,17 @@ def ask(
             or `offline`.
         page: The page that the reader is on: its path or URL.
         scope: The visible part of the site; the whole site by default.
-        rounds: Maximum number of model calls.
-        seconds: Time limit.
+        limits: Limits of the answer by name, such as `rounds`, the maximum number of model calls, and `seconds`.
 
     Returns:
         The answer. `state` is `answered` or tells why it is not: errors of the model do not raise an exception.
 
     Raises:
-        UsageError: The question is empty or too long, there is no such model, or no page is in the scope.
+        UsageError: The question is empty or too long, a limit is invalid, there is no such model, or no page is in the
+            scope.
         LibraryError: The site cannot be opened.
     """
-    from anyio.from_thread import start_blocking_portal
-
-    from mkdocs_roaming.answer.events import collect_answer
-
-    events = astream(library, question, model=model, page=page, scope=scope, rounds=rounds, seconds=seconds)
+    events = astream(library, question, model=model, page=page, scope=scope, **limits)
     with start_blocking_portal() as portal:  # works in a notebook, where an event loop is running
         return portal.call(collect_answer, events)
 
@@ -75,8 +81,7 @@ def stream(
     model: Model | str | None = None,
     page: str | None = None,
     scope: Scope | None = None,
-    rounds: int = 4,
-    seconds: float = 45.0,
+    **limits: Any,
 ) -> Iterator[Event]:
     """Answer a question, and yield what happens: sections opened, text, citations, the end.
 
@@ -97,16 +102,14 @@ def stream(
         model: A model or its name; see `ask`.
         page: The page that the reader is on: its path or URL.
         scope: The visible part of the site; the whole site by default.
-        rounds: Maximum number of model calls.
-        seconds: Time limit.
+        limits: Limits of the answer; see `ask`.
 
     Raises:
-        UsageError: The question is empty or too long, there is no such model, or no page is in the scope.
+        UsageError: The question is empty or too long, a limit is invalid, there is no such model, or no page is in the
+            scope.
         LibraryError: The site cannot be opened.
     """
-    from anyio.from_thread import start_blocking_portal
-
-    events = astream(library, question, model=model, page=page, scope=scope, rounds=rounds, seconds=seconds)
+    events = astream(library, question, model=model, page=page, scope=scope, **limits)
     queue: SimpleQueue[Event | None] = SimpleQueue()
 
     async def run() -> None:
@@ -133,8 +136,7 @@ async def astream(
     model: Model | str | None = None,
     page: str | None = None,
     scope: Scope | None = None,
-    rounds: int = 4,
-    seconds: float = 45.0,
+    **limits: Any,
 ) -> AsyncGenerator[Event, None]:
     """Answer a question, and yield what happens: the asynchronous twin of `stream`.
 
@@ -152,28 +154,24 @@ async def astream(
         model: A model or its name; see `ask`.
         page: The page that the reader is on: its path or URL.
         scope: The visible part of the site; the whole site by default.
-        rounds: Maximum number of model calls.
-        seconds: Time limit.
+        limits: Limits of the answer; see `ask`.
 
     Raises:
-        UsageError: The question is empty or too long, there is no such model, or no page is in the scope.
+        UsageError: The question is empty or too long, a limit is invalid, there is no such model, or no page is in the
+            scope.
         LibraryError: The site cannot be opened.
     """
-    from mkdocs_roaming.answer.budget import Budget
-    from mkdocs_roaming.answer.conversation import check_question
-    from mkdocs_roaming.answer.loop import answer
-    from mkdocs_roaming.answer.models.base import create_model
-    from mkdocs_roaming.library.navigator import Navigator
-
     check_question(question)
-    budget = Budget(rounds=rounds, seconds=seconds)
+    budget = decode_table(limits, AnswerLimits, "limits")
     if model is None or isinstance(model, str):
         model = create_model(model, environ=os.environ)
     if not isinstance(library, Library):
         library = open_library(library)
     if scope:
         library = library.restrict(scope)
-    async with aclosing(answer(question, Navigator(library), model, page=page, budget=budget)) as events:
+    size = budget.whole_site_tokens
+    given = answer(question, Navigator(library), model, page=page, budget=budget, whole_site_tokens=size)
+    async with aclosing(given) as events:
         async for event in events:
             yield event
 
@@ -201,10 +199,6 @@ def publish_site(
         UsageError: The folder is not a built site, its URL is unknown, or an option is invalid.
         PublishError: There is no page to publish, or a file would be overwritten that something else wrote.
     """
-    from mkdocs_roaming.publish.options import parse_options
-    from mkdocs_roaming.sources.project import IndexOptions
-    from mkdocs_roaming.sources.publication import index_site
-
     return index_site(Path(folder), IndexOptions(url=url, name=name, publish=parse_options(options)), warn=_warn)
 
 
@@ -244,13 +238,6 @@ def publish_pages(
     Raises:
         PublishError: There is no page to publish, or a file would be overwritten that something else wrote.
     """
-    from mkdocs_roaming.manifest.models import NavItem, Site
-    from mkdocs_roaming.publish.cache import ConversionCache
-    from mkdocs_roaming.publish.options import PublishOptions
-    from mkdocs_roaming.publish.ownership import PublishedFiles
-    from mkdocs_roaming.publish.pipeline import convert_pages
-    from mkdocs_roaming.publish.writer import publish_batch
-
     all_pages = list(pages)
     nav = tuple(NavItem(page.title, path=page.path) for page in all_pages)
     has_llms_txt = llms_txt is not False or bool(PublishedFiles(Path(folder)).author_text.strip())

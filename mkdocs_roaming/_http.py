@@ -19,6 +19,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
+from mkdocs_roaming._version import __version__
 from mkdocs_roaming.errors import LibraryError, UsageError
 
 if TYPE_CHECKING:
@@ -249,8 +250,6 @@ class HttpClient:
         make_transport: Callable[[], BaseTransport] | None = None,
     ) -> None:
         import httpx2  # only readers of web sites pay for the import
-
-        from mkdocs_roaming._version import __version__
 
         self._seconds = seconds
         read_seconds = read_seconds or seconds / 4

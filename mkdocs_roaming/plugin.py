@@ -52,12 +52,13 @@ from mkdocs_roaming.manifest.models import LLMS_TXT, Page, Site, markdown_path
 from mkdocs_roaming.publish.cache import ConversionCache
 from mkdocs_roaming.publish.elements.html import add_markdown_links, add_similar_pages
 from mkdocs_roaming.publish.elements.page import ElementOptions, PageElements
-from mkdocs_roaming.publish.options import OptionError, PublishOptions, parse_options
+from mkdocs_roaming.publish.options import PublishOptions, parse_options
 from mkdocs_roaming.publish.ownership import WrittenFiles, check_llms_txt
 from mkdocs_roaming.publish.pipeline import Batch, LeftOut, convert_pages, reconvert_page
 from mkdocs_roaming.publish.rules import RuleSet, load_rules
 from mkdocs_roaming.publish.selection import Selection
 from mkdocs_roaming.publish.writer import publish_batch
+from mkdocs_roaming.settings import SettingError
 from mkdocs_roaming.text.meta_tags import exclusion_reason
 
 # These are imported where they are used: for features that many sites do not use.
@@ -117,8 +118,8 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         super().load_config(options, config_file_path)
         try:
             parse_options(self.config)
-        except OptionError as error:
-            return [(error.option, ValidationError(error.problem))], []
+        except SettingError as error:
+            return [(error.name, ValidationError(error.problem))], []
         return [], []
 
     # Hooks

@@ -19,18 +19,15 @@ from click.core import ParameterSource
 
 from mkdocs_roaming.cli.common import (
     CONFIG,
-    LLMS_TXT_OPTION,
     NOTHING_FOUND,
-    OVERWRITE_OPTION,
-    SEARCH_OPTION,
-    embeddings_options,
-    foreign_file_options,
     one_line,
     sanitize,
+    setting_options,
     warn,
 )
 from mkdocs_roaming.errors import RoamingError, UsageError
 from mkdocs_roaming.plugins import load_entry_point
+from mkdocs_roaming.publish.options import PublishOptions
 
 if TYPE_CHECKING:
     from roaming_crawler.config import CrawlConfig, EventHandler
@@ -114,11 +111,10 @@ _SIZE = click.IntRange(min=1000)
     default="auto",
     help="Convert the HTML, or use the site's own Markdown; auto takes what holds more.",
 )
-@LLMS_TXT_OPTION
-@OVERWRITE_OPTION
+@setting_options(PublishOptions, "llms_txt", "overwrite")
 @click.option("--skip-flagged", is_flag=True, help="Leave out pages with text that is written for language models.")
 @click.option("--workers", type=click.IntRange(0, 64), default=2, help="Number of processes that parse pages.")
-@SEARCH_OPTION
+@setting_options(PublishOptions, "search")
 @CONFIG
 @click.option("--json", "as_json", is_flag=True, help="Print events as JSON lines.")
 def crawl(url: str | None, folder: str, as_json: bool, **options: Any) -> None:
@@ -196,6 +192,7 @@ def _check_options(url: str | None, folder: str, options: dict[str, Any]) -> Non
 
 
 def _make_config(options: dict[str, Any]) -> CrawlConfig:
+    from mkdocs_roaming.cli.session import embeddings_options  # `roaming --help` imports this module
     from mkdocs_roaming.publish.options import parse_options
     from roaming_crawler.config import CrawlConfig, CrawlLimits, DiscoveryConfig, Politeness, ScopeConfig
 
@@ -235,7 +232,9 @@ def _make_config(options: dict[str, Any]) -> CrawlConfig:
         allow_private=options["allow_private"],
         workers=options["workers"],
         skip_flagged=options["skip_flagged"],
-        options=parse_options({**foreign_file_options(options), "similar_pages": False}),
+        options=parse_options(
+            {"llms_txt": options["llms_txt"], "overwrite": options["overwrite"], "similar_pages": False}
+        ),
         embeddings=embeddings_options(options),
     )
 

@@ -11,14 +11,16 @@ from contextvars import copy_context
 from dataclasses import dataclass, replace
 from math import isfinite
 from queue import Empty, SimpleQueue
-from typing import Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import anyio
 import anyio.to_thread
 from anyio.lowlevel import RunVar
+from msgspec import Meta
 
 from mkdocs_roaming.answer.models.base import NO_USAGE, Usage
 from mkdocs_roaming.errors import LibraryError, ModelError, RoamingError, UsageError
+from mkdocs_roaming.settings import MAX_NUMBER
 
 T = TypeVar("T")
 
@@ -28,10 +30,12 @@ SMALL_SITE_TOKENS = 8_000
 SupportMethod = Literal["words", "model"]
 """How an answer is compared with the opened sections."""
 
+Price = Annotated[float, Meta(ge=0, le=MAX_NUMBER)]
+
 TOKENS_PER_PRICE = 1_000_000
 _CHARS_PER_TOKEN = 4
 _SHORT_REPLY_TOKENS = 150
-_MAX_SECONDS = 86_400.0
+_MAX_SECONDS = 86_400
 _MAX_ERROR_CHARS = 1_000
 _MAX_FOREIGN_ERROR_CHARS = 200
 
@@ -42,10 +46,10 @@ _log = logging.getLogger(__name__)
 class Prices:
     """Prices of a model for a million tokens. None are built in: they change."""
 
-    input: float = 0.0
-    cache_read: float = 0.0
-    cache_write: float = 0.0
-    output: float = 0.0
+    input: Price = 0.0
+    cache_read: Price = 0.0
+    cache_write: Price = 0.0
+    output: Price = 0.0
     currency: str = "USD"
 
     def __post_init__(self) -> None:
@@ -76,7 +80,7 @@ class Budget:
     """Limits of one answer.
 
     Attributes:
-        rounds: Maximum number of replies of the model.
+        rounds: Maximum number of model calls.
         open_chars: Maximum number of characters of all open sections.
         output_tokens: Maximum length of a reply.
         seconds: Maximum time.
@@ -86,13 +90,15 @@ class Budget:
         support: How the answer is checked: by its `words`, or also by one more call to the `model`.
     """
 
-    rounds: int = 4
-    open_chars: int = 60_000
-    output_tokens: int = 700
-    seconds: float = 45.0
-    cost: float | None = None
+    rounds: Annotated[int, Meta(ge=1, description="Maximum number of model calls.")] = 4
+    open_chars: Annotated[int, Meta(ge=1)] = 60_000
+    output_tokens: Annotated[int, Meta(ge=1)] = 700
+    seconds: Annotated[float, Meta(gt=0, le=_MAX_SECONDS, description="Maximum time in seconds.")] = 45.0
+    cost: Annotated[float, Meta(gt=0, le=MAX_NUMBER)] | None = None
     prices: Prices | None = None
-    support: SupportMethod = "words"
+    support: Annotated[SupportMethod, Meta(description="model: one more call checks each sentence of an answer.")] = (
+        "words"
+    )
 
     def __post_init__(self) -> None:
         """Check the limits."""
@@ -108,6 +114,15 @@ class Budget:
         if self.cost is None or self.prices is None:
             return 0.0
         return (self.prices.cost(usage) or 0.0) / self.cost
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerLimits(Budget):
+    """Limits of the answers that a configuration sets."""
+
+    whole_site_tokens: Annotated[int, Meta(ge=0, description="Read sites below this size whole; 0 disables it.")] = (
+        SMALL_SITE_TOKENS
+    )
 
 
 # Cost before spending

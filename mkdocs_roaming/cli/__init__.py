@@ -7,12 +7,13 @@ A command module is imported when its command is used. Packages add commands wit
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 
 import click
 
 from mkdocs_roaming._version import __version__
 from mkdocs_roaming.cli.common import EXIT_CODES, FAULTS_FOUND, NOTHING_FOUND, ErrorReportingGroup
-from mkdocs_roaming.errors import PluginError, RoamingError
+from mkdocs_roaming.errors import PluginError, RoamingError, UsageError
 from mkdocs_roaming.plugins import entry_point_names, load_entry_point
 
 __all__ = ["FAULTS_FOUND", "NOTHING_FOUND", "main"]
@@ -24,7 +25,6 @@ COMMANDS = {
     "chat": ("chat:chat", "Ask questions in a conversation."),
     "eval": ("evaluate:evaluate", "Measure answers and search with a set of questions."),
     "expand": ("navigate:expand", "Print sections."),
-    "explain": ("explain:explain", "Show the retrieval for a question without calling a model."),
     "export": ("export:export", "Export a site for other tools, such as an index for AGENTS.md."),
     "grep": ("navigate:grep", "Print the lines of a site that contain an exact string."),
     "index": ("index:index", "Publish a built site: Markdown, llms.txt and manifest."),
@@ -39,6 +39,9 @@ COMMANDS = {
     "versions": ("versions:versions", "Write the root llms.txt of a site with several versions."),
 }
 """Built-in commands: module and attribute below `mkdocs_roaming.cli`, and the summary in `roaming --help`."""
+
+EXTRAS = {"serve": ("limits", "starlette", "uvicorn")}
+"""Packages that commands need in addition, which belong to the extra with the name of the command."""
 
 COMMAND_GROUP = "roaming.commands"
 
@@ -70,6 +73,10 @@ class CommandGroup(ErrorReportingGroup):
             reports the error, so that `roaming --help` still lists the others.
         """
         if cmd_name in COMMANDS:
+            missing = [package for package in EXTRAS.get(cmd_name, ()) if find_spec(package) is None]
+            if missing:
+                hint = f"needs the package {missing[0]}: pip install 'mkdocs-roaming[{cmd_name}]'"
+                return _failed_command(cmd_name, UsageError(f"roaming {cmd_name} {hint}"))
             module, attribute = COMMANDS[cmd_name][0].split(":")
             command: click.Command = getattr(import_module(f"{__name__}.{module}"), attribute)
             return command

@@ -7,34 +7,36 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from mkdocs_roaming.answer.budget import AnswerLimits
+from mkdocs_roaming.answer.events import Answer
+from mkdocs_roaming.answer.support.check import CITATION, slice_utf16
+from mkdocs_roaming.answer.trace import Recording, Trace, write_trace
 from mkdocs_roaming.cli.common import (
     AS_JSON,
+    FILE,
     FREE_TEXT,
     INSTALLED,
     INSTALLED_DOCS,
     LIBRARY,
     NOTHING_FOUND,
     TRUST_RULES,
-    ResolvedOptions,
     format_age,
-    model_options,
     one_line,
+    print_error,
     print_json,
-    scope_options,
-    site_as_json,
     warn,
 )
+from mkdocs_roaming.cli.output import print_answer, run_recording
+from mkdocs_roaming.cli.session import ResolvedOptions, model_options, scope_options, site_as_json
 from mkdocs_roaming.errors import UsageError
-
-if TYPE_CHECKING:
-    from mkdocs_roaming.answer.budget import Budget
-    from mkdocs_roaming.answer.trace import Trace
-    from mkdocs_roaming.library.targets import Candidate, SiteInfo
-    from mkdocs_roaming.manifest.lookup import Scope
+from mkdocs_roaming.files import check_writable
+from mkdocs_roaming.library.navigator import Navigator
+from mkdocs_roaming.library.targets import Candidate, SiteInfo, open_target
+from mkdocs_roaming.manifest.lookup import Scope
 
 
 @click.command(context_settings=FREE_TEXT)
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
 @INSTALLED
 @model_options
 @click.option("--page", help="Path or URL of the page that the reader is on.")
-@click.option("--trace", type=click.Path(dir_okay=False, path_type=Path), help="Record the answer in this file.")
+@click.option("--trace", type=FILE, help="Record the answer in this file.")
 @scope_options
 @TRUST_RULES
 @AS_JSON
@@ -62,49 +64,43 @@ def ask(
 
     Without an API key and a model the answer consists of sentences of the documentation, each with its source.
     """
-    if installed and question is None:
+    if installed:
+        if question is not None:
+            raise UsageError(f"--installed: takes the place of LIB; leave out {lib}, or name installed:PACKAGE")
         lib, question = INSTALLED_DOCS, lib
-    elif installed:
-        raise UsageError(f"--installed: takes the place of LIB; leave out {lib}, or name installed:PACKAGE")
-    elif question is None:
+    if question is None:
         raise click.MissingParameter(param_type="argument", param_hint="'QUESTION'")
-
-    from mkdocs_roaming.answer.events import Answer
-    from mkdocs_roaming.answer.trace import Recording, write_trace
-    from mkdocs_roaming.cli.output import print_answer, run_recording
-    from mkdocs_roaming.files import check_writable
-    from mkdocs_roaming.library.targets import open_target
-
     options = ResolvedOptions.from_options(given)
     model, budget = options.create_model()
+    search = options.search_factory()
     if trace is not None:
         check_writable(trace)
 
-    def ask_site(candidate: Candidate, budget: Budget) -> Trace:
+    def ask_site(candidate: Candidate, budget: AnswerLimits) -> Trace:
         site = candidate.site
         if site and not as_json:
             click.echo(f"Asking {site.key} ({one_line(site.title)}), crawled {format_age(site.crawled)}", err=True)
         recording = Recording(
             candidate.question,
-            options.navigator(candidate.library),
+            Navigator(candidate.library, search=search(candidate.library)),
             model,
             page=candidate.page,
             budget=budget,
-            whole_site_tokens=options.whole_site,
+            whole_site_tokens=budget.whole_site_tokens,
         )
         return run_recording(recording, quiet=as_json, site=site.key if site else "")
 
     candidates = open_target(lib, trust_rules=trust_rules, scope=scope).candidates(question, page, warn=warn)
     site, recorded = _ask_until_answered(candidates, ask_site, budget)
-    if recorded is None and not as_json:
-        click.echo(f"roaming: {lib}: no site matches the question; name one: `roaming ask {lib} 'SITE: …'`", err=True)
-    elif trace is not None and recorded is not None:
+    if trace is not None and recorded is not None:
         write_trace(trace, [recorded])
     result = recorded.answer if recorded else Answer("", "not_found", model.name)
     if as_json:
         print_json(_answer_as_json(result.to_dict(), site))
     elif recorded:
         print_answer(result)
+    else:
+        print_error(f"{lib}: no site matches the question; name one: `roaming ask {lib} 'SITE: …'`")
     if result.state == "error":
         sys.exit(1)
     if not result.memory or result.state in ("not_found", "refused"):
@@ -112,7 +108,7 @@ def ask(
 
 
 def _ask_until_answered(
-    candidates: Iterable[Candidate], ask_site: Callable[[Candidate, Budget], Trace], budget: Budget
+    candidates: Iterable[Candidate], ask_site: Callable[[Candidate, AnswerLimits], Trace], budget: AnswerLimits
 ) -> tuple[SiteInfo | None, Trace | None]:
     """Ask sites in order, within one budget, until one has the answer.
 
@@ -120,7 +116,7 @@ def _ask_until_answered(
         The last site and its trace; the site is None for a library of one site, the trace if nothing was asked.
     """
     last: tuple[SiteInfo | None, Trace | None] = (None, None)
-    remaining: Budget | None = budget
+    remaining: AnswerLimits | None = budget
     for candidate in candidates:
         if remaining is None:
             break
@@ -133,7 +129,7 @@ def _ask_until_answered(
     return last
 
 
-def _reduce_budget(budget: Budget, seconds: float, cost: float) -> Budget | None:
+def _reduce_budget(budget: AnswerLimits, seconds: float, cost: float) -> AnswerLimits | None:
     """Return the remaining budget; None if it is spent."""
     seconds_left = budget.seconds - seconds
     cost_left = None if budget.cost is None else budget.cost - cost
@@ -144,8 +140,6 @@ def _reduce_budget(budget: Budget, seconds: float, cost: float) -> Budget | None
 
 def _answer_as_json(answer: dict[str, Any], site: SiteInfo | None) -> dict[str, Any]:
     """Return the JSON of an answer; in an answer from a store every section id names its site."""
-    from mkdocs_roaming.answer.support.check import CITATION, slice_utf16
-
     if site is None:
         return answer
     text = CITATION.sub(rf"[^{site.key}:\1]", answer["text"])

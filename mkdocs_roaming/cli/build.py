@@ -16,9 +16,10 @@ from typing import Any
 
 import click
 
-from mkdocs_roaming.cli.common import AS_JSON, warn
+from mkdocs_roaming.cli.common import AS_JSON, FOLDER, warn
 from mkdocs_roaming.cli.index import Publication, publishing_options
 from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.publish.ownership import PublishedFiles
 from mkdocs_roaming.sources.project import Project, find_project
 
 _GENERATORS = {"zensical.toml": ("zensical",), "properdocs.yml": ("properdocs",), "properdocs.yaml": ("properdocs",)}
@@ -30,7 +31,7 @@ _PLUGIN_HOSTS = ("mkdocs", "properdocs")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
 @click.option(
     "--site-dir",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     metavar="DIR",
     help="Folder that the command writes (default: site_dir of the configuration).",
 )
@@ -139,7 +140,5 @@ def _is_published_by_plugin(site: Path, project: Project, command: Sequence[str]
     """Return whether the MkDocs plugin has just published the site."""
     if project.generator is None or project.file != project.generator or project.block is None:
         return False
-    from mkdocs_roaming.publish.ownership import PublishedFiles
-
     is_host = any(Path(word).stem in _PLUGIN_HOSTS for word in command)
     return is_host and PublishedFiles(site).has_sources

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from mkdocs_roaming.cli.common import LIBRARY, warn
+from mkdocs_roaming.cli.common import FILE, FOLDER, LIBRARY, warn
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.targets import open_target
 from mkdocs_roaming.publish.agents.bundle import MAX_BYTES, write_bundle
@@ -19,7 +19,7 @@ _LICENCES = ("LICENSE*", "LICENCE*", "COPYING*")
 @click.option(
     "-o",
     "--output",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     required=True,
     metavar="FOLDER",
     help="Folder of the bundle, such as src/mypackage/_docs. An older bundle in it is replaced.",
@@ -27,7 +27,7 @@ _LICENCES = ("LICENSE*", "LICENCE*", "COPYING*")
 @click.option(
     "--license",
     "licence",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=FILE,
     metavar="FILE",
     help="Licence of the documentation (default: LICENSE, LICENCE or COPYING in the current folder).",
 )

@@ -3,59 +3,34 @@
 from __future__ import annotations
 
 import io
-import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import click
 
-from mkdocs_roaming.answer.budget import Budget
+from mkdocs_roaming.answer.budget import AnswerLimits
 from mkdocs_roaming.answer.conversation import Exchange
-from mkdocs_roaming.answer.events import Answer, Reference
+from mkdocs_roaming.answer.events import Answer
 from mkdocs_roaming.answer.models.base import Model
-from mkdocs_roaming.answer.trace import Recording, Trace
-from mkdocs_roaming.cli.common import (
-    LIBRARY,
-    TRUST_RULES,
-    ResolvedOptions,
-    model_options,
-    one_line,
-    open_lib,
-    print_error,
-    sanitize,
-    scope_options,
-)
-from mkdocs_roaming.cli.output import (
-    print_answer,
-    print_line,
-    run_recording,
-    status_line,
-)
-from mkdocs_roaming.errors import RoamingError, UsageError
-from mkdocs_roaming.files import write_text_file
+from mkdocs_roaming.answer.trace import Recording
+from mkdocs_roaming.cli.common import LIBRARY, TRUST_RULES, print_error, sanitize
+from mkdocs_roaming.cli.output import print_answer, print_line, run_recording
+from mkdocs_roaming.cli.session import ResolvedOptions, model_options, open_lib, scope_options
+from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.search import Search
-from mkdocs_roaming.manifest.expand import expand_section, render_expansion
 from mkdocs_roaming.manifest.lookup import Scope
 
 PROMPT = "? "
-HELP = """\
-Each line is a question and may refer to earlier ones.
-/model [NAME]  show or change the model
-/open ID…      show sections
-/save FILE     save the conversation as Markdown
-/help          show this list
-/quit          exit, as do Ctrl-D and Ctrl-C pressed twice; Ctrl-C cancels an answer"""
+QUIT = "/quit"
 
-ModelFactory = Callable[[str | None], tuple[Model, Budget]]
-"""Creates a model by name, the configured one for None, and the budget of its answers."""
+ModelFactory = Callable[[], tuple[Model, AnswerLimits]]
+"""Creates the model of an answer, and the budget of the answer."""
 
-_COMMAND = re.compile(r"/([a-z]+)(?![^\s])(.*)", re.DOTALL)
 _MAX_EXCHANGES = 6
 
 
@@ -68,8 +43,8 @@ _MAX_EXCHANGES = 6
 def chat(lib: str, page: str | None, scope: Scope, trust_rules: bool, **given: Any) -> None:
     """Ask questions in a conversation.
 
-    Follow-up questions may refer to earlier questions, answers and opened sections. /help lists the commands. Lines
-    can come from a pipe.
+    Follow-up questions may refer to earlier questions, answers and opened sections. /quit, Ctrl-D, and Ctrl-C pressed
+    twice exit; Ctrl-C cancels an answer. Lines can come from a pipe.
     """
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")  # input in another encoding
@@ -80,7 +55,7 @@ def chat(lib: str, page: str | None, scope: Scope, trust_rules: bool, **given: A
         with suppress(ImportError):  # line editing and history
             import readline  # noqa: F401  # it changes `input`
     search = options.search_factory()(library)
-    Chat(library, options.create_model, search, options.whole_site, page).run()
+    Chat(library, options.create_model, search, page).run()
 
 
 def _read_line(prompt: str) -> str:
@@ -107,62 +82,49 @@ class Chat:
         library: The library.
         create_model: Creates the model of an answer.
         search: The search of the library.
-        whole_site_tokens: Size below which a site is read whole, in estimated tokens.
         page: Path or URL of the page that the reader is on.
         read: Returns the next line for a prompt. Raises EOFError at the end, KeyboardInterrupt for Ctrl-C.
-        traces: All answers in order.
     """
 
     library: Library
     create_model: ModelFactory
     search: Search
-    whole_site_tokens: int
     page: str | None = None
     read: Callable[[str], str] = _read_line
-    traces: list[Trace] = field(default_factory=list)
-    _model_name: str | None = None
     _history: list[Exchange] = field(default_factory=list)
     _opened: dict[str, None] = field(default_factory=dict)
     """Ids of the sections that were opened, in order."""
 
     def run(self) -> None:
         """Read lines until the input ends, `/quit`, or Ctrl-C pressed twice at the prompt."""
-        model, _ = self.create_model(None)
+        model, _ = self.create_model()
         name = sanitize(self.library.manifest.site.name)
-        print_line(f"{name}: type a question or /help. Model: {sanitize(model.name)}.")
+        print_line(f"{name}: type a question, or {QUIT}. Model: {sanitize(model.name)}.")
         interrupted = False
         while True:
             try:
-                line = self.read(PROMPT)
+                line = self.read(PROMPT).strip()
             except EOFError:
                 return
             except KeyboardInterrupt:
                 if interrupted:
                     return
                 interrupted = True
-                print_line("\nPress Ctrl-C again to exit, or type /quit.")
+                print_line(f"\nPress Ctrl-C again to exit, or type {QUIT}.")
                 continue
             interrupted = False
-            command = _COMMAND.match(line)
-            if command and command[1] in ("quit", "exit"):
+            if line == QUIT:
                 return
             try:
-                if command:
-                    self._run_command(command[1], command[2].split())
-                elif line.strip():
-                    self._ask(line.strip())
+                if line:
+                    self._ask(line)
             except KeyboardInterrupt:
                 print_line("\nCancelled.")
             except RoamingError as error:
                 print_error(str(error))
 
-    def _run_command(self, name: str, words: list[str]) -> None:
-        if name not in COMMANDS:
-            raise UsageError(f"no command /{name}; /help lists the commands. Start a question about it with a space.")
-        COMMANDS[name](self, words)
-
     def _ask(self, question: str) -> None:
-        model, budget = self.create_model(self._model_name)
+        model, budget = self.create_model()
         recording = Recording(
             question,
             Navigator(self.library, search=self.search),
@@ -171,73 +133,15 @@ class Chat:
             opened=tuple(self._opened),
             history=tuple(self._history),
             budget=budget,
-            whole_site_tokens=self.whole_site_tokens,
+            whole_site_tokens=budget.whole_site_tokens,
         )
-        trace = run_recording(recording)
-        self.traces.append(trace)
-        print_answer(trace.answer)
-        if trace.answer.state != "error":
-            self._remember(question, trace.answer)
+        answer = run_recording(recording).answer
+        print_answer(answer)
+        if answer.state != "error":
+            self._remember(question, answer)
 
     def _remember(self, question: str, answer: Answer) -> None:
         """Add an answer to what follow-up questions refer to."""
         if answer.memory:
             self._history = [*self._history, Exchange(question, answer.memory)][-_MAX_EXCHANGES:]
         self._opened |= dict.fromkeys(section.id for section in answer.trail)
-
-    def _change_model(self, words: list[str]) -> None:
-        name = words[0] if words else self._model_name
-        model, _ = self.create_model(name)
-        self._model_name = name
-        print_line(f"Model: {sanitize(model.name)}.")
-
-    def _open(self, words: list[str]) -> None:
-        if not words:
-            raise UsageError("/open needs an id, as shown in the trail, or a URL")
-        sections = self.library.sections
-        for word in words:
-            section = sections.resolve(word.strip("[],"))
-            if section is None:
-                raise UsageError(f"no section {word!r}")
-            click.echo(sanitize(render_expansion(expand_section(sections, section, self.library.text))))
-
-    def _save(self, words: list[str]) -> None:
-        if len(words) != 1:
-            raise UsageError("/save needs one file name")
-        if not self.traces:
-            raise UsageError("there is no answer yet")
-        path = Path(words[0])
-        write_text_file(path, to_markdown(self.traces))
-        print_line(f"Saved {sanitize(str(path))}.")
-
-    def _show_help(self, _: list[str]) -> None:
-        click.echo(HELP)
-
-
-COMMANDS: dict[str, Callable[[Chat, list[str]], None]] = {
-    "help": Chat._show_help,
-    "model": Chat._change_model,
-    "open": Chat._open,
-    "save": Chat._save,
-}
-
-
-def to_markdown(traces: Sequence[Trace]) -> str:
-    """Return a conversation as Markdown: questions as headings, one footnote per cited section."""
-    first = traces[0]
-    parts = [f"# {one_line(first.site)}", f"Questions about <{one_line(first.url)}>."]
-    cited: dict[str, Reference] = {}
-    for trace in traces:
-        answer = trace.answer
-        cited |= {section.id: section for section in answer.citations}
-        parts.append(f"## {one_line(trace.question)}")
-        parts.append(sanitize(answer.text).strip() or one_line(answer.error))
-        parts.append(f"*{one_line(status_line(answer))}*")
-    if cited:
-        parts.append("\n".join(map(_format_footnote, cited.values())))
-    return "\n\n".join(parts) + "\n"
-
-
-def _format_footnote(section: Reference) -> str:
-    title = one_line(" › ".join(section.breadcrumb)).replace("[", "\\[").replace("]", "\\]")
-    return f"[^{section.id}]: [{title}](<{one_line(section.url)}>)"

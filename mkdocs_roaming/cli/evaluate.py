@@ -13,16 +13,15 @@ import click
 from mkdocs_roaming.cli.common import (
     AS_JSON,
     FAULTS_FOUND,
+    FILE,
     LIBRARY,
     TRUST_RULES,
-    ResolvedOptions,
-    model_options,
-    open_lib,
     print_json,
     progress,
     sanitize,
     warn,
 )
+from mkdocs_roaming.cli.session import ResolvedOptions, model_options, open_lib
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.evals.output import format_report, render_evaluation, report_to_dict
 from mkdocs_roaming.evals.questions import read_questions, resolve_sections, select_questions
@@ -43,21 +42,18 @@ from mkdocs_roaming.evals.runner import (
 )
 from mkdocs_roaming.files import check_writable, write_text_file
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
-
 
 @click.command("eval")
 @LIBRARY
-@click.argument("questions", type=_FILE)
+@click.argument("questions", type=FILE, required=False)
 @click.option("--compare", metavar="MODES", help="Systems, separated by commas: search, offline, claude, openai:NAME.")
 @model_options
 @click.option("--only", multiple=True, metavar="WORDS", help="Ask only questions with these words. Repeatable.")
 @click.option("--limit", type=click.IntRange(min=1), help="Maximum number of questions.")
-@click.option("--baseline", type=_FILE, help="Exit with 4 if a result is worse than in this file.")
-@click.option("--write-baseline", type=_FILE, help="Write the results to this file, for --baseline.")
+@click.option("--baseline", type=FILE, help="Exit with 4 if a result is worse than in this file.")
+@click.option("--write-baseline", type=FILE, help="Write the results to this file, for --baseline.")
 @click.option("--max-cost", type=click.FloatRange(min=0, min_open=True), help="Maximum cost of all questions.")
 @click.option("--parallel", type=click.IntRange(1, 16), default=1, show_default=True, help="Concurrent questions.")
-@click.option("--html", type=_FILE, help="Write an HTML page with the result of every question.")
 @TRUST_RULES
 @AS_JSON
 def evaluate(lib: str, questions: Path, trust_rules: bool, **given: Any) -> None:
@@ -75,7 +71,7 @@ def evaluate(lib: str, questions: Path, trust_rules: bool, **given: Any) -> None
     if given["write_baseline"] and (given["only"] or given["limit"]):
         raise click.UsageError("--write-baseline needs all questions: omit --only and --limit")
     ranking = Ranking(library, options.search_factory()(library))
-    systems = _create_systems(given["compare"], options, ranking)
+    systems = _create_systems(given["compare"], options, ranking, seconds_given=given["seconds"] is not None)
     if before is not None:
         check_comparable(before, whole, [system.name for system in systems], str(given["baseline"]))
     evaluation = Evaluation(
@@ -123,7 +119,9 @@ def _run(evaluation: Evaluation) -> bool:
     return True
 
 
-def _create_systems(compare: str | None, options: ResolvedOptions, ranking: Ranking) -> list[System]:
+def _create_systems(
+    compare: str | None, options: ResolvedOptions, ranking: Ranking, *, seconds_given: bool
+) -> list[System]:
     names = [name.strip() for name in compare.split(",")] if compare is not None else [None]
     if len(set(names)) < len(names):
         raise UsageError(f"--compare {compare}: each name may occur once")
@@ -139,8 +137,8 @@ def _create_systems(compare: str | None, options: ResolvedOptions, ranking: Rank
                 model,
                 budget,
                 ranking,
-                whole_site_tokens=options.whole_site,
-                seconds_given=options.seconds is not None,
+                whole_site_tokens=budget.whole_site_tokens,
+                seconds_given=seconds_given,
             )
         )
     return systems

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from mkdocs_roaming.cli.common import LIBRARY
+from mkdocs_roaming.cli.common import FILE, LIBRARY
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.files import write_text_file
 from mkdocs_roaming.library.library import Library
@@ -24,7 +24,7 @@ def export() -> None:
 @LIBRARY
 @click.option(
     "--into",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=FILE,
     metavar="FILE",
     help="Write the index into FILE, such as AGENTS.md: in place of an older one, or at the end.",
 )

@@ -7,7 +7,7 @@ import sys
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -15,58 +15,50 @@ from mkdocs_roaming._http import parse_base_url
 from mkdocs_roaming.cli.common import (
     AS_JSON,
     CONFIG,
+    CONFIG_FILE,
     FAULTS_FOUND,
     LIBRARY,
-    LLMS_TXT_OPTION,
-    OVERWRITE_OPTION,
-    SEARCH_OPTION,
+    SITE_URL,
     F,
-    embeddings_options,
-    foreign_file_options,
-    open_lib,
+    given_settings,
     print_json,
     progress,
     sanitize,
+    setting_options,
     warn,
 )
+from mkdocs_roaming.cli.session import embeddings_options, open_lib
+from mkdocs_roaming.embeddings.store import EmbeddingsOptions, parse_embeddings_options
 from mkdocs_roaming.errors import UsageError
-
-if TYPE_CHECKING:
-    from mkdocs_roaming.embeddings.store import EmbeddingsOptions
-    from mkdocs_roaming.publish.options import PublishOptions
-    from mkdocs_roaming.publish.writer import PublishReport
-    from mkdocs_roaming.sources.project import Project
-
+from mkdocs_roaming.html.themes import parse_class_options
+from mkdocs_roaming.library.published_links import check_links
+from mkdocs_roaming.library.validate import validate_site
+from mkdocs_roaming.lint.runner import format_log, lint_folder, parse_config
+from mkdocs_roaming.publish.cache import project_cache_folder
+from mkdocs_roaming.publish.options import PublishOptions
+from mkdocs_roaming.publish.writer import PublishReport
+from mkdocs_roaming.sources.incremental import IncrementalSite
+from mkdocs_roaming.sources.project import IndexOptions, Project, find_project
+from mkdocs_roaming.sources.publication import index_site
 
 _OPTIONS = (
-    click.option(
-        "--config-file",
-        type=click.Path(dir_okay=False, path_type=Path),
-        metavar="FILE",
-        help="Configuration of the site: zensical.toml, mkdocs.yml or roaming.toml (default: that of the project).",
-    ),
-    click.option("--url", help="URL of the site (default: the home page's canonical link)."),
+    CONFIG_FILE,
+    SITE_URL,
     click.option("--name", help="Name of the site (default: the home page's title)."),
-    click.option("--description", help="One sentence about the site, for llms.txt."),
-    click.option("--include", multiple=True, metavar="PATTERN", help="Publish only matching pages. Repeatable."),
-    click.option("--exclude", multiple=True, metavar="PATTERN", help="Leave out matching pages. Repeatable."),
-    click.option("--previous", metavar="PATH_OR_URL", help="Previous manifest: ids of renamed sections remain valid."),
-    click.option("--rules", metavar="FILE", help="YAML file with rules: sections to open for certain questions."),
-    click.option("--widget", is_flag=True, help="Add the widget to every page; without an endpoint it finds sections."),
+    setting_options(PublishOptions, "description", "include", "exclude", "previous", "rules", "widget"),
     click.option("--endpoint", metavar="URL", help="URL of the widget's answer endpoint; implies --widget."),
-    click.option("--page-menu", is_flag=True, help="Add a menu to every page: copy as Markdown, open in Claude."),
-    click.option("--outline-tokens", type=int, help="Size of the outline in estimated tokens (default: 8000)."),
-    click.option(
-        "--section-files",
-        type=click.Choice(["auto", "yes", "no"]),
-        help="Write one file per section; auto: for up to 5,000 sections (default: auto).",
+    setting_options(
+        PublishOptions,
+        "page_menu",
+        "outline_tokens",
+        "section_files",
+        "llms_txt",
+        "overwrite",
+        "llms_full",
+        "agent_skill",
+        "search",
     ),
-    LLMS_TXT_OPTION,
-    OVERWRITE_OPTION,
-    click.option("--no-full", is_flag=True, help="Do not write llms-full.txt."),
-    click.option("--no-skill", is_flag=True, help="Do not write a skill that tells agents how to use the site."),
     click.option("--no-html", is_flag=True, help="Do not change the built pages."),
-    SEARCH_OPTION,
     CONFIG,
     click.option(
         "--class",
@@ -79,6 +71,7 @@ _OPTIONS = (
     click.option("-v", "--verbose", is_flag=True, help="List the pages that are left out, with the reasons."),
     click.option(
         "--cache",
+        "cache_folder",
         type=click.Path(path_type=Path),
         help="Folder of the cache (default: in .cache/roaming).",
     ),
@@ -98,8 +91,6 @@ def publishing_options(command: F) -> F:
 @AS_JSON
 def index(site_dir: Path, as_json: bool, **given: Any) -> None:
     """Publish a built site: Markdown, llms.txt and manifest."""
-    from mkdocs_roaming.sources.project import find_project
-
     project = find_project(site_dir, given["config_file"], warn)
     Publication(site_dir, project, given).run(as_json=as_json)
 
@@ -117,16 +108,13 @@ class Publication:
     """
 
     def __init__(self, site_dir: Path, project: Project, given: dict[str, Any]) -> None:
-        from mkdocs_roaming.sources.incremental import IncrementalSite
-        from mkdocs_roaming.sources.project import IndexOptions
-
         publish = _given_options(given, project)
         self._site_dir, self._given = site_dir, given
         self._options = IndexOptions(
             url=given["url"],
             name=given["name"],
             html=not given["no_html"],
-            cache=given["cache"] or _find_cache(site_dir, project, publish),
+            cache=given["cache_folder"] or _find_cache(site_dir, project, publish),
             project=project,
             publish=publish,
             strict=given["strict"],
@@ -152,8 +140,6 @@ class Publication:
             _lint(self._site_dir, publish.lint, project.docs)
 
     def _publish(self) -> PublishReport:
-        from mkdocs_roaming.sources.publication import index_site
-
         warnings: list[str] = []
 
         def record(message: str) -> None:
@@ -170,8 +156,6 @@ class Publication:
 
 def _find_cache(site_dir: Path, project: Project, options: PublishOptions) -> Path | None:
     """Return the cache folder of a site in its project; None for a site that belongs to no project."""
-    from mkdocs_roaming.publish.cache import project_cache_folder
-
     if not options.cache or project.file is None:
         return None
     return project_cache_folder(project.folder) / "index" / site_dir.resolve().name
@@ -180,15 +164,11 @@ def _find_cache(site_dir: Path, project: Project, options: PublishOptions) -> Pa
 def _configured_embeddings(options: PublishOptions) -> EmbeddingsOptions | None:
     if options.search == "lexical":
         return None
-    from mkdocs_roaming.embeddings.store import parse_embeddings_options  # few sites have vectors
-
     return parse_embeddings_options(options.embeddings, os.environ, "embeddings", partial(click.echo, err=True))
 
 
 def _lint(site_dir: Path, option: object, docs: Path | None) -> None:
     """Print the findings of the configured lint; with the level `strict`, faults are an error."""
-    from mkdocs_roaming.lint.runner import format_log, lint_folder, parse_config
-
     config = parse_config(option, "lint")
     report = lint_folder(site_dir, config, docs)
     for _, line in format_log(report):
@@ -199,29 +179,13 @@ def _lint(site_dir: Path, option: object, docs: Path | None) -> None:
 
 def _given_options(given: dict[str, Any], project: Project) -> PublishOptions:
     """Return the options of a site: those of the command line replace those of its configuration."""
-    options: dict[str, object] = {
-        name: given[name]
-        for name in ("description", "include", "exclude", "previous", "rules", "outline_tokens")
-        if given[name] not in (None, ())
-    } | foreign_file_options(given)
+    options = given_settings(PublishOptions, given)
     for name in ("rules", "previous"):  # relative to the working directory, not to the configuration
         if name in options and project.folder != Path() and "://" not in given[name]:
             options[name] = str(Path(given[name]).absolute())
-    if given["section_files"]:
-        options["section_files"] = {"auto": "auto", "yes": True, "no": False}[given["section_files"]]
-    if given["search"] == "hybrid":
-        options["search"] = "hybrid"
-    if given["no_full"]:
-        options["llms_full"] = False
-    if given["no_skill"]:
-        options["agent_skill"] = False
-    if given["endpoint"] or given["widget"]:
-        options["widget"] = {"endpoint": given["endpoint"]} if given["endpoint"] else True
-    if given["page_menu"]:
-        options["page_menu"] = True
+    if given["endpoint"]:
+        options["widget"] = {"endpoint": given["endpoint"]}
     if given["classes"]:
-        from mkdocs_roaming.html.themes import parse_class_options  # imports lxml
-
         options["classes"] = parse_class_options(given["classes"])
     return project.parse_options(options)
 
@@ -266,8 +230,6 @@ def validate(
     requests addresses that pages, their first lines, llms.txt and the manifest
     contain. The sample is the same as long as the site is.
     """
-    from mkdocs_roaming.library.validate import validate_site
-
     library = open_lib(lib)
     if not library.is_published:
         raise UsageError(f"{lib}: a Markdown file, not a published site; pass the site's folder or URL")
@@ -275,8 +237,6 @@ def validate(
         result = validate_site(library, steps)
     links = None
     if online:
-        from mkdocs_roaming.library.published_links import check_links  # imports the HTTP client
-
         private_urls = [parse_base_url(url) for url in allow_private]
         with progress("Requesting") as steps:
             links = check_links(

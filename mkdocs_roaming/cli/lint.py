@@ -9,14 +9,23 @@ from pathlib import Path
 
 import click
 
-from mkdocs_roaming.cli.common import AS_JSON, CONFIG, FAULTS_FOUND, LIBRARY, open_lib, print_json, sanitize, warn
+from mkdocs_roaming.cli.common import AS_JSON, CONFIG, FAULTS_FOUND, FILE, LIBRARY, print_json, sanitize, warn
+from mkdocs_roaming.cli.session import open_lib
 from mkdocs_roaming.config import load_settings
 from mkdocs_roaming.errors import LibraryError, UsageError
 from mkdocs_roaming.evals.output import render_findings
 from mkdocs_roaming.files import write_text_file
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.lint.context import LintContext
-from mkdocs_roaming.lint.runner import format_github, format_text, lint_site, open_sources, parse_config, report_to_dict
+from mkdocs_roaming.lint.runner import (
+    SourceReader,
+    format_github,
+    format_text,
+    lint_site,
+    open_sources,
+    parse_config,
+    report_to_dict,
+)
 from mkdocs_roaming.manifest.models import LLMS_FULL, PageEntry
 from mkdocs_roaming.manifest.sections import file_digest
 
@@ -26,7 +35,7 @@ from mkdocs_roaming.manifest.sections import file_digest
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["text", "json", "github"]),
+    type=click.Choice(["text", "github"]),
     default="text",
     show_default=True,
     help="Output format. github: annotations of a workflow.",
@@ -39,7 +48,7 @@ from mkdocs_roaming.manifest.sections import file_digest
     metavar="DIR",
     help="Folder of the Markdown sources, to report their lines.",
 )
-@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write the findings as an HTML page.")
+@click.option("--html", type=FILE, help="Write the findings as an HTML page.")
 @CONFIG
 @AS_JSON
 def lint(
@@ -65,22 +74,28 @@ def lint(
     library = open_lib(lib)
     read_source = open_sources(docs) if docs else None
     report = lint_site(create_context(library), lint_config, read_source)
-    sources = [page.source for page in library.manifest.pages if page.source]
-    if read_source is not None and not any(read_source(source) is not None for source in sources):
-        example = f", such as {sources[0]}" if sources else ""
-        warn(f"{docs} contains none of the site's sources{example}; findings have lines of the published Markdown")
+    if read_source is not None:
+        _check_sources(library, read_source, docs)
     if not library.is_published and report.pages == 1:  # name the Markdown file itself, not the page made of it
         report = replace(report, findings=tuple(replace(one, markdown=lib) for one in report.findings))
     folder = docs.as_posix() if docs else ""
     if html is not None:
         write_text_file(html, render_findings(report, library.manifest.site.url, folder))
-    if as_json or form == "json":
+    if as_json:
         print_json(report_to_dict(report))
     else:
         for line in format_github(report, folder) if form == "github" else format_text(report, folder, lib):
             click.echo(sanitize(line.replace("\n", " ")))  # a title with a line break must not look like a line of ours
     if lint_config.level == "strict" and report.has_faults:
         sys.exit(FAULTS_FOUND)
+
+
+def _check_sources(library: Library, read_source: SourceReader, docs: Path | None) -> None:
+    """Print a warning if a folder contains no source of a site."""
+    sources = [page.source for page in library.manifest.pages if page.source]
+    if all(read_source(source) is None for source in sources):
+        example = f", such as {sources[0]}" if sources else ""
+        warn(f"{docs} contains none of the site's sources{example}; findings have lines of the published Markdown")
 
 
 def create_context(library: Library) -> LintContext:

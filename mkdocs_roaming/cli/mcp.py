@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import anyio
 import click
 
-from mkdocs_roaming.cli.common import CONFIG, INSTALLED, INSTALLED_DOCS, scope_options, search_factory
+from mkdocs_roaming.cli.common import CONFIG, INSTALLED, INSTALLED_DOCS
+from mkdocs_roaming.cli.session import scope_options, search_factory
 from mkdocs_roaming.errors import LibraryError, UsageError
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.search import Search
+from mkdocs_roaming.library.targets import Store, open_target
+from mkdocs_roaming.manifest.lookup import Scope
 from mkdocs_roaming.publish.agents.mcp_clients import (
     CLIENTS,
     McpServer,
@@ -21,17 +25,11 @@ from mkdocs_roaming.publish.agents.mcp_clients import (
     make_command,
     make_server_name,
 )
-
-if TYPE_CHECKING:
-    from mkdocs_roaming._http import HttpClient
-    from mkdocs_roaming.library.library import Library
-    from mkdocs_roaming.library.search import Search
-    from mkdocs_roaming.library.targets import Store
-    from mkdocs_roaming.manifest.lookup import Scope
+from mkdocs_roaming.serve.deployments import SiteWatcher
+from mkdocs_roaming.serve.mcp import make_server, serve_stdio
 
 _OPEN_SITES = 8
 """Number of sites of a store whose search index stays in memory: an agent alternates between a few."""
-_MAX_BYTES = 1_000_000
 
 
 @click.command()
@@ -45,21 +43,13 @@ _MAX_BYTES = 1_000_000
     type=click.Choice(list(CLIENTS)),
     help="Print the configuration of this client and exit.",
 )
-@click.option("--http", metavar="URL", help="With --print-config, for the endpoint at this URL instead of LIB.")
-def mcp(
-    lib: str | None, installed: bool, scope: Scope, config: Path | None, client: str | None, http: str | None
-) -> None:
+def mcp(lib: str | None, installed: bool, scope: Scope, config: Path | None, client: str | None) -> None:
     """Serve a site or a store to an agent over MCP.
 
     The server uses standard input and output. The agent starts it and gets the tools read_outline, search_sections,
     grep and expand_sections. A new deployment or crawl is noticed within a minute. `roaming serve` offers the same
     tools over HTTP.
     """
-    if http is not None:
-        if client is None or lib is not None or scope or config:
-            raise UsageError("--http: prints the configuration of an endpoint; it needs --print-config and no LIB")
-        click.echo(format_client_config(client, _find_endpoint(http)))
-        return
     if installed:
         if lib is not None:
             raise UsageError(f"--installed: takes the place of LIB; leave out {lib}, or name installed:PACKAGE")
@@ -69,10 +59,6 @@ def mcp(
     if client:
         click.echo(format_client_config(client, _describe_server(lib, scope, config)))
         return
-    import anyio
-
-    from mkdocs_roaming.library.targets import open_target
-
     create_search = search_factory(config)
     store = open_target(lib, search=create_search, open_sites=_OPEN_SITES, scope=scope).store
     serve = partial(_serve_site, lib, create_search, scope) if store is None else partial(_serve_store, store)
@@ -86,8 +72,6 @@ def mcp(
 
 def _describe_server(lib: str, scope: Scope, config: Path | None) -> McpServer:
     """Return the server that this command is for a site or store. Raise LibraryError if there is none."""
-    from mkdocs_roaming.library.targets import open_target
-
     is_installed = lib.startswith(INSTALLED_DOCS)
     where = lib if "://" in lib or is_installed else str(Path(lib).resolve())
     extras, site, url = "mcp", "", ""
@@ -106,53 +90,7 @@ def _describe_server(lib: str, scope: Scope, config: Path | None) -> McpServer:
     return McpServer(make_server_name(site, url), command=make_command(where, tuple(options), extras=extras))
 
 
-def _find_endpoint(url: str) -> McpServer:
-    """Return the MCP server at a URL, or at `/mcp` below it. Raise UsageError if there is none."""
-    from mkdocs_roaming._http import HttpClient
-    from mkdocs_roaming._version import __version__
-
-    if not url.startswith(("http://", "https://")):
-        raise UsageError(f"--http {url}: expected a URL that starts with https:// or http://")
-    info = {"name": "roaming", "version": __version__}
-    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": info}
-    request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
-    client = HttpClient(seconds=10, headers={"accept": "application/json, text/event-stream"})
-    base, problem = url.rstrip("/").removesuffix("/mcp"), ""
-    for address in dict.fromkeys((url, f"{base}/mcp")):
-        try:
-            response = client.post(address, request, _MAX_BYTES)
-        except Exception as error:  # of the network, the URL or the server: there is no endpoint
-            problem = str(error) or type(error).__name__
-            continue
-        if response.status == 200 and b'"serverInfo"' in response.body:
-            return McpServer(make_server_name(_fetch_site_name(client, base), base), address)
-        problem = f"status {response.status} {_read_field(response.body, 'detail')}".strip(" .")
-    raise UsageError(f"--http {url}: no MCP server answers ({problem}); start `roaming serve` there, or check the URL")
-
-
-def _fetch_site_name(client: HttpClient, base: str) -> str:
-    """Return the name of the site that an endpoint serves; an empty string for a store and for other servers."""
-    try:
-        return _read_field(client.get(f"{base}/healthz", _MAX_BYTES).body, "site")
-    except LibraryError:
-        return ""
-
-
-def _read_field(body: bytes, name: str) -> str:
-    """Return a text in a JSON object, or an empty string."""
-    try:
-        value = json.loads(body).get(name)
-    except (ValueError, AttributeError):
-        return ""
-    return value if isinstance(value, str) else ""
-
-
 async def _serve_site(lib: str, create_search: Callable[[Library], Search], scope: Scope) -> None:
-    import anyio
-
-    from mkdocs_roaming.serve.deployments import SiteWatcher
-    from mkdocs_roaming.serve.mcp import make_server, serve_stdio
-
     deployments = SiteWatcher(lib, search_factory=create_search)
     server = make_server(lambda: deployments.now().restrict(scope).navigator())
     if not await deployments.check(log_problem=False):
@@ -165,6 +103,4 @@ async def _serve_site(lib: str, create_search: Callable[[Library], Search], scop
 
 
 async def _serve_store(store: Store) -> None:
-    from mkdocs_roaming.serve.mcp import make_server, serve_stdio
-
     await serve_stdio(make_server(store.toolset, instructions=store.instructions))

@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from functools import reduce
 from operator import or_
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -18,20 +18,21 @@ from mkdocs_roaming.cli.common import (
     FREE_TEXT,
     LIBRARY,
     NOTHING_FOUND,
-    find_section,
     format_age,
     one_line,
     print_json,
     sanitize,
-    scope_options,
-    search_factory,
-    site_as_json,
 )
-
-if TYPE_CHECKING:
-    from mkdocs_roaming.library.origin import Origin
-    from mkdocs_roaming.library.targets import SiteInfo, TargetHit
-    from mkdocs_roaming.manifest.lookup import Scope
+from mkdocs_roaming.cli.session import find_section, scope_options, search_factory, site_as_json
+from mkdocs_roaming.library.grep import grep as find_lines
+from mkdocs_roaming.library.grep import render_grep
+from mkdocs_roaming.library.origin import Origin
+from mkdocs_roaming.library.targets import SiteInfo, TargetHit, open_target
+from mkdocs_roaming.library.tools import NO_ANSWER
+from mkdocs_roaming.manifest.expand import expand_section, render_expansion
+from mkdocs_roaming.manifest.lookup import Scope
+from mkdocs_roaming.manifest.outline import render_outline
+from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 
 @click.command()
@@ -48,10 +49,6 @@ def outline(lib: str, branch: str | None, budget: int, scope: Scope, as_json: bo
     BRANCH is the id of a nav group, page or section, `<id>+` as shown in the outline, or the path or URL of a page or
     section. For a store it is a site, `<site>:<id>`, or a URL; `roaming sites` lists the sites.
     """
-    from mkdocs_roaming.library.targets import open_target
-    from mkdocs_roaming.manifest.outline import render_outline
-    from mkdocs_roaming.text.tokenizer import estimate_tokens
-
     resolved = open_target(lib, scope=scope).resolve_branch(branch)
     library = resolved.library
     text = render_outline(library.sections, budget=budget, branch=resolved.address or None)
@@ -75,9 +72,6 @@ def expand(lib: str, addresses: tuple[str, ...], part: int, scope: Scope, as_jso
     SECTION is an id, `<page path>#<anchor>`, `<source>.md#<anchor>`, or a URL on the site. For a store it is a URL, or
     `<site>:` followed by one of the others.
     """
-    from mkdocs_roaming.library.targets import open_target
-    from mkdocs_roaming.manifest.expand import expand_section, render_expansion
-
     resolved = open_target(lib, scope=scope).resolve(addresses)
     sections = [find_section(one.library, one.address) for one in resolved]
     opened = [
@@ -117,8 +111,6 @@ def search(lib: str, query: str, limit: int, scope: Scope, config: Path | None, 
 
     No model is called, except for the embedding of the query if the configuration has [embeddings].
     """
-    from mkdocs_roaming.library.targets import open_target
-
     hits = open_target(lib, search=search_factory(config), scope=scope).search(query, limit)
     if as_json:
         print_json([_hit_as_json(found) for found in hits])
@@ -143,10 +135,6 @@ def grep(pattern: str, lib: str, regex: bool, context: int, limit: int, scope: S
 
     Case counts if PATTERN has a capital letter.
     """
-    from mkdocs_roaming.library.grep import grep as find_lines
-    from mkdocs_roaming.library.grep import render_grep
-    from mkdocs_roaming.library.targets import open_target
-
     library = open_target(lib, scope=scope).open_site()
     result = find_lines(library, pattern, regex=regex, context=context, limit=limit)
     origin = library.origin(section.id for section in result.sections)
@@ -175,8 +163,6 @@ def _hit_as_json(found: TargetHit) -> dict[str, Any]:
 
 def _print_hits(hits: Sequence[TargetHit]) -> None:
     """Print search results: id and breadcrumb, URL, snippet; for a store also the age of the crawl."""
-    from mkdocs_roaming.library.tools import NO_ANSWER
-
     click.echo(reduce(or_, map(_hit_origin, hits)).render(), nl=False)
     if any(found.doubtful for found in hits):
         click.echo(NO_ANSWER)

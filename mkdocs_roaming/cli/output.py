@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING
 
+import anyio
 import click
 
 from mkdocs_roaming.answer import prompts
@@ -15,6 +14,7 @@ from mkdocs_roaming.answer.budget import format_money
 from mkdocs_roaming.answer.events import (
     Answer,
     Event,
+    NotFound,
     OutlineRead,
     Reference,
     SectionMissing,
@@ -27,13 +27,11 @@ from mkdocs_roaming.answer.models.base import NO_USAGE, Usage
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.answer.prepare import REOPEN_CALL_ID
 from mkdocs_roaming.answer.support.check import CITATION, Mark, slice_utf16
+from mkdocs_roaming.answer.trace import Recording, Trace
 from mkdocs_roaming.cli.common import one_line, print_error, sanitize
 from mkdocs_roaming.library.navigator import PREFETCH_CALL_ID
 from mkdocs_roaming.library.rules import RULES_CALL_ID
 from mkdocs_roaming.text.markdown import truncate_at_word
-
-if TYPE_CHECKING:
-    from mkdocs_roaming.answer.trace import Recording, Trace
 
 _OPEN_LABELS = {
     REOPEN_CALL_ID: "Still open",
@@ -50,7 +48,6 @@ def run_recording(recording: Recording, *, quiet: bool = False, site: str = "") 
         quiet: Print nothing.
         site: Key of a store's site, as a prefix of section ids; empty for a single site.
     """
-    import anyio
 
     async def run() -> None:
         async with aclosing(recording.events()) as events:
@@ -96,7 +93,7 @@ def print_answer(answer: Answer) -> None:
     lines = answer_lines(answer)
     if answer.text:
         heading = f"**{prompts.PASSAGES}**\n\n" if answer.state == "passages" else ""
-        print_markdown(heading + next(lines), _marked_texts(answer))
+        print_markdown(heading + next(lines))
     for line in lines:
         click.echo(line)
     if answer.error:
@@ -104,34 +101,15 @@ def print_answer(answer: Answer) -> None:
     print_line(f"\n{status_line(answer)}")
 
 
-def print_markdown(text: str, underlined: Sequence[str] = ()) -> None:
-    """Print Markdown: rendered on a terminal, as it is elsewhere.
-
-    Args:
-        text: The Markdown.
-        underlined: Parts of it to underline on a terminal, in their order.
-    """
+def print_markdown(text: str) -> None:
+    """Print Markdown: rendered on a terminal, as it is elsewhere."""
     if not sys.stdout.isatty():
         click.echo(text)
         return
     from rich.console import Console
     from rich.markdown import Markdown
-    from rich.text import Text
 
-    console, markdown = Console(), Markdown(click.unstyle(text))
-    if not underlined:
-        console.print(markdown)
-        return
-    with console.capture() as capture:
-        console.print(markdown)
-    rendered = Text.from_ansi(capture.get())
-    position = 0
-    for part in underlined:
-        words = r"\s+".join(map(re.escape, part.replace("`", "").split()))
-        if words and (match := re.compile(rf"(?<!\w){words}(?!\w)").search(rendered.plain, position)):
-            rendered.stylize("underline", *match.span())
-            position = match.end()
-    console.print(rendered, end="")
+    Console().print(Markdown(click.unstyle(text)))
 
 
 def answer_lines(answer: Answer) -> Iterator[str]:
@@ -146,19 +124,22 @@ def answer_lines(answer: Answer) -> Iterator[str]:
         yield from _mark_lines(answer)
     elif answer.support_skipped:
         yield f"\nNot compared with its sources: {sanitize(answer.support_skipped)}."
-    if answer.not_found is not None:
-        searched = answer.not_found.looked_at
-        sections = searched or answer.not_found.nearest
-        if sections and not answer.citations:
-            yield "\nLooked at" if searched else "\nNearest"
-            for section in sections[:5]:
-                yield f"  {breadcrumb_line(section)}\n      {one_line(section.url)}"
+    if answer.not_found is not None and not answer.citations:
+        yield from _nearest_lines(answer.not_found)
     if answer.state == "partial":
         yield "\nThe documentation answers only a part of this."
     if answer.state == "refused" and answer.citations:
         yield "\nThe model stopped here and refused to continue."
     if answer.state == "budget" and not answer.text.startswith(answer.message):
         yield f"\n{answer.message}"
+
+
+def _nearest_lines(not_found: NotFound) -> Iterator[str]:
+    """Yield the sections that a model looked at in vain, or the nearest ones."""
+    if sections := not_found.looked_at or not_found.nearest:
+        yield "\nLooked at" if not_found.looked_at else "\nNearest"
+        for section in sections[:5]:
+            yield f"  {breadcrumb_line(section)}\n      {one_line(section.url)}"
 
 
 def source_lines(sections: Sequence[Reference]) -> Iterator[str]:
@@ -197,11 +178,6 @@ def _numbered_text(answer: Answer) -> str:
     """Return the text with numbered citations."""
     numbers = {section.id: f"[{number}]" for number, section in enumerate(answer.citations, 1)}
     return CITATION.sub(lambda found: numbers.get(found[1], found[0]), sanitize(answer.text)).strip()
-
-
-def _marked_texts(answer: Answer) -> list[str]:
-    marks = answer.support.marks if answer.support else ()
-    return [_without_citations(answer, mark) for mark in marks]
 
 
 def _mark_lines(answer: Answer) -> Iterator[str]:

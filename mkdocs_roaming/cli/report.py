@@ -8,22 +8,21 @@ from pathlib import Path
 import click
 import msgspec
 
-from mkdocs_roaming.cli.common import AS_JSON, open_lib, print_json, sanitize, warn
+from mkdocs_roaming.cli.common import AS_JSON, FILE, print_json, sanitize, warn
 from mkdocs_roaming.cli.lint import create_context
+from mkdocs_roaming.cli.session import open_lib
 from mkdocs_roaming.files import write_text_file
 from mkdocs_roaming.lint.runner import lint_site
 from mkdocs_roaming.report.output import format_report, render_report
 from mkdocs_roaming.report.report import make_report, parse_since, read_log
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
-
 
 @click.command()
-@click.argument("log", type=_FILE)
+@click.argument("log", type=FILE)
 @click.option("--site", metavar="LIB", help="The site, for titles, nearest sections and findings of the linter.")
-@click.option("--feedback", type=_FILE, help="The feedback_log of the endpoint, for ratings and comments.")
+@click.option("--feedback", type=FILE, help="The feedback_log of the endpoint, for ratings and comments.")
 @click.option("--since", metavar="TIME", help="Leave out older questions: 7d, 24h, 2w or a date such as 2026-11-01.")
-@click.option("--html", type=_FILE, help="Write the report as an HTML page.")
+@click.option("--html", type=FILE, help="Write the report as an HTML page.")
 @AS_JSON
 def report(
     log: Path, site: str | None, feedback: Path | None, since: str | None, html: Path | None, as_json: bool

@@ -1,4 +1,4 @@
-"""`roaming serve` and `roaming mcp`."""
+"""`roaming serve`."""
 
 from __future__ import annotations
 
@@ -8,33 +8,37 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, replace
-from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
+import anyio
 import click
 from click.core import ParameterSource
 
-from mkdocs_roaming.cli.common import (
-    LIBRARY,
-    TRUST_RULES,
-    ResolvedOptions,
-    model_options,
-    one_line,
-)
+from mkdocs_roaming.cli.common import FOLDER, LIBRARY, TRUST_RULES, one_line, setting_options
+from mkdocs_roaming.cli.session import ResolvedOptions, model_options
+from mkdocs_roaming.config import Settings
 from mkdocs_roaming.errors import UsageError
-
-if TYPE_CHECKING:
-    from mkdocs_roaming.config import Settings
-    from mkdocs_roaming.serve.app import AppConfig
-    from mkdocs_roaming.serve.middleware import RequestPolicy
+from mkdocs_roaming.library.targets import open_target
+from mkdocs_roaming.serve.app import (
+    AppConfig,
+    ServeTable,
+    build_config,
+    check_endpoint,
+    create_app,
+    describe_names,
+    require_money_limit,
+)
+from mkdocs_roaming.serve.log import ACCESS_LOGGER, strip_passwords
+from mkdocs_roaming.serve.middleware import RequestPolicy
+from mkdocs_roaming.serve.server import bind_socket, freeze_objects, get_url, run_server
+from mkdocs_roaming.serve.service import AnswerConfig
 
 _log = logging.getLogger("mkdocs_roaming.serve")
 _OPEN_SITES = 16
 """Number of sites of a store whose search index stays in memory."""
-_OPEN_AGENT_SITES = 8
-"""Number of sites of a store whose search index stays in memory: an agent alternates between a few."""
+_ANSWER_SETTINGS = ("turn_seconds", "kept_answers", "trust_rules", "question_log", "feedback_log")
 _SINGLE_SITE_OPTIONS = ("site", "model", "base_url", "rounds", "seconds", "whole_site_tokens", "support", "trust_rules")
 
 
@@ -51,31 +55,14 @@ _SINGLE_SITE_OPTIONS = ("site", "model", "base_url", "rounds", "seconds", "whole
 )
 @click.option(
     "--site",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     help="Also serve this built site; with `Accept: text/markdown` its Markdown.",
 )
 @click.option("--allow-host", "hosts", multiple=True, envvar="ROAMING_HOSTS", help="Additional host name. Repeatable.")
 @click.option(
     "--allow-origin", "origins", multiple=True, envvar="ROAMING_ORIGINS", help="Origin whose pages may ask. Repeatable."
 )
-@click.option(
-    "--proxies",
-    type=click.IntRange(min=0),
-    envvar="ROAMING_PROXIES",
-    help="Number of trusted reverse proxies (default: 0).",
-)
-@click.option(
-    "--metrics",
-    metavar="WHERE",
-    envvar="ROAMING_METRICS",
-    help="Address of the metrics, or off (default: 127.0.0.1:9464).",
-)
-@click.option(
-    "--access-log",
-    type=click.Choice(["off", "json"]),
-    envvar="ROAMING_ACCESS_LOG",
-    help="One line for each request on standard output (default: off).",
-)
+@setting_options(ServeTable, "proxies", "metrics", "access_log", environment=True)
 @model_options
 @TRUST_RULES
 @click.option("--check", is_flag=True, help="Check site, model, key and counters, and exit. Asks the model for a word.")
@@ -87,41 +74,25 @@ def serve(lib: str, host: str, port: int, check: bool, check_config: bool, **giv
     environment; ROAMING_KEY signs the context of follow-up questions. For a store, sites are listed, searched and
     opened, also by agents; questions are answered for single sites only.
     """
-    _check_packages()
-    import anyio
-
-    from mkdocs_roaming.library.targets import open_target
-    from mkdocs_roaming.serve.app import build_config, create_app, describe_names, require_money_limit
-    from mkdocs_roaming.serve.server import bind_socket, freeze_objects, get_url, run_server
-    from mkdocs_roaming.serve.service import AnswerConfig
-
-    own = {
-        name: given[name] for name in ("site", "hosts", "origins", "proxies", "metrics", "access_log", "trust_rules")
-    }
     options = ResolvedOptions.from_options(given)
     model, budget = options.create_model()
     _check_path(lib)
-    answers = AnswerConfig(model, budget, options.whole_site, options.search_factory(_warn))
-    config = build_config(lib, answers, options.settings, os.environ, host=host, **own)
-    target = open_target(
-        lib, search=answers.search_factory, open_sites=_OPEN_SITES, refresh_seconds=config.poll_seconds
-    )
+    answers = AnswerConfig(model, budget, budget.whole_site_tokens, options.search_factory(_warn))
+    config = build_config(lib, answers, options.settings, os.environ, given, host=host)
+    target = open_target(lib, search=answers.search_factory, open_sites=_OPEN_SITES, refresh_seconds=config.look_every)
     if target.store is not None:
         _refuse_site_options(lib)
     create = create_app if target.store is None else target.store.create_app
     if check or check_config:
         create(config)
-        if check_config:
-            _print_values(config, options.settings, f"{host}:{port}", answers=target.store is None)
-        if check:
-            click.echo(f"ok      configuration: {options.settings.where or 'without a file'}")
-            if target.store is None:
-                anyio.run(_check, config)
-        elif target.store is None:
-            anyio.run(require_money_limit, config)
-        return
+    if check_config:
+        _print_values(config, options.settings, f"{host}:{port}", answers=target.store is None)
+    if check:
+        click.echo(f"ok      configuration: {options.settings.where or 'without a file'}")
     if target.store is None:
-        anyio.run(require_money_limit, config)
+        anyio.run(_check if check else require_money_limit, config)
+    if check or check_config:
+        return
     with bind_socket(host, port) as listener:
         app = create(replace(config, address=get_url(listener), on_change=freeze_objects))
         _configure_logging()
@@ -129,13 +100,11 @@ def serve(lib: str, host: str, port: int, check: bool, check_config: bool, **giv
         if target.store is not None:
             where = strip_address_secrets(lib)
             _log.info("serving the store %s at %s; %s", where, get_url(listener), describe_names(config.policy))
-        run_server(app, listener, drain_seconds=config.drain_seconds, header_seconds=config.policy.header_seconds)
+        run_server(app, listener, drain_seconds=config.drain, header_seconds=config.policy.header_seconds)
 
 
 async def _check(config: AppConfig) -> None:
     """Print the result of each check. Raise UsageError if one has failed."""
-    from mkdocs_roaming.serve.app import check_endpoint
-
     failed = []
     async for result in check_endpoint(config):
         click.echo(f"{'ok' if result.ok else 'failed':<8}{one_line(result.name)}: {one_line(result.detail)}")
@@ -147,8 +116,6 @@ async def _check(config: AppConfig) -> None:
 
 def _warn_about_names(host: str, policy: RequestPolicy) -> None:
     """Log that a server on all addresses still refuses their names."""
-    from mkdocs_roaming.serve.middleware import RequestPolicy
-
     if host in ("0.0.0.0", "::") and policy.hosts == RequestPolicy().hosts:
         names = ", ".join(policy.hosts)
         _warn(f"all addresses are open, but only the names {names} are answered; add others with --allow-host")
@@ -156,6 +123,8 @@ def _warn_about_names(host: str, policy: RequestPolicy) -> None:
 
 def _print_values(app: AppConfig, settings: Settings, address: str, *, answers: bool) -> None:
     for name, value in _list_values(app, settings, address, answers=answers):
+        if isinstance(value, dict):
+            value = tuple(f"{key} {item}" for key, item in value.items())
         text = ", ".join(value) if isinstance(value, tuple) else value
         click.echo(f"{name} = {'none' if text in (None, '') else text}")
 
@@ -169,54 +138,33 @@ def _list_values(app: AppConfig, settings: Settings, address: str, *, answers: b
         address: The address that the server listens on.
         answers: Whether questions are answered. A store of many sites answers none.
     """
-    from mkdocs_roaming.serve.app import POLICY_KEYS
-
     embeddings = settings.embeddings if settings.search != "lexical" else None
+    variables = [embeddings.key_env] if embeddings else []
+    policy = asdict(app.policy)
+    serving = {name: policy.pop(name) for name in ("hosts", "origins", "proxies")}
+    serving |= {name: getattr(app, name) for name in ("metrics", "access_log", "look_every", "drain")}
+    tables = {"limits": policy, "serve": serving}
     yield "settings", settings.where
     yield "site" if answers else "store", strip_address_secrets(app.target)
     yield "listens on", address
+    yield "search", f"hybrid, {embeddings.model}" if embeddings else "lexical"
     if answers:
         yield "static files", app.site
         yield "model", app.answers.model.name
-    yield "search", f"hybrid, {embeddings.model}" if embeddings else "lexical"
-    keys = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", settings.key_env) if answers else ()
-    for name in dict.fromkeys(filter(None, (*keys, embeddings.key_env if embeddings else ""))):
+        yield "counters", strip_address_secrets(app.counters_url) if app.counters_url else "in this process"
+        variables += ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", settings.model.key_env, app.key_variable]
+        tables["limits"] |= asdict(app.quota)
+        tables["serve"] |= {name: getattr(app, name) for name in _ANSWER_SETTINGS}
+        tables["budget"] = asdict(app.answers.budget)
+    for name in filter(None, variables):
         yield name, "set" if os.environ.get(name) else "not set"
-    if answers:
-        yield from _list_answer_limits(app)
-    for name in POLICY_KEYS:
-        yield f"[limits] {name}", getattr(app.policy, name)
-    for name in ("hosts", "origins", "proxies"):
-        yield f"[serve] {name}", getattr(app.policy, name)
-    yield "[serve] metrics", app.metrics
-    yield "[serve] access_log", app.access_log
-    yield "[serve] look_every", app.poll_seconds
-    yield "[serve] drain", app.drain_seconds
-    if answers:
-        yield "[serve] turn_seconds", app.token_seconds
-        yield "[serve] kept_answers", app.max_cached_answers
-        yield "[serve] question_log", app.question_log
-        yield "[serve] feedback_log", app.feedback_log
-        yield "rules", "trusted" if app.trust_rules else "trusted only in local folders"
-
-
-def _list_answer_limits(app: AppConfig) -> Iterator[tuple[str, object]]:
-    yield app.key_variable, "set" if app.key else "not set: tokens expire when the process ends"
-    yield "counters", strip_address_secrets(app.counters_url) if app.counters_url else "in this process"
-    yield "[budget] whole_site_tokens", app.answers.small_site_tokens
-    budget = asdict(app.answers.budget)
-    if budget["prices"]:
-        budget["prices"] = tuple(f"{name} {value}" for name, value in budget["prices"].items())
-    for name, value in budget.items():
-        yield f"[budget] {name}", value
-    for name, value in asdict(app.quota).items():
-        yield f"[limits] {name}", value
+    for table, values in tables.items():
+        for name, value in values.items():
+            yield f"[{table}] {name}", value
 
 
 def strip_address_secrets(address: str) -> str:
     """Return an address without passwords, query and fragment."""
-    from mkdocs_roaming.serve.log import strip_passwords
-
     return strip_passwords(re.split(r"[?#]", address, maxsplit=1)[0]) if "://" in address else address
 
 
@@ -232,16 +180,8 @@ def _refuse_site_options(lib: str) -> None:
             raise UsageError(f"--{option}: applies to a single site; serve {lib}/SITE instead")
 
 
-def _check_packages() -> None:
-    missing = [name for name in ("limits", "starlette", "uvicorn") if find_spec(name) is None]
-    if missing:
-        raise UsageError(f"roaming serve needs the package {missing[0]}: pip install 'mkdocs-roaming[serve]'")
-
-
 def _check_path(lib: str) -> None:
     """Raise UsageError for a missing folder; a URL may become available later."""
-    from mkdocs_roaming.serve.log import strip_passwords
-
     try:
         urlsplit(lib)
     except ValueError as error:
@@ -251,15 +191,11 @@ def _check_path(lib: str) -> None:
 
 
 def _warn(line: str) -> None:
-    from mkdocs_roaming.serve.log import strip_passwords
-
     _log.warning("%s", strip_passwords(line))
 
 
 def _configure_logging() -> None:
     """Log requests to standard output, everything else to standard error."""
-    from mkdocs_roaming.serve.log import ACCESS_LOGGER
-
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(message)s", datefmt="%Y-%m-%d %H:%M:%S")
     logging.getLogger("mkdocs_roaming").setLevel(logging.INFO)
     access = logging.getLogger(ACCESS_LOGGER)

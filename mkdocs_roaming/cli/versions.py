@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from mkdocs_roaming.cli.common import AS_JSON, print_json
+from mkdocs_roaming.publish.versions import publish_versions
 
 
 @click.command()
@@ -20,8 +21,6 @@ def versions(folder: Path, default: str | None, overwrite: bool, as_json: bool) 
 
     FOLDER contains a versions.json and a folder for each version (default: the current folder).
     """
-    from mkdocs_roaming.publish.versions import publish_versions
-
     report = publish_versions(folder, default=default, overwrite=overwrite)
     if as_json:
         print_json(asdict(report))

@@ -23,8 +23,8 @@ from mkdocs_roaming._http import (
     parse_retry_after,
     run_with_timeout,
 )
-from mkdocs_roaming._types import decode_table, prepare
 from mkdocs_roaming.errors import LibraryError, RoamingError, UsageError
+from mkdocs_roaming.settings import decode_table, prepare
 
 BASE_URL = "https://api.openai.com/v1"
 URL_VARIABLE = "ROAMING_EMBEDDINGS_URL"

@@ -22,11 +22,11 @@ from typing import Annotated, Any
 import msgspec
 import yaml
 
-from mkdocs_roaming._types import decode_table
 from mkdocs_roaming.answer.trace import compute_digest
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.sections import github_slug
+from mkdocs_roaming.settings import decode_table
 
 MAX_QUESTION_LENGTH = 4_000
 """Maximum length of a question in characters, as in `roaming serve`."""

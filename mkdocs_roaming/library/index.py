@@ -26,7 +26,6 @@ from typing import Protocol, Self, TypeVar
 
 import msgspec
 
-from mkdocs_roaming._types import prepare
 from mkdocs_roaming._version import __version__
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.postings import Postings, PostingsBuilder, PostingsData
@@ -34,6 +33,7 @@ from mkdocs_roaming.library.readers import read_file
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import Manifest, PageEntry
 from mkdocs_roaming.manifest.page_kinds import is_changelog
+from mkdocs_roaming.settings import prepare
 from mkdocs_roaming.text.languages import available_languages, load_words
 from mkdocs_roaming.text.tokenizer import Word, extract_terms, parse_words
 

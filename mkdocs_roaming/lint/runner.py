@@ -16,7 +16,6 @@ from typing import Any, Literal
 
 import msgspec
 
-from mkdocs_roaming._types import decode_table
 from mkdocs_roaming.errors import ManifestNotFoundError, UsageError
 from mkdocs_roaming.lint.context import SEVERITIES, Finding, LintContext, Problem, Rule, Severity
 from mkdocs_roaming.lint.rules import load_rules
@@ -24,6 +23,7 @@ from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.lookup import PageName, SectionIndex, SectionRef, match_pattern
 from mkdocs_roaming.manifest.models import PageEntry
 from mkdocs_roaming.manifest.sections import github_slug
+from mkdocs_roaming.settings import decode_table
 from mkdocs_roaming.text.markdown import parse_headings, strip_markup
 
 SourceReader = Callable[[str], str | None]

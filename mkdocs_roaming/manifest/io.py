@@ -20,7 +20,6 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from mkdocs_roaming._types import prepare
 from mkdocs_roaming.errors import ManifestError
 from mkdocs_roaming.manifest.models import (
     MAX_OPENING,
@@ -29,6 +28,7 @@ from mkdocs_roaming.manifest.models import (
     PageEntry,
     RuleEntry,
 )
+from mkdocs_roaming.settings import prepare
 
 MANIFEST_VERSION = 1
 MANIFEST_PATH = "roaming/manifest.json"

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import msgspec
 
-from mkdocs_roaming._types import prepare
 from mkdocs_roaming._version import __version__
 from mkdocs_roaming.files import write_atomically
 from mkdocs_roaming.manifest.models import LlmsTxtEntry, Page, Section
+from mkdocs_roaming.settings import prepare
 
 CONVERTER_VERSION = "6"
 """Increased when the converter writes different Markdown for the same HTML. Cached pages are converted again then."""

@@ -39,12 +39,11 @@ from importlib.resources.abc import Traversable
 from math import ceil
 from pathlib import Path
 from time import monotonic
-from typing import Annotated
+from typing import Annotated, Any
 
 import anyio
 import msgspec
 
-from mkdocs_roaming._types import decode_table, table_keys
 from mkdocs_roaming.answer.budget import run_in_thread
 from mkdocs_roaming.answer.events import summarize
 from mkdocs_roaming.answer.models.base import Model, Request, UserTurn
@@ -76,6 +75,7 @@ from mkdocs_roaming.serve.routes import PING_SECONDS, Routes, create_asgi_app
 from mkdocs_roaming.serve.schemas import OPERATIONS
 from mkdocs_roaming.serve.service import AnswerConfig, AnswerRecord, AnswerService, estimate_question_cost
 from mkdocs_roaming.serve.static import StaticSite
+from mkdocs_roaming.settings import check_keys, decode_table, table_keys
 
 KEY_VARIABLE, COUNTERS_VARIABLE = "ROAMING_KEY", "ROAMING_COUNTERS"
 MIN_KEY_CHARS = 16
@@ -100,13 +100,13 @@ class AppConfig:
         feedback_log: File for feedback; without it none is accepted.
         metrics: The address where the metrics are served, or `off`.
         access_log: Format of the lines for requests, which the logger `mkdocs_roaming.access` receives.
-        poll_seconds: Time between two checks of the site.
+        look_every: Time between two checks of the site.
         incomplete_seconds: Time after which an incomplete deployment is used.
         on_change: Called in a thread after the deployment changed.
         trust_rules: Follow the rules of a site, also if it is not a local folder.
-        token_seconds: Time for which follow-up questions can refer to an answer.
+        turn_seconds: Time for which follow-up questions can refer to an answer.
         ping_seconds: Silence in a stream after which a comment is sent.
-        drain_seconds: Time for answers in progress when the server stops.
+        drain: Time for answers in progress when the server stops.
         widget: Folder with the files of the widget.
     """
 
@@ -122,14 +122,14 @@ class AppConfig:
     feedback_log: Path | None = None
     metrics: str = METRICS_OFF
     access_log: AccessLogFormat = "off"
-    poll_seconds: float = POLL_SECONDS
+    look_every: float = POLL_SECONDS
     incomplete_seconds: float = INCOMPLETE_SECONDS
     on_change: Callable[[], None] = lambda: None
     trust_rules: bool = False
-    max_cached_answers: int = MAX_CACHED_ANSWERS
-    token_seconds: int = TOKEN_SECONDS
+    kept_answers: int = MAX_CACHED_ANSWERS
+    turn_seconds: int = TOKEN_SECONDS
     ping_seconds: float = PING_SECONDS
-    drain_seconds: int = DRAIN_SECONDS
+    drain: int = DRAIN_SECONDS
     address: str = ""
     widget: Traversable = field(default_factory=lambda: resources.files("mkdocs_roaming") / "widget")
 
@@ -137,12 +137,12 @@ class AppConfig:
 # Settings, environment and command line
 
 
-class ServeTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ServeTable(msgspec.Struct, frozen=True):
     """The table [serve]."""
 
     hosts: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
-    proxies: Annotated[int, msgspec.Meta(ge=0)] = 0
+    proxies: Annotated[int, msgspec.Meta(ge=0, description="Number of trusted reverse proxies.")] = 0
     key_env: str = KEY_VARIABLE
     counters_env: str = COUNTERS_VARIABLE
     look_every: Amount = POLL_SECONDS
@@ -152,8 +152,15 @@ class ServeTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     trust_rules: bool = False
     question_log: str = ""
     feedback_log: str = ""
-    metrics: str = METRICS_ADDRESS
-    access_log: AccessLogFormat = "off"
+    metrics: Annotated[
+        str,
+        msgspec.Meta(
+            description="Address of the metrics, path for /metrics of the endpoint, or off.", extra={"metavar": "WHERE"}
+        ),
+    ] = METRICS_ADDRESS
+    access_log: Annotated[
+        AccessLogFormat, msgspec.Meta(description="Format of one line for each request on standard output.")
+    ] = "off"
 
 
 SERVE_KEYS = table_keys(ServeTable)
@@ -166,54 +173,53 @@ def build_config(
     answers: AnswerConfig,
     settings: Settings,
     environ: Mapping[str, str],
+    given: Mapping[str, Any],
     *,
     host: str,
-    site: Path | None,
-    hosts: tuple[str, ...],
-    origins: tuple[str, ...],
-    proxies: int | None,
-    metrics: str | None,
-    access_log: AccessLogFormat | None,
-    trust_rules: bool,
 ) -> AppConfig:
-    """Return the configuration from the options of the command line, the settings and the environment.
+    """Return the configuration from the settings, the environment, and the options that are given on the command line.
 
-    With None or an empty tuple, the settings apply. Raise UsageError if the settings are invalid.
+    Raises:
+        UsageError: The settings are invalid.
     """
     file = settings.where
     table = decode_table(settings.serving.get("serve", {}), ServeTable, f"{file}: [serve]")
-    limits, place = settings.serving.get("limits", {}), f"{file}: [limits]"
-    if isinstance(limits, dict) and (unknown := next((name for name in limits if name not in LIMIT_KEYS), "")):
-        raise UsageError(f"{place}: unknown key {unknown!r}. Known keys: {', '.join(LIMIT_KEYS)}")
+    replaced = {name: given[name] for name in ("proxies", "metrics", "access_log") if given[name] is not None}
+    table = msgspec.structs.replace(table, **replaced)
+    place = f"{file}: [limits]"
+    limits = check_keys(settings.serving.get("limits", {}), LIMIT_KEYS, place)
+    quota = {name: value for name, value in limits.items() if name not in POLICY_KEYS}
     key = environ.get(table.key_env, "").encode("utf-8")
     if 0 < len(key) < MIN_KEY_CHARS:
         raise UsageError(
             f"{table.key_env} needs at least {MIN_KEY_CHARS} characters; create a key with `openssl rand -hex 32`"
         )
-    policy = replace(
-        decode_table(limits, RequestPolicy, place),
-        hosts=tuple(dict.fromkeys((*RequestPolicy().hosts, *_bound_names(host), *table.hosts, *hosts))),
-        origins=tuple(dict.fromkeys((*table.origins, *origins))),
-        proxies=table.proxies if proxies is None else proxies,
+    policy = decode_table(
+        {name: value for name, value in limits.items() if name in POLICY_KEYS},
+        RequestPolicy,
+        place,
+        hosts=tuple(dict.fromkeys((*RequestPolicy().hosts, *_bound_names(host), *table.hosts, *given["hosts"]))),
+        origins=tuple(dict.fromkeys((*table.origins, *given["origins"]))),
+        proxies=table.proxies,
     )
     return AppConfig(
         target,
         answers,
         key=key,
         key_variable=table.key_env,
-        site=site,
+        site=given["site"],
         policy=policy,
-        quota=decode_table(limits, AnswerQuota, place).with_client_money(answers.budget.cost or 0.0),
+        quota=decode_table(quota, AnswerQuota, place).with_client_money(answers.budget.cost or 0.0),
         counters_url=environ.get(table.counters_env) or None,
         question_log=Path(table.question_log) if table.question_log else None,
         feedback_log=Path(table.feedback_log) if table.feedback_log else None,
-        metrics=metrics or table.metrics,
-        access_log=access_log or table.access_log,
-        poll_seconds=table.look_every,
-        trust_rules=trust_rules or table.trust_rules,
-        max_cached_answers=table.kept_answers,
-        token_seconds=table.turn_seconds,
-        drain_seconds=ceil(answers.budget.seconds) + _END_SECONDS if table.drain is None else table.drain,
+        metrics=table.metrics,
+        access_log=table.access_log,
+        look_every=table.look_every,
+        trust_rules=given["trust_rules"] or table.trust_rules,
+        kept_answers=table.kept_answers,
+        turn_seconds=table.turn_seconds,
+        drain=ceil(answers.budget.seconds) + _END_SECONDS if table.drain is None else table.drain,
     )
 
 
@@ -231,7 +237,7 @@ def create_app(config: AppConfig) -> RequestGuard:
     """Return the application. Raise UsageError for an invalid configuration."""
     create_watcher = partial(
         SiteWatcher,
-        poll_seconds=config.poll_seconds,
+        look_every=config.look_every,
         incomplete_seconds=config.incomplete_seconds,
         trust_rules=config.trust_rules,
         search_factory=config.answers.search_factory,
@@ -255,8 +261,8 @@ def create_app(config: AppConfig) -> RequestGuard:
     service = AnswerService(
         site,
         config.answers,
-        TokenSigner(config.key or os.urandom(32), seconds=config.token_seconds),
-        cache=AnswerCache(config.max_cached_answers),
+        TokenSigner(config.key or os.urandom(32), seconds=config.turn_seconds),
+        cache=AnswerCache(config.kept_answers),
         on_record=record,
         on_cost=metrics.count_cost,
     )

@@ -86,7 +86,7 @@ class SiteWatcher:
         self,
         target: str | Path,
         *,
-        poll_seconds: float = POLL_SECONDS,
+        look_every: float = POLL_SECONDS,
         incomplete_seconds: float = INCOMPLETE_SECONDS,
         trust_rules: bool = False,
         search_factory: SearchFactory = Search,
@@ -98,7 +98,7 @@ class SiteWatcher:
         self.current: Deployment | None = None
         self.problem = ""
         self.checks = self.failures = self.changes = 0
-        self.poll_seconds = poll_seconds
+        self.look_every = look_every
         self._incomplete_seconds, self._trust_rules, self._clock = incomplete_seconds, trust_rules, clock
         self._search_factory, self.on_change = search_factory, on_change
         self._detector: ChangeDetector | None = None
@@ -115,11 +115,11 @@ class SiteWatcher:
 
     async def run(self) -> None:
         """Open the site, retrying until it succeeds, then check it for changes. Runs until cancelled."""
-        retry_seconds = min(1.0, self.poll_seconds)
+        retry_seconds = min(1.0, self.look_every)
         while True:
             await self.check()
-            await anyio.sleep(self.poll_seconds if self.current else retry_seconds)
-            retry_seconds = min(retry_seconds * 2, _MAX_RETRY_SECONDS, self.poll_seconds)
+            await anyio.sleep(self.look_every if self.current else retry_seconds)
+            retry_seconds = min(retry_seconds * 2, _MAX_RETRY_SECONDS, self.look_every)
 
     async def check(self, *, log_problem: bool = True) -> bool:
         """Check the site once. Return whether the deployment changed."""
@@ -192,7 +192,7 @@ class SiteWatcher:
     def _use(self, found: Deployment) -> None:
         previous, self.current = self.current, found
         self._incomplete = None
-        self._repair_seconds = self.poll_seconds
+        self._repair_seconds = self.look_every
         self._next_repair = self._clock() + self._repair_seconds
         site, count = found.library.manifest.site.name, len(found.library.sections)
         event = "opened" if previous is None else "changed to a new deployment of"
@@ -258,7 +258,7 @@ class LocalizedSite:
             while True:
                 for watcher in self._add_languages():
                     group.start_soon(watcher.run)
-                await anyio.sleep(min(self.main.poll_seconds, _LANGUAGE_POLL_SECONDS))
+                await anyio.sleep(min(self.main.look_every, _LANGUAGE_POLL_SECONDS))
 
     async def check(self) -> None:
         """Check all languages once."""

@@ -19,7 +19,7 @@ from yaml_env_tag import construct_env_tag
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.models import canonicalize_path
 from mkdocs_roaming.publish.markdown_source import FRONT_MATTER
-from mkdocs_roaming.publish.options import OptionError, PublishOptions, parse_options
+from mkdocs_roaming.publish.options import PublishOptions, parse_options
 from mkdocs_roaming.text.markdown import to_single_line
 
 if TYPE_CHECKING:
@@ -78,10 +78,7 @@ class Project:
         Raises:
             UsageError: An option is invalid; the message names the file.
         """
-        try:
-            parse_options(self.block or {})
-        except OptionError as error:
-            raise UsageError(f"{self.file}: {PLUGIN}: {error}") from None
+        parse_options(self.block or {}, f"{self.file}: {PLUGIN}")
         return parse_options({**(self.block or {}), **overrides})
 
     def find_sources(self) -> dict[str, str]:

@@ -11,13 +11,13 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from mkdocs_roaming.answer.budget import Budget, Prices
+from mkdocs_roaming.answer.budget import AnswerLimits, Prices
 from mkdocs_roaming.answer.models.base import (
     AssistantTurn,
     Model,
@@ -32,8 +32,7 @@ from mkdocs_roaming.answer.models.base import (
 )
 from mkdocs_roaming.answer.models.scripted import ScriptedModel
 from mkdocs_roaming.cli import main
-from mkdocs_roaming.cli.chat import COMMANDS, HELP, Chat
-from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.cli.chat import Chat
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import library_from_markdown
@@ -53,21 +52,19 @@ def ids(library: Library) -> dict[str, str]:
 
 @dataclass
 class Talk:
-    """Output, progress lines, number of prompts and models of a conversation."""
+    """Output, progress lines, number of prompts and model of a conversation."""
 
     out: str
     aside: str
     prompts: int
-    chat: Chat
-    models: dict[str | None, ScriptedModel] = field(default_factory=dict)
+    model: ScriptedModel
 
 
 def talk(
     library: Library,
     lines: Sequence[str | type[BaseException]],
     *replies: Sequence[Part],
-    others: dict[str, ScriptedModel] | None = None,
-    budget: Budget | None = None,
+    budget: AnswerLimits | None = None,
     whole_site_tokens: int = 0,
     model: Model | None = None,
 ) -> Talk:
@@ -85,15 +82,11 @@ def talk(
             return line
         raise line
 
-    def models(name: str | None) -> tuple[Model, Budget]:
-        if name and name not in (others or {}):
-            raise UsageError(f"unknown model {name!r}")
-        return (others or {})[name] if name else model or mine, budget or Budget()
-
-    chat = Chat(library, models, Search(library), whole_site_tokens, read=read)
+    limits = budget or AnswerLimits(whole_site_tokens=whole_site_tokens)
+    chat = Chat(library, lambda: (model or mine, limits), Search(library), read=read)
     with redirect_stdout(out), redirect_stderr(aside):
         chat.run()
-    return Talk(out.getvalue().rstrip("\n"), aside.getvalue(), asked, chat, {None: mine, **(others or {})})
+    return Talk(out.getvalue().rstrip("\n"), aside.getvalue(), asked, mine)
 
 
 OPENED = (AssistantTurn, ToolTurn)
@@ -111,7 +104,7 @@ def test_chat_question_prints_trail_sources_and_cost(library: Library, ids: dict
         ["Which port?"],
         [opens(server), Usage(10)],
         [Text(f"8642 [^{server}]."), Usage(5, 0, 0, 2)],
-        budget=Budget(prices=Prices(input=100_000, currency="EUR")),
+        budget=AnswerLimits(whole_site_tokens=0, prices=Prices(input=100_000, currency="EUR")),
     )
     assert result.out == "8642 [1].\n\nSources\n  [1] Settings › Server\n      https://kettle.example/"
     assert "Opened by search Settings › Server" in result.aside
@@ -127,7 +120,7 @@ def test_chat_follow_up_contains_earlier_turns_and_open_sections(library: Librar
         [Text(f"8642 [^{server}].")],
         [Text(f"On 127.0.0.1 [^{server}].")],
     )
-    turns = result.models[None].requests[2].turns
+    turns = result.model.requests[2].turns
     assert [type(turn) for turn in turns] == [UserTurn, AssistantTurn, UserTurn, *OPENED, *OPENED]
     assert "On 127.0.0.1 [1]." in result.out
     assert result.aside.count("Still open Settings › Server") == 1
@@ -135,7 +128,7 @@ def test_chat_follow_up_contains_earlier_turns_and_open_sections(library: Librar
 
 def test_chat_follow_up_after_not_found_contains_earlier_question(library: Library) -> None:
     result = talk(library, ["Who made it?", "And when?"], [Text("No [^none].")], [Text("No [^none].")])
-    first, said, second, *_ = result.models[None].requests[1].turns
+    first, said, second, *_ = result.model.requests[1].turns
     assert isinstance(first, UserTurn)
     assert isinstance(said, AssistantTurn)
     assert (first.question, said.text) == ("Who made it?", "No. [^none]")
@@ -144,20 +137,20 @@ def test_chat_follow_up_after_not_found_contains_earlier_question(library: Libra
 
 def test_chat_follow_up_omits_question_without_answer(library: Library) -> None:
     result = talk(library, ["Who made it?", "And when?"], [Text("I"), Stop("length")], [Text("No [^none].")])
-    assert [type(turn) for turn in result.models[None].requests[1].turns] == [UserTurn, *OPENED]
+    assert [type(turn) for turn in result.model.requests[1].turns] == [UserTurn, *OPENED]
 
 
 def test_chat_follow_up_contains_refusal_in_the_words_of_the_model(library: Library) -> None:
     result = talk(library, ["Who made it?", "And when?"], [Text("I cannot."), Stop("refusal")], [Text("No [^none].")])
     assert "I cannot." in result.out
-    said = result.models[None].requests[1].turns[1]
+    said = result.model.requests[1].turns[1]
     assert isinstance(said, AssistantTurn)
     assert said.text == "I cannot."
 
 
 def test_chat_remembers_last_six_turns(library: Library) -> None:
     result = talk(library, [f"Question {at}?" for at in range(9)], *[[Text("No [^none].")]] * 9)
-    turns = [turn for turn in result.models[None].requests[8].turns if isinstance(turn, UserTurn)]
+    turns = [turn for turn in result.model.requests[8].turns if isinstance(turn, UserTurn)]
     assert [turn.question for turn in turns] == [f"Question {at}?" for at in range(2, 9)]
 
 
@@ -167,77 +160,10 @@ def test_chat_continues_after_failed_answer(library: Library) -> None:
     assert result.prompts == 3
 
 
-def test_chat_help_lists_every_command(library: Library) -> None:
-    assert talk(library, ["/help"]).out == HELP
-    named = {line.split()[0] for line in HELP.splitlines() if line.startswith("/")}
-    assert named == {f"/{name}" for name in COMMANDS} | {"/quit"}
-
-
-def test_chat_model_command_changes_model(library: Library) -> None:
-    other = ScriptedModel([[Text("No [^none].")]], name="m-2")
-    result = talk(library, ["/model", "/model m-3", "/model m-2", "Port?"], others={"m-2": other})
-    notices = result.aside.splitlines()
-    assert notices[1:4] == ["Model: m-1.", "roaming: unknown model 'm-3'", "Model: m-2."]
-    assert len(other.requests) == 1
-
-
-def test_chat_open_prints_sections(library: Library, ids: dict[str, str]) -> None:
-    result = talk(library, [f"/open {ids['Server']} [{ids['Logs']}]", "/open nowhere"])
-    assert "8642" in result.out
-    assert "Settings › Logs" in result.out
-    assert "roaming: no section 'nowhere'" in result.aside
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("/nodocs", "no command /nodocs"),
-        ("/save x.md", "there is no answer yet"),
-        ("/save", "/save needs one file name"),
-        ("/open", "/open needs an id"),
-        ("/bogus", "no command /bogus; /help lists the commands"),
-    ],
-)
-def test_chat_invalid_command_prints_reason(library: Library, line: str, message: str) -> None:
-    result = talk(library, [line, "/help"])
-    assert message in result.aside
-    assert result.out == HELP
-
-
 @pytest.mark.parametrize("question", ["/etc/kettle.conf is where?", " /help is what?"])
 def test_chat_line_with_path_or_leading_space_is_question(library: Library, question: str) -> None:
     result = talk(library, [question], [Text("No [^none].")])
-    assert len(result.models[None].requests) == 1
-
-
-def test_chat_save_writes_markdown_with_footnotes(library: Library, ids: dict[str, str], tmp_path: Path) -> None:
-    server = ids["Server"]
-    path = tmp_path / "talk.md"
-    result = talk(
-        library,
-        ["Which port?", "Sure?", f"/save {path}"],
-        [opens(server)],
-        [Text(f"8642 [^{server}].")],
-        [Text(f"Yes [^{server}].")],
-    )
-    assert f"Saved {path}." in result.aside
-    text = path.read_text("utf-8")
-    assert text.startswith("# Kettle\n\nQuestions about <https://kettle.example/>.\n\n## Which port?\n\n8642 [^")
-    assert "## Sure?\n\nYes [^" in text
-    assert text.count(f"[^{server}]: [Settings › Server](<https://kettle.example/>)") == 1
-
-
-def test_chat_save_accepts_lone_surrogates(library: Library, ids: dict[str, str], tmp_path: Path) -> None:
-    server = ids["Server"]
-    replies = [[opens(server)], [Text(f"\ud83d 80 [^{server}].")]]
-    result = talk(library, ["Which port \udcff?", f"/save {tmp_path / 'talk.md'}"], *replies)
-    assert "Saved " in result.aside
-    assert "80 [^" in (tmp_path / "talk.md").read_text("utf-8")
-
-
-def test_chat_save_reports_unwritable_file(library: Library, tmp_path: Path) -> None:
-    result = talk(library, ["?", f"/save {tmp_path / 'no' / 'x.md'}"], [Text("No [^none].")])
-    assert "cannot be written" in result.aside
+    assert len(result.model.requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -245,9 +171,8 @@ def test_chat_save_reports_unwritable_file(library: Library, tmp_path: Path) -> 
     [
         ([], 1),
         (["/quit", "never"], 1),
-        (["/exit", "never"], 1),
         ([KeyboardInterrupt, KeyboardInterrupt, "never"], 2),
-        ([KeyboardInterrupt, "/help", KeyboardInterrupt, KeyboardInterrupt, "never"], 4),
+        ([KeyboardInterrupt, "", KeyboardInterrupt, KeyboardInterrupt, "never"], 4),
     ],
 )
 def test_chat_ends_with_input_quit_or_double_ctrl_c(
@@ -273,11 +198,10 @@ def test_chat_ctrl_c_cancels_answer_only(library: Library) -> None:
                 self.closed = True
 
     model = Interrupted()
-    result = talk(library, ["Which port?", "/help"], model=model)
+    result = talk(library, ["Which port?", ""], model=model)
     assert "Cancelled." in result.aside
-    assert result.out == HELP
+    assert (result.out, result.prompts) == ("", 3)
     assert model.closed
-    assert result.chat.traces == []
 
 
 def test_chat_accepts_input_in_another_encoding(tmp_path: Path) -> None:
@@ -298,7 +222,7 @@ def test_chat_reads_questions_from_pipe_without_prompt(tmp_path: Path) -> None:
     assert "8642" in result.stdout
     assert "? " not in result.stdout.replace("default? ", "")
     assert result.stdout.count("Settings › Server\n") == 1
-    assert result.stderr.startswith("kettle: type a question or /help. Model: offline.\n")
+    assert result.stderr.startswith("kettle: type a question, or /quit. Model: offline.\n")
 
 
 @pytest.mark.parametrize(
@@ -335,10 +259,6 @@ def test_chat_in_terminal_prompts_and_cancels_answer(tmp_path: Path) -> None:
             seen.until("Cancelled.")
             connection.close()
             seen.until("? ")
-            os.write(ours, b"/model offline\n")
-            seen.until("Model: offline.")
-            os.write(ours, b"Which port is the default?\n")
-            seen.until("8642")
             os.write(ours, b"/quit\n")
             assert process.wait(timeout=20) == 0
         finally:

@@ -136,7 +136,7 @@ def test_file_written_by_hand_survives_build_into_same_folder(project: Path, pat
 
 def test_option_on_command_line_is_not_taken_from_last_build(project: Path) -> None:
     build()
-    build("--no-full")
+    build("--no-llms-full")
     assert not (project / "site/llms-full.txt").exists()
     build()
     assert (project / "site/llms-full.txt").exists()

@@ -207,9 +207,12 @@ def test_missing_or_invalid_url_and_key_are_reported(
         ("toy", "e: expected a table, got 'toy'"),
         ({}, "e: model is missing"),
         ({"model": " "}, "e: model is missing"),
-        ({"model": "m", "modle": "x"}, "e: unknown key `modle`. Known keys: model, base_url"),
-        ({"model": "m", "key": "sk"}, "e: unknown key `key`"),
-        ({"model": 7}, "e: model: Expected `str`, got `int`"),
+        (
+            {"model": "m", "modle": "x"},
+            "e: modle: unknown option; did you mean `model`? Available options: model, base_url",
+        ),
+        ({"model": "m", "key": "sk"}, "e: key: unknown option"),
+        ({"model": 7}, "e: model: expected a text, got 7"),
     ],
 )
 def test_invalid_configuration_is_reported_with_location(config: Any, message: str) -> None:

@@ -99,7 +99,7 @@ def test_build_without_server_warns_and_fails_with_strict(project: Any, serve: S
     ("plugin", "message"),
     [
         ({"search": "hybrid"}, "roaming: embeddings: model is missing. Add it"),
-        ({"search": "hybrid", "embeddings": {"modle": "x"}}, "roaming: embeddings: unknown key `modle`"),
+        ({"search": "hybrid", "embeddings": {"modle": "x"}}, "roaming: embeddings: modle: unknown option"),
         ({"search": "both"}, "option 'search': expected hybrid or lexical, got 'both'"),
     ],
 )
@@ -197,10 +197,10 @@ def test_eval_without_server_fails_and_writes_no_baseline(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('[search]\nmode = "both"\n', "[search]: mode: Invalid enum value 'both'"),
+        ('[search]\nmode = "both"\n', "[search]: mode: expected hybrid or lexical, got 'both'"),
         ('[search]\nmode = "hybrid"\n', "[search]: mode: hybrid needs an embedding model. Configure [embeddings]."),
         ("[embeddings]\n", "[embeddings]: model is missing"),
-        ('[embeddings]\nkey = "sk"\n', "[embeddings]: unknown key `key`. Known keys: model, "),
+        ('[embeddings]\nkey = "sk"\n', "[embeddings]: key: unknown option; Available options: model, "),
     ],
 )
 def test_invalid_settings_are_reported_with_file(html: Path, tmp_path: Path, text: str, message: str) -> None:

@@ -444,7 +444,7 @@ def test_abandoned_answers_spend_only_what_they_may_have_cost(
     model = Waiting(ids["Server"])
     prices = Prices(input=1.0, output=5.0)
     quota = AnswerQuota(money_a_day=0.5, answers_a_minute_each=60)
-    endpoint = start(folder, model, budget=Budget(prices=prices, cost=0.2), quota=quota, max_cached_answers=0)
+    endpoint = start(folder, model, budget=Budget(prices=prices, cost=0.2), quota=quota, kept_answers=0)
     for number in range(20):
         with endpoint.http.stream("POST", "/v1/ask", json={"question": f"{PORT} {number}"}) as response:
             assert response.status_code == 200

@@ -63,7 +63,7 @@ def answer(endpoint: Any, question: str = PORT) -> str:
 def test_watcher_retries_until_site_is_up(
     start: Start, host: Hosting, old: dict[str, bytes], free_port: int, wait_until: Callable[..., Any], log: Any
 ) -> None:
-    endpoint = start(f"http://127.0.0.1:{free_port}/", ready=False, poll_seconds=POLL_SECONDS)
+    endpoint = start(f"http://127.0.0.1:{free_port}/", ready=False, look_every=POLL_SECONDS)
     refused = endpoint.http.post("/v1/ask", json={"question": PORT})
     assert (refused.status_code, refused.json()["code"]) == (503, "no_site")
     assert int(refused.headers["retry-after"]) > 0
@@ -79,7 +79,7 @@ def test_watcher_waits_for_first_manifest(
     start: Start, host: Hosting, old: dict[str, bytes], wait_until: Callable[..., Any], log: Any
 ) -> None:
     with host({"": b"<html>Soon.</html>"}) as site:
-        endpoint = start(site.url, ready=False, poll_seconds=POLL_SECONDS)
+        endpoint = start(site.url, ready=False, look_every=POLL_SECONDS)
         wait_until(lambda: "publishes no roaming/manifest.json" in log.text)
         site.files = old
         wait_until(lambda: endpoint.http.get("/healthz").status_code == 200)
@@ -89,7 +89,7 @@ def test_site_that_goes_down_is_served_from_last_copy(
     start: Start, host: Hosting, old: dict[str, bytes], wait_until: Callable[..., Any], log: Any
 ) -> None:
     with host(old) as site:
-        endpoint = start(site.url, poll_seconds=POLL_SECONDS)
+        endpoint = start(site.url, look_every=POLL_SECONDS)
         site.down = True
         wait_until(lambda: endpoint.http.get("/healthz").json()["status"] == "stale")
         assert "8642" in answer(endpoint)
@@ -109,7 +109,7 @@ def test_watcher_finds_new_deployment_with_conditional_requests(
     start: Start, host: Hosting, old: dict[str, bytes], new: dict[str, bytes], wait_until: Callable[..., Any]
 ) -> None:
     with host(old) as site:
-        endpoint = start(site.url, poll_seconds=POLL_SECONDS)
+        endpoint = start(site.url, look_every=POLL_SECONDS)
         assert "8642" in answer(endpoint)
         wait_until(lambda: site.count(MANIFEST_PATH, 304) >= 3)
         sent = site.count(MANIFEST_PATH, 200)
@@ -136,7 +136,7 @@ def test_watcher_finds_deployment_behind_inconsistent_servers(
             return old[MANIFEST_PATH] if self.given == 2 else new[MANIFEST_PATH]
 
     with host(old) as site:
-        endpoint = start(site.url, poll_seconds=POLL_SECONDS)
+        endpoint = start(site.url, look_every=POLL_SECONDS)
         wait_until(lambda: site.count(MANIFEST_PATH, 304) >= 1)
         site.files = Several(new)
         wait_until(lambda: endpoint.metric("roaming_site_changes_total") == 1)
@@ -155,7 +155,7 @@ def test_poll_times_out_on_slow_response(folder: Path) -> None:
 def test_watcher_finds_new_build_of_folder(
     start: Start, folder: Path, new: dict[str, bytes], wait_until: Callable[..., Any]
 ) -> None:
-    endpoint = start(folder, poll_seconds=POLL_SECONDS)
+    endpoint = start(folder, look_every=POLL_SECONDS)
     assert "8642" in answer(endpoint)
     for path, data in new.items():
         (folder / path).write_bytes(data)
@@ -164,7 +164,7 @@ def test_watcher_finds_new_build_of_folder(
 
 
 def test_watcher_polls_once_a_minute_by_default(folder: Path) -> None:
-    assert SiteWatcher(folder).poll_seconds == 60.0
+    assert SiteWatcher(folder).look_every == 60.0
 
 
 class Slow:
@@ -198,7 +198,7 @@ def test_answer_keeps_deployment_it_started_with(
     server = next(place.id for place in open_library(folder).sections if place.section.title == "Server")
     model = Slow(server)
     with host(old) as site:
-        endpoint = start(site.url, model, poll_seconds=POLL_SECONDS)
+        endpoint = start(site.url, model, look_every=POLL_SECONDS)
         with endpoint.http.stream("POST", "/v1/ask", json={"question": PORT}) as response:
             assert model.opened.wait(5)
             site.files = new
@@ -236,7 +236,7 @@ def test_incomplete_deployment_is_not_served(
     version: str,
 ) -> None:
     with host(old) as site:
-        endpoint = start(site.url, poll_seconds=POLL_SECONDS)
+        endpoint = start(site.url, look_every=POLL_SECONDS)
         site.files = incomplete_versions(old, new)[version]
         seen = site.count(MANIFEST_PATH)
         wait_until(lambda: site.count(MANIFEST_PATH) >= seen + 3)
@@ -254,7 +254,7 @@ def test_incomplete_deployment_is_used_after_timeout(
 ) -> None:
     broken = {**new, "settings/index.md": b"# Somebody else's page\n", "llms-full.txt": b""}
     with host(old) as site:
-        endpoint = start(site.url, poll_seconds=POLL_SECONDS, incomplete_seconds=0.3)
+        endpoint = start(site.url, look_every=POLL_SECONDS, incomplete_seconds=0.3)
         site.files = broken
         wait_until(lambda: endpoint.metric("roaming_site_changes_total") == 1)
         assert endpoint.http.get("/healthz").json()["status"] == "stale"
@@ -271,7 +271,7 @@ def test_incomplete_first_deployment_is_repaired_later(
 ) -> None:
     page = "settings/index.md"
     with host({path: data for path, data in old.items() if path not in (page, "llms-full.txt")}) as site:
-        endpoint = start(site.url, poll_seconds=POLL_SECONDS)
+        endpoint = start(site.url, look_every=POLL_SECONDS)
         assert "kettle test --whistle" in answer(endpoint, "WhistleError, what now?")
         assert "8642" not in answer(endpoint)
         site.files = old
@@ -300,7 +300,7 @@ def test_now_raises_before_first_check(folder: Path) -> None:
 def test_watcher_serves_and_watches_markdown_file(start: Start, tmp_path: Path, wait_until: Callable[..., Any]) -> None:
     file = tmp_path / "notes.md"
     file.write_text("# Notes\n\n## Keel\n\nThe keel weighs 812 kg.\n")
-    endpoint = start(file, poll_seconds=POLL_SECONDS)
+    endpoint = start(file, look_every=POLL_SECONDS)
     assert "812 kg" in answer(endpoint, "What does the keel weigh?")
     file.write_text("# Notes\n\n## Keel\n\nThe keel weighs 913 kg.\n")
     wait_until(lambda: endpoint.metric("roaming_site_changes_total") == 1)

@@ -175,7 +175,7 @@ def test_no_money_is_spent_while_redis_is_down(
         quota=AnswerQuota(money_a_day=0.65, answers_a_minute_each=60),
         counters_url=redis.uri,
         policy=RequestPolicy(requests_a_minute=100_000, requests_a_minute_each=100_000),
-        max_cached_answers=0,
+        kept_answers=0,
     )
     model.go.clear()
     ended: list[dict[str, Any]] = []

@@ -140,7 +140,7 @@ def test_other_methods_are_refused(endpoint: Endpoint) -> None:
 
 
 def test_old_and_forged_turns_are_dropped(start: Start, folder: Path, wait_until: Callable[..., Any]) -> None:
-    endpoint = start(folder, token_seconds=1)
+    endpoint = start(folder, turn_seconds=1)
     (turn,) = [part["messageMetadata"]["turn"] for part in endpoint.ask("Which port?") if part["type"] == "finish"]
     payload, mark = turn.split(".")
     forged = f"{payload[:-4]}{'AAAA' if payload[-4:] != 'AAAA' else 'BBBB'}.{mark}"

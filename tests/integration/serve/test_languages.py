@@ -40,7 +40,7 @@ def test_request_is_answered_in_its_language(
     start: Start, two: Path, host: Any, files_of: Any, wait_until: Callable[..., Any], published: str
 ) -> None:
     with host(files_of(two)) as site:
-        endpoint = start(two if published == "folder" else site.url, poll_seconds=0.05)
+        endpoint = start(two if published == "folder" else site.url, look_every=0.05)
         wait_until(lambda: "Einstellungen" in endpoint.http.get("/v1/outline", params={"lang": "de"}).text)
         for language in ("de", "de-AT", "DE"):
             assert "Kessel" in endpoint.http.post("/v1/ask", json={"question": QUESTION, "lang": language}).text
@@ -56,7 +56,7 @@ def test_request_is_answered_in_its_language(
 
 
 def test_cache_separates_languages(start: Start, two: Path, wait_until: Callable[..., Any]) -> None:
-    endpoint = start(two, poll_seconds=0.05)
+    endpoint = start(two, look_every=0.05)
     wait_until(lambda: "Einstellungen" in endpoint.http.get("/v1/outline", params={"lang": "de"}).text)
     for language in ("de", "en"):
         assert not endpoint.status(QUESTION, lang=language)["cached"]
@@ -65,7 +65,7 @@ def test_cache_separates_languages(start: Start, two: Path, wait_until: Callable
 
 
 def test_page_is_found_in_its_language(start: Start, two: Path, wait_until: Callable[..., Any]) -> None:
-    endpoint = start(two, poll_seconds=0.05)
+    endpoint = start(two, look_every=0.05)
     wait_until(lambda: "Einstellungen" in endpoint.http.get("/v1/outline", params={"lang": "de"}).text)
     endpoint.status(QUESTION, lang="de", page="einstellungen/")
     assert endpoint.status(QUESTION, lang="de", page="/p/de/einstellungen/")["cached"]

@@ -604,46 +604,10 @@ async def test_printed_command_starts_a_server(tmp_path: Path, make_site: Any) -
     assert "pumps" not in outline
 
 
-def test_configuration_of_running_server_names_its_url(boat: str) -> None:
-    for url in (boat, boat.removesuffix("/mcp") + "/", boat.removesuffix("/mcp")):
-        entry = json.loads(print_config("vscode", "--http", url))["servers"]
-        assert list(entry.values()) == [{"type": "http", "url": boat}]
-        assert re.fullmatch(r"127-0-0-1-\d+", *entry)
-
-
-def test_configuration_of_endpoint_names_its_site(start: Any, tmp_path: Path, make_site: Any) -> None:
-    endpoint = start(make_site([("", "# Boat\n\nStart with the pumps.\n")]).publish(tmp_path))
-    printed = print_config("claude-code", "--http", endpoint.url)
-    assert printed == f"claude mcp add --transport http docs {endpoint.url}/mcp\n"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "expected"),
-    [
-        (("--print-config", "zed", "--http", "http://127.0.0.1:9/mcp"), 1, "no MCP server answers"),
-        (("--print-config", "zed", "--http", "http://[::1/"), 1, "no MCP server answers"),
-        (("--print-config", "zed", "--http", "ask.example"), 1, "expected a URL that starts with https://"),
-        (("--http", "http://127.0.0.1:9/mcp"), 1, "it needs --print-config and no LIB"),
-        (
-            ("site", "--print-config", "zed", "--http", "http://127.0.0.1:9/mcp"),
-            1,
-            "it needs --print-config and no LIB",
-        ),
-        (("--print-config", "zed"), 2, "Missing argument 'LIB'"),
-    ],
-)
-def test_configuration_without_endpoint_reports_why(arguments: tuple[str, ...], code: int, expected: str) -> None:
-    done = run_mcp(*arguments)
-    assert (done.returncode, done.stdout) == (code, "")
-    assert expected in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-def test_configuration_of_endpoint_that_refuses_its_host_reports_it(start: Any, tmp_path: Path, make_site: Any) -> None:
-    policy = RequestPolicy(hosts=("ask.example",))
-    endpoint = start(make_site([("", "# Boat\n\nPumps.\n")]).publish(tmp_path), policy=policy)
-    done = run_mcp("--print-config", "zed", "--http", endpoint.url)
-    assert (done.returncode, "status 421 This server does not answer to that name" in done.stderr) == (1, True)
+def test_configuration_without_library_reports_missing_argument() -> None:
+    done = run_mcp("--print-config", "zed")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Missing argument 'LIB'" in done.stderr
 
 
 def test_configuration_for_missing_site_reports_it(tmp_path: Path) -> None:

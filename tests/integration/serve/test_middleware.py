@@ -16,12 +16,12 @@ import uvicorn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mkdocs_roaming._types import decode_table
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.serve.metrics import Metrics
 from mkdocs_roaming.serve.middleware import RequestGuard, RequestPolicy
 from mkdocs_roaming.serve.quotas import AnswerQuota, QuotaLimiter
 from mkdocs_roaming.serve.requests import ProblemError, send_problem
+from mkdocs_roaming.settings import decode_table
 
 pytestmark = pytest.mark.anyio
 

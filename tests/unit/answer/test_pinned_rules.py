@@ -14,7 +14,6 @@ import pytest
 from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.events import (
     Event,
-    Finished,
     RoundStarted,
     SectionAlreadyOpen,
     SectionCited,
@@ -27,7 +26,6 @@ from mkdocs_roaming.answer.loop import answer
 from mkdocs_roaming.answer.models.base import AssistantTurn, Model, Request, Text, ToolTurn
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.answer.models.scripted import ScriptedModel
-from mkdocs_roaming.cli.explain import explain_question
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.manifest.models import RuleCondition, RuleEntry
@@ -175,35 +173,3 @@ def test_offline_model_quotes_pinned_sections_first(
     always = msgspec.structs.replace(site.manifest, rules=(RuleEntry(RuleCondition(always=True), opens),))
     result = summarize(ask(ExtractiveModel(), Navigator(replace(site, manifest=always).library()), question))
     assert result.state == "not_found"
-
-
-def test_explain_question_matches_loop(ruled: Ruled, ids: dict[str, str]) -> None:
-    library = ruled(
-        RuleEntry(RuleCondition(any=("sinking",)), (ids["Pressure"], ids["Long"]), "sinking"),
-        RuleEntry(RuleCondition(any=("lamp",), pages=(ids["Lamps"],)), (ids["Oil"],), "lamps"),
-    )
-    explanation = explain_question(Navigator(library), "Why does my lamp sink?", "lamps/", whole_site_tokens=0)
-    events = ask(ScriptedModel([[Text("No. [^none]")]]), Navigator(library), "Why does my lamp sink?", page="lamps/")
-    assert explanation.firing.opens == tuple(event.section.id for event in select(SectionOpened, events))
-    assert [rule.name for rule in explanation.firing.fired] == ["sinking", "lamps"]
-    assert explanation.outline.sections == 8
-    assert explanation.hits[0].section.id in (ids["Colours"], ids["Lamps"])
-    assert not {section.id for section in explanation.prefetched} & set(explanation.firing.opens)
-    assert explanation.prompt.rules > explanation.prompt.question
-    assert explanation.prompt.total == sum(
-        (
-            explanation.prompt.instructions,
-            explanation.prompt.tools,
-            explanation.prompt.outline,
-            explanation.prompt.question,
-            explanation.prompt.rules,
-            explanation.prompt.search,
-        )
-    )
-    assert isinstance(events[-1], Finished)
-
-
-def test_explain_question_describes_small_site(make_site: Callable[..., MadeSite]) -> None:
-    explanation = explain_question(Navigator(make_site(PAGES[:3]).library()), "Why?")
-    assert (explanation.whole, explanation.prompt.tools, explanation.prompt.rules) == (True, 0, 0)
-    assert explanation.site_tokens < explanation.whole_site_tokens

@@ -21,18 +21,18 @@ def test_parse_config_accepts_level_alone() -> None:
     [
         (
             "loud",
-            "level: Invalid enum value 'loud'. Set warn, strict or off, or a table with the keys level, disable and pages",
+            "level: expected off or strict or warn, got 'loud'. Set warn, strict or off, or a table with the keys level, disable and pages",
         ),
         (
             {"disabled": []},
-            "unknown key `disabled`. Known keys: level, disable, pages. Set warn",
+            "disabled: unknown option; did you mean `disable`? Available options: level, disable, pages. Set warn",
         ),
         ({"disable": ["no-such"]}, "disable: unknown rule 'no-such'. Known rules: empty-page-title,"),
-        ({"disable": "no-opening"}, "disable: Expected `array`, got `str`. "),
-        ({"disable": [3]}, "disable[0]: Expected `str`, got `int`. "),
-        ({"pages": ["x"]}, "pages: Expected `object`, got `array`. "),
+        ({"disable": "no-opening"}, "disable: expected a list of texts, got 'no-opening'. "),
+        ({"disable": [3]}, "disable[0]: expected a text, got 3. "),
+        ({"pages": ["x"]}, "pages: expected a mapping, got ['x']. "),
         ({"pages": {"x": ["nope"]}}, "pages: x: unknown rule 'nope'"),
-        (3, "level: Expected `str`, got `int`. Set warn, strict or off, or a table"),
+        (3, "level: expected off or strict or warn, got 3. Set warn, strict or off, or a table"),
     ],
 )
 def test_parse_config_invalid_value_raises(value: object, message: str) -> None:

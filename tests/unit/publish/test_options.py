@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from mkdocs_roaming.publish.options import OptionError, PublishOptions, parse_options
+from mkdocs_roaming.publish.options import PublishOptions, parse_options
+from mkdocs_roaming.settings import SettingError
 
 
 def test_parse_options_keeps_defaults_for_missing_values_and_wraps_single_patterns() -> None:
@@ -23,7 +24,7 @@ def test_parse_options_keeps_defaults_for_missing_values_and_wraps_single_patter
             "exlude: unknown option; did you mean `exclude`? Available options: enabled, include",
         ),
         ({True: "x"}, "True: unknown option; Available options: enabled"),
-        ({"include": ["a", 3]}, "include: expected a list of texts, got ['a', 3]"),
+        ({"include": ["a", 3]}, "include[1]: expected a text, got 3"),
         ({"classes": {"note": 1}}, "classes: expected a mapping of texts to texts, got {'note': 1}"),
         ({"section_files": "some"}, "section_files: expected auto or true or false, got 'some'"),
         ({"search": "both"}, "search: expected hybrid or lexical, got 'both'"),
@@ -36,6 +37,6 @@ def test_parse_options_keeps_defaults_for_missing_values_and_wraps_single_patter
     ],
 )
 def test_parse_options_names_option_and_expected_value(block: dict[Any, Any], message: str) -> None:
-    with pytest.raises(OptionError) as error:
+    with pytest.raises(SettingError) as error:
         parse_options(block)
     assert str(error.value).startswith(message)

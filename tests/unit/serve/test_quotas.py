@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mkdocs_roaming._types import decode_table
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.serve.quotas import (
     DAY_SECONDS,
@@ -23,6 +22,7 @@ from mkdocs_roaming.serve.quotas import (
     Window,
 )
 from mkdocs_roaming.serve.requests import ProblemError
+from mkdocs_roaming.settings import decode_table
 
 pytestmark = pytest.mark.anyio
 

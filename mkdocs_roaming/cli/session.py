@@ -1,0 +1,150 @@
+"""What commands need to open a site and to ask a model: their options, combined with the configuration file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial, wraps
+from pathlib import Path
+from typing import Any, cast
+
+import click
+
+from mkdocs_roaming.answer.budget import AnswerLimits
+from mkdocs_roaming.answer.models.base import Model
+from mkdocs_roaming.cli.common import CONFIG, F, given_settings, setting_options, warn
+from mkdocs_roaming.config import Settings, load_settings
+from mkdocs_roaming.embeddings.client import create_embeddings_client
+from mkdocs_roaming.embeddings.store import EmbeddingsOptions
+from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.library.index import IndexCache
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.search import Search
+from mkdocs_roaming.library.targets import SiteInfo, SiteTarget
+from mkdocs_roaming.manifest.lookup import Scope, SectionRef
+
+
+def model_options(command: F) -> F:
+    """Add the options for the model and the limits of its answers to a command."""
+    options = (
+        click.option(
+            "--model",
+            metavar="MODEL",
+            help="claude, claude:MODEL, openai:MODEL (any compatible server), offline, scripted:FILE, or "
+            "PLUGIN:MODEL. [env var: ROAMING_MODEL]",
+        ),
+        click.option("--base-url", metavar="URL", help="URL of the model's server. [env var: ROAMING_BASE_URL]"),
+        setting_options(AnswerLimits, "rounds", "seconds", "whole_site_tokens", "support", environment=True),
+        CONFIG,
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def scope_options(command: F) -> F:
+    """Add the options for the visible part of a site to a command, which gets them as `scope`."""
+
+    @wraps(command)
+    def with_scope(*args: Any, tags: tuple[str, ...], paths: tuple[str, ...], version: str | None, **given: Any) -> Any:
+        return command(*args, scope=Scope(tags, paths, version), **given)
+
+    options = (
+        click.option("--tag", "tags", multiple=True, help="Only pages with this tag. Repeatable: one of the tags."),
+        click.option(
+            "--path",
+            "paths",
+            multiple=True,
+            metavar="PATTERN",
+            help="Only pages with this path, such as guide/**. Repeatable: one of the paths.",
+        ),
+        click.option("--version", help="Version that the site must have."),
+    )
+    decorated: Any = with_scope
+    for option in reversed(options):
+        decorated = option(decorated)
+    return cast(F, decorated)
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedOptions:
+    """The options of `model_options`, combined with environment and configuration file."""
+
+    settings: Settings
+    model: str | None = None
+    base_url: str | None = None
+
+    @classmethod
+    def from_options(cls, given: dict[str, Any]) -> ResolvedOptions:
+        """Combine the options of `model_options` with the configuration file that they name."""
+        settings = load_settings(given["config"])
+        budget = replace(settings.budget, **given_settings(AnswerLimits, given))
+        return cls(replace(settings, budget=budget), given["model"], given["base_url"])
+
+    def search_factory(self, on_warning: Callable[[str], None] = warn) -> Callable[[Library], Search]:
+        """Return the constructor of the configured search, whose indexes are cached.
+
+        Args:
+            on_warning: Called with a line when hybrid search falls back to words.
+        """
+        return self.settings.search_factory(os.environ, on_warning, IndexCache.from_environment(os.environ))
+
+    def create_model(self, name: str | None = None) -> tuple[Model, AnswerLimits]:
+        """Create a model and the budget of its answers.
+
+        Args:
+            name: The model; None for the selected one.
+        """
+        model, budget = self.settings.create_model(name or self.model, self.base_url, os.environ)
+        if self.settings.budget.cost is not None and budget.cost is None and model.name != "offline":
+            warn(f"{self.settings.where} has no prices for {model.name}: its cost is neither shown nor limited")
+        return model, budget
+
+
+def open_lib(lib: str, *, trust_rules: bool = False, scope: Scope | None = None) -> Library:
+    """Open the single site that LIB names, or the part of it in a scope."""
+    return SiteTarget(lib, trust_rules=trust_rules, scope=scope).library
+
+
+def find_section(library: Library, address: str) -> SectionRef:
+    """Return the section with an id, alias, path or URL.
+
+    Raises:
+        UsageError: There is no such section.
+    """
+    section = library.sections.resolve(address)
+    if section is None:
+        raise UsageError(f"{library.where}: no section {address!r}; `roaming outline` and `roaming search` list ids")
+    return section
+
+
+def site_as_json(site: SiteInfo | None) -> dict[str, Any]:
+    """Return the JSON fields that name a site of a store; none for a single site."""
+    return {"site": site.key, "crawled": site.crawled} if site else {}
+
+
+def embeddings_options(given: dict[str, Any]) -> EmbeddingsOptions | None:
+    """Return the embeddings to publish, from the options `--search` and `--config`; None for lexical search.
+
+    Raises:
+        UsageError: The configuration names no embedding model.
+    """
+    if given["search"] != "hybrid":
+        return None
+    settings = load_settings(given["config"])
+    embeddings = settings.embeddings
+    if embeddings is None:
+        raise UsageError(
+            f"--search hybrid: {settings.where or 'roaming.toml'} configures no embedding model; "
+            "add [embeddings] with model and base_url"
+        )
+    report = partial(click.echo, err=True)
+    return EmbeddingsOptions(
+        embeddings.model, lambda: create_embeddings_client(embeddings, os.environ), embeddings.text_prefix, report
+    )
+
+
+def search_factory(config: Path | None) -> Callable[[Library], Search]:
+    """Return the constructor of the configured search; the first fallback to lexical search prints a warning."""
+    return ResolvedOptions(load_settings(config)).search_factory()
