@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-import zlib
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
+import httpx2
 from lxml import etree
 
 from mkdocs_roaming.text.markdown import follow_fence
 from roaming_crawler.contents import sniff_kind
-from roaming_crawler.fetch import Response
+from roaming_crawler.fetch import FetchError, Response, decompress
 from roaming_crawler.scope import canonical_url, url_origin
 
 MAX_SITEMAPS = 200
@@ -94,10 +94,10 @@ def parse_sitemap(data: bytes) -> Sitemap:
     Data that is not a sitemap, or unsafe to parse, yields a fault and no URLs.
     """
     if data[:2] == b"\x1f\x8b":
-        unpacked = _decompress(data)
-        if isinstance(unpacked, str):
-            return Sitemap(fault=unpacked)
-        data = unpacked
+        try:
+            data = decompress(data, MAX_SITEMAP_BYTES)
+        except (FetchError, httpx2.DecodingError) as error:
+            return Sitemap(fault=str(error))
     if re.search(rb"<!(DOCTYPE|ENTITY)", data[:10_000].replace(b"\0", b""), re.IGNORECASE):
         return Sitemap(fault="declares entities or is a web page; not read")
     if not data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"<", b"\xff\xfe", b"\xfe\xff")):
@@ -127,18 +127,6 @@ def _read_entries(root: etree._Element) -> Sitemap:
                 found[name].append(loc.text.strip())
     fault = "" if found["url"] or found["sitemap"] else "lists no URLs"
     return Sitemap(tuple(found["url"]), tuple(found["sitemap"]), fault, tuple(dict.fromkeys(alternates)))
-
-
-def _decompress(data: bytes) -> bytes | str:
-    """Decompress gzip up to the size limit; return a message on failure."""
-    decompressor = zlib.decompressobj(zlib.MAX_WBITS | 16)
-    try:
-        unpacked = decompressor.decompress(data, MAX_SITEMAP_BYTES)
-    except zlib.error as error:
-        return f"not gzip ({error})"
-    if decompressor.unconsumed_tail:
-        return f"more than {MAX_SITEMAP_BYTES // 10**6} MB decompressed; refused"
-    return unpacked
 
 
 # llms.txt
