@@ -8,6 +8,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from msgspec import structs
+
 from mkdocs_roaming.errors import ManifestError, UsageError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, iter_pages
 from roaming_crawler.config import CrawlConfig, EventHandler, ScopeConfig
@@ -23,7 +25,7 @@ from roaming_crawler.parser import find_refresh_target, parse_page
 from roaming_crawler.publish import CrawlResult, NoPagesError, publish_crawl
 from roaming_crawler.scope import Scope, canonical_url, version_prefix
 from roaming_crawler.session import ACCEPT_HTML, MAX_PAGES_OPTION, Session, product_token
-from roaming_crawler.state import STATE_DIR, CrawlState, DiskDict, lock_folder
+from roaming_crawler.state import STATE_DIR, CrawlRecord, CrawlState, DiskDict, lock_folder
 
 
 async def crawl(
@@ -88,8 +90,7 @@ class _Crawl:
         with lock_folder(self.folder):
             state = CrawlState(self.folder)
             resume = self._can_resume(state)
-            parameters = {"url": self.given} | self._editions
-            state.start(parameters, resume=resume, since=self.clock.wall() - _RECENT_SECONDS)
+            state.start(self._record(), resume=resume, since=self.clock.wall() - _RECENT_SECONDS)
             session = Session(
                 state,
                 self.fetcher,
@@ -141,8 +142,8 @@ class _Crawl:
                 result = publish_crawl(session, discovered, pages, skipped, bodies, self.folder, config)
                 result = replace(result, left_out=visited.left_out)
         if session.is_complete:
-            limit = {_PAGE_LIMIT: config.limits.pages} if session.stopped else {}
-            state.finish({"url": scope.url, "given": self.given} | self._editions | limit)
+            limit = config.limits.pages if session.stopped else None
+            state.finish(structs.replace(self._record(), url=scope.url, max_pages=limit))
         return result
 
     def _can_resume(self, state: CrawlState) -> bool:
@@ -153,28 +154,26 @@ class _Crawl:
         """
         config = self.config
         self._check_same_crawl(state)
-        limit = state.site.get(_PAGE_LIMIT)
+        limit = state.site.max_pages if state.site else None
         if config.resume and not state.unfinished and limit is None:
             raise UsageError(f"{self.folder}: contains no interrupted crawl; leave --resume out")
         extends = limit is not None and (config.resume or config.limits.pages is None or config.limits.pages > limit)
-        return (bool(state.unfinished) or extends) and not config.refresh
+        return (state.unfinished is not None or extends) and not config.refresh
 
     def _check_same_crawl(self, state: CrawlState) -> None:
-        parameters = state.unfinished or state.site
-        last = state.unfinished.get("url") or state.site.get("given")
-        if last and last != self.given:
-            raise UsageError(f"{self.folder}: contains a crawl of {last}; give another folder, or that URL")
-        editions = {name: parameters[name] for name in EDITION_OPTIONS if name in parameters}
-        if last and editions != self._editions:
-            options = " ".join(f"--{name} {value}" for name, value in editions.items())
+        last = state.unfinished or state.site
+        if last is None:
+            return
+        if last.given != self.given:
+            raise UsageError(f"{self.folder}: contains a crawl of {last.given}; give another folder, or that URL")
+        if (last.language, last.version) != (self.config.scope.language, self.config.scope.version):
+            names = {name: getattr(last, name) for name in EDITION_OPTIONS}
+            options = " ".join(f"--{name} {value}" for name, value in names.items() if value)
             options = f"with {options}" if options else "without --language and --version"
             raise UsageError(f"{self.folder}: contains a crawl {options}; give another folder, or the same options")
 
-    @property
-    def _editions(self) -> dict[str, str]:
-        """The options that select a language and a version."""
-        values = {name: getattr(self.config.scope, name) for name in EDITION_OPTIONS}
-        return {name: value for name, value in values.items() if value}
+    def _record(self) -> CrawlRecord:
+        return CrawlRecord(self.given, language=self.config.scope.language, version=self.config.scope.version)
 
     async def _find_edition(self, session: Session) -> Scope | None:
         """Make the language and the version that the user selected the start, and return their scope.
@@ -183,8 +182,9 @@ class _Crawl:
             UsageError: The start page leads to none.
         """
         scope = None
-        for option, name in self._editions.items():
-            if name == ALL:
+        for option in EDITION_OPTIONS:
+            name = getattr(self.config.scope, option)
+            if name in ("", ALL):
                 continue
             response = await session.get(await _follow_redirects(session, self.start), ACCEPT_HTML)
             base = self.config.scope.make_scope(self.given)
@@ -209,10 +209,10 @@ class _Crawl:
         """
         config: ScopeConfig = self.config.scope
         scope = config.make_scope(self.start)
-        if last := session.state.site.get("url"):
-            if (config.prefix or config.same_host) and scope.url != last:
-                raise UsageError(f"{scope.url}: this folder contains a crawl of {last}; give another folder")
-            return replace(scope, url=last), []
+        if last := session.state.site:
+            if (config.prefix or config.same_host) and scope.url != last.url:
+                raise UsageError(f"{scope.url}: this folder contains a crawl of {last.url}; give another folder")
+            return replace(scope, url=last.url), []
         try:
             target = await _follow_redirects(session, self.start)
         except RefusedError:
@@ -290,7 +290,5 @@ def _how_to_continue(stopped: str) -> str:
 
 
 _MAX_HOPS = 3
-_PAGE_LIMIT = "max_pages"
-"""Key in the state of a crawl that reached its page limit; the value is the limit."""
 _RECENT_SECONDS = 24 * 3600.0
 """Maximum age of responses that are not requested again when a crawl continues beyond a page limit."""
