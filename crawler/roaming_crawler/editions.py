@@ -81,7 +81,7 @@ class EditionFilter:
     """Option and name of what was left out, by loose key of the page."""
 
     async def select(
-        self, refs: Sequence[PageRef], read: Callable[[PageRef], Awaitable[ParsedPage | None]]
+        self, refs: Sequence[PageRef], read: Callable[[PageRef], Awaitable[ParsedPage]]
     ) -> tuple[list[PageRef], list[PageRef]]:
         """Return the pages to visit, and pages in versions of which too little is known, to be selected later.
 
@@ -177,12 +177,12 @@ class EditionFilter:
         return key in self._left_out
 
     async def _has_language(
-        self, folder: _Folder, refs: Sequence[PageRef], read: Callable[[PageRef], Awaitable[ParsedPage | None]]
+        self, folder: _Folder, refs: Sequence[PageRef], read: Callable[[PageRef], Awaitable[ParsedPage]]
     ) -> bool:
         """Return whether one of the first pages of a folder declares the language that the folder is named after."""
         for ref in sorted(refs, key=lambda ref: (ref.url.count("/"), ref.url))[:_MAX_SAMPLE]:
             page = await read(ref)
-            language = (page.language if page else "") or self._declared.get(loose_key(ref.url), "")
+            language = page.language or self._declared.get(loose_key(ref.url), "")
             if match_language(language, folder.name) and not match_language(language, self.language):
                 return True
         return False

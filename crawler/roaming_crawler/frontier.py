@@ -16,7 +16,6 @@ from roaming_crawler.config import CrawlConfig, EventHandler, ScopeConfig
 from roaming_crawler.discover import DiscoveredPages, loose_key
 from roaming_crawler.editions import ALL, EditionFilter, OtherEdition
 from roaming_crawler.page import FetchedPage, PageBody, PageFetcher, PageRef, SkippedPage, make_page_ref
-from roaming_crawler.parser import ParsedPage
 from roaming_crawler.sandbox import ProcessPoolReader
 from roaming_crawler.scope import Scope, is_page_url, storage_path
 from roaming_crawler.session import MAX_PAGES_OPTION, Session
@@ -74,7 +73,7 @@ async def visit_pages(
 async def _make_edition_filter(
     fetcher: PageFetcher, discovered: DiscoveredPages, config: ScopeConfig, start: str
 ) -> EditionFilter:
-    page = await fetcher.read_html(PageRef(start)) or ParsedPage()
+    page = await fetcher.read_html(PageRef(start))
     versions = config.version != ALL and not config.prefix and not config.same_host
     language = ALL if config.language == ALL else page.language
     editions = EditionFilter(discovered.scope, start, language, versions)
@@ -159,7 +158,7 @@ class _PageTable:
         self.bodies[ref.url] = body
         kind, text = ("a", body.article) if body.markdown is None else ("m", body.markdown)
         digest = kind + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-        parsed = replace(page.parsed, article="", words=frozenset()) if page.parsed else None
+        parsed = replace(page.parsed, article="", words=frozenset())
         return replace(page, body=PageBody(), parsed=parsed, digest=digest, key=ref.url)
 
     def add(self, ref: PageRef, page: FetchedPage) -> bool:
@@ -176,15 +175,12 @@ class _PageTable:
     def _without_links(self, page: FetchedPage) -> FetchedPage:
         """Drop links, and a navigation without new paths: most pages share one."""
         nav: tuple[NavItem, ...] = ()
-        if page.nav is not self._last_nav:
-            self._last_nav = page.nav
-            paths = site_nav.collect_paths(page.nav)
-            nav = page.nav if paths - self._nav_paths else ()
+        if page.parsed.nav is not self._last_nav:
+            self._last_nav = page.parsed.nav
+            paths = site_nav.collect_paths(page.parsed.nav)
+            nav = page.parsed.nav if paths - self._nav_paths else ()
             self._nav_paths |= paths
-        parsed = page.parsed
-        if parsed:
-            parsed = replace(parsed, article="", links=(), nav_links=(), nav=(), words=frozenset(), alternates=())
-        return replace(page, links=(), nav_links=(), nav=nav, parsed=parsed)
+        return replace(page, parsed=replace(page.parsed, links=(), nav_links=(), nav=nav, alternates=()))
 
 
 @dataclass(slots=True)
@@ -196,12 +192,14 @@ class _LinkFilter:
 
     def select(self, page: FetchedPage | SkippedPage) -> Iterable[str]:
         """Return the links of a page that are followed."""
-        if isinstance(page, SkippedPage) or self.pages_without_new > _MAX_PAGES_WITHOUT_NEW_LINKS:
+        if isinstance(page, SkippedPage):
             return page.links
-        new = [link for link in page.nav_links if link not in self.seen]
+        if self.pages_without_new > _MAX_PAGES_WITHOUT_NEW_LINKS:
+            return page.parsed.links
+        new = [link for link in page.parsed.nav_links if link not in self.seen]
         self.seen.update(new)
         self.pages_without_new = 0 if new else self.pages_without_new + 1
-        return [*page.links, *new]
+        return [*page.parsed.links, *new]
 
 
 @dataclass(slots=True)
@@ -282,7 +280,7 @@ class _Frontier:
             self.table.skipped.append(replace(result, links=(), nav=()))
         elif self.table.add(ref, result):
             self.known.add(result.url)
-            self.editions.learn(result.url, result.parsed.alternates if result.parsed else ())
+            self.editions.learn(result.url, result.parsed.alternates)
         max_depth = self.config.limits.depth
         if not self.config.links or (max_depth is not None and ref.depth >= max_depth):
             return

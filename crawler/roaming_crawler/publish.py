@@ -130,7 +130,7 @@ def publish_crawl(
         skipped = [*skipped, *(SkippedPage(urls[one.path], one.reason) for one in batch.left_out)]
         if not batch.pages:
             raise NoPagesError(f"{discovered.scope.url}: no page to publish; {skipped[-1].url}: {skipped[-1].reason}")
-        parsed = {outputs[page.key].path: page.parsed for page in pages if page.parsed}
+        parsed = {outputs[page.key].path: page.parsed for page in pages}
         flagged = flag_pages(batch, {path: page.hidden for path, page in parsed.items()})
         if config.skip_flagged:
             skipped = [*skipped, *drop_flagged_pages(batch, flagged)]
@@ -226,8 +226,7 @@ def _sum_coverage(batch: Batch, parsed: Mapping[str, ParsedPage]) -> Coverage:
     total = Coverage()
     for path, page in batch.pages.items():
         if page.markdown is None:
-            tabs = parsed[path].tabs if path in parsed else ()
-            total += measure_coverage(page.article, tabs, batch.converted[path].markdown)
+            total += measure_coverage(page.article, parsed[path].tabs, batch.converted[path].markdown)
     return total
 
 
@@ -243,7 +242,7 @@ def _make_outputs(pages: Sequence[FetchedPage], site_url: str) -> dict[str, Page
     """
     # Generators write the description of the site on pages that have none.
     descriptions = Counter(page.description for page in pages)
-    descriptions.update(page.parsed.description for page in pages if page.path == "" and page.parsed)
+    descriptions.update(page.parsed.description for page in pages if page.path == "")
     paths = disambiguate_paths(storage_path(page.path) for page in pages)
     outputs = {}
     for page in sorted(pages, key=lambda page: page.path):
@@ -266,8 +265,8 @@ def _make_site(
 ) -> Site:
     url = discovered.scope.url
     address = urlsplit(url)
-    parsed = [page.parsed for page in sorted(pages, key=lambda page: page.path != "") if page.parsed]
-    home = next((page.parsed for page in pages if page.path == "" and page.parsed), ParsedPage())
+    parsed = [page.parsed for page in sorted(pages, key=lambda page: page.path != "")]
+    home = next((page.parsed for page in pages if page.path == ""), ParsedPage())
     index = discovered.indexes[0][1] if discovered.indexes else LlmsIndex()
     site_names = Counter(page.site_name for page in parsed if page.site_name)
     most_common = [name for name, _ in site_names.most_common(1)]  # the title of the home page may be a slogan
@@ -292,9 +291,9 @@ def _make_nav(
     nav = _nav_from_llms_txt(discovered, pages, titles)
     if nav:
         return nav, "llms.txt"
-    sidebars = [_resolve_paths(page.nav, titles) for page in sorted(pages, key=lambda page: page.path)]
+    sidebars = [_resolve_paths(page.parsed.nav, titles) for page in sorted(pages, key=lambda page: page.path)]
     sidebars = sidebars if any(sidebars) else [_resolve_paths(nav, titles) for nav in discovered.navs]
-    nav_by_path = {page.path: page.nav for page in pages}
+    nav_by_path = {page.path: page.parsed.nav for page in pages}
     sidebar = site_nav.merge_navs(
         sidebars, sorted(titles), lambda path: _resolve_paths(nav_by_path.get(path, ()), titles)
     )
