@@ -1,4 +1,7 @@
-"""Crawls a documentation site and publishes it into a folder, as a build would."""
+"""Crawls a documentation site and publishes it into a folder, as a build would.
+
+A site that publishes a manifest is mirrored: ids, navigation and pages stay byte for byte; its rules are dropped.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +9,36 @@ import json
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import quote, urljoin, urlsplit
 
+import anyio
 from msgspec import structs
 
 from mkdocs_roaming.errors import ManifestError, UsageError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, iter_pages
+from mkdocs_roaming.manifest.models import LLMS_FULL, Manifest, PageEntry, path_to_url
+from mkdocs_roaming.manifest.sections import file_digest
+from mkdocs_roaming.publish.writer import publish_mirror
 from roaming_crawler.config import CrawlConfig, EventHandler, ScopeConfig
 from roaming_crawler.contents import sniff_kind
-from roaming_crawler.discover import discover
+from roaming_crawler.discover import MAX_FULL_BYTES, DiscoveredPages, discover
 from roaming_crawler.editions import ALL, EDITION_OPTIONS, find_edition_start, match_language
 from roaming_crawler.fetch import Clock, Fetcher, FetchError, RefusedError, WebFetcher
 from roaming_crawler.files import FolderFetcher, explain_empty_folder, parse_folder_site
+from roaming_crawler.flags import flag_manifest, skip_flagged_texts
 from roaming_crawler.frontier import visit_pages
-from roaming_crawler.mirror import mirror_site
-from roaming_crawler.page import PageBody
+from roaming_crawler.page import PageBody, SkippedPage
 from roaming_crawler.parser import find_refresh_target, parse_page
-from roaming_crawler.publish import CrawlResult, NoPagesError, publish_crawl
-from roaming_crawler.scope import Scope, canonical_url, version_prefix
-from roaming_crawler.session import ACCEPT_HTML, MAX_PAGES_OPTION, Session, product_token
-from roaming_crawler.state import STATE_DIR, CrawlRecord, CrawlState, DiskDict, lock_folder
+from roaming_crawler.publish import (
+    CrawlResult,
+    NoPagesError,
+    compare_with_previous,
+    publish_crawl,
+    read_published_pages,
+)
+from roaming_crawler.scope import Scope, canonical_url, disambiguate_paths, storage_path, version_prefix
+from roaming_crawler.session import ACCEPT_ANY, ACCEPT_HTML, MAX_PAGES_OPTION, Session, product_token
+from roaming_crawler.state import STATE_DIR, CrawlRecord, CrawlState, DiskDict, Rollback, lock_folder
 
 
 async def crawl(
@@ -133,7 +146,7 @@ class _Crawl:
         )
         _check_published_site(self.folder, discovered.manifest.site.url if discovered.manifest else scope.url)
         if discovered.manifest is not None:
-            result = await mirror_site(session, discovered, self.folder, config, self.on_event)
+            result = await _mirror_site(session, discovered, self.folder, config, self.on_event)
         else:
             with DiskDict[PageBody](state.path) as bodies:
                 visited = await visit_pages(session, discovered, config, self.on_event, bodies, self.start)
@@ -231,6 +244,112 @@ class _Crawl:
         return current, [note]
 
 
+async def _mirror_site(
+    session: Session, discovered: DiscoveredPages, folder: Path, config: CrawlConfig, on_event: EventHandler
+) -> CrawlResult:
+    """Fetch the pages of a manifest and publish them unchanged. Pages that do not match their digest are skipped."""
+    assert discovered.manifest is not None
+    manifest, skipped = _drop_unsafe_paths(discovered.manifest)
+    pages = tuple(page for page in manifest.pages if discovered.scope.allows_path(page.path))
+    manifest = structs.replace(manifest, pages=pages, crawled_from=urlsplit(discovered.root).netloc)
+    notes = [*discovered.notes, *discovered.scope.check_patterns(strict=config.scope.strict)]
+    if manifest.rules:
+        notes.append(f"{discovered.root}: its {len(manifest.rules)} rules are dropped; only rules of own sites apply")
+        manifest = structs.replace(manifest, rules=())
+    texts = await _split_llms_full(session, manifest, discovered.root)
+    skipped += await _fetch_pages(session, manifest, discovered.root, texts, on_event)
+    manifest, flagged = flag_manifest(manifest, texts)
+    if config.skip_flagged:
+        skipped += skip_flagged_texts(texts, flagged)
+    old, rollback = read_published_pages(folder), Rollback(folder, session.state.path)
+    digests = {page.path: page.digest for page in manifest.pages}
+    rollback.save(old, digests)
+    report = publish_mirror(manifest, texts, folder, config.options, embeddings=config.embeddings)
+    skipped.sort(key=lambda page: page.url)
+    # A page that matches the manifest is as current as the manifest, wherever it came from.
+    is_stale = session.is_stale(discovered.scope.url + MANIFEST_PATH, ACCEPT_ANY)
+    stale = [_page_url(manifest, page) for page in manifest.pages if is_stale and page.path in texts]
+    result = compare_with_previous(old, rollback, folder, report, skipped, [*notes, *report.notes], stale)
+    return replace(result, markdown=result.pages, flagged=tuple(flagged))
+
+
+async def _fetch_pages(
+    session: Session, manifest: Manifest, root: str, texts: dict[str, bytes], on_event: EventHandler
+) -> list[SkippedPage]:
+    """Add the texts of pages that are not in `texts`; return the pages that cannot be fetched."""
+    skipped: list[SkippedPage] = []
+    queue = iter([page for page in manifest.pages if page.path not in texts])
+
+    async def work() -> None:
+        for page in queue:
+            text, reason = await _fetch_page(session, page, root)
+            if text is not None:
+                texts[page.path] = text
+                on_event("page", {"url": _page_url(manifest, page), "path": page.path, "markdown": None})
+            else:
+                skipped.append(SkippedPage(page.path, reason))
+                on_event("skipped", {"url": page.path, "why": reason})
+
+    async with anyio.create_task_group() as group:
+        for _ in range(_MIRROR_TASKS):
+            group.start_soon(work)
+    return skipped
+
+
+def _page_url(manifest: Manifest, page: PageEntry) -> str:
+    return page.url or path_to_url(manifest.site.url, page.path)
+
+
+def _drop_unsafe_paths(manifest: Manifest) -> tuple[Manifest, list[SkippedPage]]:
+    """Drop pages whose paths cannot be stored as they are; ids depend on paths, so paths cannot be changed."""
+    paths = disambiguate_paths(page.path for page in manifest.pages)
+    safe: dict[str, PageEntry] = {}
+    skipped: list[SkippedPage] = []
+    for page in manifest.pages:
+        if storage_path(page.path) != page.path or paths[page.path] != page.path or page.path in safe:
+            skipped.append(SkippedPage(page.path, "its path is not a safe file name"))
+        else:
+            safe[page.path] = page
+    return structs.replace(manifest, pages=tuple(safe.values())), skipped
+
+
+async def _split_llms_full(session: Session, manifest: Manifest, root: str) -> dict[str, bytes]:
+    """Return the pages that llms-full.txt contains at the manifest's offsets: one request for many pages."""
+    if not any(page.full is not None for page in manifest.pages):
+        return {}
+    try:
+        response = await session.get(urljoin(root, LLMS_FULL), cap=2 * MAX_FULL_BYTES)
+    except FetchError:
+        return {}
+    texts = {
+        page.path: response.body[page.full : page.full + page.bytes]
+        for page in manifest.pages
+        if page.full is not None and response.ok
+    }
+    pages = (page for page in manifest.pages if page.path in texts)
+    return {page.path: texts[page.path] for page in pages if _matches_digest(texts[page.path], page)}
+
+
+async def _fetch_page(session: Session, page: PageEntry, root: str) -> tuple[bytes | None, str]:
+    url = urljoin(root, quote(page.markdown.lstrip("/"), safe="/-._~!$&'()*+,;=:@"))
+    if not url.startswith(root):
+        return None, "its Markdown is outside of the site"
+    for address in (url, f"{url}?v={page.digest.removeprefix('sha256:')[:16]}"):
+        try:
+            response = await session.get(address)
+        except FetchError as error:
+            return None, str(error).removeprefix(f"{address}: ")
+        if not response.ok:
+            return None, "not found" if response.status in (404, 410) else f"status {response.status}"
+        if _matches_digest(response.body, page):
+            return response.body, ""
+    return None, "its Markdown does not match the manifest; try again later"
+
+
+def _matches_digest(text: bytes, page: PageEntry) -> bool:
+    return page.digest == file_digest(text)
+
+
 def first_exception(error: BaseException) -> BaseException:
     """Return the first exception of nested exception groups."""
     while isinstance(error, BaseExceptionGroup):
@@ -290,5 +409,6 @@ def _how_to_continue(stopped: str) -> str:
 
 
 _MAX_HOPS = 3
+_MIRROR_TASKS = 4
 _RECENT_SECONDS = 24 * 3600.0
 """Maximum age of responses that are not requested again when a crawl continues beyond a page limit."""
