@@ -215,7 +215,9 @@ class _LlmsDiscovery:
                 continue
             index = parse_llms_txt(text, response.url)
             discovered.indexes.append((response.url, index))
-            discovered.notes += index.faults if url == first else ()
+            if index.invalid:
+                invalid = f"{len(index.invalid)} of its links are not URLs, the first is {index.invalid[0]!r}"
+                discovered.notes.append(f"{url}: {invalid}")
             self._add_entries(index, other_hosts)
             for nested in index.nested:
                 if nested in seen:
@@ -238,7 +240,7 @@ class _LlmsDiscovery:
 
     def _add_entries(self, index: LlmsIndex, other_hosts: dict[str, int]) -> None:
         scope = self.discovered.scope
-        for entry in index.entries:
+        for entry in index.entries.values():
             if scope.holds(entry.url) and not scope.contains(entry.url):
                 continue  # excluded by a pattern
             if not scope.holds(entry.url):

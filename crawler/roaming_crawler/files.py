@@ -116,7 +116,7 @@ def _published_url(folder: Path) -> str:
         index = parse_llms_txt(decode_text((folder / "llms.txt").read_bytes()), file_url)
     except OSError:
         return file_url
-    urls = [entry.url for entry in index.entries]
+    urls = list(index.entries)
     if not urls or not all(url.startswith("http") for url in urls):
         return file_url
     first, last = min(urls), max(urls)

@@ -316,9 +316,9 @@ def _nav_from_llms_txt(
 
     groups: dict[tuple[str, ...], list[NavItem]] = {}
     taken: set[str] = set()
-    grouped = {entry.url for _, index in discovered.indexes for entry in index.entries if entry.group}
+    grouped = {entry.url for _, index in discovered.indexes for entry in index.entries.values() if entry.group}
     for _, index in discovered.indexes:
-        for entry in index.entries:
+        for entry in index.entries.values():
             if not entry.group and entry.url in grouped:
                 continue
             path = resolve(entry.url)
