@@ -22,7 +22,7 @@ from mkdocs_roaming.publish.writer import publish_mirror
 from roaming_crawler.config import CrawlConfig, EventHandler, ScopeConfig
 from roaming_crawler.contents import sniff_kind
 from roaming_crawler.discover import MAX_FULL_BYTES, DiscoveredPages, discover
-from roaming_crawler.editions import ALL, EDITION_OPTIONS, find_edition_start, match_language
+from roaming_crawler.editions import ALL, EDITION_OPTIONS, find_edition_start, find_version_folder, match_language
 from roaming_crawler.fetch import Clock, Fetcher, FetchError, RefusedError, WebFetcher
 from roaming_crawler.files import FolderFetcher, explain_empty_folder, parse_folder_site
 from roaming_crawler.flags import flag_manifest, skip_flagged_texts
@@ -36,7 +36,7 @@ from roaming_crawler.publish import (
     publish_crawl,
     read_published_pages,
 )
-from roaming_crawler.scope import Scope, canonical_url, disambiguate_paths, storage_path, version_prefix
+from roaming_crawler.scope import Scope, canonical_url, disambiguate_paths, storage_path
 from roaming_crawler.session import ACCEPT_ANY, ACCEPT_HTML, MAX_PAGES_OPTION, Session, product_token
 from roaming_crawler.state import STATE_DIR, CrawlRecord, CrawlState, DiskDict, Rollback, lock_folder
 
@@ -205,10 +205,6 @@ class _Crawl:
             if option == "language" and match_language(page.language, name):
                 continue
             start, folder = find_edition_start(option, name, page, base.url)
-            for guess in () if start else (f"{base.url}{name}/", f"{base.url}docs/{name}/"):
-                with suppress(FetchError):
-                    if not start and (await session.get(guess, ACCEPT_HTML, probe=True)).ok:
-                        start = folder = guess
             if not start:
                 problem = f": {page.skip_reason}" if page.skip_reason else " has no link to it"
                 raise UsageError(f"--{option} {name}: {response.url}{problem}; give the URL of that {option}")
@@ -234,10 +230,10 @@ class _Crawl:
             return scope, []  # the site may have no home page
         if not scope.holds(target):
             return config.make_scope(target), []
-        version = version_prefix(scope.path(target) or "")
+        version = find_version_folder(target, scope.url)
         if not version or config.prefix or config.same_host or config.version == ALL:
             return scope, []
-        current = replace(scope, url=scope.url + version)
+        current = replace(scope, url=version)
         note = (
             f"{scope.url}: redirects to {current.url}, so other versions are left out; to include them: --version all"
         )

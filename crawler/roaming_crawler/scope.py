@@ -154,12 +154,6 @@ def is_page_url(url: str) -> bool:
     return not parts.query and not _NOT_A_PAGE.search(parts.path)
 
 
-def version_prefix(path: str) -> str:
-    """Return the version part at the start of a path, with a preceding language, such as `en/latest/`."""
-    match = _VERSION.match(path)
-    return match[0] if match else ""
-
-
 def url_origin(url: str) -> str:
     """Return scheme, host and port: the unit of robots.txt and of rate limits."""
     parts = urlsplit(url)
@@ -277,11 +271,6 @@ _NOT_A_PAGE = re.compile(
     r"\.(png|jpe?g|gif|svg|webp|avif|ico|bmp|tiff?|css|m?js|map|json|ya?ml|toml|xml|rss|atom|txt|csv|tsv|pdf|epub|docx?"
     r"|xlsx?|pptx?|odt|zip|gz|bz2|xz|tgz|tar|7z|rar|whl|jar|exe|dmg|deb|rpm|apk|woff2?|ttf|otf|eot|mp[34]|webm|ogg|wav"
     r"|mov|avi|wasm|ipynb|py|inv|asc|sig|ics)$|(^|/)_(static|sources|images|downloads|modules)/",
-    re.IGNORECASE,
-)
-_VERSION = re.compile(
-    r"([a-z]{2,3}([-_][a-z]{2,4})?/)?(latest|stable|current|next|main|master|trunk|dev(el(op)?)?|nightly|edge|release"
-    r"|v?\d+(\.(\d+|x))*([-.]?(a|b|rc|dev|alpha|beta|post)[-.]?\d*)?)/",
     re.IGNORECASE,
 )
 _SAFE_CHARS = "/-._~!$&'()*+,;=:@%"
