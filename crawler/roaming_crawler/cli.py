@@ -307,10 +307,7 @@ def _print_result(result: CrawlResult, folder: Path) -> None:
     pages, sections = _pluralize(result.pages, "page"), _pluralize(result.sections, "section")
     click.echo(f"{folder}: {pages}, {sections}; {result.markdown} came as Markdown")
     if result.coverage.visible_words:
-        counts = ((getattr(result.coverage, f"{noun.replace(' ', '_')}s"), noun) for noun in _COVERED)
-        kept = [_pluralize(count, noun) for count, noun in counts if count]
-        share = f"{100 * result.coverage.share:.1f} % of visible words"
-        click.echo(f"  {', '.join([share, *kept])} kept")
+        click.echo(f"  {100 * result.coverage.share:.1f} % of visible words kept")
     for name, count in (
         ("new", len(result.new)),
         ("changed", len(result.changed)),
@@ -364,7 +361,6 @@ def _pluralize(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-_COVERED = ("table", "tab", "admonition", "code block")
 _MAX_REASONS_SHOWN = 12
 _MIN_WAIT_SHOWN = 5.0
 _BAR_INTERVAL = 0.25

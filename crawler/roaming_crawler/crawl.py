@@ -19,6 +19,8 @@ from mkdocs_roaming.manifest.io import MANIFEST_PATH, iter_pages
 from mkdocs_roaming.manifest.models import LLMS_FULL, Manifest, PageEntry, path_to_url
 from mkdocs_roaming.manifest.sections import file_digest
 from mkdocs_roaming.publish.writer import publish_mirror
+from mkdocs_roaming.sources import decode_text
+from mkdocs_roaming.text.meta_tags import find_redirect
 from roaming_crawler.config import CrawlConfig, EventHandler, ScopeConfig
 from roaming_crawler.contents import sniff_kind
 from roaming_crawler.discover import MAX_FULL_BYTES, DiscoveredPages, discover
@@ -28,7 +30,7 @@ from roaming_crawler.files import FolderFetcher, explain_empty_folder, parse_fol
 from roaming_crawler.flags import flag_manifest, skip_flagged_texts
 from roaming_crawler.frontier import visit_pages
 from roaming_crawler.page import PageBody, SkippedPage
-from roaming_crawler.parser import find_refresh_target, parse_page
+from roaming_crawler.parser import parse_page
 from roaming_crawler.publish import (
     CrawlResult,
     NoPagesError,
@@ -361,9 +363,9 @@ async def _follow_redirects(session: Session, start: str) -> str:
         if not response.ok:
             break
         end = response.url
-        is_html = sniff_kind(response) == "html"
-        target = find_refresh_target(response.body, response.charset, end) if is_html else ""
-        if not target:
+        html = decode_text(response.body, response.charset) if sniff_kind(response) == "html" else ""
+        target = canonical_url(find_redirect(html) or "", end) or end
+        if target == end:
             break
     return end
 

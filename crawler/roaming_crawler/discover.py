@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass, field
 from urllib.parse import urljoin
@@ -16,7 +15,7 @@ from roaming_crawler.contents import sniff_kind
 from roaming_crawler.fetch import FetchError, Response
 from roaming_crawler.llms_full import FullText, split_llms_full
 from roaming_crawler.page import PageRef, make_page_ref, merge_page_refs
-from roaming_crawler.page_lists import MAX_SITEMAP_BYTES, LlmsIndex, collect_sitemaps, is_llms_txt_url, parse_llms_txt
+from roaming_crawler.page_lists import MAX_SITEMAP_BYTES, LlmsIndex, collect_sitemaps, parse_llms_txt
 from roaming_crawler.parser import parse_page
 from roaming_crawler.scope import Scope, canonical_url, is_page_url, url_origin
 from roaming_crawler.session import ACCEPT_ANY, ACCEPT_HTML, Session
@@ -40,7 +39,6 @@ class DiscoveredPages:
         entries: Pages by URL.
         sources: Number of pages by source.
         notes: Problems, as messages.
-        alternates: Languages and URLs of translations in the sitemaps.
         navs: Navigation of pages that are not published themselves, such as mdBook's frame.
     """
 
@@ -52,7 +50,6 @@ class DiscoveredPages:
     entries: dict[str, PageRef] = field(default_factory=dict)
     sources: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
-    alternates: list[tuple[str, str]] = field(default_factory=list)
     navs: list[tuple[NavItem, ...]] = field(default_factory=list)
     _urls_by_loose_key: dict[str, str] = field(default_factory=dict)
 
@@ -142,7 +139,6 @@ async def _read_sitemaps(session: Session, discovered: DiscoveredPages) -> None:
     roots += [scope.url + "sitemap.xml", *([] if is_local else [url_origin(scope.url) + "/sitemap.xml"])]
     listed = await collect_sitemaps(lambda url: _get(session, url, MAX_SITEMAP_BYTES), roots, expected=named)
     discovered.notes += listed.notes
-    discovered.alternates = listed.alternates
     count = 0
     other_hosts: dict[str, str] = {}
     for page, sitemap in listed.pages:
@@ -168,46 +164,25 @@ class _LlmsDiscovery:
     discovered: DiscoveredPages
     texts: list[str] = field(default_factory=list)
     """URLs of texts that contain several pages."""
+    other_hosts: Counter[str] = field(default_factory=Counter)
+    """Number of links by other host."""
 
     async def run(self, start: str) -> None:
         """Read the first llms.txt that lists pages, and the files that it names."""
-        tried: set[str] = set()
-        scope = self.discovered.scope
-        for urls in (await self._declared_urls(start), _usual_urls(scope, start), _unusual_urls(scope)):
-            for url in dict.fromkeys(urls):
-                if not self.discovered.entries and url not in tried:
-                    tried.add(url)
-                    await self._read_llms_txt(url)
+        for url in dict.fromkeys(_usual_urls(self.discovered.scope, start)):
+            if not self.discovered.entries:
+                await self._read_lists(url)
         if self.discovered.entries:
             await self._read_llms_full()
 
-    async def _declared_urls(self, start: str) -> list[str]:
-        """Return the llms.txt URLs that the start page declares in its `Link` header or its head."""
-        response = await _get(self.session, start, accept=ACCEPT_HTML)
-        if response is None:
-            return []
-        is_html = sniff_kind(response) == "html"
-        head = decode_text(response.body[:_HEAD_BYTES], response.charset) if is_html else ""
-        named = [*_LINK_HEADER.findall(response.link), *_LINK_ELEMENT.findall(head)]
-        urls = [canonical_url(name, response.url) for name in named]
-        origin = url_origin(self.discovered.scope.url)
-        return [url for url in urls if url and is_llms_txt_url(url) and url_origin(url) == origin]
-
-    async def _read_llms_txt(self, first: str) -> None:
+    async def _read_lists(self, first: str) -> None:
         """Read an llms.txt and those that it names."""
-        discovered = self.discovered
-        queue, seen = [first], {first}
-        other_hosts: dict[str, int] = {}
-        while queue:
-            url = queue.pop(0)
-            response = await _get(self.session, url)
+        discovered, queue = self.discovered, [first]
+        for url in queue:
+            response = await self._get_markdown(url)
             if response is None:
                 if url != first:
-                    discovered.notes.append(f"{url}: named by an llms.txt, but cannot be fetched")
-                continue
-            if sniff_kind(response) != "markdown":
-                if sniff_kind(response) != "html" or url != first:
-                    discovered.notes.append(f"{url}: is {sniff_kind(response)}, not an llms.txt")
+                    discovered.notes.append(f"{url}: named by an llms.txt, but is not one")
                 continue
             text = decode_text(response.body, response.charset)
             if url != first and len(split_llms_full(text, response.url).by_url()) > 1:  # named like a list
@@ -218,34 +193,33 @@ class _LlmsDiscovery:
             if index.invalid:
                 invalid = f"{len(index.invalid)} of its links are not URLs, the first is {index.invalid[0]!r}"
                 discovered.notes.append(f"{url}: {invalid}")
-            self._add_entries(index, other_hosts)
-            for nested in index.nested:
-                if nested in seen:
-                    continue
-                if url_origin(nested) != url_origin(first):
-                    other_hosts[url_origin(nested)] = other_hosts.get(url_origin(nested), 0) + 1
-                elif len(seen) > MAX_NESTED_LLMS:
-                    discovered.notes.append(
-                        f"{url}: names more than {MAX_NESTED_LLMS} other llms.txt files; the rest is not read"
-                    )
-                    break
-                else:
-                    seen.add(nested)
-                    queue.append(nested)
-        for host, count in other_hosts.items():
+            self._add_entries(index)
+            nested = [other for other in index.nested if url_origin(other) == url_origin(first)]
+            self.other_hosts.update(url_origin(other) for other in index.nested if other not in nested)
+            queue += [other for other in nested if other not in queue]
+            if len(queue) > MAX_NESTED_LLMS + 1:
+                del queue[MAX_NESTED_LLMS + 1 :]
+                discovered.notes.append(
+                    f"{url}: names more than {MAX_NESTED_LLMS} other llms.txt files; the rest is not read"
+                )
+        for host, count in self.other_hosts.items():
             links = "1 of its links leads" if count == 1 else f"{count} of its links lead"
             discovered.notes.append(
                 f"{first}: {links} out of {discovered.scope.url}, to {host}; crawl that URL to include them"
             )
+        self.other_hosts.clear()
 
-    def _add_entries(self, index: LlmsIndex, other_hosts: dict[str, int]) -> None:
+    async def _get_markdown(self, url: str, cap: int | None = None) -> Response | None:
+        response = await _get(self.session, url, cap)
+        return response if response and sniff_kind(response) == "markdown" else None
+
+    def _add_entries(self, index: LlmsIndex) -> None:
         scope = self.discovered.scope
         for entry in index.entries.values():
             if scope.holds(entry.url) and not scope.contains(entry.url):
                 continue  # excluded by a pattern
             if not scope.holds(entry.url):
-                host = url_origin(entry.url)
-                other_hosts[host] = other_hosts.get(host, 0) + 1
+                self.other_hosts[url_origin(entry.url)] += 1
             elif is_page_url(entry.url) or entry.url.endswith((".md", ".mdx", ".markdown", ".txt")):
                 self.discovered.add(make_page_ref(entry.url, title=entry.title, description=entry.description))
                 self.discovered.count("llms.txt")
@@ -258,8 +232,8 @@ class _LlmsDiscovery:
         for url in dict.fromkeys([*named, *sibling]):
             if url_origin(url) != url_origin(discovered.scope.url):
                 continue
-            response = await _get(self.session, url, MAX_FULL_BYTES)
-            if response is None or sniff_kind(response) != "markdown":
+            response = await self._get_markdown(url, MAX_FULL_BYTES)
+            if response is None:
                 continue
             full = split_llms_full(decode_text(response.body, response.charset), response.url)
             texts = match_texts(full, discovered.entries)
@@ -306,15 +280,5 @@ def _usual_urls(scope: Scope, start: str) -> list[str]:
     return [*own, *near, f"{origin}/docs/llms.txt", f"{origin}/.well-known/llms.txt"]
 
 
-def _unusual_urls(scope: Scope) -> list[str]:
-    """Return other spellings of the file name; a quarter of the misnamed files are called `llm.txt`."""
-    return [scope.url + name for name in ("llm.txt", "LLMs.txt", "LLMS.txt")]
-
-
 def _normalize_title(title: str) -> str:
     return " ".join(title.casefold().split())
-
-
-_HEAD_BYTES = 100_000
-_LINK_HEADER = re.compile(r"<([^<>]*)>")
-_LINK_ELEMENT = re.compile(r"<link\b[^<>]*?\bhref\s*=\s*[\"']?([^\"'<>\s]+)", re.IGNORECASE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mimetypes
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,12 +44,11 @@ def parse_folder_site(target: str) -> FolderSite | None:
 
 def explain_empty_folder(site: FolderSite) -> str:
     """Return an error message for a folder without a start page, or an empty string if it has one."""
-    folder = site.folder
-    if any((folder / name).is_file() for name in _START_FILES):
+    if any((site.folder / name).is_file() for name in _START_FILES):
         return ""
-    below = find_site_folders(folder)
+    below = find_site_folders(site.folder)
     hint = f"name the folder of a site, such as {below[0]}" if below else "build the site first, then name its folder"
-    return f"{folder}: no page to publish; found no {', '.join(_START_FILES[:-1])} or {_START_FILES[-1]} there; {hint}"
+    return f"{site.folder}: no page to publish; found no {' or '.join(_START_FILES)} there; {hint}"
 
 
 class FolderFetcher:
@@ -119,9 +119,7 @@ def _published_url(folder: Path) -> str:
     urls = list(index.entries)
     if not urls or not all(url.startswith("http") for url in urls):
         return file_url
-    first, last = min(urls), max(urls)
-    same = next((at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
-    shared = first[:same]
+    shared = os.path.commonprefix(urls)  # noqa: RUF071 -- a prefix of URLs
     return shared[: shared.rfind("/") + 1] if shared.count("/") > 2 else file_url
 
 

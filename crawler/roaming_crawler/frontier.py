@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import anyio
@@ -78,7 +78,6 @@ async def _make_edition_filter(
     language = ALL if config.language == ALL else page.language
     editions = EditionFilter(discovered.scope, start, language, versions)
     editions.learn(start, page.alternates)
-    editions.learn(start, discovered.alternates)
     return editions
 
 
@@ -184,25 +183,6 @@ class _PageTable:
 
 
 @dataclass(slots=True)
-class _LinkFilter:
-    """Selects links to follow: those of articles always, those of the navigation while pages bring new ones."""
-
-    seen: set[str] = field(default_factory=set)
-    pages_without_new: int = 0
-
-    def select(self, page: FetchedPage | SkippedPage) -> Iterable[str]:
-        """Return the links of a page that are followed."""
-        if isinstance(page, SkippedPage):
-            return page.links
-        if self.pages_without_new > _MAX_PAGES_WITHOUT_NEW_LINKS:
-            return page.parsed.links
-        new = [link for link in page.parsed.nav_links if link not in self.seen]
-        self.seen.update(new)
-        self.pages_without_new = 0 if new else self.pages_without_new + 1
-        return [*page.parsed.links, *new]
-
-
-@dataclass(slots=True)
 class _Frontier:
     """The pages to visit. Each level contains the pages that the level before links to."""
 
@@ -219,7 +199,7 @@ class _Frontier:
     """Pages beyond the limit."""
     sample: int = 3
     """Number of pages that are still fetched one by one, to learn how the host serves Markdown."""
-    _links: _LinkFilter = field(default_factory=_LinkFilter)
+    _seen_links: set[str] = field(default_factory=set)
     _next_level: dict[str, PageRef] = field(default_factory=dict)
 
     async def run(self) -> None:
@@ -284,7 +264,11 @@ class _Frontier:
         max_depth = self.config.limits.depth
         if not self.config.links or (max_depth is not None and ref.depth >= max_depth):
             return
-        for link in self._links.select(result):
+        links = result.links if isinstance(result, SkippedPage) else (*result.parsed.links, *result.parsed.nav_links)
+        for link in links:
+            if link in self._seen_links:  # most links of the navigation are on every page
+                continue
+            self._seen_links.add(link)
             linked = make_page_ref(link)
             if linked.url in self.known or not is_page_url(link) or not self.discovered.scope.contains(link):
                 continue
@@ -325,4 +309,3 @@ async def _gather_in_order(
 
 
 _MAX_AHEAD = 200
-_MAX_PAGES_WITHOUT_NEW_LINKS = 30

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
@@ -122,7 +123,6 @@ class MarkdownCapabilities:
         wins: Number of pages by their richer source: `html`, `markdown` or `both`.
         without_html: Number of pages whose HTML has no text.
         not_found_words: Words of the page that the host returns with status 200 for a missing page.
-        not_found_text_words: The same for missing Markdown.
     """
 
     forms: list[str] = field(default_factory=list)
@@ -132,7 +132,6 @@ class MarkdownCapabilities:
     wins: Counter[str] = field(default_factory=Counter)
     without_html: int = 0
     not_found_words: frozenset[str] = frozenset()
-    not_found_text_words: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -174,21 +173,10 @@ class PageFetcher:
 
     async def learn_not_found_page(self) -> None:
         """Fetch a URL that cannot exist, because many hosts answer with status 200."""
-        for url, accept in (
-            (self.scope.url + _MISSING_NAME + "/", ACCEPT_HTML),
-            (f"{self.scope.url}{_MISSING_NAME}.md", ACCEPT_MARKDOWN),
-        ):
-            try:
-                response = await self.session.get(url, accept, probe=True)
-            except FetchError:
-                continue
-            if not response.ok:
-                continue
-            if sniff_kind(response) == "html" and accept == ACCEPT_HTML:
+        with suppress(FetchError):
+            response = await self.session.get(f"{self.scope.url}{_MISSING_NAME}/", ACCEPT_HTML, probe=True)
+            if response.ok and sniff_kind(response) == "html":
                 self.capabilities.not_found_words = (await self.reader.page(response)).words
-            elif sniff_kind(response) == "markdown":
-                text = decode_text(response.body, response.charset)
-                self.capabilities.not_found_text_words = split_words(text)
 
     async def _get(self, ref: PageRef) -> FetchedPage | SkippedPage:
         markdown, html = None, _Html()
@@ -348,9 +336,7 @@ class PageFetcher:
         if response is None or not response.ok or sniff_kind(response) != "markdown":
             return None
         text = decode_text(response.body, response.charset)
-        if is_similar(split_words(text), self.capabilities.not_found_text_words) or _NOT_FOUND_TEXT.match(text):
-            return None
-        return _Markdown(text, url)
+        return None if _NOT_FOUND_TEXT.match(text) else _Markdown(text, url)
 
     async def _try_markdown(self, url: str, *, probe: bool) -> Response | None:
         try:

@@ -25,26 +25,18 @@ MAX_SITEMAP_BYTES = 50_000_000
 
 @dataclass(frozen=True, slots=True)
 class Sitemap:
-    """The URLs of pages and of other sitemaps in a sitemap; `fault` is a problem, as a message.
-
-    `alternates` are the languages and URLs of translations, from `<xhtml:link hreflang>`.
-    """
+    """The URLs of pages and of other sitemaps in a sitemap; `fault` is a problem, as a message."""
 
     urls: tuple[str, ...] = ()
     sitemaps: tuple[str, ...] = ()
     fault: str = ""
-    alternates: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(slots=True)
 class ListedUrls:
-    """The canonical URLs in all sitemaps of a site, each with the URL of its sitemap, and problems as messages.
-
-    `alternates` are the languages and canonical URLs of translations.
-    """
+    """The canonical URLs in all sitemaps of a site, each with the URL of its sitemap, and problems as messages."""
 
     pages: list[tuple[str, str]] = field(default_factory=list)
-    alternates: list[tuple[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
@@ -74,9 +66,6 @@ async def collect_sitemaps(
         for listed in sitemap.urls:
             if page := canonical_url(listed, response.url):
                 found.pages.append((page, url))
-        for language, listed in sitemap.alternates:
-            if page := canonical_url(listed, response.url):
-                found.alternates.append((language, page))
         for listed in sitemap.sitemaps:
             nested = canonical_url(listed, response.url)
             if nested and nested not in seen and url_origin(nested) == url_origin(response.url):
@@ -117,17 +106,13 @@ def parse_sitemap(data: bytes) -> Sitemap:
 def _read_entries(root: etree._Element) -> Sitemap:
     """Return the URLs below the root of a sitemap, whatever its namespace."""
     found: dict[str, list[str]] = {"url": [], "sitemap": []}
-    alternates: list[tuple[str, str]] = []
-    for entry in root.iter():
-        name = etree.QName(entry).localname if isinstance(entry.tag, str) else ""
-        if name == "link" and entry.get("hreflang") and entry.get("href"):
-            alternates.append((entry.get("hreflang") or "", entry.get("href") or ""))
-        if name in found:
-            loc = next((child for child in entry if isinstance(child.tag, str) and child.tag.endswith("loc")), None)
-            if loc is not None and loc.text and loc.text.strip():
-                found[name].append(loc.text.strip())
+    for location in root.iter("{*}loc"):
+        parent = location.getparent()
+        name = etree.QName(parent).localname if parent is not None else ""
+        if name in found and (url := (location.text or "").strip()):
+            found[name].append(url)
     fault = "" if found["url"] or found["sitemap"] else "lists no URLs"
-    return Sitemap(tuple(found["url"]), tuple(found["sitemap"]), fault, tuple(dict.fromkeys(alternates)))
+    return Sitemap(tuple(found["url"]), tuple(found["sitemap"]), fault)
 
 
 # llms.txt
@@ -177,11 +162,6 @@ def parse_llms_txt(text: str, base: str) -> LlmsIndex:
     return parser.index
 
 
-def is_llms_txt_url(url: str) -> bool:
-    """Return whether a URL has a file name in use for llms.txt."""
-    return bool(_LLMS.search(url))
-
-
 @dataclass(slots=True)
 class _LlmsParser:
     index: LlmsIndex
@@ -206,7 +186,7 @@ class _LlmsParser:
             if item and not links and not at:
                 label = _plain_text(item[1][: match.start() - item.start(1)]).strip(" -*+:–—<>`")
                 self._add(url, label, line[match.end() :], self.index.entries)
-            elif is_llms_txt_url(url):
+            elif _LLMS.search(url):
                 self._add(url, "", "", self.index.entries)
 
     def _read_heading(self, level: int, text: str) -> None:
@@ -226,7 +206,7 @@ class _LlmsParser:
             self.index.invalid.append(href[:80])
         elif _FULL.search(url):
             self.index.full[url] = None
-        elif is_llms_txt_url(url):
+        elif _LLMS.search(url):
             if url != self.index.base and not _ABRIDGED.search(url):
                 self.index.nested[url] = None
         else:

@@ -26,12 +26,10 @@ from mkdocs_roaming.html.document import (
     remove_element,
 )
 from mkdocs_roaming.html.hidden import find_hidden_texts
-from mkdocs_roaming.html.themes import compile_selector, load_themes
-from mkdocs_roaming.html.visitor import element_text
 from mkdocs_roaming.manifest.models import Heading, NavItem, url_to_path
 from mkdocs_roaming.sources import decode_text, site_nav
 from mkdocs_roaming.text.injection import scan_hidden_texts
-from mkdocs_roaming.text.meta_tags import exclusion_reason
+from mkdocs_roaming.text.meta_tags import exclusion_reason, find_redirect
 from roaming_crawler.scope import LinkResolver, canonical_url, make_link_resolver
 
 PARSER_VERSION = "8"
@@ -60,8 +58,6 @@ class ParsedPage:
     """Languages and URLs of translations, from `hreflang`."""
     hidden: tuple[str, ...] = ()
     """Texts in the article that readers do not see, and that seem to be written for language models."""
-    tabs: tuple[str, ...] = ()
-    """Labels of the tabs in the article."""
     skip_reason: str = ""
     """Why the page is not published: a redirect, `noindex`, a JavaScript shell, a login form."""
 
@@ -105,7 +101,7 @@ def _parse_page(data: bytes, charset: str, url: str, site_url: str) -> ParsedPag
     has_title = metadata.xpath("boolean(//head/title[normalize-space()])")
     resolve = make_link_resolver(base)
     links = _extract_links(article, resolve)
-    if target := _extract_refresh(metadata, base):
+    if (redirect := find_redirect(text)) and (target := canonical_url(redirect, base)):
         links[target] = None
     canonical = extract_canonical_url(metadata)
     return ParsedPage(
@@ -121,21 +117,9 @@ def _parse_page(data: bytes, charset: str, url: str, site_url: str) -> ParsedPag
         nav=_extract_nav(tree, resolve, site_url),
         words=words,
         alternates=tuple(_extract_alternates(metadata, base)),
-        tabs=tuple(_find_tab_labels(article)),
         hidden=tuple(found.quote for found in scan_hidden_texts(find_hidden_texts(article)))[:_MAX_HIDDEN],
         skip_reason=exclusion_reason(text) or _login_or_shell(tree, article, words),
     )
-
-
-def find_refresh_target(data: bytes, charset: str, url: str) -> str:
-    """Return the target of a page's `<meta http-equiv="refresh">`, or an empty string."""
-    text = decode_text(data, charset)
-    if not re.search(r"http-equiv\s*=\s*[\"']?refresh", text, re.IGNORECASE):
-        return ""
-    with suppress(Exception):  # the crawl parses the page again, and reports the problem
-        tree = parse_document(text)
-        return _extract_refresh(tree, _base_url(tree, url))
-    return ""
 
 
 def split_words(text: str) -> frozenset[str]:
@@ -183,14 +167,6 @@ def _make_links_absolute(article: etree._Element, base: str) -> None:
                     element.set(name, urljoin(base, value))
 
 
-def _extract_refresh(tree: etree._Element, base: str) -> str:
-    for meta in tree.iter("meta"):
-        if (meta.get("http-equiv") or "").strip().lower() == "refresh":
-            match = _REFRESH.match(meta.get("content") or "")
-            return (canonical_url(match[2], base) or "") if match else ""
-    return ""
-
-
 def _extract_links(tree: etree._Element, resolve: LinkResolver) -> dict[str, None]:
     """Return the link targets in a tree, without `nofollow` links."""
     urls = (resolve(href) for href in dict.fromkeys(_find_links(tree)) if href and not href.startswith("#"))
@@ -211,21 +187,6 @@ def _extract_alternates(tree: etree._Element, base: str) -> Iterator[tuple[str, 
         url = canonical_url(link.get("href") or "", base)
         if url and "alternate" in (link.get("rel") or "").lower().split():
             yield (link.get("hreflang") or "").strip(), url
-
-
-def _find_tab_labels(article: etree._Element) -> Iterator[str]:
-    themes = load_themes()
-    for element in article.iter(etree.Element):
-        if element.get("role") == "tablist":
-            labels = [label for label in element.iter() if label.get("role") == "tab"]
-        elif themes.roles[element.tag, element.get("class")] == "tabs":
-            found = (compile_selector(tabs.labels)(element) for tabs in themes.tabs)
-            labels = next((labels for labels in found if labels), [])
-        else:
-            continue
-        for label in labels:
-            if label.get("role") != "tab" or element.get("role") == "tablist":
-                yield element_text(label).strip()
 
 
 def _extract_nav(tree: etree._Element, resolve: LinkResolver, site_url: str) -> tuple[NavItem, ...]:
@@ -255,7 +216,6 @@ _find_links = cast(
         smart_strings=False,
     ),
 )
-_REFRESH = re.compile(r"""\s*[\d.]+\s*[;,\s]\s*(?:url\s*=\s*)?(["']?)([^\s"'].*?)\1\s*$""", re.IGNORECASE | re.DOTALL)
 _VISIBLE_CONTENT = (
     ".//text()[normalize-space() and not(ancestor::head or ancestor::script or ancestor::style or ancestor::noscript)]"
     " | .//img | .//svg | .//picture | .//video | .//audio | .//iframe | .//frame | .//object | .//math"

@@ -130,15 +130,14 @@ def publish_crawl(
         skipped = [*skipped, *(SkippedPage(urls[one.path], one.reason) for one in batch.left_out)]
         if not batch.pages:
             raise NoPagesError(f"{discovered.scope.url}: no page to publish; {skipped[-1].url}: {skipped[-1].reason}")
-        parsed = {outputs[page.key].path: page.parsed for page in pages}
-        flagged = flag_pages(batch, {path: page.hidden for path, page in parsed.items()})
+        flagged = flag_pages(batch, {outputs[page.key].path: page.parsed.hidden for page in pages})
         if config.skip_flagged:
             skipped = [*skipped, *drop_flagged_pages(batch, flagged)]
             if not batch.pages:
                 raise NoPagesError(
                     f"{discovered.scope.url}: all pages {skipped[-1].reason}; to look at them, leave out --skip-flagged"
                 )
-        coverage = _sum_coverage(batch, parsed)
+        coverage = _sum_coverage(batch)
         rollback.save(old, _digest_pages(batch))
         previous = rollback.restore_texts(previous) if previous else None
         # A skill would name addresses of the original site, and instruct agents with texts of others.
@@ -221,13 +220,11 @@ def _hint(reason: str) -> str:
     return "" if "; " in reason else "; check the URL"
 
 
-def _sum_coverage(batch: Batch, parsed: Mapping[str, ParsedPage]) -> Coverage:
+def _sum_coverage(batch: Batch) -> Coverage:
     """Return what the converted pages have kept of their HTML."""
-    total = Coverage()
-    for path, page in batch.pages.items():
-        if page.markdown is None:
-            total += measure_coverage(page.article, parsed[path].tabs, batch.converted[path].markdown)
-    return total
+    converted = (path for path, page in batch.pages.items() if page.markdown is None)
+    counts = (measure_coverage(batch.pages[path].article, batch.converted[path].markdown) for path in converted)
+    return sum(counts, Coverage())
 
 
 def _digest_pages(batch: Batch) -> dict[str, str]:

@@ -80,23 +80,6 @@ def test_hreflang_names_translations_outside_of_language_folders(site: Any, run_
     assert _left_out(output) == [("language", "de", 1)]
 
 
-def test_sitemap_names_translations(site: Any, run_crawl: Any, html: Any) -> None:
-    xhtml = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:xhtml="http://www.w3.org/1999/xhtml"'
-    entries = "".join(
-        f"<url><loc>{site.url}{path}</loc>"
-        f'<xhtml:link rel="alternate" hreflang="en" href="{site.url}guide"/>'
-        f'<xhtml:link rel="alternate" hreflang="fr" href="{site.url}guide-fr"/></url>'
-        for path in ("guide", "guide-fr")
-    )
-    site.put("/sitemap.xml", f"<urlset {xhtml}>{entries}</urlset>", kind="application/xml")
-    _put(site, html, "/", "en")
-    _put(site, html, "/guide", "en")
-    _put(site, html, "/guide-fr", "")
-    output = run_crawl(site.url)
-    assert output.paths == ["", "guide"]
-    assert _left_out(output) == [("language", "fr", 1)]
-
-
 def _versions(site: Any, html: Any, folders: tuple[str, ...], start: str = "/") -> None:
     pages = ("intro/", "setup/", "api/v2/orders/")
     for folder in folders:

@@ -114,9 +114,6 @@ LIST = "# Kettle\n\n> Boils.\n\n- [Boil](/docs/boil.md): how to\n"
         ("/docs/llms.txt", ""),
         ("/llms.txt", "docs/"),
         ("/.well-known/llms.txt", ""),
-        ("/llm.txt", ""),
-        ("/LLMs.txt", ""),
-        ("/docs/LLMS.txt", "docs/"),
         ("/lists/for-models.txt", "lists/for-models.txt"),
     ],
 )
@@ -127,18 +124,6 @@ def test_llms_txt_is_found_at_usual_urls(path: str, given: str, site: Any, run_c
     site.put("/docs/boil.md", "# Boil\n\nPress the lever.\n", kind="text/markdown")
     output = run_crawl(site.url + given, links=False, scope=ScopeConfig(same_host=given.endswith(".txt")))
     assert [page.title for page in output.manifest.pages] == ["Boil"]
-
-
-@pytest.mark.parametrize("where", ["header", "head"])
-def test_declared_llms_txt_is_preferred(where: str, site: Any, run_crawl: Any, html: Any) -> None:
-    link = {"header": {"Link": '</x.css>; rel=preload, </ai/llms.txt>; rel="llms-txt"'}}.get(where, {})
-    head = '<link rel=icon href=/i.png><link rel="describedby" href="/ai/llms.txt">' if where == "head" else ""
-    site.put("/", html("Home", head=head), headers=link)
-    site.put("/ai/llms.txt", LIST, kind="text/plain")
-    site.put("/docs/boil.md", "# Boil\n\nPress the lever.\n", kind="text/markdown")
-    output = run_crawl(site.url, links=False)
-    assert "docs/boil" in output.paths
-    assert "/llms.txt" not in site.paths()
 
 
 def test_listed_text_file_is_a_page(site: Any, run_crawl: Any) -> None:
