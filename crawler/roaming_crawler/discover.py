@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urljoin
 
-from mkdocs_roaming.errors import ManifestError
+import httpx2
+from lxml import etree
+
+from mkdocs_roaming.errors import ManifestError, RoamingError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.models import Manifest, NavItem
 from mkdocs_roaming.sources import decode_text
 from roaming_crawler.config import MEGABYTE, DiscoveryConfig
 from roaming_crawler.contents import sniff_kind
-from roaming_crawler.fetch import FetchError, Response
-from roaming_crawler.llms_full import FullText, split_llms_full
+from roaming_crawler.fetch import FetchError, Response, decompress
+from roaming_crawler.llms import LlmsIndex, parse_llms_txt, split_llms_full
 from roaming_crawler.page import PageRef, make_page_ref, merge_page_refs
-from roaming_crawler.page_lists import MAX_SITEMAP_BYTES, LlmsIndex, collect_sitemaps, parse_llms_txt
 from roaming_crawler.parser import parse_page
 from roaming_crawler.scope import Scope, canonical_url, is_page_url, url_origin
 from roaming_crawler.session import ACCEPT_ANY, ACCEPT_HTML, Session
@@ -24,6 +28,9 @@ MAX_NESTED_LLMS = 250
 """Maximum number of llms.txt files that are followed from the first one."""
 MAX_FULL_BYTES = 50 * MEGABYTE
 MAX_MANIFEST_BYTES = 100 * MEGABYTE
+MAX_SITEMAPS = 200
+MAX_SITEMAP_BYTES = 50 * MEGABYTE
+"""Maximum size of a decompressed sitemap, as the protocol says."""
 
 
 @dataclass(slots=True)
@@ -137,23 +144,83 @@ async def _read_sitemaps(session: Session, discovered: DiscoveredPages) -> None:
     named = () if is_local else (await session.robots(scope.url)).sitemaps
     roots = [url for name in named if (url := canonical_url(name, scope.url))]
     roots += [scope.url + "sitemap.xml", *([] if is_local else [url_origin(scope.url) + "/sitemap.xml"])]
-    listed = await collect_sitemaps(lambda url: _get(session, url, MAX_SITEMAP_BYTES), roots, expected=named)
-    discovered.notes += listed.notes
-    count = 0
-    other_hosts: dict[str, str] = {}
-    for page, sitemap in listed.pages:
-        if is_page_url(page) and scope.contains(page):
-            discovered.add(PageRef(page))
-            count += 1
-        elif not is_local and url_origin(page) != url_origin(scope.url):
-            other_hosts.setdefault(url_origin(page), sitemap)
-    if count:
-        discovered.sources["sitemap"] = count
-    elif other_hosts:  # a copy of the site, or the site has moved
-        host, sitemap = next(iter(other_hosts.items()))
+    listed = await _collect_sitemaps(session, discovered, roots, expected=named)
+    pages = [page for page in listed if is_page_url(page) and scope.contains(page)]
+    for page in pages:
+        discovered.add(PageRef(page))
+    if pages:
+        discovered.sources["sitemap"] = len(pages)
+    elif others := [page for page in listed if url_origin(page) != url_origin(scope.url)]:
+        # A copy of the site, or the site has moved.
         discovered.notes.append(
-            f"{sitemap}: lists nothing below {scope.url}, but pages of {host}; crawl that URL instead"
+            f"{listed[others[0]]}: lists nothing below {scope.url}, but pages of {url_origin(others[0])}; "
+            "crawl that URL instead"
         )
+
+
+async def _collect_sitemaps(
+    session: Session, discovered: DiscoveredPages, roots: Sequence[str], *, expected: Collection[str]
+) -> dict[str, str]:
+    """Return the URLs in sitemaps and in the sitemaps that they list on the same host, each with that of its sitemap.
+
+    Args:
+        session: Network access.
+        discovered: Receives notes on problems.
+        roots: URLs of the first sitemaps.
+        expected: URLs that robots.txt names: it is reported if one of them is not a sitemap.
+    """
+    found: dict[str, str] = {}
+    queue = list(dict.fromkeys(roots))
+    for url in queue:
+        response = await _get(session, url, MAX_SITEMAP_BYTES)
+        if response is None or sniff_kind(response) == "html":
+            if url in expected:
+                discovered.notes.append(f"{url}: named by robots.txt, but is not a sitemap")
+            continue
+        try:
+            pages, sitemaps = parse_sitemap(response.body)
+        except (SitemapError, FetchError, httpx2.DecodingError) as error:
+            discovered.notes.append(f"{url}: {error}")
+            continue
+        found.update((page, url) for listed in pages if (page := canonical_url(listed, response.url)))
+        nested = [canonical_url(listed, response.url) or "" for listed in sitemaps]
+        queue += [one for one in nested if url_origin(one) == url_origin(response.url) and one not in queue]
+        if len(queue) > MAX_SITEMAPS:
+            discovered.notes.append(f"{url}: more than {MAX_SITEMAPS} sitemaps; the rest is not read")
+            del queue[MAX_SITEMAPS:]
+    return found
+
+
+class SitemapError(RoamingError):
+    """A response is not a sitemap, or unsafe to parse."""
+
+
+def parse_sitemap(data: bytes) -> tuple[list[str], list[str]]:
+    """Return the URLs of pages and of other sitemaps in a sitemap or a sitemap index, gzipped or not.
+
+    Raises:
+        SitemapError: The data is not a sitemap, or unsafe to parse.
+        FetchError: The data is too large.
+        httpx2.DecodingError: The gzip data is damaged.
+    """
+    if data[:2] == b"\x1f\x8b":
+        data = decompress(data, MAX_SITEMAP_BYTES)
+    if re.search(rb"<!(DOCTYPE|ENTITY)", data[:10_000].replace(b"\0", b""), re.IGNORECASE):
+        raise SitemapError("declares entities or is a web page; not read")
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, recover=True, huge_tree=False)
+    try:
+        root = etree.fromstring(data, parser)
+    except (etree.XMLSyntaxError, ValueError) as error:
+        raise SitemapError(f"not XML ({error})") from None
+    found: dict[str, list[str]] = {"url": [], "sitemap": []}
+    for location in root.iter("{*}loc") if root is not None else ():
+        parent = location.getparent()
+        name = etree.QName(parent).localname if parent is not None else ""
+        if name in found and (url := (location.text or "").strip()):
+            found[name].append(url)
+    if not found["url"] and not found["sitemap"]:
+        raise SitemapError("lists no URLs")
+    return found["url"], found["sitemap"]
 
 
 @dataclass(slots=True)
@@ -185,7 +252,7 @@ class _LlmsDiscovery:
                     discovered.notes.append(f"{url}: named by an llms.txt, but is not one")
                 continue
             text = decode_text(response.body, response.charset)
-            if url != first and len(split_llms_full(text, response.url).by_url()) > 1:  # named like a list
+            if url != first and len(split_llms_full(text, response.url)) > 1:  # named like a list
                 self.texts.append(url)
                 continue
             index = parse_llms_txt(text, response.url)
@@ -236,38 +303,17 @@ class _LlmsDiscovery:
             if response is None:
                 continue
             full = split_llms_full(decode_text(response.body, response.charset), response.url)
-            texts = match_texts(full, discovered.entries)
-            if _is_complete(texts, full, discovered):
-                for key, text in texts.items():
-                    discovered.entries[key].text = text
-                discovered.sources["llms-full.txt"], discovered.full = len(texts), url
+            by_key = {loose_key(make_page_ref(page).url): text for page, text in full.items()}
+            listed = [ref for ref in discovered.entries.values() if loose_key(ref.url) in by_key]
+            if listed and len(listed) >= 0.9 * len(discovered.entries):
+                for ref in listed:
+                    ref.text = by_key[loose_key(ref.url)]
+                discovered.sources["llms-full.txt"], discovered.full = len(listed), url
                 return
             discovered.notes.append(
-                f"{url}: {len(full.pages)} pages in it by the convention “{full.convention}”, {len(texts)} of the "
-                f"{len(discovered.entries)} that llms.txt lists; not used, every page is fetched"
+                f"{url}: contains {len(listed)} of the {len(discovered.entries)} pages that llms.txt lists; not used, "
+                "every page is fetched"
             )
-
-
-def match_texts(full: FullText, entries: dict[str, PageRef]) -> dict[str, str]:
-    """Return the text of each page that is in an llms-full.txt exactly once, matched by URL, or else by title."""
-    by_url = {loose_key(make_page_ref(url).url): page for url, page in full.by_url().items()}
-    if by_url:
-        found = {key: by_url.get(loose_key(ref.url)) for key, ref in entries.items()}
-        return {key: page.markdown for key, page in found.items() if page}
-    listed = Counter(_normalize_title(ref.title) for ref in entries.values())
-    contained = Counter(_normalize_title(page.title) for page in full.pages)
-    by_title = {_normalize_title(page.title): page.markdown for page in full.pages}
-    return {
-        key: by_title[title]
-        for key, ref in entries.items()
-        if listed[title := _normalize_title(ref.title)] == 1 and contained[title] == 1
-    }
-
-
-def _is_complete(texts: dict[str, str], full: FullText, discovered: DiscoveredPages) -> bool:
-    """Return whether an llms-full.txt is used: it has all pages, or 90 % if they have URLs; others are fetched then."""
-    required = len(discovered.entries) * (0.9 if full.by_url() else 1)
-    return bool(texts) and len(texts) >= required
 
 
 def _usual_urls(scope: Scope, start: str) -> list[str]:
@@ -278,7 +324,3 @@ def _usual_urls(scope: Scope, start: str) -> list[str]:
     origin = url_origin(scope.url)
     near = [f"{scope.url}llms.txt", f"{origin}/llms.txt"]
     return [*own, *near, f"{origin}/docs/llms.txt", f"{origin}/.well-known/llms.txt"]
-
-
-def _normalize_title(title: str) -> str:
-    return " ".join(title.casefold().split())

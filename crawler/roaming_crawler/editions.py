@@ -283,10 +283,6 @@ _VERSION = re.compile(
     r"|v?\d+(?:\.(?:\d+|x))*(?:[-.]?(?:a|b|rc|dev|alpha|beta|post|lts)[-.]?\d*)?",
     re.IGNORECASE,
 )
-_LANGUAGE = re.compile(
-    r"(?:af|am|ar|as|az|be|bg|bn|bs|ca|cs|cy|da|de|el|en|eo|es|et|eu|fa|fi|fr|ga|gl|gu|he|hi|hr|hu|hy|id|is|it|ja|ka|kk|km|kn|ko|ku|ky|lo|lt|lv|mg"
-    r"|mi|mk|ml|mn|mr|ms|mt|my|nb|ne|nl|nn|no|pa|pl|ps|pt|ro|ru|rw|sd|si|sk|sl|so|sq|sr|sv|sw|ta|te|tg|th|tk|tl|tr|tt|uk|ur|uz|vi|xh|yi|yo|zh|zu)"
-    r"(?:[-_](?:[a-z]{4}|[a-z]{2}|\d{3})){0,2}",
-    re.IGNORECASE,
-)
+_LANGUAGE = re.compile(r"[a-z]{2}(?:[-_](?:[a-z]{4}|[a-z]{2}|\d{3})){0,2}", re.IGNORECASE)
+"""Any two letters: a folder is left out only if its pages declare that language."""
 _SCRIPTS = {"zh-hans": "zh-cn", "zh-sg": "zh-cn", "zh-hans-cn": "zh-cn", "zh-hant": "zh-tw", "zh-hant-tw": "zh-tw"}

@@ -15,7 +15,7 @@ from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.models import url_to_path
 from mkdocs_roaming.sources import decode_text
 from roaming_crawler.fetch import FetchError, Request, Response
-from roaming_crawler.page_lists import parse_llms_txt
+from roaming_crawler.llms import parse_llms_txt
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from mkdocs_roaming.sources import decode_text
 from roaming_crawler.config import Source
 from roaming_crawler.contents import find_richer_source, shows_generator_source, sniff_kind
 from roaming_crawler.fetch import FetchError, Response
-from roaming_crawler.llms_full import split_llms_full
+from roaming_crawler.llms import split_llms_full
 from roaming_crawler.parser import ParsedPage, split_words
 from roaming_crawler.scope import Scope, canonical_url
 from roaming_crawler.session import ACCEPT_ANY, ACCEPT_HTML, ACCEPT_MARKDOWN, LimitError, Session, find_header_ban
@@ -305,7 +305,7 @@ class PageFetcher:
             return listed
         if html.reason == _IS_MARKDOWN and ref.title:  # a list names it as a page
             markdown = await self._get_markdown(ref.url)
-            if markdown and len(split_llms_full(markdown.text, ref.url).by_url()) > 1:
+            if markdown and len(split_llms_full(markdown.text, ref.url)) > 1:
                 raise FetchError("contains several pages, each with its own URL")
             return markdown
         if html.response is None:

@@ -27,8 +27,8 @@ from roaming_crawler.contents import Coverage, measure_coverage
 from roaming_crawler.discover import DiscoveredPages
 from roaming_crawler.editions import OtherEdition
 from roaming_crawler.flags import FlaggedText, drop_flagged_pages, flag_pages
+from roaming_crawler.llms import LlmsIndex
 from roaming_crawler.page import FetchedPage, PageBody, SkippedPage
-from roaming_crawler.page_lists import LlmsIndex
 from roaming_crawler.parser import ParsedPage
 from roaming_crawler.sandbox import conversion_pool
 from roaming_crawler.scope import disambiguate_paths, storage_path
