@@ -7,7 +7,7 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -331,7 +331,10 @@ def _print_result(result: CrawlResult, folder: Path) -> None:
 
 
 def _print_reasons(result: CrawlResult) -> None:
-    reasons = _group_by_reason(result.skipped)
+    by_reason: dict[str, list[str]] = {}
+    for url, why in result.skipped:
+        by_reason.setdefault("duplicate" if why.startswith("duplicate of ") else why, []).append(url)
+    reasons = sorted(by_reason.items(), key=lambda pair: -len(pair[1]))
     for why, urls in reasons[:_MAX_REASONS_SHOWN]:
         click.echo(f"    {len(urls):>4}  {sanitize(why)}: {sanitize(urls[0])}{' …' if len(urls) > 1 else ''}")
     if rest := reasons[_MAX_REASONS_SHOWN:]:
@@ -341,20 +344,6 @@ def _print_reasons(result: CrawlResult) -> None:
         click.echo(f"    {flagged.kind}: {sanitize(flagged.url)} “{one_line(flagged.quote)}”")
     if more := result.flagged[_MAX_REASONS_SHOWN:]:
         click.echo(f"    … and {len(more)} more")
-
-
-def _group_by_reason(skipped: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
-    """Return the skipped URLs by reason, the most frequent one first.
-
-    URLs that differ from their duplicate in a trailing slash alone are one group.
-    """
-    reasons: dict[str, list[str]] = {}
-    for url, why in skipped:
-        duplicate = why.removeprefix("duplicate of ")
-        if duplicate != why and duplicate.rstrip("/") == url.rstrip("/"):
-            why = "duplicate with or without a trailing slash"
-        reasons.setdefault(why, []).append(url)
-    return sorted(reasons.items(), key=lambda pair: -len(pair[1]))
 
 
 def _pluralize(count: int, noun: str) -> str:

@@ -21,7 +21,7 @@ from roaming_crawler.fetch import FetchError, Response, decompress
 from roaming_crawler.llms import LlmsIndex, parse_llms_txt, split_llms_full
 from roaming_crawler.page import PageRef, make_page_ref, merge_page_refs
 from roaming_crawler.parser import parse_page
-from roaming_crawler.scope import Scope, canonical_url, is_page_url, url_origin
+from roaming_crawler.scope import Scope, canonical_url, is_page_url, loose_key, url_origin
 from roaming_crawler.session import ACCEPT_ANY, ACCEPT_HTML, Session
 
 MAX_NESTED_LLMS = 250
@@ -100,11 +100,6 @@ async def discover(session: Session, scope: Scope, start: str, config: Discovery
     if not scope.holds(start):
         await _read_start_page(session, discovered, start)
     return discovered
-
-
-def loose_key(url: str) -> str:
-    """Return what the spellings `guide`, `guide/` and `guide.html` of one page have in common."""
-    return url.rstrip("/").removesuffix(".html")
 
 
 async def _get(session: Session, url: str, cap: int | None = None, accept: str = ACCEPT_ANY) -> Response | None:
@@ -261,20 +256,23 @@ class _LlmsDiscovery:
                 invalid = f"{len(index.invalid)} of its links are not URLs, the first is {index.invalid[0]!r}"
                 discovered.notes.append(f"{url}: {invalid}")
             self._add_entries(index)
-            nested = [other for other in index.nested if url_origin(other) == url_origin(first)]
-            self.other_hosts.update(url_origin(other) for other in index.nested if other not in nested)
-            queue += [other for other in nested if other not in queue]
-            if len(queue) > MAX_NESTED_LLMS + 1:
-                del queue[MAX_NESTED_LLMS + 1 :]
-                discovered.notes.append(
-                    f"{url}: names more than {MAX_NESTED_LLMS} other llms.txt files; the rest is not read"
-                )
+            queue += self._select_nested(index, queue)
         for host, count in self.other_hosts.items():
             links = "1 of its links leads" if count == 1 else f"{count} of its links lead"
             discovered.notes.append(
                 f"{first}: {links} out of {discovered.scope.url}, to {host}; crawl that URL to include them"
             )
         self.other_hosts.clear()
+
+    def _select_nested(self, index: LlmsIndex, known: Sequence[str]) -> list[str]:
+        """Return the other lists on the same host that an llms.txt names."""
+        own = [url for url in index.nested if url_origin(url) == url_origin(known[0])]
+        self.other_hosts.update(url_origin(url) for url in index.nested if url not in own)
+        new, room = [url for url in own if url not in known], MAX_NESTED_LLMS + 1 - len(known)
+        if len(new) > room:
+            problem = f"names more than {MAX_NESTED_LLMS} other llms.txt files; the rest is not read"
+            self.discovered.notes.append(f"{index.base}: {problem}")
+        return new[:room]
 
     async def _get_markdown(self, url: str, cap: int | None = None) -> Response | None:
         response = await _get(self.session, url, cap)

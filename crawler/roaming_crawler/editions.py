@@ -10,10 +10,9 @@ from functools import lru_cache
 from heapq import nlargest
 from itertools import chain
 
-from roaming_crawler.discover import loose_key
 from roaming_crawler.page import PageRef
 from roaming_crawler.parser import ParsedPage
-from roaming_crawler.scope import Scope, scope_from_url, url_origin
+from roaming_crawler.scope import Scope, loose_key, scope_from_url, url_origin
 
 _Rank = tuple[int, tuple[int, ...]]
 _NO_RANK: _Rank = (-1, ())

@@ -48,7 +48,7 @@ def explain_empty_folder(site: FolderSite) -> str:
         return ""
     below = find_site_folders(site.folder)
     hint = f"name the folder of a site, such as {below[0]}" if below else "build the site first, then name its folder"
-    return f"{site.folder}: no page to publish; found no {' or '.join(_START_FILES)} there; {hint}"
+    return f"{site.folder}: no page to publish; found no index.html, llms.txt or {MANIFEST_PATH} there; {hint}"
 
 
 class FolderFetcher:

@@ -13,11 +13,11 @@ from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_pages
 from mkdocs_roaming.manifest.models import NavItem
 from mkdocs_roaming.sources import site_nav
 from roaming_crawler.config import CrawlConfig, EventHandler, ScopeConfig
-from roaming_crawler.discover import DiscoveredPages, loose_key
+from roaming_crawler.discover import DiscoveredPages
 from roaming_crawler.editions import ALL, EditionFilter, OtherEdition
 from roaming_crawler.page import FetchedPage, PageBody, PageFetcher, PageRef, SkippedPage, make_page_ref
 from roaming_crawler.sandbox import ProcessPoolReader
-from roaming_crawler.scope import Scope, is_page_url, storage_path
+from roaming_crawler.scope import Scope, is_page_url, loose_key, storage_path
 from roaming_crawler.session import MAX_PAGES_OPTION, Session
 
 
@@ -224,7 +224,7 @@ class _Frontier:
             self._add(ref, await self._fetch(ref))
         self.sample = max(0, self.sample - len(head))
         if not self.sample:
-            self.fetcher.capabilities.learning = False
+            self.fetcher.learning = False
         await _gather_in_order(refs, self.config.politeness.connections * 2, self._fetch, self._add)
         return sorted(self._next_level.values(), key=lambda ref: ref.url)
 

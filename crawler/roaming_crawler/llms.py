@@ -71,20 +71,25 @@ class _LlmsParser:
             self._read_heading(len(heading[1]), heading[2])
         elif line.lstrip().startswith(">") and not self.index.entries and not self.group:
             self.index.summary = f"{self.index.summary} {line.lstrip().lstrip('> ')}".strip()
-        item, links = _ITEM.match(line), list(_LINK.finditer(line))
-        starts_with_link = bool(item and links and links[0].start() <= item.start(1) + 2)
-        for at, link in enumerate(links):
-            # A list item is about its first link.
-            rest = line[link.end() :] if item and not at and (starts_with_link or len(links) == 1) else ""
-            entries = self.mentioned if starts_with_link and at else self.index.entries
-            self._add(link[2] or link[3], link[1], rest, entries)
+        item = _ITEM.match(line)
+        if links := list(_LINK.finditer(line)):
+            self._read_links(line, item, links)
         for at, match in enumerate(_BARE_URL.finditer(line)):
             url = match[1].rstrip(".,;:*_")
             if item and not links and not at:
-                label = _plain_text(item[1][: match.start() - item.start(1)]).strip(" -*+:–—<>`")
+                label = _plain_text(line[item.start(1) : match.start()]).strip(" -*+:–—<>`")
                 self._add(url, label, line[match.end() :], self.index.entries)
             elif _LLMS.search(url):
                 self._add(url, "", "", self.index.entries)
+
+    def _read_links(self, line: str, item: re.Match[str] | None, links: Sequence[re.Match[str]]) -> None:
+        """Add links: a list item is about its first one, the rest of the line describes it."""
+        starts_with_link = item is not None and links[0].start() <= item.start(1) + 2
+        has_description = item is not None and (starts_with_link or len(links) == 1)
+        first, *others = links
+        self._add(first[2] or first[3], first[1], line[first.end() :] if has_description else "", self.index.entries)
+        for link in others:
+            self._add(link[2] or link[3], link[1], "", self.mentioned if starts_with_link else self.index.entries)
 
     def _read_heading(self, level: int, text: str) -> None:
         title = _plain_text(text)

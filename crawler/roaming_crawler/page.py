@@ -16,7 +16,7 @@ from roaming_crawler.contents import find_richer_source, shows_generator_source,
 from roaming_crawler.fetch import FetchError, Response
 from roaming_crawler.llms import split_llms_full
 from roaming_crawler.parser import ParsedPage, split_words
-from roaming_crawler.scope import Scope, canonical_url
+from roaming_crawler.scope import Scope, canonical_url, loose_key
 from roaming_crawler.session import ACCEPT_ANY, ACCEPT_HTML, ACCEPT_MARKDOWN, LimitError, Session, find_header_ban
 
 
@@ -112,42 +112,32 @@ class _Html:
 
 
 @dataclass(slots=True)
-class MarkdownCapabilities:
-    """How a host serves Markdown, and whether it holds more than the HTML, learned from the first pages.
-
-    Attributes:
-        forms: URL forms of Markdown that were found.
-        page_suffixes: Suffixes that lead from the URL of Markdown to its page, the likeliest first.
-        negotiates: Whether the host answers `Accept: text/markdown`.
-        learning: Whether all forms are still tried, and both sources compared.
-        wins: Number of pages by their richer source: `html`, `markdown` or `both`.
-        without_html: Number of pages whose HTML has no text.
-        not_found_words: Words of the page that the host returns with status 200 for a missing page.
-    """
-
-    forms: list[str] = field(default_factory=list)
-    page_suffixes: list[str] = field(default_factory=lambda: ["/", "", ".html"])
-    negotiates: bool = False
-    learning: bool = True
-    wins: Counter[str] = field(default_factory=Counter)
-    without_html: int = 0
-    not_found_words: frozenset[str] = frozenset()
-
-
-@dataclass(slots=True)
 class PageFetcher:
-    """Fetches the pages of one crawl.
+    """Fetches the pages of one crawl, and learns from the first ones how the host serves Markdown.
 
     Attributes:
         full: URL of the llms-full.txt that the texts of `PageRef`s come from.
+        learning: Whether all forms of Markdown are still tried, and both sources compared.
     """
 
     session: Session
     scope: Scope
     reader: PageReader
-    capabilities: MarkdownCapabilities = field(default_factory=MarkdownCapabilities)
     source: Source = "auto"
     full: str = ""
+    learning: bool = True
+    _forms: list[str] = field(default_factory=list)
+    """URL forms of Markdown that were found."""
+    _page_suffixes: list[str] = field(default_factory=lambda: ["/", "", ".html"])
+    """Suffixes that lead from the URL of Markdown to its page, the likeliest first."""
+    _negotiates: bool = False
+    """Whether the host answers `Accept: text/markdown`."""
+    _wins: Counter[str] = field(default_factory=Counter)
+    """Number of pages by their richer source: `html`, `markdown` or `both`."""
+    _without_html: int = 0
+    """Number of pages whose HTML has no text."""
+    _not_found_words: frozenset[str] = frozenset()
+    """Words of the page that the host returns with status 200 for a missing page."""
 
     async def get(self, ref: PageRef) -> FetchedPage | SkippedPage:
         """Return the page, or why it is skipped."""
@@ -176,7 +166,7 @@ class PageFetcher:
         with suppress(FetchError):
             response = await self.session.get(f"{self.scope.url}{_MISSING_NAME}/", ACCEPT_HTML, probe=True)
             if response.ok and sniff_kind(response) == "html":
-                self.capabilities.not_found_words = (await self.reader.page(response)).words
+                self._not_found_words = (await self.reader.page(response)).words
 
     async def _get(self, ref: PageRef) -> FetchedPage | SkippedPage:
         markdown, html = None, _Html()
@@ -195,8 +185,7 @@ class PageFetcher:
 
     def _has_no_html(self, ref: PageRef) -> bool:
         """Return whether a page is listed as Markdown, and its HTML not needed: the first pages have none."""
-        known = self.capabilities
-        has_none = not known.learning and known.without_html > 1 and not known.wins["html"]
+        has_none = not self.learning and self._without_html > 1 and not self._wins["html"]
         return self.source == "auto" and has_none and (ref.text is not None or bool(ref.markdown))
 
     def _wants_markdown(self, ref: PageRef, html: _Html) -> bool:
@@ -205,34 +194,32 @@ class PageFetcher:
             return self.source == "markdown"
         if not html.has_text:
             return True
-        known, words = self.capabilities, html.parsed.words
         if html.reason:
             return False
-        if known.learning or known.wins["markdown"] > known.wins["html"]:
+        if self.learning or self._wins["markdown"] > self._wins["html"]:
             return True
-        return len(words) < (_MIN_WORDS if ref.text is None else len(split_words(ref.text)) / 2)
+        return len(html.parsed.words) < (_MIN_WORDS if ref.text is None else len(split_words(ref.text)) / 2)
 
     async def _choose_source(
         self, markdown: _Markdown, ref: PageRef, html: _Html
     ) -> tuple[_Markdown | None, tuple[Heading, ...]]:
         """Return the Markdown of a page and the headings of its HTML, or None if the HTML holds as much."""
-        known = self.capabilities
         if not html.has_text:
-            known.without_html += known.learning
+            self._without_html += self.learning
             return markdown, ()
         converted, headings = await self.reader.convert(html.parsed)
         if self.source == "markdown":
             return markdown, headings
         is_usable = not shows_generator_source(markdown.text) and self._has_known_links(markdown, ref, html)
         richer = find_richer_source(markdown.text, converted, html.parsed.article) if is_usable else "html"
-        known.wins[richer] += known.learning
+        self._wins[richer] += self.learning
         return (markdown, headings) if richer == "markdown" else (None, ())
 
     def _has_known_links(self, markdown: _Markdown, ref: PageRef, html: _Html) -> bool:
         """Return whether most links of the Markdown within the site are on the HTML page, too."""
-        known = {_link_key(link) for link in html.all_links}
+        known = {loose_key(link) for link in html.all_links}
         links = [link for link in _extract_markdown_links(markdown, ref.url) if self.scope.holds(link)]
-        return sum(_link_key(link) in known for link in links) >= _MIN_KNOWN_LINKS * len(links)
+        return sum(loose_key(link) in known for link in links) >= _MIN_KNOWN_LINKS * len(links)
 
     def _make_page(
         self, ref: PageRef, markdown: _Markdown | None, html: _Html, headings: tuple[Heading, ...]
@@ -272,7 +259,7 @@ class PageFetcher:
 
     async def _get_html(self, ref: PageRef) -> _Html:
         reason = "not found"
-        for suffix in tuple(self.capabilities.page_suffixes) if ref.guessed else ("",):
+        for suffix in tuple(self._page_suffixes) if ref.guessed else ("",):
             url = ref.url + suffix
             response = await self.session.get(url, ACCEPT_HTML, probe=ref.guessed, allow_redirect=self.scope.holds)
             if not response.ok:
@@ -283,11 +270,11 @@ class PageFetcher:
                 reason = f"is {kind}, not a page"
                 continue
             parsed = await self.reader.page(response)
-            if self.scope.path(response.url) != "" and is_similar(parsed.words, self.capabilities.not_found_words):
+            if self.scope.path(response.url) != "" and is_similar(parsed.words, self._not_found_words):
                 reason = "status 200, but the host's page for missing pages"
                 continue
-            if self.capabilities.learning and ref.guessed:
-                self.capabilities.page_suffixes.sort(key=lambda other: other != suffix)
+            if self.learning and ref.guessed:
+                self._page_suffixes.sort(key=lambda other: other != suffix)
             if ban := find_header_ban(response.robots, self.session.agent):
                 parsed = replace(parsed, skip_reason=ban)
             return _Html(response, parsed, parsed.skip_reason)
@@ -317,16 +304,15 @@ class PageFetcher:
         return None if named else await self._guess_markdown(html.response.url)
 
     async def _guess_markdown(self, url: str) -> _Markdown | None:
-        known = self.capabilities
-        for form in _FORMS if known.learning else known.forms:
+        for form in _FORMS if self.learning else self._forms:
             twin = twin_url(url, form)
             if twin and (markdown := await self._get_markdown(twin, probe=True)):
-                known.forms += [form] if form not in known.forms else []
+                self._forms += [form] if form not in self._forms else []
                 return markdown
-        if known.learning or known.negotiates:
+        if self.learning or self._negotiates:
             response = await self._try_markdown(url, probe=False)
             if response and "markdown" in response.kind and sniff_kind(response) == "markdown":
-                known.negotiates = True
+                self._negotiates = True
                 return _Markdown(decode_text(response.body, response.charset), url)
         return None
 
@@ -406,11 +392,6 @@ def _title_from_path(path: str) -> str:
     last = re.sub(r"\.\w+$", "", path.rstrip("/").rpartition("/")[2])
     name = " ".join(re.split(r"[-_\s]+", last)).strip()
     return f"{name[:1].upper()}{name[1:]}" or path or "Home"
-
-
-def _link_key(url: str) -> str:
-    """Return what the spellings of a page and of its Markdown have in common."""
-    return re.sub(r"/(index)?$", "", re.sub(r"\.(html?|mdx?|markdown)$", "", url))
 
 
 _MIN_WORDS = 20

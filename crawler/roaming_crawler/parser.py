@@ -89,9 +89,8 @@ def _parse_page(data: bytes, charset: str, url: str, site_url: str) -> ParsedPag
         tree = parse_document(text)
     except (etree.ParserError, etree.XMLSyntaxError, ValueError):
         return ParsedPage(skip_reason="an empty page")
-    for element in find_own_elements(tree) if "data-roaming" in text else ():
-        if element.tag != "link":
-            remove_element(element)
+    if "data-roaming" in text:
+        _remove_own_elements(tree)
     metadata = copy_metadata(tree)
     base = _base_url(metadata, url)
     article = find_article(tree)
@@ -101,16 +100,15 @@ def _parse_page(data: bytes, charset: str, url: str, site_url: str) -> ParsedPag
     has_title = metadata.xpath("boolean(//head/title[normalize-space()])")
     resolve = make_link_resolver(base)
     links = _extract_links(article, resolve)
-    if (redirect := find_redirect(text)) and (target := canonical_url(redirect, base)):
+    if target := _resolve(find_redirect(text), base):
         links[target] = None
-    canonical = extract_canonical_url(metadata)
     return ParsedPage(
         title=extract_title(metadata) if has_title else _first_heading(article),
         description=extract_meta(metadata, "description"),
         article=lxml_html.tostring(article, encoding="unicode", with_tail=False),
         language=str(metadata.get("lang") or ""),
         site_name=extract_site_name(metadata),
-        canonical=canonical_url(canonical, base) or "" if canonical else "",
+        canonical=_resolve(extract_canonical_url(metadata), base),
         markdown=_extract_markdown_url(metadata, base),
         links=tuple(links),
         nav_links=tuple(link for link in _extract_links(tree, resolve) if link not in links),
@@ -120,6 +118,17 @@ def _parse_page(data: bytes, charset: str, url: str, site_url: str) -> ParsedPag
         hidden=tuple(found.quote for found in scan_hidden_texts(find_hidden_texts(article)))[:_MAX_HIDDEN],
         skip_reason=exclusion_reason(text) or _login_or_shell(tree, article, words),
     )
+
+
+def _remove_own_elements(tree: etree._Element) -> None:
+    for element in find_own_elements(tree):
+        if element.tag != "link":
+            remove_element(element)
+
+
+def _resolve(href: str | None, base: str) -> str:
+    """Return the canonical URL of a reference, an empty string if there is none."""
+    return (href and canonical_url(href, base)) or ""
 
 
 def split_words(text: str) -> frozenset[str]:
@@ -142,9 +151,8 @@ def _base_url(tree: etree._Element, url: str) -> str:
     A host may serve a page with and without a trailing slash and not redirect; the links are relative to the canonical
     URL then.
     """
-    canonical = extract_canonical_url(tree)
-    own = canonical_url(canonical, url) if canonical else None
-    if own and own.rstrip("/") == url.rstrip("/"):
+    own = _resolve(extract_canonical_url(tree), url)
+    if own.rstrip("/") == url.rstrip("/"):
         url = own
     href = str(tree.xpath("string(//base[@href][1]/@href)")).strip()
     with suppress(ValueError):  # no URL
@@ -174,17 +182,16 @@ def _extract_links(tree: etree._Element, resolve: LinkResolver) -> dict[str, Non
 
 
 def _extract_markdown_url(tree: etree._Element, base: str) -> str:
-    for link in tree.iter("link"):
-        relations = (link.get("rel") or "").lower().split()
+    for link in tree.iterfind(".//link[@type]"):
         kind = (link.get("type") or "").partition(";")[0].strip().lower()
-        if "alternate" in relations and kind in ("text/markdown", "text/x-markdown") and link.get("href"):
-            return canonical_url(link.get("href") or "", base) or ""
+        if kind in ("text/markdown", "text/x-markdown") and "alternate" in (link.get("rel") or "").lower().split():
+            return _resolve(link.get("href"), base)
     return ""
 
 
 def _extract_alternates(tree: etree._Element, base: str) -> Iterator[tuple[str, str]]:
     for link in tree.iterfind(".//link[@hreflang]"):
-        url = canonical_url(link.get("href") or "", base)
+        url = _resolve(link.get("href"), base)
         if url and "alternate" in (link.get("rel") or "").lower().split():
             yield (link.get("hreflang") or "").strip(), url
 

@@ -14,7 +14,7 @@ import msgspec
 
 from mkdocs_roaming.errors import ManifestError, PublishError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_pages
-from mkdocs_roaming.manifest.models import NavItem, Page, PageEntry, Site, path_to_url
+from mkdocs_roaming.manifest.models import NavItem, Page, PageEntry, Site, path_to_url, url_to_path
 from mkdocs_roaming.manifest.sections import file_digest
 from mkdocs_roaming.publish.cache import ConversionCache
 from mkdocs_roaming.publish.ownership import PublishedFiles
@@ -28,10 +28,10 @@ from roaming_crawler.discover import DiscoveredPages
 from roaming_crawler.editions import OtherEdition
 from roaming_crawler.flags import FlaggedText, drop_flagged_pages, flag_pages
 from roaming_crawler.llms import LlmsIndex
-from roaming_crawler.page import FetchedPage, PageBody, SkippedPage
+from roaming_crawler.page import FetchedPage, PageBody, SkippedPage, make_page_ref
 from roaming_crawler.parser import ParsedPage
 from roaming_crawler.sandbox import conversion_pool
-from roaming_crawler.scope import disambiguate_paths, storage_path
+from roaming_crawler.scope import disambiguate_paths, loose_key, storage_path
 from roaming_crawler.session import Session
 from roaming_crawler.state import DiskDict, Rollback
 
@@ -285,15 +285,12 @@ def _make_nav(
 ) -> tuple[tuple[NavItem, ...], str]:
     """Return the navigation and its source: llms.txt, the theme's sidebar, or the folders."""
     titles = {page.path: page.title for page in outputs}
-    nav = _nav_from_llms_txt(discovered, pages, titles)
-    if nav:
+    paths = {loose_key(path): path for path in titles} | {path: path for path in titles}
+    if nav := _nav_from_llms_txt(discovered, pages, paths):
         return nav, "llms.txt"
-    sidebars = [_resolve_paths(page.parsed.nav, titles) for page in sorted(pages, key=lambda page: page.path)]
-    sidebars = sidebars if any(sidebars) else [_resolve_paths(nav, titles) for nav in discovered.navs]
-    nav_by_path = {page.path: page.parsed.nav for page in pages}
-    sidebar = site_nav.merge_navs(
-        sidebars, sorted(titles), lambda path: _resolve_paths(nav_by_path.get(path, ()), titles)
-    )
+    navs = {page.path: _resolve_paths(page.parsed.nav, paths) for page in sorted(pages, key=lambda page: page.path)}
+    sidebars = list(navs.values()) if any(navs.values()) else [_resolve_paths(nav, paths) for nav in discovered.navs]
+    sidebar = site_nav.merge_navs(sidebars, sorted(titles), lambda path: navs.get(path, ()))
     if len(site_nav.collect_paths(sidebar)) > 1:
         home = [NavItem(titles[""], "")] if "" in titles and "" not in site_nav.collect_paths(sidebar) else []
         return (*home, *sidebar), "sidebar"
@@ -301,32 +298,21 @@ def _make_nav(
 
 
 def _nav_from_llms_txt(
-    discovered: DiscoveredPages, pages: Sequence[FetchedPage], titles: dict[str, str]
+    discovered: DiscoveredPages, pages: Sequence[FetchedPage], paths: Mapping[str, str]
 ) -> tuple[NavItem, ...]:
     """Return the groups of llms.txt if they contain at least half of the pages."""
-    url = discovered.scope.url
-    paths_by_markdown = {page.markdown_url: page.path for page in pages if page.markdown_url}
-    resolve_page = site_nav.make_resolver(url, url, titles)
-
-    def resolve(href: str) -> str | None:
-        return paths_by_markdown[href] if href in paths_by_markdown else resolve_page(href)
-
+    by_markdown = {page.markdown_url: page.path for page in pages}
+    entries = [entry for _, index in discovered.indexes for entry in index.entries.values()]
+    grouped = {entry.url for entry in entries if entry.group}
     groups: dict[tuple[str, ...], list[NavItem]] = {}
     taken: set[str] = set()
-    grouped = {entry.url for _, index in discovered.indexes for entry in index.entries.values() if entry.group}
-    for _, index in discovered.indexes:
-        for entry in index.entries.values():
-            if not entry.group and entry.url in grouped:
-                continue
-            path = resolve(entry.url)
-            if path is None:
-                path = resolve(_without_markdown_suffix(entry.url))
-            if path is not None and path in titles and path not in taken:
-                taken.add(path)
-                groups.setdefault(entry.group, []).append(NavItem(entry.title, path))
-    if len(taken) <= 1 or len(taken) < len(titles) // 2:
-        return ()
-    return _nest_groups(groups)
+    for entry in entries:
+        path = by_markdown.get(entry.url, url_to_path(discovered.scope.url, make_page_ref(entry.url).url))
+        path = _find_path(path, paths)
+        if path is not None and path not in taken and (entry.group or entry.url not in grouped):
+            taken.add(path)
+            groups.setdefault(entry.group, []).append(NavItem(entry.title, path))
+    return _nest_groups(groups) if len(taken) > 1 and len(taken) >= len(set(paths.values())) // 2 else ()
 
 
 def _nest_groups(groups: Mapping[tuple[str, ...], Sequence[NavItem]]) -> tuple[NavItem, ...]:
@@ -341,18 +327,13 @@ def _nest_groups(groups: Mapping[tuple[str, ...], Sequence[NavItem]]) -> tuple[N
     )
 
 
-def _without_markdown_suffix(url: str) -> str:
-    stem = url.removesuffix(".md")
-    return stem.removesuffix("index") if stem.endswith("/index") else stem
-
-
-def _resolve_paths(items: Iterable[NavItem], titles: dict[str, str]) -> tuple[NavItem, ...]:
+def _resolve_paths(items: Iterable[NavItem], paths: Mapping[str, str]) -> tuple[NavItem, ...]:
     """Replace the paths of a navigation by their published spellings."""
-    found = []
-    for item in items:
-        path = item.path
-        if path is not None:
-            forms = (path, path + "/", path.rstrip("/"), path.rstrip("/") + ".html", path.removesuffix(".html"))
-            path = next((form for form in forms if form in titles), None)
-        found.append(NavItem(item.title, path, item.url, _resolve_paths(item.children, titles)))
-    return tuple(found)
+    return tuple(
+        NavItem(item.title, _find_path(item.path, paths), item.url, _resolve_paths(item.children, paths))
+        for item in items
+    )
+
+
+def _find_path(path: str | None, paths: Mapping[str, str]) -> str | None:
+    return None if path is None else paths.get(path, paths.get(loose_key(path)))

@@ -154,6 +154,11 @@ def is_page_url(url: str) -> bool:
     return not parts.query and not _NOT_A_PAGE.search(parts.path)
 
 
+def loose_key(url: str) -> str:
+    """Return what the spellings `guide`, `guide/`, `guide.html` and `guide/index.md` of one page have in common."""
+    return re.sub(r"/(index)?$", "", re.sub(r"\.(html?|mdx?|markdown)$", "", url))
+
+
 def url_origin(url: str) -> str:
     """Return scheme, host and port: the unit of robots.txt and of rate limits."""
     parts = urlsplit(url)
