@@ -27,7 +27,6 @@ from roaming_crawler.discover import MAX_FULL_BYTES, DiscoveredPages, discover
 from roaming_crawler.editions import ALL, EDITION_OPTIONS, find_edition_start, find_version_folder, match_language
 from roaming_crawler.fetch import Clock, Fetcher, FetchError, RefusedError, WebFetcher
 from roaming_crawler.files import FolderFetcher, explain_empty_folder, parse_folder_site
-from roaming_crawler.flags import flag_manifest, skip_flagged_texts
 from roaming_crawler.frontier import visit_pages
 from roaming_crawler.page import PageBody, SkippedPage
 from roaming_crawler.parser import parse_page
@@ -35,8 +34,10 @@ from roaming_crawler.publish import (
     CrawlResult,
     NoPagesError,
     compare_with_previous,
+    flag_manifest,
     publish_crawl,
     read_published_pages,
+    skip_flagged,
 )
 from roaming_crawler.scope import Scope, canonical_url, disambiguate_paths, storage_path
 from roaming_crawler.session import ACCEPT_ANY, ACCEPT_HTML, MAX_PAGES_OPTION, Session, product_token
@@ -138,14 +139,8 @@ class _Crawl:
         self.on_event("start", {"url": self.start, "scope": scope.url, "resumed": resume, "known": len(state.old)})
         discovered = await discover(session, scope, self.start, config.discovery)
         discovered.notes += notes
-        self.on_event(
-            "found",
-            {
-                "pages": len(discovered.entries),
-                "sources": discovered.sources,
-                "manifest": discovered.manifest is not None,
-            },
-        )
+        has_manifest = discovered.manifest is not None
+        self.on_event("found", {"pages": len(discovered.entries), "manifest": has_manifest})
         _check_published_site(self.folder, discovered.manifest.site.url if discovered.manifest else scope.url)
         if discovered.manifest is not None:
             result = await _mirror_site(session, discovered, self.folder, config, self.on_event)
@@ -258,7 +253,7 @@ async def _mirror_site(
     skipped += await _fetch_pages(session, manifest, discovered.root, texts, on_event)
     manifest, flagged = flag_manifest(manifest, texts)
     if config.skip_flagged:
-        skipped += skip_flagged_texts(texts, flagged)
+        skipped += skip_flagged(flagged, lambda path: texts.pop(path, None))
     old, rollback = read_published_pages(folder), Rollback(folder, session.state.path)
     digests = {page.path: page.digest for page in manifest.pages}
     rollback.save(old, digests)

@@ -44,7 +44,6 @@ class DiscoveredPages:
         indexes: The llms.txt files, each with its URL.
         full: URL of the llms-full.txt that texts were taken from.
         entries: Pages by URL.
-        sources: Number of pages by source.
         notes: Problems, as messages.
         navs: Navigation of pages that are not published themselves, such as mdBook's frame.
     """
@@ -55,7 +54,6 @@ class DiscoveredPages:
     indexes: list[tuple[str, LlmsIndex]] = field(default_factory=list)
     full: str = ""
     entries: dict[str, PageRef] = field(default_factory=dict)
-    sources: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     navs: list[tuple[NavItem, ...]] = field(default_factory=list)
     _urls_by_loose_key: dict[str, str] = field(default_factory=dict)
@@ -71,10 +69,6 @@ class DiscoveredPages:
         self._urls_by_loose_key.setdefault(key, ref.url)
         if known is not None and known.guessed:
             self._urls_by_loose_key[key] = ref.url
-
-    def count(self, source: str, pages: int = 1) -> None:
-        """Add to the number of pages of a source."""
-        self.sources[source] = self.sources.get(source, 0) + pages
 
 
 async def discover(session: Session, scope: Scope, start: str, config: DiscoveryConfig) -> DiscoveredPages:
@@ -130,7 +124,6 @@ async def _read_start_page(session: Session, discovered: DiscoveredPages, start:
     for link in (*page.links, *page.nav_links):
         if is_page_url(link) and discovered.scope.contains(link):
             discovered.add(make_page_ref(link))
-            discovered.count("given page")
 
 
 async def _read_sitemaps(session: Session, discovered: DiscoveredPages) -> None:
@@ -143,10 +136,8 @@ async def _read_sitemaps(session: Session, discovered: DiscoveredPages) -> None:
     pages = [page for page in listed if is_page_url(page) and scope.contains(page)]
     for page in pages:
         discovered.add(PageRef(page))
-    if pages:
-        discovered.sources["sitemap"] = len(pages)
-    elif others := [page for page in listed if url_origin(page) != url_origin(scope.url)]:
-        # A copy of the site, or the site has moved.
+    others = [page for page in listed if url_origin(page) != url_origin(scope.url)]
+    if others and not pages:  # a copy of the site, or the site has moved
         discovered.notes.append(
             f"{listed[others[0]]}: lists nothing below {scope.url}, but pages of {url_origin(others[0])}; "
             "crawl that URL instead"
@@ -287,7 +278,6 @@ class _LlmsDiscovery:
                 self.other_hosts[url_origin(entry.url)] += 1
             elif is_page_url(entry.url) or entry.url.endswith((".md", ".mdx", ".markdown", ".txt")):
                 self.discovered.add(make_page_ref(entry.url, title=entry.title, description=entry.description))
-                self.discovered.count("llms.txt")
 
     async def _read_llms_full(self) -> None:
         """Use the page texts in llms-full.txt if it contains the pages that llms.txt lists."""
@@ -306,7 +296,7 @@ class _LlmsDiscovery:
             if listed and len(listed) >= 0.9 * len(discovered.entries):
                 for ref in listed:
                     ref.text = by_key[loose_key(ref.url)]
-                discovered.sources["llms-full.txt"], discovered.full = len(listed), url
+                discovered.full = url
                 return
             discovered.notes.append(
                 f"{url}: contains {len(listed)} of the {len(discovered.entries)} pages that llms.txt lists; not used, "

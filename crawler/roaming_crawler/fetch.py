@@ -22,6 +22,7 @@ from typing import Protocol
 import anyio
 import httpcore2
 import httpx2
+import msgspec
 
 from mkdocs_roaming._guard import PrivateAddressError, check_addresses, parse_ip_literal, split_host
 from mkdocs_roaming.errors import RoamingError
@@ -40,8 +41,7 @@ class RefusedError(FetchError):
     """A URL was refused because its host has a private address."""
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(msgspec.Struct, frozen=True, omit_defaults=True):
     """A response with its decompressed body; `url` is the URL after redirects."""
 
     url: str
@@ -50,8 +50,6 @@ class Response:
     kind: str = ""
     """Media type without parameters."""
     charset: str = ""
-    link: str = ""
-    """`Link` header."""
     etag: str = ""
     modified: str = ""
     """`Last-Modified` header."""
@@ -330,7 +328,6 @@ class WebFetcher:
             body=body,
             kind=reply.headers.get("content-type", "").partition(";")[0].strip().lower(),
             charset=(reply.charset_encoding or "").lower()[:40],
-            link=reply.headers.get("link", "")[:4_000],
             etag=reply.headers.get("etag", "")[:500],
             modified=reply.headers.get("last-modified", "")[:100],
             robots="\n".join(reply.headers.get_list("x-robots-tag"))[:1_000],

@@ -67,16 +67,12 @@ class FolderFetcher:
             file = (self._site.folder / name).resolve()
             if not file.is_relative_to(self._site.folder) or not file.is_file():
                 continue
-            stat = file.stat()
-            etag = f'"{stat.st_mtime_ns:x}-{stat.st_size:x}"'
             kind = mimetypes.guess_type(name)[0] or ("text/markdown" if name.endswith(".md") else "text/plain")
             redirects = name.endswith("/index.html") and not path.endswith(("/", "index.html"))
             url = f"{request.url}/" if redirects else request.url
-            if request.etag == etag:
-                return Response(url, 304, kind=kind, etag=etag)
-            if stat.st_size > request.cap:
-                raise FetchError(f"{request.url}: {stat.st_size} bytes; raise --max-page-bytes if needed")
-            return Response(url, 200, file.read_bytes(), kind, etag=etag)
+            if (size := file.stat().st_size) > request.cap:
+                raise FetchError(f"{request.url}: {size} bytes; raise --max-page-bytes if needed")
+            return Response(url, 200, file.read_bytes(), kind)
         return Response(request.url, 404)
 
 

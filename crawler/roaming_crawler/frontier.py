@@ -8,14 +8,13 @@ from dataclasses import dataclass, field, replace
 
 import anyio
 
-from mkdocs_roaming.errors import ManifestError
-from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_pages
 from mkdocs_roaming.manifest.models import NavItem
 from mkdocs_roaming.sources import site_nav
 from roaming_crawler.config import CrawlConfig, EventHandler, ScopeConfig
 from roaming_crawler.discover import DiscoveredPages
 from roaming_crawler.editions import ALL, EditionFilter, OtherEdition
 from roaming_crawler.page import FetchedPage, PageBody, PageFetcher, PageRef, SkippedPage, make_page_ref
+from roaming_crawler.publish import read_published_pages
 from roaming_crawler.sandbox import ProcessPoolReader
 from roaming_crawler.scope import Scope, is_page_url, loose_key, storage_path
 from roaming_crawler.session import MAX_PAGES_OPTION, Session
@@ -83,12 +82,8 @@ async def _make_edition_filter(
 
 def _published_paths(session: Session) -> set[str]:
     """Return the loose keys of the paths that the last crawl published."""
-    if not session.state.old:
-        return set()
-    try:
-        return {loose_key(page.path) for page in load_pages(session.state.folder / MANIFEST_PATH)}
-    except (OSError, ManifestError):
-        return set()
+    pages = read_published_pages(session.state.folder) if session.state.old else ()
+    return {loose_key(page.path) for page in pages}
 
 
 @dataclass(slots=True)

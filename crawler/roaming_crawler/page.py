@@ -297,11 +297,9 @@ class PageFetcher:
             return markdown
         if html.response is None:
             return None
-        named = [url for url in (html.parsed.markdown, _link_header_url(html.response)) if self.scope.holds(url)]
-        for url in named:
-            if markdown := await self._get_markdown(url):
-                return markdown
-        return None if named else await self._guess_markdown(html.response.url)
+        if self.scope.holds(html.parsed.markdown):
+            return await self._get_markdown(html.parsed.markdown)
+        return await self._guess_markdown(html.response.url)
 
     async def _guess_markdown(self, url: str) -> _Markdown | None:
         for form in _FORMS if self.learning else self._forms:
@@ -372,15 +370,6 @@ def merge_page_refs(ref: PageRef, other: PageRef) -> PageRef:
     )
 
 
-def _link_header_url(response: Response) -> str:
-    for url, parameters in _LINK_HEADER.findall(response.link):
-        match = re.search(r"""rel\s*=\s*(?:"([^"]*)"|([^\s;,]+))""", parameters, re.IGNORECASE)
-        relations = ((match[1] or match[2] or "") if match else "").lower().split()
-        if "alternate" in relations and "text/markdown" in parameters.lower():
-            return canonical_url(url, response.url) or ""
-    return ""
-
-
 def _extract_markdown_links(markdown: _Markdown, page: str) -> tuple[str, ...]:
     found = (link for link in _MARKDOWN_LINK.findall(markdown.text) if not link.startswith("#"))
     links = (canonical_url(link, markdown.url or page) for link in found)
@@ -400,5 +389,4 @@ _MISSING_NAME = "roaming-asks-for-what-is-not-there"
 _IS_MARKDOWN = "is markdown, not a page"
 _FORMS = ("index.md", ".md", ".html.md")
 _NOT_FOUND_TEXT = re.compile(r"\s*(?:---.*?---\s*)?#{0,3}\s*(?:404\b|(?:page )?not found\b)", re.IGNORECASE | re.DOTALL)
-_LINK_HEADER = re.compile(r"<([^<>]*)>([^<]*)")
 _MARKDOWN_LINK = re.compile(r"(?<!!)\[[^\[\]]*\]\(\s*<?([^)\s>]+)")

@@ -3,34 +3,45 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import msgspec
+from msgspec import structs
 
-from mkdocs_roaming.errors import ManifestError, PublishError
+from mkdocs_roaming.errors import ManifestError, PublishError, RoamingError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_pages
-from mkdocs_roaming.manifest.models import NavItem, Page, PageEntry, Site, path_to_url, url_to_path
+from mkdocs_roaming.manifest.models import (
+    Manifest,
+    NavItem,
+    Page,
+    PageEntry,
+    Section,
+    SectionEntry,
+    Site,
+    path_to_url,
+    url_to_path,
+)
 from mkdocs_roaming.manifest.sections import file_digest
-from mkdocs_roaming.publish.cache import ConversionCache
+from mkdocs_roaming.publish.cache import ConversionCache, ConvertedPage
 from mkdocs_roaming.publish.ownership import PublishedFiles
-from mkdocs_roaming.publish.pipeline import Batch, convert_pages
+from mkdocs_roaming.publish.pipeline import Batch, convert_pages, reconvert_stale_pages, remove_left_out_entries
 from mkdocs_roaming.publish.previous import read_previous
 from mkdocs_roaming.publish.writer import PublishReport, publish_batch
 from mkdocs_roaming.sources import site_nav
+from mkdocs_roaming.text.injection import InjectedText, Kind, scan_markdown
 from roaming_crawler.config import CrawlConfig
 from roaming_crawler.contents import Coverage, measure_coverage
 from roaming_crawler.discover import DiscoveredPages
 from roaming_crawler.editions import OtherEdition
-from roaming_crawler.flags import FlaggedText, drop_flagged_pages, flag_pages
 from roaming_crawler.llms import LlmsIndex
 from roaming_crawler.page import FetchedPage, PageBody, SkippedPage, make_page_ref
-from roaming_crawler.parser import ParsedPage
-from roaming_crawler.sandbox import conversion_pool
+from roaming_crawler.parser import ParsedPage, describe_failure
 from roaming_crawler.scope import disambiguate_paths, loose_key, storage_path
 from roaming_crawler.session import Session
 from roaming_crawler.state import DiskDict, Rollback
@@ -38,6 +49,23 @@ from roaming_crawler.state import DiskDict, Rollback
 
 class NoPagesError(PublishError):
     """No page of a site could be fetched."""
+
+
+@dataclass(frozen=True, slots=True)
+class FlaggedText:
+    """Text that seems to be written for language models.
+
+    Attributes:
+        url: URL of the page.
+        path: Path of the page.
+        kind: What it is.
+        quote: Its beginning; for characters, their names.
+    """
+
+    url: str
+    path: str
+    kind: Kind
+    quote: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,22 +145,22 @@ def publish_crawl(
     old, rollback = read_published_pages(folder), Rollback(folder, state)
     previous = read_previous(str(folder), Path.cwd(), notes.append) if old else None
     with ExitStack() as stack:
-        with conversion_pool(config.workers) as map_pages:
-            batch = convert_pages(
-                site,
-                (_with_body(page, bodies.pop(key)) for key, page in outputs.items()),
-                cache=ConversionCache(state / "cache", write_through=True),
-                warn=notes.append,
-                map_fn=map_pages,
-                mapping_factory=lambda: stack.enter_context(DiskDict(state)),
-            )
+        batch = convert_pages(
+            site,
+            (_with_body(page, bodies.pop(key)) for key, page in outputs.items()),
+            cache=ConversionCache(state / "cache", write_through=True),
+            warn=notes.append,
+            map_fn=lambda convert, pages: map(partial(convert_safely, convert), pages),
+            mapping_factory=lambda: stack.enter_context(DiskDict(state)),
+        )
         urls = {outputs[page.key].path: page.url for page in pages}
         skipped = [*skipped, *(SkippedPage(urls[one.path], one.reason) for one in batch.left_out)]
         if not batch.pages:
             raise NoPagesError(f"{discovered.scope.url}: no page to publish; {skipped[-1].url}: {skipped[-1].reason}")
         flagged = flag_pages(batch, {outputs[page.key].path: page.parsed.hidden for page in pages})
         if config.skip_flagged:
-            skipped = [*skipped, *drop_flagged_pages(batch, flagged)]
+            skipped = [*skipped, *skip_flagged(flagged, lambda path: batch.drop(path, "flagged"))]
+            reconvert_stale_pages(batch)
             if not batch.pages:
                 raise NoPagesError(
                     f"{discovered.scope.url}: all pages {skipped[-1].reason}; to look at them, leave out --skip-flagged"
@@ -141,7 +169,7 @@ def publish_crawl(
         rollback.save(old, _digest_pages(batch))
         previous = rollback.restore_texts(previous) if previous else None
         # A skill would name addresses of the original site, and instruct agents with texts of others.
-        options = msgspec.structs.replace(config.options, agent_skill=False)
+        options = structs.replace(config.options, agent_skill=False)
         report = publish_batch(
             batch,
             folder,
@@ -253,6 +281,16 @@ def _make_outputs(pages: Sequence[FetchedPage], site_url: str) -> dict[str, Page
     return outputs
 
 
+def convert_safely(convert: Callable[[Page], ConvertedPage | str], page: Page) -> ConvertedPage | str:
+    """Return the converted page, a message if our own code fails on it."""
+    try:
+        return convert(page)
+    except RoamingError:  # of the setup
+        raise
+    except Exception as error:
+        return describe_failure("converted", error)
+
+
 def _with_body(page: Page, body: PageBody) -> Page:
     return replace(page, article=body.article, markdown=body.markdown, headings=body.headings)
 
@@ -303,13 +341,12 @@ def _nav_from_llms_txt(
     """Return the groups of llms.txt if they contain at least half of the pages."""
     by_markdown = {page.markdown_url: page.path for page in pages}
     entries = [entry for _, index in discovered.indexes for entry in index.entries.values()]
-    grouped = {entry.url for entry in entries if entry.group}
     groups: dict[tuple[str, ...], list[NavItem]] = {}
     taken: set[str] = set()
     for entry in entries:
         path = by_markdown.get(entry.url, url_to_path(discovered.scope.url, make_page_ref(entry.url).url))
         path = _find_path(path, paths)
-        if path is not None and path not in taken and (entry.group or entry.url not in grouped):
+        if path is not None and path not in taken:
             taken.add(path)
             groups.setdefault(entry.group, []).append(NavItem(entry.title, path))
     return _nest_groups(groups) if len(taken) > 1 and len(taken) >= len(set(paths.values())) // 2 else ()
@@ -337,3 +374,93 @@ def _resolve_paths(items: Iterable[NavItem], paths: Mapping[str, str]) -> tuple[
 
 def _find_path(path: str | None, paths: Mapping[str, str]) -> str | None:
     return None if path is None else paths.get(path, paths.get(loose_key(path)))
+
+
+# Text that seems to be written for language models
+
+
+def flag_pages(batch: Batch, hidden: Mapping[str, Sequence[str]]) -> list[FlaggedText]:
+    """Mark the sections of a batch with what they contain, and return the findings.
+
+    Args:
+        batch: The converted pages. Pages that link to dropped ones are converted again before.
+        hidden: Hidden texts that were found in the HTML of pages, by path.
+    """
+    reconvert_stale_pages(batch)
+    remove_left_out_entries(batch)
+    flagged: list[FlaggedText] = []
+    for path in list(batch.pages):
+        page, converted = batch.pages[path], batch.converted[path]
+        # An article was converted; what it hides is of interest only if that is what was published.
+        quotes = hidden.get(path, ()) if page.markdown is None else ()
+        found = _scan_page(converted.markdown, (page.title, page.description), quotes)
+        if not found:
+            continue
+        flags = _flags_by_section(found, converted.markdown, converted.sections)
+        sections = (replace(one, flags=kinds) for one, kinds in zip(converted.sections, flags, strict=True))
+        batch.converted[path] = replace(converted, sections=tuple(sections))
+        flagged += _report(found, page.url or path_to_url(batch.site.url, path), path)
+    return flagged
+
+
+def flag_manifest(manifest: Manifest, texts: Mapping[str, bytes]) -> tuple[Manifest, list[FlaggedText]]:
+    """Return a fetched manifest with the flags of its sections, and the findings. Flags of the site are dropped."""
+    flagged: list[FlaggedText] = []
+
+    def mark(page: PageEntry) -> PageEntry:
+        text = texts[page.path].decode("utf-8", "replace") if page.path in texts else ""
+        found = _scan_page(text, (page.title, page.description, *page.questions), ())
+        flags = _flags_by_section(found, text, page.sections)
+        sections = []
+        for section, kinds in zip(page.sections, flags, strict=True):
+            # Outlines show what the manifest says, which need not be what the page says.
+            extra = [one for one in scan_markdown(f"{section.title}\n\n{section.opening}") if one.kind not in kinds]
+            found += extra
+            sections.append(structs.replace(section, flags=(*kinds, *dict.fromkeys(one.kind for one in extra))))
+        flagged.extend(_report(found, page.url or path_to_url(manifest.site.url, page.path), page.path))
+        return structs.replace(page, sections=tuple(sections))
+
+    return structs.replace(manifest, pages=tuple(map(mark, manifest.pages))), flagged
+
+
+def skip_flagged(flagged: Iterable[FlaggedText], drop: Callable[[str], object]) -> list[SkippedPage]:
+    """Drop the pages of findings by their paths, and return them with the first reason."""
+    first = {one.path: one for one in reversed(list(flagged))}.values()
+    for one in first:
+        drop(one.path)
+    return [SkippedPage(one.url, f"flagged: {_FLAG_DESCRIPTIONS[one.kind]}") for one in first]
+
+
+def _scan_page(markdown: str, descriptions: Iterable[str], hidden: Iterable[str]) -> list[InjectedText]:
+    """Return the findings of a page. Those in titles and descriptions, and in its HTML, belong to its first line."""
+    head = "\n\n".join(dict.fromkeys(descriptions))
+    return [
+        *(replace(one, line=0) for one in scan_markdown(head)),
+        *(InjectedText("hidden", 0, quote) for quote in hidden),
+        *scan_markdown(markdown),
+    ]
+
+
+def _flags_by_section(
+    found: Sequence[InjectedText], markdown: str, sections: Sequence[Section | SectionEntry]
+) -> list[tuple[str, ...]]:
+    """Return the kinds of findings in each section; text above the title belongs to the page's own section."""
+    flags: list[dict[str, None]] = [{} for _ in sections]
+    if found:
+        data = markdown.encode("utf-8", "surrogatepass")
+        lines = [data.count(b"\n", 0, section.start) for section in sections]
+        for one in found:
+            flags[max(0, bisect_right(lines, one.line) - 1)][one.kind] = None
+    return [tuple(kinds) for kinds in flags]
+
+
+def _report(found: Iterable[InjectedText], url: str, path: str) -> list[FlaggedText]:
+    return list(dict.fromkeys(FlaggedText(url, path, one.kind, one.quote) for one in found))
+
+
+_FLAG_DESCRIPTIONS: Mapping[Kind, str] = {
+    "instruction": "contains an instruction to a language model",
+    "hidden": "contains hidden text for language models",
+    "invisible": "contains characters that readers cannot see",
+    "exfiltration": "asks a language model to put data into an address",
+}

@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 import anyio
+from msgspec import structs
 from protego import Protego
 
 from mkdocs_roaming.text.meta_tags import find_index_ban
@@ -258,8 +259,8 @@ def _renew(last: Response | None, response: Response, url: str) -> Response:
     """Return the cached response with the headers of a response with status 304."""
     if last is None or not (last.etag or last.modified):
         raise FetchError(f"{url}: status 304 for an unconditional request")
-    names = ("etag", "modified", "robots")
-    return replace(last, **{name: getattr(response, name) or getattr(last, name) for name in names})
+    renewed = {name: getattr(response, name) or getattr(last, name) for name in ("etag", "modified", "robots")}
+    return structs.replace(last, **renewed)
 
 
 def product_token(user_agent: str) -> str:

@@ -14,7 +14,6 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager, suppress
-from dataclasses import fields
 from itertools import chain
 from pathlib import Path
 from typing import Self, TypeVar
@@ -22,6 +21,7 @@ from typing import Self, TypeVar
 import msgspec
 import zstandard
 from filelock import lock_descriptor
+from msgspec import structs
 
 from mkdocs_roaming.errors import PublishError, RoamingError
 from mkdocs_roaming.files import resolve_inside, write_atomically
@@ -42,20 +42,12 @@ class CrawlFolderBusyError(CrawlFolderError):
     """Another crawl writes to the output folder."""
 
 
-class CachedResponse(msgspec.Struct, frozen=True):
-    """A response without its body, which is a file named by its digest; `at` is its time in Unix seconds."""
+class CachedResponse(Response, frozen=True, omit_defaults=True, kw_only=True):
+    """A response whose body is a file named by its digest; `at` is its time in Unix seconds."""
 
     key: str
-    url: str
-    status: int
-    kind: str = ""
-    charset: str = ""
-    link: str = ""
-    etag: str = ""
-    modified: str = ""
     digest: str = ""
     at: float = 0.0
-    robots: str = ""
 
 
 class CrawlRecord(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -119,8 +111,8 @@ class CrawlState:
         digest = hashlib.sha256(response.body).hexdigest() if response.ok else ""
         if digest and not (file := self._body_file(digest)).exists():
             write_atomically(file, zstandard.compress(response.body))
-        headers = {name: getattr(response, name) for name in _SHARED_FIELDS}
-        record = CachedResponse(key=key, digest=digest, at=at, **headers)
+        headers = structs.asdict(response) | {"body": b"", "key": key, "digest": digest, "at": at}
+        record = msgspec.convert(headers, CachedResponse)
         self.new[key] = record
         with self._journal.open("ab") as journal:
             journal.write(msgspec.json.encode(record) + b"\n")
@@ -135,7 +127,7 @@ class CrawlState:
                 return None
             if hashlib.sha256(body).hexdigest() != record.digest:
                 return None
-        return Response(body=body, **{name: getattr(record, name) for name in _SHARED_FIELDS})
+        return structs.replace(record, body=body)
 
     def finish(self, site: CrawlRecord) -> None:
         """Replace the stored state by the responses of this crawl."""
@@ -179,7 +171,7 @@ class DiskDict(MutableMapping[str, V]):
 
     def __init__(self, folder: Path) -> None:
         """Create an empty dict with its file in `folder`."""
-        self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 -- closed by close()
+        self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 -- closed by __exit__
         self._spans: dict[str, tuple[int, int]] = {}
         self._end = 0
 
@@ -210,19 +202,11 @@ class DiskDict(MutableMapping[str, V]):
         """Return the number of keys."""
         return len(self._spans)
 
-    def __contains__(self, key: object) -> bool:
-        """Return whether there is a key, without reading its value."""
-        return key in self._spans
-
     def __enter__(self) -> Self:
         """Return the dict."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Delete the file."""
-        self.close()
-
-    def close(self) -> None:
         """Delete the file."""
         self._file.close()
         self._spans.clear()
@@ -351,6 +335,3 @@ def _clean_up(folder: Path) -> None:
         for name in files:
             if re.fullmatch(r"\.roaming-[0-9a-f]{12}", name):
                 Path(above, name).unlink(missing_ok=True)
-
-
-_SHARED_FIELDS = set(CachedResponse.__struct_fields__) & {field.name for field in fields(Response)}
