@@ -5,13 +5,13 @@ A site that publishes a manifest is mirrored: ids, navigation and pages stay byt
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote, urljoin, urlsplit
 
 import anyio
+import msgspec
 from msgspec import structs
 
 from mkdocs_roaming.errors import ManifestError, UsageError
@@ -129,7 +129,7 @@ class _Crawl:
                 seconds=round(self.clock.monotonic() - started, 1),
                 stopped=session.stopped and f"{session.stopped}; {_how_to_continue(session.stopped)}",
             )
-            self.on_event("done", json.loads(json.dumps(asdict(result))))
+            self.on_event("done", msgspec.to_builtins(result))
             return result
 
     async def _crawl_and_publish(self, session: Session, resume: bool) -> CrawlResult:

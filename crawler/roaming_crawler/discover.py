@@ -243,9 +243,6 @@ class _LlmsDiscovery:
                 continue
             index = parse_llms_txt(text, response.url)
             discovered.indexes.append((response.url, index))
-            if index.invalid:
-                invalid = f"{len(index.invalid)} of its links are not URLs, the first is {index.invalid[0]!r}"
-                discovered.notes.append(f"{url}: {invalid}")
             self._add_entries(index)
             queue += self._select_nested(index, queue)
         for host, count in self.other_hosts.items():

@@ -71,8 +71,6 @@ class EditionFilter:
     """Loose keys of all known pages."""
     _decided: dict[_Folder, bool] = field(default_factory=dict)
     """Whether a folder is left out."""
-    _declared: dict[str, str] = field(default_factory=dict)
-    """Other languages of pages by `hreflang`, by loose key."""
     _best: dict[tuple[str, str], _Rank] = field(default_factory=dict)
     """Rank of the best version that has a page, by the folder of the versions and the loose key without the version."""
     _numbers: dict[str, set[str]] = field(default_factory=dict)
@@ -116,13 +114,11 @@ class EditionFilter:
         """Return the pages outside of the folders of other editions; what is left out is recorded."""
         chosen: list[PageRef] = []
         for ref in refs:
-            folder, key = self._find_folder(ref.url), loose_key(ref.url)
-            if folder is not None and self._decided.get(folder):
-                self._left_out[key] = folder.option, folder.name
-            elif folder is None and (language := self._declared.get(key)):
-                self._left_out[key] = "language", language
-            elif folder is None and key not in self._left_out:
+            folder = self._find_folder(ref.url)
+            if folder is None:
                 chosen.append(ref)
+            elif self._decided.get(folder):
+                self._left_out[loose_key(ref.url)] = folder.option, folder.name
         return chosen
 
     def _add_known(self, url: str) -> None:
@@ -135,19 +131,6 @@ class EditionFilter:
                 self._best[twin] = max(_rank_version(folder.name), self._best.get(twin, _NO_RANK))
                 if folder.name.isdigit():
                     self._numbers.setdefault(folder.parent, set()).add(folder.name)
-
-    def learn(self, url: str, alternates: Iterable[tuple[str, str]]) -> None:
-        """Store the translations of a page that `hreflang` names."""
-        if not self.language or self.language == ALL:
-            return
-        own = {loose_key(url), loose_key(self.start)}
-        others = {}
-        for language, target in alternates:
-            if language.lower() == "x-default" or match_language(language, self.language):
-                own.add(loose_key(target))
-            else:
-                others[loose_key(target)] = language
-        self._declared.update((key, language) for key, language in others.items() if key not in own)
 
     @property
     def count(self) -> int:
@@ -179,8 +162,7 @@ class EditionFilter:
         """Return whether one of the first pages of a folder declares the language that the folder is named after."""
         for ref in sorted(refs, key=lambda ref: (ref.url.count("/"), ref.url))[:_MAX_SAMPLE]:
             page = await read(ref)
-            language = page.language or self._declared.get(loose_key(ref.url), "")
-            if match_language(language, folder.name) and not match_language(language, self.language):
+            if match_language(page.language, folder.name) and not match_language(page.language, self.language):
                 return True
         return False
 

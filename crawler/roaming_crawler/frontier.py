@@ -75,9 +75,7 @@ async def _make_edition_filter(
     page = await fetcher.read_html(PageRef(start))
     versions = config.version != ALL and not config.prefix and not config.same_host
     language = ALL if config.language == ALL else page.language
-    editions = EditionFilter(discovered.scope, start, language, versions)
-    editions.learn(start, page.alternates)
-    return editions
+    return EditionFilter(discovered.scope, start, language, versions)
 
 
 def _published_paths(session: Session) -> set[str]:
@@ -255,7 +253,6 @@ class _Frontier:
             self.table.skipped.append(replace(result, links=(), nav=()))
         elif self.table.add(ref, result):
             self.known.add(result.url)
-            self.editions.learn(result.url, result.parsed.alternates)
         max_depth = self.config.limits.depth
         if not self.config.links or (max_depth is not None and ref.depth >= max_depth):
             return

@@ -37,7 +37,6 @@ class LlmsIndex:
         entries: Listed pages by URL.
         nested: URLs of other llms.txt files.
         full: URLs of llms-full.txt files.
-        invalid: Links that are not URLs.
     """
 
     base: str = ""
@@ -46,7 +45,6 @@ class LlmsIndex:
     entries: dict[str, LlmsLink] = field(default_factory=dict)
     nested: dict[str, None] = field(default_factory=dict)
     full: dict[str, None] = field(default_factory=dict)
-    invalid: list[str] = field(default_factory=list)
 
 
 def parse_llms_txt(text: str, base: str) -> LlmsIndex:
@@ -105,8 +103,8 @@ class _LlmsParser:
             return
         url = None if _PLACEHOLDER.search(href) or not href else canonical_url(href, self.index.base)
         if url is None:
-            self.index.invalid.append(href[:80])
-        elif _FULL.search(url):
+            return
+        if _FULL.search(url):
             self.index.full[url] = None
         elif _LLMS.search(url):
             if url != self.index.base and not _ABRIDGED.search(url):

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from mkdocs_roaming.manifest.models import Heading, NavItem
 from mkdocs_roaming.publish.markdown_source import split_front_matter
@@ -16,20 +16,9 @@ from roaming_crawler.contents import find_richer_source, shows_generator_source,
 from roaming_crawler.fetch import FetchError, Response
 from roaming_crawler.llms import split_llms_full
 from roaming_crawler.parser import ParsedPage, split_words
+from roaming_crawler.sandbox import ProcessPoolReader
 from roaming_crawler.scope import Scope, canonical_url, loose_key
 from roaming_crawler.session import ACCEPT_ANY, ACCEPT_HTML, ACCEPT_MARKDOWN, LimitError, Session, find_header_ban
-
-
-class PageReader(Protocol):
-    """Parses HTML, possibly in another process."""
-
-    async def page(self, response: Response) -> ParsedPage:
-        """Return the parsed page."""
-        ...
-
-    async def convert(self, page: ParsedPage) -> tuple[str, tuple[Heading, ...]]:
-        """Return the Markdown of a page, and its headings with their anchors."""
-        ...
 
 
 @dataclass(slots=True)
@@ -122,7 +111,7 @@ class PageFetcher:
 
     session: Session
     scope: Scope
-    reader: PageReader
+    reader: ProcessPoolReader
     source: Source = "auto"
     full: str = ""
     learning: bool = True

@@ -17,13 +17,14 @@ import anyio
 import anyio.to_thread
 import msgspec
 
+from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.manifest.models import Heading, NavItem
 from roaming_crawler.fetch import Response
 from roaming_crawler.parser import ParsedPage, convert_article, parse_page
 
 
 class WorkerError(Exception):
-    """A worker process could not be started, or it died."""
+    """A worker process died."""
 
 
 class WorkerProcess:
@@ -37,7 +38,7 @@ class WorkerProcess:
         """Start the process.
 
         Raises:
-            WorkerError: It cannot be started.
+            RoamingError: It cannot be started.
         """
         command = [sys.executable, "-c", _WORKER_SCRIPT, json.dumps(sys.path)]
         try:
@@ -45,7 +46,7 @@ class WorkerProcess:
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
             )
         except OSError as error:
-            raise WorkerError(str(error)) from None
+            raise RoamingError(f"cannot start a worker process ({error}); leave it out with --workers 0") from None
 
     def call(self, function: Callable[..., bytes], *arguments: str | bytes) -> bytes:
         """Return the result of a function.

@@ -69,17 +69,6 @@ def test_folder_named_like_language_stays_without_that_language(
     assert not output.result.left_out
 
 
-def test_hreflang_names_translations_outside_of_language_folders(site: Any, run_crawl: Any, html: Any) -> None:
-    head = "<link rel=alternate hreflang=en href=/guide/><link rel=alternate hreflang=de href=/anleitung/>"
-    _put(site, html, "/", "en", ("/guide/", "/other/"))
-    _put(site, html, "/guide/", "en", ("/anleitung/",), head)
-    _put(site, html, "/anleitung/", "de", (), head)
-    _put(site, html, "/other/", "")
-    output = run_crawl(site.url)
-    assert output.paths == ["", "guide/", "other/"]
-    assert _left_out(output) == [("language", "de", 1)]
-
-
 def _versions(site: Any, html: Any, folders: tuple[str, ...], start: str = "/") -> None:
     pages = ("intro/", "setup/", "api/v2/orders/")
     for folder in folders:
