@@ -229,7 +229,9 @@ class _Frontier:
         session = self.fetcher.session
         session.stopped = session.stopped or f"stopped at {self.limit.limit} pages ({MAX_PAGES_OPTION})"
         for ref in deferred:
-            self._add(ref, self._store(ref, await self.fetcher.get(ref)))
+            is_known = bool(self.fetcher.last_url(ref))
+            result = await self.fetcher.get(ref) if is_known else SkippedPage(ref.url, session.stopped)
+            self._add(ref, self._store(ref, result))
         return sorted(self._next_level.values(), key=lambda ref: ref.url)
 
     async def _fetch(self, ref: PageRef) -> FetchedPage | SkippedPage:

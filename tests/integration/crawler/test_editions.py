@@ -123,7 +123,7 @@ def test_numbered_folders_of_articles_are_visited_in_few_steps(prefix: str) -> N
     """Each page is in a folder of its own, which is named like a version; nothing else is known of them."""
     base = "https://docs.example/"
     scope = scope_from_url(base)
-    pages = [PageRef(f"{base}kb/{prefix}{at}/{name}") for at in range(800) for name in ("", "notes/", f"only-{at}/")]
+    pages = [PageRef(f"{base}notes/{prefix}{at}/{name}") for at in range(800) for name in ("", "notes/", f"only-{at}/")]
     editions = EditionFilter(scope, base, "en")
     visited: list[str] = []
     steps = 0
@@ -137,8 +137,8 @@ def test_numbered_folders_of_articles_are_visited_in_few_steps(prefix: str) -> N
         visited += (ref.url for ref in chosen)
         steps += 1
     assert steps <= 12
-    assert f"{base}kb/{prefix}799/" in visited
-    assert {f"{base}kb/{prefix}{at}/only-{at}/" for at in range(790, 800)} <= set(visited)
+    assert f"{base}notes/{prefix}799/" in visited
+    assert {f"{base}notes/{prefix}{at}/only-{at}/" for at in range(790, 800)} <= set(visited)
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_numbered_folders_of_articles_are_visited_in_few_steps(prefix: str) -> N
         ("docs/1.{}", 60, 177),
         ("docs/v{}", 60, 177),
         ("docs/{}.x", 60, 177),
-        ("kb/{}", 40, 0),
+        ("notes/{}", 40, 0),
     ],
 )
 def test_many_plain_numbers_in_a_folder_are_pages_and_not_versions(name: str, count: int, left_out: int) -> None:
