@@ -72,22 +72,19 @@ async def crawl(
         PublishError: There is nothing to publish, or it cannot be written.
     """
     clock = clock or Clock()
-    local = parse_folder_site(url)
-    if local is not None:
-        running = _Crawl(local.start, folder, config, fetcher or FolderFetcher(local), clock, on_event)
+    if local := parse_folder_site(url):
         try:
-            return await running.run()
+            return await _Crawl(local.start, folder, config, fetcher or FolderFetcher(local), clock, on_event).run()
         except NoPagesError as error:
             raise NoPagesError(explain_empty_folder(local) or str(error)) from None
     if fetcher is not None:
         return await _Crawl(url, folder, config, fetcher, clock, on_event).run()
-    web = WebFetcher(
-        config.politeness,
-        clock=clock,
-        private_urls=[_parse_start_url(url)] if config.allow_private else (),
-        on_wait=lambda host, seconds: on_event("wait", {"host": host, "seconds": round(seconds, 1)}),
-    )
-    async with web:
+    private_urls = [_parse_start_url(url)] if config.allow_private else ()
+
+    def report_wait(host: str, seconds: float) -> None:
+        on_event("wait", {"host": host, "seconds": round(seconds, 1)})
+
+    async with WebFetcher(config.politeness, clock=clock, private_urls=private_urls, on_wait=report_wait) as web:
         return await _Crawl(url, folder, config, web, clock, on_event).run()
 
 
@@ -107,13 +104,8 @@ class _Crawl:
             state = CrawlState(self.folder)
             resume = self._can_resume(state)
             state.start(self._record(), resume=resume, since=self.clock.wall() - _RECENT_SECONDS)
-            session = Session(
-                state,
-                self.fetcher,
-                self.config.limits,
-                self.clock,
-                agent=product_token(self.config.politeness.user_agent_header),
-            )
+            agent = product_token(self.config.politeness.user_agent_header)
+            session = Session(state, self.fetcher, self.config.limits, self.clock, agent=agent)
             if isinstance(self.fetcher, WebFetcher):
                 session.on_crawl_delay = self.fetcher.set_crawl_delay
             started = self.clock.monotonic()
@@ -124,11 +116,11 @@ class _Crawl:
                 raise
             except BaseExceptionGroup as group:  # for example a full disk in one of the tasks
                 raise first_exception(group) from None
-            result = result.with_costs(
-                session,
-                seconds=round(self.clock.monotonic() - started, 1),
-                stopped=session.stopped and f"{session.stopped}; {_how_to_continue(session.stopped)}",
-            )
+            if session.stopped:
+                # The page limit counts existing pages, other limits start from zero.
+                higher = " with a higher --max-pages" if MAX_PAGES_OPTION in session.stopped else ""
+                result = replace(result, stopped=f"{session.stopped}; to continue, give the same command{higher}")
+            result = replace(result, seconds=round(self.clock.monotonic() - started, 1))
             self.on_event("done", msgspec.to_builtins(result))
             return result
 
@@ -148,9 +140,7 @@ class _Crawl:
             with DiskDict[PageBody](state.path) as bodies:
                 visited = await visit_pages(session, discovered, config, self.on_event, bodies, self.start)
                 discovered.notes += scope.check_patterns(strict=config.scope.strict)
-                pages, skipped = visited.pages, visited.skipped
-                result = publish_crawl(session, discovered, pages, skipped, bodies, self.folder, config)
-                result = replace(result, left_out=visited.left_out)
+                result = publish_crawl(session, discovered, visited, bodies, config)
         if session.is_complete:
             limit = config.limits.pages if session.stopped else None
             state.finish(structs.replace(self._record(), url=scope.url, max_pages=limit))
@@ -262,7 +252,7 @@ async def _mirror_site(
     # A page that matches the manifest is as current as the manifest, wherever it came from.
     is_stale = session.is_stale(discovered.scope.url + MANIFEST_PATH, ACCEPT_ANY)
     stale = [_page_url(manifest, page) for page in manifest.pages if is_stale and page.path in texts]
-    result = compare_with_previous(old, rollback, folder, report, skipped, [*notes, *report.notes], stale)
+    result = compare_with_previous(session, old, rollback, report, skipped, [*notes, *report.notes], stale)
     return replace(result, markdown=result.pages, flagged=tuple(flagged))
 
 
@@ -320,7 +310,7 @@ async def _split_llms_full(session: Session, manifest: Manifest, root: str) -> d
         if page.full is not None and response.ok
     }
     pages = (page for page in manifest.pages if page.path in texts)
-    return {page.path: texts[page.path] for page in pages if _matches_digest(texts[page.path], page)}
+    return {page.path: texts[page.path] for page in pages if page.digest == file_digest(texts[page.path])}
 
 
 async def _fetch_page(session: Session, page: PageEntry, root: str) -> tuple[bytes | None, str]:
@@ -334,13 +324,9 @@ async def _fetch_page(session: Session, page: PageEntry, root: str) -> tuple[byt
             return None, str(error).removeprefix(f"{address}: ")
         if not response.ok:
             return None, "not found" if response.status in (404, 410) else f"status {response.status}"
-        if _matches_digest(response.body, page):
+        if page.digest == file_digest(response.body):
             return response.body, ""
     return None, "its Markdown does not match the manifest; try again later"
-
-
-def _matches_digest(text: bytes, page: PageEntry) -> bool:
-    return page.digest == file_digest(text)
 
 
 def first_exception(error: BaseException) -> BaseException:
@@ -392,13 +378,6 @@ def _check_published_site(folder: Path, url: str) -> None:
         published = iter_pages(folder / MANIFEST_PATH)[0].site.url
         if published != url and not (folder / STATE_DIR / "state.json").exists():
             raise UsageError(f"{folder}: contains the files of {published}; give a new or empty folder")
-
-
-def _how_to_continue(stopped: str) -> str:
-    """Return how to continue: the page limit counts existing pages, other limits start from zero."""
-    if MAX_PAGES_OPTION in stopped:
-        return "to continue, give the same command with a higher --max-pages"
-    return "to continue, give the same command"
 
 
 _MAX_HOPS = 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urljoin
 
@@ -132,7 +132,7 @@ async def _read_sitemaps(session: Session, discovered: DiscoveredPages) -> None:
     named = () if is_local else (await session.robots(scope.url)).sitemaps
     roots = [url for name in named if (url := canonical_url(name, scope.url))]
     roots += [scope.url + "sitemap.xml", *([] if is_local else [url_origin(scope.url) + "/sitemap.xml"])]
-    listed = await _collect_sitemaps(session, discovered, roots, expected=named)
+    listed = await _collect_sitemaps(session, discovered, roots)
     pages = [page for page in listed if is_page_url(page) and scope.contains(page)]
     for page in pages:
         discovered.add(PageRef(page))
@@ -144,24 +144,13 @@ async def _read_sitemaps(session: Session, discovered: DiscoveredPages) -> None:
         )
 
 
-async def _collect_sitemaps(
-    session: Session, discovered: DiscoveredPages, roots: Sequence[str], *, expected: Collection[str]
-) -> dict[str, str]:
-    """Return the URLs in sitemaps and in the sitemaps that they list on the same host, each with that of its sitemap.
-
-    Args:
-        session: Network access.
-        discovered: Receives notes on problems.
-        roots: URLs of the first sitemaps.
-        expected: URLs that robots.txt names: it is reported if one of them is not a sitemap.
-    """
+async def _collect_sitemaps(session: Session, discovered: DiscoveredPages, roots: Sequence[str]) -> dict[str, str]:
+    """Return the URLs in sitemaps, and in those that they list on the same host, each with the URL of its sitemap."""
     found: dict[str, str] = {}
     queue = list(dict.fromkeys(roots))
     for url in queue:
         response = await _get(session, url, MAX_SITEMAP_BYTES)
         if response is None or sniff_kind(response) == "html":
-            if url in expected:
-                discovered.notes.append(f"{url}: named by robots.txt, but is not a sitemap")
             continue
         try:
             pages, sitemaps = parse_sitemap(response.body)
@@ -234,8 +223,6 @@ class _LlmsDiscovery:
         for url in queue:
             response = await self._get_markdown(url)
             if response is None:
-                if url != first:
-                    discovered.notes.append(f"{url}: named by an llms.txt, but is not one")
                 continue
             text = decode_text(response.body, response.charset)
             if url != first and len(split_llms_full(text, response.url)) > 1:  # named like a list

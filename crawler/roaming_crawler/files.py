@@ -67,7 +67,7 @@ class FolderFetcher:
             file = (self._site.folder / name).resolve()
             if not file.is_relative_to(self._site.folder) or not file.is_file():
                 continue
-            kind = mimetypes.guess_type(name)[0] or ("text/markdown" if name.endswith(".md") else "text/plain")
+            kind = mimetypes.guess_type(name)[0] or "text/plain"
             redirects = name.endswith("/index.html") and not path.endswith(("/", "index.html"))
             url = f"{request.url}/" if redirects else request.url
             if (size := file.stat().st_size) > request.cap:

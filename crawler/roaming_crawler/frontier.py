@@ -12,21 +12,12 @@ from mkdocs_roaming.manifest.models import NavItem
 from mkdocs_roaming.sources import site_nav
 from roaming_crawler.config import CrawlConfig, EventHandler, ScopeConfig
 from roaming_crawler.discover import DiscoveredPages
-from roaming_crawler.editions import ALL, EditionFilter, OtherEdition
+from roaming_crawler.editions import ALL, EditionFilter
 from roaming_crawler.page import FetchedPage, PageBody, PageFetcher, PageRef, SkippedPage, make_page_ref
-from roaming_crawler.publish import read_published_pages
+from roaming_crawler.publish import VisitedPages, read_published_pages
 from roaming_crawler.sandbox import ProcessPoolReader
 from roaming_crawler.scope import Scope, is_page_url, loose_key, storage_path
 from roaming_crawler.session import MAX_PAGES_OPTION, Session
-
-
-@dataclass(frozen=True, slots=True)
-class VisitedPages:
-    """The pages of a site, those that are not published, and the languages and versions that were left out."""
-
-    pages: list[FetchedPage]
-    skipped: list[SkippedPage]
-    left_out: tuple[OtherEdition, ...]
 
 
 async def visit_pages(
@@ -49,13 +40,7 @@ async def visit_pages(
     """
     limiter = anyio.CapacityLimiter(max(1, config.workers))
     reader = ProcessPoolReader(discovered.scope.url, limiter, bool(config.workers))
-    fetcher = PageFetcher(
-        session,
-        discovered.scope,
-        reader,
-        source=config.source,
-        full=discovered.full,
-    )
+    fetcher = PageFetcher(session, discovered.scope, reader, config.source, discovered.full)
     try:
         await fetcher.learn_not_found_page()
         if discovered.scope.url not in discovered.entries:
@@ -279,27 +264,19 @@ async def _gather_in_order(
     fetch: Callable[[PageRef], Awaitable[FetchedPage | SkippedPage]],
     add: Callable[[PageRef, FetchedPage | SkippedPage], None],
 ) -> None:
-    """Fetch pages concurrently, and add the results in order; no task runs far ahead of the slowest."""
+    """Fetch pages concurrently, and add the results in order."""
     results: dict[int, FetchedPage | SkippedPage] = {}
     queue = iter(enumerate(refs))
     added = 0
-    progress = anyio.Event()
 
     async def work() -> None:
-        nonlocal added, progress
+        nonlocal added
         for at, ref in queue:
-            while at - added > _MAX_AHEAD:
-                await progress.wait()
             results[at] = await fetch(ref)
             while added in results:
                 add(refs[added], results.pop(added))
                 added += 1
-            progress.set()
-            progress = anyio.Event()
 
     async with anyio.create_task_group() as group:
         for _ in range(min(tasks, len(refs))):
             group.start_soon(work)
-
-
-_MAX_AHEAD = 200

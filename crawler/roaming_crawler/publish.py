@@ -106,42 +106,36 @@ class CrawlResult:
     stopped: str = ""
     """Message about the limit that was reached, and how to continue."""
 
-    def with_costs(self, session: Session, *, seconds: float, stopped: str) -> CrawlResult:
-        """Return the result with the figures of a session."""
-        return replace(
-            self,
-            requests=session.requests,
-            unchanged=session.unchanged,
-            had=session.fetched,
-            trouble=session.first_failure,
-            bytes=session.bytes,
-            seconds=seconds,
-            stopped=stopped,
-        )
+
+@dataclass(frozen=True, slots=True)
+class VisitedPages:
+    """The pages of a site, those that are not published, and the languages and versions that were left out."""
+
+    pages: list[FetchedPage]
+    skipped: list[SkippedPage]
+    left_out: tuple[OtherEdition, ...]
 
 
 def publish_crawl(
     session: Session,
     discovered: DiscoveredPages,
-    pages: Sequence[FetchedPage],
-    skipped: Sequence[SkippedPage],
+    visited: VisitedPages,
     bodies: MutableMapping[str, PageBody],
-    folder: Path,
     config: CrawlConfig,
 ) -> CrawlResult:
-    """Publish the fetched pages into a folder. Bodies are read from disk one by one.
+    """Publish the fetched pages into the folder of a session. Bodies are read from disk one by one.
 
     Raises:
         NoPagesError: There are no pages.
     """
-    notes = list(discovered.notes)
+    notes, pages, skipped = list(discovered.notes), visited.pages, visited.skipped
     if not pages:
         raise _make_no_pages_error(discovered.scope.url, skipped)
     outputs = _make_outputs(pages, discovered.scope.url)
+    folder, state = session.state.folder, session.state.path
     own_llms_txt = config.options.llms_txt is not False or PublishedFiles(folder).author_text.strip()
     site = _make_site(discovered, pages, list(outputs.values()), config)
     site = replace(site, has_llms_txt=bool(own_llms_txt))
-    state = session.state.path
     old, rollback = read_published_pages(folder), Rollback(folder, state)
     previous = read_previous(str(folder), Path.cwd(), notes.append) if old else None
     with ExitStack() as stack:
@@ -179,8 +173,8 @@ def publish_crawl(
             page_copies=config.page_copies,
         )
     stale = [page.url for page in pages if page.is_stale]
-    result = compare_with_previous(old, rollback, folder, report, skipped, [*notes, *report.notes], stale)
-    return replace(result, flagged=tuple(flagged), coverage=coverage)
+    result = compare_with_previous(session, old, rollback, report, skipped, [*notes, *report.notes], stale)
+    return replace(result, flagged=tuple(flagged), coverage=coverage, left_out=visited.left_out)
 
 
 def read_published_pages(folder: Path) -> tuple[PageEntry, ...]:
@@ -192,9 +186,9 @@ def read_published_pages(folder: Path) -> tuple[PageEntry, ...]:
 
 
 def compare_with_previous(
+    session: Session,
     old: Sequence[PageEntry],
     rollback: Rollback,
-    folder: Path,
     report: PublishReport,
     skipped: Sequence[SkippedPage],
     notes: Sequence[str],
@@ -203,15 +197,15 @@ def compare_with_previous(
     """Compare a folder with its pages before the crawl, and remove the backup.
 
     Args:
+        session: The session of the crawl.
         old: Pages before the crawl.
         rollback: Their backup.
-        folder: Published folder.
         report: What was published.
         skipped: Pages that were not published.
         notes: Messages.
         stale: URLs of pages that could not be updated.
     """
-    pages = read_published_pages(folder)
+    pages = read_published_pages(session.state.folder)
     rollback.finish(pages)
     before = {page.path: page.digest for page in old}
     after = {page.path: page.digest for page in pages}
@@ -228,6 +222,11 @@ def compare_with_previous(
         markdown=report.markdown,
         sections=report.sections,
         written=report.written,
+        requests=session.requests,
+        unchanged=session.unchanged,
+        had=session.fetched,
+        trouble=session.first_failure,
+        bytes=session.bytes,
     )
 
 

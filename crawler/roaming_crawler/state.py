@@ -234,7 +234,9 @@ class Rollback:
         for page in old:
             with suppress(OSError, PublishError):
                 if new.get(page.path) != page.digest and not self._copy_of(page).exists():
-                    self._link(resolve_inside(self._folder, page.markdown), page)
+                    text = resolve_inside(self._folder, page.markdown).read_bytes()
+                    if file_digest(text) == page.digest:
+                        write_atomically(self._copy_of(page), text)
         for path, digest in chain(((page.path, page.digest) for page in old), new.items()):
             for file in page_files(path):
                 files.setdefault(file, set()).add(digest)
@@ -273,16 +275,6 @@ class Rollback:
     def _copy_of(self, page: PageEntry) -> Path:
         name = f"{page.path} {page.digest}".encode("utf-8", "surrogatepass")
         return self._backup / hashlib.sha256(name).hexdigest()[:32]
-
-    def _link(self, file: Path, page: PageEntry) -> None:
-        """Back up a file by a hard link: replacing the file leaves the link intact."""
-        if file_digest(file.read_bytes()) != page.digest:
-            return
-        self._backup.mkdir(exist_ok=True)
-        try:
-            os.link(file, self._copy_of(page))
-        except OSError:  # the file system has no hard links
-            write_atomically(self._copy_of(page), file.read_bytes())
 
 
 @contextmanager
