@@ -7,7 +7,7 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -306,10 +306,7 @@ def _print_result(result: CrawlResult, folder: Path) -> None:
     pages, sections = _pluralize(result.pages, "page"), _pluralize(result.sections, "section")
     click.echo(f"{folder}: {pages}, {sections}; {result.markdown} came as Markdown")
     if result.coverage.visible_words:
-        counts = ((getattr(result.coverage, f"{noun.replace(' ', '_')}s"), noun) for noun in _COVERED)
-        kept = [_pluralize(count, noun) for count, noun in counts if count]
-        share = f"{100 * result.coverage.share:.1f} % of visible words"
-        click.echo(f"  {', '.join([share, *kept])} kept")
+        click.echo(f"  {100 * result.coverage.share:.1f} % of visible words kept")
     for name, count in (
         ("new", len(result.new)),
         ("changed", len(result.changed)),
@@ -333,7 +330,10 @@ def _print_result(result: CrawlResult, folder: Path) -> None:
 
 
 def _print_reasons(result: CrawlResult) -> None:
-    reasons = _group_by_reason(result.skipped)
+    by_reason: dict[str, list[str]] = {}
+    for url, why in result.skipped:
+        by_reason.setdefault("duplicate" if why.startswith("duplicate of ") else why, []).append(url)
+    reasons = sorted(by_reason.items(), key=lambda pair: -len(pair[1]))
     for why, urls in reasons[:_MAX_REASONS_SHOWN]:
         click.echo(f"    {len(urls):>4}  {sanitize(why)}: {sanitize(urls[0])}{' …' if len(urls) > 1 else ''}")
     if rest := reasons[_MAX_REASONS_SHOWN:]:
@@ -345,25 +345,10 @@ def _print_reasons(result: CrawlResult) -> None:
         click.echo(f"    … and {len(more)} more")
 
 
-def _group_by_reason(skipped: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
-    """Return the skipped URLs by reason, the most frequent one first.
-
-    URLs that differ from their duplicate in a trailing slash alone are one group.
-    """
-    reasons: dict[str, list[str]] = {}
-    for url, why in skipped:
-        duplicate = why.removeprefix("duplicate of ")
-        if duplicate != why and duplicate.rstrip("/") == url.rstrip("/"):
-            why = "duplicate with or without a trailing slash"
-        reasons.setdefault(why, []).append(url)
-    return sorted(reasons.items(), key=lambda pair: -len(pair[1]))
-
-
 def _pluralize(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-_COVERED = ("table", "tab", "admonition", "code block")
 _MAX_REASONS_SHOWN = 12
 _MIN_WAIT_SHOWN = 5.0
 _BAR_INTERVAL = 0.25

@@ -6,8 +6,7 @@ import codecs
 import json
 import re
 from collections import Counter
-from collections.abc import Collection
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from html import unescape
 from typing import Literal
 
@@ -62,14 +61,10 @@ class Coverage:
     """Words of the articles that a reader sees."""
     words: int = 0
     """Those of them that are in the Markdown."""
-    tables: int = 0
-    tabs: int = 0
-    admonitions: int = 0
-    code_blocks: int = 0
 
     def __add__(self, other: Coverage) -> Coverage:
         """Return the sums."""
-        return Coverage(*(one + two for one, two in zip(astuple(self), astuple(other), strict=True)))
+        return Coverage(self.visible_words + other.visible_words, self.words + other.words)
 
     @property
     def share(self) -> float:
@@ -77,26 +72,12 @@ class Coverage:
         return self.words / self.visible_words if self.visible_words else 1.0
 
 
-def measure_coverage(article: str, tabs: Collection[str], markdown: str) -> Coverage:
-    """Return what the Markdown of an article has kept.
-
-    Args:
-        article: HTML of the article.
-        tabs: Labels of its tabs.
-        markdown: Its Markdown.
-    """
+def measure_coverage(article: str, markdown: str) -> Coverage:
+    """Return what the Markdown of an article has kept of its HTML."""
     text = _INLINE_TAG.sub("", _INVISIBLE.sub(" ", article))
     visible = Counter(find_words(unescape(_TAG.sub(" ", text))))
     kept = visible & Counter(find_words(_strip_markup(markdown)))
-    lines = markdown.replace("\\", "")
-    return Coverage(
-        visible.total(),
-        kept.total(),
-        len(_TABLE.findall(markdown)),
-        sum(f"**{label}**" in lines for label in tabs),
-        len(_ALERT.findall(markdown)),
-        len(_FENCE_START.findall(markdown)) // 2,
-    )
+    return Coverage(visible.total(), kept.total())
 
 
 def find_richer_source(markdown: str, converted: str, article: str = "") -> Literal["html", "markdown", "both"]:
@@ -154,7 +135,6 @@ _DEFINITION = re.compile(r"^ {0,3}\[[^\]^][^\]]*\]:[ \t]*\S+.*$", re.MULTILINE)
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _TABLE = re.compile(r"^[ \t>]*\|?[ \t]*:?-{3,}:?[ \t]*(?:\|[ \t]*:?-{3,}:?[ \t]*)*\|[ \t:|-]*$|<table\b", re.MULTILINE)
 _ALERT = re.compile(r"^[ \t>*+-]*> ?\[!\w+\]", re.MULTILINE)
-_FENCE_START = re.compile(r"^[ \t>*+-]*(?:\d+\. +)?(?:`{3,}|~{3,})", re.MULTILINE)
 _CODE = re.compile(r"^[ \t>*+-]*(?:\d+\. +)?(?:`{3,}|~{3,})[ \t]*\w", re.MULTILINE)
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?^[ \t]*\1[`~]*[ \t]*$", re.DOTALL | re.MULTILINE)
 _GENERATOR_SOURCE = re.compile(

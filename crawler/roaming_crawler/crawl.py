@@ -1,29 +1,47 @@
-"""Crawls a documentation site and publishes it into a folder, as a build would."""
+"""Crawls a documentation site and publishes it into a folder, as a build would.
+
+A site that publishes a manifest is mirrored: ids, navigation and pages stay byte for byte; its rules are dropped.
+"""
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import quote, urljoin, urlsplit
+
+import anyio
+import msgspec
+from msgspec import structs
 
 from mkdocs_roaming.errors import ManifestError, UsageError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, iter_pages
+from mkdocs_roaming.manifest.models import LLMS_FULL, Manifest, PageEntry, path_to_url
+from mkdocs_roaming.manifest.sections import file_digest
+from mkdocs_roaming.publish.writer import publish_mirror
+from mkdocs_roaming.sources import decode_text
+from mkdocs_roaming.text.meta_tags import find_redirect
 from roaming_crawler.config import CrawlConfig, EventHandler, ScopeConfig
 from roaming_crawler.contents import sniff_kind
-from roaming_crawler.discover import discover
-from roaming_crawler.editions import ALL, EDITION_OPTIONS, find_edition_start, match_language
+from roaming_crawler.discover import MAX_FULL_BYTES, DiscoveredPages, discover
+from roaming_crawler.editions import ALL, EDITION_OPTIONS, find_edition_start, find_version_folder, match_language
 from roaming_crawler.fetch import Clock, Fetcher, FetchError, RefusedError, WebFetcher
 from roaming_crawler.files import FolderFetcher, explain_empty_folder, parse_folder_site
 from roaming_crawler.frontier import visit_pages
-from roaming_crawler.mirror import mirror_site
-from roaming_crawler.page import PageBody
-from roaming_crawler.parser import find_refresh_target, parse_page
-from roaming_crawler.publish import CrawlResult, NoPagesError, publish_crawl
-from roaming_crawler.scope import Scope, canonical_url, version_prefix
-from roaming_crawler.session import ACCEPT_HTML, MAX_PAGES_OPTION, Session, product_token
-from roaming_crawler.state import STATE_DIR, CrawlState, DiskDict, lock_folder
+from roaming_crawler.page import PageBody, SkippedPage
+from roaming_crawler.parser import parse_page
+from roaming_crawler.publish import (
+    CrawlResult,
+    NoPagesError,
+    compare_with_previous,
+    flag_manifest,
+    publish_crawl,
+    read_published_pages,
+    skip_flagged,
+)
+from roaming_crawler.scope import Scope, canonical_url, disambiguate_paths, storage_path
+from roaming_crawler.session import ACCEPT_ANY, ACCEPT_HTML, MAX_PAGES_OPTION, Session, product_token
+from roaming_crawler.state import STATE_DIR, CrawlRecord, CrawlState, DiskDict, Rollback, lock_folder
 
 
 async def crawl(
@@ -54,22 +72,19 @@ async def crawl(
         PublishError: There is nothing to publish, or it cannot be written.
     """
     clock = clock or Clock()
-    local = parse_folder_site(url)
-    if local is not None:
-        running = _Crawl(local.start, folder, config, fetcher or FolderFetcher(local), clock, on_event)
+    if local := parse_folder_site(url):
         try:
-            return await running.run()
+            return await _Crawl(local.start, folder, config, fetcher or FolderFetcher(local), clock, on_event).run()
         except NoPagesError as error:
             raise NoPagesError(explain_empty_folder(local) or str(error)) from None
     if fetcher is not None:
         return await _Crawl(url, folder, config, fetcher, clock, on_event).run()
-    web = WebFetcher(
-        config.politeness,
-        clock=clock,
-        private_urls=[_parse_start_url(url)] if config.allow_private else (),
-        on_wait=lambda host, seconds: on_event("wait", {"host": host, "seconds": round(seconds, 1)}),
-    )
-    async with web:
+    private_urls = [_parse_start_url(url)] if config.allow_private else ()
+
+    def report_wait(host: str, seconds: float) -> None:
+        on_event("wait", {"host": host, "seconds": round(seconds, 1)})
+
+    async with WebFetcher(config.politeness, clock=clock, private_urls=private_urls, on_wait=report_wait) as web:
         return await _Crawl(url, folder, config, web, clock, on_event).run()
 
 
@@ -88,15 +103,9 @@ class _Crawl:
         with lock_folder(self.folder):
             state = CrawlState(self.folder)
             resume = self._can_resume(state)
-            parameters = {"url": self.given} | self._editions
-            state.start(parameters, resume=resume, since=self.clock.wall() - _RECENT_SECONDS)
-            session = Session(
-                state,
-                self.fetcher,
-                self.config.limits,
-                self.clock,
-                agent=product_token(self.config.politeness.user_agent_header),
-            )
+            state.start(self._record(), resume=resume, since=self.clock.wall() - _RECENT_SECONDS)
+            agent = product_token(self.config.politeness.user_agent_header)
+            session = Session(state, self.fetcher, self.config.limits, self.clock, agent=agent)
             if isinstance(self.fetcher, WebFetcher):
                 session.on_crawl_delay = self.fetcher.set_crawl_delay
             started = self.clock.monotonic()
@@ -107,12 +116,12 @@ class _Crawl:
                 raise
             except BaseExceptionGroup as group:  # for example a full disk in one of the tasks
                 raise first_exception(group) from None
-            result = result.with_costs(
-                session,
-                seconds=round(self.clock.monotonic() - started, 1),
-                stopped=session.stopped and f"{session.stopped}; {_how_to_continue(session.stopped)}",
-            )
-            self.on_event("done", json.loads(json.dumps(asdict(result))))
+            if session.stopped:
+                # The page limit counts existing pages, other limits start from zero.
+                higher = " with a higher --max-pages" if MAX_PAGES_OPTION in session.stopped else ""
+                result = replace(result, stopped=f"{session.stopped}; to continue, give the same command{higher}")
+            result = replace(result, seconds=round(self.clock.monotonic() - started, 1))
+            self.on_event("done", msgspec.to_builtins(result))
             return result
 
     async def _crawl_and_publish(self, session: Session, resume: bool) -> CrawlResult:
@@ -122,27 +131,19 @@ class _Crawl:
         self.on_event("start", {"url": self.start, "scope": scope.url, "resumed": resume, "known": len(state.old)})
         discovered = await discover(session, scope, self.start, config.discovery)
         discovered.notes += notes
-        self.on_event(
-            "found",
-            {
-                "pages": len(discovered.entries),
-                "sources": discovered.sources,
-                "manifest": discovered.manifest is not None,
-            },
-        )
+        has_manifest = discovered.manifest is not None
+        self.on_event("found", {"pages": len(discovered.entries), "manifest": has_manifest})
         _check_published_site(self.folder, discovered.manifest.site.url if discovered.manifest else scope.url)
         if discovered.manifest is not None:
-            result = await mirror_site(session, discovered, self.folder, config, self.on_event)
+            result = await _mirror_site(session, discovered, self.folder, config, self.on_event)
         else:
             with DiskDict[PageBody](state.path) as bodies:
                 visited = await visit_pages(session, discovered, config, self.on_event, bodies, self.start)
                 discovered.notes += scope.check_patterns(strict=config.scope.strict)
-                pages, skipped = visited.pages, visited.skipped
-                result = publish_crawl(session, discovered, pages, skipped, bodies, self.folder, config)
-                result = replace(result, left_out=visited.left_out)
+                result = publish_crawl(session, discovered, visited, bodies, config)
         if session.is_complete:
-            limit = {_PAGE_LIMIT: config.limits.pages} if session.stopped else {}
-            state.finish({"url": scope.url, "given": self.given} | self._editions | limit)
+            limit = config.limits.pages if session.stopped else None
+            state.finish(structs.replace(self._record(), url=scope.url, max_pages=limit))
         return result
 
     def _can_resume(self, state: CrawlState) -> bool:
@@ -153,28 +154,26 @@ class _Crawl:
         """
         config = self.config
         self._check_same_crawl(state)
-        limit = state.site.get(_PAGE_LIMIT)
+        limit = state.site.max_pages if state.site else None
         if config.resume and not state.unfinished and limit is None:
             raise UsageError(f"{self.folder}: contains no interrupted crawl; leave --resume out")
         extends = limit is not None and (config.resume or config.limits.pages is None or config.limits.pages > limit)
-        return (bool(state.unfinished) or extends) and not config.refresh
+        return (state.unfinished is not None or extends) and not config.refresh
 
     def _check_same_crawl(self, state: CrawlState) -> None:
-        parameters = state.unfinished or state.site
-        last = state.unfinished.get("url") or state.site.get("given")
-        if last and last != self.given:
-            raise UsageError(f"{self.folder}: contains a crawl of {last}; give another folder, or that URL")
-        editions = {name: parameters[name] for name in EDITION_OPTIONS if name in parameters}
-        if last and editions != self._editions:
-            options = " ".join(f"--{name} {value}" for name, value in editions.items())
+        last = state.unfinished or state.site
+        if last is None:
+            return
+        if last.given != self.given:
+            raise UsageError(f"{self.folder}: contains a crawl of {last.given}; give another folder, or that URL")
+        if (last.language, last.version) != (self.config.scope.language, self.config.scope.version):
+            names = {name: getattr(last, name) for name in EDITION_OPTIONS}
+            options = " ".join(f"--{name} {value}" for name, value in names.items() if value)
             options = f"with {options}" if options else "without --language and --version"
             raise UsageError(f"{self.folder}: contains a crawl {options}; give another folder, or the same options")
 
-    @property
-    def _editions(self) -> dict[str, str]:
-        """The options that select a language and a version."""
-        values = {name: getattr(self.config.scope, name) for name in EDITION_OPTIONS}
-        return {name: value for name, value in values.items() if value}
+    def _record(self) -> CrawlRecord:
+        return CrawlRecord(self.given, language=self.config.scope.language, version=self.config.scope.version)
 
     async def _find_edition(self, session: Session) -> Scope | None:
         """Make the language and the version that the user selected the start, and return their scope.
@@ -183,8 +182,9 @@ class _Crawl:
             UsageError: The start page leads to none.
         """
         scope = None
-        for option, name in self._editions.items():
-            if name == ALL:
+        for option in EDITION_OPTIONS:
+            name = getattr(self.config.scope, option)
+            if name in ("", ALL):
                 continue
             response = await session.get(await _follow_redirects(session, self.start), ACCEPT_HTML)
             base = self.config.scope.make_scope(self.given)
@@ -192,10 +192,6 @@ class _Crawl:
             if option == "language" and match_language(page.language, name):
                 continue
             start, folder = find_edition_start(option, name, page, base.url)
-            for guess in () if start else (f"{base.url}{name}/", f"{base.url}docs/{name}/"):
-                with suppress(FetchError):
-                    if not start and (await session.get(guess, ACCEPT_HTML, probe=True)).ok:
-                        start = folder = guess
             if not start:
                 problem = f": {page.skip_reason}" if page.skip_reason else " has no link to it"
                 raise UsageError(f"--{option} {name}: {response.url}{problem}; give the URL of that {option}")
@@ -209,10 +205,10 @@ class _Crawl:
         """
         config: ScopeConfig = self.config.scope
         scope = config.make_scope(self.start)
-        if last := session.state.site.get("url"):
-            if (config.prefix or config.same_host) and scope.url != last:
-                raise UsageError(f"{scope.url}: this folder contains a crawl of {last}; give another folder")
-            return replace(scope, url=last), []
+        if last := session.state.site:
+            if (config.prefix or config.same_host) and scope.url != last.url:
+                raise UsageError(f"{scope.url}: this folder contains a crawl of {last.url}; give another folder")
+            return replace(scope, url=last.url), []
         try:
             target = await _follow_redirects(session, self.start)
         except RefusedError:
@@ -221,14 +217,116 @@ class _Crawl:
             return scope, []  # the site may have no home page
         if not scope.holds(target):
             return config.make_scope(target), []
-        version = version_prefix(scope.path(target) or "")
+        version = find_version_folder(target, scope.url)
         if not version or config.prefix or config.same_host or config.version == ALL:
             return scope, []
-        current = replace(scope, url=scope.url + version)
+        current = replace(scope, url=version)
         note = (
             f"{scope.url}: redirects to {current.url}, so other versions are left out; to include them: --version all"
         )
         return current, [note]
+
+
+async def _mirror_site(
+    session: Session, discovered: DiscoveredPages, folder: Path, config: CrawlConfig, on_event: EventHandler
+) -> CrawlResult:
+    """Fetch the pages of a manifest and publish them unchanged. Pages that do not match their digest are skipped."""
+    assert discovered.manifest is not None
+    manifest, skipped = _drop_unsafe_paths(discovered.manifest)
+    pages = tuple(page for page in manifest.pages if discovered.scope.allows_path(page.path))
+    manifest = structs.replace(manifest, pages=pages, crawled_from=urlsplit(discovered.root).netloc)
+    notes = [*discovered.notes, *discovered.scope.check_patterns(strict=config.scope.strict)]
+    if manifest.rules:
+        notes.append(f"{discovered.root}: its {len(manifest.rules)} rules are dropped; only rules of own sites apply")
+        manifest = structs.replace(manifest, rules=())
+    texts = await _split_llms_full(session, manifest, discovered.root)
+    skipped += await _fetch_pages(session, manifest, discovered.root, texts, on_event)
+    manifest, flagged = flag_manifest(manifest, texts)
+    if config.skip_flagged:
+        skipped += skip_flagged(flagged, lambda path: texts.pop(path, None))
+    old, rollback = read_published_pages(folder), Rollback(folder, session.state.path)
+    digests = {page.path: page.digest for page in manifest.pages}
+    rollback.save(old, digests)
+    report = publish_mirror(manifest, texts, folder, config.options, embeddings=config.embeddings)
+    skipped.sort(key=lambda page: page.url)
+    # A page that matches the manifest is as current as the manifest, wherever it came from.
+    is_stale = session.is_stale(discovered.scope.url + MANIFEST_PATH, ACCEPT_ANY)
+    stale = [_page_url(manifest, page) for page in manifest.pages if is_stale and page.path in texts]
+    result = compare_with_previous(session, old, rollback, report, skipped, [*notes, *report.notes], stale)
+    return replace(result, markdown=result.pages, flagged=tuple(flagged))
+
+
+async def _fetch_pages(
+    session: Session, manifest: Manifest, root: str, texts: dict[str, bytes], on_event: EventHandler
+) -> list[SkippedPage]:
+    """Add the texts of pages that are not in `texts`; return the pages that cannot be fetched."""
+    skipped: list[SkippedPage] = []
+    queue = iter([page for page in manifest.pages if page.path not in texts])
+
+    async def work() -> None:
+        for page in queue:
+            text, reason = await _fetch_page(session, page, root)
+            if text is not None:
+                texts[page.path] = text
+                on_event("page", {"url": _page_url(manifest, page), "path": page.path, "markdown": None})
+            else:
+                skipped.append(SkippedPage(page.path, reason))
+                on_event("skipped", {"url": page.path, "why": reason})
+
+    async with anyio.create_task_group() as group:
+        for _ in range(_MIRROR_TASKS):
+            group.start_soon(work)
+    return skipped
+
+
+def _page_url(manifest: Manifest, page: PageEntry) -> str:
+    return page.url or path_to_url(manifest.site.url, page.path)
+
+
+def _drop_unsafe_paths(manifest: Manifest) -> tuple[Manifest, list[SkippedPage]]:
+    """Drop pages whose paths cannot be stored as they are; ids depend on paths, so paths cannot be changed."""
+    paths = disambiguate_paths(page.path for page in manifest.pages)
+    safe: dict[str, PageEntry] = {}
+    skipped: list[SkippedPage] = []
+    for page in manifest.pages:
+        if storage_path(page.path) != page.path or paths[page.path] != page.path or page.path in safe:
+            skipped.append(SkippedPage(page.path, "its path is not a safe file name"))
+        else:
+            safe[page.path] = page
+    return structs.replace(manifest, pages=tuple(safe.values())), skipped
+
+
+async def _split_llms_full(session: Session, manifest: Manifest, root: str) -> dict[str, bytes]:
+    """Return the pages that llms-full.txt contains at the manifest's offsets: one request for many pages."""
+    if not any(page.full is not None for page in manifest.pages):
+        return {}
+    try:
+        response = await session.get(urljoin(root, LLMS_FULL), cap=2 * MAX_FULL_BYTES)
+    except FetchError:
+        return {}
+    texts = {
+        page.path: response.body[page.full : page.full + page.bytes]
+        for page in manifest.pages
+        if page.full is not None and response.ok
+    }
+    pages = (page for page in manifest.pages if page.path in texts)
+    return {page.path: texts[page.path] for page in pages if page.digest == file_digest(texts[page.path])}
+
+
+async def _fetch_page(session: Session, page: PageEntry, root: str) -> tuple[bytes | None, str]:
+    url = urljoin(root, quote(page.markdown.lstrip("/"), safe="/-._~!$&'()*+,;=:@"))
+    if not url.startswith(root):
+        return None, "its Markdown is outside of the site"
+    for address in (url, f"{url}?v={page.digest.removeprefix('sha256:')[:16]}"):
+        try:
+            response = await session.get(address)
+        except FetchError as error:
+            return None, str(error).removeprefix(f"{address}: ")
+        if not response.ok:
+            return None, "not found" if response.status in (404, 410) else f"status {response.status}"
+        if page.digest == file_digest(response.body):
+            return response.body, ""
+    return None, "its Markdown does not match the manifest; try again later"
 
 
 def first_exception(error: BaseException) -> BaseException:
@@ -246,9 +344,9 @@ async def _follow_redirects(session: Session, start: str) -> str:
         if not response.ok:
             break
         end = response.url
-        is_html = sniff_kind(response) == "html"
-        target = find_refresh_target(response.body, response.charset, end) if is_html else ""
-        if not target:
+        html = decode_text(response.body, response.charset) if sniff_kind(response) == "html" else ""
+        target = canonical_url(find_redirect(html) or "", end) or end
+        if target == end:
             break
     return end
 
@@ -282,15 +380,7 @@ def _check_published_site(folder: Path, url: str) -> None:
             raise UsageError(f"{folder}: contains the files of {published}; give a new or empty folder")
 
 
-def _how_to_continue(stopped: str) -> str:
-    """Return how to continue: the page limit counts existing pages, other limits start from zero."""
-    if MAX_PAGES_OPTION in stopped:
-        return "to continue, give the same command with a higher --max-pages"
-    return "to continue, give the same command"
-
-
 _MAX_HOPS = 3
-_PAGE_LIMIT = "max_pages"
-"""Key in the state of a crawl that reached its page limit; the value is the limit."""
+_MIRROR_TASKS = 4
 _RECENT_SECONDS = 24 * 3600.0
 """Maximum age of responses that are not requested again when a crawl continues beyond a page limit."""

@@ -4,27 +4,33 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urljoin
 
-from mkdocs_roaming.errors import ManifestError
+import httpx2
+from lxml import etree
+
+from mkdocs_roaming.errors import ManifestError, RoamingError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.models import Manifest, NavItem
 from mkdocs_roaming.sources import decode_text
 from roaming_crawler.config import MEGABYTE, DiscoveryConfig
 from roaming_crawler.contents import sniff_kind
-from roaming_crawler.fetch import FetchError, Response
-from roaming_crawler.llms_full import FullText, split_llms_full
+from roaming_crawler.fetch import FetchError, Response, decompress
+from roaming_crawler.llms import LlmsIndex, parse_llms_txt, split_llms_full
 from roaming_crawler.page import PageRef, make_page_ref, merge_page_refs
-from roaming_crawler.page_lists import MAX_SITEMAP_BYTES, LlmsIndex, collect_sitemaps, is_llms_txt_url, parse_llms_txt
 from roaming_crawler.parser import parse_page
-from roaming_crawler.scope import Scope, canonical_url, is_page_url, url_origin
+from roaming_crawler.scope import Scope, canonical_url, is_page_url, loose_key, url_origin
 from roaming_crawler.session import ACCEPT_ANY, ACCEPT_HTML, Session
 
 MAX_NESTED_LLMS = 250
 """Maximum number of llms.txt files that are followed from the first one."""
 MAX_FULL_BYTES = 50 * MEGABYTE
 MAX_MANIFEST_BYTES = 100 * MEGABYTE
+MAX_SITEMAPS = 200
+MAX_SITEMAP_BYTES = 50 * MEGABYTE
+"""Maximum size of a decompressed sitemap, as the protocol says."""
 
 
 @dataclass(slots=True)
@@ -38,9 +44,7 @@ class DiscoveredPages:
         indexes: The llms.txt files, each with its URL.
         full: URL of the llms-full.txt that texts were taken from.
         entries: Pages by URL.
-        sources: Number of pages by source.
         notes: Problems, as messages.
-        alternates: Languages and URLs of translations in the sitemaps.
         navs: Navigation of pages that are not published themselves, such as mdBook's frame.
     """
 
@@ -50,9 +54,7 @@ class DiscoveredPages:
     indexes: list[tuple[str, LlmsIndex]] = field(default_factory=list)
     full: str = ""
     entries: dict[str, PageRef] = field(default_factory=dict)
-    sources: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
-    alternates: list[tuple[str, str]] = field(default_factory=list)
     navs: list[tuple[NavItem, ...]] = field(default_factory=list)
     _urls_by_loose_key: dict[str, str] = field(default_factory=dict)
 
@@ -67,10 +69,6 @@ class DiscoveredPages:
         self._urls_by_loose_key.setdefault(key, ref.url)
         if known is not None and known.guessed:
             self._urls_by_loose_key[key] = ref.url
-
-    def count(self, source: str, pages: int = 1) -> None:
-        """Add to the number of pages of a source."""
-        self.sources[source] = self.sources.get(source, 0) + pages
 
 
 async def discover(session: Session, scope: Scope, start: str, config: DiscoveryConfig) -> DiscoveredPages:
@@ -96,11 +94,6 @@ async def discover(session: Session, scope: Scope, start: str, config: Discovery
     if not scope.holds(start):
         await _read_start_page(session, discovered, start)
     return discovered
-
-
-def loose_key(url: str) -> str:
-    """Return what the spellings `guide`, `guide/` and `guide.html` of one page have in common."""
-    return url.rstrip("/").removesuffix(".html")
 
 
 async def _get(session: Session, url: str, cap: int | None = None, accept: str = ACCEPT_ANY) -> Response | None:
@@ -131,7 +124,6 @@ async def _read_start_page(session: Session, discovered: DiscoveredPages, start:
     for link in (*page.links, *page.nav_links):
         if is_page_url(link) and discovered.scope.contains(link):
             discovered.add(make_page_ref(link))
-            discovered.count("given page")
 
 
 async def _read_sitemaps(session: Session, discovered: DiscoveredPages) -> None:
@@ -140,24 +132,70 @@ async def _read_sitemaps(session: Session, discovered: DiscoveredPages) -> None:
     named = () if is_local else (await session.robots(scope.url)).sitemaps
     roots = [url for name in named if (url := canonical_url(name, scope.url))]
     roots += [scope.url + "sitemap.xml", *([] if is_local else [url_origin(scope.url) + "/sitemap.xml"])]
-    listed = await collect_sitemaps(lambda url: _get(session, url, MAX_SITEMAP_BYTES), roots, expected=named)
-    discovered.notes += listed.notes
-    discovered.alternates = listed.alternates
-    count = 0
-    other_hosts: dict[str, str] = {}
-    for page, sitemap in listed.pages:
-        if is_page_url(page) and scope.contains(page):
-            discovered.add(PageRef(page))
-            count += 1
-        elif not is_local and url_origin(page) != url_origin(scope.url):
-            other_hosts.setdefault(url_origin(page), sitemap)
-    if count:
-        discovered.sources["sitemap"] = count
-    elif other_hosts:  # a copy of the site, or the site has moved
-        host, sitemap = next(iter(other_hosts.items()))
+    listed = await _collect_sitemaps(session, discovered, roots)
+    pages = [page for page in listed if is_page_url(page) and scope.contains(page)]
+    for page in pages:
+        discovered.add(PageRef(page))
+    others = [page for page in listed if url_origin(page) != url_origin(scope.url)]
+    if others and not pages:  # a copy of the site, or the site has moved
         discovered.notes.append(
-            f"{sitemap}: lists nothing below {scope.url}, but pages of {host}; crawl that URL instead"
+            f"{listed[others[0]]}: lists nothing below {scope.url}, but pages of {url_origin(others[0])}; "
+            "crawl that URL instead"
         )
+
+
+async def _collect_sitemaps(session: Session, discovered: DiscoveredPages, roots: Sequence[str]) -> dict[str, str]:
+    """Return the URLs in sitemaps, and in those that they list on the same host, each with the URL of its sitemap."""
+    found: dict[str, str] = {}
+    queue = list(dict.fromkeys(roots))
+    for url in queue:
+        response = await _get(session, url, MAX_SITEMAP_BYTES)
+        if response is None or sniff_kind(response) == "html":
+            continue
+        try:
+            pages, sitemaps = parse_sitemap(response.body)
+        except (SitemapError, FetchError, httpx2.DecodingError) as error:
+            discovered.notes.append(f"{url}: {error}")
+            continue
+        found.update((page, url) for listed in pages if (page := canonical_url(listed, response.url)))
+        nested = [canonical_url(listed, response.url) or "" for listed in sitemaps]
+        queue += [one for one in nested if url_origin(one) == url_origin(response.url) and one not in queue]
+        if len(queue) > MAX_SITEMAPS:
+            discovered.notes.append(f"{url}: more than {MAX_SITEMAPS} sitemaps; the rest is not read")
+            del queue[MAX_SITEMAPS:]
+    return found
+
+
+class SitemapError(RoamingError):
+    """A response is not a sitemap, or unsafe to parse."""
+
+
+def parse_sitemap(data: bytes) -> tuple[list[str], list[str]]:
+    """Return the URLs of pages and of other sitemaps in a sitemap or a sitemap index, gzipped or not.
+
+    Raises:
+        SitemapError: The data is not a sitemap, or unsafe to parse.
+        FetchError: The data is too large.
+        httpx2.DecodingError: The gzip data is damaged.
+    """
+    if data[:2] == b"\x1f\x8b":
+        data = decompress(data, MAX_SITEMAP_BYTES)
+    if re.search(rb"<!(DOCTYPE|ENTITY)", data[:10_000].replace(b"\0", b""), re.IGNORECASE):
+        raise SitemapError("declares entities or is a web page; not read")
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, recover=True, huge_tree=False)
+    try:
+        root = etree.fromstring(data, parser)
+    except (etree.XMLSyntaxError, ValueError) as error:
+        raise SitemapError(f"not XML ({error})") from None
+    found: dict[str, list[str]] = {"url": [], "sitemap": []}
+    for location in root.iter("{*}loc") if root is not None else ():
+        parent = location.getparent()
+        name = etree.QName(parent).localname if parent is not None else ""
+        if name in found and (url := (location.text or "").strip()):
+            found[name].append(url)
+    if not found["url"] and not found["sitemap"]:
+        raise SitemapError("lists no URLs")
+    return found["url"], found["sitemap"]
 
 
 @dataclass(slots=True)
@@ -168,85 +206,62 @@ class _LlmsDiscovery:
     discovered: DiscoveredPages
     texts: list[str] = field(default_factory=list)
     """URLs of texts that contain several pages."""
+    other_hosts: Counter[str] = field(default_factory=Counter)
+    """Number of links by other host."""
 
     async def run(self, start: str) -> None:
         """Read the first llms.txt that lists pages, and the files that it names."""
-        tried: set[str] = set()
-        scope = self.discovered.scope
-        for urls in (await self._declared_urls(start), _usual_urls(scope, start), _unusual_urls(scope)):
-            for url in dict.fromkeys(urls):
-                if not self.discovered.entries and url not in tried:
-                    tried.add(url)
-                    await self._read_llms_txt(url)
+        for url in dict.fromkeys(_usual_urls(self.discovered.scope, start)):
+            if not self.discovered.entries:
+                await self._read_lists(url)
         if self.discovered.entries:
             await self._read_llms_full()
 
-    async def _declared_urls(self, start: str) -> list[str]:
-        """Return the llms.txt URLs that the start page declares in its `Link` header or its head."""
-        response = await _get(self.session, start, accept=ACCEPT_HTML)
-        if response is None:
-            return []
-        is_html = sniff_kind(response) == "html"
-        head = decode_text(response.body[:_HEAD_BYTES], response.charset) if is_html else ""
-        named = [*_LINK_HEADER.findall(response.link), *_LINK_ELEMENT.findall(head)]
-        urls = [canonical_url(name, response.url) for name in named]
-        origin = url_origin(self.discovered.scope.url)
-        return [url for url in urls if url and is_llms_txt_url(url) and url_origin(url) == origin]
-
-    async def _read_llms_txt(self, first: str) -> None:
+    async def _read_lists(self, first: str) -> None:
         """Read an llms.txt and those that it names."""
-        discovered = self.discovered
-        queue, seen = [first], {first}
-        other_hosts: dict[str, int] = {}
-        while queue:
-            url = queue.pop(0)
-            response = await _get(self.session, url)
+        discovered, queue = self.discovered, [first]
+        for url in queue:
+            response = await self._get_markdown(url)
             if response is None:
-                if url != first:
-                    discovered.notes.append(f"{url}: named by an llms.txt, but cannot be fetched")
-                continue
-            if sniff_kind(response) != "markdown":
-                if sniff_kind(response) != "html" or url != first:
-                    discovered.notes.append(f"{url}: is {sniff_kind(response)}, not an llms.txt")
                 continue
             text = decode_text(response.body, response.charset)
-            if url != first and len(split_llms_full(text, response.url).by_url()) > 1:  # named like a list
+            if url != first and len(split_llms_full(text, response.url)) > 1:  # named like a list
                 self.texts.append(url)
                 continue
             index = parse_llms_txt(text, response.url)
             discovered.indexes.append((response.url, index))
-            discovered.notes += index.faults if url == first else ()
-            self._add_entries(index, other_hosts)
-            for nested in index.nested:
-                if nested in seen:
-                    continue
-                if url_origin(nested) != url_origin(first):
-                    other_hosts[url_origin(nested)] = other_hosts.get(url_origin(nested), 0) + 1
-                elif len(seen) > MAX_NESTED_LLMS:
-                    discovered.notes.append(
-                        f"{url}: names more than {MAX_NESTED_LLMS} other llms.txt files; the rest is not read"
-                    )
-                    break
-                else:
-                    seen.add(nested)
-                    queue.append(nested)
-        for host, count in other_hosts.items():
+            self._add_entries(index)
+            queue += self._select_nested(index, queue)
+        for host, count in self.other_hosts.items():
             links = "1 of its links leads" if count == 1 else f"{count} of its links lead"
             discovered.notes.append(
                 f"{first}: {links} out of {discovered.scope.url}, to {host}; crawl that URL to include them"
             )
+        self.other_hosts.clear()
 
-    def _add_entries(self, index: LlmsIndex, other_hosts: dict[str, int]) -> None:
+    def _select_nested(self, index: LlmsIndex, known: Sequence[str]) -> list[str]:
+        """Return the other lists on the same host that an llms.txt names."""
+        own = [url for url in index.nested if url_origin(url) == url_origin(known[0])]
+        self.other_hosts.update(url_origin(url) for url in index.nested if url not in own)
+        new, room = [url for url in own if url not in known], MAX_NESTED_LLMS + 1 - len(known)
+        if len(new) > room:
+            problem = f"names more than {MAX_NESTED_LLMS} other llms.txt files; the rest is not read"
+            self.discovered.notes.append(f"{index.base}: {problem}")
+        return new[:room]
+
+    async def _get_markdown(self, url: str, cap: int | None = None) -> Response | None:
+        response = await _get(self.session, url, cap)
+        return response if response and sniff_kind(response) == "markdown" else None
+
+    def _add_entries(self, index: LlmsIndex) -> None:
         scope = self.discovered.scope
-        for entry in index.entries:
+        for entry in index.entries.values():
             if scope.holds(entry.url) and not scope.contains(entry.url):
                 continue  # excluded by a pattern
             if not scope.holds(entry.url):
-                host = url_origin(entry.url)
-                other_hosts[host] = other_hosts.get(host, 0) + 1
+                self.other_hosts[url_origin(entry.url)] += 1
             elif is_page_url(entry.url) or entry.url.endswith((".md", ".mdx", ".markdown", ".txt")):
                 self.discovered.add(make_page_ref(entry.url, title=entry.title, description=entry.description))
-                self.discovered.count("llms.txt")
 
     async def _read_llms_full(self) -> None:
         """Use the page texts in llms-full.txt if it contains the pages that llms.txt lists."""
@@ -256,42 +271,21 @@ class _LlmsDiscovery:
         for url in dict.fromkeys([*named, *sibling]):
             if url_origin(url) != url_origin(discovered.scope.url):
                 continue
-            response = await _get(self.session, url, MAX_FULL_BYTES)
-            if response is None or sniff_kind(response) != "markdown":
+            response = await self._get_markdown(url, MAX_FULL_BYTES)
+            if response is None:
                 continue
             full = split_llms_full(decode_text(response.body, response.charset), response.url)
-            texts = match_texts(full, discovered.entries)
-            if _is_complete(texts, full, discovered):
-                for key, text in texts.items():
-                    discovered.entries[key].text = text
-                discovered.sources["llms-full.txt"], discovered.full = len(texts), url
+            by_key = {loose_key(make_page_ref(page).url): text for page, text in full.items()}
+            listed = [ref for ref in discovered.entries.values() if loose_key(ref.url) in by_key]
+            if listed and len(listed) >= 0.9 * len(discovered.entries):
+                for ref in listed:
+                    ref.text = by_key[loose_key(ref.url)]
+                discovered.full = url
                 return
             discovered.notes.append(
-                f"{url}: {len(full.pages)} pages in it by the convention “{full.convention}”, {len(texts)} of the "
-                f"{len(discovered.entries)} that llms.txt lists; not used, every page is fetched"
+                f"{url}: contains {len(listed)} of the {len(discovered.entries)} pages that llms.txt lists; not used, "
+                "every page is fetched"
             )
-
-
-def match_texts(full: FullText, entries: dict[str, PageRef]) -> dict[str, str]:
-    """Return the text of each page that is in an llms-full.txt exactly once, matched by URL, or else by title."""
-    by_url = {loose_key(make_page_ref(url).url): page for url, page in full.by_url().items()}
-    if by_url:
-        found = {key: by_url.get(loose_key(ref.url)) for key, ref in entries.items()}
-        return {key: page.markdown for key, page in found.items() if page}
-    listed = Counter(_normalize_title(ref.title) for ref in entries.values())
-    contained = Counter(_normalize_title(page.title) for page in full.pages)
-    by_title = {_normalize_title(page.title): page.markdown for page in full.pages}
-    return {
-        key: by_title[title]
-        for key, ref in entries.items()
-        if listed[title := _normalize_title(ref.title)] == 1 and contained[title] == 1
-    }
-
-
-def _is_complete(texts: dict[str, str], full: FullText, discovered: DiscoveredPages) -> bool:
-    """Return whether an llms-full.txt is used: it has all pages, or 90 % if they have URLs; others are fetched then."""
-    required = len(discovered.entries) * (0.9 if full.by_url() else 1)
-    return bool(texts) and len(texts) >= required
 
 
 def _usual_urls(scope: Scope, start: str) -> list[str]:
@@ -302,17 +296,3 @@ def _usual_urls(scope: Scope, start: str) -> list[str]:
     origin = url_origin(scope.url)
     near = [f"{scope.url}llms.txt", f"{origin}/llms.txt"]
     return [*own, *near, f"{origin}/docs/llms.txt", f"{origin}/.well-known/llms.txt"]
-
-
-def _unusual_urls(scope: Scope) -> list[str]:
-    """Return other spellings of the file name; a quarter of the misnamed files are called `llm.txt`."""
-    return [scope.url + name for name in ("llm.txt", "LLMs.txt", "LLMS.txt")]
-
-
-def _normalize_title(title: str) -> str:
-    return " ".join(title.casefold().split())
-
-
-_HEAD_BYTES = 100_000
-_LINK_HEADER = re.compile(r"<([^<>]*)>")
-_LINK_ELEMENT = re.compile(r"<link\b[^<>]*?\bhref\s*=\s*[\"']?([^\"'<>\s]+)", re.IGNORECASE)

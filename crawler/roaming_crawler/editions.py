@@ -8,11 +8,11 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from heapq import nlargest
+from itertools import chain
 
-from roaming_crawler.discover import loose_key
 from roaming_crawler.page import PageRef
 from roaming_crawler.parser import ParsedPage
-from roaming_crawler.scope import Scope, scope_from_url, url_origin
+from roaming_crawler.scope import Scope, loose_key, scope_from_url, url_origin
 
 _Rank = tuple[int, tuple[int, ...]]
 _NO_RANK: _Rank = (-1, ())
@@ -71,8 +71,6 @@ class EditionFilter:
     """Loose keys of all known pages."""
     _decided: dict[_Folder, bool] = field(default_factory=dict)
     """Whether a folder is left out."""
-    _declared: dict[str, str] = field(default_factory=dict)
-    """Other languages of pages by `hreflang`, by loose key."""
     _best: dict[tuple[str, str], _Rank] = field(default_factory=dict)
     """Rank of the best version that has a page, by the folder of the versions and the loose key without the version."""
     _numbers: dict[str, set[str]] = field(default_factory=dict)
@@ -81,7 +79,7 @@ class EditionFilter:
     """Option and name of what was left out, by loose key of the page."""
 
     async def select(
-        self, refs: Sequence[PageRef], read: Callable[[PageRef], Awaitable[ParsedPage | None]]
+        self, refs: Sequence[PageRef], read: Callable[[PageRef], Awaitable[ParsedPage]]
     ) -> tuple[list[PageRef], list[PageRef]]:
         """Return the pages to visit, and pages in versions of which too little is known, to be selected later.
 
@@ -91,34 +89,37 @@ class EditionFilter:
         """
         for ref in refs:
             self._add_known(ref.url)
-        candidates: dict[_Folder, list[PageRef]] = {}
-        for ref in refs:
-            if (folder := self._find_folder(ref.url)) and folder not in self._decided:
-                candidates.setdefault(folder, []).append(ref)
-        for folder, pages in candidates.items():
+        for folder, pages in self._group_undecided(refs).items():
             if folder.option == "language":
                 self._decided[folder] = await self._has_language(folder, pages, read)
             elif self._has_twins(folder, pages):
                 self._decided[folder] = True
-        chosen, later = self._split(refs)
-        if chosen:
-            return chosen, [ref for own in later.values() for ref in own]
-        # Twice as many as before: hundreds of folders such as `v1`, or those of release notes, may have one page each.
-        count = sum(folder.option == "version" and not is_out for folder, is_out in self._decided.items()) or 1
-        for folder in nlargest(count, later, key=lambda folder: _rank_version(folder.name)):
-            self._decided[folder] = False
-        chosen, later = self._split(ref for own in later.values() for ref in own)
-        return chosen, [ref for own in later.values() for ref in own]
+        chosen = self._choose(refs)
+        if not chosen:
+            # Twice as many as before: hundreds of folders such as `v1`, or of release notes, may have one page each.
+            count = max(1, len(self._decided))
+            for folder in nlargest(count, self._group_undecided(refs), key=lambda folder: _rank_version(folder.name)):
+                self._decided[folder] = False
+            chosen = self._choose(refs)
+        return chosen, list(chain.from_iterable(self._group_undecided(refs).values()))
 
-    def _split(self, refs: Iterable[PageRef]) -> tuple[list[PageRef], dict[_Folder, list[PageRef]]]:
-        """Return the pages to visit, and those in undecided folders; what is left out is recorded."""
-        chosen: list[PageRef] = []
+    def _group_undecided(self, refs: Iterable[PageRef]) -> dict[_Folder, list[PageRef]]:
         undecided: dict[_Folder, list[PageRef]] = {}
         for ref in refs:
+            if (folder := self._find_folder(ref.url)) and folder not in self._decided:
+                undecided.setdefault(folder, []).append(ref)
+        return undecided
+
+    def _choose(self, refs: Iterable[PageRef]) -> list[PageRef]:
+        """Return the pages outside of the folders of other editions; what is left out is recorded."""
+        chosen: list[PageRef] = []
+        for ref in refs:
             folder = self._find_folder(ref.url)
-            if not self._leaves_out(ref.url, folder):
-                (chosen if folder is None else undecided.setdefault(folder, [])).append(ref)
-        return chosen, undecided
+            if folder is None:
+                chosen.append(ref)
+            elif self._decided.get(folder):
+                self._left_out[loose_key(ref.url)] = folder.option, folder.name
+        return chosen
 
     def _add_known(self, url: str) -> None:
         if (key := loose_key(url)) in self._known:
@@ -130,19 +131,6 @@ class EditionFilter:
                 self._best[twin] = max(_rank_version(folder.name), self._best.get(twin, _NO_RANK))
                 if folder.name.isdigit():
                     self._numbers.setdefault(folder.parent, set()).add(folder.name)
-
-    def learn(self, url: str, alternates: Iterable[tuple[str, str]]) -> None:
-        """Store the translations of a page that `hreflang` names."""
-        if not self.language or self.language == ALL:
-            return
-        own = {loose_key(url), loose_key(self.start)}
-        others = {}
-        for language, target in alternates:
-            if language.lower() == "x-default" or match_language(language, self.language):
-                own.add(loose_key(target))
-            else:
-                others[loose_key(target)] = language
-        self._declared.update((key, language) for key, language in others.items() if key not in own)
 
     @property
     def count(self) -> int:
@@ -168,22 +156,13 @@ class EditionFilter:
                 return folder
         return None
 
-    def _leaves_out(self, url: str, folder: _Folder | None) -> bool:
-        key = loose_key(url)
-        if folder is not None and self._decided.get(folder):
-            self._left_out[key] = folder.option, folder.name
-        elif folder is None and (language := self._declared.get(key)):
-            self._left_out[key] = "language", language
-        return key in self._left_out
-
     async def _has_language(
-        self, folder: _Folder, refs: Sequence[PageRef], read: Callable[[PageRef], Awaitable[ParsedPage | None]]
+        self, folder: _Folder, refs: Sequence[PageRef], read: Callable[[PageRef], Awaitable[ParsedPage]]
     ) -> bool:
         """Return whether one of the first pages of a folder declares the language that the folder is named after."""
         for ref in sorted(refs, key=lambda ref: (ref.url.count("/"), ref.url))[:_MAX_SAMPLE]:
             page = await read(ref)
-            language = (page.language if page else "") or self._declared.get(loose_key(ref.url), "")
-            if match_language(language, folder.name) and not match_language(language, self.language):
+            if match_language(page.language, folder.name) and not match_language(page.language, self.language):
                 return True
         return False
 
@@ -230,18 +209,28 @@ def find_edition_start(option: str, name: str, page: ParsedPage, base: str) -> t
     Returns:
         Empty strings if there is none.
     """
-    if option == "language":
-        for language, target in page.alternates:
-            if match_language(language, name) and url_origin(target) == url_origin(base):
-                return target, scope_from_url(target).url
+    for language, target in page.alternates if option == "language" else ():
+        if match_language(language, name) and url_origin(target) == url_origin(base):
+            return target, scope_from_url(target).url
     links = (*page.links, *page.nav_links, *(target for _, target in page.alternates))
     for link in sorted(links, key=lambda link: (link.count("/"), link)):
         for folder in find_editions(link, base):
-            if folder.option != option:
-                continue
-            if folder.name == name or (option == "language" and match_language(folder.name, name)):
+            is_wanted = folder.name == name or (option == "language" and match_language(folder.name, name))
+            if folder.option == option and is_wanted:
                 return link, folder.url
     return "", ""
+
+
+def find_version_folder(url: str, base: str) -> str:
+    """Return the URL of the version at the start of a path, with a preceding language, such as `en/latest/`."""
+    parent = base
+    for folder in find_editions(url, base):
+        if folder.parent != parent or not url.startswith(folder.url):
+            break
+        if folder.option == "version":
+            return folder.url
+        parent = folder.url
+    return ""
 
 
 def match_language(one: str, other: str) -> bool:
@@ -271,14 +260,10 @@ _MIN_TWINS = 2
 _MAX_NUMBERS = 30
 """Largest number of versions in one folder that are plain numbers."""
 _VERSION = re.compile(
-    r"latest|stable|current|next|canary|main|master|trunk|dev(?:el(?:op)?)?|nightly|edge"
+    r"latest|stable|current|next|canary|main|master|trunk|dev(?:el(?:op)?)?|nightly|edge|release"
     r"|v?\d+(?:\.(?:\d+|x))*(?:[-.]?(?:a|b|rc|dev|alpha|beta|post|lts)[-.]?\d*)?",
     re.IGNORECASE,
 )
-_LANGUAGE = re.compile(
-    r"(?:af|am|ar|as|az|be|bg|bn|bs|ca|cs|cy|da|de|el|en|eo|es|et|eu|fa|fi|fr|ga|gl|gu|he|hi|hr|hu|hy|id|is|it|ja|ka|kk|km|kn|ko|ku|ky|lo|lt|lv|mg"
-    r"|mi|mk|ml|mn|mr|ms|mt|my|nb|ne|nl|nn|no|pa|pl|ps|pt|ro|ru|rw|sd|si|sk|sl|so|sq|sr|sv|sw|ta|te|tg|th|tk|tl|tr|tt|uk|ur|uz|vi|xh|yi|yo|zh|zu)"
-    r"(?:[-_](?:[a-z]{4}|[a-z]{2}|\d{3})){0,2}",
-    re.IGNORECASE,
-)
+_LANGUAGE = re.compile(r"[a-z]{2}(?:[-_](?:[a-z]{4}|[a-z]{2}|\d{3})){0,2}", re.IGNORECASE)
+"""Any two letters: a folder is left out only if its pages declare that language."""
 _SCRIPTS = {"zh-hans": "zh-cn", "zh-sg": "zh-cn", "zh-hans-cn": "zh-cn", "zh-hant": "zh-tw", "zh-hant-tw": "zh-tw"}

@@ -1,25 +1,36 @@
-"""HTTP client of the crawler: rate limits, retries, redirects and size limits."""
+"""HTTP client of the crawler: rate limits, retries, redirects, size limits, no private addresses.
+
+A host name is resolved once, and the connection goes to an address that was checked (no DNS rebinding). The check is
+below the HTTP client, so it covers redirects, robots.txt and sitemaps as well.
+"""
 
 from __future__ import annotations
 
+import gzip
 import math
+import socket
+import ssl
 import time
 import zlib
-from collections.abc import Awaitable, Callable, Collection, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from functools import cache
+from io import BytesIO
 from typing import Protocol
-from urllib.parse import urljoin
 
 import anyio
 import httpcore2
 import httpx2
+import msgspec
 
-from mkdocs_roaming._guard import PrivateAddressError, split_host
+from mkdocs_roaming._guard import PrivateAddressError, check_addresses, parse_ip_literal, split_host
 from mkdocs_roaming.errors import RoamingError
 from roaming_crawler.config import MEGABYTE, Politeness
-from roaming_crawler.guard import GuardedTransport, PublicNetworkBackend
 from roaming_crawler.scope import canonical_url, url_origin
+
+Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
+"""Coroutine function that returns the IP addresses of a host name and port."""
 
 
 class FetchError(RoamingError):
@@ -30,8 +41,7 @@ class RefusedError(FetchError):
     """A URL was refused because its host has a private address."""
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(msgspec.Struct, frozen=True, omit_defaults=True):
     """A response with its decompressed body; `url` is the URL after redirects."""
 
     url: str
@@ -40,8 +50,6 @@ class Response:
     kind: str = ""
     """Media type without parameters."""
     charset: str = ""
-    link: str = ""
-    """`Link` header."""
     etag: str = ""
     modified: str = ""
     """`Last-Modified` header."""
@@ -124,6 +132,79 @@ class HostPace:
         self.factor, self.good_responses = min(self.factor * 2, 64.0), 0
 
 
+async def resolve(host: str, port: int) -> list[str]:
+    """Resolve a host name with the system's resolver."""
+    try:
+        found = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise httpcore2.ConnectError(f"{host}: no such host ({getattr(error, 'strerror', None) or error})") from None
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+class PublicNetworkBackend(httpcore2.AsyncNetworkBackend):
+    """Network backend that connects to public addresses, and to private ones of hosts and ports that the user named.
+
+    Raises:
+        PrivateAddressError: One of a host's addresses is not public.
+    """
+
+    def __init__(
+        self,
+        resolve: Resolver = resolve,
+        inner: httpcore2.AsyncNetworkBackend | None = None,
+        named: Collection[tuple[str, int]] = (),
+    ) -> None:
+        """Wrap a network backend, by default anyio's.
+
+        Args:
+            resolve: Resolves host names.
+            inner: Makes the connections.
+            named: Hosts and ports that may have private addresses.
+        """
+        self._resolve = resolve
+        self._named = frozenset(named)
+        self._inner = inner or httpcore2.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        """Connect to one of the host's addresses after all of them were found to be allowed."""
+        literal = parse_ip_literal(host)
+        addresses = [literal] if literal else list(await self._resolve(host, port))
+        check_addresses(host, port, addresses, self._named)
+        last: Exception = httpcore2.ConnectError(f"{host}: has no address")
+        for address in addresses:
+            try:
+                return await self._inner.connect_tcp(address, port, timeout, local_address, socket_options)
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
+                last = error
+        raise last
+
+
+class _Transport(httpx2.AsyncHTTPTransport):
+    """HTTP transport over a given network backend; ignores proxies and other settings of the environment."""
+
+    def __init__(self, backend: httpcore2.AsyncNetworkBackend, connections: int) -> None:
+        super().__init__(verify=_ssl_context(), trust_env=False)
+        self._pool = httpcore2.AsyncConnectionPool(
+            ssl_context=_ssl_context(),
+            max_keepalive_connections=connections,
+            keepalive_expiry=15,
+            network_backend=backend,
+        )
+
+
+@cache
+def _ssl_context() -> ssl.SSLContext:
+    """Return the trusted certificates. Loading takes 20 ms, and a crawl of many sites creates many clients."""
+    return httpx2.create_ssl_context(trust_env=False)
+
+
 class WebFetcher:
     """Fetches over HTTP. It follows redirects itself, so that each hop is checked."""
 
@@ -149,13 +230,10 @@ class WebFetcher:
         self._paces: dict[str, HostPace] = {}
         backend = backend or PublicNetworkBackend(named=[split_host(url) for url in private_urls])
         self._client = httpx2.AsyncClient(
-            transport=GuardedTransport(backend, connections=politeness.connections),
+            transport=_Transport(backend, politeness.connections),
             trust_env=False,
             timeout=httpx2.Timeout(min(30.0, politeness.seconds)),
-            headers={
-                "User-Agent": politeness.user_agent_header,
-                "Accept-Encoding": "gzip, deflate",
-            },
+            headers={"User-Agent": politeness.user_agent_header, "Accept-Encoding": "gzip"},
         )
 
     async def __aenter__(self) -> WebFetcher:
@@ -175,9 +253,12 @@ class WebFetcher:
         """Return the response after redirects. Overload and connection errors are retried after a pause."""
         url = request.url
         for _ in range(self.politeness.redirects + 1):
-            response, location = await self._get_with_retries(url, request)
-            if location is None:
+            response, headers = await self._get_with_retries(url, request)
+            if response.status not in _REDIRECTS:
                 return response
+            location = headers.get("location", "")
+            if not location:
+                raise FetchError(f"{url}: redirect without a Location (status {response.status})")
             target = canonical_url(location, url)
             if target is None:
                 raise FetchError(f"{url}: redirects to {location[:200]!r}, which is not a URL")
@@ -186,7 +267,7 @@ class WebFetcher:
             url = target
         raise FetchError(f"{request.url}: more than {self.politeness.redirects} redirects")
 
-    async def _get_with_retries(self, url: str, request: Request) -> tuple[Response, str | None]:
+    async def _get_with_retries(self, url: str, request: Request) -> tuple[Response, httpx2.Headers]:
         pace = self._pace(url_origin(url))
         problem = ""
         for attempt in range(self.politeness.tries):
@@ -203,7 +284,7 @@ class WebFetcher:
                 if result is not None:
                     response, headers = result
                     if response.status not in _RETRIED:
-                        return response, _redirect_target(response, headers)
+                        return response, headers
                     problem = f"status {response.status}"
                     if response.status in (429, 503):
                         pace.slow_down()
@@ -211,7 +292,7 @@ class WebFetcher:
                     if wait > self.politeness.max_retry_after:
                         raise FetchError(f"{url}: {problem}, retry after {wait:.0f} s; try again later")
                     if attempt + 1 == self.politeness.tries:
-                        return response, None
+                        return response, headers
             pace.next_start = max(pace.next_start, self.clock.monotonic() + wait)  # holds for all requests to the host
         raise FetchError(f"{url}: {problem}, {self.politeness.tries} times")
 
@@ -241,14 +322,12 @@ class WebFetcher:
                 body = await _read_body(reply, url, request.cap, self.politeness.header_bytes)
             finally:
                 await reply.aclose()
-        kind, _, parameters = reply.headers.get("content-type", "").partition(";")
         response = Response(
             url=url,
             status=reply.status_code,
             body=body,
-            kind=kind.strip().lower(),
-            charset=_parse_charset(parameters),
-            link=reply.headers.get("link", "")[:4_000],
+            kind=reply.headers.get("content-type", "").partition(";")[0].strip().lower(),
+            charset=(reply.charset_encoding or "").lower()[:40],
             etag=reply.headers.get("etag", "")[:500],
             modified=reply.headers.get("last-modified", "")[:100],
             robots="\n".join(reply.headers.get_list("x-robots-tag"))[:1_000],
@@ -270,66 +349,43 @@ async def _read_body(reply: httpx2.Response, url: str, cap: int, header_bytes: i
     if reply.status_code in _REDIRECTS or reply.status_code == 304:
         await _discard_body(reply)
         return b""
-    coding = reply.headers.get("content-encoding", "identity").strip().lower()
-    if coding not in ("identity", "gzip", "deflate", ""):
+    coding = reply.headers.get("content-encoding", "").strip().lower()
+    if coding not in ("identity", "gzip", ""):
         raise FetchError(f"{url}: unrequested content encoding {coding[:40]!r}; refused")
-    body, decoder = bytearray(), None if coding in ("identity", "") else _Decompressor(coding)
+    body = bytearray()
     async for piece in reply.aiter_raw():
-        for part in decoder.feed(piece) if decoder else (piece,):
-            body += part
-            if len(body) > cap:
-                problem = f"more than {cap / MEGABYTE:g} MB decompressed; raise --max-page-bytes if needed"
-                raise FetchError(f"{url}: {problem}")
-    if decoder:
-        decoder.finish()
-    return bytes(body)
+        body += piece
+        if len(body) > cap:
+            raise FetchError(f"{url}: {_too_large(cap)}; raise --max-page-bytes if needed")
+    try:
+        return decompress(body, cap) if coding == "gzip" else bytes(body)
+    except FetchError as error:
+        raise FetchError(f"{url}: {error}; raise --max-page-bytes if needed") from None
 
 
-class _Decompressor:
-    """Decompresses a body in small steps, and notices one that ends early, which the client does not.
+def decompress(data: bytes | bytearray, cap: int) -> bytes:
+    """Decompress gzip in small steps. The HTTP client would neither stop at a size nor notice a truncated body.
 
     Raises:
-        httpx2.DecodingError: The body is damaged or incomplete.
+        FetchError: The result has more than `cap` bytes.
+        httpx2.DecodingError: The data is damaged or incomplete.
     """
-
-    def __init__(self, coding: str) -> None:
-        self._coding = coding
-        self._stream = zlib.decompressobj(_GZIP if coding == "gzip" else zlib.MAX_WBITS)
-        self._is_empty = True
-
-    def feed(self, data: bytes) -> Iterator[bytes]:
-        """Yield what a piece of the body contains."""
-        while data:
-            if self._stream.eof:
-                if self._coding != "gzip" or not data.startswith(_GZIP_MAGIC):
-                    return  # padding
-                self._stream = zlib.decompressobj(_GZIP)  # gzip may consist of several members
-            part = self._decompress(data)
-            while part:
-                yield part
-                part = self._decompress(self._stream.unconsumed_tail) if len(part) == _STEP else b""
-            data = self._stream.unused_data
-
-    def finish(self) -> None:
-        """Check that the body is complete; an empty one is."""
-        if not (self._stream.eof or self._is_empty):
-            raise httpx2.DecodingError(f"the {self._coding} body ends early")
-
-    def _decompress(self, data: bytes) -> bytes:
-        try:
-            return self._stream.decompress(data, _STEP)
-        except zlib.error as error:
-            if not self._is_empty or self._coding == "gzip":
-                raise httpx2.DecodingError(f"the body is no valid {self._coding} ({error})") from None
-        finally:
-            self._is_empty = False
-        self._stream = zlib.decompressobj(-zlib.MAX_WBITS)  # some servers leave out the header of deflate
-        return self._decompress(data)
+    result = bytearray()
+    try:
+        with gzip.GzipFile(fileobj=BytesIO(data)) as stream:
+            while part := stream.read(_STEP):
+                result += part
+                if len(result) > cap:
+                    raise FetchError(_too_large(cap))
+    except EOFError:
+        raise httpx2.DecodingError("the gzip body ends early") from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise httpx2.DecodingError(f"the body is no valid gzip ({error})") from None
+    return bytes(result)
 
 
-_GZIP = zlib.MAX_WBITS | 16
-_GZIP_MAGIC = b"\x1f\x8b"
-_STEP = 2**16
+def _too_large(cap: int) -> str:
+    return f"more than {cap / MEGABYTE:g} MB decompressed"
 
 
 async def _discard_body(reply: httpx2.Response) -> None:
@@ -339,18 +395,6 @@ async def _discard_body(reply: httpx2.Response) -> None:
         size += len(piece)
         if size > _MAX_DISCARDED_BYTES:
             return
-
-
-def _redirect_target(response: Response, headers: httpx2.Headers) -> str | None:
-    if response.status not in _REDIRECTS:
-        return None
-    location: str = headers.get("location", "")
-    if not location:
-        raise FetchError(f"{response.url}: redirect without a Location (status {response.status})")
-    try:
-        return urljoin(response.url, location)
-    except ValueError:
-        raise FetchError(f"{response.url}: redirects to {location[:200]!r}, which is not a URL") from None
 
 
 def _parse_retry_after(value: str, now: float) -> float:
@@ -364,14 +408,6 @@ def _parse_retry_after(value: str, now: float) -> float:
         return 0.0
 
 
-def _parse_charset(parameters: str) -> str:
-    for part in parameters.split(";"):
-        name, _, value = part.partition("=")
-        if name.strip().lower() == "charset":
-            return value.strip().strip("\"'").lower()[:40]
-    return ""
-
-
 def _describe_error(error: Exception, seconds: float) -> str:
     if isinstance(error, (TimeoutError, httpx2.TimeoutException)):
         return f"no complete response within {seconds:g} s"
@@ -381,3 +417,4 @@ def _describe_error(error: Exception, seconds: float) -> str:
 _RETRIED = (429, 500, 502, 503, 504)
 _REDIRECTS = (301, 302, 303, 307, 308)
 _MAX_DISCARDED_BYTES = 64 * 1024
+_STEP = 2**16

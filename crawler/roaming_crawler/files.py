@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mimetypes
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.models import url_to_path
 from mkdocs_roaming.sources import decode_text
 from roaming_crawler.fetch import FetchError, Request, Response
-from roaming_crawler.page_lists import parse_llms_txt
+from roaming_crawler.llms import parse_llms_txt
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +44,11 @@ def parse_folder_site(target: str) -> FolderSite | None:
 
 def explain_empty_folder(site: FolderSite) -> str:
     """Return an error message for a folder without a start page, or an empty string if it has one."""
-    folder = site.folder
-    if any((folder / name).is_file() for name in _START_FILES):
+    if any((site.folder / name).is_file() for name in _START_FILES):
         return ""
-    below = find_site_folders(folder)
+    below = find_site_folders(site.folder)
     hint = f"name the folder of a site, such as {below[0]}" if below else "build the site first, then name its folder"
-    return f"{folder}: no page to publish; found no {', '.join(_START_FILES[:-1])} or {_START_FILES[-1]} there; {hint}"
+    return f"{site.folder}: no page to publish; found no index.html, llms.txt or {MANIFEST_PATH} there; {hint}"
 
 
 class FolderFetcher:
@@ -67,16 +67,12 @@ class FolderFetcher:
             file = (self._site.folder / name).resolve()
             if not file.is_relative_to(self._site.folder) or not file.is_file():
                 continue
-            stat = file.stat()
-            etag = f'"{stat.st_mtime_ns:x}-{stat.st_size:x}"'
-            kind = mimetypes.guess_type(name)[0] or ("text/markdown" if name.endswith(".md") else "text/plain")
+            kind = mimetypes.guess_type(name)[0] or "text/plain"
             redirects = name.endswith("/index.html") and not path.endswith(("/", "index.html"))
             url = f"{request.url}/" if redirects else request.url
-            if request.etag == etag:
-                return Response(url, 304, kind=kind, etag=etag)
-            if stat.st_size > request.cap:
-                raise FetchError(f"{request.url}: {stat.st_size} bytes; raise --max-page-bytes if needed")
-            return Response(url, 200, file.read_bytes(), kind, etag=etag)
+            if (size := file.stat().st_size) > request.cap:
+                raise FetchError(f"{request.url}: {size} bytes; raise --max-page-bytes if needed")
+            return Response(url, 200, file.read_bytes(), kind)
         return Response(request.url, 404)
 
 
@@ -116,12 +112,10 @@ def _published_url(folder: Path) -> str:
         index = parse_llms_txt(decode_text((folder / "llms.txt").read_bytes()), file_url)
     except OSError:
         return file_url
-    urls = [entry.url for entry in index.entries]
+    urls = list(index.entries)
     if not urls or not all(url.startswith("http") for url in urls):
         return file_url
-    first, last = min(urls), max(urls)
-    same = next((at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
-    shared = first[:same]
+    shared = os.path.commonprefix(urls)  # noqa: RUF071 -- a prefix of URLs
     return shared[: shared.rfind("/") + 1] if shared.count("/") > 2 else file_url
 
 

@@ -3,32 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import anyio
 
-from mkdocs_roaming.errors import ManifestError
-from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_pages
 from mkdocs_roaming.manifest.models import NavItem
 from mkdocs_roaming.sources import site_nav
 from roaming_crawler.config import CrawlConfig, EventHandler, ScopeConfig
-from roaming_crawler.discover import DiscoveredPages, loose_key
-from roaming_crawler.editions import ALL, EditionFilter, OtherEdition
+from roaming_crawler.discover import DiscoveredPages
+from roaming_crawler.editions import ALL, EditionFilter
 from roaming_crawler.page import FetchedPage, PageBody, PageFetcher, PageRef, SkippedPage, make_page_ref
-from roaming_crawler.parser import ParsedPage
+from roaming_crawler.publish import VisitedPages, read_published_pages
 from roaming_crawler.sandbox import ProcessPoolReader
-from roaming_crawler.scope import Scope, is_page_url, storage_path
+from roaming_crawler.scope import Scope, is_page_url, loose_key, storage_path
 from roaming_crawler.session import MAX_PAGES_OPTION, Session
-
-
-@dataclass(frozen=True, slots=True)
-class VisitedPages:
-    """The pages of a site, those that are not published, and the languages and versions that were left out."""
-
-    pages: list[FetchedPage]
-    skipped: list[SkippedPage]
-    left_out: tuple[OtherEdition, ...]
 
 
 async def visit_pages(
@@ -51,13 +40,7 @@ async def visit_pages(
     """
     limiter = anyio.CapacityLimiter(max(1, config.workers))
     reader = ProcessPoolReader(discovered.scope.url, limiter, bool(config.workers))
-    fetcher = PageFetcher(
-        session,
-        discovered.scope,
-        reader,
-        source=config.source,
-        full=discovered.full,
-    )
+    fetcher = PageFetcher(session, discovered.scope, reader, config.source, discovered.full)
     try:
         await fetcher.learn_not_found_page()
         if discovered.scope.url not in discovered.entries:
@@ -74,23 +57,16 @@ async def visit_pages(
 async def _make_edition_filter(
     fetcher: PageFetcher, discovered: DiscoveredPages, config: ScopeConfig, start: str
 ) -> EditionFilter:
-    page = await fetcher.read_html(PageRef(start)) or ParsedPage()
+    page = await fetcher.read_html(PageRef(start))
     versions = config.version != ALL and not config.prefix and not config.same_host
     language = ALL if config.language == ALL else page.language
-    editions = EditionFilter(discovered.scope, start, language, versions)
-    editions.learn(start, page.alternates)
-    editions.learn(start, discovered.alternates)
-    return editions
+    return EditionFilter(discovered.scope, start, language, versions)
 
 
 def _published_paths(session: Session) -> set[str]:
     """Return the loose keys of the paths that the last crawl published."""
-    if not session.state.old:
-        return set()
-    try:
-        return {loose_key(page.path) for page in load_pages(session.state.folder / MANIFEST_PATH)}
-    except (OSError, ManifestError):
-        return set()
+    pages = read_published_pages(session.state.folder) if session.state.old else ()
+    return {loose_key(page.path) for page in pages}
 
 
 @dataclass(slots=True)
@@ -159,7 +135,7 @@ class _PageTable:
         self.bodies[ref.url] = body
         kind, text = ("a", body.article) if body.markdown is None else ("m", body.markdown)
         digest = kind + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-        parsed = replace(page.parsed, article="", words=frozenset()) if page.parsed else None
+        parsed = replace(page.parsed, article="", words=frozenset())
         return replace(page, body=PageBody(), parsed=parsed, digest=digest, key=ref.url)
 
     def add(self, ref: PageRef, page: FetchedPage) -> bool:
@@ -176,32 +152,12 @@ class _PageTable:
     def _without_links(self, page: FetchedPage) -> FetchedPage:
         """Drop links, and a navigation without new paths: most pages share one."""
         nav: tuple[NavItem, ...] = ()
-        if page.nav is not self._last_nav:
-            self._last_nav = page.nav
-            paths = site_nav.collect_paths(page.nav)
-            nav = page.nav if paths - self._nav_paths else ()
+        if page.parsed.nav is not self._last_nav:
+            self._last_nav = page.parsed.nav
+            paths = site_nav.collect_paths(page.parsed.nav)
+            nav = page.parsed.nav if paths - self._nav_paths else ()
             self._nav_paths |= paths
-        parsed = page.parsed
-        if parsed:
-            parsed = replace(parsed, article="", links=(), nav_links=(), nav=(), words=frozenset(), alternates=())
-        return replace(page, links=(), nav_links=(), nav=nav, parsed=parsed)
-
-
-@dataclass(slots=True)
-class _LinkFilter:
-    """Selects links to follow: those of articles always, those of the navigation while pages bring new ones."""
-
-    seen: set[str] = field(default_factory=set)
-    pages_without_new: int = 0
-
-    def select(self, page: FetchedPage | SkippedPage) -> Iterable[str]:
-        """Return the links of a page that are followed."""
-        if isinstance(page, SkippedPage) or self.pages_without_new > _MAX_PAGES_WITHOUT_NEW_LINKS:
-            return page.links
-        new = [link for link in page.nav_links if link not in self.seen]
-        self.seen.update(new)
-        self.pages_without_new = 0 if new else self.pages_without_new + 1
-        return [*page.links, *new]
+        return replace(page, parsed=replace(page.parsed, links=(), nav_links=(), nav=nav, alternates=()))
 
 
 @dataclass(slots=True)
@@ -221,7 +177,7 @@ class _Frontier:
     """Pages beyond the limit."""
     sample: int = 3
     """Number of pages that are still fetched one by one, to learn how the host serves Markdown."""
-    _links: _LinkFilter = field(default_factory=_LinkFilter)
+    _seen_links: set[str] = field(default_factory=set)
     _next_level: dict[str, PageRef] = field(default_factory=dict)
 
     async def run(self) -> None:
@@ -246,7 +202,7 @@ class _Frontier:
             self._add(ref, await self._fetch(ref))
         self.sample = max(0, self.sample - len(head))
         if not self.sample:
-            self.fetcher.capabilities.learning = False
+            self.fetcher.learning = False
         await _gather_in_order(refs, self.config.politeness.connections * 2, self._fetch, self._add)
         return sorted(self._next_level.values(), key=lambda ref: ref.url)
 
@@ -258,7 +214,9 @@ class _Frontier:
         session = self.fetcher.session
         session.stopped = session.stopped or f"stopped at {self.limit.limit} pages ({MAX_PAGES_OPTION})"
         for ref in deferred:
-            self._add(ref, self._store(ref, await self.fetcher.get(ref)))
+            is_known = bool(self.fetcher.last_url(ref))
+            result = await self.fetcher.get(ref) if is_known else SkippedPage(ref.url, session.stopped)
+            self._add(ref, self._store(ref, result))
         return sorted(self._next_level.values(), key=lambda ref: ref.url)
 
     async def _fetch(self, ref: PageRef) -> FetchedPage | SkippedPage:
@@ -282,11 +240,14 @@ class _Frontier:
             self.table.skipped.append(replace(result, links=(), nav=()))
         elif self.table.add(ref, result):
             self.known.add(result.url)
-            self.editions.learn(result.url, result.parsed.alternates if result.parsed else ())
         max_depth = self.config.limits.depth
         if not self.config.links or (max_depth is not None and ref.depth >= max_depth):
             return
-        for link in self._links.select(result):
+        links = result.links if isinstance(result, SkippedPage) else (*result.parsed.links, *result.parsed.nav_links)
+        for link in links:
+            if link in self._seen_links:  # most links of the navigation are on every page
+                continue
+            self._seen_links.add(link)
             linked = make_page_ref(link)
             if linked.url in self.known or not is_page_url(link) or not self.discovered.scope.contains(link):
                 continue
@@ -303,28 +264,19 @@ async def _gather_in_order(
     fetch: Callable[[PageRef], Awaitable[FetchedPage | SkippedPage]],
     add: Callable[[PageRef, FetchedPage | SkippedPage], None],
 ) -> None:
-    """Fetch pages concurrently, and add the results in order; no task runs far ahead of the slowest."""
+    """Fetch pages concurrently, and add the results in order."""
     results: dict[int, FetchedPage | SkippedPage] = {}
     queue = iter(enumerate(refs))
     added = 0
-    progress = anyio.Event()
 
     async def work() -> None:
-        nonlocal added, progress
+        nonlocal added
         for at, ref in queue:
-            while at - added > _MAX_AHEAD:
-                await progress.wait()
             results[at] = await fetch(ref)
             while added in results:
                 add(refs[added], results.pop(added))
                 added += 1
-            progress.set()
-            progress = anyio.Event()
 
     async with anyio.create_task_group() as group:
         for _ in range(min(tasks, len(refs))):
             group.start_soon(work)
-
-
-_MAX_AHEAD = 200
-_MAX_PAGES_WITHOUT_NEW_LINKS = 30

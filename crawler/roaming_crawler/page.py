@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import NamedTuple
 
 from mkdocs_roaming.manifest.models import Heading, NavItem
 from mkdocs_roaming.publish.markdown_source import split_front_matter
@@ -13,22 +14,11 @@ from mkdocs_roaming.sources import decode_text
 from roaming_crawler.config import Source
 from roaming_crawler.contents import find_richer_source, shows_generator_source, sniff_kind
 from roaming_crawler.fetch import FetchError, Response
-from roaming_crawler.llms_full import split_llms_full
+from roaming_crawler.llms import split_llms_full
 from roaming_crawler.parser import ParsedPage, split_words
-from roaming_crawler.scope import Scope, canonical_url
+from roaming_crawler.sandbox import ProcessPoolReader
+from roaming_crawler.scope import Scope, canonical_url, loose_key
 from roaming_crawler.session import ACCEPT_ANY, ACCEPT_HTML, ACCEPT_MARKDOWN, LimitError, Session, find_header_ban
-
-
-class PageReader(Protocol):
-    """Parses HTML, possibly in another process."""
-
-    async def page(self, response: Response) -> ParsedPage:
-        """Return the parsed page."""
-        ...
-
-    async def convert(self, page: ParsedPage) -> tuple[str, tuple[Heading, ...]]:
-        """Return the Markdown of a page, and its headings with their anchors."""
-        ...
 
 
 @dataclass(slots=True)
@@ -70,10 +60,8 @@ class FetchedPage:
     markdown_url: str = ""
     is_stale: bool = False
     """Whether the contents are those of the last crawl."""
-    links: tuple[str, ...] = ()
-    nav_links: tuple[str, ...] = ()
-    nav: tuple[NavItem, ...] = ()
-    parsed: ParsedPage | None = None
+    parsed: ParsedPage = field(default_factory=ParsedPage)
+    """The parsed HTML; the links are those of the Markdown if there is no HTML."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,45 +74,59 @@ class SkippedPage:
     nav: tuple[NavItem, ...] = ()
 
 
-@dataclass(slots=True)
-class MarkdownCapabilities:
-    """How a host serves Markdown, and whether it holds more than the HTML, learned from the first pages.
+class _Markdown(NamedTuple):
+    """A page's own Markdown and its URL, which is empty if only llms-full.txt contains it."""
 
-    Attributes:
-        forms: URL forms of Markdown that were found.
-        page_suffixes: Suffixes that lead from the URL of Markdown to its page, the likeliest first.
-        negotiates: Whether the host answers `Accept: text/markdown`.
-        learning: Whether all forms are still tried, and both sources compared.
-        wins: Number of pages by their richer source: `html`, `markdown` or `both`.
-        without_html: Number of pages whose HTML has no text.
-        not_found_words: Words of the page that the host returns with status 200 for a missing page.
-        not_found_text_words: The same for missing Markdown.
-    """
+    text: str
+    url: str
 
-    forms: list[str] = field(default_factory=list)
-    page_suffixes: list[str] = field(default_factory=lambda: ["/", "", ".html"])
-    negotiates: bool = False
-    learning: bool = True
-    wins: Counter[str] = field(default_factory=Counter)
-    without_html: int = 0
-    not_found_words: frozenset[str] = frozenset()
-    not_found_text_words: frozenset[str] = frozenset()
+
+@dataclass(frozen=True, slots=True)
+class _Html:
+    """The HTML of a page, and why it is not published."""
+
+    response: Response | None = None
+    parsed: ParsedPage = field(default_factory=ParsedPage)
+    reason: str = ""
+
+    @property
+    def has_text(self) -> bool:
+        """Whether there is HTML whose text is not written by scripts."""
+        return self.response is not None and not self.parsed.is_shell
+
+    @property
+    def all_links(self) -> tuple[str, ...]:
+        """The links in the article and around it."""
+        return (*self.parsed.links, *self.parsed.nav_links)
 
 
 @dataclass(slots=True)
 class PageFetcher:
-    """Fetches the pages of one crawl.
+    """Fetches the pages of one crawl, and learns from the first ones how the host serves Markdown.
 
     Attributes:
         full: URL of the llms-full.txt that the texts of `PageRef`s come from.
+        learning: Whether all forms of Markdown are still tried, and both sources compared.
     """
 
     session: Session
     scope: Scope
-    reader: PageReader
-    capabilities: MarkdownCapabilities = field(default_factory=MarkdownCapabilities)
+    reader: ProcessPoolReader
     source: Source = "auto"
     full: str = ""
+    learning: bool = True
+    _forms: list[str] = field(default_factory=list)
+    """URL forms of Markdown that were found."""
+    _page_suffixes: list[str] = field(default_factory=lambda: ["/", "", ".html"])
+    """Suffixes that lead from the URL of Markdown to its page, the likeliest first."""
+    _negotiates: bool = False
+    """Whether the host answers `Accept: text/markdown`."""
+    _wins: Counter[str] = field(default_factory=Counter)
+    """Number of pages by their richer source: `html`, `markdown` or `both`."""
+    _without_html: int = 0
+    """Number of pages whose HTML has no text."""
+    _not_found_words: frozenset[str] = frozenset()
+    """Words of the page that the host returns with status 200 for a missing page."""
 
     async def get(self, ref: PageRef) -> FetchedPage | SkippedPage:
         """Return the page, or why it is skipped."""
@@ -135,12 +137,12 @@ class PageFetcher:
         except FetchError as error:
             return SkippedPage(ref.url, str(error).removeprefix(f"{ref.url}: "))
 
-    async def read_html(self, ref: PageRef) -> ParsedPage | None:
-        """Return the parsed HTML of a page, or None if it cannot be fetched or is not HTML."""
+    async def read_html(self, ref: PageRef) -> ParsedPage:
+        """Return the parsed HTML of a page, an empty one if it cannot be fetched or is not HTML."""
         try:
-            return (await self._get_html(ref))[1]
+            return (await self._get_html(ref)).parsed
         except FetchError:
-            return None
+            return ParsedPage()
 
     def last_url(self, ref: PageRef) -> str:
         """Return the URL at which the last crawl found the page, or an empty string."""
@@ -150,146 +152,103 @@ class PageFetcher:
 
     async def learn_not_found_page(self) -> None:
         """Fetch a URL that cannot exist, because many hosts answer with status 200."""
-        for url, accept in (
-            (self.scope.url + _MISSING_NAME + "/", ACCEPT_HTML),
-            (f"{self.scope.url}{_MISSING_NAME}.md", ACCEPT_MARKDOWN),
-        ):
-            try:
-                response = await self.session.get(url, accept, probe=True)
-            except FetchError:
-                continue
-            if not response.ok:
-                continue
-            if sniff_kind(response) == "html" and accept == ACCEPT_HTML:
-                self.capabilities.not_found_words = (await self.reader.page(response)).words
-            elif sniff_kind(response) == "markdown":
-                text = decode_text(response.body, response.charset)
-                self.capabilities.not_found_text_words = split_words(text)
+        with suppress(FetchError):
+            response = await self.session.get(f"{self.scope.url}{_MISSING_NAME}/", ACCEPT_HTML, probe=True)
+            if response.ok and sniff_kind(response) == "html":
+                self._not_found_words = (await self.reader.page(response)).words
 
     async def _get(self, ref: PageRef) -> FetchedPage | SkippedPage:
-        text, text_url = None, ""
-        if self.source == "markdown" or (self.source == "auto" and self._has_no_html(ref)):
-            text, text_url = await self._get_listed_markdown(ref)
-        response, parsed, reason = None, None, ""
-        if text is None or (self.source == "markdown" and not ref.guessed):
-            response, parsed, reason = await self._get_html(ref)
-        if text is None and self._wants_markdown(ref, parsed):
-            text, text_url = await self._get_listed_markdown(ref)
-            if text is None and reason == _IS_MARKDOWN and ref.title:  # a list names it as a page
-                text, text_url = await self._get_markdown(ref.url), ref.url
-                if text is not None and len(split_llms_full(text, ref.url).by_url()) > 1:
-                    return SkippedPage(ref.url, "contains several pages, each with its own URL")
-            if text is None and response is not None and parsed is not None:
-                text, text_url = await self._find_markdown(response, parsed)
-        if text is None and reason:
-            return SkippedPage(ref.url, reason, links=_all_links(parsed), nav=parsed.nav if parsed else ())
-        if parsed is not None and parsed.skip_reason and not parsed.is_shell:
-            return SkippedPage(ref.url, parsed.skip_reason, links=_all_links(parsed))
+        markdown, html = None, _Html()
+        if self.source == "markdown" or self._has_no_html(ref):
+            markdown = await self._get_listed_markdown(ref)
+        if markdown is None or (self.source == "markdown" and not ref.guessed):
+            html = await self._get_html(ref)
+        if markdown is None and self._wants_markdown(ref, html):
+            markdown = await self._find_markdown(ref, html)
+        if html.reason and (html.has_text or markdown is None):
+            return SkippedPage(ref.url, html.reason, html.all_links, html.parsed.nav)
         headings: tuple[Heading, ...] = ()
-        if text is not None:
-            text, headings = await self._choose_source(text, text_url or ref.url, parsed)
-        return self._make_page(ref, text, text_url, response, parsed, headings)
+        if markdown is not None:
+            markdown, headings = await self._choose_source(markdown, ref, html)
+        return self._make_page(ref, markdown, html, headings)
 
     def _has_no_html(self, ref: PageRef) -> bool:
         """Return whether a page is listed as Markdown, and its HTML not needed: the first pages have none."""
-        capabilities = self.capabilities
-        is_listed = ref.text is not None or bool(ref.markdown)
-        return (
-            is_listed and not capabilities.learning and capabilities.without_html > 1 and not capabilities.wins["html"]
-        )
+        has_none = not self.learning and self._without_html > 1 and not self._wins["html"]
+        return self.source == "auto" and has_none and (ref.text is not None or bool(ref.markdown))
 
-    def _wants_markdown(self, ref: PageRef, parsed: ParsedPage | None) -> bool:
+    def _wants_markdown(self, ref: PageRef, html: _Html) -> bool:
         """Return whether the Markdown of a page is fetched after its HTML."""
         if self.source != "auto":
             return self.source == "markdown"
-        if parsed is None or parsed.is_shell:
+        if not html.has_text:
             return True
-        if parsed.skip_reason:
+        if html.reason:
             return False
-        if self.capabilities.learning or self.capabilities.wins["markdown"] > self.capabilities.wins["html"]:
+        if self.learning or self._wins["markdown"] > self._wins["html"]:
             return True
-        if ref.text is not None:
-            return len(split_words(ref.text)) > 2 * len(parsed.words)
-        return len(parsed.words) < _MIN_WORDS
+        return len(html.parsed.words) < (_MIN_WORDS if ref.text is None else len(split_words(ref.text)) / 2)
 
     async def _choose_source(
-        self, text: str, text_url: str, parsed: ParsedPage | None
-    ) -> tuple[str | None, tuple[Heading, ...]]:
+        self, markdown: _Markdown, ref: PageRef, html: _Html
+    ) -> tuple[_Markdown | None, tuple[Heading, ...]]:
         """Return the Markdown of a page and the headings of its HTML, or None if the HTML holds as much."""
-        learning = self.capabilities.learning
-        if parsed is None or parsed.is_shell:
-            self.capabilities.without_html += learning
-            return text, ()
-        converted, headings = await self.reader.convert(parsed)
+        if not html.has_text:
+            self._without_html += self.learning
+            return markdown, ()
+        converted, headings = await self.reader.convert(html.parsed)
         if self.source == "markdown":
-            return text, headings
-        is_usable = not shows_generator_source(text) and self._has_known_links(text, text_url, parsed)
-        richer = find_richer_source(text, converted, parsed.article) if is_usable else "html"
-        self.capabilities.wins[richer] += learning
-        return (text, headings) if richer == "markdown" else (None, ())
+            return markdown, headings
+        is_usable = not shows_generator_source(markdown.text) and self._has_known_links(markdown, ref, html)
+        richer = find_richer_source(markdown.text, converted, html.parsed.article) if is_usable else "html"
+        self._wins[richer] += self.learning
+        return (markdown, headings) if richer == "markdown" else (None, ())
 
-    def _has_known_links(self, text: str, text_url: str, parsed: ParsedPage) -> bool:
+    def _has_known_links(self, markdown: _Markdown, ref: PageRef, html: _Html) -> bool:
         """Return whether most links of the Markdown within the site are on the HTML page, too."""
-        known = {_link_key(link) for link in _all_links(parsed)}
-        links = [link for link in _extract_markdown_links(text, text_url) if self.scope.holds(link)]
-        return sum(_link_key(link) in known for link in links) >= _MIN_KNOWN_LINKS * len(links)
-
-    async def _get_listed_markdown(self, ref: PageRef) -> tuple[str | None, str]:
-        """Return the Markdown of a page that llms-full.txt contains or llms.txt names, and its URL."""
-        if ref.text is not None:
-            return ref.text, ref.markdown
-        return (await self._get_markdown(ref.markdown), ref.markdown) if ref.markdown else (None, "")
+        known = {loose_key(link) for link in html.all_links}
+        links = [link for link in _extract_markdown_links(markdown, ref.url) if self.scope.holds(link)]
+        return sum(loose_key(link) in known for link in links) >= _MIN_KNOWN_LINKS * len(links)
 
     def _make_page(
-        self,
-        ref: PageRef,
-        text: str | None,
-        text_url: str,
-        response: Response | None,
-        parsed: ParsedPage | None,
-        headings: tuple[Heading, ...],
+        self, ref: PageRef, markdown: _Markdown | None, html: _Html, headings: tuple[Heading, ...]
     ) -> FetchedPage | SkippedPage:
-        url = ref.url
-        if response is not None:
-            url = response.url
-            if parsed is not None and self._trusts_canonical(parsed.canonical, response.url):
-                url = parsed.canonical
+        parsed = html.parsed
+        url = html.response.url if html.response else ref.url
+        url = parsed.canonical if self._trusts_canonical(parsed.canonical, url) else url
         path = self.scope.path(url)
         if path is None:
             return SkippedPage(ref.url, "out of scope")
-        parsed = parsed or ParsedPage()
+        text, markdown_url = markdown or (None, "")
         front_matter = split_front_matter(text)[1] if text is not None else {}
-        title = ref.title if text is not None and not parsed.title else parsed.title or ref.title
+        if markdown and not parsed.links:
+            parsed = replace(parsed, links=_extract_markdown_links(markdown, url))
         return FetchedPage(
             url=url,
             path=path,
-            title=front_matter.get("title") or title or _title_from_path(path),
+            title=front_matter.get("title") or parsed.title or ref.title or _title_from_path(path),
             description=front_matter.get("description") or ref.description or parsed.description,
-            body=PageBody("" if text is not None else parsed.article, text, headings),
-            markdown_url=text_url if text is not None else "",
-            is_stale=self._is_stale(ref, text, text_url),
-            links=parsed.links or _extract_markdown_links(text, text_url or url),
-            nav_links=parsed.nav_links,
-            nav=parsed.nav,
+            body=PageBody(parsed.article if text is None else "", text, headings),
+            markdown_url=markdown_url,
+            is_stale=self._is_stale(ref, markdown),
             parsed=parsed,
         )
 
-    def _is_stale(self, ref: PageRef, text: str | None, text_url: str) -> bool:
-        if text is None:
+    def _is_stale(self, ref: PageRef, markdown: _Markdown | None) -> bool:
+        if markdown is None:
             return any(self.session.is_stale(url, ACCEPT_HTML) for url in (ref.url, ref.url + "/", ref.url + ".html"))
         if ref.text is not None:
             return self.session.is_stale(self.full, ACCEPT_ANY)
-        return self.session.is_stale(text_url, ACCEPT_MARKDOWN)
+        return self.session.is_stale(markdown.url, ACCEPT_MARKDOWN)
 
     def _trusts_canonical(self, canonical: str, url: str) -> bool:
         """Return whether a canonical URL is plausible: many templates name the home page on every page."""
         path = self.scope.path(canonical) if canonical else None
         return bool(path) or (path == "" and self.scope.path(url) == "")
 
-    async def _get_html(self, ref: PageRef) -> tuple[Response | None, ParsedPage | None, str]:
-        """Return the response, the parsed page, and the reason if it is not published."""
+    async def _get_html(self, ref: PageRef) -> _Html:
         reason = "not found"
-        for suffix in tuple(self.capabilities.page_suffixes) if ref.guessed else ("",):
+        for suffix in tuple(self._page_suffixes) if ref.guessed else ("",):
             url = ref.url + suffix
             response = await self.session.get(url, ACCEPT_HTML, probe=ref.guessed, allow_redirect=self.scope.holds)
             if not response.ok:
@@ -300,47 +259,57 @@ class PageFetcher:
                 reason = f"is {kind}, not a page"
                 continue
             parsed = await self.reader.page(response)
-            if ban := find_header_ban(response.robots, self.session.agent):
-                parsed = replace(parsed, skip_reason=ban)
-            if self.scope.path(response.url) != "" and is_similar(parsed.words, self.capabilities.not_found_words):
+            if self.scope.path(response.url) != "" and is_similar(parsed.words, self._not_found_words):
                 reason = "status 200, but the host's page for missing pages"
                 continue
-            if self.capabilities.learning and ref.guessed:
-                self.capabilities.page_suffixes.sort(key=lambda other: other != suffix)
-            return response, parsed, parsed.skip_reason
-        return None, None, reason
+            if self.learning and ref.guessed:
+                self._page_suffixes.sort(key=lambda other: other != suffix)
+            if ban := find_header_ban(response.robots, self.session.agent):
+                parsed = replace(parsed, skip_reason=ban)
+            return _Html(response, parsed, parsed.skip_reason)
+        return _Html(reason=reason)
 
-    async def _find_markdown(self, response: Response, parsed: ParsedPage) -> tuple[str | None, str]:
-        """Return a page's Markdown and its URL: as the page says, at a common URL form, or by content negotiation."""
-        named = [url for url in (parsed.markdown, _link_header_url(response)) if url and self.scope.holds(url)]
-        for url in named:
-            if (text := await self._get_markdown(url)) is not None:
-                return text, url
-        if named:
-            return None, ""
-        capabilities = self.capabilities
-        for form in _FORMS if capabilities.learning else capabilities.forms:
-            url = twin_url(response.url, form)
-            if url and (text := await self._get_markdown(url, probe=True)) is not None:
-                if form not in capabilities.forms:
-                    capabilities.forms.append(form)
-                return text, url
-        if capabilities.learning or capabilities.negotiates:
-            answer = await self._try_markdown(response.url, probe=False)
-            if answer is not None and "markdown" in answer.kind and sniff_kind(answer) == "markdown":
-                capabilities.negotiates = True
-                return decode_text(answer.body, answer.charset), response.url
-        return None, ""
+    async def _get_listed_markdown(self, ref: PageRef) -> _Markdown | None:
+        """Return the Markdown of a page that llms-full.txt contains or llms.txt names."""
+        if ref.text is not None:
+            return _Markdown(ref.text, ref.markdown)
+        return await self._get_markdown(ref.markdown) if ref.markdown else None
 
-    async def _get_markdown(self, url: str, *, probe: bool = False) -> str | None:
+    async def _find_markdown(self, ref: PageRef, html: _Html) -> _Markdown | None:
+        """Return a page's Markdown: as a list or the page says, at a common URL form, or by content negotiation."""
+        if listed := await self._get_listed_markdown(ref):
+            return listed
+        if html.reason == _IS_MARKDOWN and ref.title:  # a list names it as a page
+            markdown = await self._get_markdown(ref.url)
+            if markdown and len(split_llms_full(markdown.text, ref.url)) > 1:
+                raise FetchError("contains several pages, each with its own URL")
+            return markdown
+        if html.response is None:
+            return None
+        if self.scope.holds(html.parsed.markdown):
+            return await self._get_markdown(html.parsed.markdown)
+        return await self._guess_markdown(html.response.url)
+
+    async def _guess_markdown(self, url: str) -> _Markdown | None:
+        for form in _FORMS if self.learning else self._forms:
+            twin = twin_url(url, form)
+            if twin and (markdown := await self._get_markdown(twin, probe=True)):
+                self._forms += [form] if form not in self._forms else []
+                return markdown
+        if self.learning or self._negotiates:
+            response = await self._try_markdown(url, probe=False)
+            if response and "markdown" in response.kind and sniff_kind(response) == "markdown":
+                self._negotiates = True
+                return _Markdown(decode_text(response.body, response.charset), url)
+        return None
+
+    async def _get_markdown(self, url: str, *, probe: bool = False) -> _Markdown | None:
         """Return the Markdown at a URL, or None for anything else, whatever its declared type."""
         response = await self._try_markdown(url, probe=probe)
         if response is None or not response.ok or sniff_kind(response) != "markdown":
             return None
         text = decode_text(response.body, response.charset)
-        if is_similar(split_words(text), self.capabilities.not_found_text_words) or _NOT_FOUND_TEXT.match(text):
-            return None
-        return text
+        return None if _NOT_FOUND_TEXT.match(text) else _Markdown(text, url)
 
     async def _try_markdown(self, url: str, *, probe: bool) -> Response | None:
         try:
@@ -390,19 +359,9 @@ def merge_page_refs(ref: PageRef, other: PageRef) -> PageRef:
     )
 
 
-def _link_header_url(response: Response) -> str:
-    for url, parameters in _LINK_HEADER.findall(response.link):
-        match = re.search(r"""rel\s*=\s*(?:"([^"]*)"|([^\s;,]+))""", parameters, re.IGNORECASE)
-        relations = ((match[1] or match[2] or "") if match else "").lower().split()
-        if "alternate" in relations and "text/markdown" in parameters.lower():
-            return canonical_url(url, response.url) or ""
-    return ""
-
-
-def _extract_markdown_links(text: str | None, base: str) -> tuple[str, ...]:
-    if text is None:
-        return ()
-    links = (canonical_url(link, base) for link in _MARKDOWN_LINK.findall(text) if not link.startswith("#"))
+def _extract_markdown_links(markdown: _Markdown, page: str) -> tuple[str, ...]:
+    found = (link for link in _MARKDOWN_LINK.findall(markdown.text) if not link.startswith("#"))
+    links = (canonical_url(link, markdown.url or page) for link in found)
     return tuple(dict.fromkeys(link for link in links if link))
 
 
@@ -413,20 +372,10 @@ def _title_from_path(path: str) -> str:
     return f"{name[:1].upper()}{name[1:]}" or path or "Home"
 
 
-def _link_key(url: str) -> str:
-    """Return what the spellings of a page and of its Markdown have in common."""
-    return re.sub(r"/(index)?$", "", re.sub(r"\.(html?|mdx?|markdown)$", "", url))
-
-
-def _all_links(parsed: ParsedPage | None) -> tuple[str, ...]:
-    return (*parsed.links, *parsed.nav_links) if parsed else ()
-
-
 _MIN_WORDS = 20
 _MIN_KNOWN_LINKS = 0.6
 _MISSING_NAME = "roaming-asks-for-what-is-not-there"
 _IS_MARKDOWN = "is markdown, not a page"
 _FORMS = ("index.md", ".md", ".html.md")
 _NOT_FOUND_TEXT = re.compile(r"\s*(?:---.*?---\s*)?#{0,3}\s*(?:404\b|(?:page )?not found\b)", re.IGNORECASE | re.DOTALL)
-_LINK_HEADER = re.compile(r"<([^<>]*)>([^<]*)")
 _MARKDOWN_LINK = re.compile(r"(?<!!)\[[^\[\]]*\]\(\s*<?([^)\s>]+)")

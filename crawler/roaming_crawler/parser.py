@@ -26,12 +26,10 @@ from mkdocs_roaming.html.document import (
     parse_document,
     remove_element,
 )
-from mkdocs_roaming.html.themes import compile_selector, load_themes
-from mkdocs_roaming.html.visitor import element_text
 from mkdocs_roaming.manifest.models import Heading, NavItem, url_to_path
 from mkdocs_roaming.sources import decode_text, site_nav
 from mkdocs_roaming.text.injection import scan_hidden_texts
-from mkdocs_roaming.text.meta_tags import exclusion_reason
+from mkdocs_roaming.text.meta_tags import exclusion_reason, find_redirect
 from roaming_crawler.scope import LinkResolver, canonical_url, make_link_resolver
 
 PARSER_VERSION = "8"
@@ -60,8 +58,6 @@ class ParsedPage:
     """Languages and URLs of translations, from `hreflang`."""
     hidden: tuple[str, ...] = ()
     """Texts in the article that readers do not see, and that seem to be written for language models."""
-    tabs: tuple[str, ...] = ()
-    """Labels of the tabs in the article."""
     skip_reason: str = ""
     """Why the page is not published: a redirect, `noindex`, a JavaScript shell, a login form."""
 
@@ -93,9 +89,8 @@ def _parse_page(data: bytes, charset: str, url: str, site_url: str) -> ParsedPag
         tree = parse_document(text)
     except (etree.ParserError, etree.XMLSyntaxError, ValueError):
         return ParsedPage(skip_reason="an empty page")
-    for element in find_own_elements(tree) if "data-roaming" in text else ():
-        if element.tag != "link":
-            remove_element(element)
+    if "data-roaming" in text:
+        _remove_own_elements(tree)
     metadata = copy_metadata(tree)
     base = _base_url(metadata, url)
     article = find_article(tree)
@@ -105,37 +100,35 @@ def _parse_page(data: bytes, charset: str, url: str, site_url: str) -> ParsedPag
     has_title = metadata.xpath("boolean(//head/title[normalize-space()])")
     resolve = make_link_resolver(base)
     links = _extract_links(article, resolve)
-    if target := _extract_refresh(metadata, base):
+    if target := _resolve(find_redirect(text), base):
         links[target] = None
-    canonical = extract_canonical_url(metadata)
     return ParsedPage(
         title=extract_title(metadata) if has_title else _first_heading(article),
         description=extract_meta(metadata, "description"),
         article=lxml_html.tostring(article, encoding="unicode", with_tail=False),
         language=str(metadata.get("lang") or ""),
         site_name=extract_site_name(metadata),
-        canonical=canonical_url(canonical, base) or "" if canonical else "",
+        canonical=_resolve(extract_canonical_url(metadata), base),
         markdown=_extract_markdown_url(metadata, base),
         links=tuple(links),
         nav_links=tuple(link for link in _extract_links(tree, resolve) if link not in links),
         nav=_extract_nav(tree, resolve, site_url),
         words=words,
         alternates=tuple(_extract_alternates(metadata, base)),
-        tabs=tuple(_find_tab_labels(article)),
         hidden=tuple(found.quote for found in scan_hidden_texts(find_hidden_texts(article)))[:_MAX_HIDDEN],
         skip_reason=exclusion_reason(text) or _login_or_shell(tree, article, words),
     )
 
 
-def find_refresh_target(data: bytes, charset: str, url: str) -> str:
-    """Return the target of a page's `<meta http-equiv="refresh">`, or an empty string."""
-    text = decode_text(data, charset)
-    if not re.search(r"http-equiv\s*=\s*[\"']?refresh", text, re.IGNORECASE):
-        return ""
-    with suppress(Exception):  # the crawl parses the page again, and reports the problem
-        tree = parse_document(text)
-        return _extract_refresh(tree, _base_url(tree, url))
-    return ""
+def _remove_own_elements(tree: etree._Element) -> None:
+    for element in find_own_elements(tree):
+        if element.tag != "link":
+            remove_element(element)
+
+
+def _resolve(href: str | None, base: str) -> str:
+    """Return the canonical URL of a reference, an empty string if there is none."""
+    return (href and canonical_url(href, base)) or ""
 
 
 def split_words(text: str) -> frozenset[str]:
@@ -158,9 +151,8 @@ def _base_url(tree: etree._Element, url: str) -> str:
     A host may serve a page with and without a trailing slash and not redirect; the links are relative to the canonical
     URL then.
     """
-    canonical = extract_canonical_url(tree)
-    own = canonical_url(canonical, url) if canonical else None
-    if own and own.rstrip("/") == url.rstrip("/"):
+    own = _resolve(extract_canonical_url(tree), url)
+    if own.rstrip("/") == url.rstrip("/"):
         url = own
     href = str(tree.xpath("string(//base[@href][1]/@href)")).strip()
     with suppress(ValueError):  # no URL
@@ -183,14 +175,6 @@ def _make_links_absolute(article: etree._Element, base: str) -> None:
                     element.set(name, urljoin(base, value))
 
 
-def _extract_refresh(tree: etree._Element, base: str) -> str:
-    for meta in tree.iter("meta"):
-        if (meta.get("http-equiv") or "").strip().lower() == "refresh":
-            match = _REFRESH.match(meta.get("content") or "")
-            return (canonical_url(match[2], base) or "") if match else ""
-    return ""
-
-
 def _extract_links(tree: etree._Element, resolve: LinkResolver) -> dict[str, None]:
     """Return the link targets in a tree, without `nofollow` links."""
     urls = (resolve(href) for href in dict.fromkeys(_find_links(tree)) if href and not href.startswith("#"))
@@ -198,34 +182,18 @@ def _extract_links(tree: etree._Element, resolve: LinkResolver) -> dict[str, Non
 
 
 def _extract_markdown_url(tree: etree._Element, base: str) -> str:
-    for link in tree.iter("link"):
-        relations = (link.get("rel") or "").lower().split()
+    for link in tree.iterfind(".//link[@type]"):
         kind = (link.get("type") or "").partition(";")[0].strip().lower()
-        if "alternate" in relations and kind in ("text/markdown", "text/x-markdown") and link.get("href"):
-            return canonical_url(link.get("href") or "", base) or ""
+        if kind in ("text/markdown", "text/x-markdown") and "alternate" in (link.get("rel") or "").lower().split():
+            return _resolve(link.get("href"), base)
     return ""
 
 
 def _extract_alternates(tree: etree._Element, base: str) -> Iterator[tuple[str, str]]:
     for link in tree.iterfind(".//link[@hreflang]"):
-        url = canonical_url(link.get("href") or "", base)
+        url = _resolve(link.get("href"), base)
         if url and "alternate" in (link.get("rel") or "").lower().split():
             yield (link.get("hreflang") or "").strip(), url
-
-
-def _find_tab_labels(article: etree._Element) -> Iterator[str]:
-    themes = load_themes()
-    for element in article.iter(etree.Element):
-        if element.get("role") == "tablist":
-            labels = [label for label in element.iter() if label.get("role") == "tab"]
-        elif themes.roles[element.tag, element.get("class")] == "tabs":
-            found = (compile_selector(tabs.labels)(element) for tabs in themes.tabs)
-            labels = next((labels for labels in found if labels), [])
-        else:
-            continue
-        for label in labels:
-            if label.get("role") != "tab" or element.get("role") == "tablist":
-                yield element_text(label).strip()
 
 
 def _extract_nav(tree: etree._Element, resolve: LinkResolver, site_url: str) -> tuple[NavItem, ...]:
@@ -255,7 +223,6 @@ _find_links = cast(
         smart_strings=False,
     ),
 )
-_REFRESH = re.compile(r"""\s*[\d.]+\s*[;,\s]\s*(?:url\s*=\s*)?(["']?)([^\s"'].*?)\1\s*$""", re.IGNORECASE | re.DOTALL)
 _VISIBLE_CONTENT = (
     ".//text()[normalize-space() and not(ancestor::head or ancestor::script or ancestor::style or ancestor::noscript)]"
     " | .//img | .//svg | .//picture | .//video | .//audio | .//iframe | .//frame | .//object | .//math"

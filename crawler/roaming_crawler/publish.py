@@ -3,41 +3,69 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import msgspec
+from msgspec import structs
 
-from mkdocs_roaming.errors import ManifestError, PublishError
+from mkdocs_roaming.errors import ManifestError, PublishError, RoamingError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_pages
-from mkdocs_roaming.manifest.models import NavItem, Page, PageEntry, Site, path_to_url
+from mkdocs_roaming.manifest.models import (
+    Manifest,
+    NavItem,
+    Page,
+    PageEntry,
+    Section,
+    SectionEntry,
+    Site,
+    path_to_url,
+    url_to_path,
+)
 from mkdocs_roaming.manifest.sections import file_digest
-from mkdocs_roaming.publish.cache import ConversionCache
+from mkdocs_roaming.publish.cache import ConversionCache, ConvertedPage
 from mkdocs_roaming.publish.ownership import PublishedFiles
-from mkdocs_roaming.publish.pipeline import Batch, convert_pages
+from mkdocs_roaming.publish.pipeline import Batch, convert_pages, reconvert_stale_pages, remove_left_out_entries
 from mkdocs_roaming.publish.previous import read_previous
 from mkdocs_roaming.publish.writer import PublishReport, publish_batch
 from mkdocs_roaming.sources import site_nav
+from mkdocs_roaming.text.injection import InjectedText, Kind, scan_markdown
 from roaming_crawler.config import CrawlConfig
 from roaming_crawler.contents import Coverage, measure_coverage
 from roaming_crawler.discover import DiscoveredPages
 from roaming_crawler.editions import OtherEdition
-from roaming_crawler.flags import FlaggedText, drop_flagged_pages, flag_pages
-from roaming_crawler.page import FetchedPage, PageBody, SkippedPage
-from roaming_crawler.page_lists import LlmsIndex
-from roaming_crawler.parser import ParsedPage
-from roaming_crawler.sandbox import conversion_pool
-from roaming_crawler.scope import disambiguate_paths, storage_path
+from roaming_crawler.llms import LlmsIndex
+from roaming_crawler.page import FetchedPage, PageBody, SkippedPage, make_page_ref
+from roaming_crawler.parser import ParsedPage, describe_failure
+from roaming_crawler.scope import disambiguate_paths, loose_key, storage_path
 from roaming_crawler.session import Session
 from roaming_crawler.state import DiskDict, Rollback
 
 
 class NoPagesError(PublishError):
     """No page of a site could be fetched."""
+
+
+@dataclass(frozen=True, slots=True)
+class FlaggedText:
+    """Text that seems to be written for language models.
+
+    Attributes:
+        url: URL of the page.
+        path: Path of the page.
+        kind: What it is.
+        quote: Its beginning; for characters, their names.
+    """
+
+    url: str
+    path: str
+    kind: Kind
+    quote: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,71 +106,64 @@ class CrawlResult:
     stopped: str = ""
     """Message about the limit that was reached, and how to continue."""
 
-    def with_costs(self, session: Session, *, seconds: float, stopped: str) -> CrawlResult:
-        """Return the result with the figures of a session."""
-        return replace(
-            self,
-            requests=session.requests,
-            unchanged=session.unchanged,
-            had=session.fetched,
-            trouble=session.first_failure,
-            bytes=session.bytes,
-            seconds=seconds,
-            stopped=stopped,
-        )
+
+@dataclass(frozen=True, slots=True)
+class VisitedPages:
+    """The pages of a site, those that are not published, and the languages and versions that were left out."""
+
+    pages: list[FetchedPage]
+    skipped: list[SkippedPage]
+    left_out: tuple[OtherEdition, ...]
 
 
 def publish_crawl(
     session: Session,
     discovered: DiscoveredPages,
-    pages: Sequence[FetchedPage],
-    skipped: Sequence[SkippedPage],
+    visited: VisitedPages,
     bodies: MutableMapping[str, PageBody],
-    folder: Path,
     config: CrawlConfig,
 ) -> CrawlResult:
-    """Publish the fetched pages into a folder. Bodies are read from disk one by one.
+    """Publish the fetched pages into the folder of a session. Bodies are read from disk one by one.
 
     Raises:
         NoPagesError: There are no pages.
     """
-    notes = list(discovered.notes)
+    notes, pages, skipped = list(discovered.notes), visited.pages, visited.skipped
     if not pages:
         raise _make_no_pages_error(discovered.scope.url, skipped)
     outputs = _make_outputs(pages, discovered.scope.url)
+    folder, state = session.state.folder, session.state.path
     own_llms_txt = config.options.llms_txt is not False or PublishedFiles(folder).author_text.strip()
     site = _make_site(discovered, pages, list(outputs.values()), config)
     site = replace(site, has_llms_txt=bool(own_llms_txt))
-    state = session.state.path
     old, rollback = read_published_pages(folder), Rollback(folder, state)
     previous = read_previous(str(folder), Path.cwd(), notes.append) if old else None
     with ExitStack() as stack:
-        with conversion_pool(config.workers) as map_pages:
-            batch = convert_pages(
-                site,
-                (_with_body(page, bodies.pop(key)) for key, page in outputs.items()),
-                cache=ConversionCache(state / "cache", write_through=True),
-                warn=notes.append,
-                map_fn=map_pages,
-                mapping_factory=lambda: stack.enter_context(DiskDict(state)),
-            )
+        batch = convert_pages(
+            site,
+            (_with_body(page, bodies.pop(key)) for key, page in outputs.items()),
+            cache=ConversionCache(state / "cache", write_through=True),
+            warn=notes.append,
+            map_fn=lambda convert, pages: map(partial(convert_safely, convert), pages),
+            mapping_factory=lambda: stack.enter_context(DiskDict(state)),
+        )
         urls = {outputs[page.key].path: page.url for page in pages}
         skipped = [*skipped, *(SkippedPage(urls[one.path], one.reason) for one in batch.left_out)]
         if not batch.pages:
             raise NoPagesError(f"{discovered.scope.url}: no page to publish; {skipped[-1].url}: {skipped[-1].reason}")
-        parsed = {outputs[page.key].path: page.parsed for page in pages if page.parsed}
-        flagged = flag_pages(batch, {path: page.hidden for path, page in parsed.items()})
+        flagged = flag_pages(batch, {outputs[page.key].path: page.parsed.hidden for page in pages})
         if config.skip_flagged:
-            skipped = [*skipped, *drop_flagged_pages(batch, flagged)]
+            skipped = [*skipped, *skip_flagged(flagged, lambda path: batch.drop(path, "flagged"))]
+            reconvert_stale_pages(batch)
             if not batch.pages:
                 raise NoPagesError(
                     f"{discovered.scope.url}: all pages {skipped[-1].reason}; to look at them, leave out --skip-flagged"
                 )
-        coverage = _sum_coverage(batch, parsed)
+        coverage = _sum_coverage(batch)
         rollback.save(old, _digest_pages(batch))
         previous = rollback.restore_texts(previous) if previous else None
         # A skill would name addresses of the original site, and instruct agents with texts of others.
-        options = msgspec.structs.replace(config.options, agent_skill=False)
+        options = structs.replace(config.options, agent_skill=False)
         report = publish_batch(
             batch,
             folder,
@@ -152,8 +173,8 @@ def publish_crawl(
             page_copies=config.page_copies,
         )
     stale = [page.url for page in pages if page.is_stale]
-    result = compare_with_previous(old, rollback, folder, report, skipped, [*notes, *report.notes], stale)
-    return replace(result, flagged=tuple(flagged), coverage=coverage)
+    result = compare_with_previous(session, old, rollback, report, skipped, [*notes, *report.notes], stale)
+    return replace(result, flagged=tuple(flagged), coverage=coverage, left_out=visited.left_out)
 
 
 def read_published_pages(folder: Path) -> tuple[PageEntry, ...]:
@@ -165,9 +186,9 @@ def read_published_pages(folder: Path) -> tuple[PageEntry, ...]:
 
 
 def compare_with_previous(
+    session: Session,
     old: Sequence[PageEntry],
     rollback: Rollback,
-    folder: Path,
     report: PublishReport,
     skipped: Sequence[SkippedPage],
     notes: Sequence[str],
@@ -176,15 +197,15 @@ def compare_with_previous(
     """Compare a folder with its pages before the crawl, and remove the backup.
 
     Args:
+        session: The session of the crawl.
         old: Pages before the crawl.
         rollback: Their backup.
-        folder: Published folder.
         report: What was published.
         skipped: Pages that were not published.
         notes: Messages.
         stale: URLs of pages that could not be updated.
     """
-    pages = read_published_pages(folder)
+    pages = read_published_pages(session.state.folder)
     rollback.finish(pages)
     before = {page.path: page.digest for page in old}
     after = {page.path: page.digest for page in pages}
@@ -201,6 +222,11 @@ def compare_with_previous(
         markdown=report.markdown,
         sections=report.sections,
         written=report.written,
+        requests=session.requests,
+        unchanged=session.unchanged,
+        had=session.fetched,
+        trouble=session.first_failure,
+        bytes=session.bytes,
     )
 
 
@@ -221,14 +247,11 @@ def _hint(reason: str) -> str:
     return "" if "; " in reason else "; check the URL"
 
 
-def _sum_coverage(batch: Batch, parsed: Mapping[str, ParsedPage]) -> Coverage:
+def _sum_coverage(batch: Batch) -> Coverage:
     """Return what the converted pages have kept of their HTML."""
-    total = Coverage()
-    for path, page in batch.pages.items():
-        if page.markdown is None:
-            tabs = parsed[path].tabs if path in parsed else ()
-            total += measure_coverage(page.article, tabs, batch.converted[path].markdown)
-    return total
+    converted = (path for path, page in batch.pages.items() if page.markdown is None)
+    counts = (measure_coverage(batch.pages[path].article, batch.converted[path].markdown) for path in converted)
+    return sum(counts, Coverage())
 
 
 def _digest_pages(batch: Batch) -> dict[str, str]:
@@ -243,7 +266,7 @@ def _make_outputs(pages: Sequence[FetchedPage], site_url: str) -> dict[str, Page
     """
     # Generators write the description of the site on pages that have none.
     descriptions = Counter(page.description for page in pages)
-    descriptions.update(page.parsed.description for page in pages if page.path == "" and page.parsed)
+    descriptions.update(page.parsed.description for page in pages if page.path == "")
     paths = disambiguate_paths(storage_path(page.path) for page in pages)
     outputs = {}
     for page in sorted(pages, key=lambda page: page.path):
@@ -257,6 +280,16 @@ def _make_outputs(pages: Sequence[FetchedPage], site_url: str) -> dict[str, Page
     return outputs
 
 
+def convert_safely(convert: Callable[[Page], ConvertedPage | str], page: Page) -> ConvertedPage | str:
+    """Return the converted page, a message if our own code fails on it."""
+    try:
+        return convert(page)
+    except RoamingError:  # of the setup
+        raise
+    except Exception as error:
+        return describe_failure("converted", error)
+
+
 def _with_body(page: Page, body: PageBody) -> Page:
     return replace(page, article=body.article, markdown=body.markdown, headings=body.headings)
 
@@ -266,8 +299,8 @@ def _make_site(
 ) -> Site:
     url = discovered.scope.url
     address = urlsplit(url)
-    parsed = [page.parsed for page in sorted(pages, key=lambda page: page.path != "") if page.parsed]
-    home = next((page.parsed for page in pages if page.path == "" and page.parsed), ParsedPage())
+    parsed = [page.parsed for page in sorted(pages, key=lambda page: page.path != "")]
+    home = next((page.parsed for page in pages if page.path == ""), ParsedPage())
     index = discovered.indexes[0][1] if discovered.indexes else LlmsIndex()
     site_names = Counter(page.site_name for page in parsed if page.site_name)
     most_common = [name for name, _ in site_names.most_common(1)]  # the title of the home page may be a slogan
@@ -289,15 +322,12 @@ def _make_nav(
 ) -> tuple[tuple[NavItem, ...], str]:
     """Return the navigation and its source: llms.txt, the theme's sidebar, or the folders."""
     titles = {page.path: page.title for page in outputs}
-    nav = _nav_from_llms_txt(discovered, pages, titles)
-    if nav:
+    paths = {loose_key(path): path for path in titles} | {path: path for path in titles}
+    if nav := _nav_from_llms_txt(discovered, pages, paths):
         return nav, "llms.txt"
-    sidebars = [_resolve_paths(page.nav, titles) for page in sorted(pages, key=lambda page: page.path)]
-    sidebars = sidebars if any(sidebars) else [_resolve_paths(nav, titles) for nav in discovered.navs]
-    nav_by_path = {page.path: page.nav for page in pages}
-    sidebar = site_nav.merge_navs(
-        sidebars, sorted(titles), lambda path: _resolve_paths(nav_by_path.get(path, ()), titles)
-    )
+    navs = {page.path: _resolve_paths(page.parsed.nav, paths) for page in sorted(pages, key=lambda page: page.path)}
+    sidebars = list(navs.values()) if any(navs.values()) else [_resolve_paths(nav, paths) for nav in discovered.navs]
+    sidebar = site_nav.merge_navs(sidebars, sorted(titles), lambda path: navs.get(path, ()))
     if len(site_nav.collect_paths(sidebar)) > 1:
         home = [NavItem(titles[""], "")] if "" in titles and "" not in site_nav.collect_paths(sidebar) else []
         return (*home, *sidebar), "sidebar"
@@ -305,32 +335,20 @@ def _make_nav(
 
 
 def _nav_from_llms_txt(
-    discovered: DiscoveredPages, pages: Sequence[FetchedPage], titles: dict[str, str]
+    discovered: DiscoveredPages, pages: Sequence[FetchedPage], paths: Mapping[str, str]
 ) -> tuple[NavItem, ...]:
     """Return the groups of llms.txt if they contain at least half of the pages."""
-    url = discovered.scope.url
-    paths_by_markdown = {page.markdown_url: page.path for page in pages if page.markdown_url}
-    resolve_page = site_nav.make_resolver(url, url, titles)
-
-    def resolve(href: str) -> str | None:
-        return paths_by_markdown[href] if href in paths_by_markdown else resolve_page(href)
-
+    by_markdown = {page.markdown_url: page.path for page in pages}
+    entries = [entry for _, index in discovered.indexes for entry in index.entries.values()]
     groups: dict[tuple[str, ...], list[NavItem]] = {}
     taken: set[str] = set()
-    grouped = {entry.url for _, index in discovered.indexes for entry in index.entries if entry.group}
-    for _, index in discovered.indexes:
-        for entry in index.entries:
-            if not entry.group and entry.url in grouped:
-                continue
-            path = resolve(entry.url)
-            if path is None:
-                path = resolve(_without_markdown_suffix(entry.url))
-            if path is not None and path in titles and path not in taken:
-                taken.add(path)
-                groups.setdefault(entry.group, []).append(NavItem(entry.title, path))
-    if len(taken) <= 1 or len(taken) < len(titles) // 2:
-        return ()
-    return _nest_groups(groups)
+    for entry in entries:
+        path = by_markdown.get(entry.url, url_to_path(discovered.scope.url, make_page_ref(entry.url).url))
+        path = _find_path(path, paths)
+        if path is not None and path not in taken:
+            taken.add(path)
+            groups.setdefault(entry.group, []).append(NavItem(entry.title, path))
+    return _nest_groups(groups) if len(taken) > 1 and len(taken) >= len(set(paths.values())) // 2 else ()
 
 
 def _nest_groups(groups: Mapping[tuple[str, ...], Sequence[NavItem]]) -> tuple[NavItem, ...]:
@@ -345,18 +363,103 @@ def _nest_groups(groups: Mapping[tuple[str, ...], Sequence[NavItem]]) -> tuple[N
     )
 
 
-def _without_markdown_suffix(url: str) -> str:
-    stem = url.removesuffix(".md")
-    return stem.removesuffix("index") if stem.endswith("/index") else stem
-
-
-def _resolve_paths(items: Iterable[NavItem], titles: dict[str, str]) -> tuple[NavItem, ...]:
+def _resolve_paths(items: Iterable[NavItem], paths: Mapping[str, str]) -> tuple[NavItem, ...]:
     """Replace the paths of a navigation by their published spellings."""
-    found = []
-    for item in items:
-        path = item.path
-        if path is not None:
-            forms = (path, path + "/", path.rstrip("/"), path.rstrip("/") + ".html", path.removesuffix(".html"))
-            path = next((form for form in forms if form in titles), None)
-        found.append(NavItem(item.title, path, item.url, _resolve_paths(item.children, titles)))
-    return tuple(found)
+    return tuple(
+        NavItem(item.title, _find_path(item.path, paths), item.url, _resolve_paths(item.children, paths))
+        for item in items
+    )
+
+
+def _find_path(path: str | None, paths: Mapping[str, str]) -> str | None:
+    return None if path is None else paths.get(path, paths.get(loose_key(path)))
+
+
+# Text that seems to be written for language models
+
+
+def flag_pages(batch: Batch, hidden: Mapping[str, Sequence[str]]) -> list[FlaggedText]:
+    """Mark the sections of a batch with what they contain, and return the findings.
+
+    Args:
+        batch: The converted pages. Pages that link to dropped ones are converted again before.
+        hidden: Hidden texts that were found in the HTML of pages, by path.
+    """
+    reconvert_stale_pages(batch)
+    remove_left_out_entries(batch)
+    flagged: list[FlaggedText] = []
+    for path in list(batch.pages):
+        page, converted = batch.pages[path], batch.converted[path]
+        # An article was converted; what it hides is of interest only if that is what was published.
+        quotes = hidden.get(path, ()) if page.markdown is None else ()
+        found = _scan_page(converted.markdown, (page.title, page.description), quotes)
+        if not found:
+            continue
+        flags = _flags_by_section(found, converted.markdown, converted.sections)
+        sections = (replace(one, flags=kinds) for one, kinds in zip(converted.sections, flags, strict=True))
+        batch.converted[path] = replace(converted, sections=tuple(sections))
+        flagged += _report(found, page.url or path_to_url(batch.site.url, path), path)
+    return flagged
+
+
+def flag_manifest(manifest: Manifest, texts: Mapping[str, bytes]) -> tuple[Manifest, list[FlaggedText]]:
+    """Return a fetched manifest with the flags of its sections, and the findings. Flags of the site are dropped."""
+    flagged: list[FlaggedText] = []
+
+    def mark(page: PageEntry) -> PageEntry:
+        text = texts[page.path].decode("utf-8", "replace") if page.path in texts else ""
+        found = _scan_page(text, (page.title, page.description, *page.questions), ())
+        flags = _flags_by_section(found, text, page.sections)
+        sections = []
+        for section, kinds in zip(page.sections, flags, strict=True):
+            # Outlines show what the manifest says, which need not be what the page says.
+            extra = [one for one in scan_markdown(f"{section.title}\n\n{section.opening}") if one.kind not in kinds]
+            found += extra
+            sections.append(structs.replace(section, flags=(*kinds, *dict.fromkeys(one.kind for one in extra))))
+        flagged.extend(_report(found, page.url or path_to_url(manifest.site.url, page.path), page.path))
+        return structs.replace(page, sections=tuple(sections))
+
+    return structs.replace(manifest, pages=tuple(map(mark, manifest.pages))), flagged
+
+
+def skip_flagged(flagged: Iterable[FlaggedText], drop: Callable[[str], object]) -> list[SkippedPage]:
+    """Drop the pages of findings by their paths, and return them with the first reason."""
+    first = {one.path: one for one in reversed(list(flagged))}.values()
+    for one in first:
+        drop(one.path)
+    return [SkippedPage(one.url, f"flagged: {_FLAG_DESCRIPTIONS[one.kind]}") for one in first]
+
+
+def _scan_page(markdown: str, descriptions: Iterable[str], hidden: Iterable[str]) -> list[InjectedText]:
+    """Return the findings of a page. Those in titles and descriptions, and in its HTML, belong to its first line."""
+    head = "\n\n".join(dict.fromkeys(descriptions))
+    return [
+        *(replace(one, line=0) for one in scan_markdown(head)),
+        *(InjectedText("hidden", 0, quote) for quote in hidden),
+        *scan_markdown(markdown),
+    ]
+
+
+def _flags_by_section(
+    found: Sequence[InjectedText], markdown: str, sections: Sequence[Section | SectionEntry]
+) -> list[tuple[str, ...]]:
+    """Return the kinds of findings in each section; text above the title belongs to the page's own section."""
+    flags: list[dict[str, None]] = [{} for _ in sections]
+    if found:
+        data = markdown.encode("utf-8", "surrogatepass")
+        lines = [data.count(b"\n", 0, section.start) for section in sections]
+        for one in found:
+            flags[max(0, bisect_right(lines, one.line) - 1)][one.kind] = None
+    return [tuple(kinds) for kinds in flags]
+
+
+def _report(found: Iterable[InjectedText], url: str, path: str) -> list[FlaggedText]:
+    return list(dict.fromkeys(FlaggedText(url, path, one.kind, one.quote) for one in found))
+
+
+_FLAG_DESCRIPTIONS: Mapping[Kind, str] = {
+    "instruction": "contains an instruction to a language model",
+    "hidden": "contains hidden text for language models",
+    "invisible": "contains characters that readers cannot see",
+    "exfiltration": "asks a language model to put data into an address",
+}

@@ -3,37 +3,28 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import pickle
 import signal
 import struct
 import subprocess
 import sys
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
-from itertools import chain, islice
 
 import anyio
 import anyio.to_thread
 import msgspec
 
 from mkdocs_roaming.errors import RoamingError
-from mkdocs_roaming.manifest.models import Heading, NavItem, Page
-from mkdocs_roaming.publish.cache import ConvertedPage
+from mkdocs_roaming.manifest.models import Heading, NavItem
 from roaming_crawler.fetch import Response
-from roaming_crawler.parser import ParsedPage, convert_article, describe_failure, parse_page
-
-Converter = Callable[[Page], ConvertedPage | str]
-"""Converts a page; returns a message on failure."""
-MapFunction = Callable[[Converter, Iterable[Page]], Iterable[ConvertedPage | str]]
+from roaming_crawler.parser import ParsedPage, convert_article, parse_page
 
 
 class WorkerError(Exception):
-    """A worker process could not be started, or it died."""
+    """A worker process died."""
 
 
 class WorkerProcess:
@@ -47,7 +38,7 @@ class WorkerProcess:
         """Start the process.
 
         Raises:
-            WorkerError: It cannot be started.
+            RoamingError: It cannot be started.
         """
         command = [sys.executable, "-c", _WORKER_SCRIPT, json.dumps(sys.path)]
         try:
@@ -55,7 +46,7 @@ class WorkerProcess:
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
             )
         except OSError as error:
-            raise WorkerError(str(error)) from None
+            raise RoamingError(f"cannot start a worker process ({error}); leave it out with --workers 0") from None
 
     def call(self, function: Callable[..., bytes], *arguments: str | bytes) -> bytes:
         """Return the result of a function.
@@ -108,12 +99,11 @@ def run_worker() -> None:
 
 @dataclass(slots=True)
 class ProcessPoolReader:
-    """Parses HTML in worker processes; without processes, or if none can be started, in a thread."""
+    """Parses HTML in worker processes, or in a thread."""
 
     site_url: str
     limiter: anyio.CapacityLimiter
     use_processes: bool
-    _any_result: bool = False
     _idle: list[WorkerProcess] = field(default_factory=list)
 
     async def page(self, response: Response) -> ParsedPage:
@@ -140,16 +130,8 @@ class ProcessPoolReader:
             self._idle.pop().kill()
 
     async def _run(self, function: Callable[..., bytes], *arguments: str | bytes) -> bytes:
-        if self.use_processes:
-            try:
-                return await self._run_in_process(function, *arguments)
-            except WorkerError:
-                if self._any_result:
-                    raise
-                self.use_processes = False  # the first call failed: Python cannot be started again here
-        return await anyio.to_thread.run_sync(function, *arguments, limiter=self.limiter)
-
-    async def _run_in_process(self, function: Callable[..., bytes], *arguments: str | bytes) -> bytes:
+        if not self.use_processes:
+            return await anyio.to_thread.run_sync(function, *arguments, limiter=self.limiter)
         async with self.limiter:
             process = self._idle.pop() if self._idle else WorkerProcess()
             try:
@@ -160,7 +142,6 @@ class ProcessPoolReader:
                 process.kill()  # also ends the thread that waits for it
                 raise
             self._idle.append(process)
-            self._any_result = True
             return data
 
 
@@ -194,62 +175,5 @@ def _decode_nav(data: bytes) -> tuple[NavItem, ...]:
     return msgspec.msgpack.decode(data, type=tuple[NavItem, ...])
 
 
-@contextmanager
-def conversion_pool(workers: int) -> Iterator[MapFunction]:
-    """Provide a `map` that converts pages in several processes; few pages are converted in this process."""
-    pools: list[ProcessPoolExecutor] = []
-
-    def map_pages(convert: Converter, pages: Iterable[Page]) -> Iterable[ConvertedPage | str]:
-        convert, pages = partial(_convert_safely, convert), iter(pages)
-        first = list(islice(pages, _MIN_PAGES_FOR_POOL))
-        if workers < 2 or len(first) < _MIN_PAGES_FOR_POOL:
-            return map(convert, chain(first, pages))
-        context = multiprocessing.get_context("spawn")
-        pools.append(ProcessPoolExecutor(workers, context, initializer=_set_converter, initargs=(convert,)))
-        return _map_in_order(pools[-1], chain(first, pages), 4 * workers)
-
-    try:
-        yield map_pages
-    finally:
-        for pool in pools:
-            pool.shutdown(cancel_futures=True)
-
-
-def _map_in_order(pool: ProcessPoolExecutor, pages: Iterator[Page], max_tasks: int) -> Iterator[ConvertedPage | str]:
-    """Yield results in order, with a bounded number of pages in memory."""
-    waiting: deque[Future[list[ConvertedPage | str]]] = deque()
-    while batch := list(islice(pages, _PAGES_PER_TASK)):
-        waiting.append(pool.submit(_convert_batch, batch))
-        if len(waiting) >= max_tasks:
-            yield from waiting.popleft().result()
-    while waiting:
-        yield from waiting.popleft().result()
-
-
-def _convert_safely(convert: Converter, page: Page) -> ConvertedPage | str:
-    try:
-        return convert(page)
-    except RoamingError:  # of the setup
-        raise
-    except Exception as error:
-        return describe_failure("converted", error)
-
-
-_converter: Converter
-
-
-def _set_converter(convert: Converter) -> None:
-    """Store the converter once per process: it holds the paths of all pages."""
-    global _converter
-    _converter = convert
-
-
-def _convert_batch(pages: list[Page]) -> list[ConvertedPage | str]:
-    return [_converter(page) for page in pages]
-
-
 _PARSE_TIMEOUT = 60.0
 _CRASH = "crashes the parser"
-_MIN_PAGES_FOR_POOL = 400
-"""Starting a process takes as long as converting more than a hundred pages in this one."""
-_PAGES_PER_TASK = 8

@@ -154,10 +154,9 @@ def is_page_url(url: str) -> bool:
     return not parts.query and not _NOT_A_PAGE.search(parts.path)
 
 
-def version_prefix(path: str) -> str:
-    """Return the version part at the start of a path, with a preceding language, such as `en/latest/`."""
-    match = _VERSION.match(path)
-    return match[0] if match else ""
+def loose_key(url: str) -> str:
+    """Return what the spellings `guide`, `guide/`, `guide.html` and `guide/index.md` of one page have in common."""
+    return re.sub(r"/(index)?$", "", re.sub(r"\.(html?|mdx?|markdown)$", "", url))
 
 
 def url_origin(url: str) -> str:
@@ -277,11 +276,6 @@ _NOT_A_PAGE = re.compile(
     r"\.(png|jpe?g|gif|svg|webp|avif|ico|bmp|tiff?|css|m?js|map|json|ya?ml|toml|xml|rss|atom|txt|csv|tsv|pdf|epub|docx?"
     r"|xlsx?|pptx?|odt|zip|gz|bz2|xz|tgz|tar|7z|rar|whl|jar|exe|dmg|deb|rpm|apk|woff2?|ttf|otf|eot|mp[34]|webm|ogg|wav"
     r"|mov|avi|wasm|ipynb|py|inv|asc|sig|ics)$|(^|/)_(static|sources|images|downloads|modules)/",
-    re.IGNORECASE,
-)
-_VERSION = re.compile(
-    r"([a-z]{2,3}([-_][a-z]{2,4})?/)?(latest|stable|current|next|main|master|trunk|dev(el(op)?)?|nightly|edge|release"
-    r"|v?\d+(\.(\d+|x))*([-.]?(a|b|rc|dev|alpha|beta|post)[-.]?\d*)?)/",
     re.IGNORECASE,
 )
 _SAFE_CHARS = "/-._~!$&'()*+,;=:@%"

@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 import anyio
+from msgspec import structs
 from protego import Protego
 
 from mkdocs_roaming.text.meta_tags import find_index_ban
@@ -143,14 +144,12 @@ class Session:
                 return cached
             if not url.startswith("file:") and not (robots := await self.robots(url)).allows(url):
                 raise RobotsForbiddenError(f"{url}: {robots.closed or 'robots.txt forbids it'}")
-            old = self.state.old.get(key)
-            if probe and old and old.status in (404, 410) and self.clock.wall() - old.at < _WEEK:
-                self.state.new[key] = old
-                return Response(old.url, old.status)
+            if probe and (missing := self._reuse_missing(key, _WEEK)):
+                return missing
             request = Request(
                 url, accept, cap=cap or self.limits.page_bytes, allow_redirect=self._allow_redirect(allow_redirect)
             )
-            response = await self._request(key, request, old)
+            response = await self._request(key, request)
             self.fetched += response.ok and key not in self._stale
             return response
 
@@ -185,13 +184,10 @@ class Session:
 
     async def _fetch_robots(self, url: str) -> Robots:
         key = f"{ACCEPT_ANY} {url}"
-        response, old = self._load(self.state.new.get(key)), self.state.old.get(key)
-        if response is None and old and old.status in (404, 410) and self.clock.wall() - old.at < _DAY:
-            self.state.new[key] = old
-            response = Response(old.url, old.status)
+        response = self._load(self.state.new.get(key)) or self._reuse_missing(key, _DAY)
         if response is None:
             try:
-                response = await self._request(key, Request(url, ACCEPT_ANY, cap=8 * MAX_ROBOTS_BYTES), old)
+                response = await self._request(key, Request(url, ACCEPT_ANY, cap=8 * MAX_ROBOTS_BYTES))
             except (LimitError, RefusedError):
                 raise
             except FetchError as error:
@@ -199,7 +195,16 @@ class Session:
                 return Robots(closed=f"robots.txt cannot be fetched: {reason}")
         return parse_robots(response.status, response.body, self.agent)
 
-    async def _request(self, key: str, request: Request, old: CachedResponse | None) -> Response:
+    def _reuse_missing(self, key: str, max_age: float) -> Response | None:
+        """Return the status 404 or 410 of the last crawl if it is recent."""
+        old = self.state.old.get(key)
+        if old is None or old.status not in (404, 410) or self.clock.wall() - old.at >= max_age:
+            return None
+        self.state.new[key] = old
+        return Response(old.url, old.status)
+
+    async def _request(self, key: str, request: Request) -> Response:
+        old = self.state.old.get(key)
         last = self._load(old) if old and old.status == 200 else None
         if self._check_limits():
             if last is None:
@@ -254,8 +259,8 @@ def _renew(last: Response | None, response: Response, url: str) -> Response:
     """Return the cached response with the headers of a response with status 304."""
     if last is None or not (last.etag or last.modified):
         raise FetchError(f"{url}: status 304 for an unconditional request")
-    names = ("etag", "modified", "robots")
-    return replace(last, **{name: getattr(response, name) or getattr(last, name) for name in names})
+    renewed = {name: getattr(response, name) or getattr(last, name) for name in ("etag", "modified", "robots")}
+    return structs.replace(last, **renewed)
 
 
 def product_token(user_agent: str) -> str:

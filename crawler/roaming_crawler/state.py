@@ -7,7 +7,6 @@ A crawl can be resumed or updated. Each response is appended to a journal; a fin
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import pickle
 import re
@@ -15,14 +14,14 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, fields
 from itertools import chain
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
 import msgspec
 import zstandard
 from filelock import lock_descriptor
+from msgspec import structs
 
 from mkdocs_roaming.errors import PublishError, RoamingError
 from mkdocs_roaming.files import resolve_inside, write_atomically
@@ -43,21 +42,31 @@ class CrawlFolderBusyError(CrawlFolderError):
     """Another crawl writes to the output folder."""
 
 
-@dataclass(frozen=True, slots=True)
-class CachedResponse:
-    """A response without its body, which is a file named by its digest; `at` is its time in Unix seconds."""
+class CachedResponse(Response, frozen=True, omit_defaults=True, kw_only=True):
+    """A response whose body is a file named by its digest; `at` is its time in Unix seconds."""
 
     key: str
-    url: str
-    status: int
-    kind: str = ""
-    charset: str = ""
-    link: str = ""
-    etag: str = ""
-    modified: str = ""
     digest: str = ""
     at: float = 0.0
-    robots: str = ""
+
+
+class CrawlRecord(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a crawl stores about its site."""
+
+    given: str
+    """URL that the user gave."""
+    url: str = ""
+    """URL of the scope."""
+    language: str = ""
+    version: str = ""
+    max_pages: int | None = None
+    """The page limit, if it was reached."""
+
+
+class _FinishedCrawl(msgspec.Struct):
+    site: CrawlRecord
+    records: list[CachedResponse]
+    version: int = 1
 
 
 class CrawlState:
@@ -66,8 +75,8 @@ class CrawlState:
     Attributes:
         old: Responses of the last finished crawl by key.
         new: Responses of the current crawl by key.
-        site: What the last finished crawl stored about the site.
-        unfinished: Start parameters of an interrupted crawl.
+        site: The last finished crawl.
+        unfinished: An interrupted crawl.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -76,15 +85,15 @@ class CrawlState:
         self.path = folder / STATE_DIR
         self.old: dict[str, CachedResponse] = {}
         self.new: dict[str, CachedResponse] = {}
-        self.site: dict[str, Any] = {}
-        self.unfinished: dict[str, Any] = {}
+        self.site: CrawlRecord | None = None
+        self.unfinished: CrawlRecord | None = None
         self._load()
 
-    def start(self, parameters: dict[str, Any], *, resume: bool, since: float = 0.0) -> None:
+    def start(self, site: CrawlRecord, *, resume: bool, since: float = 0.0) -> None:
         """Start a crawl, or resume.
 
         Args:
-            parameters: Start parameters, stored in case of an interruption.
+            site: The crawl, stored in case of an interruption.
             resume: Continue an interrupted crawl, or use the last crawl's responses that are newer than `since`.
             since: Unix time in seconds.
         """
@@ -94,20 +103,19 @@ class CrawlState:
                 file.truncate(data.rfind(b"\n") + 1)
         else:
             self.new = {key: record for key, record in self.old.items() if resume and record.at >= since}
-            lines = [_to_line({"crawl": parameters}), *(_to_line(asdict(record)) for record in self.new.values())]
-            write_atomically(self._journal, b"".join(lines))
-        self.unfinished = parameters
+            write_atomically(self._journal, msgspec.json.Encoder().encode_lines([site, *self.new.values()]))
+        self.unfinished = site
 
     def add(self, key: str, response: Response, at: float) -> None:
         """Store a response: first its body, then the line in the journal."""
         digest = hashlib.sha256(response.body).hexdigest() if response.ok else ""
         if digest and not (file := self._body_file(digest)).exists():
             write_atomically(file, zstandard.compress(response.body))
-        headers = {name: getattr(response, name) for name in _SHARED_FIELDS}
-        record = CachedResponse(key=key, digest=digest, at=at, **headers)
+        headers = structs.asdict(response) | {"body": b"", "key": key, "digest": digest, "at": at}
+        record = msgspec.convert(headers, CachedResponse)
         self.new[key] = record
         with self._journal.open("ab") as journal:
-            journal.write(_to_line(asdict(record)))
+            journal.write(msgspec.json.encode(record) + b"\n")
 
     def load_response(self, record: CachedResponse) -> Response | None:
         """Return a stored response with its body, or None if the body is missing or damaged."""
@@ -119,12 +127,12 @@ class CrawlState:
                 return None
             if hashlib.sha256(body).hexdigest() != record.digest:
                 return None
-        return Response(body=body, **{name: getattr(record, name) for name in _SHARED_FIELDS})
+        return structs.replace(record, body=body)
 
-    def finish(self, site: dict[str, Any]) -> None:
+    def finish(self, site: CrawlRecord) -> None:
         """Replace the stored state by the responses of this crawl."""
-        state = {"version": 1, "site": site, "records": [asdict(record) for record in self.new.values()]}
-        write_atomically(self.path / "state.json", json.dumps(state, ensure_ascii=False).encode("utf-8"))
+        state = _FinishedCrawl(site, list(self.new.values()))
+        write_atomically(self.path / "state.json", msgspec.json.encode(state))
         self._journal.unlink(missing_ok=True)
         digests = {record.digest for record in self.new.values()}
         for file in (self.path / "bodies").glob("*/*"):
@@ -133,7 +141,7 @@ class CrawlState:
 
     def discard_first_crawl(self) -> None:
         """Remove the journal of a first crawl that found nothing, so that the folder is free for another URL."""
-        if not self.site:
+        if self.site is None:
             self._journal.unlink(missing_ok=True)
 
     @property
@@ -144,20 +152,15 @@ class CrawlState:
         return self.path / "bodies" / digest[:2] / digest
 
     def _load(self) -> None:
-        try:
-            state = json.loads((self.path / "state.json").read_bytes())
-            self.site = state["site"]
-            self.old = {record.key: record for record in map(_parse_record, state["records"])}
-        except (OSError, ValueError, KeyError, TypeError):
-            self.old, self.site = {}, {}
-        try:
-            lines = self._journal.read_bytes().split(b"\n")[:-1]
-            self.unfinished = json.loads(lines[0])["crawl"]
-            for line in lines[1:]:
-                record = _parse_record(json.loads(line))
+        with suppress(OSError, msgspec.MsgspecError):
+            finished = msgspec.json.decode((self.path / "state.json").read_bytes(), type=_FinishedCrawl)
+            self.site, self.old = finished.site, {record.key: record for record in finished.records}
+        with suppress(OSError, msgspec.MsgspecError):  # responses after a damaged line are requested again
+            first, *lines = self._journal.read_bytes().split(b"\n")[:-1] or [b""]
+            self.unfinished = msgspec.json.decode(first, type=CrawlRecord)
+            for line in lines:
+                record = msgspec.json.decode(line, type=CachedResponse)
                 self.new[record.key] = record
-        except (OSError, ValueError, KeyError, TypeError, IndexError):
-            pass  # responses after a damaged line are requested again
 
 
 class DiskDict(MutableMapping[str, V]):
@@ -168,7 +171,7 @@ class DiskDict(MutableMapping[str, V]):
 
     def __init__(self, folder: Path) -> None:
         """Create an empty dict with its file in `folder`."""
-        self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 -- closed by close()
+        self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 -- closed by __exit__
         self._spans: dict[str, tuple[int, int]] = {}
         self._end = 0
 
@@ -199,19 +202,11 @@ class DiskDict(MutableMapping[str, V]):
         """Return the number of keys."""
         return len(self._spans)
 
-    def __contains__(self, key: object) -> bool:
-        """Return whether there is a key, without reading its value."""
-        return key in self._spans
-
     def __enter__(self) -> Self:
         """Return the dict."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Delete the file."""
-        self.close()
-
-    def close(self) -> None:
         """Delete the file."""
         self._file.close()
         self._spans.clear()
@@ -239,12 +234,13 @@ class Rollback:
         for page in old:
             with suppress(OSError, PublishError):
                 if new.get(page.path) != page.digest and not self._copy_of(page).exists():
-                    self._link(resolve_inside(self._folder, page.markdown), page)
+                    text = resolve_inside(self._folder, page.markdown).read_bytes()
+                    if file_digest(text) == page.digest:
+                        write_atomically(self._copy_of(page), text)
         for path, digest in chain(((page.path, page.digest) for page in old), new.items()):
             for file in page_files(path):
                 files.setdefault(file, set()).add(digest)
-        data = {file: sorted(digests) for file, digests in files.items()}
-        write_atomically(self._backup / "files.json", json.dumps(data).encode("utf-8"))
+        write_atomically(self._backup / "files.json", msgspec.json.encode(files, order="sorted"))
 
     def restore_texts(self, previous: PreviousSite) -> PreviousSite:
         """Return the previous site with the texts that a killed crawl has overwritten."""
@@ -279,16 +275,6 @@ class Rollback:
     def _copy_of(self, page: PageEntry) -> Path:
         name = f"{page.path} {page.digest}".encode("utf-8", "surrogatepass")
         return self._backup / hashlib.sha256(name).hexdigest()[:32]
-
-    def _link(self, file: Path, page: PageEntry) -> None:
-        """Back up a file by a hard link: replacing the file leaves the link intact."""
-        if file_digest(file.read_bytes()) != page.digest:
-            return
-        self._backup.mkdir(exist_ok=True)
-        try:
-            os.link(file, self._copy_of(page))
-        except OSError:  # the file system has no hard links
-            write_atomically(self._copy_of(page), file.read_bytes())
 
 
 @contextmanager
@@ -341,15 +327,3 @@ def _clean_up(folder: Path) -> None:
         for name in files:
             if re.fullmatch(r"\.roaming-[0-9a-f]{12}", name):
                 Path(above, name).unlink(missing_ok=True)
-
-
-def _to_line(data: dict[str, Any]) -> bytes:
-    return json.dumps(data, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
-
-
-def _parse_record(data: dict[str, Any]) -> CachedResponse:
-    return CachedResponse(**{name: value for name, value in data.items() if name in _RECORD_FIELDS})
-
-
-_RECORD_FIELDS = {field.name for field in fields(CachedResponse)}
-_SHARED_FIELDS = _RECORD_FIELDS & {field.name for field in fields(Response)}

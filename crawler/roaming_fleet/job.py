@@ -234,8 +234,8 @@ def _remove_other_crawl(folder: Path, url: str, last: SiteRecord | None) -> None
     if last is not None and last.entry is not None:
         return
     state, local = CrawlState(folder), parse_folder_site(url)
-    other = state.unfinished.get("url") or state.site.get("given")
-    if other and other != canonical_url(local.start if local else url):
+    other = state.unfinished or state.site
+    if other and other.given != canonical_url(local.start if local else url):
         shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -194,9 +194,9 @@ def site() -> Iterator[WebSite]:
 
 
 @cache
-def compress_megabytes(megabytes: int, wbits: int = 31) -> bytes:
+def compress_megabytes(megabytes: int) -> bytes:
     """Return compressed megabytes of one letter; cached, because it takes seconds."""
-    packing = zlib.compressobj(9, wbits=wbits)
+    packing = zlib.compressobj(9, wbits=31)
     return b"".join([packing.compress(b"a" * 1_000_000) for _ in range(megabytes)]) + packing.flush()
 
 

@@ -29,26 +29,16 @@ def _measure_peak(url: str, folder: Path) -> int:
     return peak
 
 
-@pytest.mark.parametrize(
-    ("coding", "wbits"),
-    [
-        ("gzip", 31),
-        pytest.param("deflate", 15, marks=pytest.mark.slow),
-        pytest.param("deflate", -15, marks=pytest.mark.slow),
-    ],
-)
-def test_crawl_stops_decompressing_pages_at_limit(
-    coding: str, wbits: int, site: Any, tmp_path: Path, bomb: Bomb
-) -> None:
+def test_crawl_stops_decompressing_pages_at_limit(site: Any, tmp_path: Path, bomb: Bomb) -> None:
     pages = tuple(f"/p{at}/" for at in range(6))
     site.page("/", "Home", links=pages)
     for path in pages:
         site.page(path, f"Page {path[2]}")
     without = _measure_peak(site.url, tmp_path / "without")
     for path in (*pages[:4], "/p4.md", "/p4/index.md"):
-        site.put(path, bomb(MEGABYTES, wbits), headers={"Content-Encoding": coding}, etag=False)
+        site.put(path, bomb(MEGABYTES), headers={"Content-Encoding": "gzip"}, etag=False)
     with_bombs = _measure_peak(site.url, tmp_path / "with")
-    print(f"{coding} {wbits}: {without} MB without, {with_bombs} MB with")
+    print(f"{without} MB without, {with_bombs} MB with")
     assert with_bombs < without + 40
 
 
@@ -61,11 +51,11 @@ def test_crawl_stops_decompressing_lists_at_limit(site: Any, tmp_path: Path, bom
     assert peak < 250
 
 
-@pytest.mark.parametrize("coding", ["br", "zstd", "gzip, gzip", "compress"])
+@pytest.mark.parametrize("coding", ["br", "zstd", "gzip, gzip", "deflate"])
 def test_fetch_refuses_unrequested_content_encoding(coding: str, site: Any, run_crawl: Any) -> None:
     site.page("/", "Home", links=("/packed",))
     site.put("/packed", b"\x28\xb5\x2f\xfd" * 100, headers={"Content-Encoding": coding}, etag=False)
     output = run_crawl(site.url)
     assert output.paths == [""]
     assert output.skip_reason("/packed") == f"unrequested content encoding {coding!r}; refused"
-    assert {request.headers["Accept-Encoding"] for request in site.requests} == {"gzip, deflate"}
+    assert {request.headers["Accept-Encoding"] for request in site.requests} == {"gzip"}

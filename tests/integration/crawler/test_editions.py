@@ -69,34 +69,6 @@ def test_folder_named_like_language_stays_without_that_language(
     assert not output.result.left_out
 
 
-def test_hreflang_names_translations_outside_of_language_folders(site: Any, run_crawl: Any, html: Any) -> None:
-    head = "<link rel=alternate hreflang=en href=/guide/><link rel=alternate hreflang=de href=/anleitung/>"
-    _put(site, html, "/", "en", ("/guide/", "/other/"))
-    _put(site, html, "/guide/", "en", ("/anleitung/",), head)
-    _put(site, html, "/anleitung/", "de", (), head)
-    _put(site, html, "/other/", "")
-    output = run_crawl(site.url)
-    assert output.paths == ["", "guide/", "other/"]
-    assert _left_out(output) == [("language", "de", 1)]
-
-
-def test_sitemap_names_translations(site: Any, run_crawl: Any, html: Any) -> None:
-    xhtml = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:xhtml="http://www.w3.org/1999/xhtml"'
-    entries = "".join(
-        f"<url><loc>{site.url}{path}</loc>"
-        f'<xhtml:link rel="alternate" hreflang="en" href="{site.url}guide"/>'
-        f'<xhtml:link rel="alternate" hreflang="fr" href="{site.url}guide-fr"/></url>'
-        for path in ("guide", "guide-fr")
-    )
-    site.put("/sitemap.xml", f"<urlset {xhtml}>{entries}</urlset>", kind="application/xml")
-    _put(site, html, "/", "en")
-    _put(site, html, "/guide", "en")
-    _put(site, html, "/guide-fr", "")
-    output = run_crawl(site.url)
-    assert output.paths == ["", "guide"]
-    assert _left_out(output) == [("language", "fr", 1)]
-
-
 def _versions(site: Any, html: Any, folders: tuple[str, ...], start: str = "/") -> None:
     pages = ("intro/", "setup/", "api/v2/orders/")
     for folder in folders:
@@ -151,7 +123,7 @@ def test_numbered_folders_of_articles_are_visited_in_few_steps(prefix: str) -> N
     """Each page is in a folder of its own, which is named like a version; nothing else is known of them."""
     base = "https://docs.example/"
     scope = scope_from_url(base)
-    pages = [PageRef(f"{base}kb/{prefix}{at}/{name}") for at in range(800) for name in ("", "notes/", f"only-{at}/")]
+    pages = [PageRef(f"{base}notes/{prefix}{at}/{name}") for at in range(800) for name in ("", "notes/", f"only-{at}/")]
     editions = EditionFilter(scope, base, "en")
     visited: list[str] = []
     steps = 0
@@ -165,8 +137,8 @@ def test_numbered_folders_of_articles_are_visited_in_few_steps(prefix: str) -> N
         visited += (ref.url for ref in chosen)
         steps += 1
     assert steps <= 12
-    assert f"{base}kb/{prefix}799/" in visited
-    assert {f"{base}kb/{prefix}{at}/only-{at}/" for at in range(790, 800)} <= set(visited)
+    assert f"{base}notes/{prefix}799/" in visited
+    assert {f"{base}notes/{prefix}{at}/only-{at}/" for at in range(790, 800)} <= set(visited)
 
 
 @pytest.mark.parametrize(
@@ -176,7 +148,7 @@ def test_numbered_folders_of_articles_are_visited_in_few_steps(prefix: str) -> N
         ("docs/1.{}", 60, 177),
         ("docs/v{}", 60, 177),
         ("docs/{}.x", 60, 177),
-        ("kb/{}", 40, 0),
+        ("notes/{}", 40, 0),
     ],
 )
 def test_many_plain_numbers_in_a_folder_are_pages_and_not_versions(name: str, count: int, left_out: int) -> None:

@@ -381,20 +381,17 @@ def test_crawl_refuses_folder_of_another_site(site: Any, run_crawl: Any, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("coding", "body", "reason"),
+    ("body", "reason"),
     [
-        pytest.param("gzip", b"<html>not compressed</html>", "no valid gzip", id="plain"),
-        pytest.param("deflate", b"<html>not compressed</html>", "no valid deflate", id="plain deflate"),
-        pytest.param("gzip", gzip.compress(PAGE, mtime=0)[:-40], "gzip body ends early", id="cut"),
-        pytest.param("gzip", gzip.compress(PAGE, mtime=0)[:-8] + b"12345678", "no valid gzip", id="wrong checksum"),
+        pytest.param(b"<html>not compressed</html>", "no valid gzip", id="plain"),
+        pytest.param(gzip.compress(PAGE, mtime=0)[:-40], "gzip body ends early", id="cut"),
+        pytest.param(gzip.compress(PAGE, mtime=0)[:-8] + b"12345678", "no valid gzip", id="wrong checksum"),
     ],
 )
-def test_body_that_is_damaged_fails_its_page_alone(
-    site: Any, run_crawl: Any, coding: str, body: bytes, reason: str
-) -> None:
+def test_body_that_is_damaged_fails_its_page_alone(site: Any, run_crawl: Any, body: bytes, reason: str) -> None:
     site.page("/", "Home", links=("/bad", "/good"))
     site.page("/good", "Good")
-    site.put("/bad", body, headers={"Content-Encoding": coding}, etag=False)
+    site.put("/bad", body, headers={"Content-Encoding": "gzip"}, etag=False)
     output = run_crawl(site.url, politeness=QUICK)
     assert output.paths == ["", "good"]
     assert reason in output.skip_reason("/bad")

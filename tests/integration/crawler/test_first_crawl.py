@@ -21,7 +21,7 @@ from mkdocs_roaming.cli import main
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.publish.options import PublishOptions
 from roaming_crawler.config import ScopeConfig
-from roaming_crawler.scope import version_prefix
+from roaming_crawler.editions import find_version_folder
 
 
 def test_crawl_resolves_links_against_base_element(site: Any, run_crawl: Any) -> None:
@@ -37,7 +37,7 @@ def test_crawl_resolves_links_against_base_element(site: Any, run_crawl: Any) ->
     assert "v2/#top" not in text
 
 
-@pytest.mark.parametrize("content", ["0; url=guide/", "0;URL='guide/'", "3,guide/", "0 url=/guide/"])
+@pytest.mark.parametrize("content", ["0; url=guide/", "0;URL='guide/'", "0 url=/guide/"])
 def test_crawl_follows_meta_refresh(content: str, site: Any, run_crawl: Any) -> None:
     site.put("/", f'<html><head><meta http-equiv="refresh" content="{content}"></head></html>')
     site.page("/guide/", "Guide")
@@ -100,13 +100,15 @@ def test_prefix_option_includes_all_versions(site: Any, run_crawl: Any, tmp_path
         ("zh_CN/stable/", "zh_CN/stable/"),
         ("en/", ""),
         ("docs/latest/", ""),
+        ("en/docs/latest/", ""),
         ("getting-started/", ""),
         ("development/", ""),
         ("latest", ""),
     ],
 )
-def test_version_prefix_recognizes_versions_and_languages(path: str, version: str) -> None:
-    assert version_prefix(path) == version
+def test_version_folder_may_follow_a_language(path: str, version: str) -> None:
+    base = "https://docs.example/"
+    assert find_version_folder(base + path, base).removeprefix(base) == version
 
 
 def test_failed_first_crawl_leaves_folder_free(site: Any, run_crawl: Any, tmp_path: Path) -> None:

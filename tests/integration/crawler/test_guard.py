@@ -15,8 +15,7 @@ import pytest
 
 from mkdocs_roaming._guard import PrivateAddressError, split_host
 from roaming_crawler.config import Politeness
-from roaming_crawler.fetch import FetchError, Request, WebFetcher
-from roaming_crawler.guard import PublicNetworkBackend
+from roaming_crawler.fetch import FetchError, PublicNetworkBackend, Request, WebFetcher
 
 TABLE = Path(__file__).parents[2] / "golden" / "crawler" / "addresses.txt"
 CASES = [line.split() for line in TABLE.read_text("utf-8").splitlines() if line and not line.startswith("#")]

@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mkdocs_roaming.sources import decode_text
-from roaming_crawler.llms_full import split_llms_full
-from roaming_crawler.page_lists import parse_llms_txt
+from roaming_crawler.llms import parse_llms_txt, split_llms_full
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "crawler"
 BASE = "https://docs.example/llms.txt"
@@ -37,8 +36,7 @@ def test_parse_llms_txt_matches_golden_file(file: Path) -> None:
 
 @pytest.mark.parametrize("file", FULLS, ids=lambda file: file.stem)
 def test_split_llms_full_matches_golden_file(file: Path) -> None:
-    full_text = split_llms_full(decode_text(file.read_bytes()), "https://docs.example/llms-full.txt")
-    _assert_matches({**asdict(full_text), "by_url": sorted(full_text.by_url())}, file)
+    _assert_matches(split_llms_full(decode_text(file.read_bytes()), "https://docs.example/llms-full.txt"), file)
 
 
 @given(st.text("#>-[]()` \n\r\tab:/.<>=\"'~|\\\ufeff", max_size=200))
@@ -93,7 +91,7 @@ def test_complete_llms_full_replaces_page_requests(site: Any, run_crawl: Any) ->
     site.put("/llms-full.txt", both.partition(f"Source: {own}b")[0], kind="text/plain")
     part = run_crawl(own, links=False)
     assert {"/a.md", "/b.md"} <= set(site.paths())
-    assert any("1 of the 2 that llms.txt lists" in note for note in part.result.notes)
+    assert any("of the 2 pages that llms.txt lists" in note for note in part.result.notes)
     assert [page.digest for page in part.manifest.pages] == [page.digest for page in whole.manifest.pages]
 
 
@@ -114,9 +112,6 @@ LIST = "# Kettle\n\n> Boils.\n\n- [Boil](/docs/boil.md): how to\n"
         ("/docs/llms.txt", ""),
         ("/llms.txt", "docs/"),
         ("/.well-known/llms.txt", ""),
-        ("/llm.txt", ""),
-        ("/LLMs.txt", ""),
-        ("/docs/LLMS.txt", "docs/"),
         ("/lists/for-models.txt", "lists/for-models.txt"),
     ],
 )
@@ -127,18 +122,6 @@ def test_llms_txt_is_found_at_usual_urls(path: str, given: str, site: Any, run_c
     site.put("/docs/boil.md", "# Boil\n\nPress the lever.\n", kind="text/markdown")
     output = run_crawl(site.url + given, links=False, scope=ScopeConfig(same_host=given.endswith(".txt")))
     assert [page.title for page in output.manifest.pages] == ["Boil"]
-
-
-@pytest.mark.parametrize("where", ["header", "head"])
-def test_declared_llms_txt_is_preferred(where: str, site: Any, run_crawl: Any, html: Any) -> None:
-    link = {"header": {"Link": '</x.css>; rel=preload, </ai/llms.txt>; rel="llms-txt"'}}.get(where, {})
-    head = '<link rel=icon href=/i.png><link rel="describedby" href="/ai/llms.txt">' if where == "head" else ""
-    site.put("/", html("Home", head=head), headers=link)
-    site.put("/ai/llms.txt", LIST, kind="text/plain")
-    site.put("/docs/boil.md", "# Boil\n\nPress the lever.\n", kind="text/markdown")
-    output = run_crawl(site.url, links=False)
-    assert "docs/boil" in output.paths
-    assert "/llms.txt" not in site.paths()
 
 
 def test_listed_text_file_is_a_page(site: Any, run_crawl: Any) -> None:

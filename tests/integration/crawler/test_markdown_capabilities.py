@@ -30,14 +30,6 @@ def test_markdown_is_found_by_link_element(rel: str, site: Any, run_crawl: Any, 
     assert (section.title, section.anchor) == ("More", "more-of-it")  # the anchor comes from the HTML
 
 
-def test_markdown_is_found_by_link_header(site: Any, run_crawl: Any, html: Any) -> None:
-    site.page("/", "Home", links=("/g/",))
-    header = '</style.css>; rel=preload, </x/g.md>; type="text/markdown"; rel="alternate describedby"'
-    site.put("/g/", html("G"), headers={"Link": header})
-    site.put("/x/g.md", TEXT, kind="text/markdown")
-    assert "As *Markdown*." in run_crawl(site.url, source="markdown").text("g/")
-
-
 @pytest.mark.parametrize("form", ["/{}/index.md", "/{}.md"])
 def test_markdown_url_form_is_learned(form: str, site: Any, run_crawl: Any, html: Any) -> None:
     for name in _pages(site, html):

@@ -132,10 +132,10 @@ def test_truncated_journal_is_read_up_to_last_line(site: Any, run_crawl: Any) ->
     site.page("/b", "B")
     first = run_crawl(site.url)
     state = first.folder / ".roaming"
-    from roaming_crawler.state import CrawlState
+    from roaming_crawler.state import CrawlRecord, CrawlState
 
     store = CrawlState(first.folder)
-    store.start({"url": site.url}, resume=False)
+    store.start(CrawlRecord(site.url), resume=False)
     with (state / "journal.jsonl").open("ab") as journal:
         journal.write(b'{"key": "*/* http://127')
     second = run_crawl(site.url, resume=True)

@@ -263,7 +263,7 @@ def test_result_table_counts_reasons_that_are_not_shown(site: Any, tmp_path: Any
     for status in statuses:
         site.put(f"/docs/{status}/", "", status=status)
     lines = _run(f"{site.url}docs/", "-o", str(tmp_path / "out")).stdout.splitlines()
-    assert any(line.startswith("       3  duplicate with or without a trailing slash: ") for line in lines)
+    assert any(line.startswith("       3  duplicate: ") for line in lines)
     assert "       3  for 3 more reasons; --json lists all" in lines
 
 

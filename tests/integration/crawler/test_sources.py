@@ -100,18 +100,17 @@ def test_summary_and_events_tell_coverage(site: Any, tmp_path: Any) -> None:
     _put(site, HTML_ALERT + HTML_TABLE, "")
     run = ("crawl", site.url, "-o", str(tmp_path / "out"), "--allow-private", "--delay", "0", "--workers", "0")
     output = CliRunner().invoke(main, run).output
-    assert "  100.0 % of visible words, 8 tables, 8 admonitions kept\n" in output
+    assert "  100.0 % of visible words kept\n" in output
     events = CliRunner().invoke(main, [*run, "--json"]).stdout.splitlines()
     coverage = json.loads(events[-1])["coverage"]
     assert coverage["words"] == coverage["visible_words"]
-    assert coverage["admonitions"] == 8
 
 
-def test_measure_coverage_counts_lost_words_and_tabs() -> None:
+def test_measure_coverage_counts_lost_words() -> None:
     article = "<p>One <b>tw</b>o three.</p><pre>&lt;script&gt;</pre><style>p { }</style>"
     markdown = "# T\n\nOne two\n\n- **macOS**\n\n  `<script>`\n"
-    coverage = measure_coverage(article, ("macOS", "Linux"), markdown)
-    assert (coverage.words, coverage.visible_words, coverage.tabs) == (3, 4, 1)
+    coverage = measure_coverage(article, markdown)
+    assert (coverage.words, coverage.visible_words) == (3, 4)
     assert coverage.share == 0.75
 
 
