@@ -46,7 +46,8 @@ Exit codes:
 
 FREE_TEXT = {"ignore_unknown_options": True}  # a question may start with a flag: `--drain-window default`
 LIBRARY = click.argument("lib", metavar="LIB")
-INSTALLED_DOCS = "installed:"  # library.installed.SCHEME, whose import takes a while
+INSTALLED_DOCS = "installed:"  # library.readers.INSTALLED_SCHEME, whose import takes a while
+_CONFIG_FILE = "roaming.toml"  # config.FILE, whose import takes a while
 INSTALLED = click.option("--installed", is_flag=True, help="Use the documentation in installed packages as LIB.")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 TRUST_RULES = click.option("--trust-rules", is_flag=True, help="Apply the rules of a site that is not yours.")
@@ -339,6 +340,11 @@ def embeddings_options(given: dict[str, Any]) -> EmbeddingsOptions | None:
 
 def search_factory(config: Path | None) -> Callable[[Library], Search]:
     """Return the constructor of the configured search; the first fallback to lexical search prints a warning."""
+    if config is None and not Path(_CONFIG_FILE).is_file():
+        from mkdocs_roaming.library.index import IndexCache
+        from mkdocs_roaming.library.search import Search
+
+        return partial(Search, cache=IndexCache.from_environment(os.environ))
     from mkdocs_roaming.config import load_settings
 
     return ResolvedOptions(load_settings(config)).search_factory()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from mkdocs_roaming.cli.common import (
     AS_JSON,
@@ -87,7 +88,7 @@ def expand(lib: str, addresses: tuple[str, ...], part: int, scope: Scope, as_jso
     origins = [one.library.origin(section.id for section in expansion.shown) for one, expansion in opened]
     if as_json:
         entries = [
-            {**asdict(expansion), "text": expansion.text, **site_as_json(one.site), **_origin_as_json(origin)}
+            {**msgspec.to_builtins(expansion), "text": expansion.text, **site_as_json(one.site), **_origin_as_json(origin)}
             for (one, expansion), origin in zip(opened, origins, strict=True)
         ]
         print_json(entries)
@@ -175,7 +176,7 @@ def _hit_as_json(found: TargetHit) -> dict[str, Any]:
 
 def _print_hits(hits: Sequence[TargetHit]) -> None:
     """Print search results: id and breadcrumb, URL, snippet; for a store also the age of the crawl."""
-    from mkdocs_roaming.library.tools import NO_ANSWER
+    from mkdocs_roaming.library.relevance import NO_ANSWER
 
     click.echo(reduce(or_, map(_hit_origin, hits)).render(), nl=False)
     if any(found.doubtful for found in hits):

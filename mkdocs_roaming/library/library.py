@@ -6,7 +6,6 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
@@ -20,7 +19,6 @@ from mkdocs_roaming.manifest.expand import expand_section
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.lookup import Scope, SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import LLMS_FULL, OUTLINE_BUDGET, Manifest, PageEntry, SectionEntry
-from mkdocs_roaming.manifest.outline import render_outline
 from mkdocs_roaming.manifest.sections import file_digest, slice_digest
 
 T = TypeVar("T")
@@ -213,6 +211,8 @@ class Library:
         Raises:
             UsageError: There is no such branch.
         """
+        from mkdocs_roaming.manifest.outline import render_outline  # searches do not need it
+
         return render_outline(self.sections, budget=tokens, branch=branch)
 
     def expand(self, address: str, *, part: int = 1) -> Section:
@@ -300,6 +300,8 @@ class Library:
             missing = self._load_llms_full(missing)
         if sum(page.bytes for page in missing) > self._pages.max_bytes:
             return
+        from concurrent.futures import ThreadPoolExecutor  # only readers of web sites pay for the import
+
         with ThreadPoolExecutor(_PARALLEL_REQUESTS) as executor:
             list(executor.map(self._load_page, missing))
 

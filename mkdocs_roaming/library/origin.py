@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 MAX_LABEL_CHARS = 260
 """Maximum length of the label of one site."""
@@ -13,8 +14,7 @@ MAX_LABEL_CHARS = 260
 _MAX_HOST_CHARS = 120
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """Where a result is from, if that is a third-party site.
 
     Attributes:

@@ -8,12 +8,14 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from heapq import nlargest
 from itertools import chain, islice, pairwise
 from math import log1p
 from typing import Self
+
+from msgspec import Struct
 
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.index import Index, IndexCache, IndexData, SiteTexts, asks_about_changes, index_key
@@ -42,9 +44,9 @@ _MAX_SYNONYM_SHARE = 2.0  # at 1 one of 51 questions is lost; at 5, which never 
 _MAX_UNKNOWN = 8
 _MAX_UNKNOWN_CHARS = 40
 _WORD_CACHE_SIZE = 256
-_FRAMES = re.compile(r'^[ \t]+(?:File "[^"\n]*", line \d+.*(?:\n[ \t]{4,}.*)*|at \S+.*)$', re.MULTILINE)
+_FRAMES = r'(?m)^[ \t]+(?:File "[^"\n]*", line \d+.*(?:\n[ \t]{4,}.*)*|at \S+.*)$'
 """Frames of a traceback of Python, or of a stack trace of JavaScript or Java."""
-_ADDRESS = re.compile(r"[/#]|\.md$")
+_ADDRESS = r"[/#]|\.md$"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,22 +76,20 @@ class SearchResult:
     url: str
 
 
-@dataclass(frozen=True)
-class Hit:
+class Hit(Struct, frozen=True, dict=True):
     """A matching section and its score: higher is better."""
 
     section: SectionRef
     score: float
-    _make_snippet: Callable[[], str] = field(repr=False, compare=False)
+    make_snippet: Callable[[], str]
 
     @cached_property
     def snippet(self) -> str:
         """The best window of its text; the text is read on first use."""
-        return self._make_snippet()
+        return self.make_snippet()
 
 
-@dataclass(frozen=True, slots=True)
-class Weights:
+class Weights(Struct, frozen=True):
     """The parameters of the ranking, measured by benchmarks/search_quality.py."""
 
     title: float = 12.0
@@ -259,7 +259,7 @@ class Search:
         sections, query = self.library.sections, query.strip()
         if len(query) > MAX_QUERY_CHARS:
             return None
-        return sections.get(query) or (sections.resolve(query) if _ADDRESS.search(query) else None)
+        return sections.get(query) or (sections.resolve(query) if re.search(_ADDRESS, query) else None)
 
     def _scores(self, words: Sequence[Word], *, with_pairs: bool = True) -> dict[int, float]:
         """Return the score of each row that contains one of the words."""
@@ -286,7 +286,7 @@ class Search:
         if with_pairs and weights.pairs:
             for row, share in _pair_shares(index, found, scores).items():
                 scores[row] *= 1 + weights.pairs * share
-        if not asks_about_changes(words):
+        if not asks_about_changes(words, self._language):
             for row in scores.keys() & index.changelog_rows:
                 scores[row] *= weights.changelog
         return scores
@@ -394,7 +394,7 @@ def parse_query(query: str, language: str) -> list[Word]:
     last line of the traceback, the question above or below it.
     """
     if "\n" in query:
-        query = _FRAMES.sub("", query)
+        query = re.sub(_FRAMES, "", query)
     if len(query) > MAX_QUERY_CHARS:
         query = f"{query[: MAX_QUERY_CHARS // 2]}\n{query[-MAX_QUERY_CHARS // 2 :]}"
     words = [word for word in tokenizer.parse_query(query, language) if any(word.runs)]

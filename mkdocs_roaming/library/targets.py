@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from posixpath import normpath
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 
-from mkdocs_roaming._http import HttpResponse
+from msgspec import Struct
+
 from mkdocs_roaming.errors import LibraryError, ManifestNotFoundError, UsageError
-from mkdocs_roaming.library import installed
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.readers import (
+    INSTALLED_SCHEME,
     MAX_MANIFEST_BYTES,
     MAX_MARKDOWN_BYTES,
     FolderReader,
@@ -30,10 +30,13 @@ from mkdocs_roaming.library.readers import (
     read_file,
 )
 from mkdocs_roaming.library.search import Hit, Search
-from mkdocs_roaming.library.tools import Toolset
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.lookup import Scope
 from mkdocs_roaming.plugins import load_entry_points
+
+if TYPE_CHECKING:
+    from mkdocs_roaming._http import HttpResponse
+    from mkdocs_roaming.library.tools import Toolset
 
 SearchFactory = Callable[[Library], Search]
 
@@ -43,8 +46,7 @@ _MAX_REDIRECTS = 4
 _MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdx", ".txt")
 
 
-@dataclass(frozen=True, slots=True)
-class SiteInfo:
+class SiteInfo(Struct, frozen=True):
     """A site of a store. `crawled` is the time of its last crawl, in seconds since the epoch."""
 
     key: str
@@ -52,8 +54,7 @@ class SiteInfo:
     crawled: float
 
 
-@dataclass(frozen=True, slots=True)
-class ResolvedAddress:
+class ResolvedAddress(Struct, frozen=True):
     """An address within one library; empty for the whole site. `site` is None outside of a store."""
 
     library: Library
@@ -61,8 +62,7 @@ class ResolvedAddress:
     site: SiteInfo | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TargetHit:
+class TargetHit(Struct, frozen=True):
     """A search hit, the library it is from, and its score among the hits of all sites.
 
     `doubtful` is whether probably no hit for the query answers it.
@@ -75,8 +75,7 @@ class TargetHit:
     doubtful: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A library that may answer a question, with the question and the reader's page as that library has them."""
 
     library: Library
@@ -197,8 +196,10 @@ def open_library(where: str | Path) -> Library:
     """
     if isinstance(where, str) and where.lower().startswith(("http://", "https://")):
         return _open_url(where)
-    if isinstance(where, str) and where.startswith(installed.SCHEME):
-        return installed.open_installed(where)
+    if isinstance(where, str) and where.startswith(INSTALLED_SCHEME):
+        from mkdocs_roaming.library.installed import open_installed
+
+        return open_installed(where)
     if isinstance(where, str) and "://" in where:
         return cast(Library, open_with_plugins(where).open_site())
     return _open_path(Path(where))

@@ -14,14 +14,13 @@ from typing import Protocol, Self
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.library.grep import MAX_CONTEXT, GrepResult, render_grep
 from mkdocs_roaming.library.origin import OWN, Origin
+from mkdocs_roaming.library.relevance import NO_ANSWER
 from mkdocs_roaming.library.search import SearchResult
 from mkdocs_roaming.manifest.expand import Expansion, ListedSection, render_expansion, render_listed
 from mkdocs_roaming.text.markdown import truncate_at_word
 
 MAX_IDS = 8
 MAX_HITS = 10
-NO_ANSWER = "Probably no section answers this."
-"""The line above doubtful search results."""
 
 _MAX_ARGUMENTS = 64
 _MAX_QUERY_CHARS = 1_000

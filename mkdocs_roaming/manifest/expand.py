@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from heapq import heapify, heappop, heappush
 
+from msgspec import Struct, structs
+
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word
 
@@ -26,12 +28,11 @@ _MAX_FRAME_CHARS = 1_500
 """More than breadcrumb, URL, neighbours and the reserved characters have together."""
 _ANY_PART = 999
 _MAX_NAMED = 12
-_SOURCE_CODE = re.compile(r"^> \[!NOTE\]\n> \*\*Source code\b[^\n]*\n(?:>[^\n]*\n?)*\n?", re.MULTILINE)
+_SOURCE_CODE = r"(?m)^> \[!NOTE\]\n> \*\*Source code\b[^\n]*\n(?:>[^\n]*\n?)*\n?"
 """A collapsed listing of mkdocstrings, as it is published."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListedSection:
+class ListedSection(Struct, frozen=True):
     """A section that is listed, not opened.
 
     `tokens` estimates its own text, `inside` is the number of its subsections, `named` are the first of these.
@@ -44,8 +45,7 @@ class ListedSection:
     named: tuple[ListedSection, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ShownSection:
+class ShownSection(Struct, frozen=True):
     """Text of one section, as in the page's Markdown."""
 
     id: str
@@ -159,8 +159,8 @@ def _make_frame(sections: SectionIndex, ref: SectionRef, parts: int = _ANY_PART)
 
 def split_source_code(text: str) -> tuple[str, str]:
     """Return a text without its listings of API source code, and these."""
-    listings = _SOURCE_CODE.findall(text) if "Source code" in text else []
-    return (_SOURCE_CODE.sub("", text), "".join(listings)) if listings else (text, "")
+    listings = re.findall(_SOURCE_CODE, text) if "Source code" in text else []
+    return (re.sub(_SOURCE_CODE, "", text), "".join(listings)) if listings else (text, "")
 
 
 def make_text_expansion(sections: SectionIndex, ref: SectionRef, text: str, *, is_part: bool) -> Expansion:
@@ -309,7 +309,7 @@ def _name_subsections(sections: SectionIndex, expansion: Expansion, room: int) -
                 break
             room -= size
             named.append(shorter)
-        entries.append(replace(entry, named=tuple(named)))
+        entries.append(structs.replace(entry, named=tuple(named)))
     return replace(expansion, listed=tuple(entries))
 
 

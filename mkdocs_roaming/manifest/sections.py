@@ -102,14 +102,12 @@ def slice_digest(data: bytes) -> str:
 
 # The start of the file
 
-_FRONT_MATTER = re.compile(
-    r"\A\ufeff?---[ \t]*(?:\r\n|\n|\r)(?:[^\r\n]*(?:\r\n|\n|\r))*?(?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z)"
-)
+_FRONT_MATTER = r"\A\ufeff?---[ \t]*(?:\r\n|\n|\r)(?:[^\r\n]*(?:\r\n|\n|\r))*?(?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z)"
 
 
 def _strip_front_matter(markdown: str) -> tuple[str, list[int]]:
     """Return the Markdown without front matter, and the offset of each of its lines."""
-    front = _FRONT_MATTER.match(markdown)
+    front = re.match(_FRONT_MATTER, markdown)
     # Front matter has a key. Without one, it is text between two thematic breaks.
     body = markdown[front.end() :] if front and ":" in front.group() else markdown.removeprefix("\ufeff")
     if "\r" in body:
@@ -239,7 +237,7 @@ def find_contexts(titles: Sequence[str], parents: Sequence[int | None]) -> list[
 
 # Anchors
 
-_NUMBERED = re.compile(r"(?:(.*)[-_]|id)\d+", re.DOTALL)  # python-markdown `a_1`, GitHub `a-1`, docutils `id1`
+_NUMBERED = r"(?s)(?:(.*)[-_]|id)\d+"  # python-markdown `a_1`, GitHub `a-1`, docutils `id1`
 
 
 def _read_anchor(heading: NamedHeading) -> tuple[str, bool]:
@@ -259,7 +257,7 @@ def _read_anchor(heading: NamedHeading) -> tuple[str, bool]:
     squeezed = _squeeze(anchor)
     if squeezed in (whole, ascii_only):
         return slug if is_lossy and squeezed == ascii_only else anchor, False
-    if found := _NUMBERED.fullmatch(anchor):
+    if found := re.fullmatch(_NUMBERED, anchor):
         base = found[1]
         if not base or (is_lossy and _squeeze(base) == ascii_only):
             return slug, False
