@@ -88,7 +88,12 @@ def expand(lib: str, addresses: tuple[str, ...], part: int, scope: Scope, as_jso
     origins = [one.library.origin(section.id for section in expansion.shown) for one, expansion in opened]
     if as_json:
         entries = [
-            {**msgspec.to_builtins(expansion), "text": expansion.text, **site_as_json(one.site), **_origin_as_json(origin)}
+            {
+                **msgspec.to_builtins(expansion),
+                "text": expansion.text,
+                **site_as_json(one.site),
+                **_origin_as_json(origin),
+            }
             for (one, expansion), origin in zip(opened, origins, strict=True)
         ]
         print_json(entries)

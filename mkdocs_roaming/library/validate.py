@@ -88,13 +88,13 @@ def validate_site(
     )
 
 
-def parse_markdown(text: str) -> list[Token]:
+def _parse_markdown(text: str) -> list[Token]:
     """Return the tokens of a page's Markdown."""
     # CommonMark has no footnotes and would parse `[^1]: Word.` as a link definition.
     return _MARKDOWN.parse(re.sub(r"^(\s*)\[\^", r"\1\\[^", text, flags=re.MULTILINE))
 
 
-def find_html_ids(html: bytes) -> set[str]:
+def _find_html_ids(html: bytes) -> set[str]:
     """Return the anchors of a page's HTML."""
     text = html.decode("utf-8", "replace").replace("&amp;", "&")
     return {unquote("".join(groups)) for groups in _HTML_ID.findall(text)}
@@ -190,7 +190,7 @@ class _Validator:
             self.faults.append(f"{page.markdown}: its headings do not match its sections")
 
     def _check_links(self, page: PageEntry, data: bytes) -> None:
-        for token in parse_markdown(data.decode("utf-8", "replace")):
+        for token in _parse_markdown(data.decode("utf-8", "replace")):
             for child in token.children or ():
                 if child.type == "link_open":
                     self.links += 1
@@ -226,7 +226,7 @@ class _Validator:
         if page.path not in self._anchors:
             html = self._read(page.path or "index.html") or self._read(page.path.rstrip("/") + "/index.html") or b""
             anchors = {section.anchor for section in page.sections if section.anchor}
-            self._anchors[page.path] = frozenset(anchors | find_html_ids(html))
+            self._anchors[page.path] = frozenset(anchors | _find_html_ids(html))
         return self._anchors[page.path]
 
     # Other files
