@@ -139,12 +139,11 @@ def search(lib: str, query: str, limit: int, scope: Scope, config: Path | None, 
 @click.command(context_settings=FREE_TEXT)
 @click.argument("pattern")
 @LIBRARY
-@click.option("-e", "--regex", is_flag=True, help="The pattern is a regular expression of RE2 (extra `grep`).")
 @click.option("-C", "--context", type=click.IntRange(0, 5), default=0, help="Lines before and after each match.")
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Maximum number of sections.")
 @scope_options
 @AS_JSON
-def grep(pattern: str, lib: str, regex: bool, context: int, limit: int, scope: Scope, as_json: bool) -> None:
+def grep(pattern: str, lib: str, context: int, limit: int, scope: Scope, as_json: bool) -> None:
     """Print the lines of a site that contain an exact string.
 
     Case counts if PATTERN has a capital letter.
@@ -154,7 +153,7 @@ def grep(pattern: str, lib: str, regex: bool, context: int, limit: int, scope: S
     from mkdocs_roaming.library.targets import open_target
 
     library = open_target(lib, scope=scope).open_site()
-    result = find_lines(library, pattern, regex=regex, context=context, limit=limit)
+    result = find_lines(library, pattern, context=context, limit=limit)
     origin = library.origin(section.id for section in result.sections)
     if as_json:
         data = {name: value for name, value in asdict(result).items() if name != "origin"}

@@ -295,10 +295,10 @@ class Navigator:
                         self._open.add_part(section, expansion)
         return self._make_results(query, hits, opened, limit, judge=True)
 
-    def grep(self, pattern: str, *, regex: bool = False, context: int = 0) -> GrepResult | ToolError:
-        """Find lines that contain a string, or match a regular expression; see `library.grep`."""
+    def grep(self, pattern: str, *, context: int = 0) -> GrepResult | ToolError:
+        """Find lines that contain a string; see `library.grep`."""
         try:
-            found = grep(self.library, pattern, regex=regex, context=context)
+            found = grep(self.library, pattern, context=context)
             return limit_grep(replace(found, origin=self.library.origin(one.id for one in found.sections)), self.cap)
         except UsageError as error:
             return ToolError(f"{error}.")

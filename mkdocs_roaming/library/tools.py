@@ -108,7 +108,6 @@ AGENT_TOOLS = (
             "type": "object",
             "properties": {
                 "pattern": {"type": "string", "description": "The string, without quotes."},
-                "regex": {"type": "boolean", "description": "Whether it is a regular expression of RE2."},
                 "context": {
                     "type": "integer",
                     "minimum": 0,
@@ -387,8 +386,8 @@ class Toolset(Protocol):
     def search_sections(self, query: str, limit: int = 5) -> SearchResults | ToolError:
         """Search the full text."""
 
-    def grep(self, pattern: str, *, regex: bool = False, context: int = 0) -> GrepResult | ToolError:
-        """Find lines that contain a string, or match a regular expression."""
+    def grep(self, pattern: str, *, context: int = 0) -> GrepResult | ToolError:
+        """Find lines that contain a string."""
 
     def drop(self, ids: Iterable[str]) -> None:
         """Forget that sections are open."""
@@ -416,8 +415,7 @@ def call_tool(tools: Toolset, name: str, arguments: object) -> ToolOutput:
                 pattern = first_argument(named, "pattern", "query")
                 if not isinstance(pattern, str):
                     return ToolError("grep needs `pattern`, a text.")
-                regex = str(named.get("regex", "")).lower() in ("true", "1")
-                return tools.grep(pattern, regex=regex, context=parse_int(named.get("context"), 0, 0, MAX_CONTEXT))
+                return tools.grep(pattern, context=parse_int(named.get("context"), 0, 0, MAX_CONTEXT))
             case _:
                 names = ", ".join(tool.name for tool in TOOLS)
                 return ToolError(f"There is no tool {str(name)[:60]!r}; there are {names}.")
