@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from itertools import islice
@@ -19,6 +19,7 @@ from mkdocs_roaming.library.search import (
     MAX_QUERY_CHARS,
     Hit,
     Search,
+    SearchResult,
     parse_query,
     to_search_result,
 )
@@ -460,16 +461,19 @@ class Navigator:
             judge and bool(hits) and self.search.is_doubtful(query),
             self._origin(opened),
         )
-        shown = known | set(islice((hit.section.id for hit in hits if hit.section.id not in known), max_lines))
-        results = [
-            to_search_result(self.sections, hit, has_snippet=hit.section.id not in known)
-            for hit in hits
-            if hit.section.id in shown
-        ]
-        room = self.cap - len(render(found))
-        others = limit_results("", (result for result in results if result.id not in known), room)
-        known |= {result.id for result in others.hits}
-        return replace(found, hits=tuple(result for result in results if result.id in known))
+        return replace(found, hits=self._list_hits(hits, known, max_lines, self.cap - len(render(found))))
+
+    def _list_hits(
+        self, hits: Sequence[Hit], known: Container[str], max_lines: int, room: int
+    ) -> tuple[SearchResult, ...]:
+        """Return the hits that are known, without a snippet, and as many of the others as fit."""
+        others = islice((hit for hit in hits if hit.section.id not in known), max_lines)
+        fitting = limit_results("", (to_search_result(self.sections, hit) for hit in others), room).hits
+        lines = {line.id: line for line in fitting}
+        for hit in hits:
+            if hit.section.id in known:
+                lines[hit.section.id] = to_search_result(self.sections, hit, has_snippet=False)
+        return tuple(lines[hit.section.id] for hit in hits if hit.section.id in lines)
 
 
 def _shorten_id(id_: str) -> str:

@@ -243,24 +243,27 @@ class _PageStart(Struct, frozen=True):
 def _split_pages(markdown: str, name: str) -> list[_MarkdownPage]:
     data = markdown.encode("utf-8", "surrogatepass")
     sections = split_sections(markdown, title=name)
-    # The first section is always the page's own: only its text shows whether it has an H1, and where.
-    first = _find_h1(data[sections[0].start : sections[0].end].decode("utf-8", "replace"))
-    headings = [section.start for section in sections[1:] if section.level == 1]
-    if first is not None:
-        headings.insert(0, sections[0].start + first)
-    if not headings or (len(headings) == 1 and first is not None):
+    headings = _find_h1_offsets(data, sections)
+    if not headings or (len(headings) == 1 and headings[0] < sections[0].end):
         url = _page_start(data, headings[0] if headings else sections[0].start).url
         return [_MarkdownPage(markdown, url, sections)]
     starts = [_page_start(data, heading) for heading in headings]
-    if sum(1 for start in starts if start.url) > 1:
-        starts = [start for start in starts if start.url]
-    ends = [*(start.cut for start in starts[1:]), len(data)]
+    if len(named := [start for start in starts if start.url]) > 1:
+        starts = named
     lead = data[: starts[0].cut].decode("utf-8", "surrogatepass")
-    pages = [_page(data[start.heading : end], start.url, name) for start, end in zip(starts, ends, strict=True)]
     if starts[0].url is None and _find_h1(lead) is None:  # a logo above the title
-        return [_page(data[: ends[0]], None, name), *pages[1:]]
-    has_lead_page = len(lead.split()) > _MAX_LEAD_WORDS
-    return [_page(data[: starts[0].cut], None, name), *pages] if has_lead_page else pages
+        starts[0] = _PageStart(0, None, 0)
+    elif len(lead.split()) > _MAX_LEAD_WORDS:
+        starts.insert(0, _PageStart(0, None, 0))
+    ends = [*(start.cut for start in starts[1:]), len(data)]
+    return [_page(data[start.heading : end], start.url, name) for start, end in zip(starts, ends, strict=True)]
+
+
+def _find_h1_offsets(data: bytes, sections: Sequence[Section]) -> list[int]:
+    # The first section is always the page's own: only its text shows whether it has an H1, and where.
+    first = _find_h1(data[sections[0].start : sections[0].end].decode("utf-8", "replace"))
+    offsets = [] if first is None else [sections[0].start + first]
+    return offsets + [section.start for section in sections[1:] if section.level == 1]
 
 
 def _page(data: bytes, url: str | None, name: str) -> _MarkdownPage:

@@ -266,18 +266,10 @@ class Search:
         index, weights = self._get_index(), self.weights
         found = [(word, match) for word in words if (match := self._find_word(word)).rows]
         scores, page_scores = _sum_scores([match for _, match in found], index.page_count)
-        word_counts: Counter[int] = Counter()
-        total = 0
-        for word, match in found:
-            count = weights.name if _is_name(word) else 1
-            total += count
-            for _ in range(count):
-                word_counts.update(match.rows)
-        penalty = weights.coverage_penalty / (total or 1)
-        factors = [1 - penalty * (total - count) for count in range(total + 1)]
+        coverage = self._coverage_factors(found)
         page_numbers = index.page_numbers
         scores = {
-            row: (score + weights.page * page_scores[page_numbers[row]]) * factors[word_counts[row]]
+            row: (score + weights.page * page_scores[page_numbers[row]]) * coverage[row]
             for row, score in scores.items()
         }
         for row, share in _title_shares(index, found).items():
@@ -290,6 +282,17 @@ class Search:
             for row in scores.keys() & index.changelog_rows:
                 scores[row] *= weights.changelog
         return scores
+
+    def _coverage_factors(self, found: Iterable[tuple[Word, PostingMatches]]) -> dict[int, float]:
+        """Return the factor of each row: 1 if it has all words, less for each word that it lacks."""
+        counts, total = Counter[int](), 0
+        for word, match in found:
+            weight = self.weights.name if _is_name(word) else 1
+            total += weight
+            for _ in range(weight):
+                counts.update(match.rows)
+        penalty = self.weights.coverage_penalty / (total or 1)
+        return {row: 1 - penalty * (total - count) for row, count in counts.items()}
 
     def _rank_rows(self, words: Sequence[Word], *, with_pairs: bool = True) -> list[tuple[int, float]]:
         """Return the visible rows that contain one of the words, with their scores, best first."""

@@ -37,10 +37,7 @@ _MARKUP = re.compile(
 
 
 def make_snippet(markdown: str, words: Iterable[Word], language: str = "en", *, max_chars: int = SNIPPET_CHARS) -> str:
-    """Return the part of a section's text with the most words of a query, after the section's first sentences.
-
-    A part consists of whole blocks: paragraphs, lists, tables or fenced code. A block that is longer is cut at lines,
-    and its fence is repeated. `GAP` stands for what is left out. Of equal parts it is the first.
+    """Return the part of a section's text with the most words of a query, without markup, on one line.
 
     Args:
         markdown: The section's text, with its heading.
@@ -53,9 +50,9 @@ def make_snippet(markdown: str, words: Iterable[Word], language: str = "en", *, 
     if len(text) <= max_chars:
         return text
     matches = [
-        (chunk.start(), chunk.end(), terms & chunk_terms)
+        (chunk.start(), chunk.end(), shared)
         for chunk in _CHUNK.finditer(text)
-        if not terms.isdisjoint(chunk_terms := _chunk_terms(chunk[0], language))
+        if (shared := terms & _extract_cached(chunk[0], language))
     ]
     best_score, best_start = 0.0, 0
     for at, (start, _, _) in enumerate(matches):
@@ -101,7 +98,7 @@ def _find_best_part(
 ) -> tuple[int, int]:
     """Return start and end of the part with the most terms; it begins and ends at one of the ends, if it can."""
     starts = [0, *ends[:-1]]
-    found = [terms & _block_terms(markdown[a:b], language) for a, b in zip(starts, ends, strict=True)]
+    found = [terms & _extract_cached(markdown[a:b], language) for a, b in zip(starts, ends, strict=True)]
     best, best_part = -1, (0, 0)
     for first, start in enumerate(starts):
         last, distinct = first, found[first]
@@ -180,13 +177,8 @@ def _strip_section(markdown: str) -> str:
 
 
 @lru_cache(1 << 13)
-def _chunk_terms(chunk: str, language: str) -> frozenset[str]:
-    return frozenset(extract_terms(chunk, language))
-
-
-@lru_cache(1 << 13)
-def _block_terms(block: str, language: str) -> frozenset[str]:
-    return frozenset(extract_terms(block, language))
+def _extract_cached(text: str, language: str) -> frozenset[str]:
+    return frozenset(extract_terms(text, language))
 
 
 def _cut(text: str, match_start: int, max_chars: int) -> str:

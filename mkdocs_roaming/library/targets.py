@@ -246,28 +246,25 @@ def _open_path(path: Path) -> Library:
         is_file = False
     if not is_file:
         raise LibraryError(f"{path}: no such folder or file; check the path; a URL starts with https://")
-    if path.suffix == ".json":
-        root = path.resolve().parent
-        return _open_folder(root.parent if root.name == "roaming" else root, path)
+    if path.as_posix().endswith(MANIFEST_PATH):
+        return _open_folder(path.parents[1])
     if path.suffix in _SETTINGS_SUFFIXES:
         raise LibraryError(f"{path}: a settings file; build the site, then name the folder that the build writes")
     text = _decode_markdown(read_file(path, MAX_MARKDOWN_BYTES), str(path))
     return library_from_markdown(text, name=path.stem, url=path.resolve().as_uri(), where=str(path))
 
 
-def _open_folder(path: Path, manifest: Path | None = None) -> Library:
-    if manifest is None and path.name == "roaming" and (path / "manifest.json").is_file():
-        path = path.parent
+def _open_folder(path: Path) -> Library:
     reader = FolderReader(path)
     try:
-        data = reader.manifest() if manifest is None else read_file(manifest, MAX_MANIFEST_BYTES)
+        data = reader.manifest()
     except MissingFileError:
-        if manifest is None and (target := open_with_plugins(str(path))) is not None:
+        if (target := open_with_plugins(str(path))) is not None:
             return cast(Library, target.open_site())
-        if manifest is None and (target_path := _find_redirected_folder(path)) is not None:
+        if (target_path := _find_redirected_folder(path)) is not None:
             return _open_folder(target_path)
         raise ManifestNotFoundError(f"{path}: no {MANIFEST_PATH} in this folder; {_folder_hint(path)}") from None
-    return Library(load_manifest(data, where=str(manifest or path / MANIFEST_PATH)), reader)
+    return Library(load_manifest(data, where=str(path / MANIFEST_PATH)), reader)
 
 
 def _find_redirected_folder(path: Path) -> Path | None:
@@ -312,7 +309,7 @@ def _open_url(url: str) -> Library:
     if name.endswith(_MARKDOWN_SUFFIXES) and name != "llms.txt":
         response = WebReader(bare_url).get(urlunsplit(parts._replace(fragment="")), MAX_MARKDOWN_BYTES)
         return _parse_response(response, url)
-    if name.endswith(".json"):
+    if bare_url.endswith("/" + MANIFEST_PATH):
         return _open_manifest_url(bare_url)
     if name == "llms.txt" or name.endswith((".html", ".htm")):
         bare_url = parent_url(bare_url)
@@ -329,16 +326,14 @@ class _HtmlManifestError(LibraryError):
 
 def _open_manifest_url(url: str) -> Library:
     """Open a site by its manifest's URL; pages are below the URL that it redirects to."""
-    reader = WebReader(parent_url(url))
+    reader = WebReader(url.removesuffix(MANIFEST_PATH))
     response = reader.get(url, MAX_MANIFEST_BYTES)
     if _is_html(response.body):
         raise _HtmlManifestError(f"{url}: expected a JSON manifest, got a web page; check the address")
     manifest = load_manifest(response.body, where=url)
     final_url = response.url.partition("?")[0]
-    if not final_url.endswith("/" + MANIFEST_PATH):
-        final_url = url
-    is_standard = final_url.endswith("/" + MANIFEST_PATH)
-    reader.root = reader.where = final_url.removesuffix(MANIFEST_PATH) if is_standard else parent_url(final_url)
+    if final_url.endswith("/" + MANIFEST_PATH):
+        reader.root = reader.where = final_url.removesuffix(MANIFEST_PATH)
     return Library(manifest, reader)
 
 
@@ -494,6 +489,6 @@ def _is_site(where: str) -> bool:
         return where.lower().startswith(("http://", "https://"))
     path = Path(where)
     try:
-        return not path.is_dir() or (path / MANIFEST_PATH).is_file() or (path / "manifest.json").is_file()
+        return not path.is_dir() or (path / MANIFEST_PATH).is_file()
     except (OSError, ValueError):
         return True

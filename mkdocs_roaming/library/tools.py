@@ -237,37 +237,39 @@ def limit_results(query: str, results: Iterable[SearchResult], cap: int, *, word
 
 
 def _render_hits(results: SearchResults) -> str:
-    """Return the opened sections, then a line for each other hit; hits with the same title are grouped."""
-    blocks = [render_expansion(expansion) for expansion in results.sections if expansion.shown]
-    if results.doubtful:
-        blocks.insert(0, NO_ANSWER + "\n")
+    """Return the opened sections, then a line for each other hit, and what is open or missing."""
+    blocks = [NO_ANSWER + "\n"] if results.doubtful else []
+    blocks += [render_expansion(expansion) for expansion in results.sections if expansion.shown]
     # A model that gets the texts in another way needs only the list of what remains closed.
     closed = {one.id: one for expansion in results.sections if not expansion.shown for one in expansion.listed}
+    if closed:
+        blocks.append("Of these, expand_sections opens more:\n\n" + "".join(map(render_listed, closed.values())))
+    notes = _list_closed_hits(results)
+    if results.already_open:
+        notes += f"Open already: {', '.join(f'[{one.id}] {one.title}' for one in results.already_open)}\n"
+    if not results.hits:
+        notes += "Nothing found. Try other words, or read_outline.\n"
+    if results.unknown_words:
+        notes += f"Words that the documentation does not contain: {', '.join(results.unknown_words)}\n"
+    return "\n---\n\n".join([*blocks, notes] if notes else blocks)
+
+
+def _list_closed_hits(results: SearchResults) -> str:
+    """Return the lines of the hits that are not open; those with the same title are grouped."""
     known = {one.id for one in results.sections} | {one.id for one in results.already_open}
     by_title: dict[str, list[SearchResult]] = {}
     for hit in results.hits:
         if hit.id not in known:
             by_title.setdefault(hit.title.casefold(), []).append(hit)
-    notes = [_render_hit(first) + "".join(map(_render_namesake, others)) for first, *others in by_title.values()]
-    if notes and results.sections:
-        notes.insert(0, "Also found, not opened:\n\n")
-    if closed:
-        blocks.append("Of these, expand_sections opens more:\n\n" + "".join(map(render_listed, closed.values())))
-    if results.already_open:
-        notes.append(f"Open already: {', '.join(f'[{one.id}] {one.title}' for one in results.already_open)}\n")
-    if not results.hits:
-        notes.append("Nothing found. Try other words, or read_outline.\n")
-    if results.unknown_words:
-        notes.append(f"Words that the documentation does not contain: {', '.join(results.unknown_words)}\n")
-    return "\n---\n\n".join([*blocks, "".join(notes)] if notes else blocks)
+    lines = ""
+    for first, *others in by_title.values():
+        lines += _render_place(first) + (f" — {first.snippet}\n" if first.snippet else "\n")
+        lines += "".join(f"  also {_render_place(other)}\n" for other in others)
+    return f"Also found, not opened:\n\n{lines}" if lines and results.sections else lines
 
 
-def _render_hit(hit: SearchResult) -> str:
-    return f"[{hit.id}] {' › '.join(hit.breadcrumb)}{f' — {hit.snippet}' if hit.snippet else ''}\n"
-
-
-def _render_namesake(hit: SearchResult) -> str:
-    return f"  also [{hit.id}] {' › '.join(hit.breadcrumb)}\n"
+def _render_place(hit: SearchResult) -> str:
+    return f"[{hit.id}] {' › '.join(hit.breadcrumb)}"
 
 
 def _render_sections(result: ExpandResult) -> str:

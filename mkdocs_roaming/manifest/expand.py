@@ -261,19 +261,18 @@ def _select_unopened(
     Returns:
         The texts to show, the sections that remain closed, and those that are open already.
     """
-    order = {other.id: at for at, other in enumerate((ref, *sections.descendants(ref)))}
 
     def split(other: SectionRef) -> tuple[str, str]:
         return ("", "") if other.id in opened else split_source_code(read(other))
 
-    def cost(other: SectionRef) -> int:
+    def cost(other: SectionRef) -> tuple[int, int, SectionRef]:
         """Return the characters of a subsection and the list of its own, without its entry in that list."""
-        listed = len(render_listed(list_section(sections, other)))
-        return len(split(other)[0]) + _listed_size(sections, other) - (0 if other.id in opened else listed)
+        listed = 0 if other.id in opened else len(render_listed(list_section(sections, other)))
+        return len(split(other)[0]) + _listed_size(sections, other) - listed, other.position, other
 
     chosen, closed = [ref], list[SectionRef]()
     remaining = room - len(split(ref)[0]) - _listed_size(sections, ref)
-    pending = [(cost(other), order[other.id], other) for other in sections.children(ref)]
+    pending = [cost(other) for other in sections.children(ref)]
     heapify(pending)
     while pending:
         size, _, other = heappop(pending)
@@ -283,9 +282,9 @@ def _select_unopened(
         chosen.append(other)
         remaining -= size
         for child in sections.children(other):
-            heappush(pending, (cost(child), order[child.id], child))
-    chosen.sort(key=lambda other: order[other.id])
-    closed.sort(key=lambda other: order[other.id])
+            heappush(pending, cost(child))
+    chosen.sort(key=lambda other: other.position)
+    closed.sort(key=lambda other: other.position)
     texts = [(other.id, *split(other)) for other in chosen]
     shown = [ShownSection(id_, text) for id_, text, _ in texts if text]
     shown += [ShownSection(id_, listing) for id_, _, listing in texts if listing]
@@ -368,7 +367,6 @@ def _render_named(entry: ListedSection) -> str:
     return f"[{entry.id}] {entry.title}"
 
 
-@lru_cache(4_096)
-@lru_cache(maxsize=1024)  # a section is named by itself, its subsections and its neighbours
+@lru_cache(4_096)  # a section is named by itself, its subsections and its neighbours
 def _shorten(title: str) -> str:
     return truncate_at_word(to_single_line(title), _MAX_TITLE_CHARS)

@@ -124,21 +124,16 @@ def classify_page(page: PageEntry, nav_titles: tuple[str, ...], site_name: str) 
     folders = page.path.strip("/").split("/")
     folders[-1] = _file_name(page.path)
     titles = [_strip_words(title, site_words) for title in nav_titles or (page.title,)]
-    squeezed = set(map(_squeeze, titles))
+    squeezed = {_squeeze(title) for title in titles}
     squeezed_folders = set(map(_squeeze, folders[:-1] or folders))
     # A page about the blog plugin, or a tutorial that builds a blog, is no blog: only the top level counts.
     top = {_squeeze(folders[0]), *map(_squeeze, titles[:1] if nav_titles else ())}
-    if (
-        is_changelog(page)
-        or any(map(_is_changelog_name, titles))
-        or not names.changelog.isdisjoint(squeezed_folders)
-        or not names.archive.isdisjoint(squeezed | top)
-        or not names.archive_top.isdisjoint(top)
-        or re.search(_DATED_PATH, page.path)
-    ):
+    archive_names = names.archive & (squeezed | top) | names.archive_top & top | names.changelog & squeezed_folders
+    is_changelog_page = is_changelog(page) or any(map(_is_changelog_name, titles))
+    if archive_names or is_changelog_page or re.search(_DATED_PATH, page.path):
         return PageKind.ARCHIVE
-    is_named = not names.reference.isdisjoint(squeezed_folders | squeezed)
-    if is_named or any(_ends_with(title, names.reference_endings) for title in titles) or _describes_api(page):
+    is_named = any(_ends_with(title, names.reference_endings) for title in titles)
+    if is_named or names.reference & (squeezed_folders | squeezed) or _describes_api(page):
         return PageKind.REFERENCE
     return PageKind.GUIDE
 
