@@ -14,8 +14,8 @@ from operator import or_
 
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.library.grep import GrepResult
+from mkdocs_roaming.library.library import OWN, Origin
 from mkdocs_roaming.library.navigator import Navigator
-from mkdocs_roaming.library.origin import OWN, Origin
 from mkdocs_roaming.library.search import SearchResult, to_search_result
 from mkdocs_roaming.library.tools import (
     MAX_IDS,

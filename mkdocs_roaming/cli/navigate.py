@@ -30,7 +30,7 @@ from mkdocs_roaming.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from mkdocs_roaming.library.origin import Origin
+    from mkdocs_roaming.library.library import Origin
     from mkdocs_roaming.library.targets import SiteInfo, TargetHit
     from mkdocs_roaming.manifest.lookup import Scope
 

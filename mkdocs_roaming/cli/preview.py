@@ -61,8 +61,16 @@ def preview(
     """
     from mkdocs_roaming.config import load_settings
     from mkdocs_roaming.lint.runner import parse_config
-    from mkdocs_roaming.preview.files import HTML_FOLDER, check_output, write_preview
-    from mkdocs_roaming.preview.server import BASE, PREVIEW_PATH, PreviewApp, SiteFiles, make_server
+    from mkdocs_roaming.preview.server import (
+        BASE,
+        HTML_FOLDER,
+        PREVIEW_PATH,
+        PreviewApp,
+        SiteFiles,
+        check_output,
+        make_server,
+        write_preview,
+    )
     from mkdocs_roaming.sources.project import IndexOptions, Project, find_project
 
     settings = load_settings(config)

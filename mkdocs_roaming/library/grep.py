@@ -10,8 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from mkdocs_roaming.errors import LibraryError, UsageError
-from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.library.origin import OWN, Origin
+from mkdocs_roaming.library.library import OWN, Library, Origin
 from mkdocs_roaming.manifest.lookup import SectionRef
 
 MAX_SECTIONS = 20

@@ -12,9 +12,8 @@ from itertools import islice
 
 from mkdocs_roaming.errors import LibraryError, UsageError
 from mkdocs_roaming.library.grep import GrepResult, grep, limit_grep
-from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.library import MAX_LABEL_CHARS, Library, Origin
 from mkdocs_roaming.library.open_sections import OpenSections
-from mkdocs_roaming.library.origin import MAX_LABEL_CHARS, Origin
 from mkdocs_roaming.library.search import (
     MAX_QUERY_CHARS,
     Hit,

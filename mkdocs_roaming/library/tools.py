@@ -13,7 +13,7 @@ from typing import Protocol, Self
 
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.library.grep import MAX_CONTEXT, GrepResult, render_grep
-from mkdocs_roaming.library.origin import OWN, Origin
+from mkdocs_roaming.library.library import OWN, Origin
 from mkdocs_roaming.library.relevance import NO_ANSWER
 from mkdocs_roaming.library.search import SearchResult
 from mkdocs_roaming.manifest.expand import Expansion, ListedSection, render_expansion, render_listed

@@ -16,8 +16,14 @@ from playwright.sync_api import expect
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.lint.runner import LintConfig
 from mkdocs_roaming.preview.data import Preview
-from mkdocs_roaming.preview.files import write_preview
-from mkdocs_roaming.preview.server import PreviewApp, PreviewSource, SiteFiles, make_server, manifest_version
+from mkdocs_roaming.preview.server import (
+    PreviewApp,
+    PreviewSource,
+    SiteFiles,
+    make_server,
+    manifest_version,
+    write_preview,
+)
 from mkdocs_roaming.preview.source import open_published
 from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.pipeline import LeftOut

@@ -21,8 +21,15 @@ from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.lint.runner import LintConfig
 from mkdocs_roaming.manifest.models import Site
 from mkdocs_roaming.preview.data import Preview
-from mkdocs_roaming.preview.files import render_file, write_preview
-from mkdocs_roaming.preview.server import PreviewApp, PreviewSource, SiteFiles, add_to_dev_server, manifest_version
+from mkdocs_roaming.preview.server import (
+    PreviewApp,
+    PreviewSource,
+    SiteFiles,
+    add_to_dev_server,
+    manifest_version,
+    render_file,
+    write_preview,
+)
 from mkdocs_roaming.preview.source import find_html, find_left_out, open_built, open_published
 from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.pipeline import LeftOut
