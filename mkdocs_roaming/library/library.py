@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeVar, cast
 from urllib.parse import urlsplit
 
@@ -144,7 +145,7 @@ class Library:
         self._search: Search | None = None
         self._memoized: dict[Hashable, object] = {}
         self._update: tuple[float, SectionIndex | None] = (float("-inf"), None)
-        self._restricted: OrderedDict[Scope, Library] = OrderedDict()
+        self._restrict = lru_cache(_MAX_SCOPES)(self._copy)
         self._whole: Library | None = None
 
     @property
@@ -187,19 +188,7 @@ class Library:
         Raises:
             UsageError: No page is in the scope, or the site has another version.
         """
-        scope = scope.normalize()
-        if not scope:
-            return self
-        with self._lock:
-            if scope in self._restricted:
-                self._restricted.move_to_end(scope)
-                return self._restricted[scope]
-        restricted = self._copy(scope)
-        with self._lock:
-            self._restricted[scope] = restricted
-            while len(self._restricted) > _MAX_SCOPES:
-                self._restricted.popitem(last=False)
-        return restricted
+        return self._restrict(scope.normalize()) if scope else self
 
     def _get_search(self) -> Search:
         if self._whole is not None:
@@ -213,7 +202,7 @@ class Library:
         restricted.manifest = scope.restrict(self.manifest)
         restricted.sections = SectionIndex(restricted.manifest)
         restricted._whole = self.whole
-        restricted._memoized, restricted._restricted = {}, OrderedDict()
+        restricted._memoized, restricted._restrict = {}, lru_cache(_MAX_SCOPES)(restricted._copy)
         return restricted
 
     def search(self, query: str, *, limit: int = 10) -> list[SearchResult]:

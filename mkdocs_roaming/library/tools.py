@@ -225,7 +225,7 @@ def split_origin(result: ToolOutput) -> tuple[str, ToolOutput]:
     return result.origin.render(), replace(result, origin=OWN)
 
 
-def limit_results(query: str, results: Iterable[SearchResult], cap: int, *, words_only: bool = False) -> SearchResults:
+def limit_results(query: str, results: Iterable[SearchResult], cap: int) -> SearchResults:
     """Return the first results that fit into `cap` characters when they are rendered."""
     fitting: list[SearchResult] = []
     for result in results:
@@ -233,7 +233,7 @@ def limit_results(query: str, results: Iterable[SearchResult], cap: int, *, word
         if cap < 0:
             break
         fitting.append(result)
-    return SearchResults(query[:_MAX_QUERY_CHARS], tuple(fitting), words_only)
+    return SearchResults(query[:_MAX_QUERY_CHARS], tuple(fitting))
 
 
 def _render_hits(results: SearchResults) -> str:
