@@ -34,13 +34,6 @@ if TYPE_CHECKING:
 @click.option("--exclude", multiple=True, metavar="PATTERN", help="Leave out matching pages. Repeatable.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8060, show_default=True, help="Port; 0: a free one.")
 @click.option("--open/--no-browser", "open_browser", default=True, help="Open the page in a browser (default: open).")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="FOLDER",
-    help="Write the page and a copy of the site's HTML to a folder outside of the site, and exit.",
-)
 @CONFIG
 def preview(
     site: str,
@@ -50,7 +43,6 @@ def preview(
     exclude: tuple[str, ...],
     port: int,
     open_browser: bool,
-    output: Path | None,
     config: Path | None,
 ) -> None:
     """Show what machines see of a site.
@@ -63,13 +55,10 @@ def preview(
     from mkdocs_roaming.lint.runner import parse_config
     from mkdocs_roaming.preview.server import (
         BASE,
-        HTML_FOLDER,
         PREVIEW_PATH,
         PreviewApp,
         SiteFiles,
-        check_output,
         make_server,
-        write_preview,
     )
     from mkdocs_roaming.sources.project import IndexOptions, Project, find_project
 
@@ -82,19 +71,12 @@ def preview(
     if "lint" in (project.block or {}):
         lint = parse_config(options.publish.lint, f"{project.file}: lint")
     is_asked = bool(given or url or config_file)
-    if output:
-        check_output(output, folder)
     with ExitStack() as stack:
-        base = f"{HTML_FOLDER}/" if output else BASE
         if folder is None:
             source = _open_remote(site, lint)
         else:
-            source = _open_folder(folder, options, lint, stack, base, convert=is_asked)
+            source = _open_folder(folder, options, lint, stack, BASE, convert=is_asked)
         shown = source.get()
-        if output:
-            size = write_preview(shown, output, folder)
-            click.echo(f"{output / 'index.html'}: {len(shown.library.manifest.pages)} pages, {size / 2**20:.1f} MB")
-            return
         path = urlsplit(shown.library.manifest.site.url).path or "/"
         mount = unquote(path)
         app = PreviewApp(SiteFiles(folder, mount), mount, {"": source}.get)

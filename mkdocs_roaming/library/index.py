@@ -200,15 +200,10 @@ def _read_texts(library: SiteTexts, sections: Sequence[SectionRef]) -> Iterator[
 
 def _link_texts(library: SiteTexts, sections: Sequence[SectionRef], texts: Sequence[str]) -> dict[str, list[str]]:
     """Return the words of the links to each section, by its id, from other pages."""
-    pages = {page.markdown: page for page in library.manifest.pages}
-    pages |= {page.path: page for page in library.manifest.pages}
-    site_url = library.manifest.site.url
     links: dict[str, list[str]] = {}
     for section, text in zip(sections, texts, strict=True):
         for words, url in re.findall(_LINK, text):
-            path, _, anchor = url.removeprefix(site_url).partition("#")
-            page = pages.get(path) if url.startswith(site_url) else None
-            target = library.sections.find_anchor(page, anchor) if page else None
+            target = library.sections.resolve(url)
             if target is not None and target.page is not section.page:
                 links.setdefault(target.id, []).append(words)
     return links

@@ -199,7 +199,7 @@ class Navigator:
             reference = 0
             for hit in hits if max_tokens else []:
                 section = hit.section
-                text = self._read_body(section)
+                text = HEADING.sub("", self._read(section, self.library.text), count=1)
                 beginning = strip_markdown(text[:_STRIPPED_CHARS])[:_COMPARED_CHARS]
                 min_chars = _MIN_CONTAINER_CHARS if self.sections.children(section) else _MIN_BODY_CHARS
                 is_reference = self._is_reference(section.page)
@@ -408,10 +408,7 @@ class Navigator:
 
     def _open_text(self, section: SectionRef, query: str, max_tokens: int) -> Expansion:
         """Open a section's own text, or the part of a long one that matches a query best."""
-        try:
-            whole = self._text(section)
-        except LibraryError:
-            whole = ""
+        whole = self._read(section, self._text)
         text, _ = split_source_code(whole)
         if (size := estimate_tokens(text)) > max_tokens:
             language = self.library.manifest.site.language
@@ -419,10 +416,9 @@ class Navigator:
             text = cut_best_part(text, parse_query(query, language), language, max_chars)
         return make_text_expansion(self.sections, section, text, is_part=len(text) < len(whole))
 
-    def _read_body(self, section: SectionRef) -> str:
-        """Return a section's own text without its heading; empty if it cannot be read."""
+    def _read(self, section: SectionRef, read: Callable[[SectionRef], str]) -> str:
         try:
-            return HEADING.sub("", self.library.text(section), count=1)
+            return read(section)
         except LibraryError:
             return ""
 

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, dump_manifest, with_digest
-from mkdocs_roaming.manifest.models import Manifest, Page, Section, Site, markdown_path, url_to_path
+from mkdocs_roaming.manifest.models import Manifest, Page, PublishedPage, Section, Site, markdown_path, url_to_path
 from mkdocs_roaming.manifest.sections import github_slug, split_sections
 from mkdocs_roaming.text.markdown import parse_headings
 
@@ -206,7 +206,6 @@ def parse_markdown_site(markdown: str, *, name: str, url: str, where: str) -> tu
         where: Names the text in messages.
     """
     from mkdocs_roaming.manifest.builder import build_manifest  # most sites have a manifest
-    from mkdocs_roaming.manifest.models import PublishedPage
 
     pages = _split_pages(markdown, name)
     site_url = _site_url([page.url for page in pages], url)

@@ -166,18 +166,9 @@ def split_source_code(text: str) -> tuple[str, str]:
 def make_text_expansion(sections: SectionIndex, ref: SectionRef, text: str, *, is_part: bool) -> Expansion:
     """Return the expansion of a section's own text, or of a part of it; what remains closed is listed as one entry."""
     rest = list_section(sections, ref)
-    return Expansion(
-        id=ref.id,
-        title=rest.title,
-        breadcrumb=_shorten_breadcrumb(sections, ref),
-        url=_format_url(sections, ref),
-        shown=(ShownSection(ref.id, text),) if text else (),
-        listed=(rest,) if is_part or rest.inside else (),
-        part=1,
-        parts=1,
-        before=None,
-        after=None,
-    )
+    shown = (ShownSection(ref.id, text),) if text else ()
+    listed = (rest,) if is_part or rest.inside else ()
+    return replace(_make_frame(sections, ref, 1), shown=shown, listed=listed, before=None, after=None)
 
 
 def render_expansion(expansion: Expansion) -> str:

@@ -1,9 +1,7 @@
-"""The files of a preview, in a folder or over HTTP: next to a site of `mkdocs serve`, or with a server of its own.
+"""The preview over HTTP, as a WSGI application: next to a site of `mkdocs serve`, or with a server of its own.
 
-Data files are scripts that pass JSON to a function, because a page that is opened from a disk may load nothing else.
-
-The WSGI application answers to names of this machine only. Pages of other sites can neither embed nor load it, and
-scripts of the site do not run in it.
+It answers to names of this machine only. Pages of other sites can neither embed nor load it, and scripts of the site
+do not run in it.
 """
 
 from __future__ import annotations
@@ -12,8 +10,7 @@ import json
 import logging
 import mimetypes
 import re
-import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from html import escape
 from http import HTTPStatus
 from importlib import resources
@@ -28,7 +25,6 @@ from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 import msgspec
 
 from mkdocs_roaming.errors import RoamingError, UsageError
-from mkdocs_roaming.files import write_atomically
 from mkdocs_roaming.lint.runner import LintConfig
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.preview.data import Preview
@@ -36,22 +32,14 @@ from mkdocs_roaming.preview.source import open_published
 from mkdocs_roaming.publish.pipeline import LeftOut
 from mkdocs_roaming.serve.requests import AllowedHosts, parse_host
 
-HTML_FOLDER = "site"
-"""The folder of a written preview with the HTML of the site."""
-
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; frame-src 'self'; img-src data:; "
     "base-uri 'none'; form-action 'none'"
 )
 """The content security policy of the page: nothing inline, nothing of other hosts."""
 
-_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
-_ASSETS = ("preview.css", "preview.js")
-_INDEX = "index.html"
-_MARK = "data/site.js"
-_PAGE = re.compile(r"data/page-([0-9a-f]{8})\.js")
-_NOT_COPIED = (".js", ".map", ".md", ".txt", ".xml", ".gz", ".json", ".inv")
-"""Scripts do not run in the preview, and the others are not shown."""
+_ASSETS = {"preview.css": "text/css; charset=utf-8", "preview.js": "text/javascript; charset=utf-8"}
+_PAGE = re.compile(r"data/page-([0-9a-f]{8})\.json")
 
 PREVIEW_PATH = "roaming/preview/"
 BASE = "../../"
@@ -67,124 +55,6 @@ _OWN_HEADERS = (
     ("Cross-Origin-Opener-Policy", "same-origin"),
 )
 _log = logging.getLogger("mkdocs_roaming.preview")
-
-
-# Files
-
-
-def render_file(preview: Preview, name: str, *, live: bool = False) -> bytes | None:
-    """Return the content of a file, None if there is no such file.
-
-    Args:
-        preview: The data.
-        name: The path of the file below the preview.
-        live: Whether a server answers searches and reports new versions.
-    """
-    if name == _INDEX:
-        return _render_index(preview)
-    if name in (*_ASSETS, "finder.js"):
-        return (resources.files(__package__) / name).read_bytes()
-    if page := _PAGE.fullmatch(name):
-        data = preview.page(page[1])
-        return None if data is None else _encode(f"page-{page[1]}", data)
-    if name == "data/site.js":
-        return _encode("site", preview.site(live=live))
-    if name == "data/files.js":
-        return _encode("files", preview.files())
-    if name == "data/lint.js":
-        return _encode("lint", preview.lint())
-    if name == "data/sections.js":
-        return _encode("sections", preview.sections())
-    return None
-
-
-def content_type(name: str) -> str:
-    """Return the content type of a file of the preview."""
-    return f"{_TYPES[Path(name).suffix]}; charset=utf-8"
-
-
-def check_output(folder: Path, site: Path | None) -> None:
-    """Check that a preview can be written to a folder.
-
-    Args:
-        folder: The folder to write.
-        site: The folder of the site.
-
-    Raises:
-        UsageError: The folder is a part of the site, or contains other files than an earlier preview.
-    """
-    if site is not None and folder.resolve().is_relative_to(site.resolve()):
-        raise UsageError(
-            f"{folder}: lies in the site, but the preview names excluded pages and must not be published; "
-            "choose a folder outside of it"
-        )
-    if folder.exists() and any(folder.iterdir()) and not (folder / _MARK).is_file():
-        raise UsageError(f"{folder}: is not empty and not an earlier preview; choose another folder")
-
-
-def write_preview(preview: Preview, folder: Path, site: Path | None) -> int:
-    """Write a preview that needs no server, with a copy of the site's HTML.
-
-    Args:
-        preview: The data.
-        folder: The folder to write; that of an earlier preview is replaced.
-        site: The folder with the HTML of the site.
-
-    Returns:
-        The size in bytes.
-
-    Raises:
-        UsageError: The folder cannot be written; see `check_output`.
-    """
-    check_output(folder, site)
-    try:
-        for part in ("data", HTML_FOLDER):
-            shutil.rmtree(folder / part, ignore_errors=True)
-        for name in _iter_names(preview):
-            write_atomically(folder / name, render_file(preview, name) or b"")
-        if site is not None:
-            shutil.copytree(site, folder / HTML_FOLDER, ignore=_select_ignored)
-    except OSError as error:
-        raise UsageError(f"{folder}: cannot be written ({error.strerror or error})") from None
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-
-
-def _iter_names(preview: Preview) -> Iterator[str]:
-    yield _MARK  # the first file, so that an interrupted preview can be written again
-    yield from ("data/files.js", "data/lint.js", "data/sections.js")
-    for page in preview.library.manifest.pages:
-        yield f"data/page-{page.id}.js"
-    yield from ("finder.js", *_ASSETS, _INDEX)
-
-
-def _select_ignored(folder: str, names: list[str]) -> list[str]:
-    """Return the names that are not copied: hidden files, scripts and data, links, and this package's own files."""
-    return [
-        name
-        for name in names
-        if name.startswith(".") or name == "roaming" or name.endswith(_NOT_COPIED) or (Path(folder) / name).is_symlink()
-    ]
-
-
-def _render_index(preview: Preview) -> bytes:
-    html = (resources.files(__package__) / "preview.html").read_text("utf-8")
-    title = escape(preview.library.manifest.site.name)
-    return html.replace("{title}", title).replace("{policy}", escape(POLICY)).encode("utf-8", "replace")
-
-
-def _encode(name: str, data: object) -> bytes:
-    return b'roamingPreview("%s", %s);\n' % (name.encode(), _encode_json(data))
-
-
-def _encode_json(data: object) -> bytes:
-    """Return JSON; lone surrogates, which msgspec refuses, become question marks."""
-    try:
-        return msgspec.json.encode(data)
-    except UnicodeEncodeError:
-        return json.dumps(msgspec.to_builtins(data), ensure_ascii=False).encode("utf-8", "replace")
-
-
-# WSGI
 
 
 class PreviewSource:
@@ -248,7 +118,7 @@ class PreviewApp:
         if not path.endswith("/") and not name:
             return _redirect(environ, start_response, f"{path}/")
         try:
-            status, media_type, body = _render(source, name.rstrip("/") or "index.html", environ)
+            status, media_type, body = _render(source, name.rstrip("/"), environ)
         except RoamingError as error:
             status, media_type, body = 503, _TEXT, f"{error}\n".encode()
         except Exception:
@@ -264,8 +134,39 @@ def _render(source: PreviewSource, name: str, environ: WSGIEnvironment) -> tuple
     if name == "search":
         query = parse_qs(environ.get("QUERY_STRING", "")).get("q", [""])[0]
         return 200, _JSON, msgspec.json.encode(preview.search(query))
-    body = render_file(preview, name, live=True)
-    return (404, _TEXT, b"Not found\n") if body is None else (200, content_type(name), body)
+    if name in ("", "index.html"):
+        return 200, "text/html; charset=utf-8", _render_index(preview)
+    if name in _ASSETS:
+        return 200, _ASSETS[name], (resources.files(__package__) / name).read_bytes()
+    data = load_data(preview, name)
+    return (404, _TEXT, b"Not found\n") if data is None else (200, _JSON, _encode_json(data))
+
+
+def load_data(preview: Preview, name: str) -> object:
+    """Return the data that a file of the preview contains as JSON, None if there is no such file."""
+    if page := _PAGE.fullmatch(name):
+        return preview.page(page[1])
+    load = {
+        "data/site.json": preview.site,
+        "data/files.json": preview.files,
+        "data/lint.json": preview.lint,
+        "data/sections.json": preview.sections,
+    }.get(name)
+    return load() if load else None
+
+
+def _render_index(preview: Preview) -> bytes:
+    html = (resources.files(__package__) / "preview.html").read_text("utf-8")
+    title = escape(preview.library.manifest.site.name)
+    return html.replace("{title}", title).replace("{policy}", escape(POLICY)).encode("utf-8", "replace")
+
+
+def _encode_json(data: object) -> bytes:
+    """Return JSON; lone surrogates, which msgspec refuses, become question marks."""
+    try:
+        return msgspec.json.encode(data)
+    except UnicodeEncodeError:
+        return json.dumps(msgspec.to_builtins(data), ensure_ascii=False).encode("utf-8", "replace")
 
 
 def _check_client(environ: WSGIEnvironment) -> tuple[int, str, bytes] | None:
