@@ -56,12 +56,11 @@ bundle: $(INSTALLED)
 
 widget:
 	@$(ESBUILD) widget/*.js widget/*.css --format=esm '--external:./roaming-*' --outdir=$(BUILT)/widget
-	@$(ESBUILD) widget/roaming-finder.js --format=iife --global-name=RoamingFinder --outfile=$(BUILT)/preview/finder.js
 
 # Fails where a file that sites publish is not what `make widget` writes.
 widget-check:
 	@$(MAKE) -s widget BUILT=.cache/built
-	@cd .cache/built && for file in widget/* preview/*; do \
+	@cd .cache/built && for file in widget/*; do \
 	  cmp "$$file" "../../mkdocs_roaming/$$file" || { echo "The widget is not built from its sources: run make widget"; exit 1; }; \
 	done
 

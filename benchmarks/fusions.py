@@ -17,7 +17,7 @@ import os
 import random
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from meaning import add_site_vectors
@@ -91,7 +91,7 @@ def score_questions(
 ) -> dict[str, list[ScoredQuestion]]:
     """Score the questions about a site by words and by embeddings."""
     language = library.manifest.site.language
-    hybrid = HybridSearch(library, queries, weights=replace(Weights(), links=0.0))
+    hybrid = HybridSearch(library, queries, weights=Weights(links=0.0))
     with_links = HybridSearch(library, queries)
 
     def score(question: Question, search: HybridSearch) -> ScoredQuestion:

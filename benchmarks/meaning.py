@@ -14,7 +14,6 @@ import os
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -62,9 +61,7 @@ def main() -> None:
     if options.links:
         questions = make_link_questions(library, options.links)
         print(f"\n{len(questions)} link texts")
-        queries_sent += print_comparison(
-            questions, HybridSearch(library, queries, weights=replace(Weights(), links=0.0))
-        )
+        queries_sent += print_comparison(questions, HybridSearch(library, queries, weights=Weights(links=0.0)))
     hybrid = HybridSearch(library, queries)
     words = measure_median(queries_sent, Search(library).find)
     both = measure_median(queries_sent, hybrid.find)

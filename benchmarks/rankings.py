@@ -21,7 +21,7 @@ import re
 import sqlite3
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from search_quality import LINK, Question, find_ranks, fts5_ranking, make_link_questions, read_questions
@@ -125,7 +125,7 @@ def make_search(link_texts: bool = False, **changes: float) -> RankingFactory:
     """Rank with `roaming search` and changed weights, without link texts or with those of the other parts."""
 
     def make(site: BenchmarkSite) -> Ranking:
-        weights = replace(Weights(), **{"links": 0.0, **changes})
+        weights = Weights(**{"links": 0.0, **changes})
         searches: dict[frozenset[tuple[str, str]], Search] = {}
 
         def rank(question: Question) -> Sequence[SectionRef]:

@@ -15,7 +15,7 @@ import argparse
 import random
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
@@ -63,7 +63,7 @@ def main() -> None:
         print_hits(
             questions,
             {
-                "roaming search": search_ranking(Search(library, weights=replace(Weights(), links=0.0))),
+                "roaming search": search_ranking(Search(library, weights=Weights(links=0.0))),
                 "FTS5 porter": fts5_ranking(library),
             },
         )

@@ -9,7 +9,8 @@ first twentieth is ignored. Queries are random words with a Zipf-like distributi
 `index` is the CPU time to build the search index and to fill the FTS5 table, with the growth of the resident size.
 
 `--command` measures the whole command `roaming search`, with and without a stored index, alternately with a Python
-process that does nothing: user and system time, and wall-clock time; medians.
+process that does nothing and with one that only imports click and msgspec: medians of user and system time, also as a
+multiple of the latter, and of wall-clock time.
 """
 
 from __future__ import annotations
@@ -37,6 +38,12 @@ from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Search
 
 LIMIT = 5
+
+_IMPORTS = "import click, msgspec"
+"""What every command imports."""
+
+_BYTECODE = {"PYTHONDONTWRITEBYTECODE": ""}
+"""Compiled modules are stored in the first round, as they are when a package is installed."""
 
 
 def compare(folder: Path, make_queries: Callable[[Library], Sequence[str]]) -> str:
@@ -73,6 +80,7 @@ def compare_commands(folder: Path, rounds: int) -> str:
     with tempfile.TemporaryDirectory() as cache:
         processes = {
             "python -c pass": ([sys.executable, "-c", "pass"], ""),
+            _IMPORTS: ([sys.executable, "-c", _IMPORTS], ""),
             "roaming --version": ([*search[:3], "--version"], ""),
             "roaming search": (search, cache),
             "without a stored index": (search, ""),
@@ -80,12 +88,15 @@ def compare_commands(folder: Path, rounds: int) -> str:
         times: dict[str, list[tuple[float, float]]] = {name: [] for name in processes}
         for _ in range(rounds + 1):
             for name, (command, folder_of_indexes) in processes.items():
-                times[name].append(_measure_process(command, {**os.environ, "ROAMING_CACHE_DIR": folder_of_indexes}))
-    lines = []
-    for name, measured in times.items():
-        cpu, wall = (1000 * median(column) for column in zip(*measured[1:], strict=True))
-        lines.append(f"{name:24} {cpu:6.0f} ms CPU {wall:6.0f} ms")
-    return "\n".join(lines)
+                times[name].append(
+                    _measure_process(command, {**os.environ, "ROAMING_CACHE_DIR": folder_of_indexes, **_BYTECODE})
+                )
+    medians = {name: [median(column) for column in zip(*found[1:], strict=True)] for name, found in times.items()}
+    imports, _ = medians[_IMPORTS]
+    return "\n".join(
+        f"{name:24} {1000 * cpu:6.0f} ms CPU ({cpu / imports:.2f}) {1000 * wall:6.0f} ms"
+        for name, (cpu, wall) in medians.items()
+    )
 
 
 def _measure_process(command: Sequence[str], environment: dict[str, str]) -> tuple[float, float]:

@@ -1,19 +1,13 @@
-"""Guard against private addresses: which ones are refused, and a network backend for requests that refuses them.
-
-A host name is resolved once, and the connection goes to an address that was checked (no DNS rebinding). The check is
-below the HTTP client, so it covers redirects as well.
-"""
+"""Guard against private addresses: which ones are refused."""
 
 from __future__ import annotations
 
 import re
 import socket
 import unicodedata
-from collections.abc import Collection, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterable
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 
-import httpcore2
 import httpx2
 
 from mkdocs_roaming.errors import RoamingError
@@ -70,74 +64,6 @@ def check_addresses(host: str, port: int, addresses: Iterable[str], named: Colle
         if reason := refusal_reason(address):
             where = host if host == address else f"{host}: {address}"
             raise PrivateAddressError(f"{where} is {reason}; for a host of your own, give its URL with --allow-private")
-
-
-def check_host(url: str, named: Collection[tuple[str, int]]) -> None:
-    """Check that the host of a URL has public addresses alone, or that the user named it; an unknown host passes.
-
-    Raises:
-        PrivateAddressError: One of its addresses is not public.
-    """
-    host, port = split_host(url)
-    literal = parse_ip_literal(host)
-    with suppress(httpcore2.ConnectError):
-        check_addresses(host, port, [literal] if literal else _resolve(host, port), named)
-
-
-class PublicTransport(httpx2.HTTPTransport):
-    """HTTP transport that connects to public addresses, and to private ones of hosts and ports that the user named.
-
-    It ignores proxies and other settings of the environment.
-
-    Args:
-        named: Hosts and ports that may have private addresses.
-    """
-
-    def __init__(self, named: Collection[tuple[str, int]] = ()) -> None:
-        context = httpx2.create_ssl_context(trust_env=False)
-        super().__init__(verify=context, trust_env=False)
-        self._pool = httpcore2.ConnectionPool(ssl_context=context, network_backend=_PublicBackend(named))
-
-
-class _PublicBackend(httpcore2.SyncBackend):
-    """Network backend of `PublicTransport`."""
-
-    def __init__(self, named: Collection[tuple[str, int]]) -> None:
-        self._named = frozenset(named)
-
-    def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
-    ) -> httpcore2.NetworkStream:
-        """Connect to one of the host's addresses after all of them were found to be allowed."""
-        literal = parse_ip_literal(host)
-        addresses = [literal] if literal else _resolve(host, port)
-        check_addresses(host, port, addresses, self._named)
-        last: Exception = httpcore2.ConnectError(f"{host}: has no address")
-        for address in addresses:
-            try:
-                return super().connect_tcp(address, port, timeout, local_address, socket_options)
-            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
-                last = error
-        raise last
-
-    def connect_unix_socket(
-        self, path: str, timeout: float | None = None, socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None
-    ) -> httpcore2.NetworkStream:
-        """Refuse Unix sockets: no website is served on one."""
-        raise PrivateAddressError(f"{path}: a Unix socket; give an http(s) URL")
-
-
-def _resolve(host: str, port: int) -> Sequence[str]:
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:
-        raise httpcore2.ConnectError(f"{host}: no such host ({getattr(error, 'strerror', None) or error})") from None
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
 def _is_public(address: IPv4Address | IPv6Address) -> bool:

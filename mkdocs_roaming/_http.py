@@ -23,7 +23,7 @@ from mkdocs_roaming._version import __version__
 from mkdocs_roaming.errors import LibraryError, UsageError
 
 if TYPE_CHECKING:
-    from httpx2 import BaseTransport, Client
+    from httpx2 import Client
 
 T = TypeVar("T")
 
@@ -237,7 +237,6 @@ class HttpClient:
         read_seconds: Time limit for each read from the socket; a quarter of `seconds` by default.
         headers: Headers of all requests.
         follow_redirects: Whether redirects are followed.
-        make_transport: Makes the transport of each connection (default: httpx2's, with the proxies of the environment).
     """
 
     def __init__(
@@ -247,17 +246,14 @@ class HttpClient:
         read_seconds: float | None = None,
         headers: Mapping[str, str] | None = None,
         follow_redirects: bool = True,
-        make_transport: Callable[[], BaseTransport] | None = None,
     ) -> None:
         import httpx2  # only readers of web sites pay for the import
 
         self._seconds = seconds
         read_seconds = read_seconds or seconds / 4
-        self._make_transport = make_transport
         self._new_client = partial(
             httpx2.Client,
-            verify=httpx2.create_ssl_context() if make_transport is None else True,
-            trust_env=make_transport is None,
+            verify=httpx2.create_ssl_context(),
             follow_redirects=follow_redirects,
             max_redirects=MAX_REDIRECTS,
             timeout=httpx2.Timeout(read_seconds, connect=min(10.0, seconds / 4)),
@@ -266,16 +262,13 @@ class HttpClient:
         self._idle: deque[tuple[Client, ConnectionTracker]] = deque()
         weakref.finalize(self, _close_clients, self._idle)
 
-    def get(
-        self, url: str, max_bytes: int, headers: Mapping[str, str] | None = None, *, method: str = "GET"
-    ) -> HttpResponse:
+    def get(self, url: str, max_bytes: int, headers: Mapping[str, str] | None = None) -> HttpResponse:
         """Fetch a URL.
 
         Args:
             url: An http(s) URL.
             max_bytes: Maximum size of the decompressed body.
             headers: Additional request headers.
-            method: `GET`, or `HEAD` for a response without its body.
 
         Raises:
             UnavailableError: There is no response, or none in time.
@@ -285,7 +278,7 @@ class HttpClient:
 
         kind = LibraryError
         try:
-            return self._send(method, url, max_bytes, headers=headers)
+            return self._send("GET", url, max_bytes, headers=headers)
         except TimeoutError:
             kind, reason = UnavailableError, f"no complete response within {self._seconds:g} seconds; try again later"
         except httpx2.TimeoutException:
@@ -313,8 +306,7 @@ class HttpClient:
         try:
             client, connections = self._idle.pop()
         except IndexError:
-            transport = self._make_transport() if self._make_transport else None
-            client, connections = self._new_client(transport=transport), ConnectionTracker()
+            client, connections = self._new_client(), ConnectionTracker()
 
         def send() -> HttpResponse:
             extensions = {"trace": connections.trace}

@@ -15,10 +15,12 @@ Listing the names of a group imports nothing; an object is imported when it is f
 from __future__ import annotations
 
 from functools import cache
-from importlib import metadata
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mkdocs_roaming.errors import PluginError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
 
 
 def entry_point_names(group: str) -> tuple[str, ...]:
@@ -58,5 +60,7 @@ def load_entry_points(group: str) -> dict[str, Any]:
 
 
 @cache
-def _entry_points(group: str) -> metadata.EntryPoints:
-    return metadata.entry_points(group=group)
+def _entry_points(group: str) -> EntryPoints:
+    from importlib.metadata import entry_points  # imports email and zipfile; most commands need no plugin
+
+    return entry_points(group=group)

@@ -14,8 +14,8 @@ from operator import or_
 
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.library.grep import GrepResult
+from mkdocs_roaming.library.library import OWN, Origin
 from mkdocs_roaming.library.navigator import Navigator
-from mkdocs_roaming.library.origin import OWN, Origin
 from mkdocs_roaming.library.search import SearchResult, to_search_result
 from mkdocs_roaming.library.tools import (
     MAX_IDS,
@@ -163,13 +163,13 @@ class StoreNavigator:
         results = limit_results(query, map(_to_result, found), self.cap - len(origin.render()))
         return replace(results, origin=origin)
 
-    def grep(self, pattern: str, *, regex: bool = False, context: int = 0) -> GrepResult | ToolError:
+    def grep(self, pattern: str, *, context: int = 0) -> GrepResult | ToolError:
         """Find lines of one site, which the pattern names: `ruff: F401`."""
         try:
             site = self.collection.named_site(pattern)
             if site is None:
                 return ToolError(_NO_SITE)
-            return self._navigator(site).grep(self.collection.strip_site(pattern), regex=regex, context=context)
+            return self._navigator(site).grep(self.collection.strip_site(pattern), context=context)
         except RoamingError as error:
             return self._to_tool_error(error)
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import click
 
-from mkdocs_roaming._http import parse_base_url
 from mkdocs_roaming.cli.common import (
     AS_JSON,
     CONFIG,
@@ -31,7 +30,6 @@ from mkdocs_roaming.cli.session import embeddings_options, open_lib
 from mkdocs_roaming.embeddings.store import EmbeddingsOptions, parse_embeddings_options
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.html.themes import parse_class_options
-from mkdocs_roaming.library.published_links import check_links
 from mkdocs_roaming.library.validate import validate_site
 from mkdocs_roaming.lint.runner import format_log, lint_folder, parse_config
 from mkdocs_roaming.publish.cache import project_cache_folder
@@ -192,69 +190,22 @@ def _given_options(given: dict[str, Any], project: Project) -> PublishOptions:
 
 @click.command()
 @LIBRARY
-@click.option("--online", is_flag=True, help="Also request a sample of the published addresses.")
-@click.option(
-    "--sample",
-    type=click.IntRange(min=1),
-    default=200,
-    show_default=True,
-    help="With --online: maximum number of addresses.",
-)
-@click.option("--external", is_flag=True, help="With --online: also links to other sites.")
-@click.option(
-    "--delay",
-    type=click.FloatRange(min=0),
-    default=1.0,
-    show_default=True,
-    help="With --online: seconds between requests to a host.",
-)
-@click.option(
-    "--allow-private",
-    multiple=True,
-    metavar="URL",
-    help="With --online: allow a private address for the host and port of URL. Repeatable.",
-)
 @AS_JSON
-def validate(
-    lib: str,
-    online: bool,
-    sample: int,
-    external: bool,
-    delay: float,
-    allow_private: tuple[str, ...],
-    as_json: bool,
-) -> None:
+def validate(lib: str, as_json: bool) -> None:
     """Validate a published site.
 
-    Checks schema, digests, slices, ids and internal links. With --online it
-    requests addresses that pages, their first lines, llms.txt and the manifest
-    contain. The sample is the same as long as the site is.
+    Checks schema, digests, slices, ids and internal links.
     """
     library = open_lib(lib)
     if not library.is_published:
         raise UsageError(f"{lib}: a Markdown file, not a published site; pass the site's folder or URL")
     with progress("Checking") as steps:
         result = validate_site(library, steps)
-    links = None
-    if online:
-        private_urls = [parse_base_url(url) for url in allow_private]
-        with progress("Requesting") as steps:
-            links = check_links(
-                library,
-                sample=sample,
-                private_urls=private_urls,
-                delay=delay,
-                external=external,
-                start_progress=steps,
-            )
-    dead = [str(fault) for fault in links.dead] if links else []
     if as_json:
-        print_json(asdict(result) | ({"online": asdict(links)} if links else {}))
+        print_json(asdict(result))
     else:
-        for fault in (*result.faults, *dead):
+        for fault in result.faults:
             click.echo(sanitize(fault))
         click.echo(f"{lib}: {result}", err=bool(result.faults))
-        if links:
-            click.echo(f"{lib}: {links}", err=bool(dead))
-    if result.faults or dead:
+    if result.faults:
         sys.exit(FAULTS_FOUND)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
 from mkdocs_roaming.cli.common import (
     AS_JSON,
@@ -26,9 +27,9 @@ from mkdocs_roaming.cli.common import (
 from mkdocs_roaming.cli.session import find_section, scope_options, search_factory, site_as_json
 from mkdocs_roaming.library.grep import grep as find_lines
 from mkdocs_roaming.library.grep import render_grep
-from mkdocs_roaming.library.origin import Origin
+from mkdocs_roaming.library.library import Origin
+from mkdocs_roaming.library.relevance import NO_ANSWER
 from mkdocs_roaming.library.targets import SiteInfo, TargetHit, open_target
-from mkdocs_roaming.library.tools import NO_ANSWER
 from mkdocs_roaming.manifest.expand import expand_section, render_expansion
 from mkdocs_roaming.manifest.lookup import Scope
 from mkdocs_roaming.manifest.outline import render_outline
@@ -81,7 +82,12 @@ def expand(lib: str, addresses: tuple[str, ...], part: int, scope: Scope, as_jso
     origins = [one.library.origin(section.id for section in expansion.shown) for one, expansion in opened]
     if as_json:
         entries = [
-            {**asdict(expansion), "text": expansion.text, **site_as_json(one.site), **_origin_as_json(origin)}
+            {
+                **msgspec.to_builtins(expansion),
+                "text": expansion.text,
+                **site_as_json(one.site),
+                **_origin_as_json(origin),
+            }
             for (one, expansion), origin in zip(opened, origins, strict=True)
         ]
         print_json(entries)
@@ -125,18 +131,17 @@ def search(lib: str, query: str, limit: int, scope: Scope, config: Path | None, 
 @click.command(context_settings=FREE_TEXT)
 @click.argument("pattern")
 @LIBRARY
-@click.option("-e", "--regex", is_flag=True, help="The pattern is a regular expression of RE2 (extra `grep`).")
 @click.option("-C", "--context", type=click.IntRange(0, 5), default=0, help="Lines before and after each match.")
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Maximum number of sections.")
 @scope_options
 @AS_JSON
-def grep(pattern: str, lib: str, regex: bool, context: int, limit: int, scope: Scope, as_json: bool) -> None:
+def grep(pattern: str, lib: str, context: int, limit: int, scope: Scope, as_json: bool) -> None:
     """Print the lines of a site that contain an exact string.
 
     Case counts if PATTERN has a capital letter.
     """
     library = open_target(lib, scope=scope).open_site()
-    result = find_lines(library, pattern, regex=regex, context=context, limit=limit)
+    result = find_lines(library, pattern, context=context, limit=limit)
     origin = library.origin(section.id for section in result.sections)
     if as_json:
         data = {name: value for name, value in asdict(result).items() if name != "origin"}

@@ -16,7 +16,6 @@ import click
 from mkdocs_roaming.cli.common import (
     CONFIG,
     CONFIG_FILE,
-    FOLDER,
     SITE_URL,
     given_settings,
     progress,
@@ -29,7 +28,6 @@ from mkdocs_roaming.config import Settings, load_settings
 from mkdocs_roaming.lint.runner import LintConfig, lint_site, parse_config
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.preview.data import Preview
-from mkdocs_roaming.preview.files import HTML_FOLDER, check_output, write_preview
 from mkdocs_roaming.preview.server import (
     BASE,
     PREVIEW_PATH,
@@ -51,15 +49,8 @@ from mkdocs_roaming.sources.project import IndexOptions, Project, find_project
 @setting_options(PublishOptions, "include", "exclude")
 @click.option("--port", type=click.IntRange(0, 65535), default=8060, show_default=True, help="Port; 0: a free one.")
 @click.option("--open/--no-browser", "open_browser", default=True, help="Open the page in a browser (default: open).")
-@click.option(
-    "-o",
-    "--output",
-    type=FOLDER,
-    metavar="FOLDER",
-    help="Write the page and a copy of the site's HTML to a folder outside of the site, and exit.",
-)
 @CONFIG
-def preview(site: str, port: int, open_browser: bool, output: Path | None, config: Path | None, **given: Any) -> None:
+def preview(site: str, port: int, open_browser: bool, config: Path | None, **given: Any) -> None:
     """Show what machines see of a site.
 
     SITE is the folder of a built site, or the URL of a published one. A folder that is not published is converted into
@@ -71,21 +62,13 @@ def preview(site: str, port: int, open_browser: bool, output: Path | None, confi
     patterns = given_settings(PublishOptions, given)
     options = IndexOptions(url=given["url"], project=project, publish=project.parse_options(patterns))
     lint = _find_lint(project, options.publish, load_settings(config))
-    if output:
-        check_output(output, folder)
     with ExitStack() as stack:
-        base = f"{HTML_FOLDER}/" if output else BASE
         if folder is None:
             source = _open_remote(site, lint)
         else:
             convert = bool(patterns or given["url"] or given["config_file"])
-            source = _open_folder(folder, options, lint, stack, base, convert=convert)
-        if output:
-            shown = source.get()
-            size = write_preview(shown, output, folder)
-            click.echo(f"{output / 'index.html'}: {len(shown.library.manifest.pages)} pages, {size / 2**20:.1f} MB")
-        else:
-            _serve(source, folder, port, open_browser=open_browser)
+            source = _open_folder(folder, options, lint, stack, BASE, convert=convert)
+        _serve(source, folder, port, open_browser=open_browser)
 
 
 def _find_lint(project: Project, options: PublishOptions, settings: Settings) -> LintConfig:

@@ -1,8 +1,6 @@
-"""Exact search: lines that contain a string, or that match a regular expression.
+"""Exact search: lines that contain a string.
 
 Ranking finds what a question is about. Identifiers, options and error messages are found better by their exact text.
-Regular expressions are those of RE2 (https://github.com/google/re2/wiki/Syntax): patterns come from anybody, and RE2
-needs time linear in the text. The package google-re2 (extra `grep`) is imported only for them.
 """
 
 from __future__ import annotations
@@ -10,11 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 from mkdocs_roaming.errors import LibraryError, UsageError
-from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.library.origin import OWN, Origin
+from mkdocs_roaming.library.library import OWN, Library, Origin
 from mkdocs_roaming.manifest.lookup import SectionRef
 
 MAX_SECTIONS = 20
@@ -27,8 +23,6 @@ _MAX_PATTERN_CHARS = 500
 _MAX_LINES = 3
 """Maximum number of matching lines that are shown of a section."""
 _MAX_LINE_CHARS = 300
-_MAX_RE2_BYTES = 1 << 20
-"""Maximum size of a compiled pattern."""
 
 Find = Callable[[str], int]
 """Returns where the pattern matches first in a line, -1 if it does not."""
@@ -91,25 +85,22 @@ class GrepResult:
     origin: Origin = OWN
 
 
-def grep(
-    library: Library, pattern: str, *, regex: bool = False, context: int = 0, limit: int = MAX_SECTIONS
-) -> GrepResult:
-    """Return the sections with lines that contain a string, or match a regular expression.
+def grep(library: Library, pattern: str, *, context: int = 0, limit: int = MAX_SECTIONS) -> GrepResult:
+    """Return the sections with lines that contain a string.
 
     Case counts if the pattern has a capital letter.
 
     Args:
         library: The site.
-        pattern: A string or a regular expression.
-        regex: Whether it is a regular expression.
+        pattern: The string.
         context: Number of lines before and after each match.
         limit: Maximum number of sections.
 
     Raises:
-        UsageError: The pattern is empty, too long, not valid, or the package google-re2 is missing.
+        UsageError: The pattern is empty or too long.
         LibraryError: No section can be read.
     """
-    find = _compile_regex(pattern) if regex else _compile_literal(pattern)
+    find = _make_find(pattern)
     library.prefetch()
     found: list[SectionMatch] = []
     unread, error = 0, None
@@ -153,48 +144,14 @@ def _render_section(match: SectionMatch) -> str:
     return head + lines + (f"  {more} more in this section\n" if more else "")
 
 
-# Patterns
-
-
-def _compile_literal(pattern: str) -> Find:
-    _check_length(pattern)
-    flags = 0 if _has_capital(pattern) else re.IGNORECASE
-    expression = re.compile(re.escape(pattern.strip("\r\n")), flags)
-    return lambda line: found.start() if (found := expression.search(line)) else -1
-
-
-def _compile_regex(pattern: str) -> Find:
-    _check_length(pattern)
-    try:
-        import re2
-    except ImportError:
-        raise UsageError(
-            "regular expressions need the package google-re2: pip install 'mkdocs-roaming[grep]'"
-        ) from None
-    options: Any = re2.Options()
-    options.log_errors = False
-    options.max_mem = _MAX_RE2_BYTES
-    options.case_sensitive = _has_capital(re.sub(r"\\.", "", pattern))  # not the classes \S, \W, \D
-    try:
-        expression = re2.compile(pattern, options)
-    except re2.error as error:
-        reason = error.args[0].decode("utf-8", "replace") if isinstance(error.args[0], bytes) else str(error)
-        raise UsageError(f"not a regular expression of RE2: {reason}; quote special characters with \\") from None
-    return lambda line: found.start() if (found := expression.search(line)) else -1
-
-
-def _check_length(pattern: str) -> None:
+def _make_find(pattern: str) -> Find:
     if not pattern.strip():
         raise UsageError("the pattern is empty; give a string that the documentation contains")
     if len(pattern) > _MAX_PATTERN_CHARS:
         raise UsageError(f"the pattern has {len(pattern)} characters, at most {_MAX_PATTERN_CHARS} are searched for")
-
-
-def _has_capital(text: str) -> bool:
-    return text != text.lower()
-
-
-# Sections
+    has_capital = pattern != pattern.lower()
+    expression = re.compile(re.escape(pattern.strip("\r\n")), 0 if has_capital else re.IGNORECASE)
+    return lambda line: found.start() if (found := expression.search(line)) else -1
 
 
 def _search_section(library: Library, section: SectionRef, text: str, find: Find, context: int) -> SectionMatch | None:

@@ -12,14 +12,11 @@ import hashlib
 import os
 import re
 import sys
-import tempfile
 import zlib
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from difflib import get_close_matches
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Protocol, Self, TypeVar
@@ -34,7 +31,7 @@ from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import Manifest, PageEntry
 from mkdocs_roaming.manifest.page_kinds import is_changelog
 from mkdocs_roaming.settings import prepare
-from mkdocs_roaming.text.languages import available_languages, load_words
+from mkdocs_roaming.text.languages import load_words
 from mkdocs_roaming.text.tokenizer import Word, extract_terms, parse_words
 
 T = TypeVar("T")
@@ -46,11 +43,11 @@ _PAGE_WEIGHTS = [{"title": 3.0, "body": 1.0}.get(name, 0.0) for name in FIELDS]
 _BATCH_SIZE = 500
 _MIN_TYPO_LENGTH = 4
 _MIN_STEM_LENGTH = 5
-_LINK = re.compile(r"(?<!!)\[([^\]\[\n]{1,200})\]\(<?(https?://[^)>\s]+)")
-_TARGET = re.compile(  # of links and images; an expression such as `calls[0](event)` has none
+_LINK = r"(?<!!)\[([^\]\[\n]{1,200})\]\(<?(https?://[^)>\s]+)"
+_TARGET = (  # of links and images; an expression such as `calls[0](event)` has none
     r"(?:\]\(<?(?=https?:|mailto:|data:|\.{0,2}/|#)|<(?=https?://)|\b(?:href|src)=\")[^()\s<>\"]*"
 )
-_VERSION = re.compile(r"v?\d+\.\d")
+_VERSION = r"v?\d+\.\d"
 
 
 class SiteTexts(Protocol):
@@ -78,10 +75,11 @@ class SiteTexts(Protocol):
 
 
 class IndexData(msgspec.Struct, frozen=True, array_like=True):
-    """What an index file stores of a site: the postings, and the rows whose titles contain a term."""
+    """What an index file stores of a site: the postings, the rows whose titles contain a term, those of change logs."""
 
     postings: PostingsData
     title_rows: dict[str, list[int]]
+    changelog_rows: list[int]
 
 
 class Index:
@@ -104,9 +102,7 @@ class Index:
         self.page_numbers = [numbers.setdefault(section.page.path, len(numbers)) for section in self.sections]
         """The number of each row's page."""
         self.page_count = len(numbers)
-        pages = {section.page.path: section.page for section in self.sections}
-        changelogs = {numbers[path] for path, page in pages.items() if is_changelog(page)}
-        self.changelog_rows = frozenset(row for row, page in enumerate(self.page_numbers) if page in changelogs)
+        self.changelog_rows = frozenset(data.changelog_rows)
         self.title_rows = data.title_rows
         self.title_lengths = Counter(chain.from_iterable(data.title_rows.values()))
         """The number of distinct terms in the title of each row, without stop words if others remain."""
@@ -142,7 +138,10 @@ class Index:
             postings.add(page, [*map(cached_terms, fields), extract_terms(strip_targets(text), language)])
             for term in _title_terms(section.section.title, language):
                 title_rows.setdefault(term, []).append(row)
-        return cls(library, weights, IndexData(postings.build(), title_rows), complete=None not in read_texts)
+        changelogs = {page.path for page in library.manifest.pages if is_changelog(page)}
+        changelog_rows = [row for row, section in enumerate(sections) if section.page.path in changelogs]
+        data = IndexData(postings.build(), title_rows, changelog_rows)
+        return cls(library, weights, data, complete=None not in read_texts)
 
     def similar_terms(self, term: str) -> list[str]:
         """Return terms of the site for one that it never uses: other spellings, and the term without a prefix."""
@@ -150,13 +149,15 @@ class Index:
             return []
         candidates = [word for word in self.postings.terms_with_initial(term[0]) if abs(len(word) - len(term)) <= 2]
         stems = [term[at:] for at in range(2, 4) if len(term) - at >= _MIN_STEM_LENGTH]
+        from difflib import get_close_matches  # few queries need it
+
         known_stems = [stem for stem in stems if stem in self.postings]
         return list(dict.fromkeys(get_close_matches(term, candidates, 3, 0.8) + known_stems))
 
 
 def strip_targets(text: str) -> str:
     """Return Markdown without the targets of its links and images, whose words are not part of the text."""
-    return _TARGET.sub(" ", text)
+    return re.sub(_TARGET, " ", text)
 
 
 def _title_terms(title: str, language: str) -> frozenset[str]:
@@ -165,14 +166,10 @@ def _title_terms(title: str, language: str) -> frozenset[str]:
     return frozenset(term for word in content_words for term in word.parts)
 
 
-def asks_about_changes(words: Sequence[Word]) -> bool:
-    """Return whether a question is about versions and changes."""
-    return any(word.whole in _change_words() or _VERSION.match(word.text) for word in words)
-
-
-@cache
-def _change_words() -> frozenset[str]:
-    return frozenset[str]().union(*(load_words(code, "search.change_words") for code in available_languages()))
+def asks_about_changes(words: Sequence[Word], language: str) -> bool:
+    """Return whether a question is about versions and changes, in the language of the site or in English."""
+    known = load_words(language, "search.change_words") | load_words("en", "search.change_words")
+    return any(word.whole in known or re.match(_VERSION, word.text) for word in words)
 
 
 def _context_fields(library: SiteTexts, section: SectionRef, link_texts: Sequence[str]) -> tuple[str, str, str, str]:
@@ -203,15 +200,10 @@ def _read_texts(library: SiteTexts, sections: Sequence[SectionRef]) -> Iterator[
 
 def _link_texts(library: SiteTexts, sections: Sequence[SectionRef], texts: Sequence[str]) -> dict[str, list[str]]:
     """Return the words of the links to each section, by its id, from other pages."""
-    pages = {page.markdown: page for page in library.manifest.pages}
-    pages |= {page.path: page for page in library.manifest.pages}
-    site_url = library.manifest.site.url
     links: dict[str, list[str]] = {}
     for section, text in zip(sections, texts, strict=True):
-        for words, url in _LINK.findall(text):
-            path, _, anchor = url.removeprefix(site_url).partition("#")
-            page = pages.get(path) if url.startswith(site_url) else None
-            target = library.sections.find_anchor(page, anchor) if page else None
+        for words, url in re.findall(_LINK, text):
+            target = library.sections.resolve(url)
             if target is not None and target.page is not section.page:
                 links.setdefault(target.id, []).append(words)
     return links
@@ -219,7 +211,7 @@ def _link_texts(library: SiteTexts, sections: Sequence[SectionRef], texts: Seque
 
 # Index files
 
-INDEX_VERSION = "1"
+INDEX_VERSION = "2"
 """Increased when a site gets another index or other scores: by the tokenizer, the fields or the format of the files."""
 
 MAX_CACHE_BYTES = 256 * 2**20
@@ -229,8 +221,7 @@ _SUFFIX = ".index"
 _CHECKSUM_BYTES = 4
 
 
-@dataclass(frozen=True, slots=True)
-class IndexCache:
+class IndexCache(msgspec.Struct, frozen=True):
     """Index files in a folder, which several processes may use, and files with other data of a site.
 
     Attributes:
@@ -270,12 +261,14 @@ class IndexCache:
 
     def store(self, key: str, data: object) -> None:
         """Write data, unless they are too large or the folder cannot be written; then delete the oldest files."""
+        from tempfile import mkstemp  # a search with a stored index does not need it
+
         content = msgspec.msgpack.encode(data)
         if len(content) > self.max_bytes // 4:
             return
         with suppress(OSError):
             self.folder.mkdir(parents=True, exist_ok=True)
-            descriptor, temporary = tempfile.mkstemp(_SUFFIX, dir=self.folder)
+            descriptor, temporary = mkstemp(_SUFFIX, dir=self.folder)  # readable by the user alone
             try:
                 with os.fdopen(descriptor, "wb") as file:
                     file.write(zlib.crc32(content).to_bytes(_CHECKSUM_BYTES, "little"))

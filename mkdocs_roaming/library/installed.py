@@ -9,21 +9,23 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping, Sequence
-from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from mkdocs_roaming.errors import LibraryError, RoamingError
 from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.library.readers import FolderReader, Reader
+from mkdocs_roaming.library.readers import INSTALLED_SCHEME, FolderReader, Reader
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, dump_manifest, load_manifest, with_digest
 from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry, SectionEntry, SiteEntry, path_to_url
 from mkdocs_roaming.manifest.sections import IdAllocator
 
-SCHEME = "installed:"
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution
+
 GROUP = "roaming.docs"
 
 _log = logging.getLogger(__name__)
@@ -52,7 +54,7 @@ def open_installed(where: str) -> Library:
         LibraryError: No installed package contains documentation, or one of the named packages does not.
     """
     bundles = find_bundles()
-    if wanted := [_normalize(name) for name in where.removeprefix(SCHEME).split(",") if name.strip()]:
+    if wanted := [_normalize(name) for name in where.removeprefix(INSTALLED_SCHEME).split(",") if name.strip()]:
         by_name = {_normalize(bundle.package): bundle for bundle in bundles}
         if missing := [name for name in wanted if name not in by_name]:
             raise LibraryError(
@@ -71,8 +73,10 @@ def open_installed(where: str) -> Library:
 
 def find_bundles() -> list[Bundle]:
     """Return the documentation of all installed distributions that announce some, sorted by their names."""
+    from importlib.metadata import entry_points  # imports email and zipfile
+
     found = {}
-    for entry_point in metadata.entry_points(group=GROUP):
+    for entry_point in entry_points(group=GROUP):
         distribution = entry_point.dist
         folder = _find_folder(entry_point.value, distribution) if distribution else None
         if distribution and folder:
@@ -80,7 +84,7 @@ def find_bundles() -> list[Bundle]:
     return [found[name] for name in sorted(found)]
 
 
-def _find_folder(module: str, distribution: metadata.Distribution) -> Path | None:
+def _find_folder(module: str, distribution: Distribution) -> Path | None:
     """Return the folder of a module name; None if it contains no manifest, as in a checkout before a release.
 
     Nothing is imported: the folder is looked up in the distribution, and for one that is installed in editable mode
@@ -150,9 +154,8 @@ def _merge(manifests: Mapping[Bundle, Manifest]) -> Manifest:
     labels = [bundle.label for bundle in manifests]
     name = labels[0] if len(labels) == 1 else "Installed packages"
     languages = {manifest.site.language for manifest in manifests.values()}
-    site = SiteEntry(
-        name, f"{SCHEME}/", f"Documentation of {', '.join(labels)}.", languages.pop() if len(languages) == 1 else "en"
-    )
+    language = languages.pop() if len(languages) == 1 else "en"
+    site = SiteEntry(name, f"{INSTALLED_SCHEME}/", f"Documentation of {', '.join(labels)}.", language)
     return with_digest(Manifest(site, tuple(pages), tuple(nav), nav_source="installed"))
 
 

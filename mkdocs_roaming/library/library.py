@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeVar, cast
+from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from mkdocs_roaming.errors import DigestMismatchError, LibraryError, RoamingError, UsageError
-from mkdocs_roaming.library.origin import OWN, Origin, extract_host, known_flags
 from mkdocs_roaming.library.readers import MAX_MARKDOWN_BYTES, MemoryReader, Reader
 from mkdocs_roaming.library.search import Search, SearchResult, to_search_result
 from mkdocs_roaming.manifest.expand import expand_section
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.lookup import Scope, SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import LLMS_FULL, OUTLINE_BUDGET, Manifest, PageEntry, SectionEntry
-from mkdocs_roaming.manifest.outline import render_outline
 from mkdocs_roaming.manifest.sections import file_digest, slice_digest
 
 T = TypeVar("T")
@@ -34,6 +36,39 @@ _PARALLEL_REQUESTS = 6
 _RECHECK_SECONDS = 60.0
 _MAX_SCOPES = 16
 """Number of restricted libraries that stay in memory with their outlines: clients choose scopes."""
+
+MAX_LABEL_CHARS = 260
+"""Maximum length of the label of one site."""
+
+_MAX_HOST_CHARS = 120
+
+
+class Origin(Struct, frozen=True):
+    """Where a result is from, if that is a third-party site.
+
+    Attributes:
+        hosts: The hosts of the sites.
+        flags: What a crawl has found in the sections of the result; see `text.injection.Kind`.
+    """
+
+    hosts: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+
+    def __or__(self, other: Origin) -> Origin:
+        """Return the origin of two results together."""
+        hosts, flags = dict.fromkeys((*self.hosts, *other.hosts)), dict.fromkeys((*self.flags, *other.flags))
+        return Origin(tuple(hosts), tuple(flags))
+
+    def render(self) -> str:
+        """Return the line above a result; empty for an own site."""
+        if not self.hosts:
+            return ""
+        flags = f", flagged by the crawl: {', '.join(self.flags)}" if self.flags else ""
+        return f"untrusted content from {', '.join(self.hosts)}{flags}\n"
+
+
+OWN = Origin()
+"""The origin of results from an own site."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +145,7 @@ class Library:
         self._search: Search | None = None
         self._memoized: dict[Hashable, object] = {}
         self._update: tuple[float, SectionIndex | None] = (float("-inf"), None)
-        self._restricted: OrderedDict[Scope, Library] = OrderedDict()
+        self._restrict = lru_cache(_MAX_SCOPES)(self._copy)
         self._whole: Library | None = None
 
     @property
@@ -153,19 +188,7 @@ class Library:
         Raises:
             UsageError: No page is in the scope, or the site has another version.
         """
-        scope = scope.normalize()
-        if not scope:
-            return self
-        with self._lock:
-            if scope in self._restricted:
-                self._restricted.move_to_end(scope)
-                return self._restricted[scope]
-        restricted = self._copy(scope)
-        with self._lock:
-            self._restricted[scope] = restricted
-            while len(self._restricted) > _MAX_SCOPES:
-                self._restricted.popitem(last=False)
-        return restricted
+        return self._restrict(scope.normalize()) if scope else self
 
     def _get_search(self) -> Search:
         if self._whole is not None:
@@ -179,7 +202,7 @@ class Library:
         restricted.manifest = scope.restrict(self.manifest)
         restricted.sections = SectionIndex(restricted.manifest)
         restricted._whole = self.whole
-        restricted._memoized, restricted._restricted = {}, OrderedDict()
+        restricted._memoized, restricted._restrict = {}, lru_cache(_MAX_SCOPES)(restricted._copy)
         return restricted
 
     def search(self, query: str, *, limit: int = 10) -> list[SearchResult]:
@@ -213,6 +236,8 @@ class Library:
         Raises:
             UsageError: There is no such branch.
         """
+        from mkdocs_roaming.manifest.outline import render_outline  # searches do not need it
+
         return render_outline(self.sections, budget=tokens, branch=branch)
 
     def expand(self, address: str, *, part: int = 1) -> Section:
@@ -300,6 +325,8 @@ class Library:
             missing = self._load_llms_full(missing)
         if sum(page.bytes for page in missing) > self._pages.max_bytes:
             return
+        from concurrent.futures import ThreadPoolExecutor  # only readers of web sites pay for the import
+
         with ThreadPoolExecutor(_PARALLEL_REQUESTS) as executor:
             list(executor.map(self._load_page, missing))
 
@@ -401,3 +428,21 @@ class _PageCache:
 def _verified_slice(data: bytes, section: SectionEntry) -> bytes | None:
     text = data[section.start : section.end]
     return text if slice_digest(text) == section.digest else None
+
+
+def extract_host(url: str) -> str:
+    """Return the host and port of a URL, in characters that cannot imitate other text; empty without a host."""
+    try:
+        host = urlsplit(url).netloc.rpartition("@")[2]
+    except ValueError:
+        return ""
+    return re.sub(r"[^0-9A-Za-z.:\[\]-]", "?", host)[:_MAX_HOST_CHARS]
+
+
+def known_flags(flags: Iterable[str]) -> tuple[str, ...]:
+    """Return the distinct flags that this version knows: a manifest may be third-party data."""
+    found = set(flags)
+    return tuple(kind for kind in _KINDS if kind in found)
+
+
+_KINDS = ("instruction", "hidden", "invisible", "exfiltration")

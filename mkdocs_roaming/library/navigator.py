@@ -5,20 +5,20 @@ from __future__ import annotations
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from itertools import islice
 
 from mkdocs_roaming.errors import LibraryError, UsageError
 from mkdocs_roaming.library.grep import GrepResult, grep, limit_grep
-from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.library import MAX_LABEL_CHARS, Library, Origin
 from mkdocs_roaming.library.open_sections import OpenSections
-from mkdocs_roaming.library.origin import MAX_LABEL_CHARS, Origin
 from mkdocs_roaming.library.search import (
     MAX_QUERY_CHARS,
     Hit,
     Search,
+    SearchResult,
     parse_query,
     to_search_result,
 )
@@ -193,7 +193,7 @@ class Navigator:
             reference = 0
             for hit in hits if max_tokens else []:
                 section = hit.section
-                text = self._read_body(section)
+                text = HEADING.sub("", self._read(section, self.library.text), count=1)
                 beginning = strip_markdown(text[:_STRIPPED_CHARS])[:_COMPARED_CHARS]
                 min_chars = _MIN_CONTAINER_CHARS if self.sections.children(section) else _MIN_BODY_CHARS
                 is_reference = self._is_reference(section.page)
@@ -289,10 +289,10 @@ class Navigator:
                         self._open.add_part(section, expansion)
         return self._make_results(query, hits, opened, limit, judge=True)
 
-    def grep(self, pattern: str, *, regex: bool = False, context: int = 0) -> GrepResult | ToolError:
-        """Find lines that contain a string, or match a regular expression; see `library.grep`."""
+    def grep(self, pattern: str, *, context: int = 0) -> GrepResult | ToolError:
+        """Find lines that contain a string; see `library.grep`."""
         try:
-            found = grep(self.library, pattern, regex=regex, context=context)
+            found = grep(self.library, pattern, context=context)
             return limit_grep(replace(found, origin=self.library.origin(one.id for one in found.sections)), self.cap)
         except UsageError as error:
             return ToolError(f"{error}.")
@@ -402,10 +402,7 @@ class Navigator:
 
     def _open_text(self, section: SectionRef, query: str, max_tokens: int) -> Expansion:
         """Open a section's own text, or the part of a long one that matches a query best."""
-        try:
-            whole = self._text(section)
-        except LibraryError:
-            whole = ""
+        whole = self._read(section, self._text)
         text, _ = split_source_code(whole)
         if (size := estimate_tokens(text)) > max_tokens:
             language = self.library.manifest.site.language
@@ -413,10 +410,9 @@ class Navigator:
             text = cut_best_part(text, parse_query(query, language), language, max_chars)
         return make_text_expansion(self.sections, section, text, is_part=len(text) < len(whole))
 
-    def _read_body(self, section: SectionRef) -> str:
-        """Return a section's own text without its heading; empty if it cannot be read."""
+    def _read(self, section: SectionRef, read: Callable[[SectionRef], str]) -> str:
         try:
-            return HEADING.sub("", self.library.text(section), count=1)
+            return read(section)
         except LibraryError:
             return ""
 
@@ -454,16 +450,19 @@ class Navigator:
             judge and bool(hits) and self.search.is_doubtful(query),
             self._origin(opened),
         )
-        shown = known | set(islice((hit.section.id for hit in hits if hit.section.id not in known), max_lines))
-        results = [
-            to_search_result(self.sections, hit, has_snippet=hit.section.id not in known)
-            for hit in hits
-            if hit.section.id in shown
-        ]
-        room = self.cap - len(render(found))
-        others = limit_results("", (result for result in results if result.id not in known), room)
-        known |= {result.id for result in others.hits}
-        return replace(found, hits=tuple(result for result in results if result.id in known))
+        return replace(found, hits=self._list_hits(hits, known, max_lines, self.cap - len(render(found))))
+
+    def _list_hits(
+        self, hits: Sequence[Hit], known: Container[str], max_lines: int, room: int
+    ) -> tuple[SearchResult, ...]:
+        """Return the hits that are known, without a snippet, and as many of the others as fit."""
+        others = islice((hit for hit in hits if hit.section.id not in known), max_lines)
+        fitting = limit_results("", (to_search_result(self.sections, hit) for hit in others), room).hits
+        lines = {line.id: line for line in fitting}
+        for hit in hits:
+            if hit.section.id in known:
+                lines[hit.section.id] = to_search_result(self.sections, hit, has_snippet=False)
+        return tuple(lines[hit.section.id] for hit in hits if hit.section.id in lines)
 
 
 def _shorten_id(id_: str) -> str:

@@ -10,13 +10,12 @@ import re
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 from math import isfinite, log
 from operator import mul
 
-import msgspec
+from msgspec import Struct, field
 
 Phrase = tuple[str, ...]
 """Consecutive terms."""
@@ -36,8 +35,7 @@ _MAX_PLACES = 50  # of a word in a row, which may be a long page
 _ABSENT = (0, 0.0, 0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class PostingMatches:
+class PostingMatches(Struct, frozen=True):
     """The matching rows and groups, each with its score, in ascending order of rows."""
 
     rows: array[int] = field(default_factory=lambda: array("I"))
@@ -46,7 +44,7 @@ class PostingMatches:
     group_scores: array[float] = field(default_factory=lambda: array("d"))
 
 
-class PostingsData(msgspec.Struct, frozen=True, array_like=True):
+class PostingsData(Struct, frozen=True, array_like=True):
     """The content of an index.
 
     Attributes:

@@ -9,35 +9,38 @@ import hashlib
 import os.path
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 from urllib.parse import quote, urljoin, urlsplit
 
-from mkdocs_roaming._http import FETCH_TIMEOUT, HttpClient, HttpResponse
+from msgspec import Struct
+
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, dump_manifest, with_digest
-from mkdocs_roaming.manifest.models import Manifest, Page, Section, Site, markdown_path, url_to_path
+from mkdocs_roaming.manifest.models import Manifest, Page, PublishedPage, Section, Site, markdown_path, url_to_path
 from mkdocs_roaming.manifest.sections import github_slug, split_sections
 from mkdocs_roaming.text.markdown import parse_headings
+
+if TYPE_CHECKING:
+    from mkdocs_roaming._http import HttpResponse
 
 MAX_MANIFEST_BYTES = 256 * 2**20
 MAX_MARKDOWN_BYTES = 64 * 2**20
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[/\\]|[A-Za-z]:")
 _SAFE = "/-._~!$&'()*+,;=:@"
-_SOURCE_BEFORE = re.compile(  # a page's `Source:` line, and what may be between it and the page's H1
+_SOURCE_BEFORE = (  # a page's `Source:` line, and what may be between it and the page's H1
     r"(?:\A|(?<=[\r\n]))(?:-{3,}[ \t]*[\r\n]+)?(?:Source|URL):[ \t]*<?(https?://[^\s<>]+)>?[ \t]*(?:\r\n|\n|\r)\s*"
     r"(?:>[^\r\n]*llms\.txt[^\r\n]*\s*)?(?:-{3,}\s*)?\Z"
 )
-_SOURCE_AFTER = re.compile(
-    r"\A([^\r\n]*(?:\r\n|\n|\r)\s*)((?:Source|URL):[ \t]*<?(https?://[^\s<>]+)>?[ \t]*(?:\r\n|[\r\n]|\Z))"
-)
+_SOURCE_AFTER = r"\A([^\r\n]*(?:\r\n|\n|\r)\s*)((?:Source|URL):[ \t]*<?(https?://[^\s<>]+)>?[ \t]*(?:\r\n|[\r\n]|\Z))"
 _SOURCE_DISTANCE = 2000
 """Maximum number of characters between a `Source:` line and its H1."""
 _MAX_LEAD_WORDS = 3
 """A text of no more words before the first page is a rule or a logo, not a page."""
 
+INSTALLED_SCHEME = "installed:"
+"""The address of the documentation in installed packages."""
 
 CRAWL_STATE = ".roaming/state.json"
 """The file of a crawl in its folder."""
@@ -116,9 +119,11 @@ class WebReader(Reader):
 
     is_remote = True
 
-    def __init__(self, root: str, *, seconds: float = FETCH_TIMEOUT) -> None:
+    def __init__(self, root: str, *, seconds: float | None = None) -> None:
+        from mkdocs_roaming._http import FETCH_TIMEOUT, HttpClient  # only readers of web sites pay for the import
+
         self.root = self.where = root
-        self._client = HttpClient(seconds=seconds)
+        self._client = HttpClient(seconds=seconds or FETCH_TIMEOUT)
 
     def manifest(self, cache_key: str = "") -> bytes:
         """Return the manifest's JSON."""
@@ -201,7 +206,6 @@ def parse_markdown_site(markdown: str, *, name: str, url: str, where: str) -> tu
         where: Names the text in messages.
     """
     from mkdocs_roaming.manifest.builder import build_manifest  # most sites have a manifest
-    from mkdocs_roaming.manifest.models import PublishedPage
 
     pages = _split_pages(markdown, name)
     site_url = _site_url([page.url for page in pages], url)
@@ -219,8 +223,7 @@ def parse_markdown_site(markdown: str, *, name: str, url: str, where: str) -> tu
     return manifest, MemoryReader(files, dump_manifest(manifest).encode("utf-8", "surrogatepass"), where=where)
 
 
-@dataclass(frozen=True, slots=True)
-class _MarkdownPage:
+class _MarkdownPage(Struct, frozen=True):
     """The text of one page, without its `Source:` line, and its address."""
 
     text: str
@@ -228,8 +231,7 @@ class _MarkdownPage:
     sections: tuple[Section, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _PageStart:
+class _PageStart(Struct, frozen=True):
     """An H1: the byte at which its page begins (its `Source:` line or itself), its address, the byte of the H1."""
 
     cut: int
@@ -240,29 +242,32 @@ class _PageStart:
 def _split_pages(markdown: str, name: str) -> list[_MarkdownPage]:
     data = markdown.encode("utf-8", "surrogatepass")
     sections = split_sections(markdown, title=name)
-    # The first section is always the page's own: only its text shows whether it has an H1, and where.
-    first = _find_h1(data[sections[0].start : sections[0].end].decode("utf-8", "replace"))
-    headings = [section.start for section in sections[1:] if section.level == 1]
-    if first is not None:
-        headings.insert(0, sections[0].start + first)
-    if not headings or (len(headings) == 1 and first is not None):
+    headings = _find_h1_offsets(data, sections)
+    if not headings or (len(headings) == 1 and headings[0] < sections[0].end):
         url = _page_start(data, headings[0] if headings else sections[0].start).url
         return [_MarkdownPage(markdown, url, sections)]
     starts = [_page_start(data, heading) for heading in headings]
-    if sum(1 for start in starts if start.url) > 1:
-        starts = [start for start in starts if start.url]
-    ends = [*(start.cut for start in starts[1:]), len(data)]
+    if len(named := [start for start in starts if start.url]) > 1:
+        starts = named
     lead = data[: starts[0].cut].decode("utf-8", "surrogatepass")
-    pages = [_page(data[start.heading : end], start.url, name) for start, end in zip(starts, ends, strict=True)]
     if starts[0].url is None and _find_h1(lead) is None:  # a logo above the title
-        return [_page(data[: ends[0]], None, name), *pages[1:]]
-    has_lead_page = len(lead.split()) > _MAX_LEAD_WORDS
-    return [_page(data[: starts[0].cut], None, name), *pages] if has_lead_page else pages
+        starts[0] = _PageStart(0, None, 0)
+    elif len(lead.split()) > _MAX_LEAD_WORDS:
+        starts.insert(0, _PageStart(0, None, 0))
+    ends = [*(start.cut for start in starts[1:]), len(data)]
+    return [_page(data[start.heading : end], start.url, name) for start, end in zip(starts, ends, strict=True)]
+
+
+def _find_h1_offsets(data: bytes, sections: Sequence[Section]) -> list[int]:
+    # The first section is always the page's own: only its text shows whether it has an H1, and where.
+    first = _find_h1(data[sections[0].start : sections[0].end].decode("utf-8", "replace"))
+    offsets = [] if first is None else [sections[0].start + first]
+    return offsets + [section.start for section in sections[1:] if section.level == 1]
 
 
 def _page(data: bytes, url: str | None, name: str) -> _MarkdownPage:
     text = data.decode("utf-8", "surrogatepass")
-    if url and (source := _SOURCE_AFTER.match(text)):
+    if url and (source := re.match(_SOURCE_AFTER, text)):
         text = text[: source.start(2)] + text[source.end(2) :]
     return _MarkdownPage(text, url, split_sections(text, title=name))
 
@@ -275,9 +280,9 @@ def _find_h1(text: str) -> int | None:
 
 def _page_start(data: bytes, heading: int) -> _PageStart:
     before = data[max(0, heading - _SOURCE_DISTANCE) : heading].decode("utf-8", "ignore")
-    if source := _SOURCE_BEFORE.search(before):
+    if source := re.search(_SOURCE_BEFORE, before):
         return _PageStart(heading - len(before[source.start() :].encode("utf-8")), source[1], heading)
-    after = _SOURCE_AFTER.match(data[heading : heading + _SOURCE_DISTANCE].decode("utf-8", "ignore"))
+    after = re.match(_SOURCE_AFTER, data[heading : heading + _SOURCE_DISTANCE].decode("utf-8", "ignore"))
     return _PageStart(heading, after[3] if after else None, heading)
 
 

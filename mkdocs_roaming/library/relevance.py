@@ -21,10 +21,11 @@ import re
 import threading
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
 from math import log, log1p
+
+from msgspec import Struct
 
 from mkdocs_roaming.library.postings import PostingMatches, Postings
 from mkdocs_roaming.text.languages import base_language, load_phrases, load_table, load_words
@@ -37,6 +38,9 @@ MIN_CONFIDENCE = 0.75
 
 DOUBTFUL_CONFIDENCE = 0.65
 """Below this confidence search says above its results that probably none of them answers the query."""
+
+NO_ANSWER = "Probably no section answers this."
+"""The line above doubtful search results."""
 
 _BEST_SECTIONS = 3  # their text is compared with the query
 _MIN_COVERAGE = 0.25
@@ -51,8 +55,8 @@ _MAX_SYNONYM_SECTIONS = 3
 _NEAR_TERMS = 6
 _LEAST_PAIR_RARITY = 1.5
 _MIN_NAME_COVERAGE = 0.6
-_CODE_NAME = re.compile(r"(?=.*[A-Za-z]{2})(?:[-.$@]|.*(?:\w[-_.:@]|[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z]\d|\d[A-Za-z]))")
-_QUOTED = re.compile(r"`([^`\n]+)`")
+_CODE_NAME = r"(?=.*[A-Za-z]{2})(?:[-.$@]|.*(?:\w[-_.:@]|[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z]\d|\d[A-Za-z]))"
+_QUOTED = r"`([^`\n]+)`"
 
 
 class Relevance:
@@ -150,11 +154,11 @@ class Relevance:
 
     def _contain_name(self, query: str, found: Iterable[_FoundWord], rows: Iterable[int], coverage: float) -> bool:
         """Return whether rows contain a name of the query verbatim, as a whole identifier."""
-        quoted = {word.text for code in _QUOTED.findall(query) for word in parse_query(code, self._language)}
+        quoted = {word.text for code in re.findall(_QUOTED, query) for word in parse_query(code, self._language)}
         patterns = list[tuple[_FoundWord, str]]()
         for word in found:
             name = f"_*{re.escape(word.word.text)}_*"
-            if word.word.text in quoted or _CODE_NAME.match(word.word.text):
+            if word.word.text in quoted or re.match(_CODE_NAME, word.word.text):
                 patterns.append((word, rf"(?<!\w){name}(?!\w)"))
             elif coverage >= _MIN_NAME_COVERAGE:
                 patterns.append((word, rf"(?<!`)`-{{0,2}}{name}[\s=(\[:`]"))
@@ -184,8 +188,7 @@ class Relevance:
         return log1p(sum(max(rarity - _LEAST_PAIR_RARITY, 0.0) for rarity in rarities))
 
 
-@dataclass(frozen=True, slots=True)
-class _FoundWord:
+class _FoundWord(Struct, frozen=True):
     """A word of a query.
 
     Attributes:

@@ -8,12 +8,14 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from heapq import nlargest
 from itertools import chain, islice, pairwise
 from math import log1p
 from typing import Self
+
+from msgspec import Struct
 
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.index import Index, IndexCache, IndexData, SiteTexts, asks_about_changes, index_key
@@ -42,9 +44,9 @@ _MAX_SYNONYM_SHARE = 2.0  # at 1 one of 51 questions is lost; at 5, which never 
 _MAX_UNKNOWN = 8
 _MAX_UNKNOWN_CHARS = 40
 _WORD_CACHE_SIZE = 256
-_FRAMES = re.compile(r'^[ \t]+(?:File "[^"\n]*", line \d+.*(?:\n[ \t]{4,}.*)*|at \S+.*)$', re.MULTILINE)
+_FRAMES = r'(?m)^[ \t]+(?:File "[^"\n]*", line \d+.*(?:\n[ \t]{4,}.*)*|at \S+.*)$'
 """Frames of a traceback of Python, or of a stack trace of JavaScript or Java."""
-_ADDRESS = re.compile(r"[/#]|\.md$")
+_ADDRESS = r"[/#]|\.md$"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,22 +76,20 @@ class SearchResult:
     url: str
 
 
-@dataclass(frozen=True)
-class Hit:
+class Hit(Struct, frozen=True, dict=True):
     """A matching section and its score: higher is better."""
 
     section: SectionRef
     score: float
-    _make_snippet: Callable[[], str] = field(repr=False, compare=False)
+    make_snippet: Callable[[], str]
 
     @cached_property
     def snippet(self) -> str:
         """The best window of its text; the text is read on first use."""
-        return self._make_snippet()
+        return self.make_snippet()
 
 
-@dataclass(frozen=True, slots=True)
-class Weights:
+class Weights(Struct, frozen=True):
     """The parameters of the ranking, measured by benchmarks/search_quality.py."""
 
     title: float = 12.0
@@ -259,25 +259,17 @@ class Search:
         sections, query = self.library.sections, query.strip()
         if len(query) > MAX_QUERY_CHARS:
             return None
-        return sections.get(query) or (sections.resolve(query) if _ADDRESS.search(query) else None)
+        return sections.get(query) or (sections.resolve(query) if re.search(_ADDRESS, query) else None)
 
     def _scores(self, words: Sequence[Word], *, with_pairs: bool = True) -> dict[int, float]:
         """Return the score of each row that contains one of the words."""
         index, weights = self._get_index(), self.weights
         found = [(word, match) for word in words if (match := self._find_word(word)).rows]
         scores, page_scores = _sum_scores([match for _, match in found], index.page_count)
-        word_counts: Counter[int] = Counter()
-        total = 0
-        for word, match in found:
-            count = weights.name if _is_name(word) else 1
-            total += count
-            for _ in range(count):
-                word_counts.update(match.rows)
-        penalty = weights.coverage_penalty / (total or 1)
-        factors = [1 - penalty * (total - count) for count in range(total + 1)]
+        coverage = self._coverage_factors(found)
         page_numbers = index.page_numbers
         scores = {
-            row: (score + weights.page * page_scores[page_numbers[row]]) * factors[word_counts[row]]
+            row: (score + weights.page * page_scores[page_numbers[row]]) * coverage[row]
             for row, score in scores.items()
         }
         for row, share in _title_shares(index, found).items():
@@ -286,10 +278,21 @@ class Search:
         if with_pairs and weights.pairs:
             for row, share in _pair_shares(index, found, scores).items():
                 scores[row] *= 1 + weights.pairs * share
-        if not asks_about_changes(words):
+        if not asks_about_changes(words, self._language):
             for row in scores.keys() & index.changelog_rows:
                 scores[row] *= weights.changelog
         return scores
+
+    def _coverage_factors(self, found: Iterable[tuple[Word, PostingMatches]]) -> dict[int, float]:
+        """Return the factor of each row: 1 if it has all words, less for each word that it lacks."""
+        counts, total = Counter[int](), 0
+        for word, match in found:
+            weight = self.weights.name if _is_name(word) else 1
+            total += weight
+            for _ in range(weight):
+                counts.update(match.rows)
+        penalty = self.weights.coverage_penalty / (total or 1)
+        return {row: 1 - penalty * (total - count) for row, count in counts.items()}
 
     def _rank_rows(self, words: Sequence[Word], *, with_pairs: bool = True) -> list[tuple[int, float]]:
         """Return the visible rows that contain one of the words, with their scores, best first."""
@@ -394,7 +397,7 @@ def parse_query(query: str, language: str) -> list[Word]:
     last line of the traceback, the question above or below it.
     """
     if "\n" in query:
-        query = _FRAMES.sub("", query)
+        query = re.sub(_FRAMES, "", query)
     if len(query) > MAX_QUERY_CHARS:
         query = f"{query[: MAX_QUERY_CHARS // 2]}\n{query[-MAX_QUERY_CHARS // 2 :]}"
     words = [word for word in tokenizer.parse_query(query, language) if any(word.runs)]

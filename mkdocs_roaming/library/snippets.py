@@ -36,39 +36,35 @@ _MARKUP = re.compile(
 )
 
 
-def make_snippet(markdown: str, words: Iterable[Word], language: str = "en", *, max_chars: int = SNIPPET_CHARS) -> str:
-    """Return the part of a section's text with the most words of a query, after the section's first sentences.
-
-    A part consists of whole blocks: paragraphs, lists, tables or fenced code. A block that is longer is cut at lines,
-    and its fence is repeated. `GAP` stands for what is left out. Of equal parts it is the first.
+def make_snippet(markdown: str, words: Iterable[Word], language: str = "en") -> str:
+    """Return the part of a section's text with the most words of a query, without markup, on one line.
 
     Args:
         markdown: The section's text, with its heading.
         words: The words of the query.
         language: The site's language.
-        max_chars: Maximum length of the snippet.
     """
     terms = {term for word in words for run in word.runs for term in run}
     text = _strip_section(markdown[:_SEARCHED_CHARS])
-    if len(text) <= max_chars:
+    if len(text) <= SNIPPET_CHARS:
         return text
     matches = [
-        (chunk.start(), chunk.end(), terms & chunk_terms)
+        (chunk.start(), chunk.end(), shared)
         for chunk in _CHUNK.finditer(text)
-        if not terms.isdisjoint(chunk_terms := _chunk_terms(chunk[0], language))
+        if (shared := terms & _extract_cached(chunk[0], language))
     ]
     best_score, best_start = 0.0, 0
     for at, (start, _, _) in enumerate(matches):
         distinct: set[str] = set()
         count = 0
         for _, end, found in matches[at:]:
-            if end - start > max_chars - _MAX_LEAD:
+            if end - start > SNIPPET_CHARS - _MAX_LEAD:
                 break
             distinct |= found
             count += 1
         if len(distinct) + count / 100 > best_score:
             best_score, best_start = len(distinct) + count / 100, start
-    return _cut(text, best_start, max_chars)
+    return _cut(text, best_start)
 
 
 def cut_best_part(markdown: str, words: Iterable[Word], language: str, max_chars: int) -> str:
@@ -101,7 +97,7 @@ def _find_best_part(
 ) -> tuple[int, int]:
     """Return start and end of the part with the most terms; it begins and ends at one of the ends, if it can."""
     starts = [0, *ends[:-1]]
-    found = [terms & _block_terms(markdown[a:b], language) for a, b in zip(starts, ends, strict=True)]
+    found = [terms & _extract_cached(markdown[a:b], language) for a, b in zip(starts, ends, strict=True)]
     best, best_part = -1, (0, 0)
     for first, start in enumerate(starts):
         last, distinct = first, found[first]
@@ -180,24 +176,19 @@ def _strip_section(markdown: str) -> str:
 
 
 @lru_cache(1 << 13)
-def _chunk_terms(chunk: str, language: str) -> frozenset[str]:
-    return frozenset(extract_terms(chunk, language))
+def _extract_cached(text: str, language: str) -> frozenset[str]:
+    return frozenset(extract_terms(text, language))
 
 
-@lru_cache(1 << 13)
-def _block_terms(block: str, language: str) -> frozenset[str]:
-    return frozenset(extract_terms(block, language))
-
-
-def _cut(text: str, match_start: int, max_chars: int) -> str:
+def _cut(text: str, match_start: int) -> str:
     start = 0
     if match_start > _MAX_LEAD:
         lead = text[match_start - _MAX_LEAD : match_start]
         sentence = max(lead.rfind(". "), lead.rfind(": "))
         space = lead.find(" ")
         start = match_start - _MAX_LEAD + (sentence + 2 if sentence >= 0 else space + 1 if space >= 0 else _MAX_LEAD)
-    part = text[start : start + max_chars - 2]
+    part = text[start : start + SNIPPET_CHARS - 2]
     if start + len(part) < len(text):
         space = part.rfind(" ")
-        part = (part[:space] if space > max_chars // 2 else part).rstrip(" ,;:") + "…"
+        part = (part[:space] if space > SNIPPET_CHARS // 2 else part).rstrip(" ,;:") + "…"
     return ("…" if start else "") + part

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from posixpath import normpath
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 
-from mkdocs_roaming._http import HttpResponse
+from msgspec import Struct
+
 from mkdocs_roaming.errors import LibraryError, ManifestNotFoundError, UsageError
-from mkdocs_roaming.library import installed
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.readers import (
+    INSTALLED_SCHEME,
     MAX_MANIFEST_BYTES,
     MAX_MARKDOWN_BYTES,
     FolderReader,
@@ -30,10 +30,13 @@ from mkdocs_roaming.library.readers import (
     read_file,
 )
 from mkdocs_roaming.library.search import Hit, Search
-from mkdocs_roaming.library.tools import Toolset
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.lookup import Scope
 from mkdocs_roaming.plugins import load_entry_points
+
+if TYPE_CHECKING:
+    from mkdocs_roaming._http import HttpResponse
+    from mkdocs_roaming.library.tools import Toolset
 
 SearchFactory = Callable[[Library], Search]
 
@@ -43,8 +46,7 @@ _MAX_REDIRECTS = 4
 _MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdx", ".txt")
 
 
-@dataclass(frozen=True, slots=True)
-class SiteInfo:
+class SiteInfo(Struct, frozen=True):
     """A site of a store. `crawled` is the time of its last crawl, in seconds since the epoch."""
 
     key: str
@@ -52,8 +54,7 @@ class SiteInfo:
     crawled: float
 
 
-@dataclass(frozen=True, slots=True)
-class ResolvedAddress:
+class ResolvedAddress(Struct, frozen=True):
     """An address within one library; empty for the whole site. `site` is None outside of a store."""
 
     library: Library
@@ -61,8 +62,7 @@ class ResolvedAddress:
     site: SiteInfo | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TargetHit:
+class TargetHit(Struct, frozen=True):
     """A search hit, the library it is from, and its score among the hits of all sites.
 
     `doubtful` is whether probably no hit for the query answers it.
@@ -75,8 +75,7 @@ class TargetHit:
     doubtful: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A library that may answer a question, with the question and the reader's page as that library has them."""
 
     library: Library
@@ -197,8 +196,10 @@ def open_library(where: str | Path) -> Library:
     """
     if isinstance(where, str) and where.lower().startswith(("http://", "https://")):
         return _open_url(where)
-    if isinstance(where, str) and where.startswith(installed.SCHEME):
-        return installed.open_installed(where)
+    if isinstance(where, str) and where.startswith(INSTALLED_SCHEME):
+        from mkdocs_roaming.library.installed import open_installed
+
+        return open_installed(where)
     if isinstance(where, str) and "://" in where:
         return cast(Library, open_with_plugins(where).open_site())
     return _open_path(Path(where))
@@ -245,41 +246,36 @@ def _open_path(path: Path) -> Library:
         is_file = False
     if not is_file:
         raise LibraryError(f"{path}: no such folder or file; check the path; a URL starts with https://")
-    if path.suffix == ".json":
-        root = path.resolve().parent
-        return _open_folder(root.parent if root.name == "roaming" else root, path)
+    if path.as_posix().endswith(MANIFEST_PATH):
+        return _open_folder(path.parents[1])
     if path.suffix in _SETTINGS_SUFFIXES:
         raise LibraryError(f"{path}: a settings file; build the site, then name the folder that the build writes")
     text = _decode_markdown(read_file(path, MAX_MARKDOWN_BYTES), str(path))
     return library_from_markdown(text, name=path.stem, url=path.resolve().as_uri(), where=str(path))
 
 
-def _open_folder(path: Path, manifest: Path | None = None) -> Library:
-    if manifest is None and path.name == "roaming" and (path / "manifest.json").is_file():
-        path = path.parent
+def _open_folder(path: Path) -> Library:
     reader = FolderReader(path)
     try:
-        data = reader.manifest() if manifest is None else read_file(manifest, MAX_MANIFEST_BYTES)
+        data = reader.manifest()
     except MissingFileError:
-        if manifest is None and (target := open_with_plugins(str(path))) is not None:
+        if (target := open_with_plugins(str(path))) is not None:
             return cast(Library, target.open_site())
-        if manifest is None and (target_path := _find_redirected_folder(path)) is not None:
+        if (target_path := _find_redirected_folder(path)) is not None:
             return _open_folder(target_path)
         raise ManifestNotFoundError(f"{path}: no {MANIFEST_PATH} in this folder; {_folder_hint(path)}") from None
-    return Library(load_manifest(data, where=str(manifest or path / MANIFEST_PATH)), reader)
+    return Library(load_manifest(data, where=str(path / MANIFEST_PATH)), reader)
 
 
 def _find_redirected_folder(path: Path) -> Path | None:
     """Return the site to which the home page of a folder redirects: the default version of several."""
-    from mkdocs_roaming.text.meta_tags import find_redirect  # imports email; few folders need it
-
     page = PurePosixPath("index.html")
     for _ in range(_MAX_REDIRECTS):
         try:
             html = (path / page).read_text("utf-8", "replace")
         except (OSError, ValueError):  # a null byte in the path
             return None
-        page = PurePosixPath(normpath(page.parent / unquote(urlsplit(find_redirect(html) or "").path)))
+        page = PurePosixPath(normpath(page.parent / unquote(urlsplit(_find_redirect(html) or "").path)))
         if page.suffix not in (".html", ".htm"):
             page /= "index.html"
         if ".." in page.parts or page.is_absolute():
@@ -311,7 +307,7 @@ def _open_url(url: str) -> Library:
     if name.endswith(_MARKDOWN_SUFFIXES) and name != "llms.txt":
         response = WebReader(bare_url).get(urlunsplit(parts._replace(fragment="")), MAX_MARKDOWN_BYTES)
         return _parse_response(response, url)
-    if name.endswith(".json"):
+    if bare_url.endswith("/" + MANIFEST_PATH):
         return _open_manifest_url(bare_url)
     if name == "llms.txt" or name.endswith((".html", ".htm")):
         bare_url = parent_url(bare_url)
@@ -328,16 +324,14 @@ class _HtmlManifestError(LibraryError):
 
 def _open_manifest_url(url: str) -> Library:
     """Open a site by its manifest's URL; pages are below the URL that it redirects to."""
-    reader = WebReader(parent_url(url))
+    reader = WebReader(url.removesuffix(MANIFEST_PATH))
     response = reader.get(url, MAX_MANIFEST_BYTES)
     if _is_html(response.body):
         raise _HtmlManifestError(f"{url}: expected a JSON manifest, got a web page; check the address")
     manifest = load_manifest(response.body, where=url)
     final_url = response.url.partition("?")[0]
-    if not final_url.endswith("/" + MANIFEST_PATH):
-        final_url = url
-    is_standard = final_url.endswith("/" + MANIFEST_PATH)
-    reader.root = reader.where = final_url.removesuffix(MANIFEST_PATH) if is_standard else parent_url(final_url)
+    if final_url.endswith("/" + MANIFEST_PATH):
+        reader.root = reader.where = final_url.removesuffix(MANIFEST_PATH)
     return Library(manifest, reader)
 
 
@@ -346,8 +340,6 @@ def _open_redirected(root: str, url: str) -> Library:
 
     A redirect may be HTML: the home page of a site with several versions leads to the default one.
     """
-    from mkdocs_roaming.text.meta_tags import find_redirect  # imports email; most sites have a manifest
-
     reader, address = WebReader(root), url
     for _ in range(_MAX_REDIRECTS):
         response = reader.get(address, MAX_MARKDOWN_BYTES)
@@ -359,11 +351,17 @@ def _open_redirected(root: str, url: str) -> Library:
             with suppress(MissingFileError, _HtmlManifestError):
                 return _open_manifest_url(target + MANIFEST_PATH)
         body = response.body.decode("utf-8", "replace")
-        redirect = root if address.endswith("llms.txt") else find_redirect(body)
+        redirect = root if address.endswith("llms.txt") else _find_redirect(body)
         if redirect is None or urlsplit(address := urljoin(response.url, redirect)).scheme not in ("http", "https"):
             break
     hint = f"crawl it with `roaming crawl {root} -o DIR`"
     raise ManifestNotFoundError(f"{root}: publishes no {MANIFEST_PATH}; {hint}")
+
+
+def _find_redirect(html: str) -> str | None:
+    from mkdocs_roaming.text.meta_tags import find_redirect  # imports email; most sites have a manifest
+
+    return find_redirect(html)
 
 
 # Markdown
@@ -493,6 +491,6 @@ def _is_site(where: str) -> bool:
         return where.lower().startswith(("http://", "https://"))
     path = Path(where)
     try:
-        return not path.is_dir() or (path / MANIFEST_PATH).is_file() or (path / "manifest.json").is_file()
+        return not path.is_dir() or (path / MANIFEST_PATH).is_file()
     except (OSError, ValueError):
         return True

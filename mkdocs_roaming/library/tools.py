@@ -13,15 +13,14 @@ from typing import Protocol, Self
 
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.library.grep import MAX_CONTEXT, GrepResult, render_grep
-from mkdocs_roaming.library.origin import OWN, Origin
+from mkdocs_roaming.library.library import OWN, Origin
+from mkdocs_roaming.library.relevance import NO_ANSWER
 from mkdocs_roaming.library.search import SearchResult
 from mkdocs_roaming.manifest.expand import Expansion, ListedSection, render_expansion, render_listed
 from mkdocs_roaming.text.markdown import truncate_at_word
 
 MAX_IDS = 8
 MAX_HITS = 10
-NO_ANSWER = "Probably no section answers this."
-"""The line above doubtful search results."""
 
 _MAX_ARGUMENTS = 64
 _MAX_QUERY_CHARS = 1_000
@@ -109,7 +108,6 @@ AGENT_TOOLS = (
             "type": "object",
             "properties": {
                 "pattern": {"type": "string", "description": "The string, without quotes."},
-                "regex": {"type": "boolean", "description": "Whether it is a regular expression of RE2."},
                 "context": {
                     "type": "integer",
                     "minimum": 0,
@@ -227,7 +225,7 @@ def split_origin(result: ToolOutput) -> tuple[str, ToolOutput]:
     return result.origin.render(), replace(result, origin=OWN)
 
 
-def limit_results(query: str, results: Iterable[SearchResult], cap: int, *, words_only: bool = False) -> SearchResults:
+def limit_results(query: str, results: Iterable[SearchResult], cap: int) -> SearchResults:
     """Return the first results that fit into `cap` characters when they are rendered."""
     fitting: list[SearchResult] = []
     for result in results:
@@ -235,41 +233,43 @@ def limit_results(query: str, results: Iterable[SearchResult], cap: int, *, word
         if cap < 0:
             break
         fitting.append(result)
-    return SearchResults(query[:_MAX_QUERY_CHARS], tuple(fitting), words_only)
+    return SearchResults(query[:_MAX_QUERY_CHARS], tuple(fitting))
 
 
 def _render_hits(results: SearchResults) -> str:
-    """Return the opened sections, then a line for each other hit; hits with the same title are grouped."""
-    blocks = [render_expansion(expansion) for expansion in results.sections if expansion.shown]
-    if results.doubtful:
-        blocks.insert(0, NO_ANSWER + "\n")
+    """Return the opened sections, then a line for each other hit, and what is open or missing."""
+    blocks = [NO_ANSWER + "\n"] if results.doubtful else []
+    blocks += [render_expansion(expansion) for expansion in results.sections if expansion.shown]
     # A model that gets the texts in another way needs only the list of what remains closed.
     closed = {one.id: one for expansion in results.sections if not expansion.shown for one in expansion.listed}
+    if closed:
+        blocks.append("Of these, expand_sections opens more:\n\n" + "".join(map(render_listed, closed.values())))
+    notes = _list_closed_hits(results)
+    if results.already_open:
+        notes += f"Open already: {', '.join(f'[{one.id}] {one.title}' for one in results.already_open)}\n"
+    if not results.hits:
+        notes += "Nothing found. Try other words, or read_outline.\n"
+    if results.unknown_words:
+        notes += f"Words that the documentation does not contain: {', '.join(results.unknown_words)}\n"
+    return "\n---\n\n".join([*blocks, notes] if notes else blocks)
+
+
+def _list_closed_hits(results: SearchResults) -> str:
+    """Return the lines of the hits that are not open; those with the same title are grouped."""
     known = {one.id for one in results.sections} | {one.id for one in results.already_open}
     by_title: dict[str, list[SearchResult]] = {}
     for hit in results.hits:
         if hit.id not in known:
             by_title.setdefault(hit.title.casefold(), []).append(hit)
-    notes = [_render_hit(first) + "".join(map(_render_namesake, others)) for first, *others in by_title.values()]
-    if notes and results.sections:
-        notes.insert(0, "Also found, not opened:\n\n")
-    if closed:
-        blocks.append("Of these, expand_sections opens more:\n\n" + "".join(map(render_listed, closed.values())))
-    if results.already_open:
-        notes.append(f"Open already: {', '.join(f'[{one.id}] {one.title}' for one in results.already_open)}\n")
-    if not results.hits:
-        notes.append("Nothing found. Try other words, or read_outline.\n")
-    if results.unknown_words:
-        notes.append(f"Words that the documentation does not contain: {', '.join(results.unknown_words)}\n")
-    return "\n---\n\n".join([*blocks, "".join(notes)] if notes else blocks)
+    lines = ""
+    for first, *others in by_title.values():
+        lines += _render_place(first) + (f" — {first.snippet}\n" if first.snippet else "\n")
+        lines += "".join(f"  also {_render_place(other)}\n" for other in others)
+    return f"Also found, not opened:\n\n{lines}" if lines and results.sections else lines
 
 
-def _render_hit(hit: SearchResult) -> str:
-    return f"[{hit.id}] {' › '.join(hit.breadcrumb)}{f' — {hit.snippet}' if hit.snippet else ''}\n"
-
-
-def _render_namesake(hit: SearchResult) -> str:
-    return f"  also [{hit.id}] {' › '.join(hit.breadcrumb)}\n"
+def _render_place(hit: SearchResult) -> str:
+    return f"[{hit.id}] {' › '.join(hit.breadcrumb)}"
 
 
 def _render_sections(result: ExpandResult) -> str:
@@ -388,8 +388,8 @@ class Toolset(Protocol):
     def search_sections(self, query: str, limit: int = 5) -> SearchResults | ToolError:
         """Search the full text."""
 
-    def grep(self, pattern: str, *, regex: bool = False, context: int = 0) -> GrepResult | ToolError:
-        """Find lines that contain a string, or match a regular expression."""
+    def grep(self, pattern: str, *, context: int = 0) -> GrepResult | ToolError:
+        """Find lines that contain a string."""
 
     def drop(self, ids: Iterable[str]) -> None:
         """Forget that sections are open."""
@@ -417,8 +417,7 @@ def call_tool(tools: Toolset, name: str, arguments: object) -> ToolOutput:
                 pattern = first_argument(named, "pattern", "query")
                 if not isinstance(pattern, str):
                     return ToolError("grep needs `pattern`, a text.")
-                regex = str(named.get("regex", "")).lower() in ("true", "1")
-                return tools.grep(pattern, regex=regex, context=parse_int(named.get("context"), 0, 0, MAX_CONTEXT))
+                return tools.grep(pattern, context=parse_int(named.get("context"), 0, 0, MAX_CONTEXT))
             case _:
                 names = ", ".join(tool.name for tool in TOOLS)
                 return ToolError(f"There is no tool {str(name)[:60]!r}; there are {names}.")

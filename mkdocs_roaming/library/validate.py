@@ -5,11 +5,10 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote, urljoin
 
-import msgspec
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
@@ -18,7 +17,7 @@ from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, VECTORS_PATH, validate_manifest
 from mkdocs_roaming.manifest.lookup import iter_nav
-from mkdocs_roaming.manifest.models import PageEntry, path_to_url, short_markdown_path, url_to_path
+from mkdocs_roaming.manifest.models import Manifest, PageEntry, path_to_url, short_markdown_path, url_to_path
 from mkdocs_roaming.manifest.page_kinds import find_listing_pages
 from mkdocs_roaming.manifest.sections import file_digest, slice_digest, split_sections
 
@@ -77,7 +76,6 @@ def validate_site(
     validator.check_llms_txt()
     validator.check_outline()
     validator.check_section_files()
-    validator.check_skills()
     return ValidationReport(
         len(library.manifest.pages),
         len(library.sections),
@@ -88,29 +86,16 @@ def validate_site(
     )
 
 
-def parse_markdown(text: str) -> list[Token]:
+def _parse_markdown(text: str) -> list[Token]:
     """Return the tokens of a page's Markdown."""
     # CommonMark has no footnotes and would parse `[^1]: Word.` as a link definition.
     return _MARKDOWN.parse(re.sub(r"^(\s*)\[\^", r"\1\\[^", text, flags=re.MULTILINE))
 
 
-def find_html_ids(html: bytes) -> set[str]:
+def _find_html_ids(html: bytes) -> set[str]:
     """Return the anchors of a page's HTML."""
     text = html.decode("utf-8", "replace").replace("&amp;", "&")
     return {unquote("".join(groups)) for groups in _HTML_ID.findall(text)}
-
-
-class _Skill(msgspec.Struct):
-    """A skill in an index of skills."""
-
-    url: str
-    digest: str
-
-
-class _SkillList(msgspec.Struct):
-    """An index of skills."""
-
-    skills: list[_Skill]
 
 
 class _Validator:
@@ -135,26 +120,18 @@ class _Validator:
             return None
 
     def check_manifest(self) -> None:
-        data = self._library.file(MANIFEST_PATH)
-        self.faults += [f"{MANIFEST_PATH}: {fault}" for fault in validate_manifest(data)]
-        ids = Counter(section.id for section in self._manifest.sections())
-        ids.update(entry.id for entry in iter_nav(self._manifest.nav) if entry.page is None and entry.id)
+        manifest = self._manifest
+        self.faults += [f"{MANIFEST_PATH}: {fault}" for fault in validate_manifest(self._library.file(MANIFEST_PATH))]
+        ids = Counter(section.id for section in manifest.sections())
+        ids.update(entry.id for entry in iter_nav(manifest.nav) if entry.page is None and entry.id)
         self.faults += [f"id {id_}: used {count} times" for id_, count in ids.items() if count > 1]
-        for section in self._manifest.sections():
-            where = f"section {section.id}"
-            self.faults += [
-                f"{where}: alias {alias} is the id of a section" for alias in section.aliases if alias in ids
-            ]
-            self.faults += [
-                f"{where}: links to {link}, which is no section" for link in section.links if link not in ids
-            ]
-        for number, rule in enumerate(self._manifest.rules, 1):
-            where = f"rule {rule.name or number}"
-            self.faults += [f"{where}: opens {id_}, which is no section" for id_ in rule.open if id_ not in ids]
-        page_ids = {page.path: page.id for page in self._manifest.pages}
-        for entry in iter_nav(self._manifest.nav):
-            if entry.page is not None and page_ids.get(entry.page) != entry.id:
-                self.faults.append(f"nav “{entry.title}”: no page {entry.page!r} with id {entry.id}")
+        self.faults += _find_wrong_ids(manifest, ids)
+        page_ids = {page.path: page.id for page in manifest.pages}
+        self.faults += [
+            f"nav “{entry.title}”: no page {entry.page!r} with id {entry.id}"
+            for entry in iter_nav(manifest.nav)
+            if entry.page is not None and page_ids.get(entry.page) != entry.id
+        ]
 
     # Pages
 
@@ -190,7 +167,7 @@ class _Validator:
             self.faults.append(f"{page.markdown}: its headings do not match its sections")
 
     def _check_links(self, page: PageEntry, data: bytes) -> None:
-        for token in parse_markdown(data.decode("utf-8", "replace")):
+        for token in _parse_markdown(data.decode("utf-8", "replace")):
             for child in token.children or ():
                 if child.type == "link_open":
                     self.links += 1
@@ -199,34 +176,33 @@ class _Validator:
                     self.faults.append(f"{page.markdown}: image {child.attrs.get('src')} is not absolute")
 
     def _check_link(self, page: PageEntry, href: str) -> None:
-        is_copy = bool(self._manifest.crawled_from)
         if not re.match(r"[a-z][a-z0-9+.-]*:", href, re.IGNORECASE):
-            if is_copy and self._read(posixpath.normpath(posixpath.join(posixpath.dirname(page.markdown), href))):
-                return  # to llms.txt, which the original site may not have
-            self.faults.append(f"{page.markdown}: link {href!r} is not absolute")
+            file = posixpath.normpath(posixpath.join(posixpath.dirname(page.markdown), href))
+            if not self._manifest.crawled_from or not self._read(file):  # a copy has an llms.txt of its own
+                self.faults.append(f"{page.markdown}: link {href!r} is not absolute")
             return
         url, _, fragment = href.partition("#")
         path = url_to_path(self._manifest.site.url, url) if "?" not in url else None
-        if path is None:
-            return
+        if path is not None:
+            self._check_target(page, href, path, unquote(fragment))
+
+    def _check_target(self, page: PageEntry, href: str, path: str, anchor: str) -> None:
+        """Check a link within the site."""
         # The file first: `url_to_path` removes `index.html`, so the home page's Markdown is known by its file only.
-        if target := self._pages_by_file.get(path):
-            if fragment and unquote(fragment) not in self._find_anchors(target):
-                self.notes.append(f"{page.markdown}: {href}: the page has no such anchor")
-        elif target := self._library.sections.get_page(path):
-            if not is_copy:
-                self.faults.append(f"{page.markdown}: {href} is a link to HTML, but the page has Markdown")
-            elif fragment and unquote(fragment) not in self._find_anchors(target):
-                self.notes.append(f"{page.markdown}: {href}: the page has no such anchor")
-        elif self._read(path or "index.html") is None and self._read(path.rstrip("/") + "/index.html") is None:
+        target = self._pages_by_file.get(path)
+        if target is None and (target := self._library.sections.get_page(path)) and not self._manifest.crawled_from:
+            self.faults.append(f"{page.markdown}: {href} is a link to HTML, but the page has Markdown")
+        elif target is None and self._read(path or "index.html") is None and self._read(_index_file(path)) is None:
             self.notes.append(f"{page.markdown}: {href} does not exist")
+        elif target and anchor and anchor not in self._find_anchors(target):
+            self.notes.append(f"{page.markdown}: {href}: the page has no such anchor")
 
     def _find_anchors(self, page: PageEntry) -> frozenset[str]:
         """Return the anchors of a page: of its sections, and all other ids in its HTML."""
         if page.path not in self._anchors:
-            html = self._read(page.path or "index.html") or self._read(page.path.rstrip("/") + "/index.html") or b""
+            html = self._read(page.path or "index.html") or self._read(_index_file(page.path)) or b""
             anchors = {section.anchor for section in page.sections if section.anchor}
-            self._anchors[page.path] = frozenset(anchors | find_html_ids(html))
+            self._anchors[page.path] = frozenset(anchors | _find_html_ids(html))
         return self._anchors[page.path]
 
     # Other files
@@ -261,36 +237,37 @@ class _Validator:
         entry = self._manifest.llms_txt
         if entry and not entry.bytes:
             return
-        own = (self._read("llms.txt") or b"")[-entry.bytes :] if entry else None
-        if entry and own is not None and file_digest(own) != entry.digest:
-            self.faults.append("llms.txt: its list of pages does not match its digest")
-        listed: set[str] = set()
-        pending, seen = ["llms.txt"], {"llms.txt"}
-        while pending:
-            path = pending.pop()
-            text = (self._read(path) or b"").decode("utf-8", "replace")
-            if not text:
-                self.faults.append(f"{path}: cannot be read")
-            if len(text) >= _MAX_LISTING_CHARS:
-                self.faults.append(f"{path}: {len(text)} characters, not below {_MAX_LISTING_CHARS}")
-            headings = Counter(re.findall(r"^## (.+)$", own.decode("utf-8", "replace") if own else text, re.MULTILINE))
-            own = None
-            self.faults += [f"{path}: {count} headings “{title}”" for title, count in headings.items() if count > 1]
-            for url in re.findall(r"^- \[.*?\]\((\S+?)\)(?::|$)", text, re.MULTILINE):
-                site_url = self._manifest.site.url
-                target = url_to_path(site_url, urljoin(path_to_url(site_url, path), url))
-                if target is None:
-                    continue
-                listed.add(target)
-                if target.endswith(".txt") and target not in seen:
-                    seen.add(target)
-                    pending.append(target)
+        listed, pending = {"llms.txt"}, ["llms.txt"]
+        for path in pending:  # grows
+            targets = self._check_list(path) - listed
+            pending += sorted(target for target in targets if target.endswith(".txt"))
+            listed |= targets
         unlisted = find_listing_pages(page.path for page in self._manifest.pages)
         self.faults += [
             f"llms.txt: {page.markdown} is not listed"
             for page in self._manifest.pages
             if page.markdown not in listed and page.path not in unlisted
         ]
+
+    def _check_list(self, path: str) -> set[str]:
+        """Check a list of pages, and return the paths that it links to."""
+        data = self._read(path)
+        if data is None:
+            self.faults.append(f"{path}: cannot be read")
+            return set()
+        if len(text := data.decode("utf-8", "replace")) >= _MAX_LISTING_CHARS:
+            self.faults.append(f"{path}: {len(text)} characters, not below {_MAX_LISTING_CHARS}")
+        own, entry = text, self._manifest.llms_txt
+        if entry and path == "llms.txt":  # below the text of an author
+            own = data[-entry.bytes :].decode("utf-8", "replace")
+            if file_digest(data[-entry.bytes :]) != entry.digest:
+                self.faults.append("llms.txt: its list of pages does not match its digest")
+        headings = Counter(re.findall(r"^## (.+)$", own, re.MULTILINE))
+        self.faults += [f"{path}: {count} headings “{title}”" for title, count in headings.items() if count > 1]
+        site_url = self._manifest.site.url
+        urls = re.findall(r"^- \[.*?\]\((\S+?)\)(?::|$)", text, re.MULTILINE)
+        targets = {url_to_path(site_url, urljoin(path_to_url(site_url, path), url)) for url in urls}
+        return {target for target in targets if target is not None}
 
     def check_outline(self) -> None:
         outline = self._read("roaming/outline.md")
@@ -305,27 +282,17 @@ class _Validator:
         files = (f"roaming/sections/{id_}.md" for id_ in ids)
         self.faults += [f"{file}: missing" for file in files if self._read(file) is None]
 
-    def check_skills(self) -> None:
-        """Check that the skills in each published index match their digests, and that llms.txt names one of them."""
-        listed = re.search(
-            r"^How agents find .* at (\S+)$", (self._read("llms.txt") or b"").decode("utf-8", "replace"), re.MULTILINE
-        )
-        if listed and self._read(url_to_path(self._manifest.site.url, listed[1]) or "") is None:
-            self.faults.append(f"llms.txt: names the skill {listed[1]}, which cannot be read")
-        for folder in ("roaming/skill/", ".well-known/agent-skills/"):
-            data = self._read(f"{folder}index.json")
-            if data is None:
-                continue
-            try:
-                skills = msgspec.json.decode(data, type=_SkillList).skills
-            except msgspec.MsgspecError as error:
-                self.faults.append(f"{folder}index.json: {error}")
-                continue
-            for skill in skills:
-                self._check_skill(folder, skill)
 
-    def _check_skill(self, folder: str, skill: _Skill) -> None:
-        if re.match(r"[a-z]+:|/", skill.url):
-            return  # it is no file of this site's build
-        if file_digest(self._read(folder + skill.url) or b"") != skill.digest:
-            self.faults.append(f"{folder}index.json: {skill.url} is missing, or does not match its digest")
+def _find_wrong_ids(manifest: Manifest, ids: Container[str]) -> Iterator[str]:
+    """Yield the aliases that are ids, and the links and rules that lead to no section."""
+    for section in manifest.sections():
+        where = f"section {section.id}"
+        yield from (f"{where}: alias {alias} is the id of a section" for alias in section.aliases if alias in ids)
+        yield from (f"{where}: links to {link}, which is no section" for link in section.links if link not in ids)
+    for number, rule in enumerate(manifest.rules, 1):
+        where = f"rule {rule.name or number}"
+        yield from (f"{where}: opens {id_}, which is no section" for id_ in rule.open if id_ not in ids)
+
+
+def _index_file(path: str) -> str:
+    return path.rstrip("/") + "/index.html"

@@ -8,7 +8,7 @@ section gets that id, even if it is the hash of its path and name.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -330,27 +330,30 @@ class _Matcher:
 
         Only sections that share rare words are compared, so that the time is linear in the size of the site.
         """
-        texts = ((at, read_old(at)) for at in range(len(self._old.rows)) if at not in self.successors)
-        gone = {at: Counter(extract_terms(text, language)) for at, text in texts if text}
+
+        def count_words(rows: Iterable[int], read: Callable[[int], str | None]) -> dict[int, Counter[str]]:
+            return {at: Counter(extract_terms(text, language)) for at in rows if (text := read(at))}
+
+        gone = count_words((at for at in range(len(self._old.rows)) if at not in self.successors), read_old)
         if not gone:
             return
-        candidates = {
-            at: Counter(extract_terms(read_new(at), language))
-            for at in range(len(self._new.rows))
-            if at not in self._used
-        }
+        candidates = count_words((at for at in range(len(self._new.rows)) if at not in self._used), read_new)
         places: dict[str, list[int]] = defaultdict(list)
         for at, words in candidates.items():
             for word in words:
                 places[word].append(at)
         for at, words in gone.items():
-            spread = {word: len(places[word]) for word in words if 0 < len(places.get(word, ())) <= _MAX_SPREAD}
-            rare = sorted(spread, key=lambda word: (spread[word], word))
-            shared = Counter(other for word in rare[:_MAX_SPREAD] for other in places[word] if other not in self._used)
-            overlaps = [(_overlap(words, candidates[other]), other) for other, _ in shared.most_common(_MAX_CANDIDATES)]
-            overlap, best = max(overlaps, default=(0.0, -1))
+            likely = self._find_likely(words, places)
+            overlap, best = max(((_overlap(words, candidates[other]), other) for other in likely), default=(0.0, -1))
             if overlap >= _MIN_OVERLAP:
                 self._match_one(at, best)
+
+    def _find_likely(self, words: Iterable[str], places: Mapping[str, Sequence[int]]) -> list[int]:
+        """Return the remaining sections that share the most of the rarest words."""
+        spread = {word: len(found) for word in words if 0 < len(found := places.get(word, ())) <= _MAX_SPREAD}
+        rare = sorted(spread, key=lambda word: (spread[word], word))[:_MAX_SPREAD]
+        shared = Counter(other for word in rare for other in places[word] if other not in self._used)
+        return [other for other, _ in shared.most_common(_MAX_CANDIDATES)]
 
     def find_heir(self, at: int) -> int | None:
         """Return the successor of a section, or that of its page."""

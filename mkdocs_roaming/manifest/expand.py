@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from heapq import heapify, heappop, heappush
 
+from msgspec import Struct, structs
+
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word
 
@@ -26,12 +28,11 @@ _MAX_FRAME_CHARS = 1_500
 """More than breadcrumb, URL, neighbours and the reserved characters have together."""
 _ANY_PART = 999
 _MAX_NAMED = 12
-_SOURCE_CODE = re.compile(r"^> \[!NOTE\]\n> \*\*Source code\b[^\n]*\n(?:>[^\n]*\n?)*\n?", re.MULTILINE)
+_SOURCE_CODE = r"(?m)^> \[!NOTE\]\n> \*\*Source code\b[^\n]*\n(?:>[^\n]*\n?)*\n?"
 """A collapsed listing of mkdocstrings, as it is published."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListedSection:
+class ListedSection(Struct, frozen=True):
     """A section that is listed, not opened.
 
     `tokens` estimates its own text, `inside` is the number of its subsections, `named` are the first of these.
@@ -44,8 +45,7 @@ class ListedSection:
     named: tuple[ListedSection, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ShownSection:
+class ShownSection(Struct, frozen=True):
     """Text of one section, as in the page's Markdown."""
 
     id: str
@@ -159,25 +159,16 @@ def _make_frame(sections: SectionIndex, ref: SectionRef, parts: int = _ANY_PART)
 
 def split_source_code(text: str) -> tuple[str, str]:
     """Return a text without its listings of API source code, and these."""
-    listings = _SOURCE_CODE.findall(text) if "Source code" in text else []
-    return (_SOURCE_CODE.sub("", text), "".join(listings)) if listings else (text, "")
+    listings = re.findall(_SOURCE_CODE, text) if "Source code" in text else []
+    return (re.sub(_SOURCE_CODE, "", text), "".join(listings)) if listings else (text, "")
 
 
 def make_text_expansion(sections: SectionIndex, ref: SectionRef, text: str, *, is_part: bool) -> Expansion:
     """Return the expansion of a section's own text, or of a part of it; what remains closed is listed as one entry."""
     rest = list_section(sections, ref)
-    return Expansion(
-        id=ref.id,
-        title=rest.title,
-        breadcrumb=_shorten_breadcrumb(sections, ref),
-        url=_format_url(sections, ref),
-        shown=(ShownSection(ref.id, text),) if text else (),
-        listed=(rest,) if is_part or rest.inside else (),
-        part=1,
-        parts=1,
-        before=None,
-        after=None,
-    )
+    shown = (ShownSection(ref.id, text),) if text else ()
+    listed = (rest,) if is_part or rest.inside else ()
+    return replace(_make_frame(sections, ref, 1), shown=shown, listed=listed, before=None, after=None)
 
 
 def render_expansion(expansion: Expansion) -> str:
@@ -261,19 +252,18 @@ def _select_unopened(
     Returns:
         The texts to show, the sections that remain closed, and those that are open already.
     """
-    order = {other.id: at for at, other in enumerate((ref, *sections.descendants(ref)))}
 
     def split(other: SectionRef) -> tuple[str, str]:
         return ("", "") if other.id in opened else split_source_code(read(other))
 
-    def cost(other: SectionRef) -> int:
+    def cost(other: SectionRef) -> tuple[int, int, SectionRef]:
         """Return the characters of a subsection and the list of its own, without its entry in that list."""
-        listed = len(render_listed(list_section(sections, other)))
-        return len(split(other)[0]) + _listed_size(sections, other) - (0 if other.id in opened else listed)
+        listed = 0 if other.id in opened else len(render_listed(list_section(sections, other)))
+        return len(split(other)[0]) + _listed_size(sections, other) - listed, other.position, other
 
     chosen, closed = [ref], list[SectionRef]()
     remaining = room - len(split(ref)[0]) - _listed_size(sections, ref)
-    pending = [(cost(other), order[other.id], other) for other in sections.children(ref)]
+    pending = [cost(other) for other in sections.children(ref)]
     heapify(pending)
     while pending:
         size, _, other = heappop(pending)
@@ -283,9 +273,9 @@ def _select_unopened(
         chosen.append(other)
         remaining -= size
         for child in sections.children(other):
-            heappush(pending, (cost(child), order[child.id], child))
-    chosen.sort(key=lambda other: order[other.id])
-    closed.sort(key=lambda other: order[other.id])
+            heappush(pending, cost(child))
+    chosen.sort(key=lambda other: other.position)
+    closed.sort(key=lambda other: other.position)
     texts = [(other.id, *split(other)) for other in chosen]
     shown = [ShownSection(id_, text) for id_, text, _ in texts if text]
     shown += [ShownSection(id_, listing) for id_, _, listing in texts if listing]
@@ -309,7 +299,7 @@ def _name_subsections(sections: SectionIndex, expansion: Expansion, room: int) -
                 break
             room -= size
             named.append(shorter)
-        entries.append(replace(entry, named=tuple(named)))
+        entries.append(structs.replace(entry, named=tuple(named)))
     return replace(expansion, listed=tuple(entries))
 
 
@@ -368,7 +358,6 @@ def _render_named(entry: ListedSection) -> str:
     return f"[{entry.id}] {entry.title}"
 
 
-@lru_cache(4_096)
-@lru_cache(maxsize=1024)  # a section is named by itself, its subsections and its neighbours
+@lru_cache(4_096)  # a section is named by itself, its subsections and its neighbours
 def _shorten(title: str) -> str:
     return truncate_at_word(to_single_line(title), _MAX_TITLE_CHARS)

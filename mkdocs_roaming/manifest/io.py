@@ -21,13 +21,7 @@ import msgspec
 from msgspec.structs import replace
 
 from mkdocs_roaming.errors import ManifestError
-from mkdocs_roaming.manifest.models import (
-    MAX_OPENING,
-    Manifest,
-    NavEntry,
-    PageEntry,
-    RuleEntry,
-)
+from mkdocs_roaming.manifest.models import MAX_OPENING, Manifest, NavEntry, PageEntry
 from mkdocs_roaming.settings import prepare
 
 MANIFEST_VERSION = 1
@@ -38,7 +32,6 @@ VECTORS_PATH = "roaming/vectors.bin"
 _MAX_NAV_DEPTH = 50
 _SAFE_URL = re.compile(r"(?:https?|file|mailto|tel|ftp):|(?![a-zA-Z][a-zA-Z0-9+.-]*:)", re.IGNORECASE)
 
-Json = dict[str, Any]
 T = TypeVar("T")
 
 
@@ -151,23 +144,17 @@ def _read_page(data: msgspec.Raw, where: str, place: str) -> PageEntry:
 
 
 def _decode(data: bytes | msgspec.Raw, kind: type[T], where: str, place: str = "") -> T:
-    """Decode JSON. As in earlier releases, null counts as a missing field and lone surrogates are accepted."""
+    """Decode JSON, also with lone surrogates, which msgspec refuses."""
     try:
         return msgspec.json.decode(data, type=prepare(kind))
     except (ValueError, RecursionError):
         pass
     try:
-        return msgspec.convert(_drop_nulls(json.loads(bytes(data))), prepare(kind))
+        return msgspec.convert(json.loads(bytes(data)), prepare(kind))
     except msgspec.ValidationError as error:
         raise _broken(where, *_parse_error(error, place)) from None
     except (ValueError, RecursionError) as error:
         raise _broken(where, place, f"not JSON ({error})") from None
-
-
-def _drop_nulls(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _drop_nulls(item) for key, item in value.items() if item is not None}
-    return [_drop_nulls(item) for item in value] if isinstance(value, list) else value
 
 
 def _check_urls(manifest: Manifest, where: str) -> None:
@@ -284,57 +271,24 @@ def render_schema() -> str:
 
 
 def validate_manifest(text: str | bytes) -> list[str]:
-    """Return what is wrong with a manifest, one line for each entry that violates the schema, and a wrong digest.
-
-    It is stricter than `load_manifest`, which tolerates null, long openings and the like.
-    """
+    """Return what is wrong with a manifest: its first violation of the schema, or what readers tolerate."""
     try:
-        data = json.loads(text)
-    except ValueError as error:
-        return [f"not JSON: {error}"]
-    if not isinstance(data, dict):
-        return ["not a roaming manifest: expected an object"]
-    faults = [f"{place}: {fault}" for place, fault in _find_faults(data)]
-    if not faults and data["digest"] != compute_manifest_digest(data):
+        manifest = load_manifest(text)
+    except ManifestError as error:
+        return [str(error).removeprefix(f"{MANIFEST_PATH}: ").partition("; build the site again")[0]]
+    data = json.loads(text)
+    faults = [] if manifest.site.url.endswith("/") else ["site/url: does not end with a slash"]
+    faults += (
+        f"rules/{at}/when: has no condition" for at, rule in enumerate(data.get("rules", ())) if not rule["when"]
+    )
+    faults += (
+        f"pages/{page.path}: opening of section {section.id} is longer than {MAX_OPENING} characters"
+        for page in manifest.pages
+        for section in page.sections
+        if len(section.opening) > MAX_OPENING
+    )
+    if not manifest.digest:
+        faults.append("digest: missing")
+    elif not faults and manifest.digest != compute_manifest_digest(data):
         faults.append("digest: does not match the rest of the manifest")
     return faults
-
-
-def _find_faults(data: Json) -> Iterator[tuple[str, str]]:
-    """Yield place and fault: of the manifest, and of every page, rule and nav entry its first."""
-    if type(data.get("version")) is not int or data["version"] != MANIFEST_VERSION:
-        yield "version", f"must be {MANIFEST_VERSION}"
-    if not data.get("digest"):
-        yield "digest", "missing"
-    entries = {name: data[name] for name in _ENTRY_TYPES if isinstance(data.get(name), list)}
-    head = {**data, **dict.fromkeys(entries, ())}
-    items: list[tuple[str, Any, Any]] = [
-        ("", head, Manifest),
-        *(
-            (f"{name}/{index}", item, _ENTRY_TYPES[name])
-            for name in entries
-            for index, item in enumerate(entries[name])
-        ),
-    ]
-    for place, item, kind in items:
-        try:
-            entry = msgspec.convert(item, prepare(kind))
-        except msgspec.ValidationError as error:
-            yield _parse_error(error, place)
-        else:
-            yield from _find_loose_faults(entry, item, place)
-
-
-_ENTRY_TYPES: dict[str, type[msgspec.Struct]] = {"nav": NavEntry, "rules": RuleEntry, "pages": PageEntry}
-
-
-def _find_loose_faults(entry: msgspec.Struct, data: Json, place: str) -> Iterator[tuple[str, str]]:
-    """Yield violations of the schema that readers tolerate."""
-    if isinstance(entry, Manifest) and not entry.site.url.endswith("/"):
-        yield "site/url", "does not end with a slash"
-    elif isinstance(entry, RuleEntry) and not data["when"]:
-        yield f"{place}/when", "has no condition"
-    elif isinstance(entry, PageEntry):
-        for index, section in enumerate(entry.sections):
-            if len(section.opening) > MAX_OPENING:
-                yield f"{place}/sections/{index}/opening", f"longer than {MAX_OPENING} characters"

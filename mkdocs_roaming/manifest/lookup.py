@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Set
-from dataclasses import dataclass
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Annotated
 from urllib.parse import unquote
@@ -112,8 +110,7 @@ class Scope(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
         return f"{message}; {hint or 'pages of this site have none'}"
 
 
-@dataclass(frozen=True, slots=True)
-class PageName:
+class PageName(Struct, frozen=True):
     """The names by which patterns match a page.
 
     Attributes:
@@ -155,7 +152,7 @@ def match_pattern(pattern: str, page: PageName) -> bool:
 
     The time is linear in the lengths of pattern and names, because clients of an endpoint send patterns.
     """
-    names = (page.path, *page.names(), *(page.index_names() if _INDEX.search(pattern) else ()))
+    names = (page.path, *page.names(), *(page.index_names() if re.search(_INDEX, pattern) else ()))
     return any(match_name(pattern, name) for name in names)
 
 
@@ -168,13 +165,13 @@ def match_name(pattern: str, path: str) -> bool:
         if part == "**":
             ends = set(range(min(ends, default=len(names) + 1), len(names) + 1))
         else:
-            glob = _ESCAPE.sub(lambda match: f"[{match[1]}]" if match[1] in "*?[" else match[1], part)
+            glob = re.sub(_ESCAPE, lambda match: f"[{match[1]}]" if match[1] in "*?[" else match[1], part)
             ends = {end + 1 for end in ends if end < len(names) and fnmatchcase(names[end], glob)}
     return bool(ends)
 
 
-_ESCAPE = re.compile(r"\\(.)")
-_INDEX = re.compile(r"/index\.\w+$")
+_ESCAPE = r"\\(.)"
+_INDEX = r"/index\.\w+$"
 
 
 def _normalize_pattern(pattern: str) -> str:
@@ -187,6 +184,8 @@ def _normalize_pattern(pattern: str) -> str:
 def _list_names(label: str, wanted: str, names: Iterable[str]) -> str:
     """Return the names that are most similar to a wanted one, otherwise the first names; empty without names."""
     by_key = {name.casefold(): name for name in names}
+    from difflib import get_close_matches  # for a message
+
     near = get_close_matches(wanted.casefold(), list(by_key)[:_MAX_COMPARED], _MAX_NAMED, 0.5)
     shown = [truncate_at_word(by_key[key], 60) for key in (near or list(by_key)[:_MAX_NAMED])]
     return f"{'nearest ' if near else ''}{label}: {', '.join(shown)}" if shown else ""

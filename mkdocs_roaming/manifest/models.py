@@ -128,8 +128,7 @@ class Section:
     flags: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedPage:
+class PublishedPage(Struct, frozen=True):
     """A page with its final Markdown. `full` is the byte offset of the Markdown in llms-full.txt."""
 
     page: Page

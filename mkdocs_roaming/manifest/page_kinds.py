@@ -20,17 +20,17 @@ from mkdocs_roaming.text.languages import available_languages, fold, load_phrase
 _MIN_API_HEADINGS, _API_SHARE = 5, 0.9
 _MIN_VERSIONS, _VERSION_SHARE = 3, 0.5
 
-_VERSION = re.compile(r"\W*(?:version |release |v)?\d+\.\d|\W*(?:19|20)\d\d\b|unreleased|\W*unreleased\W*$")
-_VERSION_NUMBER = re.compile(r"\bv?\d+(?:[._]\d\w*)+")
-_API_ANCHOR = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)+")
-_DATED_PATH = re.compile(r"(?:^|/)(?:19|20)\d\d/\d\d/")
-_DATED_POST = re.compile(r"((?:[^/]+/)*?)(?:archives?/(?:19|20)\d\d\b|(?:19|20)\d\d/\d\d?/)")
-_POST_LIST = re.compile(
+_VERSION = r"\W*(?:version |release |v)?\d+\.\d|\W*(?:19|20)\d\d\b|unreleased|\W*unreleased\W*$"
+_VERSION_NUMBER = r"\bv?\d+(?:[._]\d\w*)+"
+_API_ANCHOR = r"[^\W\d]\w*(?:\.[^\W\d]\w*)+"
+_DATED_PATH = r"(?:^|/)(?:19|20)\d\d/\d\d/"
+_DATED_POST = r"((?:[^/]+/)*?)(?:archives?/(?:19|20)\d\d\b|(?:19|20)\d\d/\d\d?/)"
+_POST_LIST = (
     r"((?:[^/]+/)*?)(?:(?:19|20)\d\d(?:/\d\d?){0,2}|page/\d+|(?:archives?|categor(?:y|ies)|tags?|authors?)(?:/[^/]+)*?)"
     r"(?:/|\.html|/index\.html)?$"
 )
-_LANGUAGE_FOLDER = re.compile(r"[a-z]{2}(?:-[A-Za-z]{2,4})?/")
-_PUNCTUATION = re.compile(r"[\W_]+")
+_LANGUAGE_FOLDER = r"[a-z]{2}(?:-[A-Za-z]{2,4})?/"
+_PUNCTUATION = r"[\W_]+"
 
 
 class PageKind(IntEnum):
@@ -92,8 +92,8 @@ def find_listing_pages(paths: Iterable[str]) -> frozenset[str]:
     A folder is a blog if it has posts with a date in their path, or an archive of a year.
     """
     paths = tuple(paths)
-    blogs = {found[1] for path in paths if (found := _DATED_POST.match(path))}
-    return frozenset(path for path in paths if (found := _POST_LIST.match(path)) and found[1] in blogs)
+    blogs = {found[1] for path in paths if (found := re.match(_DATED_POST, path))}
+    return frozenset(path for path in paths if (found := re.match(_POST_LIST, path)) and found[1] in blogs)
 
 
 def is_changelog(page: PageEntry) -> bool:
@@ -106,7 +106,7 @@ def is_changelog(page: PageEntry) -> bool:
 
 def is_version(title: str) -> bool:
     """Return whether a title is a version or a date, as in change logs."""
-    return _VERSION.match(fold(title).strip()) is not None
+    return re.match(_VERSION, fold(title).strip()) is not None
 
 
 def classify_page(page: PageEntry, nav_titles: tuple[str, ...], site_name: str) -> PageKind:
@@ -124,35 +124,30 @@ def classify_page(page: PageEntry, nav_titles: tuple[str, ...], site_name: str) 
     folders = page.path.strip("/").split("/")
     folders[-1] = _file_name(page.path)
     titles = [_strip_words(title, site_words) for title in nav_titles or (page.title,)]
-    squeezed = set(map(_squeeze, titles))
+    squeezed = {_squeeze(title) for title in titles}
     squeezed_folders = set(map(_squeeze, folders[:-1] or folders))
     # A page about the blog plugin, or a tutorial that builds a blog, is no blog: only the top level counts.
     top = {_squeeze(folders[0]), *map(_squeeze, titles[:1] if nav_titles else ())}
-    if (
-        is_changelog(page)
-        or any(map(_is_changelog_name, titles))
-        or not names.changelog.isdisjoint(squeezed_folders)
-        or not names.archive.isdisjoint(squeezed | top)
-        or not names.archive_top.isdisjoint(top)
-        or _DATED_PATH.search(page.path)
-    ):
+    archive_names = names.archive & (squeezed | top) | names.archive_top & top | names.changelog & squeezed_folders
+    is_changelog_page = is_changelog(page) or any(map(_is_changelog_name, titles))
+    if archive_names or is_changelog_page or re.search(_DATED_PATH, page.path):
         return PageKind.ARCHIVE
-    is_named = not names.reference.isdisjoint(squeezed_folders | squeezed)
-    if is_named or any(_ends_with(title, names.reference_endings) for title in titles) or _describes_api(page):
+    is_named = any(_ends_with(title, names.reference_endings) for title in titles)
+    if is_named or names.reference & (squeezed_folders | squeezed) or _describes_api(page):
         return PageKind.REFERENCE
     return PageKind.GUIDE
 
 
 def _is_translation(path: str, paths: set[str]) -> bool:
     """Return whether a page is in the folder of a language and is also there without it."""
-    found = _LANGUAGE_FOLDER.match(path)
+    found = re.match(_LANGUAGE_FOLDER, path)
     return found is not None and len(path) > found.end() and path[found.end() :] in paths
 
 
 def _describes_api(page: PageEntry) -> bool:
     """Return whether nearly all sections of a page have anchors of API objects, such as `pump.Valve.open`."""
     anchors = [section.anchor or "" for section in page.sections[1:]]
-    objects = sum(_API_ANCHOR.fullmatch(anchor) is not None for anchor in anchors)
+    objects = sum(re.fullmatch(_API_ANCHOR, anchor) is not None for anchor in anchors)
     return len(anchors) >= _MIN_API_HEADINGS and objects >= _API_SHARE * len(anchors)
 
 
@@ -188,7 +183,7 @@ def _load_names() -> _Names:
 def _is_changelog_name(name: str) -> bool:
     """Return whether a title or a file's name is that of a change log: also `Release notes 2.1` and just `v2.1`."""
     folded, names = fold(name), _load_names()
-    rest, versions = _VERSION_NUMBER.subn(" ", folded)
+    rest, versions = re.subn(_VERSION_NUMBER, " ", folded)
     is_bare_version = versions == 1 and not _squeeze(rest)
     return is_bare_version or _squeeze(rest) in names.changelog or _ends_with(rest, names.changelog_endings)
 
@@ -205,7 +200,7 @@ def _strip_words(title: str, words: frozenset[str]) -> str:
 
 
 def _squeeze(text: str) -> str:
-    return _PUNCTUATION.sub("", fold(text))
+    return re.sub(_PUNCTUATION, "", fold(text))
 
 
 def _file_name(path: str) -> str:

@@ -34,40 +34,36 @@ def split_sections(markdown: str, *, title: str = "", headings: Sequence[Heading
 
     body, lines = _strip_front_matter(markdown)
     found = parse_headings(body)
-    body_start = len(markdown) - len(body)
     titled = bool(found) and found[0].level == 1
     begin = found[0].line if titled and _is_pointer(body, lines[found[0].line]) else 0
+    named = _match_headings(found, headings or ())
     if not titled:
         introduction = body[: lines[found[0].line]] if found else body
         own = parse_headings(f"# Title\n\n{introduction}")[0]
         found.insert(0, replace(own, line=0, title=title, below=0))
+        named.insert(0, Heading(1, title, None))
     starts = [lines[begin], *(lines[heading.line] for heading in found[1:])]
-    named = _match_headings(found if titled else found[1:], headings or ())
-    if not titled:
-        named = [Heading(1, title, None), *named]
-    titles = [heading.text or title for heading in named]
-    anchors = [heading.anchor for heading in named]
     parents = find_parents([heading.level for heading in found])
     sections: list[Section] = []
-    end = len(markdown[: body_start + starts[0]].encode("utf-8", "surrogatepass"))
-    for index, (heading, text) in enumerate(zip(found, _slice(body, starts), strict=True)):
+    end = len(markdown[: len(markdown) - len(body) + starts[0]].encode("utf-8", "surrogatepass"))
+    for heading, rendered, parent, text in zip(found, named, parents, _slice(body, starts), strict=True):
         data = text.encode("utf-8", "surrogatepass")
         start, end = end, end + len(data)
         below = _skip_lines(text, heading.below - heading.line).strip()
         sections.append(
             Section(
                 heading.level,
-                titles[index],
-                anchors[index],
+                rendered.text or title,
+                rendered.anchor,
                 start,
                 end,
-                parents[index],
+                parent,
                 make_opening(below, limit=MAX_OPENING),
                 heading.targets,
                 digest=slice_digest(data),
                 body=slice_digest(below.encode("utf-8", "surrogatepass")) if below else "",
                 tokens=estimate_tokens(text),
-                anchors=named[index].anchors,
+                anchors=rendered.anchors,
             )
         )
     return tuple(sections)
@@ -102,14 +98,12 @@ def slice_digest(data: bytes) -> str:
 
 # The start of the file
 
-_FRONT_MATTER = re.compile(
-    r"\A\ufeff?---[ \t]*(?:\r\n|\n|\r)(?:[^\r\n]*(?:\r\n|\n|\r))*?(?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z)"
-)
+_FRONT_MATTER = r"\A\ufeff?---[ \t]*(?:\r\n|\n|\r)(?:[^\r\n]*(?:\r\n|\n|\r))*?(?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z)"
 
 
 def _strip_front_matter(markdown: str) -> tuple[str, list[int]]:
     """Return the Markdown without front matter, and the offset of each of its lines."""
-    front = _FRONT_MATTER.match(markdown)
+    front = re.match(_FRONT_MATTER, markdown)
     # Front matter has a key. Without one, it is text between two thematic breaks.
     body = markdown[front.end() :] if front and ":" in front.group() else markdown.removeprefix("\ufeff")
     if "\r" in body:
@@ -239,7 +233,7 @@ def find_contexts(titles: Sequence[str], parents: Sequence[int | None]) -> list[
 
 # Anchors
 
-_NUMBERED = re.compile(r"(?:(.*)[-_]|id)\d+", re.DOTALL)  # python-markdown `a_1`, GitHub `a-1`, docutils `id1`
+_NUMBERED = r"(?s)(?:(.*)[-_]|id)\d+"  # python-markdown `a_1`, GitHub `a-1`, docutils `id1`
 
 
 def _read_anchor(heading: NamedHeading) -> tuple[str, bool]:
@@ -259,7 +253,7 @@ def _read_anchor(heading: NamedHeading) -> tuple[str, bool]:
     squeezed = _squeeze(anchor)
     if squeezed in (whole, ascii_only):
         return slug if is_lossy and squeezed == ascii_only else anchor, False
-    if found := _NUMBERED.fullmatch(anchor):
+    if found := re.fullmatch(_NUMBERED, anchor):
         base = found[1]
         if not base or (is_lossy and _squeeze(base) == ascii_only):
             return slug, False

@@ -63,7 +63,6 @@ class SiteData(msgspec.Struct, frozen=True, omit_defaults=True):
     left_out: tuple[LeftOutData, ...]
     base: str = ""
     note: str = ""
-    live: bool = False
 
 
 class SectionData(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -161,8 +160,8 @@ class Preview:
 
     # Pages
 
-    def site(self, *, live: bool = False) -> SiteData:
-        """Return the site; with `live` the page asks the server for search results and new versions."""
+    def site(self) -> SiteData:
+        """Return the site."""
         manifest = self.library.manifest
         return SiteData(
             name=manifest.site.name,
@@ -180,7 +179,6 @@ class Preview:
             ),
             base=self._base,
             note=self._note,
-            live=live,
         )
 
     def _summarize(self, page: PageEntry) -> PageSummary:
@@ -267,20 +265,15 @@ class Preview:
         ]
 
     def sections(self) -> dict[str, object]:
-        """Return the sections of all pages without their text, as the search of the widget reads them."""
-        manifest = self.library.manifest
+        """Return the ids of all pages, and the ids and sizes of their sections."""
         pages = [
             {
-                "path": page.path,
                 "id": page.id,
-                "sections": [
-                    {name: getattr(section, name) for name in ("id", "level", "title", "tokens", "opening")}
-                    for section in page.sections
-                ],
+                "sections": [{"id": section.id, "tokens": section.tokens} for section in page.sections],
             }
-            for page in manifest.pages
+            for page in self.library.manifest.pages
         ]
-        return {"site": {"language": manifest.site.language}, "nav": manifest.nav, "pages": pages}
+        return {"pages": pages}
 
 
 def _iter_sections(page: PageEntry, data: bytes) -> Iterator[SectionData]:

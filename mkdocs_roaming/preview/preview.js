@@ -1,33 +1,24 @@
-// The page of the preview. Data is loaded on demand by scripts that call `roamingPreview`, so that the page works from a
-// disk as well. Text of the site becomes text nodes only; links lead to the preview or have a scheme that is checked.
+// The page of the preview. Data is loaded on demand. Text of the site becomes text nodes only; links lead to the preview
+// or have a scheme that is checked.
 
 (() => {
   "use strict";
 
   // ------------------------------------------------------------------------------------------------------------- Data
 
-  const waiting = new Map();
   const loaded = new Map();
   let version = "";
 
-  globalThis.roamingPreview = (name, data) => waiting.get(name)?.(data);
-
-  function addScript(src) {
-    return new Promise((done, failed) => {
-      const script = document.createElement("script");
-      Object.assign(script, { src, onload: done, onerror: () => failed(new Error(`${src} cannot be loaded`)) });
-      document.head.append(script);
-      script.remove();
-    });
+  async function fetchJson(url) {
+    const response = await fetch(url);
+    if (!response.ok) throw new Error(`${url} cannot be loaded (${response.status})`);
+    return response.json();
   }
 
   /** Return a data file by its name; it is loaded once. */
   function load(name) {
     if (!loaded.has(name)) {
-      const data = new Promise((done, failed) => {
-        waiting.set(name, done);
-        addScript(`data/${name}.js${version}`).catch(failed);
-      });
+      const data = fetchJson(`data/${name}.json${version}`);
       data.catch(() => loaded.delete(name));
       loaded.set(name, data);
     }
@@ -528,9 +519,8 @@
   /** Return the pane with the HTML of a page; null if there is no file of it. */
   function frame(file, title, section) {
     if (!file) return null;
-    // No scripts, no forms, no origin. On a disk, a page without an origin could not load its style sheets.
-    const sandbox = location.protocol === "file:" ? "allow-same-origin" : "";
-    const inner = el("iframe", { sandbox, src: address(file, section), title: `HTML of ${title}` });
+    // No scripts, no forms, no origin.
+    const inner = el("iframe", { sandbox: "", src: address(file, section), title: `HTML of ${title}` });
     return el("div.html", el("p.label", "HTML as built, without scripts"), inner);
   }
 
@@ -640,24 +630,7 @@
 
   // ------------------------------------------------------------------------------------------------------------ Search
 
-  let finder = null;
-
-  async function find(query) {
-    if (site.live) {
-      const response = await fetch(`search?${new URLSearchParams({ q: query })}`);
-      if (!response.ok) throw new Error(`${response.status}`);
-      return response.json();
-    }
-    if (!finder) {
-      await addScript("finder.js");
-      finder = new globalThis.RoamingFinder.Finder(await load("sections"));
-    }
-    while (!finder.index(20)) await new Promise((next) => setTimeout(next));
-    return finder
-      .find(query)
-      .slice(0, 30)
-      .map((section) => ({ id: section.id, page: section.page.id, breadcrumb: section.path, text: section.opening }));
-  }
+  const find = (query) => fetchJson(`search?${new URLSearchParams({ q: query })}`);
 
   async function showSearch(query) {
     const hint = "Type words, a question or the id of a section.";
@@ -665,12 +638,7 @@
     const hits = await find(query);
     say(hits.length ? `${count(hits.length, "section")} found` : "Nothing found");
     const number = hits.length < 30 ? count(hits.length, "section") : "The best 30 sections";
-    const [how, none] = site.live
-      ? ["as by `roaming search`", "No section contains one of these words. An agent would get no result either."]
-      : [
-          "by titles and openings, as in the widget; `roaming preview` with its server ranks as `roaming search`",
-          "No title or opening contains one of these words.",
-        ];
+    const none = "No section contains one of these words. An agent would get no result either.";
     const rows = hits.map(({ id, page: pageId, breadcrumb, text: passage }) => {
       const page = byId.get(pageId);
       if (!page) return null;
@@ -680,7 +648,7 @@
       return el("li", result, el("span.id.number", id));
     });
     const title = hits.length ? `Search: ${query}` : "Nothing found";
-    const about = el("p.muted", prose(hits.length ? `${number}, ranked ${how}.` : none));
+    const about = el("p.muted", prose(hits.length ? `${number}, ranked as by \`roaming search\`.` : none));
     return el("div.view", { "data-query": query }, el("h1", title), about, el("ol.rows", rows));
   }
 
@@ -852,7 +820,7 @@
 
   startListening();
   open().then(
-    () => site.live && setInterval(watch, 2000),
+    () => setInterval(watch, 2000),
     (error) => $("main").replaceChildren(problem(error.message)),
   );
 })();

@@ -6,10 +6,14 @@ do not run in it.
 
 from __future__ import annotations
 
+import json
 import logging
 import mimetypes
+import re
 from collections.abc import Callable, Iterable
+from html import escape
 from http import HTTPStatus
+from importlib import resources
 from pathlib import Path
 from socketserver import ThreadingMixIn
 from threading import Lock
@@ -24,10 +28,18 @@ from mkdocs_roaming.errors import RoamingError, UsageError
 from mkdocs_roaming.lint.runner import LintConfig
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.preview.data import Preview
-from mkdocs_roaming.preview.files import POLICY, content_type, render_file
 from mkdocs_roaming.preview.source import open_published
 from mkdocs_roaming.publish.pipeline import LeftOut
 from mkdocs_roaming.serve.requests import AllowedHosts, parse_host
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; frame-src 'self'; img-src data:; "
+    "base-uri 'none'; form-action 'none'"
+)
+"""The content security policy of the page: nothing inline, nothing of other hosts."""
+
+_ASSETS = {"preview.css": "text/css; charset=utf-8", "preview.js": "text/javascript; charset=utf-8"}
+_PAGE = re.compile(r"data/page-([0-9a-f]{8})\.json")
 
 PREVIEW_PATH = "roaming/preview/"
 BASE = "../../"
@@ -106,7 +118,7 @@ class PreviewApp:
         if not path.endswith("/") and not name:
             return _redirect(environ, start_response, f"{path}/")
         try:
-            status, media_type, body = _render(source, name.rstrip("/") or "index.html", environ)
+            status, media_type, body = _render(source, name.rstrip("/"), environ)
         except RoamingError as error:
             status, media_type, body = 503, _TEXT, f"{error}\n".encode()
         except Exception:
@@ -122,8 +134,39 @@ def _render(source: PreviewSource, name: str, environ: WSGIEnvironment) -> tuple
     if name == "search":
         query = parse_qs(environ.get("QUERY_STRING", "")).get("q", [""])[0]
         return 200, _JSON, msgspec.json.encode(preview.search(query))
-    body = render_file(preview, name, live=True)
-    return (404, _TEXT, b"Not found\n") if body is None else (200, content_type(name), body)
+    if name in ("", "index.html"):
+        return 200, "text/html; charset=utf-8", _render_index(preview)
+    if name in _ASSETS:
+        return 200, _ASSETS[name], (resources.files(__package__) / name).read_bytes()
+    data = load_data(preview, name)
+    return (404, _TEXT, b"Not found\n") if data is None else (200, _JSON, _encode_json(data))
+
+
+def load_data(preview: Preview, name: str) -> object:
+    """Return the data that a file of the preview contains as JSON, None if there is no such file."""
+    if page := _PAGE.fullmatch(name):
+        return preview.page(page[1])
+    load = {
+        "data/site.json": preview.site,
+        "data/files.json": preview.files,
+        "data/lint.json": preview.lint,
+        "data/sections.json": preview.sections,
+    }.get(name)
+    return load() if load else None
+
+
+def _render_index(preview: Preview) -> bytes:
+    html = (resources.files(__package__) / "preview.html").read_text("utf-8")
+    title = escape(preview.library.manifest.site.name)
+    return html.replace("{title}", title).replace("{policy}", escape(POLICY)).encode("utf-8", "replace")
+
+
+def _encode_json(data: object) -> bytes:
+    """Return JSON; lone surrogates, which msgspec refuses, become question marks."""
+    try:
+        return msgspec.json.encode(data)
+    except UnicodeEncodeError:
+        return json.dumps(msgspec.to_builtins(data), ensure_ascii=False).encode("utf-8", "replace")
 
 
 def _check_client(environ: WSGIEnvironment) -> tuple[int, str, bytes] | None:

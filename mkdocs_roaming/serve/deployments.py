@@ -20,11 +20,10 @@ import anyio
 from mkdocs_roaming._http import FETCH_TIMEOUT, HttpClient
 from mkdocs_roaming.answer.budget import run_in_thread
 from mkdocs_roaming.errors import LibraryError, RoamingError, UsageError
-from mkdocs_roaming.library import installed
 from mkdocs_roaming.library.hybrid import HybridSearch
 from mkdocs_roaming.library.library import PAGE_CACHE_BYTES, Library
 from mkdocs_roaming.library.navigator import Navigator
-from mkdocs_roaming.library.readers import MAX_MANIFEST_BYTES, read_file
+from mkdocs_roaming.library.readers import INSTALLED_SCHEME, MAX_MANIFEST_BYTES, read_file
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import SearchFactory, open_library
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
@@ -302,7 +301,7 @@ def open_change_detector(target: str | Path, library: Library, *, seconds: float
     if text.lower().startswith(("http://", "https://")):
         is_file = not library.is_published or urlsplit(text).path.endswith(".json")
         return _HttpChanges(text.partition("#")[0] if is_file else library.where + MANIFEST_PATH, seconds)
-    if "://" in text or text.startswith(installed.SCHEME):  # a plugin opened it, or there are several folders
+    if "://" in text or text.startswith(INSTALLED_SCHEME):  # a plugin opened it, or there are several folders
         return _VersionChanges(library.version, lambda: library.file(MANIFEST_PATH))
     path = Path(target) if Path(target).is_file() else Path(library.where) / MANIFEST_PATH
     return _VersionChanges(lambda: _file_version(path), lambda: read_file(path, MAX_MANIFEST_BYTES))

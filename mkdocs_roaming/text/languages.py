@@ -137,7 +137,7 @@ def stem(word: str, code: str) -> str:
 
 def is_stop_word(folded: str, code: str) -> bool:
     """Return whether a folded word says little about a question."""
-    if code == "ja" and _HIRAGANA.fullmatch(folded):
+    if code == "ja" and re.fullmatch(_HIRAGANA, folded):
         return folded not in load_words("ja", "negations")  # nearly always grammar: names use other scripts
     return folded in load_words("en" if folded.isascii() and code in NOT_LATIN else code, "stop_words")
 
@@ -148,20 +148,20 @@ def strip_clitics(word: str, code: str) -> str:
     if "'" not in word:
         return word
     elision = _ELISIONS.get(code)
-    bare = _ENGLISH_CLITICS.sub("", word) if elision is None else elision.sub("", word, count=1)
+    bare = re.sub(_ENGLISH_CLITICS, "", word) if elision is None else re.sub(elision, "", word, count=1)
     return bare.replace("'", "")
 
 
-_ENGLISH_CLITICS = re.compile(r"'(?:s|re|ve|ll|d|m)$", re.IGNORECASE)
+_ENGLISH_CLITICS = r"(?i)'(?:s|re|ve|ll|d|m)$"
 _ELISIONS = {
-    "fr": re.compile(r"(?<!\w)(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quoiqu)'(?=\w)", re.IGNORECASE),
-    "it": re.compile(r"(?<!\w)(?:[clmnstvd]|un|[dns]?[aeou]ll|quell|quest|sant|dov|com)'(?=\w)", re.IGNORECASE),
-    "ca": re.compile(r"(?<!\w)[dlmnst]'(?=\w)", re.IGNORECASE),
+    "fr": r"(?i)(?<!\w)(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quoiqu)'(?=\w)",
+    "it": r"(?i)(?<!\w)(?:[clmnstvd]|un|[dns]?[aeou]ll|quell|quest|sant|dov|com)'(?=\w)",
+    "ca": r"(?i)(?<!\w)[dlmnst]'(?=\w)",
 }
 
-_MARK = re.compile(f"[{COMBINING_MARKS}]")
+_MARK = f"[{COMBINING_MARKS}]"
 # Letters that lose their accents. Of Cyrillic only ё does: й is not и.
-_ACCENTED = re.compile("[A-Za-z\u00c0-\u024f\u0370-\u03ff\u1e00-\u1fff\u0415\u0435]")
+_ACCENTED = "[A-Za-z\u00c0-\u024f\u0370-\u03ff\u1e00-\u1fff\u0415\u0435]"
 _LETTERS = {"ø": "o", "ł": "l", "đ": "d", "ħ": "h", "ı": "i", "ŧ": "t", "æ": "ae", "œ": "oe", "þ": "th", "ð": "d"}
 
 
@@ -172,11 +172,11 @@ class _FoldingTable(dict[int, str]):
         character = chr(point)
         if character.isdecimal():
             folded = str(decimal(character))
-        elif _MARK.match(character):
+        elif re.match(_MARK, character):
             folded = ""
         else:
             bare = normalize("NFKD", character)
-            bare = (_MARK.sub("", bare) if _ACCENTED.match(bare) else character).casefold()
+            bare = (re.sub(_MARK, "", bare) if re.match(_ACCENTED, bare) else character).casefold()
             folded = "".join(_LETTERS.get(letter, letter) for letter in bare)
         self[point] = folded
         return folded
@@ -202,7 +202,7 @@ NOT_LATIN = frozenset({
 })  # read in columns  # fmt: skip
 _UNSTEMMED = re.compile(r"[\d.+#$@_-]")
 _MAX_STEMMED_LENGTH = 40
-_HIRAGANA = re.compile("[\u3041-\u309f]+")
+_HIRAGANA = "[\u3041-\u309f]+"
 _stemmer_lock = threading.Lock()
 
 

@@ -393,14 +393,13 @@ def to_single_line(text: str) -> str:
     the text. Right-to-left text keeps its marks and joiners.
     """
     text = " ".join(text.split())
-    if not _UNSAFE.search(text):
+    if text.isprintable():
         return text
     return " ".join(strip_direction_overrides(_CONTROL.sub("", text)).split())
 
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _DIRECTION = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
-_UNSAFE = re.compile(f"{_CONTROL.pattern}|{_DIRECTION.pattern}")
 _OVERRIDES, _ISOLATES = "\u202d\u202e", "\u2066\u2067\u2068"
 _POP, _POP_ISOLATE = "\u202c", "\u2069"
 

@@ -53,15 +53,19 @@ def extract_terms(text: str, language: str = "en") -> list[str]:
     """Return the index terms of a text in order, with repetitions."""
     code, terms = languages.base_language(language), list[str]()
     text = _clean(text)
+    if not text.isascii():
+        text = text.replace("’", "'")
+        for mark in _TYPOGRAPHIC_MARKS:
+            text = text.replace(mark, " ")
     if text.isascii():
         for span in _SPAN.findall(text):
             terms += _extract_span_terms(span, code)
         return terms
     for span in _SPAN.findall(text):
-        if span.isascii() or not _spaceless().search(span):
+        if not _has_spaceless(span):
             terms += _extract_span_terms(span, code)
             continue
-        for run in _run().findall(span):  # a sentence is rarely repeated: not cached
+        for run in _find_runs(span):  # a sentence is rarely repeated: not cached
             terms += _split_pairs(run) if is_spaceless(run) else _parse_word(run, code).terms
     return terms
 
@@ -100,12 +104,12 @@ def occurs_in(word: Word, terms: Sequence[str]) -> bool:
 
 def split_words(text: str) -> list[str]:
     """Return the words of a text as written. A run of a script without spaces is one of them."""
-    return (_ASCII_RUN if text.isascii() else _run()).findall(_clean(text))
+    return _find_runs(_clean(text))
 
 
 def is_spaceless(run: str) -> bool:
     """Return whether a word of `split_words` is a run of a script without spaces, and so several words."""
-    return not run.isascii() and _spaceless().match(run) is not None
+    return _has_spaceless(run[:1])
 
 
 def parse_word(run: str, language: str = "en") -> Word:
@@ -133,7 +137,7 @@ def estimate_tokens(text: str) -> int:
     words = (b" " + data.translate(_WORD_CLASSES)).count(b" w")
     signs = len(data.translate(None, _WORDS_AND_SPACES))
     if not text.isascii():
-        signs -= len(_WIDE_SPACE.findall(text))
+        signs -= len(re.findall(_WIDE_SPACE, text))
     for line in (b"--", b"=="):
         if line in data:
             signs -= sum(len(found) - 1 for found in re.findall(line + b"+", data))
@@ -144,7 +148,7 @@ def estimate_tokens(text: str) -> int:
 _WORD_BYTES = (string.ascii_letters + string.digits + "_").encode()
 _WORD_CLASSES = bytes(ord("w" if byte in _WORD_BYTES else " ") for byte in range(256))
 _WORDS_AND_SPACES = _WORD_BYTES + bytes(byte for byte in range(128) if chr(byte).isspace())
-_WIDE_SPACE = re.compile("[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
+_WIDE_SPACE = "[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
 
 # Words
 
@@ -152,13 +156,27 @@ _SCRIPTS = "\u3005-\u3007\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"  
 _SCRIPTS += "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff\uac00-\ud7a3"  # Han, Hangul
 _SCRIPTS += "\u0e01-\u0e3a\u0e40-\u0e5b\u0e81-\u0edf\u1000-\u109f\u1780-\u17d3"  # Thai, Lao, Burmese, Khmer
 
+_TYPOGRAPHIC_MARKS = "‘“”„–—‹›«»·•→×"
+"""Characters that no word contains. A text without them and other letters is read by the expression for ASCII alone."""
+
 # Cutting at characters that no word contains is fast, and spans are repeated often: their terms are cached.
 _SPAN = re.compile(r"""[^\s!"%&()*;<=>?\[\]^`{|}~]+""")
 _SIGN = r"(?:(?<![\w.$@-])(?:--?|[.$@])(?=[A-Za-z]))?"
 _LINKED = r"(?:(?:[-._/:@\\'’]{1,3}|(?<=\d),(?=\d{3}(?!\d)))%s)*+(?:\+\+\d*|(?<![^\W\d_]{2})#(?!\w))?"
 _ASCII_RUN = re.compile(_SIGN + "[A-Za-z0-9]++" + _LINKED % "[A-Za-z0-9]++")
+_LATIN_RUN = _SIGN + r"[^\W_]++" + _LINKED % r"[^\W_]++"
 _JOINING = languages.COMBINING_MARKS + "\u0900-\u0963\u0966-\u0dff\u0f18-\u0fbc\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff"
 _LETTERS = rf"[^\W_{_SCRIPTS}](?:[^\W_{_SCRIPTS}]++|[{_JOINING}])*+"
+
+
+def _find_runs(text: str) -> list[str]:
+    if text.isascii():
+        return _ASCII_RUN.findall(text)
+    return re.findall(_LATIN_RUN if max(text) < "\u0300" else _run(), text)
+
+
+def _has_spaceless(text: str) -> bool:
+    return not text.isascii() and max(text) >= "\u0e01" and _spaceless().search(text) is not None
 
 
 # These two take 8 ms to compile, and many sites do not need them.
@@ -172,21 +190,26 @@ def _run() -> re.Pattern[str]:
     return re.compile(f"[{_SCRIPTS}]+|{_SIGN}{_LETTERS}{_LINKED % _LETTERS}")
 
 
-_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufe00-\ufe0f\ufeff]")
-_HYPHENATED = re.compile(r"(?<=[^\W\d_])-\n[ \t]*(?=[a-z])")
+_INVISIBLE = "[\u00ad\u200b-\u200f\u2060-\u2064\ufe00-\ufe0f\ufeff]"
+_HYPHENATED = r"(?<=[^\W\d_])-\n[ \t]*(?=[a-z])"
 
 
 def _clean(text: str) -> str:
     """Compose characters, drop invisible ones, and join words that are hyphenated at the end of a line."""
     if not text.isascii():
-        text = normalize("NFKC", _INVISIBLE.sub("", text)).replace("ʼ", "'")
-    return _HYPHENATED.sub("-", text) if "-\n" in text else text
+        text = normalize("NFKC", re.sub(_INVISIBLE, "", text)).replace("ʼ", "'")
+    return re.sub(_HYPHENATED, "-", text) if "-\n" in text else text
 
 
 @lru_cache(1 << 16)
 def _extract_span_terms(span: str, code: str) -> tuple[str, ...]:
-    runs = (_ASCII_RUN if span.isascii() else _run()).findall(span)
-    return tuple(term for run in runs for term in _parse_word(run, code).terms)
+    terms = list[str]()
+    for run in _find_runs(span):
+        if _PLAIN.fullmatch(run):  # a fast path for most words, with the same result
+            terms.append(languages.stem(run, code))
+        else:
+            terms += _parse_word(run, code).terms
+    return tuple(terms)
 
 
 def _split_pairs(run: str) -> list[str]:
@@ -295,9 +318,15 @@ def _join_pieces(pieces: list[tuple[str, str]]) -> list[str]:
 # Synonyms
 
 
+@lru_cache(1 << 10)
 def find_stem_synonyms(term: str, language: str) -> tuple[str, ...]:
     """Return the stems of words that mean nearly the same as a stemmed English word; a weak hint for search."""
-    return _synonyms_by_stem().get(term, ()) if base_language(language) == "en" else ()
+    found: dict[str, None] = {}
+    for group in _synonym_groups() if base_language(language) == "en" else ():
+        words = [word for word in group if word.isalpha()]
+        if any(word[0] == term[0] and stem(word) == term for word in words):  # stems are not computed for all words
+            found |= dict.fromkeys(map(stem, words))
+    return tuple(other for other in found if other != term)
 
 
 def find_synonyms(word: Word, language: str) -> tuple[Word, ...]:
@@ -319,16 +348,6 @@ def is_common_word(word: Word) -> bool:
 @cache
 def _synonym_groups() -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(group.split(", ")) for group in load_phrases("en", "synonyms"))
-
-
-@cache
-def _synonyms_by_stem() -> Mapping[str, tuple[str, ...]]:
-    found: dict[str, dict[str, None]] = {}
-    for group in _synonym_groups():
-        stems = list(dict.fromkeys(stem(word) for word in group if word.isalpha()))
-        for one in stems:
-            found.setdefault(one, {}).update((other, None) for other in stems if other != one)
-    return {one: tuple(others) for one, others in found.items()}
 
 
 @cache

@@ -16,8 +16,13 @@ from playwright.sync_api import expect
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.lint.runner import LintConfig
 from mkdocs_roaming.preview.data import Preview
-from mkdocs_roaming.preview.files import write_preview
-from mkdocs_roaming.preview.server import PreviewApp, PreviewSource, SiteFiles, make_server, manifest_version
+from mkdocs_roaming.preview.server import (
+    PreviewApp,
+    PreviewSource,
+    SiteFiles,
+    make_server,
+    manifest_version,
+)
 from mkdocs_roaming.preview.source import open_published
 from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.pipeline import LeftOut
@@ -25,7 +30,7 @@ from mkdocs_roaming.sources.project import IndexOptions
 from mkdocs_roaming.sources.publication import index_site
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
 VIEWS = (
     "",
@@ -319,24 +324,6 @@ def test_preview_follows_a_rebuild_and_keeps_the_page(site: Path, url: str, page
     page.wait_for_timeout(300)
     assert pane.evaluate(TOP_SECTION) == top
     assert page.url.endswith("#page=guide%2F")
-
-
-def test_written_folder_works_from_a_disk(browser: Browser, site: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "out"
-    write_preview(open_site(site, "site/"), folder, site)
-    page = browser.new_page()
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.goto((folder / "index.html").as_uri() + "#page=guide%2F")
-    page.frame_locator("iframe").get_by_role("heading", name="Descale").wait_for()
-    assert page.locator(".section").count() == 3
-    page.locator("#search").fill("Descale")
-    page.locator("main .rows a", has_text="Descale").first.click()
-    page.locator(".section.current").wait_for()
-    page.goto((folder / "index.html").as_uri() + "#view=lint")
-    page.get_by_text("empty-title").wait_for()
-    page.close()
-    assert errors == []
 
 
 def test_large_site_loads_pages_on_demand(page: Page, tmp_path: Path, make_site: Callable[..., Any]) -> None:

@@ -39,7 +39,7 @@ from mkdocs_roaming.answer.models.provider import (
     split_expansion,
 )
 from mkdocs_roaming.errors import ModelError, UsageError
-from mkdocs_roaming.library.origin import OWN
+from mkdocs_roaming.library.library import OWN
 from mkdocs_roaming.library.tools import ExpandResult, SearchResults, Tool, ToolOutput, render
 from mkdocs_roaming.manifest.expand import Expansion, ShownSection
 

@@ -109,9 +109,7 @@ def test_grep_prints_lines_with_ids_of_their_sections(site: Path) -> None:
     lines = result.stdout.splitlines()
     assert lines[0] == f"[{id_}] Guide › Pumps › Pressure"
     assert lines[1:] == ["  3: A bilge pump works at 4.7 bar. Above 6.1 bar it stops.", "Lines: 1, sections: 1."]
-    (found,) = json.loads(roaming("grep", "-e", r"\d\.\d BAR|\d{3} hours", site, "--json", "--limit", 1).stdout)[
-        "sections"
-    ]
+    (found,) = json.loads(roaming("grep", "hours", site, "--json", "--limit", 1).stdout)["sections"]
     assert found["title"] == "Oil"
 
 
@@ -119,9 +117,9 @@ def test_grep_explains_errors_and_exits_with_3_without_match(site: Path) -> None
     missing = roaming("grep", "xylophone", site)
     assert (missing.exit_code, missing.stdout) == (NOTHING_FOUND, "")
     assert "No line matches." in missing.stderr
-    wrong = roaming("grep", "-e", "(", site)
+    wrong = roaming("grep", " ", site)
     assert wrong.exit_code == 1
-    assert "not a regular expression of RE2: missing ): (" in wrong.stderr
+    assert "the pattern is empty" in wrong.stderr
 
 
 def test_search_and_ask_without_result_exit_with_3(site: Path) -> None:

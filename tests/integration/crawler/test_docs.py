@@ -55,7 +55,7 @@ def test_docs_name_every_crawl_option() -> None:
     known = {option for one in load_commands()["crawl"].params for option in one.opts if option.startswith("--")}
     settled = {"--output", "--name", "--description", "--workers"}  # documented by --help alone
     settled |= {"--search", "--config"}  # documented with semantic search
-    others = {"--scrapy", "--online", "--sample", "--external"}  # options of the benchmark and of validate
+    others = {"--scrapy"}  # an option of the benchmark
     named = set(re.findall(r"(?<![\w-])--[a-z][\w-]+", text))
     many = {"--many", "--engine", "--at-once", "--scratch", "--refresh-older-than"}
     assert [option for option in many if option not in fleet] == []

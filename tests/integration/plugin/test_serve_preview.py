@@ -20,8 +20,7 @@ SOURCES = {
 
 
 def read_data(server: Server, name: str) -> Any:
-    text = server.get(f"roaming/preview/data/{name}.js")[0]
-    return json.loads(text.partition(", ")[2].removesuffix(");\n"))
+    return json.loads(server.get(f"roaming/preview/data/{name}.json")[0])
 
 
 def test_preview_follows_rebuilds_and_is_not_built(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:

@@ -9,13 +9,13 @@ import threading
 import zlib
 from array import array
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from mkdocs_roaming.library.index import IndexCache, IndexData, index_key
 from mkdocs_roaming.library.library import Library
@@ -94,7 +94,7 @@ def test_changed_site_gets_another_index(make_site: Callable, cache: IndexCache)
 
 def test_site_that_states_the_digest_of_another_does_not_share_its_index(make_site: Callable) -> None:
     manifest = make_site(PAGES).manifest
-    other = msgspec.structs.replace(make_site([("x/", "# X\n\nGauge.\n")]).manifest, digest=manifest.digest)
+    other = replace(make_site([("x/", "# X\n\nGauge.\n")]).manifest, digest=manifest.digest)
     assert index_key(manifest, (1.0,)) != index_key(other, (1.0,))
     assert index_key(manifest, (1.0,)) != index_key(manifest, (2.0,))
 
@@ -179,11 +179,11 @@ def test_search_with_manipulated_index_does_not_fail(library: Library, cache: In
             value += postings.ends[len(value) :]
         if name == "entries":
             value = (value + postings.entries[len(value) :])[: len(postings.entries)]
-        postings = msgspec.structs.replace(postings, **{name: value})
+        postings = replace(postings, **{name: value})
     rows = st.dictionaries(
         st.sampled_from(postings.terms), st.lists(st.integers(-9, 2**63), max_size=5), max_size=len(postings.terms)
     )
-    changed = IndexData(postings, data.draw(st.one_of(st.just(content.title_rows), rows)))
+    changed = IndexData(postings, data.draw(st.one_of(st.just(content.title_rows), rows)), content.changelog_rows)
     file.write_bytes(with_checksum(msgspec.msgpack.encode(changed)))
     search = Search(library, cache=cache)
     for query in QUERIES:

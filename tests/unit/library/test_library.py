@@ -48,7 +48,7 @@ def open_error(where: str | Path) -> str:
 # Folders
 
 
-@pytest.mark.parametrize("named", ["", "roaming", "roaming/manifest.json"])
+@pytest.mark.parametrize("named", ["", "roaming/manifest.json"])
 def test_open_library_accepts_folder_and_manifest_path(site, tmp_path: Path, named: str) -> None:
     """The texts of all sections joined are the pages."""
     folder = site.publish(tmp_path / "site")

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.library import OWN, Library, Origin, extract_host
 from mkdocs_roaming.library.navigator import Navigator
-from mkdocs_roaming.library.origin import OWN, Origin, extract_host
 from mkdocs_roaming.library.readers import FolderReader
 from mkdocs_roaming.library.tools import ExpandResult, OutlineResult, SearchResults, render
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest

@@ -15,14 +15,20 @@ from wsgiref.util import setup_testing_defaults
 
 import pytest
 
-from mkdocs_roaming.errors import LibraryError, UsageError
+from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.lint.runner import LintConfig
 from mkdocs_roaming.manifest.models import Site
 from mkdocs_roaming.preview.data import Preview
-from mkdocs_roaming.preview.files import render_file, write_preview
-from mkdocs_roaming.preview.server import PreviewApp, PreviewSource, SiteFiles, add_to_dev_server, manifest_version
+from mkdocs_roaming.preview.server import (
+    PreviewApp,
+    PreviewSource,
+    SiteFiles,
+    add_to_dev_server,
+    load_data,
+    manifest_version,
+)
 from mkdocs_roaming.preview.source import find_html, find_left_out, open_built, open_published
 from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.pipeline import LeftOut
@@ -192,53 +198,26 @@ def test_search_ranks_as_the_library(site: Path) -> None:
 # Files
 
 
-def test_data_files_are_scripts_that_pass_json(site: Path) -> None:
+def test_data_files_are_json(site: Path) -> None:
     index(site)
     preview = published(site)
+    app = PreviewApp(SiteFiles(None, "/docs/"), "/docs/", {"": PreviewSource(lambda: preview)}.get)
     hostile = next(page for page in preview.site().pages if page.path == "hostile.html")
-    for name in ("data/site.js", "data/files.js", "data/lint.js", "data/sections.js", f"data/page-{hostile.id}.js"):
-        body = render_file(preview, name)
-        assert body is not None
-        call, _, rest = body.decode().partition(", ")
-        assert call == f'roamingPreview("{name[5:-3]}"'
-        json.loads(rest.removesuffix(");\n"))
-    assert render_file(preview, "data/page-00000000.js") is None
-    assert render_file(preview, "../pyproject.toml") is None
+    for name in ("site", "files", "lint", "sections", f"page-{hostile.id}"):
+        status, headers, body = call(app, f"/docs/roaming/preview/data/{name}.json")
+        assert (status, headers["Content-Type"]) == (200, "application/json")
+        json.loads(body)
+    assert load_data(preview, "data/page-00000000.json") is None
+    assert load_data(preview, "../pyproject.toml") is None
 
 
 def test_title_of_the_site_is_escaped(make_site: Callable[..., Any]) -> None:
     library = make_site([("", "# Home\n")], site=Site(HOSTILE, URL)).library()
-    page = (render_file(Preview(library, lint=_no_lint), "index.html") or b"").decode()
+    preview = Preview(library, lint=_no_lint)
+    app = PreviewApp(SiteFiles(None, "/docs/"), "/docs/", {"": PreviewSource(lambda: preview)}.get)
+    page = call(app, "/docs/roaming/preview/")[2].decode()
     assert "<img" not in page
     assert "&lt;/script&gt;&lt;img" in page
-
-
-def test_written_preview_has_html_without_scripts_and_hidden_files(site: Path, tmp_path: Path) -> None:
-    index(site)
-    folder = tmp_path / "preview"
-    (folder / "data").mkdir(parents=True)
-    (folder / "data/site.js").write_text("")
-    (folder / "data/page-12345678.js").write_text("of an earlier preview")
-    write_preview(published(site), folder, site)
-    names = set(snapshot(folder))
-    assert {name for name in names if name.startswith("site/")} == {f"site/{path}" for path in (*PAGES, "style.css")}
-    assert {"index.html", "preview.css", "preview.js", "finder.js", "data/site.js"} <= names
-    assert "data/page-12345678.js" not in names
-
-
-@pytest.mark.parametrize("name", ["site/preview", "site", "link"])
-def test_preview_is_not_written_into_the_site(site: Path, tmp_path: Path, name: str) -> None:
-    index(site)
-    (tmp_path / "link").symlink_to(site)
-    with pytest.raises(UsageError, match="outside"):
-        write_preview(published(site), tmp_path / name, site)
-
-
-def test_preview_does_not_replace_other_files(site: Path, tmp_path: Path) -> None:
-    index(site)
-    (tmp_path / "data").mkdir()
-    with pytest.raises(UsageError, match="not an earlier preview"):
-        write_preview(published(site), tmp_path, None)
 
 
 # Server
@@ -260,7 +239,7 @@ def app(site: Path) -> PreviewApp:
 
 
 def test_server_answers_with_a_strict_policy(app: PreviewApp) -> None:
-    for name in ("", "preview.js", "data/site.js", "version", "search?q=x"):
+    for name in ("", "preview.js", "data/site.json", "version", "search?q=x"):
         status, headers, body = call(app, f"/docs/roaming/preview/{name.split('?')[0]}")
         assert (status, bool(body)) == (200, True)
         assert headers["Content-Security-Policy"].startswith("default-src 'none'; script-src 'self'")
@@ -290,7 +269,7 @@ def test_server_answers_with_a_strict_policy(app: PreviewApp) -> None:
     ],
 )
 def test_server_refuses_other_hosts_and_sites(app: PreviewApp, environ: dict[str, str], status: int) -> None:
-    assert call(app, "/docs/roaming/preview/data/site.js", **environ)[0] == status
+    assert call(app, "/docs/roaming/preview/data/site.json", **environ)[0] == status
 
 
 def test_pages_of_the_site_are_sandboxed(app: PreviewApp) -> None:
@@ -337,8 +316,8 @@ def test_each_language_below_a_site_has_its_preview(site: Path, tmp_path: Path) 
     index(site)
     shutil.copytree(site, site / "de")
     app = add_to_dev_server(SiteFiles(site, "/docs/"), "/docs/", site, LintConfig(), tmp_path, lambda folder: ())
-    shown = [call(app, f"/docs/{folder}roaming/preview/data/site.js")[2].decode() for folder in ("", "de/")]
-    left_out = [json.loads(text.partition(", ")[2].removesuffix(");\n"))["left_out"] for text in shown]
+    shown = [call(app, f"/docs/{folder}roaming/preview/data/site.json")[2].decode() for folder in ("", "de/")]
+    left_out = [json.loads(text)["left_out"] for text in shown]
     assert [page["path"] for page in left_out[0]] == ["404.html", "old/"]
     assert left_out[0] == left_out[1]
     for folder in ("fr/", "de/../", "../", "de-"):
