@@ -12,7 +12,7 @@ from mkdocs_roaming.answer.budget import StopAnswer, run_in_thread
 from mkdocs_roaming.answer.conversation import find_citations
 from mkdocs_roaming.answer.events import Finished, NotFound, Reference, SupportChecked
 from mkdocs_roaming.answer.models.base import UserTurn
-from mkdocs_roaming.answer.run import Run
+from mkdocs_roaming.answer.prepare import Run
 from mkdocs_roaming.answer.support.check import (
     LOW_SUPPORT,
     Support,

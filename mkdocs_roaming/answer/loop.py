@@ -53,8 +53,7 @@ from mkdocs_roaming.answer.models.base import (
     Usage,
 )
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
-from mkdocs_roaming.answer.prepare import prepare
-from mkdocs_roaming.answer.run import Run
+from mkdocs_roaming.answer.prepare import Run, prepare
 from mkdocs_roaming.library.navigator import PREFETCH_TOKENS, Navigator
 from mkdocs_roaming.library.tools import TOOLS, ToolError, ToolOutput
 from mkdocs_roaming.manifest.models import PageEntry
