@@ -12,8 +12,6 @@ import click
 from mkdocs_roaming.cli.common import AS_JSON, CONFIG, FAULTS_FOUND, LIBRARY, open_lib, print_json, sanitize, warn
 from mkdocs_roaming.config import load_settings
 from mkdocs_roaming.errors import LibraryError, UsageError
-from mkdocs_roaming.evals.output import render_findings
-from mkdocs_roaming.files import write_text_file
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.lint.context import LintContext
 from mkdocs_roaming.lint.runner import format_github, format_text, lint_site, open_sources, parse_config, report_to_dict
@@ -39,7 +37,6 @@ from mkdocs_roaming.manifest.sections import file_digest
     metavar="DIR",
     help="Folder of the Markdown sources, to report their lines.",
 )
-@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write the findings as an HTML page.")
 @CONFIG
 @AS_JSON
 def lint(
@@ -48,7 +45,6 @@ def lint(
     strict: bool,
     disable: tuple[str, ...],
     docs: Path | None,
-    html: Path | None,
     config: Path | None,
     as_json: bool,
 ) -> None:
@@ -72,8 +68,6 @@ def lint(
     if not library.is_published and report.pages == 1:  # name the Markdown file itself, not the page made of it
         report = replace(report, findings=tuple(replace(one, markdown=lib) for one in report.findings))
     folder = docs.as_posix() if docs else ""
-    if html is not None:
-        write_text_file(html, render_findings(report, library.manifest.site.url, folder))
     if as_json or form == "json":
         print_json(report_to_dict(report))
     else:
