@@ -10,7 +10,6 @@ from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass, replace
 from math import isfinite
-from queue import Empty, SimpleQueue
 from typing import Annotated, Literal, TypeVar
 
 import anyio
@@ -355,11 +354,8 @@ async def stop_on_error(operation: Awaitable[T], source: str) -> T:
         raise StopAnswer.from_error(error, source) from None
 
 
-# Worker threads for blocking calls, which can be abandoned at a deadline and when the program exits
+# Threads for blocking calls, which can be abandoned at a deadline and when the program exits
 
-_IDLE_SECONDS = 10.0
-_lock = threading.Lock()
-_idle_workers: list[_Worker] = []
 _compute_limiter: RunVar[anyio.CapacityLimiter] = RunVar("compute_limiter")
 
 
@@ -388,7 +384,7 @@ async def run_in_thread(work: Callable[[], T], limiter: anyio.CapacityLimiter | 
             loop.call_soon_threadsafe(done.set)
 
     async with limiter or anyio.to_thread.current_default_thread_limiter():
-        _take_worker().submit(run)
+        threading.Thread(target=run, name="roaming worker", daemon=True).start()
         await done.wait()
     if errors:
         raise errors.pop()
@@ -407,37 +403,3 @@ def compute_limiter() -> anyio.CapacityLimiter:
         limiter = anyio.CapacityLimiter(1)
         _compute_limiter.set(limiter)
         return limiter
-
-
-class _Worker(threading.Thread):
-    """A reusable thread: the event loop would have to wait for the start of a new one."""
-
-    def __init__(self) -> None:
-        super().__init__(name="roaming worker", daemon=True)
-        self._queue: SimpleQueue[Callable[[], None]] = SimpleQueue()
-
-    def submit(self, work: Callable[[], None]) -> None:
-        self._queue.put(work)
-
-    def run(self) -> None:
-        while True:
-            try:
-                self._queue.get(timeout=_IDLE_SECONDS)()
-            except Empty:
-                with _lock:
-                    if self in _idle_workers:
-                        _idle_workers.remove(self)
-                        return
-                continue  # taken at this moment: its work is about to arrive
-            with _lock:
-                _idle_workers.append(self)
-
-
-def _take_worker() -> _Worker:
-    """Return the worker that finished last, or a new one."""
-    with _lock:
-        if _idle_workers:
-            return _idle_workers.pop()
-    worker = _Worker()
-    worker.start()
-    return worker

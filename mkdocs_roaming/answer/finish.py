@@ -14,7 +14,7 @@ from mkdocs_roaming.answer.budget import StopAnswer, run_in_thread
 from mkdocs_roaming.answer.conversation import ModelReply, find_citations
 from mkdocs_roaming.answer.events import Event, Finished, NotFound, Reference, RoundStarted, SupportChecked, TokensUsed
 from mkdocs_roaming.answer.models.base import OpenSection, Request, Usage, UserTurn
-from mkdocs_roaming.answer.run import Run
+from mkdocs_roaming.answer.prepare import Run
 from mkdocs_roaming.answer.support.check import (
     LOW_SUPPORT,
     Support,

@@ -162,9 +162,6 @@ def _find_host_arguments(code: str) -> Iterator[tuple[int, int]]:
         end = command.end()
         if _COMMENT.match(code[max(0, command.start() - _MAX_COMMENT_CHARS) : command.start()].rpartition("\n")[2]):
             continue
-        letters = _VALUE_LETTERS.get(
-            (command["name"] or "").lower(), "\0" if command["download"] else _VALUE_LETTERS[""]
-        )
         option = ""
         for argument in _ARGUMENT.finditer(code, end):
             end, word = argument.end(), argument[0].strip("\"'")
@@ -174,15 +171,20 @@ def _find_host_arguments(code: str) -> Iterator[tuple[int, int]]:
                 option, _, word = word.partition("=")
             if not word or word[0] in "<>":
                 continue
-            is_value = bool(_VALUE_OPTION.fullmatch(option) or re.fullmatch(f"-[^-{letters}]*[{letters}]", option))
-            if command["copy"]:
-                is_value = "@" not in word and ":" not in word  # a file
-            option = ""
+            is_value, option = _is_value(word, option, command), ""
             if not is_value and _HOST_ARGUMENT.fullmatch(word):
                 start = argument.start() + argument[0].index(word)
                 yield start, start + len(word)
             if not (is_value or command["copy"] or command["download"]):
                 break  # what follows runs on the host
+
+
+def _is_value(word: str, option: str, command: re.Match[str]) -> bool:
+    """Return whether an argument is the value of an option, or a file to copy."""
+    if command["copy"]:
+        return "@" not in word and ":" not in word
+    letters = _VALUE_LETTERS.get((command["name"] or "").lower(), "\0" if command["download"] else _VALUE_LETTERS[""])
+    return bool(_VALUE_OPTION.fullmatch(option) or re.fullmatch(f"-[^-{letters}]*[{letters}]", option))
 
 
 def find_addresses(text: str) -> set[str]:
@@ -224,22 +226,22 @@ def is_on_site(address: str, site_url: str) -> bool:
 
 
 def _replace_link(match: re.Match[str], is_known: IsKnown) -> str:
-    if match["image"] is not None:
-        address = match["image_1"] or match["image_2"]
-        return match[0] if address and is_known(address) else ""
-    if match["link"] is not None:
-        return match[0] if is_known(match["link_1"] or match["link_2"] or "") else match["link"]
-    if match["definition"] is not None:
-        return match[0] if is_known(match["defined_1"] or match["defined_2"]) else ""
-    if match["auto"] is not None:
-        address = match["auto"] if ":" in match["auto"] else f"mailto:{match['auto']}"
-        return match[0] if is_known(address) else ""
     if match["html"] is not None:
         return match[0] if _HARMLESS_TAG.fullmatch(match["html"]) else ""
-    address = match["bare"].rstrip(_TRAILING)
-    if is_known(address) or not _is_linked(address):
-        return match[0]
-    return match["bare"][len(address) :]
+    if match["bare"] is not None:
+        address = match["bare"].rstrip(_TRAILING)
+        return match[0] if is_known(address) or not _is_linked(address) else match["bare"][len(address) :]
+    address = _find_target(match)
+    if match["image"] is not None and not address:
+        return ""
+    return match[0] if is_known(address) else match["link"] or ""
+
+
+def _find_target(match: re.Match[str]) -> str:
+    """Return the address of a link, an image, a definition or an autolink."""
+    if match["auto"] is not None:
+        return match["auto"] if ":" in match["auto"] else f"mailto:{match['auto']}"
+    return next(filter(None, match.group("image_1", "image_2", "link_1", "link_2", "defined_1", "defined_2")), "")
 
 
 def _is_linked(address: str) -> bool:

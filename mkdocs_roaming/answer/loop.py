@@ -15,18 +15,14 @@ import time
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing
 
-import anyio
 from msgspec.structs import replace as replace_struct
 
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import (
-    SITE,
     SMALL_SITE_TOKENS,
     Budget,
     Deadline,
     StopAnswer,
-    run_in_thread,
-    stop_on_error,
 )
 from mkdocs_roaming.answer.citations import AnswerText
 from mkdocs_roaming.answer.conversation import MAX_CALLS_PER_REPLY, Exchange, ModelReply, describe_call
@@ -53,15 +49,12 @@ from mkdocs_roaming.answer.models.base import (
     Usage,
 )
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
-from mkdocs_roaming.answer.prepare import prepare
-from mkdocs_roaming.answer.run import Run
+from mkdocs_roaming.answer.prepare import Run, prepare
 from mkdocs_roaming.library.navigator import PREFETCH_TOKENS, Navigator
 from mkdocs_roaming.library.tools import TOOLS, ToolError, ToolOutput
-from mkdocs_roaming.manifest.models import PageEntry
 
 _MAX_CALL_ID_CHARS = 60
 _MAX_PREFETCHED_PAGES = 16
-_PARALLEL_REQUESTS = 6
 _REPLACEMENT_SECONDS = 5.0
 
 
@@ -222,19 +215,8 @@ async def _prefetch_pages(run: Run, calls: Sequence[ToolCall]) -> None:
     library, sections = run.navigator.library, run.navigator.sections
     found = (sections.get(id_) for call in calls[:MAX_CALLS_PER_REPLY] for id_ in describe_call(call).ids)
     pages = list({section.page.path: section.page for section in found if section}.values())[:_MAX_PREFETCHED_PAGES]
-    if len(pages) < 2:
-        return
-
-    async def fetch(page: PageEntry, limiter: anyio.CapacityLimiter) -> None:
-        await run_in_thread(lambda: library.prefetch([page]), limiter)
-
-    async def fetch_all() -> None:
-        limiter = anyio.CapacityLimiter(_PARALLEL_REQUESTS)
-        async with anyio.create_task_group() as group:
-            for page in pages:
-                group.start_soon(fetch, page, limiter)
-
-    await stop_on_error(run.deadline.run(fetch_all), SITE)
+    if len(pages) > 1:
+        await run.read(lambda: library.prefetch(pages))
 
 
 async def _call_tool(run: Run, call: ToolCall, calls_before: int, open_before: int) -> ToolResult:

@@ -1,23 +1,39 @@
-"""What the model gets before its first reply: the outline or the text of a small site, and the first open sections."""
+"""The state of an answer, and what the model gets before its first reply.
+
+That is the outline or the text of a small site, and the first open sections.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
+from typing import TypeVar
 
 from mkdocs_roaming.answer import prompts
-from mkdocs_roaming.answer.conversation import Exchange, describe_call, find_citations
-from mkdocs_roaming.answer.events import Event, OutlineRead, SiteRead
-from mkdocs_roaming.answer.models.base import AssistantTurn, OpenSection, ToolCall, ToolResult, UserTurn
+from mkdocs_roaming.answer.budget import SITE, Budget, Deadline, StopAnswer, compute_limiter, stop_on_error
+from mkdocs_roaming.answer.citations import AnswerText
+from mkdocs_roaming.answer.conversation import Conversation, Exchange, describe_call, find_citations
+from mkdocs_roaming.answer.events import AnswerState, Event, OutlineRead, SiteRead
+from mkdocs_roaming.answer.models.base import (
+    NO_USAGE,
+    AssistantTurn,
+    Model,
+    OpenSection,
+    ToolCall,
+    ToolResult,
+    Usage,
+    UserTurn,
+)
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
-from mkdocs_roaming.answer.run import Run
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.navigator import PREFETCH_CALL_ID, Navigator
 from mkdocs_roaming.library.rules import RULES_CALL_ID, apply_rules, rules_share
 from mkdocs_roaming.library.tools import ToolOutput
 from mkdocs_roaming.text.markdown import truncate_at_word
 from mkdocs_roaming.text.tokenizer import estimate_tokens
+
+T = TypeVar("T")
 
 REOPEN_CALL_ID = "kept"
 """Id of the call that opens the sections of earlier answers again."""
@@ -26,6 +42,59 @@ _MAX_REOPENED = 8  # the maximum of one call
 _SEARCH_TOKENS = 900  # of the texts that a search opens; titles and snippets alone would cost another round
 _PREFETCH_CHARS_PER_TOKEN = 8  # at most half of the room for open sections
 _MAX_SHOWN_QUERY = 200
+
+
+@dataclass(slots=True)
+class Run:
+    """The state of one answer.
+
+    Attributes:
+        question: The question.
+        navigator: Opens and searches the site.
+        model: The model.
+        budget: Limits of the answer.
+        deadline: End of the time.
+        conversation: The turns so far.
+        text: The text that the reader has.
+        rules: The instructions for the model.
+        outline: The outline, or the text of a small site.
+        site: The sections of a small site.
+        max_rounds: Maximum number of requests.
+        round: Number of the current request.
+        call_ids: The ids of all tool calls so far.
+        usage: All tokens so far.
+        state: How the answer ended; None until then.
+        stop: Why it ended early.
+        has_passages: Whether the reader has the closest passages instead of an answer.
+    """
+
+    question: str
+    navigator: Navigator
+    model: Model
+    budget: Budget
+    deadline: Deadline
+    conversation: Conversation = field(init=False)
+    text: AnswerText = field(init=False)
+    rules: str = ""
+    outline: str = ""
+    site: tuple[OpenSection, ...] = ()
+    max_rounds: int = field(init=False)
+    round: int = 0
+    call_ids: set[str] = field(default_factory=set)
+    usage: Usage = NO_USAGE
+    state: AnswerState | None = None
+    stop: StopAnswer | None = None
+    has_passages: bool = False
+
+    def __post_init__(self) -> None:
+        self.conversation = Conversation(self.navigator)
+        self.text = AnswerText(self.conversation)
+        self.max_rounds = self.budget.rounds
+
+    async def read(self, work: Callable[[], T]) -> T:
+        """Run a function that reads the site in a thread."""
+        limiter = compute_limiter() if self.navigator.library.is_local else None
+        return await stop_on_error(self.deadline.run_in_thread(work, limiter), SITE)
 
 
 async def prepare(

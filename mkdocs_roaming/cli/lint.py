@@ -9,12 +9,10 @@ from pathlib import Path
 
 import click
 
-from mkdocs_roaming.cli.common import AS_JSON, CONFIG, FAULTS_FOUND, FILE, LIBRARY, print_json, sanitize, warn
+from mkdocs_roaming.cli.common import AS_JSON, CONFIG, FAULTS_FOUND, LIBRARY, print_json, sanitize, warn
 from mkdocs_roaming.cli.session import open_lib
 from mkdocs_roaming.config import load_settings
 from mkdocs_roaming.errors import LibraryError, UsageError
-from mkdocs_roaming.evals.output import render_findings
-from mkdocs_roaming.files import write_text_file
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.lint.context import LintContext
 from mkdocs_roaming.lint.runner import (
@@ -48,7 +46,6 @@ from mkdocs_roaming.manifest.sections import file_digest
     metavar="DIR",
     help="Folder of the Markdown sources, to report their lines.",
 )
-@click.option("--html", type=FILE, help="Write the findings as an HTML page.")
 @CONFIG
 @AS_JSON
 def lint(
@@ -57,7 +54,6 @@ def lint(
     strict: bool,
     disable: tuple[str, ...],
     docs: Path | None,
-    html: Path | None,
     config: Path | None,
     as_json: bool,
 ) -> None:
@@ -79,8 +75,6 @@ def lint(
     if not library.is_published and report.pages == 1:  # name the Markdown file itself, not the page made of it
         report = replace(report, findings=tuple(replace(one, markdown=lib) for one in report.findings))
     folder = docs.as_posix() if docs else ""
-    if html is not None:
-        write_text_file(html, render_findings(report, library.manifest.site.url, folder))
     if as_json:
         print_json(report_to_dict(report))
     else:

@@ -1,6 +1,6 @@
-"""Format an evaluation as text, as JSON or as an HTML page, and a lint report as an HTML page.
+"""Format an evaluation as text, as JSON or as an HTML page.
 
-The pages contain no scripts and cause no network requests.
+HTML pages contain no scripts and cause no network requests.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import resources
 from typing import Any
@@ -20,9 +19,6 @@ from markupsafe import Markup
 from mkdocs_roaming.evals.metrics import FIGURES, EvalResult, Figure, Totals
 from mkdocs_roaming.evals.questions import Question
 from mkdocs_roaming.evals.runner import MAX_RANK, EvalReport, Regression, ReportRow
-from mkdocs_roaming.lint.context import SEVERITIES, Finding
-from mkdocs_roaming.lint.rules import load_rules
-from mkdocs_roaming.lint.runner import LintReport
 
 _MAX_FAILURES = 20
 
@@ -120,30 +116,6 @@ def render_evaluation(report: EvalReport, regressions: Sequence[Regression] = ()
         report=report,
         regressions=regressions,
         figures=figures,
-    )
-
-
-def render_findings(report: LintReport, url: str = "", docs: str = "") -> str:
-    """Return the page of a lint report: the findings by rule, errors first.
-
-    Args:
-        report: The lint report.
-        url: The address of the site.
-        docs: The folder of the Markdown sources, for the location of each finding.
-    """
-    findings: dict[str, list[Finding]] = defaultdict(list)
-    for finding in sorted(report.findings, key=lambda finding: SEVERITIES.index(finding.severity)):
-        findings[finding.rule].append(finding)
-    title = f"Lint report of {report.site}"
-    return render_page(
-        "mkdocs_roaming.evals",
-        "report.html",
-        title,
-        report=report,
-        findings=findings,
-        rules=load_rules(),
-        url=url,
-        docs=docs,
     )
 
 

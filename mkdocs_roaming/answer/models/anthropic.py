@@ -204,8 +204,7 @@ def encode_request(request: Request) -> EncodedRequest:
     The tools stay defined in the last round, in which none may be called: they are at the start of the cached prefix,
     and the API requires them if an earlier turn called one.
     """
-    needs_tools = (request.outline and not request.site) or any(isinstance(turn, ToolTurn) for turn in request.turns)
-    tools = [_encode_tool(tool) for tool in request.tools or (TOOLS if needs_tools else ())]
+    tools = [_encode_tool(tool) for tool in request.tools or (TOOLS if _needs_tools(request) else ())]
     system = [_text_block(text) for text in (request.rules, request.outline) if text.strip()]
     prefix_digest = _digest(tools, system)
     messages = _encode_turns(request, prefix_digest)
@@ -222,6 +221,11 @@ def encode_request(request: Request) -> EncodedRequest:
     elif tools:
         parameters["tool_choice"] = {"type": "none"}
     return EncodedRequest(replace_surrogates(parameters), digest)
+
+
+def _needs_tools(request: Request) -> bool:
+    roams = bool(request.outline) and not request.site
+    return roams or any(isinstance(turn, ToolTurn) for turn in request.turns)
 
 
 def _encode_turns(request: Request, prefix_digest: str) -> list[Block]:

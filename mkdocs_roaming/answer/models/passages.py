@@ -2,7 +2,7 @@
 
 A section is split into pieces: sentences, list items, table rows, code and notes, each as it is in the section. A
 passage is one or more pieces that are quoted together. The best passage contains the rarest words of the question, and
-a number or a piece of code if the question asks for one.
+a number or a time if the question asks for one.
 """
 
 from __future__ import annotations
@@ -28,23 +28,16 @@ Kind = Literal["sentence", "item", "row", "code", "note"]
 GAP = "[…]"
 """Marks text that was left out between two quoted pieces."""
 
-_MAX_CODE_LINES = 16
-_CODE_WINDOW_LINES = 8
-_MAX_NOTE_CHARS = 600
-_MAX_POINTER_CHARS = 40
+_MAX_CODE_LINES = 40  # longer code is no passage
 _MAX_PARAGRAPH_CHARS = 420
 _MAX_LIST_CHARS = 500
 
 _MARKDOWN = MarkdownIt("commonmark").enable("table").disable("inline")
 _LINE_END = re.compile(r"\r\n|\n|\r")
-_QUOTE_GAP = re.compile(r"^[ \t]*>[ \t]*\r?\n", re.MULTILINE)
-_FENCE = re.compile(r"^[> \t]*(?:`{3,}|~{3,})", re.MULTILINE)
 _IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
+_POINTER = re.compile(r"(?:[-*] |\()?(?:for more|for details|see|read|learn more|more (?:on|about))\b", re.IGNORECASE)
+_MAX_POINTER_CHARS = 40
 _LINK = re.compile(r"\[[^\]]*\]\([^)]*\)")
-_POINTER = re.compile(
-    r"(?:[-*] |\()?(?:for more|for details|see|read|learn more|more (?:on|about)|continue)\b", re.IGNORECASE
-)
-_NOTE_TITLE = re.compile(r"^>[ \t]*(?:\[!\w+\]|\*\*[^*\n]+\*\*)[ \t]*$", re.MULTILINE)
 _FOOTNOTE = re.compile(r"[ \t]*\[\^[^\]\s]+\]:?")
 
 
@@ -57,8 +50,7 @@ class Piece:
         start: Offset of the first character.
         end: Offset behind the last character.
         block: Number of the Markdown block that contains it.
-        head: Span to show above it: the head of a table, or the opening fence of code.
-        tail: Span to show below it: the closing fence.
+        head: Span to show above it: the head of a table.
         lead: Whether it introduces the next block.
     """
 
@@ -67,7 +59,6 @@ class Piece:
     end: int
     block: int
     head: tuple[int, int] | None = None
-    tail: tuple[int, int] | None = None
     lead: bool = False
 
 
@@ -106,24 +97,27 @@ def group_pieces(text: str) -> tuple[tuple[Piece, ...], ...]:
 def _iter_groups(text: str) -> Iterator[list[Piece]]:
     blocks = [list(group) for _, group in groupby(split_pieces(text), key=lambda piece: piece.block)]
     for position, block in enumerate(blocks):
-        before = blocks[position - 1] if position else []
-        lead = [before[-1]] if before and before[-1].kind == "sentence" else []
+        before = blocks[position - 1][-1] if position else block[0]
+        lead = [before] if before.kind == "sentence" and before is not block[0] else []
         size = block[-1].end - block[0].start
         match block[0].kind:
             case "sentence":
-                if block[-1].lead and position + 1 < len(blocks):
-                    continue  # quoted with the next block
-                if size <= _MAX_PARAGRAPH_CHARS:
-                    yield block
-                else:
-                    yield from ([piece] for piece in block)
-                    yield from (block[first : first + 2] for first in range(len(block) - 1))
+                if not block[-1].lead or position + 1 == len(blocks):  # otherwise it is quoted with the next block
+                    yield from _group_sentences(block, size)
             case "code":
                 yield [*lead, *block]
             case "item" | "row" if size <= _MAX_LIST_CHARS:
-                yield [*(lead if lead and lead[0].lead else []), *block]
+                yield [*(one for one in lead if one.lead), *block]
             case _:
                 yield from ([piece] for piece in block)
+
+
+def _group_sentences(block: list[Piece], size: int) -> Iterator[list[Piece]]:
+    if size <= _MAX_PARAGRAPH_CHARS:
+        yield block
+        return
+    yield from ([piece] for piece in block)
+    yield from (block[first : first + 2] for first in range(len(block) - 1))
 
 
 def _split_block(text: str, tokens: list[Token], block: int, start: int, end: int, lines: list[int]) -> Iterator[Piece]:
@@ -131,8 +125,8 @@ def _split_block(text: str, tokens: list[Token], block: int, start: int, end: in
     match token.type:
         case "paragraph_open":
             yield from _split_sentences(text, start, end, block)
-        case "fence" | "code_block":
-            yield from _split_code(text, token, start, end, block)
+        case "fence" | "code_block" if text.count("\n", start, end) <= _MAX_CODE_LINES:
+            yield Piece("code", start, end, block)
         case "bullet_list_open" | "ordered_list_open":
             for item in _children(tokens, block, "list_item_open", 1):
                 if item.map:
@@ -144,7 +138,7 @@ def _split_block(text: str, tokens: list[Token], block: int, start: int, end: in
                 if row.map:
                     yield Piece("row", lines[row.map[0]], lines[row.map[1]], block, head)
         case "blockquote_open":
-            yield from _split_note(text, start, end, block)
+            yield Piece("note", start, end, block)
         case _:
             pass
 
@@ -164,43 +158,15 @@ def _split_sentences(text: str, start: int, end: int, block: int) -> Iterator[Pi
         yield replace(piece, lead=span == spans[-1] and text[piece.end - 1] in ":：")
 
 
-def _split_code(text: str, token: Token, start: int, end: int, block: int) -> Iterator[Piece]:
-    """Yield short code as a whole, otherwise overlapping windows of lines between its fences."""
-    lines = [match.end() + start for match in _LINE_END.finditer(text[start:end])]
-    fenced = token.type == "fence" and len(lines) > 1 and text[lines[-2] : end].lstrip(" ").startswith(token.markup)
-    if not fenced or len(lines) <= _MAX_CODE_LINES:
-        yield Piece("code", start, end, block)
-        return
-    head, tail = (start, lines[0]), (lines[-2], end)
-    for first in range(0, len(lines) - 2, _CODE_WINDOW_LINES // 2):
-        last = min(first + _CODE_WINDOW_LINES, len(lines) - 2)
-        yield Piece("code", lines[first], lines[last], block, head, tail)
-        if last == len(lines) - 2:
-            return
-
-
-def _split_note(text: str, start: int, end: int, block: int) -> Iterator[Piece]:
-    """Yield a short quote or admonition as a whole, otherwise its paragraphs."""
-    if end - start <= _MAX_NOTE_CHARS:
-        yield Piece("note", start, end, block)
-        return
-    edge = start
-    for stop, after in [*(match.span() for match in _QUOTE_GAP.finditer(text, start, end)), (end, end)]:
-        if not _FENCE.search(text, edge, stop):
-            yield Piece("note", edge, stop, block)
-        edge = after
-
-
 def _is_quotable(text: str) -> bool:
     plain = _IMAGE.sub("", text).strip()
-    if _POINTER.match(plain) and len(_LINK.sub("", plain)) < _MAX_POINTER_CHARS:
-        return False
-    return bool(re.search(r"\w", _NOTE_TITLE.sub("", plain)))
+    is_pointer = _POINTER.match(plain) and len(_LINK.sub("", plain)) < _MAX_POINTER_CHARS
+    return not is_pointer and bool(re.search(r"\w", plain))
 
 
 def _quote_block(text: str, pieces: list[Piece]) -> Quote:
-    """Join adjacent pieces, mark gaps, and add the head above and the tail below."""
-    first, last = pieces[0], pieces[-1]
+    """Join adjacent pieces, mark gaps, and add the head above."""
+    first = pieces[0]
     spans: list[tuple[int, int]] = []
     for piece in pieces:
         if spans and not text[spans[-1][1] : piece.start].strip():
@@ -213,10 +179,9 @@ def _quote_block(text: str, pieces: list[Piece]) -> Quote:
         quoted = text[start:end] if first.kind == "code" else _FOOTNOTE.sub("", text[start:end])
         return quoted.strip("\r\n")
 
-    separator = f" {GAP} " if first.kind == "sentence" else f"\n{GAP}\n" if first.kind == "code" else "\n"
+    separator = f" {GAP} " if first.kind == "sentence" else "\n"
     body = separator.join(cut(*span) for span in spans)
-    frame = [cut(*span) if span else None for span in (first.head, last.tail)]
-    return Quote(first.kind, "\n".join(part for part in (frame[0], body, frame[1]) if part is not None))
+    return Quote(first.kind, f"{cut(*first.head)}\n{body}" if first.head else body)
 
 
 # The best passage
@@ -236,23 +201,17 @@ _ASKS_NUMBER = re.compile(
     r"version|after how)\b",
     re.IGNORECASE,
 )
-_ASKS_CODE = re.compile(
-    r"\b(how (do|can|to|should) |what do i (type|run|call|write)|command|flags?|options?|env|variable|setting|"
-    r"parameter|key|force|disable|enable|where did|called|rename[d]?)\b",
-    re.IGNORECASE,
-)
 _ASKS_TIME = re.compile(
     r"\b(how (long|often|fast|soon|late|old|many (\w+ )?(seconds|minutes|hours|days|weeks|months|years))|timeouts?|"
     r"interval|at what time|lifetime|expires?)\b",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"(?<![\w.])\d")
-_CODE = re.compile(r"`[^`]+`|^ {0,3}(?:`{3}|~{3})", re.MULTILINE)
 _TIME = re.compile(
     r"(?<![\w.])\d[\d.,]*[ -]?(?:ms|s|m|h|d|min|(?:milli)?seconds?|minutes?|hours?|days?|weeks?|months?|years?)\b"
     r"|\b\d\d?:\d\d\b|\b(?:daily|hourly|weekly|monthly)\b"
 )
-_BONUSES = ((_ASKS_NUMBER, _NUMBER, 0.06), (_ASKS_CODE, _CODE, 0.04), (_ASKS_TIME, _TIME, 0.08))
+_BONUSES = ((_ASKS_NUMBER, _NUMBER, 0.06), (_ASKS_TIME, _TIME, 0.08))
 """Patterns of the question and of the passage, and the bonus if both match."""
 
 

@@ -10,7 +10,6 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-import lxml.html
 import pytest
 from click.testing import CliRunner, Result
 
@@ -125,12 +124,3 @@ def test_lint_title_with_line_break_cannot_forge_output(site: Path) -> None:
     lines = roaming(site).stdout.splitlines()
     assert any("gotcha" in line for line in lines)
     assert not any(line.startswith("::error::gotcha") or "\x1b" in line for line in lines)
-
-
-def test_lint_html_writes_page(site: Path) -> None:
-    result = roaming(site, "--html", "lint.html", "--json")
-    tree = lxml.html.document_fromstring(Path("lint.html").read_text("utf-8"))
-    findings = json.loads(result.stdout)["findings"]
-    fixes = tree.xpath("//tbody/tr/td[last()]/text()")
-    assert len(fixes) == 3
-    assert sorted(fixes) == sorted(finding["fix"] for finding in findings)

@@ -16,14 +16,11 @@ from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.events import Reference
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.evals.metrics import EvalResult, TrailStep
-from mkdocs_roaming.evals.output import describe_failure, format_figure, render_evaluation, render_findings
+from mkdocs_roaming.evals.output import describe_failure, format_figure, render_evaluation
 from mkdocs_roaming.evals.questions import parse_questions, resolve_sections
 from mkdocs_roaming.evals.runner import EvalReport, Evaluation, ModelSystem, Ranking, Regression, SearchSystem
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Search
-from mkdocs_roaming.lint.context import Finding
-from mkdocs_roaming.lint.rules import BUILTIN_RULES
-from mkdocs_roaming.lint.runner import LintReport
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&\x00\x1b[31m\ud800"
 
@@ -110,38 +107,3 @@ def test_render_evaluation_escapes_hostile_text(report: EvalReport) -> None:
     assert tree.xpath("string(//summary/span[1])").startswith("<script>alert(1)</script>")
     assert "javascript:" not in "".join(tree.xpath("//@href"))
     html.encode("utf-8")
-
-
-def test_render_findings_groups_findings_by_rule() -> None:
-    title = Finding(
-        rule="empty-title",
-        severity="hint",
-        message="the title says nothing",
-        fix="name the subject",
-        source="guide.md",
-        source_line=3,
-        page="guide/",
-        breadcrumb=("A",),
-        url="https://d.example/#a",
-    )
-    hostile = Finding(
-        rule="empty-title",
-        severity="hint",
-        message=HOSTILE,
-        fix=HOSTILE,
-        breadcrumb=(HOSTILE,),
-        url="javascript:alert(1)",
-        quote=HOSTILE,
-    )
-    link = Finding(rule="hidden-text", severity="error", message="the text is hidden", fix="delete it")
-    tree = parse_closed_page(
-        render_findings(LintReport("Docs", 1, 3, 90, (title, hostile, link)), "https://d.example/", "docs")
-    )
-    assert [one.text_content().split()[0] for one in tree.xpath("//h2")] == ["hidden-text", "empty-title"]
-    assert [len(table.xpath("tbody/tr")) for table in tree.xpath("//table")] == [1, 2]
-    assert "docs/guide.md:3" in tree.text_content()
-    assert BUILTIN_RULES["empty-title"].summary in tree.text_content()
-
-
-def test_render_findings_without_findings_has_no_table() -> None:
-    assert not parse_closed_page(render_findings(LintReport("Docs", 1, 3, 100, ()))).xpath("//table")
