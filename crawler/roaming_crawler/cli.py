@@ -295,7 +295,7 @@ class CrawlProgress:
             click.echo(f"Crawling: {line}", err=True)
             return
         full = _BAR_WIDTH * done // max(1, self.known)
-        line = f"[{'#' * full}{'-' * (_BAR_WIDTH - full)}] {line}"[: shutil.get_terminal_size().columns - 1]
+        line = f"[{'#' * full:-<{_BAR_WIDTH}}] {line}"[: shutil.get_terminal_size().columns - 1]
         click.echo(f"\r{line.ljust(self.width)}", err=True, nl=False)
         self.width = len(line)
 
@@ -303,19 +303,13 @@ class CrawlProgress:
 def _print_result(result: CrawlResult, folder: Path) -> None:
     for note in result.notes:
         click.echo(sanitize(note), err=True)
-    pages, sections = _pluralize(result.pages, "page"), _pluralize(result.sections, "section")
-    click.echo(f"{folder}: {pages}, {sections}; {result.markdown} came as Markdown")
+    size = f"{_pluralize(result.pages, 'page')}, {_pluralize(result.sections, 'section')}"
+    click.echo(f"{folder}: {size}; {result.markdown} came as Markdown")
     if result.coverage.visible_words:
         click.echo(f"  {100 * result.coverage.share:.1f} % of visible words kept")
-    for name, count in (
-        ("new", len(result.new)),
-        ("changed", len(result.changed)),
-        ("same", result.same),
-        ("gone", len(result.gone)),
-        ("kept", len(result.kept)),
-        ("skipped", len(result.skipped)),
-        ("flagged", len(result.flagged)),
-    ):
+    for name in ("new", "changed", "same", "gone", "kept", "skipped", "flagged"):
+        pages = getattr(result, name)
+        count = pages if isinstance(pages, int) else len(pages)
         if count or name in ("new", "changed", "same", "skipped"):
             click.echo(f"  {name:<8}{count:>6}")
     for option in dict.fromkeys(other.option for other in result.left_out):

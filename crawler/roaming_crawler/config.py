@@ -77,6 +77,11 @@ class ScopeConfig:
     language: str = ""
     version: str = ""
 
+    @property
+    def selects_version(self) -> bool:
+        """Whether the scope is chosen by the URL alone, so that it may be one of several versions."""
+        return not self.prefix and not self.same_host
+
     def make_scope(self, url: str) -> Scope:
         """Return the scope of a crawl that starts at a URL.
 

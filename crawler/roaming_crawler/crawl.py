@@ -206,7 +206,7 @@ class _Crawl:
         config: ScopeConfig = self.config.scope
         scope = config.make_scope(self.start)
         if last := session.state.site:
-            if (config.prefix or config.same_host) and scope.url != last.url:
+            if not config.selects_version and scope.url != last.url:
                 raise UsageError(f"{scope.url}: this folder contains a crawl of {last.url}; give another folder")
             return replace(scope, url=last.url), []
         try:
@@ -218,7 +218,7 @@ class _Crawl:
         if not scope.holds(target):
             return config.make_scope(target), []
         version = find_version_folder(target, scope.url)
-        if not version or config.prefix or config.same_host or config.version == ALL:
+        if not version or not config.selects_version or config.version == ALL:
             return scope, []
         current = replace(scope, url=version)
         note = (
@@ -323,7 +323,7 @@ async def _fetch_page(session: Session, page: PageEntry, root: str) -> tuple[byt
         except FetchError as error:
             return None, str(error).removeprefix(f"{address}: ")
         if not response.ok:
-            return None, "not found" if response.status in (404, 410) else f"status {response.status}"
+            return None, response.problem
         if page.digest == file_digest(response.body):
             return response.body, ""
     return None, "its Markdown does not match the manifest; try again later"

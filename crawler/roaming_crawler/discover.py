@@ -41,7 +41,7 @@ class DiscoveredPages:
         scope: Scope of the crawl.
         manifest: The site's manifest; nothing else is discovered then.
         root: URL to which the manifest's paths are relative.
-        indexes: The llms.txt files, each with its URL.
+        indexes: The llms.txt files.
         full: URL of the llms-full.txt that texts were taken from.
         entries: Pages by URL.
         notes: Problems, as messages.
@@ -51,7 +51,7 @@ class DiscoveredPages:
     scope: Scope
     manifest: Manifest | None = None
     root: str = ""
-    indexes: list[tuple[str, LlmsIndex]] = field(default_factory=list)
+    indexes: list[LlmsIndex] = field(default_factory=list)
     full: str = ""
     entries: dict[str, PageRef] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -158,7 +158,7 @@ async def _collect_sitemaps(session: Session, discovered: DiscoveredPages, roots
             discovered.notes.append(f"{url}: {error}")
             continue
         found.update((page, url) for listed in pages if (page := canonical_url(listed, response.url)))
-        nested = [canonical_url(listed, response.url) or "" for listed in sitemaps]
+        nested = dict.fromkeys(canonical_url(listed, response.url) or "" for listed in sitemaps)
         queue += [one for one in nested if url_origin(one) == url_origin(response.url) and one not in queue]
         if len(queue) > MAX_SITEMAPS:
             discovered.notes.append(f"{url}: more than {MAX_SITEMAPS} sitemaps; the rest is not read")
@@ -229,7 +229,7 @@ class _LlmsDiscovery:
                 self.texts.append(url)
                 continue
             index = parse_llms_txt(text, response.url)
-            discovered.indexes.append((response.url, index))
+            discovered.indexes.append(index)
             self._add_entries(index)
             queue += self._select_nested(index, queue)
         for host, count in self.other_hosts.items():
@@ -241,9 +241,9 @@ class _LlmsDiscovery:
 
     def _select_nested(self, index: LlmsIndex, known: Sequence[str]) -> list[str]:
         """Return the other lists on the same host that an llms.txt names."""
-        own = [url for url in index.nested if url_origin(url) == url_origin(known[0])]
-        self.other_hosts.update(url_origin(url) for url in index.nested if url not in own)
-        new, room = [url for url in own if url not in known], MAX_NESTED_LLMS + 1 - len(known)
+        origin, room = url_origin(known[0]), MAX_NESTED_LLMS + 1 - len(known)
+        self.other_hosts.update(other for url in index.nested if (other := url_origin(url)) != origin)
+        new = [url for url in index.nested if url_origin(url) == origin and url not in known]
         if len(new) > room:
             problem = f"names more than {MAX_NESTED_LLMS} other llms.txt files; the rest is not read"
             self.discovered.notes.append(f"{index.base}: {problem}")
@@ -266,9 +266,8 @@ class _LlmsDiscovery:
     async def _read_llms_full(self) -> None:
         """Use the page texts in llms-full.txt if it contains the pages that llms.txt lists."""
         discovered = self.discovered
-        named = [*self.texts, *(url for _, index in discovered.indexes for url in index.full)]
-        sibling = [urljoin(url, "llms-full.txt") for url, _ in discovered.indexes[:1]]
-        for url in dict.fromkeys([*named, *sibling]):
+        named = [*self.texts, *(url for index in discovered.indexes for url in index.full)]
+        for url in dict.fromkeys([*named, urljoin(discovered.indexes[0].base, "llms-full.txt")]):
             if url_origin(url) != url_origin(discovered.scope.url):
                 continue
             response = await self._get_markdown(url, MAX_FULL_BYTES)
@@ -283,16 +282,15 @@ class _LlmsDiscovery:
                 discovered.full = url
                 return
             discovered.notes.append(
-                f"{url}: contains {len(listed)} of the {len(discovered.entries)} pages that llms.txt lists; not used, "
-                "every page is fetched"
+                f"{url}: names the URLs of {len(listed)} of the {len(discovered.entries)} pages that llms.txt lists; "
+                "not used, every page is fetched"
             )
 
 
 def _usual_urls(scope: Scope, start: str) -> list[str]:
     """Return the usual URLs of llms.txt: the given URL, its folder, the root, common folders."""
-    own = [start] if start.endswith(".txt") else []
-    if scope.url.startswith("file:"):
-        return [*own, f"{scope.url}llms.txt"]
     origin = url_origin(scope.url)
-    near = [f"{scope.url}llms.txt", f"{origin}/llms.txt"]
-    return [*own, *near, f"{origin}/docs/llms.txt", f"{origin}/.well-known/llms.txt"]
+    folders = [scope.url, f"{origin}/", f"{origin}/docs/", f"{origin}/.well-known/"]
+    if scope.url.startswith("file:"):
+        folders = [scope.url]
+    return [*([start] if start.endswith(".txt") else []), *(f"{folder}llms.txt" for folder in folders)]

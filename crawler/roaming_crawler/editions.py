@@ -10,6 +10,7 @@ from functools import lru_cache
 from heapq import nlargest
 from itertools import chain
 
+from roaming_crawler.config import ScopeConfig
 from roaming_crawler.page import PageRef
 from roaming_crawler.parser import ParsedPage
 from roaming_crawler.scope import Scope, loose_key, scope_from_url, url_origin
@@ -59,14 +60,14 @@ class EditionFilter:
     Attributes:
         scope: Scope of the crawl.
         start: URL of the start page.
-        language: Language of the start page. If it is `all` or empty, no language is left out.
-        versions: Whether other versions are left out.
+        config: What the user asked for.
+        language: Language of the start page. If it is empty, no language is left out.
     """
 
     scope: Scope
     start: str
+    config: ScopeConfig
     language: str
-    versions: bool = True
     _known: set[str] = field(default_factory=set)
     """Loose keys of all known pages."""
     _decided: dict[_Folder, bool] = field(default_factory=dict)
@@ -150,9 +151,10 @@ class EditionFilter:
                 continue
             if folder.option == "version":
                 is_page = folder.name.isdigit() and len(self._numbers.get(folder.parent, ())) > _MAX_NUMBERS
-                if self.versions and not is_page:
-                    return folder
-            elif self.language not in ("", ALL) and not match_language(folder.name, self.language):
+                is_other = self.config.selects_version and not is_page
+            else:
+                is_other = bool(self.language) and not match_language(folder.name, self.language)
+            if is_other and getattr(self.config, folder.option) != ALL:
                 return folder
         return None
 

@@ -61,6 +61,16 @@ class Response(msgspec.Struct, frozen=True, omit_defaults=True):
         """Whether the status is 200."""
         return self.status == 200
 
+    @property
+    def is_missing(self) -> bool:
+        """Whether there is no page at the URL any more."""
+        return self.status in (404, 410)
+
+    @property
+    def problem(self) -> str:
+        """The status in words."""
+        return "not found" if self.is_missing else f"status {self.status}"
+
 
 @dataclass(frozen=True, slots=True)
 class Request:

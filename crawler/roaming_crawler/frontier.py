@@ -10,9 +10,9 @@ import anyio
 
 from mkdocs_roaming.manifest.models import NavItem
 from mkdocs_roaming.sources import site_nav
-from roaming_crawler.config import CrawlConfig, EventHandler, ScopeConfig
+from roaming_crawler.config import CrawlConfig, EventHandler
 from roaming_crawler.discover import DiscoveredPages
-from roaming_crawler.editions import ALL, EditionFilter
+from roaming_crawler.editions import EditionFilter
 from roaming_crawler.page import FetchedPage, PageBody, PageFetcher, PageRef, SkippedPage, make_page_ref
 from roaming_crawler.publish import VisitedPages, read_published_pages
 from roaming_crawler.sandbox import ProcessPoolReader
@@ -45,28 +45,15 @@ async def visit_pages(
         await fetcher.learn_not_found_page()
         if discovered.scope.url not in discovered.entries:
             discovered.add(PageRef(discovered.scope.url, title=""))
-        limit = _PageLimit(config.limits.pages, discovered.scope, _published_paths(session))
-        editions = await _make_edition_filter(fetcher, discovered, config.scope, start)
+        published = read_published_pages(session.state.folder) if session.state.old else ()
+        limit = _PageLimit(config.limits.pages, discovered.scope, {loose_key(page.path) for page in published})
+        language = (await fetcher.read_html(PageRef(start))).language
+        editions = EditionFilter(discovered.scope, start, config.scope, language)
         frontier = _Frontier(fetcher, discovered, config, on_event, _PageTable(bodies), limit, editions)
         await frontier.run()
     finally:
         reader.close()
     return VisitedPages(list(frontier.table.pages.values()), frontier.table.skipped, editions.summary())
-
-
-async def _make_edition_filter(
-    fetcher: PageFetcher, discovered: DiscoveredPages, config: ScopeConfig, start: str
-) -> EditionFilter:
-    page = await fetcher.read_html(PageRef(start))
-    versions = config.version != ALL and not config.prefix and not config.same_host
-    language = ALL if config.language == ALL else page.language
-    return EditionFilter(discovered.scope, start, language, versions)
-
-
-def _published_paths(session: Session) -> set[str]:
-    """Return the loose keys of the paths that the last crawl published."""
-    pages = read_published_pages(session.state.folder) if session.state.old else ()
-    return {loose_key(page.path) for page in pages}
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from mkdocs_roaming.publish.markdown_source import split_front_matter
-from mkdocs_roaming.text.markdown import follow_fence, split_lines, strip_markup
+from mkdocs_roaming.text.markdown import follow_fence, split_lines
 from roaming_crawler.scope import canonical_url
 
 # llms.txt
@@ -118,10 +118,11 @@ class _LlmsParser:
 
 
 def _plain_text(text: str) -> str:
-    return strip_markup(text[:_MAX_TEXT])
+    """Return the text of inline Markdown. A parser would take minutes for what a hostile site may write."""
+    return " ".join(_MARKUP.sub(r"\1", text).split())
 
 
-_MAX_TEXT = 2_000
+_MARKUP = re.compile(r"!?\[((?:\\.|[^\[\]\\])*)\]\([^()]*\)|\*\*|__|`|\\(?=[!-/:-@\[-`{-~])")
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,4}[.)])[ \t]+(.*)")
 _LINK = re.compile(

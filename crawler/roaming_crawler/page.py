@@ -252,7 +252,7 @@ class PageFetcher:
             url = ref.url + suffix
             response = await self.session.get(url, ACCEPT_HTML, probe=ref.guessed, allow_redirect=self.scope.holds)
             if not response.ok:
-                reason = "not found" if response.status in (404, 410) else f"status {response.status}"
+                reason = response.problem
                 continue
             kind = sniff_kind(response)
             if kind != "html":

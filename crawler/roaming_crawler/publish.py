@@ -150,7 +150,7 @@ def publish_crawl(
         urls = {outputs[page.key].path: page.url for page in pages}
         skipped = [*skipped, *(SkippedPage(urls[one.path], one.reason) for one in batch.left_out)]
         if not batch.pages:
-            raise NoPagesError(f"{discovered.scope.url}: no page to publish; {skipped[-1].url}: {skipped[-1].reason}")
+            raise _make_no_pages_error(discovered.scope.url, skipped[-1:])
         flagged = flag_pages(batch, {outputs[page.key].path: page.parsed.hidden for page in pages})
         if config.skip_flagged:
             skipped = [*skipped, *skip_flagged(flagged, lambda path: batch.drop(path, "flagged"))]
@@ -301,7 +301,7 @@ def _make_site(
     address = urlsplit(url)
     parsed = [page.parsed for page in sorted(pages, key=lambda page: page.path != "")]
     home = next((page.parsed for page in pages if page.path == ""), ParsedPage())
-    index = discovered.indexes[0][1] if discovered.indexes else LlmsIndex()
+    index = discovered.indexes[0] if discovered.indexes else LlmsIndex()
     site_names = Counter(page.site_name for page in parsed if page.site_name)
     most_common = [name for name, _ in site_names.most_common(1)]  # the title of the home page may be a slogan
     folder = address.path.rstrip("/").rpartition("/")[2]
@@ -339,7 +339,7 @@ def _nav_from_llms_txt(
 ) -> tuple[NavItem, ...]:
     """Return the groups of llms.txt if they contain at least half of the pages."""
     by_markdown = {page.markdown_url: page.path for page in pages}
-    entries = [entry for _, index in discovered.indexes for entry in index.entries.values()]
+    entries = [entry for index in discovered.indexes for entry in index.entries.values()]
     groups: dict[tuple[str, ...], list[NavItem]] = {}
     taken: set[str] = set()
     for entry in entries:

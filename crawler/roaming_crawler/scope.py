@@ -224,12 +224,8 @@ def _is_safe_name(segment: str) -> bool:
 
 @lru_cache(maxsize=8192)  # as above
 def _is_selected(selection: Selection, path: str) -> bool:
-    return selection.find_reason(PageName(_strip_markdown_suffix(path))) is None
-
-
-def _strip_markdown_suffix(path: str) -> str:
-    """Return the path of a page for the path of its Markdown."""
-    return re.sub(r"((?<=/)index|(?<=.)(?<!/))\.(mdx?|markdown)$", "", path)
+    page = re.sub(r"((?<=/)index|(?<=.)(?<!/))\.(mdx?|markdown)$", "", path)  # for the path of its Markdown
+    return selection.find_reason(PageName(page)) is None
 
 
 def _canonical_path(parts: SplitResult) -> str:

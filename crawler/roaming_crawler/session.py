@@ -40,10 +40,6 @@ class LimitError(FetchError):
     """A limit of the whole crawl is reached."""
 
 
-class RobotsForbiddenError(FetchError):
-    """robots.txt forbids a URL."""
-
-
 @dataclass(frozen=True, slots=True)
 class Robots:
     """The rules of one host for this crawler."""
@@ -132,9 +128,8 @@ class Session:
             allow_redirect: Returns whether a redirect to a URL is followed.
 
         Raises:
-            RobotsForbiddenError: robots.txt forbids the URL.
             LimitError: A limit is reached, and there is no cached response.
-            FetchError: The request failed, and there is no cached response.
+            FetchError: robots.txt forbids the URL, or the request failed and there is no cached response.
         """
         key = _make_key(url, accept)
         async with self._lock(key):
@@ -143,7 +138,7 @@ class Session:
                 self.fetched += cached.ok and key not in self._stale
                 return cached
             if not url.startswith("file:") and not (robots := await self.robots(url)).allows(url):
-                raise RobotsForbiddenError(f"{url}: {robots.closed or 'robots.txt forbids it'}")
+                raise FetchError(f"{url}: {robots.closed or 'robots.txt forbids it'}")
             if probe and (missing := self._reuse_missing(key, _WEEK)):
                 return missing
             request = Request(
@@ -160,7 +155,7 @@ class Session:
     def last_response(self, url: str, accept: str) -> CachedResponse | None:
         """Return the successful response of the last crawl for a URL."""
         old = self.state.old.get(_make_key(url, accept))
-        return old if old and old.status == 200 else None
+        return old if old and old.ok else None
 
     async def robots(self, url: str) -> Robots:
         """Return the robots.txt rules for a URL's host."""
@@ -198,14 +193,14 @@ class Session:
     def _reuse_missing(self, key: str, max_age: float) -> Response | None:
         """Return the status 404 or 410 of the last crawl if it is recent."""
         old = self.state.old.get(key)
-        if old is None or old.status not in (404, 410) or self.clock.wall() - old.at >= max_age:
+        if old is None or not old.is_missing or self.clock.wall() - old.at >= max_age:
             return None
         self.state.new[key] = old
         return Response(old.url, old.status)
 
     async def _request(self, key: str, request: Request) -> Response:
         old = self.state.old.get(key)
-        last = self._load(old) if old and old.status == 200 else None
+        last = self._load(old) if old and old.ok else None
         if self._check_limits():
             if last is None:
                 raise LimitError(self.stopped)
@@ -222,10 +217,10 @@ class Session:
         if response.status == 304:
             response = _renew(last, response, request.url)
             self.unchanged += 1
-        elif last is not None and not response.ok and response.status not in (404, 410):
+        elif last is not None and not response.ok and not response.is_missing:
             return self._use_stale(key, last, f"{request.url}: status {response.status}")
         self.bytes += len(response.body) if response.ok else 0
-        if response.ok or response.status in (404, 410):
+        if response.ok or response.is_missing:
             self.state.add(key, response, self.clock.wall())
         return response
 

@@ -124,7 +124,7 @@ def test_numbered_folders_of_articles_are_visited_in_few_steps(prefix: str) -> N
     base = "https://docs.example/"
     scope = scope_from_url(base)
     pages = [PageRef(f"{base}notes/{prefix}{at}/{name}") for at in range(800) for name in ("", "notes/", f"only-{at}/")]
-    editions = EditionFilter(scope, base, "en")
+    editions = EditionFilter(scope, base, ScopeConfig(), "en")
     visited: list[str] = []
     steps = 0
 
@@ -155,7 +155,7 @@ def test_many_plain_numbers_in_a_folder_are_pages_and_not_versions(name: str, co
     base = "https://docs.example/"
     folders = [f"{base}{name.format(at)}/" for at in range(1, count + 1)]
     later = [PageRef(f"{folder}{page}") for folder in folders for page in ("", "comments/", "history/")]
-    editions = EditionFilter(scope_from_url(base), base, "en")
+    editions = EditionFilter(scope_from_url(base), base, ScopeConfig(), "en")
 
     async def read(ref: PageRef) -> None:
         raise AssertionError(ref)
@@ -167,7 +167,7 @@ def test_many_plain_numbers_in_a_folder_are_pages_and_not_versions(name: str, co
 
 def test_select_of_two_spellings_of_a_version_selects_both() -> None:
     base = "https://docs.example/"
-    editions = EditionFilter(scope_from_url(base), base, "en")
+    editions = EditionFilter(scope_from_url(base), base, ScopeConfig(), "en")
 
     async def read(ref: PageRef) -> None:
         raise AssertionError(ref)

@@ -57,9 +57,7 @@ def test_host_without_markdown_gets_one_request_per_page(site: Any, run_crawl: A
     output = run_crawl(site.url)
     assert len(output.paths) == 41
     assert output.result.markdown == 0
-    assert (
-        len(site.requests) < 41 + 24
-    )  # robots.txt, seven spellings of llms.txt, sitemaps, Markdown of the first pages
+    assert len(site.requests) < 41 + 24  # robots.txt, llms.txt, sitemaps, Markdown of the first pages
 
 
 def test_pages_without_html_have_no_anchors(site: Any, run_crawl: Any) -> None:
