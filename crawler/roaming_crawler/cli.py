@@ -46,7 +46,7 @@ _SIZE = click.IntRange(min=1000)
 @click.option(
     "--engine",
     metavar="ENGINE",
-    help="With --many: threads (default), processes, or dask=tcp://… of a scheduler.",
+    help="With --many: threads (default), or dask=tcp://… of a scheduler.",
 )
 @click.option("--at-once", type=click.IntRange(1, 256), default=4, help="With --many: number of concurrent hosts.")
 @click.option("--refresh-older-than", metavar="AGE", help="With --many: crawl again after this time (7d, 12h, 30m).")

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from mkdocs_roaming.errors import RoamingError
+from mkdocs_roaming.errors import LibraryError
+from mkdocs_roaming.library.readers import MissingFileError
 
 
-class BucketError(RoamingError):
+class BucketError(LibraryError):
     """A bucket cannot be read or written. If it is `lasting`, other files will fail as well."""
 
     def __init__(self, message: str, *, lasting: bool = False) -> None:
@@ -27,7 +28,7 @@ class BucketError(RoamingError):
         return type(self), (str(self),), {"lasting": self.lasting}
 
 
-class BlobNotFoundError(BucketError):
+class BlobNotFoundError(BucketError, MissingFileError):
     """There is no file at a path."""
 
 

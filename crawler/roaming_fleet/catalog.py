@@ -37,6 +37,10 @@ Postings = dict[str, "array[int]"]
 """Alternating site numbers and weights by term."""
 
 
+class CatalogError(BucketError):
+    """The catalog is missing, damaged or of another version."""
+
+
 class Segment(msgspec.Struct, frozen=True):
     """A segment of the catalog.
 
@@ -98,9 +102,8 @@ def update_catalog(bucket: Bucket, confirm: Callable[[], None] = lambda: None) -
         confirm: Called before the catalog is published; raises an error if the lock was lost.
     """
     try:
-        head = msgspec.json.decode(bucket.get(HEAD_PATH), type=CatalogHead)
-        _update(bucket, head if head.version == VERSION else CatalogHead(), confirm)
-    except (BlobNotFoundError, ValueError, IndexError):
+        _update(bucket, load_head(bucket), confirm)
+    except (CatalogError, BlobNotFoundError, IndexError):
         _update(bucket, CatalogHead(), confirm)
 
 
@@ -108,14 +111,14 @@ def load_head(bucket: Bucket) -> CatalogHead:
     """Return the head of the catalog.
 
     Raises:
-        BucketError: It is missing, damaged or of another version.
+        CatalogError: It is missing, damaged or of another version.
     """
     try:
         head = msgspec.json.decode(bucket.get(HEAD_PATH), type=CatalogHead)
     except (BlobNotFoundError, ValueError):
-        raise BucketError(f"{bucket.where}: no sites in it; crawl some: roaming crawl --many FILE -o …") from None
+        raise CatalogError(f"{bucket.where}: no sites in it; crawl some: roaming crawl --many FILE -o …") from None
     if head.version != VERSION:
-        raise BucketError(f"{bucket.where}: its catalog has another format; repeat the crawl, which converts it")
+        raise CatalogError(f"{bucket.where}: its catalog has another format; repeat the crawl, which converts it")
     return head
 
 
@@ -123,20 +126,23 @@ def read_records(bucket: Bucket) -> list[SiteRecord]:
     """Return the records in the catalog in the order of their keys, without search terms.
 
     Raises:
-        BucketError: The catalog is missing or damaged.
+        CatalogError: The catalog is missing or damaged.
     """
-    found = []
-    try:
-        for segment in load_head(bucket).segments:
-            found += [record for _, record in _read_lines(bucket, segment, SiteRecord)]
-    except ValueError:
-        raise BucketError(f"{bucket.where}: its catalog is damaged; crawl its sites again") from None
+    segments = load_head(bucket).segments
+    found = [record for segment in segments for _, record in _read_lines(bucket, segment, SiteRecord)]
     return sorted(found, key=lambda record: record.key)
 
 
-def read_shard(bucket: Bucket, segment: Segment, shard: int) -> dict[str, list[int]]:
-    """Return a shard: alternating site numbers and weights by term."""
-    return msgspec.json.decode(bucket.get(_shard_path(segment.id, shard)), type=dict[str, list[int]])
+def read_shard(bucket: Bucket, segment: str, shard: int) -> dict[str, list[int]]:
+    """Return a shard of a segment: alternating site numbers and weights by term.
+
+    Raises:
+        CatalogError: It is damaged.
+    """
+    try:
+        return msgspec.json.decode(bucket.get(_shard_path(segment, shard)), type=dict[str, list[int]])
+    except ValueError:
+        raise _damaged_error(bucket) from None
 
 
 def shard_number(term: str, shards: int) -> int:
@@ -150,7 +156,7 @@ def _update(bucket: Bucket, old: CatalogHead, confirm: Callable[[], None]) -> No
     for blob in files:
         sizes[_segment_id(blob.path)] += blob.size
     if any(sizes[segment.id] != segment.size for segment in old.segments):
-        raise ValueError("files of the catalog are missing or truncated")
+        raise _damaged_error(bucket)
     lines = {line.key: line for segment in old.segments for _, line in _read_lines(bucket, segment, _Line)}
     records = (blob for blob in bucket.list(RECORDS_DIR) if blob.path.endswith(".json"))
     tags = {blob.path[len(RECORDS_DIR) + 1 : -len(".json")]: blob.tag for blob in records}
@@ -228,7 +234,7 @@ class _SegmentWriter:
             self._lengths.append(length)
         self._lines += [raw for raw, _ in _read_lines(self._bucket, segment, _Line)]
         for number in range(segment.shards):
-            for term, pairs in read_shard(self._bucket, segment, number).items():
+            for term, pairs in read_shard(self._bucket, segment.id, number).items():
                 copied = array("I")
                 for site, weight in zip(pairs[0::2], pairs[1::2], strict=True):
                     if new_numbers[site] >= 0:
@@ -264,14 +270,20 @@ def _read_lines(bucket: Bucket, segment: Segment, kind: type[T]) -> Iterator[tup
     """Yield the lines of the live sites of a segment, raw and decoded.
 
     Raises:
-        ValueError: The file is damaged.
+        CatalogError: The file is damaged.
     """
-    lines = bucket.get(_lines_path(segment.id)).splitlines()
+    lines, decoder = bucket.get(_lines_path(segment.id)).splitlines(), msgspec.json.Decoder(kind)
     if len(lines) != len(segment.keys):
-        raise ValueError("the number of lines differs")
-    decoder = msgspec.json.Decoder(kind)
+        raise _damaged_error(bucket)
     for number, _, _ in _live_sites(segment):
-        yield lines[number], decoder.decode(lines[number])
+        try:
+            yield lines[number], decoder.decode(lines[number])
+        except ValueError:
+            raise _damaged_error(bucket) from None
+
+
+def _damaged_error(bucket: Bucket) -> CatalogError:
+    return CatalogError(f"{bucket.where}: its catalog is damaged; crawl its sites again")
 
 
 def _read_stale(bucket: Bucket, keys: Iterable[str]) -> Iterator[SiteRecord]:

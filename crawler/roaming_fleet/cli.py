@@ -18,9 +18,9 @@ import click
 import msgspec
 
 from mkdocs_roaming.cli.common import AS_JSON, FREE_TEXT, NOTHING_FOUND, format_age, one_line, print_json
-from mkdocs_roaming.errors import LibraryError, UsageError
+from mkdocs_roaming.errors import UsageError
 from roaming_crawler.cli import print_event_as_json
-from roaming_fleet.buckets import Bucket, BucketError, FolderBucket
+from roaming_fleet.buckets import Bucket, FolderBucket
 from roaming_fleet.catalog import read_records, update_catalog
 from roaming_fleet.collection import Collection
 from roaming_fleet.lock import hold_lock
@@ -52,7 +52,7 @@ def crawl_sites(
     as_json: bool,
 ) -> None:
     """Crawl the sites of a file into a store, and print the report (entry point `roaming.crawl`)."""
-    from roaming_fleet import engines, run, sites_file  # they need packages that `roaming sites` does without
+    from roaming_fleet import engines, run  # they need packages that `roaming sites` does without
 
     if config.name or config.description or config.resume or config.scope.prefix:
         raise UsageError(
@@ -62,7 +62,7 @@ def crawl_sites(
         raise UsageError("--strict: a pattern need not match on every site; leave it out with --many")
     # No reader of a store uses files of single sections, nine in ten of all files, and a second file of a page.
     config = replace(config, options=msgspec.structs.replace(config.options, section_files=False), page_copies=False)
-    listed = sites_file.read_sites_file(file)
+    listed = run.read_sites_file(file)
     older_than = _parse_age(refresh_older_than)
     run_engine = engines.make_engine(engine, at_once, config)
     with _signals_as_interrupts():
@@ -164,10 +164,7 @@ def sites(store: str, words: str | None, failed: bool, dropped: tuple[str, ...],
 
 
 def _find_records(store: str, words: str | None, *, failed: bool) -> list[SiteRecord]:
-    try:
-        found = [record for record in read_records(open_bucket(store)) if not failed or record.state == "failed"]
-    except BucketError as error:
-        raise LibraryError(str(error)) from None
+    found = [record for record in read_records(open_bucket(store)) if not failed or record.state == "failed"]
     if words:
         by_key = {record.key: record for record in found}
         ranked = Collection(store).rank(words, _MAX_MATCHES, min_score=0.0)

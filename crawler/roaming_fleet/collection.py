@@ -1,4 +1,8 @@
-"""The sites of a store as a library of libraries: a question goes to the few sites that it is about."""
+"""The sites of a store as a library of libraries: a question goes to the few sites that it is about.
+
+A crawl may run at the same time: the store is checked at intervals, and the last known state is used while it cannot be
+read.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +18,22 @@ from pathlib import Path
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
-from mkdocs_roaming.errors import LibraryError, ManifestError, RoamingError
+from mkdocs_roaming.errors import LibraryError, ManifestError, ManifestNotFoundError, RoamingError
 from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.readers import (
+    MAX_MANIFEST_BYTES,
+    MAX_MARKDOWN_BYTES,
+    MissingFileError,
+    Reader,
+    safe_path,
+)
 from mkdocs_roaming.library.search import Hit, Search
 from mkdocs_roaming.library.targets import open_library
-from roaming_fleet.buckets import BlobNotFoundError, BucketError, is_bucket_url
+from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
+from roaming_fleet.buckets import BlobNotFoundError, Bucket, BucketError, is_bucket_url
+from roaming_fleet.catalog import read_records
 from roaming_fleet.objects import open_bucket
-from roaming_fleet.ranking import QueryTerm, coverage_factor
-from roaming_fleet.reader import SiteRegistry, open_bucket_site
+from roaming_fleet.ranking import Ranking, coverage_factor
 from roaming_fleet.records import (
     HEAD_PATH,
     SITE_KEY,
@@ -30,6 +42,8 @@ from roaming_fleet.records import (
     SiteNotFoundError,
     SiteRecord,
     add_namespace,
+    read_record,
+    without_terms,
 )
 
 T = TypeVar("T")
@@ -39,7 +53,6 @@ MAX_ANSWER_SITES = 3
 """Maximum number of sites that are asked a question."""
 MAX_SEARCHED_SITES = 5
 """Maximum number of sites that are searched to select those."""
-REFRESH_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,15 +108,198 @@ class OpenSite:
     opened_at: float
 
 
-class Collection:
-    """The sites of a store. Recently used libraries stay open. Thread-safe.
+@dataclass(frozen=True, slots=True)
+class _Listing:
+    """The records of one catalog, and the sites by the URL of their home page."""
 
-    A crawl may run at the same time: the store is checked at intervals, and the last known state is used while it
-    cannot be read.
+    generation: str
+    records: tuple[SiteRecord, ...]
+    homes: dict[str, list[tuple[str, str]]]
+
+    @classmethod
+    def read(cls, bucket: Bucket, generation: str) -> _Listing:
+        records = tuple(read_records(bucket))
+        homes: dict[str, list[tuple[str, str]]] = {}
+        for record in records:
+            if record.entry and "://" in record.entry.url:
+                home = record.entry.url.rstrip("/") + "/"
+                homes.setdefault(_url_key(home).rstrip("/"), []).append((record.key, home))
+        return cls(generation, records, homes)
+
+
+class SiteRegistry:
+    """The catalog and the records of a store, refreshed at intervals. Thread-safe.
 
     Attributes:
         where: URL or folder of the store.
         is_remote: Whether access goes over a network.
+        refresh_seconds: Interval between checks of the store.
+
+    Raises:
+        BucketError: The store cannot be read, and never could be.
+    """
+
+    def __init__(self, where: str | Path, *, refresh_seconds: float, clock: Callable[[], float]) -> None:
+        """Read the catalog."""
+        self.where, self.refresh_seconds, self._clock = str(where), refresh_seconds, clock
+        self._bucket = open_bucket(where, is_interactive=True)
+        self.is_remote = self._bucket.is_remote
+        self._lock, self._refreshing, self._listing_lock = threading.Lock(), threading.Lock(), threading.Lock()
+        self._records: OrderedDict[str, tuple[float, SiteRecord | None]] = OrderedDict()
+        self._listing: _Listing | None = None
+        self._listing_failed_at = float("-inf")
+        self._last_ranking, self._refreshed_at, self._is_stale = Ranking(self._bucket), clock(), False
+
+    @property
+    def _ranking(self) -> Ranking:
+        """The catalog, refreshed if it is due."""
+        if self._clock() - self._refreshed_at >= self.refresh_seconds:
+            self.refresh()
+        return self._last_ranking
+
+    def refresh(self) -> None:
+        """Check the store now, for example in the background, so that no query waits for it."""
+        if not self._refreshing.acquire(blocking=False):
+            return
+        try:
+            self._last_ranking.refresh()
+            self._is_stale = False
+        except BucketError:
+            self._is_stale = True  # the next read raises the error
+        finally:
+            self._refreshed_at = self._clock()
+            self._refreshing.release()
+
+    def health(self) -> tuple[int, str, bool]:
+        """Return the number of readable sites, the catalog's generation, and whether they may be outdated.
+
+        It does not wait for the store.
+        """
+        return self._last_ranking.crawled, self._last_ranking.generation, self._is_stale
+
+    @property
+    def keys(self) -> Sequence[str]:
+        """The keys of all sites."""
+        return self._ranking.keys
+
+    @property
+    def crawled(self) -> int:
+        """The number of sites that have been crawled."""
+        return self._ranking.crawled
+
+    @property
+    def generation(self) -> str:
+        """The id of the catalog, which changes with each update."""
+        return self._ranking.generation
+
+    def records(self) -> Sequence[SiteRecord]:
+        """Return the records in the catalog in the order of their keys."""
+        return self._current_listing().records
+
+    def record(self, key: str) -> SiteRecord | None:
+        """Return the record of a site without search terms, or None if there is no such site."""
+        with self._lock:
+            read_at, cached = self._records.get(key, (float("-inf"), None))
+        if self._clock() - read_at < self.refresh_seconds:
+            return cached
+        try:
+            record = read_record(self._bucket, key)
+        except BucketError:
+            if cached is None:
+                raise
+            record = cached
+        record = record and without_terms(record)
+        with self._lock:
+            self._records[key] = (self._clock(), record)
+            self._records.move_to_end(key)
+            if len(self._records) > _MAX_CACHED_RECORDS:
+                self._records.popitem(last=False)
+        return record
+
+    def find_by_url(self, url: str) -> list[tuple[str, str]]:
+        """Return the sites that a URL may be on, the deepest first, each with the URL in the site's spelling."""
+        homes = self._current_listing().homes
+        address, sign, anchor = url.strip().partition("#")
+        key = _url_key(address.partition("?")[0])
+        found: list[tuple[str, str]] = []
+        prefix = key.rstrip("/")
+        while "/" in prefix:
+            rest = key[len(prefix) + 1 :]
+            found += [(site, f"{home}{rest}{sign}{anchor}") for site, home in homes.get(prefix, ())]
+            prefix = prefix.rpartition("/")[0]
+        return found
+
+    def _current_listing(self) -> _Listing:
+        """Return the listing of the current catalog; after a failure, the previous one for an interval."""
+        generation = self.generation
+        with self._listing_lock:
+            listing = self._listing
+            is_retried = self._clock() - self._listing_failed_at >= self.refresh_seconds
+            if listing is None or (listing.generation != generation and is_retried):
+                try:
+                    self._listing = listing = _Listing.read(self._bucket, generation)
+                except BucketError:
+                    if listing is None:
+                        raise
+                    self._listing_failed_at = self._clock()
+            return listing
+
+
+def _url_key(url: str) -> str:
+    """Return a URL without its scheme, its host in lower case."""
+    host, slash, path = re.sub(r"^[A-Za-z]+:/+", "/", url).removeprefix("/").partition("/")
+    return f"/{host.lower()}{slash}{path}"
+
+
+class BucketReader(Reader):
+    """Reader of a published site below a bucket's prefix. There is no cache to bypass, so `cache_key` is ignored."""
+
+    is_remote = True
+
+    def __init__(self, where: str) -> None:
+        """Open the bucket."""
+        self.where = where.rstrip("/").removesuffix("/" + MANIFEST_PATH)
+        self._bucket = open_bucket(self.where, is_interactive=True)
+
+    def manifest(self, cache_key: str = "") -> bytes:
+        """Return the manifest."""
+        return self._get(MANIFEST_PATH, MAX_MANIFEST_BYTES)
+
+    def file(self, path: str, cache_key: str = "") -> bytes:
+        """Return a file below the prefix."""
+        return self._get(safe_path(path, self.where), MAX_MARKDOWN_BYTES)
+
+    def version(self) -> str:
+        """Return the tag of the manifest, which changes with each upload; empty if there is no manifest."""
+        blobs = self._bucket.list(MANIFEST_PATH.rpartition("/")[0])
+        return next((blob.tag for blob in blobs if blob.path == MANIFEST_PATH), "")
+
+    def _get(self, path: str, max_bytes: int) -> bytes:
+        data = self._bucket.get(path)
+        if len(data) > max_bytes:
+            raise LibraryError(f"{self.where}/{path}: larger than {max_bytes // 2**20} MB")
+        return data
+
+
+def open_bucket_site(where: str) -> Library:
+    """Open the site below a bucket's prefix.
+
+    Raises:
+        ManifestNotFoundError: There is no manifest below the prefix.
+        LibraryError: The bucket cannot be read.
+    """
+    reader = BucketReader(where)
+    try:
+        data = reader.manifest()
+    except MissingFileError:
+        raise ManifestNotFoundError(
+            f"{where}: publishes no {MANIFEST_PATH}; check the address, or crawl a site into it"
+        ) from None
+    return Library(load_manifest(data, where=f"{reader.where}/{MANIFEST_PATH}"), reader)
+
+
+class Collection(SiteRegistry):
+    """The sites of a store. Recently used libraries stay open. Thread-safe.
 
     Raises:
         LibraryError: The store, or a site of it, cannot be read.
@@ -115,7 +311,7 @@ class Collection:
         *,
         search: Callable[[Library], Search] = Search,
         open_sites: int = MAX_SEARCHED_SITES,
-        refresh_seconds: float = REFRESH_SECONDS,
+        refresh_seconds: float = 60.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Open a store.
@@ -127,53 +323,10 @@ class Collection:
             refresh_seconds: Interval between checks of the store.
             clock: Monotonic clock.
         """
-        self.where = str(where)
-        self.refresh_seconds = refresh_seconds
-        self._make_search, self._max_open, self._clock = search, max(open_sites, 1), clock
-        self._lock = threading.Lock()
+        super().__init__(where, refresh_seconds=refresh_seconds, clock=clock)
+        self._make_search, self._max_open = search, max(open_sites, 1)
         self._open: OrderedDict[str, OpenSite] = OrderedDict()
         self._opening: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
-        try:
-            bucket = open_bucket(where, is_interactive=True)
-        except BucketError as error:
-            raise LibraryError(str(error)) from None
-        self.is_remote = bucket.is_remote
-        self._registry = SiteRegistry(bucket, interval=refresh_seconds, clock=clock)
-
-    def refresh(self) -> None:
-        """Check the store now, for example in the background, so that no query waits for it."""
-        self._registry.refresh()
-
-    def health(self) -> tuple[int, str, bool]:
-        """Return the number of readable sites, the catalog's generation, and whether they may be outdated.
-
-        It does not wait for the store.
-        """
-        ranking = self._registry.last_ranking
-        return ranking.crawled, ranking.generation, self._registry.is_stale
-
-    @property
-    def keys(self) -> Sequence[str]:
-        """The keys of all sites."""
-        return self._registry.ranking().keys
-
-    @property
-    def crawled(self) -> int:
-        """The number of sites that have been crawled."""
-        return self._registry.ranking().crawled
-
-    @property
-    def generation(self) -> str:
-        """The id of the catalog, which changes with each update."""
-        return self._registry.ranking().generation
-
-    def records(self) -> Sequence[SiteRecord]:
-        """Return the records of all sites in the order of their keys."""
-        return self._registry.records()
-
-    def find_by_url(self, url: str) -> list[tuple[str, str]]:
-        """Return the sites that a URL may be on, the deepest first, each with the URL in the site's spelling."""
-        return self._registry.find_by_url(url)
 
     def rank(self, question: str, limit: int = MAX_ANSWER_SITES, *, min_score: float = 0.5) -> list[RankedSite]:
         """Return the best sites for a question by the catalog; a question `key: …` selects one site.
@@ -189,17 +342,14 @@ class Collection:
         """
         if key := self.named_site(question):
             return [self._get_site(key)]
-        try:
-            found = self._registry.ranking().best(question, limit)
-            found = [pair for pair in found if pair[1] >= min_score * found[0][1]]
-        except BucketError as error:
-            raise LibraryError(str(error)) from None
+        found = self._ranking.best(question, limit)
 
         def read(pair: tuple[str, float]) -> RankedSite | None:
-            record = self._registry.record(pair[0])
-            return RankedSite(pair[0], record.entry, pair[1], record.state) if record and record.entry else None
+            key, score = pair
+            record = self.record(key)
+            return RankedSite(key, record.entry, score, record.state) if record and record.entry else None
 
-        return [site for site in self._for_each(read, found) if site]
+        return list(filter(None, self._for_each(read, (pair for pair in found if pair[1] >= min_score * found[0][1]))))
 
     def named_site(self, question: str) -> str | None:
         """Return the site that a question names: `ruff: how are rules chosen?`."""
@@ -263,7 +413,7 @@ class Collection:
         """Search the candidate sites, and sort them by how well their best sections match."""
         words = self.strip_site(question)
         ranked = self.rank(question, MAX_SEARCHED_SITES)
-        terms = self._query_terms(words) if len(ranked) > 1 else []
+        terms = self._ranking.query_terms(words) if len(ranked) > 1 else []
 
         def search(site: RankedSite) -> _SearchedSite:
             opened = self.open(site.key)
@@ -273,12 +423,6 @@ class Collection:
 
         return sorted(self._for_each(search, ranked), key=lambda searched: -searched.site.score)
 
-    def _query_terms(self, words: str) -> list[QueryTerm]:
-        try:
-            return self._registry.ranking().query_terms(words)
-        except BucketError as error:
-            raise LibraryError(str(error)) from None
-
     def _get_site(self, key: str) -> RankedSite:
         """Return a site by its key.
 
@@ -286,7 +430,7 @@ class Collection:
             SiteNotFoundError: There is no site with this key.
             SiteNotCrawledError: The site has not been crawled.
         """
-        record = self._registry.record(key) if key in self._open or key in self.keys else None
+        record = self.record(key) if key in self._open or key in self.keys else None
         if record is None or record.entry is None:
             with self._lock:
                 self._open.pop(key, None)
@@ -360,12 +504,13 @@ def is_store(where: str) -> bool:
         return bool(open_bucket(where, is_interactive=True).get(HEAD_PATH))
     except BlobNotFoundError:
         return False
-    except (BucketError, ValueError) as error:
+    except (BucketError, ValueError):
         if is_bucket_url(where):  # else the caller would report that it is no site
-            raise LibraryError(str(error)) from None
+            raise
         return False
 
 
 _CHECKED_HITS = 3
 """Number of hits per site that are checked to rank the sites."""
+_MAX_CACHED_RECORDS = 1_024
 _MAX_THREADS = 8

@@ -1,4 +1,4 @@
-"""Engines: run the jobs of many sites in threads, in processes, or in the workers of a Dask cluster.
+"""Engines: run the jobs of many sites in threads, or in the workers of a Dask cluster.
 
 The sites of a group share a host. They are crawled one after the other, so no machine needs to know what the others do.
 """
@@ -6,11 +6,7 @@ The sites of a group share a host. They are crawled one after the other, so no m
 from __future__ import annotations
 
 import logging
-import multiprocessing
-import os
 import re
-import signal
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -19,21 +15,18 @@ from concurrent.futures import (
     CancelledError,
     Executor,
     Future,
-    ProcessPoolExecutor,
     ThreadPoolExecutor,
     wait,
 )
-from concurrent.futures.process import BrokenProcessPool
 from typing import TYPE_CHECKING
 
 from mkdocs_roaming.errors import RoamingError, UsageError
 from roaming_crawler.config import CrawlConfig
 from roaming_fleet.buckets import Bucket
-from roaming_fleet.job import RunPlan, make_failed_record, run_job
+from roaming_fleet.job import RunPlan, SiteSpec, make_failed_record, run_job
 from roaming_fleet.objects import open_bucket
 from roaming_fleet.records import SiteRecord, read_record, write_record
 from roaming_fleet.run import Engine
-from roaming_fleet.sites_file import SiteSpec
 
 if TYPE_CHECKING:
     import distributed
@@ -49,11 +42,9 @@ def make_engine(name: str | None, at_once: int, config: CrawlConfig) -> Engine:
     """
     if name in (None, "threads"):
         return thread_engine(at_once)
-    if name == "processes":
-        return process_engine(at_once)
     kind, _, address = name.partition("=")
     if kind != "dask" or not re.match(r"(tcp|tls|ws|wss|ucx)://", address):
-        raise UsageError(f"--engine {name}: give threads, processes, or dask=tcp://HOST:PORT of a scheduler")
+        raise UsageError(f"--engine {name}: give threads, or dask=tcp://HOST:PORT of a scheduler")
     if config.embeddings is not None:
         raise UsageError("--search hybrid: its key would be sent to all workers; leave out --engine, or --search")
     return dask_engine(address)
@@ -65,26 +56,13 @@ def thread_engine(at_once: int) -> Engine:
     Raises:
         UsageError: The process may not open enough files.
     """
-    raise_file_limit(at_once)
-    return _pool_engine(lambda: ThreadPoolExecutor(at_once, "site"), at_once)
+    _raise_file_limit(at_once)
 
-
-def process_engine(at_once: int) -> Engine:
-    """Return the engine that crawls several hosts at once, each in a process of its own."""
-    context = multiprocessing.get_context("spawn")
-    return _pool_engine(
-        lambda: ProcessPoolExecutor(at_once, context, initializer=_prepare_process, initargs=(os.getpid(),)), at_once
-    )
-
-
-def _pool_engine(make_pool: Callable[[], Executor], at_once: int) -> Engine:
     def engine(plan: RunPlan, groups: Groups, stop: Callable[[], None]) -> Generator[SiteRecord]:
-        with make_pool() as pool:
+        with ThreadPoolExecutor(at_once, "site") as pool:
             try:
                 for _, future in _crawl_groups(pool, plan, groups, lambda: at_once):
                     yield future.result()
-            except BrokenProcessPool:
-                raise UsageError("--engine processes: a process was killed; repeat the command") from None
             finally:
                 stop()
                 pool.shutdown(cancel_futures=True)
@@ -117,20 +95,7 @@ def _crawl_groups(
             yield site, future
 
 
-def _prepare_process(parent: int) -> None:
-    """Prepare a process of a pool: it leaves Ctrl-C to its parent, and ends with it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    raise_file_limit(1)
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(_CHECK_INTERVAL)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
-def raise_file_limit(at_once: int) -> None:
+def _raise_file_limit(at_once: int) -> None:
     """Raise this process's limit of open files for a number of concurrent crawls.
 
     Raises:

@@ -35,12 +35,19 @@ from roaming_fleet.records import (
     without_terms,
     write_record,
 )
-from roaming_fleet.sites_file import SiteSpec
 from roaming_fleet.sync import download_site, remove_stale_staging, staging_folder, upload_site
 
 FIRST_PAUSE = 3_600.0
 """Pause in seconds after a first failure. Each further failure makes it four times as long."""
 MAX_PAUSE = 7 * 24 * 3_600.0
+
+
+@dataclass(frozen=True, slots=True)
+class SiteSpec:
+    """A site to crawl: its URL or folder, and its key in the store."""
+
+    url: str
+    key: str
 
 
 @dataclass(frozen=True, slots=True)

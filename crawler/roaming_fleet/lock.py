@@ -74,19 +74,14 @@ class StoreLock:
         """
         _, state = _read_newest(self._bucket)
         if state is None or state.run != self._state.run:
-            raise LockLostError(
-                f"{self._bucket.where}: {_describe_taker(state)}; repeat the command when it has finished"
-            )
+            taker = f"the run {state.run} ({state.holder}) took its lock over" if state else "its lock was removed"
+            raise LockLostError(f"{self._bucket.where}: {taker}; repeat the command when it has finished")
 
     def stop_jobs(self) -> None:
         """Make all jobs of the run stop: those in this process at once, others within seconds."""
         with suppress(BucketError):  # then the lock expires
             lock_watch(self._bucket.where, self._state.run).stop()
-            self._write(stopping=True)
-
-    def renew(self) -> bool:
-        """Extend the lock, and return whether this run still holds it."""
-        return self._write()
+            self.renew(stopping=True)
 
     def renew_until_released(self) -> None:
         """Renew the lock at intervals."""
@@ -100,9 +95,10 @@ class StoreLock:
         self._released.set()
         with suppress(BucketError):  # it expires by itself
             lock_watch(self._bucket.where, self._state.run).stop()
-            self._write(until=0.0, stopping=True)
+            self.renew(until=0.0, stopping=True)
 
-    def _write(self, *, until: float | None = None, stopping: bool = False) -> bool:
+    def renew(self, *, until: float | None = None, stopping: bool = False) -> bool:
+        """Extend the lock, and return whether this run still holds it."""
         with self._writing:
             until = self._wall() + self._seconds if until is None else until
             state = msgspec.structs.replace(self._state, until=until, stopping=stopping or self._state.stopping)
@@ -211,10 +207,6 @@ def _make_locked_error(bucket: Bucket, state: LockState | None) -> StoreLockedEr
         f"{bucket.where}: in use by the run {state.run} ({state.holder}), whose lock is valid until {until} and is "
         "renewed while it runs; wait until it has finished"
     )
-
-
-def _describe_taker(state: LockState | None) -> str:
-    return f"the run {state.run} ({state.holder}) took its lock over" if state else "its lock was removed"
 
 
 def _read_newest(bucket: Bucket) -> tuple[int, LockState | None]:

@@ -6,10 +6,9 @@ The catalog knows which terms occur on a site, but not whether they occur togeth
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from heapq import nsmallest
 from math import log
 from typing import TypeVar
@@ -18,7 +17,7 @@ from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Hit
 from mkdocs_roaming.text.tokenizer import extract_terms, parse_query
-from roaming_fleet.buckets import BlobNotFoundError, Bucket, BucketError
+from roaming_fleet.buckets import BlobNotFoundError, Bucket
 from roaming_fleet.catalog import NAME_PREFIX, Segment, load_head, read_shard, shard_number
 
 T = TypeVar("T")
@@ -74,9 +73,8 @@ class Ranking:
     def __init__(self, bucket: Bucket) -> None:
         """Read the head of the catalog."""
         self._bucket = bucket
-        self._lock = threading.Lock()
-        self._shards: OrderedDict[tuple[str, int], dict[str, list[int]]] = OrderedDict()
-        self._head = _OpenCatalog.read(self._bucket)
+        self._read_shard = lru_cache(_MAX_CACHED_SHARDS)(partial(read_shard, bucket))
+        self._head = _OpenCatalog.read(bucket)
 
     @property
     def keys(self) -> list[str]:
@@ -169,27 +167,11 @@ class Ranking:
     def _postings(self, head: _OpenCatalog, term: str) -> list[tuple[int, int]]:
         found: list[tuple[int, int]] = []
         for segment, first, dead in head.segments:
-            pairs = self._shard(segment, shard_number(term, segment.shards)).get(term, ())
+            pairs = self._read_shard(segment.id, shard_number(term, segment.shards)).get(term, ())
             numbers = [first + number for number in pairs[0::2]] if first else pairs[0::2]
             sites = zip(numbers, pairs[1::2], strict=True)
             found += [pair for pair in sites if pair[0] - first not in dead] if dead else sites
         return found
-
-    def _shard(self, segment: Segment, number: int) -> dict[str, list[int]]:
-        key = (segment.id, number)
-        with self._lock:
-            if key in self._shards:
-                self._shards.move_to_end(key)
-                return self._shards[key]
-        try:
-            shard = read_shard(self._bucket, segment, number)
-        except ValueError:
-            raise BucketError(f"{self._bucket.where}: its catalog is damaged; crawl its sites again") from None
-        with self._lock:
-            self._shards[key] = shard
-            if len(self._shards) > _MAX_CACHED_SHARDS:
-                self._shards.popitem(last=False)
-        return shard
 
 
 def coverage_factor(library: Library, hits: Iterable[Hit], words: Sequence[QueryTerm]) -> float:

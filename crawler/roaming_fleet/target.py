@@ -20,8 +20,7 @@ from mkdocs_roaming.library.targets import (
     branch_id,
 )
 from roaming_fleet.buckets import is_bucket_url
-from roaming_fleet.collection import Collection, OpenSite, RankedSite, is_store
-from roaming_fleet.reader import open_bucket_site
+from roaming_fleet.collection import Collection, OpenSite, RankedSite, is_store, open_bucket_site
 from roaming_fleet.tools import INSTRUCTIONS, StoreNavigator, resolve_site
 
 

@@ -7,12 +7,11 @@ import sys
 import time
 
 from roaming_crawler.config import CrawlConfig, Politeness
-from roaming_fleet.job import RunPlan, run_job
+from roaming_fleet.job import RunPlan, SiteSpec, run_job
 from roaming_fleet.lock import LockLostError, StoreLockedError, hold_lock
 from roaming_fleet.objects import open_bucket
 from roaming_fleet.records import SiteRecord
 from roaming_fleet.run import config_digest
-from roaming_fleet.sites_file import SiteSpec
 
 
 def crawl_once(store: str, url: str, key: str, run: str, scratch: str, seconds: float) -> SiteRecord:

@@ -15,11 +15,10 @@ from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from roaming_crawler.config import CrawlConfig, Politeness
 from roaming_fleet.buckets import FolderBucket
 from roaming_fleet.cli import drop_sites
-from roaming_fleet.job import RunPlan, crawl_site
+from roaming_fleet.job import RunPlan, SiteSpec, crawl_site
 from roaming_fleet.lock import LockLostError, LockWatch, StoreLockedError, hold_lock
 from roaming_fleet.objects import open_bucket
 from roaming_fleet.records import STORE_MARKER
-from roaming_fleet.sites_file import SiteSpec
 
 Roaming = Callable[..., Result]
 

@@ -1,4 +1,4 @@
-"""Runs in processes and in the workers of Dask."""
+"""Runs in the workers of Dask."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from fleet_servers.workers import cluster
 
 from roaming_crawler.config import CrawlConfig, Politeness
 from roaming_fleet.engines import dask_engine
-from roaming_fleet.run import crawl_many
-from roaming_fleet.sites_file import read_sites_file
+from roaming_fleet.run import crawl_many, read_sites_file
 
 Published = Callable[[Path], dict[str, bytes]]
 
@@ -106,20 +105,6 @@ def test_run_continues_after_site_that_kills_its_workers(
 
 
 @pytest.mark.slow
-def test_processes_publish_same_bytes(
-    sites: Any, tmp_path: Path, fast_options: tuple[str, ...], published: Published
-) -> None:
-    listing = sites.listing(tmp_path / "sites.txt", 8)
-    subprocess.run(_command(listing, tmp_path / "one", fast_options), capture_output=True, check=True)
-    command = _command(listing, tmp_path / "many", fast_options, "--engine", "processes", "--json")
-    first = subprocess.run(command, capture_output=True, check=True)
-    assert json.loads(first.stdout.splitlines()[-1])["new"] == 8
-    assert published(tmp_path / "many") == published(tmp_path / "one")
-    second = subprocess.run(command, capture_output=True, check=True)
-    assert json.loads(second.stdout.splitlines()[-1])["fresh"] == 8
-
-
-@pytest.mark.slow
 def test_lost_scheduler_stops_run(sites: Any, tmp_path: Path, fast_options: tuple[str, ...], roaming: Any) -> None:
     sites.pages, sites.delay = 20, 0.02
     listing, store = sites.listing(tmp_path / "sites.txt", 12), tmp_path / "store"
@@ -175,9 +160,9 @@ def _reports(store: Path) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("engine", "message"),
     [
-        ("ray", "--engine ray: give threads, processes, or dask=tcp://HOST:PORT of a scheduler"),
-        ("dask", "--engine dask: give threads, processes, or dask=tcp://HOST:PORT of a scheduler"),
-        ("dask=localhost", "--engine dask=localhost: give threads, processes, or dask=tcp://"),
+        ("ray", "--engine ray: give threads, or dask=tcp://HOST:PORT of a scheduler"),
+        ("dask", "--engine dask: give threads, or dask=tcp://HOST:PORT of a scheduler"),
+        ("dask=localhost", "--engine dask=localhost: give threads, or dask=tcp://"),
         pytest.param(  # takes five seconds
             "dask=tcp://127.0.0.1:1",
             "no scheduler at this address; start one: dask scheduler",

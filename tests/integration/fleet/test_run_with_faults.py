@@ -114,15 +114,14 @@ def test_run_with_all_faults_loses_nothing(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("engine", ["threads", "processes"])
 def test_run_without_cluster_loses_nothing(
-    engine: str, s3: Any, sites: Any, tmp_path: Path, fast_options: tuple[str, ...], published: Any
+    s3: Any, sites: Any, tmp_path: Path, fast_options: tuple[str, ...], published: Any
 ) -> None:
     listing = sites.listing(tmp_path / "sites.txt", COUNT)
     command = [sys.executable, "-m", "mkdocs_roaming", "crawl", "--many", str(listing), *fast_options, "--json"]
     subprocess.run([*command, "-o", str(tmp_path / "folder")], capture_output=True, check=True)
     s3.set_faults(every=20, delay=0.01)
-    command += ["-o", s3.where, "--scratch", str(tmp_path / "scratch"), "--engine", engine]
+    command += ["-o", s3.where, "--scratch", str(tmp_path / "scratch")]
     result = subprocess.run(command, capture_output=True, text=True)
     s3.set_faults()
     assert result.returncode == 0, result.stderr

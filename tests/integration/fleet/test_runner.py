@@ -19,11 +19,10 @@ from roaming_crawler.config import CrawlConfig, CrawlLimits, Politeness
 from roaming_fleet.buckets import BucketError, FolderBucket
 from roaming_fleet.catalog import read_records
 from roaming_fleet.engines import thread_engine
-from roaming_fleet.job import RunPlan, make_failed_record, run_job
+from roaming_fleet.job import RunPlan, SiteSpec, make_failed_record, run_job
 from roaming_fleet.lock import LockLostError, hold_lock
 from roaming_fleet.records import STORE_MARKER, CatalogEntry, SiteRecord, read_record, write_record
 from roaming_fleet.run import config_digest, crawl_many, site_status
-from roaming_fleet.sites_file import SiteSpec
 
 Roaming = Callable[..., Result]
 

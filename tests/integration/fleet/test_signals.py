@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -27,9 +26,7 @@ def command(sites: Any, tmp_path: Path, fast_options: tuple[str, ...]) -> list[s
     return [sys.executable, "-m", "mkdocs_roaming", "crawl", "--many", str(listing), "-o", store, *fast_options]
 
 
-def _run_and_stop(
-    command: list[str], sites: Any, signum: signal.Signals, *, whole_group: bool = False, nohup: bool = False
-) -> tuple[float, str]:
+def _run_and_stop(command: list[str], sites: Any, signum: signal.Signals, *, nohup: bool = False) -> tuple[float, str]:
     """Start the command and stop it; return the duration and the output."""
     sites.requests.clear()
 
@@ -48,10 +45,7 @@ def _run_and_stop(
             assert process.poll() is None
             time.sleep(0.02)
         started = time.monotonic()
-        if whole_group:
-            os.killpg(process.pid, signum)
-        else:
-            process.send_signal(signum)
+        process.send_signal(signum)
         message, _ = process.communicate(timeout=60)
         seconds = time.monotonic() - started
     assert not _find_remaining(process.pid)
@@ -111,27 +105,6 @@ def test_signal_stops_run_in_threads(
 def test_nohup_ignores_closed_terminal(command: list[str], sites: Any) -> None:
     _, message = _run_and_stop(command, sites, signal.SIGHUP, nohup=True)
     assert message.splitlines()[-1].startswith("  96 pages new")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("engine", ["processes", "dask"])
-@pytest.mark.parametrize(
-    ("signum", "whole_group"), [(signal.SIGTERM, False), (signal.SIGINT, True), (signal.SIGTERM, True)]
-)
-def test_signal_stops_run_in_processes(
-    engine: str,
-    signum: signal.Signals,
-    whole_group: bool,
-    command: list[str],
-    sites: Any,
-    tmp_path: Path,
-    published: Published,
-) -> None:
-    seconds, message = _run_and_stop([*command, "--engine", engine], sites, signum, whole_group=whole_group)
-    assert seconds < 40
-    assert message.splitlines()[-1] == "roaming: interrupted; to continue, give the same command"
-    assert "Traceback" not in message
-    _check_resume(command, sites, tmp_path, published)
 
 
 @pytest.mark.slow

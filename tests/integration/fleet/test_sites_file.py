@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from mkdocs_roaming.errors import UsageError
-from roaming_fleet.sites_file import SiteSpec, group_by_host, read_sites_file
+from roaming_fleet.job import SiteSpec
+from roaming_fleet.run import group_by_host, read_sites_file
 
 
 def test_sites_file_lines(tmp_path: Path) -> None:

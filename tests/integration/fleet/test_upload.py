@@ -15,11 +15,10 @@ from click.testing import Result
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from roaming_crawler.config import CrawlConfig, Politeness
 from roaming_fleet.buckets import Bucket, BucketError, FolderBucket
-from roaming_fleet.job import RunPlan, crawl_site
+from roaming_fleet.job import RunPlan, SiteSpec, crawl_site
 from roaming_fleet.lock import LockWatch, hold_lock
 from roaming_fleet.objects import open_bucket
 from roaming_fleet.records import STORE_MARKER, SiteRecord, read_record
-from roaming_fleet.sites_file import SiteSpec
 
 Crawling = Callable[..., Result]
 
