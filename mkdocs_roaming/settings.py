@@ -57,6 +57,11 @@ class Setting(NamedTuple):
     default: Any
     meta: Meta
 
+    @property
+    def option(self) -> str:
+        """The name of the option of the command line, with underscores."""
+        return str((self.meta.extra or {}).get("option", self.name))
+
 
 def list_settings(kind: type) -> dict[str, Setting]:
     """Return the settings of a class by name."""
