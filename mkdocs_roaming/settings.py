@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+CONFIG_FILE = "roaming.toml"
+"""The configuration file in the working directory."""
+
 MAX_NUMBER = 10**15
 """The largest number of a setting: infinity is none."""
 

@@ -21,7 +21,8 @@ from mkdocs_roaming.cli.common import (
     sanitize,
     warn,
 )
-from mkdocs_roaming.cli.session import ResolvedOptions, model_options, open_lib
+from mkdocs_roaming.cli.session import ResolvedOptions, model_options
+from mkdocs_roaming.cli.sites import open_lib
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.evals.generate import generate_questions
 from mkdocs_roaming.evals.output import format_report, render_evaluation, report_to_dict
