@@ -56,11 +56,11 @@ from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.index import IndexCache
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Search
-from mkdocs_roaming.settings import decode_table
+from mkdocs_roaming.settings import CONFIG_FILE, decode_table
 
 T = TypeVar("T")
 
-FILE = "roaming.toml"
+FILE = CONFIG_FILE
 
 
 class ModelTable(msgspec.Struct, frozen=True):

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+CONFIG_FILE = "roaming.toml"
+"""The configuration file in the working directory."""
+
 MAX_NUMBER = 10**15
 """The largest number of a setting: infinity is none."""
 
@@ -56,6 +59,11 @@ class Setting(NamedTuple):
     type: Any
     default: Any
     meta: Meta
+
+    @property
+    def option(self) -> str:
+        """The name of the option of the command line, with underscores."""
+        return str((self.meta.extra or {}).get("option", self.name))
 
 
 def list_settings(kind: type) -> dict[str, Setting]:

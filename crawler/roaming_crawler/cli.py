@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from mkdocs_roaming.cli.common import (
     CONFIG,
     NOTHING_FOUND,
+    given_settings,
     one_line,
     sanitize,
     setting_options,
@@ -27,10 +27,17 @@ from mkdocs_roaming.cli.common import (
 )
 from mkdocs_roaming.errors import RoamingError, UsageError
 from mkdocs_roaming.plugins import load_entry_point
-from mkdocs_roaming.publish.options import PublishOptions
+from mkdocs_roaming.publish.options import PublishOptions, parse_options
+from roaming_crawler.config import (
+    CrawlConfig,
+    CrawlLimits,
+    DiscoveryConfig,
+    EventHandler,
+    Politeness,
+    ScopeConfig,
+)
 
 if TYPE_CHECKING:
-    from roaming_crawler.config import CrawlConfig, EventHandler
     from roaming_crawler.publish import CrawlResult
 
 
@@ -51,69 +58,16 @@ _SIZE = click.IntRange(min=1000)
 @click.option("--at-once", type=click.IntRange(1, 256), default=4, help="With --many: number of concurrent hosts.")
 @click.option("--refresh-older-than", metavar="AGE", help="With --many: crawl again after this time (7d, 12h, 30m).")
 @click.option("--scratch", type=_FOLDER, help="With --many and a bucket: folder for files before the upload.")
-@click.option("--name", help="Name of the site (default: from its llms.txt or pages).")
-@click.option("--description", help="Description of the site for llms.txt, one sentence.")
-@click.option("--include", multiple=True, metavar="PATTERN", help="Crawl only matching pages. Repeatable.")
-@click.option("--exclude", multiple=True, metavar="PATTERN", help="Do not crawl matching pages. Repeatable.")
-@click.option("--strict", is_flag=True, help="Publish nothing if a pattern matches no page.")
-@click.option("--same-host", is_flag=True, help="Crawl the whole host, not only pages below URL.")
-@click.option(
-    "--prefix",
-    default="",
-    show_default=False,
-    metavar="PATH",
-    help="Crawl pages below this path or URL instead of below URL.",
-)
-@click.option(
-    "--language",
-    default="",
-    show_default="that of the start page",
-    metavar="TAG",
-    help="Language to crawl, such as pt; all for every language.",
-)
-@click.option(
-    "--version",
-    default="",
-    show_default="that of the start page",
-    metavar="NAME",
-    help="Version to crawl, such as 2.x; all for every version.",
-)
-@click.option("--resume", is_flag=True, help="Resume an interrupted crawl; fail if there is none.")
-@click.option("--refresh", is_flag=True, help="Revalidate all pages with conditional requests.")
-@click.option("--max-pages", type=click.IntRange(min=1), default=5000, help="Maximum number of pages.")
-@click.option("--max-depth", type=click.IntRange(min=0), default=20, help="Maximum number of links followed in a row.")
-@click.option("--max-seconds", type=click.FloatRange(min=0), help="Maximum duration of the crawl in seconds.")
-@click.option("--max-page-bytes", type=_SIZE, default=10_000_000, help="Maximum size of a page, decompressed.")
-@click.option("--max-bytes", type=_SIZE, default=1_000_000_000, help="Maximum size of all pages.")
-@click.option("--max-redirects", type=click.IntRange(0, 20), default=5, help="Maximum number of redirects per request.")
-@click.option("--max-header-bytes", type=click.IntRange(1000, 100_000), default=65_536, help="Maximum size of headers.")
-@click.option("--delay", type=click.FloatRange(min=0), default=1.0, help="Seconds between requests to a host.")
-@click.option("--connections", type=click.IntRange(1, 8), default=2, help="Simultaneous connections to a host.")
-@click.option("--timeout", type=click.FloatRange(min=0.1), default=60.0, help="Maximum seconds for a response.")
-@click.option(
-    "--contact",
-    default="",
-    show_default=False,
-    envvar="ROAMING_CONTACT",
-    help="Your e-mail or web address for the User-Agent.",
-)
-@click.option(
-    "--user-agent", default="", show_default=False, help="User-Agent; its first word is the name in robots.txt."
-)
-@click.option("--allow-private", is_flag=True, help="Allow a private address for the host and port of URL.")
-@click.option("--no-llms", is_flag=True, help="Do not use llms.txt.")
-@click.option("--no-manifest", is_flag=True, help="Crawl a site with a manifest instead of mirroring it.")
-@click.option("--no-sitemap", is_flag=True, help="Do not use sitemaps.")
-@click.option("--no-links", is_flag=True, help="Do not follow links on pages.")
-@click.option(
-    "--source",
-    type=click.Choice(["auto", "html", "markdown"]),
-    default="auto",
-    help="Convert the HTML, or use the site's own Markdown; auto takes what holds more.",
-)
+@setting_options(CrawlConfig, "name", "description")
+@setting_options(ScopeConfig, "include", "exclude", "strict", "same_host", "prefix", "language", "version")
+@setting_options(CrawlConfig, "resume", "refresh")
+@setting_options(CrawlLimits, "pages", "depth", "seconds", "page_bytes", "total_bytes")
+@setting_options(Politeness, "redirects", "header_bytes", "delay", "connections", "seconds", "contact", "user_agent")
+@setting_options(CrawlConfig, "allow_private")
+@setting_options(DiscoveryConfig, "llms", "manifest", "sitemap")
+@setting_options(CrawlConfig, "links", "source")
 @setting_options(PublishOptions, "llms_txt", "overwrite")
-@click.option("--skip-flagged", is_flag=True, help="Leave out pages with text that is written for language models.")
-@click.option("--workers", type=click.IntRange(0, 64), default=2, help="Number of processes that parse pages.")
+@setting_options(CrawlConfig, "skip_flagged", "workers")
 @setting_options(PublishOptions, "search")
 @CONFIG
 @click.option("--json", "as_json", is_flag=True, help="Print events as JSON lines.")
@@ -127,7 +81,7 @@ def crawl(url: str | None, folder: str, as_json: bool, **options: Any) -> None:
         raise UsageError("crawling needs the package protego; pip install 'mkdocs-roaming[crawl]'")
     _check_options(url, folder, options)
     if options["many"]:
-        if click.get_current_context().get_parameter_source("workers") is ParameterSource.DEFAULT:
+        if options["workers"] is None:
             options["workers"] = 0  # several sites at once use all processors already
         crawl_sites = load_entry_point("roaming.crawl", "many")
         crawl_sites(
@@ -187,55 +141,24 @@ def _check_options(url: str | None, folder: str, options: dict[str, Any]) -> Non
             raise UsageError(f"{folder}: one site is published into a folder; list it in a file for --many")
     if options["prefix"] and options["same_host"]:
         raise UsageError("--prefix and --same-host cannot be combined; give one of them")
-    if not options["user_agent"].isprintable() or not options["user_agent"].isascii():
+    options["user_agent"] = user_agent = (options["user_agent"] or "").strip()
+    if not user_agent.isprintable() or not user_agent.isascii():
         raise UsageError("--user-agent: contains characters that are not allowed in headers; give plain ASCII")
 
 
 def _make_config(options: dict[str, Any]) -> CrawlConfig:
     from mkdocs_roaming.cli.session import embeddings_options  # `roaming --help` imports this module
-    from mkdocs_roaming.publish.options import parse_options
-    from roaming_crawler.config import CrawlConfig, CrawlLimits, DiscoveryConfig, Politeness, ScopeConfig
 
     return CrawlConfig(
-        scope=ScopeConfig(
-            options["prefix"],
-            options["same_host"],
-            options["include"],
-            options["exclude"],
-            options["strict"],
-            options["language"],
-            options["version"],
-        ),
-        name=options["name"],
-        description=options["description"],
-        limits=CrawlLimits(
-            pages=options["max_pages"],
-            depth=options["max_depth"],
-            seconds=options["max_seconds"],
-            page_bytes=options["max_page_bytes"],
-            total_bytes=options["max_bytes"],
-        ),
-        politeness=Politeness(
-            delay=options["delay"],
-            connections=options["connections"],
-            seconds=options["timeout"],
-            redirects=options["max_redirects"],
-            header_bytes=options["max_header_bytes"],
-            contact=options["contact"],
-            user_agent=options["user_agent"].strip(),
-        ),
-        discovery=DiscoveryConfig(not options["no_manifest"], not options["no_llms"], not options["no_sitemap"]),
-        links=not options["no_links"],
-        source=options["source"],
-        resume=options["resume"],
-        refresh=options["refresh"],
-        allow_private=options["allow_private"],
-        workers=options["workers"],
-        skip_flagged=options["skip_flagged"],
+        scope=ScopeConfig(**given_settings(ScopeConfig, options)),
+        limits=CrawlLimits(**given_settings(CrawlLimits, options)),
+        politeness=Politeness(**given_settings(Politeness, options)),
+        discovery=DiscoveryConfig(**given_settings(DiscoveryConfig, options)),
         options=parse_options(
             {"llms_txt": options["llms_txt"], "overwrite": options["overwrite"], "similar_pages": False}
         ),
         embeddings=embeddings_options(options),
+        **given_settings(CrawlConfig, options),
     )
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import urljoin
 
+from msgspec import Meta
+
 from mkdocs_roaming._version import __version__
+from mkdocs_roaming.embeddings.store import EmbeddingsOptions
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.publish.options import PublishOptions
 from roaming_crawler.scope import Scope, scope_from_url, url_origin
-
-if TYPE_CHECKING:
-    from mkdocs_roaming.embeddings.store import EmbeddingsOptions
 
 Source = Literal["auto", "html", "markdown"]
 MEGABYTE = 1_000_000
@@ -22,36 +22,46 @@ EventHandler = Callable[[str, dict[str, Any]], None]
 """Callback for progress events: the event's name and its data."""
 
 
+def _limit(description: str, least: float, most: float | None = None, *, option: str | None = None) -> Meta:
+    return Meta(ge=least, le=most, description=description, extra={"option": option} if option else None)
+
+
 @dataclass(frozen=True, slots=True)
 class CrawlLimits:
     """Limits of a crawl; None means unlimited."""
 
-    pages: int | None = 5_000
-    depth: int | None = 20
-    """Maximum number of links followed in a row."""
-    seconds: float | None = None
-    page_bytes: int = 10 * MEGABYTE
-    total_bytes: int | None = 1_000 * MEGABYTE
+    pages: Annotated[int | None, _limit("Maximum number of pages.", 1, option="max_pages")] = 5_000
+    depth: Annotated[int | None, _limit("Maximum number of links followed in a row.", 0, option="max_depth")] = 20
+    seconds: Annotated[float | None, _limit("Maximum duration of the crawl in seconds.", 0, option="max_seconds")] = (
+        None
+    )
+    page_bytes: Annotated[int, _limit("Maximum size of a page, decompressed.", 1000, option="max_page_bytes")] = (
+        10 * MEGABYTE
+    )
+    total_bytes: Annotated[int | None, _limit("Maximum size of all pages.", 1000, option="max_bytes")] = (
+        1_000 * MEGABYTE
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Politeness:
     """How a host is treated: request rate, connections, time-outs, identification."""
 
-    delay: float = 1.0
-    """Seconds between the starts of two requests to one host."""
-    connections: int = 2
-    """Maximum number of simultaneous connections to one host."""
-    seconds: float = 60.0
-    """Maximum duration of one response, however slowly it arrives."""
-    redirects: int = 5
-    header_bytes: int = 64 * 1024
+    delay: Annotated[float, _limit("Seconds between requests to a host.", 0)] = 1.0
+    connections: Annotated[int, _limit("Simultaneous connections to a host.", 1, 8)] = 2
+    seconds: Annotated[float, _limit("Maximum seconds for a response.", 0.1, option="timeout")] = 60.0
+    """However slowly it arrives."""
+    redirects: Annotated[int, _limit("Maximum number of redirects per request.", 0, 20, option="max_redirects")] = 5
+    header_bytes: Annotated[int, _limit("Maximum size of headers.", 1000, 100_000, option="max_header_bytes")] = (
+        64 * 1024
+    )
     tries: int = 3
     max_retry_after: float = 120.0
     """Longest Retry-After, in seconds, that is waited for."""
-    contact: str = ""
-    user_agent: str = ""
-    """Replacement for the default User-Agent."""
+    contact: Annotated[
+        str, Meta(description="Your e-mail or web address for the User-Agent.", extra={"envvar": "ROAMING_CONTACT"})
+    ] = ""
+    user_agent: Annotated[str, Meta(description="User-Agent; its first word is the name in robots.txt.")] = ""
 
     @property
     def user_agent_header(self) -> str:
@@ -68,14 +78,31 @@ class ScopeConfig:
     value `all` leaves nothing out.
     """
 
-    prefix: str = ""
-    same_host: bool = False
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    strict: bool = False
-    """Whether a pattern that matches no page is an error."""
-    language: str = ""
-    version: str = ""
+    prefix: Annotated[
+        str, Meta(description="Crawl pages below this path or URL instead of below URL.", extra={"metavar": "PATH"})
+    ] = ""
+    same_host: Annotated[bool, Meta(description="Crawl the whole host, not only pages below URL.")] = False
+    include: Annotated[
+        tuple[str, ...], Meta(description="Crawl only matching pages.", extra={"metavar": "PATTERN"})
+    ] = ()
+    exclude: Annotated[
+        tuple[str, ...], Meta(description="Do not crawl matching pages.", extra={"metavar": "PATTERN"})
+    ] = ()
+    strict: Annotated[bool, Meta(description="Publish nothing if a pattern matches no page.")] = False
+    language: Annotated[
+        str,
+        Meta(
+            description="Language to crawl, such as pt; all for every language (default: that of the start page).",
+            extra={"metavar": "TAG"},
+        ),
+    ] = ""
+    version: Annotated[
+        str,
+        Meta(
+            description="Version to crawl, such as 2.x; all for every version (default: that of the start page).",
+            extra={"metavar": "NAME"},
+        ),
+    ] = ""
 
     @property
     def selects_version(self) -> bool:
@@ -105,33 +132,33 @@ class ScopeConfig:
 class DiscoveryConfig:
     """Which published lists of pages are used."""
 
-    manifest: bool = True
-    llms: bool = True
-    sitemap: bool = True
+    manifest: Annotated[bool, Meta(description="Mirror a site with a manifest instead of crawling it.")] = True
+    llms: Annotated[bool, Meta(description="Use llms.txt.")] = True
+    sitemap: Annotated[bool, Meta(description="Use sitemaps.")] = True
 
 
 @dataclass(frozen=True, slots=True)
 class CrawlConfig:
     """Configuration of the crawl of one site."""
 
-    name: str | None = None
-    description: str | None = None
+    name: Annotated[str | None, Meta(description="Name of the site (default: from its llms.txt or pages).")] = None
+    description: Annotated[str | None, Meta(description="Description of the site for llms.txt, one sentence.")] = None
     limits: CrawlLimits = field(default_factory=CrawlLimits)
     politeness: Politeness = field(default_factory=Politeness)
     scope: ScopeConfig = field(default_factory=ScopeConfig)
     discovery: DiscoveryConfig = field(default_factory=DiscoveryConfig)
-    links: bool = True
-    """Whether links on pages are followed."""
-    source: Source = "auto"
-    """Whether a page is converted from its HTML, or its own Markdown is used (default: what holds more)."""
-    resume: bool = False
-    refresh: bool = False
-    allow_private: bool = False
-    """Whether the host and port of the start URL may have private addresses."""
-    workers: int = 2
-    """Number of processes that parse and convert pages; 0 uses a thread of this process."""
-    skip_flagged: bool = False
-    """Whether pages with text that seems to be written for language models are left out."""
+    links: Annotated[bool, Meta(description="Follow links on pages.")] = True
+    source: Annotated[
+        Source, Meta(description="Convert the HTML, or use the site's own Markdown; auto takes what holds more.")
+    ] = "auto"
+    resume: Annotated[bool, Meta(description="Resume an interrupted crawl; fail if there is none.")] = False
+    refresh: Annotated[bool, Meta(description="Revalidate all pages with conditional requests.")] = False
+    allow_private: Annotated[bool, Meta(description="Allow a private address for the host and port of URL.")] = False
+    workers: Annotated[int, _limit("Number of processes that parse pages.", 0, 64)] = 2
+    """0 uses a thread of this process."""
+    skip_flagged: Annotated[
+        bool, Meta(description="Leave out pages with text that is written for language models.")
+    ] = False
     page_copies: bool = True
     """Whether pages are written to both paths where agents look for them on a website."""
     options: PublishOptions = field(default_factory=PublishOptions)

@@ -21,7 +21,7 @@ __all__ = ["FAULTS_FOUND", "NOTHING_FOUND", "main"]
 COMMANDS = {
     "ask": ("ask:ask", "Ask a question."),
     "build": ("build:build", "Build a site with its generator, and publish it."),
-    "bundle": ("bundle:bundle", "Write the documentation of a Python package for its package data."),
+    "bundle": ("export:bundle", "Write the documentation of a Python package for its package data."),
     "chat": ("chat:chat", "Ask questions in a conversation."),
     "eval": ("evaluate:evaluate", "Measure answers and search with a set of questions."),
     "expand": ("navigate:expand", "Print sections."),

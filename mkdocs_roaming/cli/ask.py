@@ -31,7 +31,8 @@ from mkdocs_roaming.cli.common import (
     warn,
 )
 from mkdocs_roaming.cli.output import print_answer, run_recording
-from mkdocs_roaming.cli.session import ResolvedOptions, model_options, scope_options, site_as_json
+from mkdocs_roaming.cli.session import ResolvedOptions, model_options
+from mkdocs_roaming.cli.sites import scope_options, site_as_json
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.files import check_writable
 from mkdocs_roaming.library.navigator import Navigator

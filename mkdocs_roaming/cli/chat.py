@@ -18,7 +18,8 @@ from mkdocs_roaming.answer.models.base import Model
 from mkdocs_roaming.answer.trace import Recording
 from mkdocs_roaming.cli.common import LIBRARY, TRUST_RULES, print_error, sanitize
 from mkdocs_roaming.cli.output import print_answer, print_line, run_recording
-from mkdocs_roaming.cli.session import ResolvedOptions, model_options, open_lib, scope_options
+from mkdocs_roaming.cli.session import ResolvedOptions, model_options
+from mkdocs_roaming.cli.sites import open_lib, scope_options
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator

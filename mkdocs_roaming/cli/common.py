@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import UnionType
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin
 
 import click
 
 from mkdocs_roaming.errors import RoamingError
-from mkdocs_roaming.settings import Setting, list_settings, table_keys
+from mkdocs_roaming.settings import MAX_NUMBER, Setting, list_settings
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -145,12 +145,13 @@ def setting_options(kind: type, *names: str, environment: bool = False) -> Calla
 
 def given_settings(kind: type, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of a class that are among the options of a command."""
-    return {name: given[name] for name in table_keys(kind) if given.get(name) not in (None, ())}
+    settings = list_settings(kind).values()
+    return {one.name: given[one.option] for one in settings if given.get(one.option) not in (None, ())}
 
 
 def _make_option(setting: Setting, **attributes: Any) -> Callable[[F], F]:
     """Return the option for a setting, whose help names the default."""
-    flag, default, values = f"--{setting.name.replace('_', '-')}", setting.default, _accept_values(setting)
+    flag, default, values = f"--{setting.option.replace('_', '-')}", setting.default, _accept_values(setting)
     if isinstance(default, bool):
         default = "yes" if default else "no"
         flag = flag if values else f"{flag}/--no-{flag[2:]}"
@@ -159,8 +160,8 @@ def _make_option(setting: Setting, **attributes: Any) -> Callable[[F], F]:
         help_text += ". Repeatable"
     elif isinstance(default, (str, int, float)) and default != "":
         help_text += f" (default: {default:g})" if isinstance(default, float) else f" (default: {default})"
-    attributes |= values | (setting.meta.extra or {})
-    return click.option(flag, setting.name, default=None, help=f"{help_text}.", **attributes)
+    attributes |= values | {name: value for name, value in (setting.meta.extra or {}).items() if name != "option"}
+    return click.option(flag, setting.option, default=None, help=f"{help_text}.", **attributes)
 
 
 def _accept_values(setting: Setting) -> dict[str, Any]:
@@ -174,10 +175,12 @@ def _accept_values(setting: Setting) -> dict[str, Any]:
         flags = {"yes": True, "no": False} if bool in kinds else {}
         choice = click.Choice([*words, *flags])
         return {"type": choice, "callback": lambda _context, _option, value: flags.get(value, value)}
+    most = meta.le if meta.le and meta.le < MAX_NUMBER else None
     if int in kinds:
-        return {"type": click.IntRange(min=None if meta.ge is None else int(meta.ge))}
+        return {"type": click.IntRange(cast(int, meta.ge), cast(int, most))}
     if float in kinds:
-        return {"type": click.FloatRange(min=meta.gt, min_open=True)}
+        least = meta.ge if meta.gt is None else meta.gt
+        return {"type": click.FloatRange(least, most, min_open=meta.gt is not None)}
     return {}
 
 

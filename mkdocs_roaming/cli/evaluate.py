@@ -21,7 +21,8 @@ from mkdocs_roaming.cli.common import (
     sanitize,
     warn,
 )
-from mkdocs_roaming.cli.session import ResolvedOptions, model_options, open_lib
+from mkdocs_roaming.cli.session import ResolvedOptions, model_options
+from mkdocs_roaming.cli.sites import open_lib
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.evals.output import format_report, render_evaluation, report_to_dict
 from mkdocs_roaming.evals.questions import read_questions, resolve_sections, select_questions
@@ -65,11 +66,7 @@ def evaluate(lib: str, questions: Path, trust_rules: bool, **given: Any) -> None
     library = open_lib(lib, trust_rules=trust_rules)
     whole = resolve_sections(read_questions(questions), library.sections)
     before = read_baseline(given["baseline"]) if given["baseline"] else None
-    for file in (given["write_baseline"], given["html"]):
-        if file is not None:
-            check_writable(file)
-    if given["write_baseline"] and (given["only"] or given["limit"]):
-        raise click.UsageError("--write-baseline needs all questions: omit --only and --limit")
+    _check_files(given)
     ranking = Ranking(library, options.search_factory()(library))
     systems = _create_systems(given["compare"], options, ranking, seconds_given=given["seconds"] is not None)
     if before is not None:
@@ -90,6 +87,25 @@ def evaluate(lib: str, questions: Path, trust_rules: bool, **given: Any) -> None
     if given["html"] is not None:
         write_text_file(given["html"], render_evaluation(report, regressions))
     _show(report, regressions, as_json=given["as_json"])
+    _warn_about_gaps(report, ranking)
+    if given["write_baseline"] is not None and not ranking.word_only:
+        write_baseline(given["write_baseline"], create_baseline(report))
+    if regressions:
+        sys.exit(FAULTS_FOUND)
+    if interrupted or ranking.word_only or not all(row.complete for row in report.rows):
+        sys.exit(1)
+
+
+def _check_files(given: dict[str, Any]) -> None:
+    """Raise UsageError for a file that cannot be written, before any question is asked."""
+    if given["write_baseline"] and (given["only"] or given["limit"]):
+        raise click.UsageError("--write-baseline needs all questions: omit --only and --limit")
+    for file in filter(None, (given["write_baseline"], given["html"])):
+        check_writable(file)
+
+
+def _warn_about_gaps(report: EvalReport, ranking: Ranking) -> None:
+    """Print a warning for questions that were not asked, not answered, or searched without embeddings."""
     for row in report.rows:
         if row.stop_reason:
             warn(f"{row.mode}: {row.totals.asked} of {len(row.results)} questions asked: {row.stop_reason}")
@@ -97,12 +113,6 @@ def evaluate(lib: str, questions: Path, trust_rules: bool, **given: Any) -> None
             warn(f"{row.mode}: {row.totals.errors} answers failed; they count in no figure")
     if ranking.word_only:
         warn(f"{len(ranking.word_only)} questions were searched without embeddings; run again when they are available")
-    if given["write_baseline"] is not None and not ranking.word_only:
-        write_baseline(given["write_baseline"], create_baseline(report))
-    if regressions:
-        sys.exit(FAULTS_FOUND)
-    if interrupted or ranking.word_only or not all(row.complete for row in report.rows):
-        sys.exit(1)
 
 
 def _run(evaluation: Evaluation) -> bool:

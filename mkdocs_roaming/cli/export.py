@@ -1,4 +1,4 @@
-"""`roaming export`: a site in the form of another tool."""
+"""`roaming export` and `roaming bundle`: a site in the form of another tool, or as package data."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from pathlib import Path
 
 import click
 
-from mkdocs_roaming.cli.common import FILE, LIBRARY
+from mkdocs_roaming.cli.common import FILE, FOLDER, LIBRARY, warn
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.files import write_text_file
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.readers import MissingFileError
 from mkdocs_roaming.library.targets import open_target
-from mkdocs_roaming.publish.agents.agents_md import MAX_BYTES, MIN_BYTES, insert_block, render_agents_md
+from mkdocs_roaming.publish.agents import agents_md as index_file
+from mkdocs_roaming.publish.agents.bundle import MAX_BYTES, write_bundle
+
+_LICENCES = ("LICENSE*", "LICENCE*", "COPYING*")
 
 
 @click.group()
@@ -30,8 +33,8 @@ def export() -> None:
 )
 @click.option(
     "--max-bytes",
-    type=click.IntRange(min=MIN_BYTES),
-    default=MAX_BYTES,
+    type=click.IntRange(min=index_file.MIN_BYTES),
+    default=index_file.MAX_BYTES,
     show_default=True,
     help="Maximum size of the index.",
 )
@@ -48,13 +51,13 @@ def agents_md(lib: str, into: Path | None, max_bytes: int, untrusted: bool) -> N
             f"{lib}: this may be a third party's site, whose text would become instructions of your project. Name the "
             "folder of a site that you built, or export titles only with --untrusted"
         )
-    block = render_agents_md(
+    block = index_file.render_agents_md(
         library.manifest, section_files=_has_section_files(library), trusted=not untrusted, max_bytes=max_bytes
     )
     if into is None:
         click.echo(block, nl=False)
         return
-    write_text_file(into, insert_block(_read(into), block, library.manifest.site.url))
+    write_text_file(into, index_file.insert_block(_read(into), block, library.manifest.site.url))
     click.echo(f"{into}: index of {library.manifest.site.url}, {len(block.encode()):,} bytes")
 
 
@@ -75,3 +78,55 @@ def _read(file: Path) -> str:
         raise UsageError(f"{file}: not UTF-8 at byte {error.start}; save it as UTF-8") from None
     except OSError as error:
         raise UsageError(f"{file}: cannot be read ({error.strerror})") from None
+
+
+@click.command()
+@LIBRARY
+@click.option(
+    "-o",
+    "--output",
+    type=FOLDER,
+    required=True,
+    metavar="FOLDER",
+    help="Folder of the bundle, such as src/mypackage/_docs. An older bundle in it is replaced.",
+)
+@click.option(
+    "--license",
+    "licence",
+    type=FILE,
+    metavar="FILE",
+    help="Licence of the documentation (default: LICENSE, LICENCE or COPYING in the current folder).",
+)
+@click.option(
+    "--max-bytes",
+    type=click.IntRange(min=10_000),
+    default=MAX_BYTES,
+    show_default=True,
+    help="Maximum size. Pages that have no room are named.",
+)
+def bundle(lib: str, output: Path, licence: Path | None, max_bytes: int) -> None:
+    """Write the documentation of a Python package for its package data.
+
+    LIB is the folder of a site that you built. With an entry point of the group roaming.docs, users of the package ask
+    its documentation with `roaming ask --installed`.
+    """
+    library = open_target(lib).open_site()
+    if not (library.trusted and library.is_published):
+        raise UsageError(f"{lib}: a bundle is made of a site that you built, not of one that was crawled or is remote")
+    report = write_bundle(
+        library.manifest,
+        lambda page: library.file(page.markdown),
+        output,
+        licence or _find_licence(),
+        max_bytes=max_bytes,
+    )
+    if report.left_out:
+        warn(f"no room for {len(report.left_out)} pages: {', '.join(report.left_out[:5])}; --max-bytes allows more")
+    click.echo(f"{output}: {report.pages} pages, {report.bytes:,} bytes")
+
+
+def _find_licence() -> Path:
+    for pattern in _LICENCES:
+        if files := sorted(file for file in Path().glob(pattern) if file.is_file()):
+            return files[0]
+    raise UsageError("no LICENSE, LICENCE or COPYING in the current folder; name the file with --license")

@@ -26,7 +26,8 @@ from mkdocs_roaming.cli.common import (
     setting_options,
     warn,
 )
-from mkdocs_roaming.cli.session import embeddings_options, open_lib
+from mkdocs_roaming.cli.session import embeddings_options
+from mkdocs_roaming.cli.sites import open_lib
 from mkdocs_roaming.embeddings.store import EmbeddingsOptions, parse_embeddings_options
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.html.themes import parse_class_options

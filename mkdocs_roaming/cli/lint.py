@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from mkdocs_roaming.cli.common import AS_JSON, CONFIG, FAULTS_FOUND, LIBRARY, print_json, sanitize, warn
-from mkdocs_roaming.cli.session import open_lib
+from mkdocs_roaming.cli.sites import open_lib
 from mkdocs_roaming.config import load_settings
 from mkdocs_roaming.errors import LibraryError, UsageError
 from mkdocs_roaming.library.library import Library

@@ -12,7 +12,7 @@ import anyio
 import click
 
 from mkdocs_roaming.cli.common import CONFIG, INSTALLED, INSTALLED_DOCS
-from mkdocs_roaming.cli.session import scope_options, search_factory
+from mkdocs_roaming.cli.sites import scope_options, search_factory
 from mkdocs_roaming.errors import LibraryError, UsageError
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Search

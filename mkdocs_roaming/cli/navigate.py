@@ -24,7 +24,7 @@ from mkdocs_roaming.cli.common import (
     print_json,
     sanitize,
 )
-from mkdocs_roaming.cli.session import find_section, scope_options, search_factory, site_as_json
+from mkdocs_roaming.cli.sites import find_section, scope_options, search_factory, site_as_json
 from mkdocs_roaming.library.grep import grep as find_lines
 from mkdocs_roaming.library.grep import render_grep
 from mkdocs_roaming.library.library import Origin

@@ -23,7 +23,7 @@ from mkdocs_roaming.cli.common import (
     warn,
 )
 from mkdocs_roaming.cli.lint import create_context
-from mkdocs_roaming.cli.session import open_lib
+from mkdocs_roaming.cli.sites import open_lib
 from mkdocs_roaming.config import Settings, load_settings
 from mkdocs_roaming.lint.runner import LintConfig, lint_site, parse_config
 from mkdocs_roaming.manifest.io import MANIFEST_PATH

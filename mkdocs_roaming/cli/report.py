@@ -10,7 +10,7 @@ import msgspec
 
 from mkdocs_roaming.cli.common import AS_JSON, FILE, print_json, sanitize, warn
 from mkdocs_roaming.cli.lint import create_context
-from mkdocs_roaming.cli.session import open_lib
+from mkdocs_roaming.cli.sites import open_lib
 from mkdocs_roaming.files import write_text_file
 from mkdocs_roaming.lint.runner import lint_site
 from mkdocs_roaming.report.output import format_report, render_report

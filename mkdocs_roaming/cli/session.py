@@ -1,13 +1,13 @@
-"""What commands need to open a site and to ask a model: their options, combined with the configuration file."""
+"""Options of commands that use the configuration file, combined with it: the model, its budget, and embeddings."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial, wraps
+from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import click
 
@@ -21,8 +21,6 @@ from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.index import IndexCache
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Search
-from mkdocs_roaming.library.targets import SiteInfo, SiteTarget
-from mkdocs_roaming.manifest.lookup import Scope, SectionRef
 
 
 def model_options(command: F) -> F:
@@ -43,30 +41,6 @@ def model_options(command: F) -> F:
     return command
 
 
-def scope_options(command: F) -> F:
-    """Add the options for the visible part of a site to a command, which gets them as `scope`."""
-
-    @wraps(command)
-    def with_scope(*args: Any, tags: tuple[str, ...], paths: tuple[str, ...], version: str | None, **given: Any) -> Any:
-        return command(*args, scope=Scope(tags, paths, version), **given)
-
-    options = (
-        click.option("--tag", "tags", multiple=True, help="Only pages with this tag. Repeatable: one of the tags."),
-        click.option(
-            "--path",
-            "paths",
-            multiple=True,
-            metavar="PATTERN",
-            help="Only pages with this path, such as guide/**. Repeatable: one of the paths.",
-        ),
-        click.option("--version", help="Version that the site must have."),
-    )
-    decorated: Any = with_scope
-    for option in reversed(options):
-        decorated = option(decorated)
-    return cast(F, decorated)
-
-
 @dataclass(frozen=True, slots=True)
 class ResolvedOptions:
     """The options of `model_options`, combined with environment and configuration file."""
@@ -81,6 +55,11 @@ class ResolvedOptions:
         settings = load_settings(given["config"])
         budget = replace(settings.budget, **given_settings(AnswerLimits, given))
         return cls(replace(settings, budget=budget), given["model"], given["base_url"])
+
+    @classmethod
+    def from_file(cls, path: Path | None) -> ResolvedOptions:
+        """Return the settings of a configuration file without options."""
+        return cls(load_settings(path))
 
     def search_factory(self, on_warning: Callable[[str], None] = warn) -> Callable[[Library], Search]:
         """Return the constructor of the configured search, whose indexes are cached.
@@ -102,28 +81,6 @@ class ResolvedOptions:
         return model, budget
 
 
-def open_lib(lib: str, *, trust_rules: bool = False, scope: Scope | None = None) -> Library:
-    """Open the single site that LIB names, or the part of it in a scope."""
-    return SiteTarget(lib, trust_rules=trust_rules, scope=scope).library
-
-
-def find_section(library: Library, address: str) -> SectionRef:
-    """Return the section with an id, alias, path or URL.
-
-    Raises:
-        UsageError: There is no such section.
-    """
-    section = library.sections.resolve(address)
-    if section is None:
-        raise UsageError(f"{library.where}: no section {address!r}; `roaming outline` and `roaming search` list ids")
-    return section
-
-
-def site_as_json(site: SiteInfo | None) -> dict[str, Any]:
-    """Return the JSON fields that name a site of a store; none for a single site."""
-    return {"site": site.key, "crawled": site.crawled} if site else {}
-
-
 def embeddings_options(given: dict[str, Any]) -> EmbeddingsOptions | None:
     """Return the embeddings to publish, from the options `--search` and `--config`; None for lexical search.
 
@@ -143,8 +100,3 @@ def embeddings_options(given: dict[str, Any]) -> EmbeddingsOptions | None:
     return EmbeddingsOptions(
         embeddings.model, lambda: create_embeddings_client(embeddings, os.environ), embeddings.text_prefix, report
     )
-
-
-def search_factory(config: Path | None) -> Callable[[Library], Search]:
-    """Return the constructor of the configured search; the first fallback to lexical search prints a warning."""
-    return ResolvedOptions(load_settings(config)).search_factory()

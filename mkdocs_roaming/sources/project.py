@@ -20,13 +20,14 @@ from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.models import canonicalize_path
 from mkdocs_roaming.publish.markdown_source import FRONT_MATTER
 from mkdocs_roaming.publish.options import PublishOptions, parse_options
+from mkdocs_roaming.settings import CONFIG_FILE
 from mkdocs_roaming.text.markdown import to_single_line
 
 if TYPE_CHECKING:
     from mkdocs_roaming.embeddings.store import EmbeddingsOptions
 
 GENERATOR_FILES = ("zensical.toml", "mkdocs.yml", "mkdocs.yaml", "properdocs.yml", "properdocs.yaml")
-OWN_FILE = "roaming.toml"
+OWN_FILE = CONFIG_FILE
 OWN_TABLE = "publish"
 PLUGIN = "roaming"
 
