@@ -34,7 +34,7 @@ from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import SearchFactory
 from mkdocs_roaming.manifest.lookup import SectionIndex
 from mkdocs_roaming.serve import schemas
-from mkdocs_roaming.serve.cache import AnswerCache, CacheKey, SharedAnswer, hash_config, without_cost
+from mkdocs_roaming.serve.cache import AnswerCache, CacheKey, SharedAnswer, without_cost
 from mkdocs_roaming.serve.conversation_token import TokenSigner, identify_site, make_turn, restore_memory
 from mkdocs_roaming.serve.deployments import Deployment, LocalizedSite
 from mkdocs_roaming.serve.encoding import AnswerContext, PartEncoder, StreamPart, encode_answer
@@ -270,13 +270,10 @@ class AnswerRequest:
 
     def _cache_key(self) -> CacheKey:
         """Return the key of a first question. All names of a page are one; an unknown page is none."""
-        library, config = self.deployment.library, self._config
-        parts = (library.manifest, config.budget, config.small_site_tokens)
-        digest = library.memoize(("config digest", *parts[1:]), lambda: hash_config(*parts))
-        text = " ".join(self.question.text.split())
-        question, model = self.question, config.model.name
+        question, config = self.question, self._config
+        text, scope = " ".join(question.text.split()), question.scope.normalize()
         return CacheKey(
-            self.deployment.digest, text, self._page_id, question.language, model, digest, question.scope.normalize()
+            self.deployment.digest, text, self._page_id, question.language, config.model.name, config.budget, scope
         )
 
     def _join_or_start(self) -> SharedAnswer:
