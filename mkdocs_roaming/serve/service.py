@@ -107,7 +107,6 @@ class AnswerService:
     cache: AnswerCache = field(default_factory=AnswerCache, kw_only=True)
     on_record: Callable[[AnswerRecord], None] = field(default=lambda record: None, kw_only=True)
     on_cost: Callable[[AnswerCost], None] = field(default=lambda cost: None, kw_only=True)
-    clock: Callable[[], float] = field(default=monotonic, kw_only=True)
     offline_config: AnswerConfig = field(init=False)
     requests: set[AnswerRequest] = field(init=False, default_factory=set)
     _is_draining: bool = field(init=False, default=False)
@@ -167,7 +166,7 @@ class AnswerRequest:
         self._service = service
         self._config = config
         self._model = MeteredModel(config.model)
-        self._started = service.clock()
+        self._started = monotonic()
         self._site = service.site_name
         self._memory = restore_memory(question.turns, service.signer, deployment.library.sections, self._site)
         page = find_page(question.page, deployment.library.sections)
@@ -208,7 +207,7 @@ class AnswerRequest:
                         continue
                     self._events.append(without_cost(event) if self.cached else event)
                     if self._first_text_seconds is None and isinstance(event, TextReleased):
-                        self._first_text_seconds = self._service.clock() - self._started
+                        self._first_text_seconds = monotonic() - self._started
                     for part in encoder.encode(self._events[-1]):
                         yield part
             if not self._is_finished:
@@ -248,12 +247,13 @@ class AnswerRequest:
             self._answer.unsubscribe()
         self._service.requests.discard(self)
         abandoned = not self._is_finished
+        is_exact = self._model.is_exact and not abandoned and not self.cached
         self.record = AnswerRecord(
             self.question,
             self._config.model.name,
             tuple(self._events),
-            None if abandoned or self.cached else self._exact_cost(),
-            self._service.clock() - self._started,
+            self._model.cost(self._config.budget.prices) if is_exact else None,
+            monotonic() - self._started,
             self.cached,
             abandoned,
             "" if abandoned else self._sign_turn(),
@@ -303,15 +303,12 @@ class AnswerRequest:
         end, config = events[-1] if events else None, self._config
         if isinstance(end, Finished) and end.error:
             _log.warning("an answer failed: %s", strip_passwords(end.error))
-        usage, prices = _total_usage(events), config.budget.prices
+        usage = sum((event.usage for event in events if isinstance(event, TokensUsed)), NO_USAGE)
+        prices = config.budget.prices
         cost, currency = (prices.cost(usage), prices.currency) if prices else (None, "")
-        seconds, completed = self._service.clock() - self._started, isinstance(end, Finished)
+        seconds, completed = monotonic() - self._started, isinstance(end, Finished)
         failure = (end.cause or "model") if isinstance(end, Finished) and end.error else ""
         self._service.on_cost(AnswerCost(config.model.name, usage, cost, currency, seconds, completed, failure))
-
-    def _exact_cost(self) -> float | None:
-        """Return the cost of the answer, None if it is not known exactly."""
-        return self._model.cost(self._config.budget.prices) if self._model.is_exact else None
 
     # What the encoder asks for
 
@@ -366,13 +363,6 @@ def choose_followups(sections: SectionIndex, ids: Sequence[str], asked: Sequence
 def _question_words(text: str, language: str) -> frozenset[str]:
     words = [word for word in find_words(normalize_text(text)) if not is_stop_word(word, language)]
     return frozenset(stem(word, language) for word in words)
-
-
-# Cost
-
-
-def _total_usage(events: Sequence[Event]) -> Usage:
-    return sum((event.usage for event in events if isinstance(event, TokensUsed)), NO_USAGE)
 
 
 # The cost of one answer. A provider reports the tokens of a reply at its start or at its end. If a client leaves
