@@ -6,7 +6,6 @@ An equal first question gets the finished answer, or joins the one in progress. 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
@@ -16,14 +15,11 @@ from math import inf
 import anyio
 import msgspec
 
-from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.events import Event, Finished, SectionsFound, SupportChecked
 from mkdocs_roaming.answer.models.base import NO_USAGE
 from mkdocs_roaming.answer.support.check import GOOD_SUPPORT
-from mkdocs_roaming.library.tools import TOOLS
 from mkdocs_roaming.manifest.lookup import Scope
-from mkdocs_roaming.manifest.models import Manifest
 
 MAX_CACHED_ANSWERS = 1_000
 CACHEABLE_STATES = frozenset({"answered", "partial", "passages", "not_found"})
@@ -35,7 +31,7 @@ _WHOLE_SITE = Scope()
 class CacheKey:
     """Everything that the answer to a first question depends on.
 
-    `site_digest` covers the rules of the site, `config_digest` the prompts and the budget.
+    `site_digest` covers the rules of the site.
     """
 
     site_digest: str
@@ -43,7 +39,7 @@ class CacheKey:
     page_id: str
     language: str
     model: str
-    config_digest: str
+    budget: Budget
     scope: Scope = _WHOLE_SITE
 
 
@@ -199,10 +195,3 @@ def without_cost(event: Event) -> Event:
     if isinstance(event, Finished):
         return msgspec.structs.replace(event, usage=NO_USAGE, cost=None if event.cost is None else 0.0)
     return event
-
-
-def hash_config(manifest: Manifest, budget: Budget, small_site_tokens: int) -> str:
-    """Return a digest of the prompts for a site, the tools, and the budget."""
-    site = manifest.site
-    parts = (prompts.build_rules(site), prompts.build_rules(site, whole_site=True), TOOLS, budget, small_site_tokens)
-    return hashlib.sha256(repr(parts).encode("utf-8")).hexdigest()

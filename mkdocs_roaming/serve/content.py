@@ -26,7 +26,7 @@ from mkdocs_roaming.manifest.lookup import SectionIndex
 from mkdocs_roaming.serve import schemas
 from mkdocs_roaming.serve.deployments import Deployment, LocalizedSite
 from mkdocs_roaming.serve.requests import ProblemError, validate_question
-from mkdocs_roaming.serve.schemas import DEFAULT_HITS, JSON, MARKDOWN, MAX_PARTS, encode_json, encode_text
+from mkdocs_roaming.serve.schemas import DEFAULT_HITS, JSON, MARKDOWN, MAX_PARTS
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 CONTENT_TYPES = {JSON: JSON, MARKDOWN: f"{MARKDOWN}; charset=utf-8"}
@@ -159,13 +159,6 @@ def _count_tokens(index: SectionIndex, found: Expansion) -> int:
 
 
 # Content negotiation
-
-
-def encode_payload(payload: Payload, media_type: str) -> bytes:
-    """Return the body for a payload."""
-    if media_type == MARKDOWN and payload.markdown is not None:
-        return encode_text(payload.markdown())
-    return encode_json(payload.data)
 
 
 def choose_media_type(accept: str, offered: Sequence[str]) -> str:

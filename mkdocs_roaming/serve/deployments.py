@@ -6,7 +6,6 @@ one stays current, and a later check may find the rest.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import time
@@ -291,8 +290,8 @@ class LocalizedSite:
                 yield other.language.lower(), library.where + path if is_remote else Path(library.where) / path
 
 
-# Change detection: `poll` returns the digest in the manifest (empty if it has none), None if nothing changed since the
-# last call, and raises LibraryError if the manifest cannot be read.
+# Change detection: `poll` returns the digest in the manifest (empty if it has none), or None if the manifest has not
+# changed since the last call. It raises LibraryError if the manifest cannot be read.
 
 
 def open_change_detector(target: str | Path, library: Library, *, seconds: float = FETCH_TIMEOUT) -> ChangeDetector:
@@ -337,7 +336,6 @@ class _HttpChanges:
     def __init__(self, url: str, seconds: float) -> None:
         self._url = url
         self._conditions: dict[str, str] = {}
-        self._body_hash = b""
         self._client = HttpClient(seconds=seconds)
 
     def poll(self) -> str | None:
@@ -350,8 +348,7 @@ class _HttpChanges:
         self._conditions = {
             condition: response.headers[name] for name, condition in validators.items() if name in response.headers
         }
-        previous, self._body_hash = self._body_hash, hashlib.sha256(response.body).digest()
-        return None if previous == self._body_hash else _parse_digest(response.body)
+        return _parse_digest(response.body)
 
 
 ChangeDetector = _VersionChanges | _HttpChanges

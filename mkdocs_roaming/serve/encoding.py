@@ -194,21 +194,6 @@ class PartEncoder:
                 yield from self._end_step()
                 self._model_called = True
                 yield from self._begin_step()
-            case events.ToolCalled():
-                yield from self._begin_call(event)
-            case events.SectionOpened():
-                yield self._open_section(event)
-            case events.SectionAlreadyOpen():
-                self._mark_opened(event.section)
-            case events.SectionMissing():
-                self._call.has_result = True
-                self._call.missing.append(event.id)
-                nearest = [encode_section(section) for section in event.nearest]
-                yield self._section_part(Reference(event.id, event.id, (), ""), "missing", nearest=nearest)
-            case events.SectionsFound():
-                self._call.found += [section.id for section in event.sections]
-            case events.ToolCallRejected():
-                self._call.has_result = True
             case events.TextReleased():
                 yield from self._add_text(event.text)
             case events.SectionCited():
@@ -221,6 +206,8 @@ class PartEncoder:
                     yield {"type": "data-support", "data": support}
             case Finished():
                 yield from self._finish(event)
+            case _:
+                yield from self._encode_call(event)
 
     def interrupt(self, message: str) -> Iterator[StreamPart]:
         """Yield the last parts of a stream that ends without the end of the answer."""
@@ -256,6 +243,25 @@ class PartEncoder:
             self._text_id = ""
 
     # Tool calls
+
+    def _encode_call(self, event: Event) -> Iterator[StreamPart]:
+        """Yield the parts for a tool call and its results."""
+        match event:
+            case events.ToolCalled():
+                yield from self._begin_call(event)
+            case events.SectionOpened():
+                yield self._open_section(event)
+            case events.SectionAlreadyOpen():
+                self._mark_opened(event.section)
+            case events.SectionMissing():
+                self._call.has_result = True
+                self._call.missing.append(event.id)
+                nearest = [encode_section(section) for section in event.nearest]
+                yield self._section_part(Reference(event.id, event.id, (), ""), "missing", nearest=nearest)
+            case events.SectionsFound():
+                self._call.found += [section.id for section in event.sections]
+            case events.ToolCallRejected():
+                self._call.has_result = True
 
     def _begin_call(self, event: events.ToolCalled) -> Iterator[StreamPart]:
         """Begin a tool call. Sections that the loop opens before the first model call are sent without a call."""

@@ -71,26 +71,11 @@ class McpEndpoint:
     `RequestGuard` in front of it checks Host and Origin headers, and limits bodies.
     """
 
-    def __init__(
-        self,
-        navigator: Callable[[], Toolset],
-        *,
-        instructions: str = INSTRUCTIONS,
-        is_local: Callable[[], bool] = lambda: False,
-    ) -> None:
-        """Create an endpoint.
-
-        Args:
-            navigator: Returns the tools of the current deployment.
-            instructions: Instructions for models.
-            is_local: Whether the tools only compute, without waiting for a disk or a server.
-
-        Raises:
-            UsageError: The package mcp is missing or too old.
-        """
+    def __init__(self, navigator: Callable[[], Toolset], **options: Any) -> None:
+        """Create an endpoint with the options of `make_server`. Raise UsageError for an old version of mcp."""
         if find_spec("mcp_types") is None:  # an mcp before version 2 is installed
             raise UsageError(_MCP_MISSING)
-        self._make_server = partial(make_server, navigator, instructions=instructions, is_local=is_local)
+        self._make_server = partial(make_server, navigator, **options)
         self._manager: StreamableHTTPSessionManager | None = None
         self._group: TaskGroup | None = None
         self._start_lock = anyio.Lock()
@@ -104,19 +89,21 @@ class McpEndpoint:
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Send) -> None:
         """Handle a request. Only POST is accepted: there are no sessions and no streams."""
-        if scope["method"] == "POST":
-            await (await self._get_manager()).asgi_app(scope, receive, send)
-        else:
+        if scope["method"] != "POST":
             problem = ProblemError(405, "method", "MCP needs POST here; there are no sessions and no event streams.")
             await send_problem(send, problem, [(b"allow", b"POST")])
-
-    async def _get_manager(self) -> StreamableHTTPSessionManager:
-        """Return the session manager. It starts with the first request, because its import is slow."""
-        async with self._start_lock:
+            return
+        async with self._start_lock:  # it starts with the first request, because its import is slow
             if self._manager is None:
                 assert self._group is not None  # the application's lifespan has entered run()
                 self._manager = await self._group.start(self._run_manager)
-            return self._manager
+        await self._manager.asgi_app(scope, receive, send)
+
+    async def _run_manager(self, *, task_status: TaskStatus[StreamableHTTPSessionManager]) -> None:
+        manager = await run_in_thread(self._create_manager)
+        async with manager.run():
+            task_status.started(manager)
+            await anyio.sleep_forever()
 
     def _create_manager(self) -> StreamableHTTPSessionManager:
         server = self._make_server()
@@ -131,15 +118,9 @@ class McpEndpoint:
             security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )
 
-    async def _run_manager(self, *, task_status: TaskStatus[StreamableHTTPSessionManager]) -> None:
-        manager = await run_in_thread(self._create_manager)
-        async with manager.run():
-            task_status.started(manager)
-            await anyio.sleep_forever()
-
 
 def create_endpoint(navigator: Callable[[], Toolset], **options: Any) -> McpEndpoint | None:
-    """Return the endpoint; None if the package mcp is not installed. The options are those of `McpEndpoint`."""
+    """Return the endpoint; None if the package mcp is not installed. The options are those of `make_server`."""
     return None if find_spec("mcp") is None else McpEndpoint(navigator, **options)
 
 
@@ -149,7 +130,16 @@ def make_server(
     instructions: str = INSTRUCTIONS,
     is_local: Callable[[], bool] = lambda: False,
 ) -> Server[Any]:
-    """Return an MCP server with the tools, for any transport. Raise UsageError without the package mcp."""
+    """Return an MCP server with the tools, for any transport.
+
+    Args:
+        navigator: Returns the tools of the current deployment.
+        instructions: Instructions for models.
+        is_local: Whether the tools only compute, without waiting for a disk or a server.
+
+    Raises:
+        UsageError: The package mcp is missing.
+    """
     try:
         from mcp.server import CacheHint, Server
     except ImportError:

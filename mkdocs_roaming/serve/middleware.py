@@ -201,15 +201,11 @@ class RequestGuard:
         max_bytes = self.policy.body_bytes
         detail, setting = f"The maximum size of a body is {max_bytes} bytes.", f"body_bytes = {max_bytes}"
         too_large = ProblemError(413, "size", detail, setting=setting)
-        lengths = get_header_values(scope, b"content-length")
-        for length in lengths:
+        for length in get_header_values(scope, b"content-length"):
             if not length.isascii() or not length.isdigit():
                 raise ProblemError(400, "size", "The Content-Length is not a number.")
             if len(length) > 15 or int(length) > max_bytes:
                 raise too_large
-        is_http_1 = scope.get("http_version") in ("1.0", "1.1")
-        if is_http_1 and not lengths and not get_header_values(scope, b"transfer-encoding"):
-            return b""
         body = bytearray()
         with anyio.move_on_after(self.policy.body_seconds):
             while True:

@@ -28,7 +28,6 @@ from mkdocs_roaming.serve.content import (
     build_outline,
     build_section,
     choose_media_type,
-    encode_payload,
 )
 from mkdocs_roaming.serve.deployments import Deployment
 from mkdocs_roaming.serve.encoding import (
@@ -308,7 +307,9 @@ async def _cancel_on_disconnect(receive: Receive, scope: anyio.CancelScope) -> N
 def respond_negotiated(request: Request, payload: Payload) -> Response:
     """Return a payload as JSON or Markdown, as the Accept header prefers."""
     media_type = choose_media_type(request.headers.get("accept", ""), (JSON, MARKDOWN))
-    body = encode_payload(payload, media_type)
+    body = encode_json(payload.data)
+    if media_type == MARKDOWN and payload.markdown is not None:
+        body = encode_text(payload.markdown())
     return respond_with_etag(request, body, CONTENT_TYPES[media_type], vary="Accept")
 
 

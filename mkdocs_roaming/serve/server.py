@@ -76,14 +76,14 @@ def limit_connections() -> int:
         return _MAX_CONNECTIONS
     import resource  # Unix only
 
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = 2 * _MAX_CONNECTIONS  # a response may have a file open
-    if soft < wanted and soft != resource.RLIM_INFINITY:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)  # negative: unlimited
+    if 0 <= soft < wanted:
         with suppress(ValueError, OSError):
-            limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
-            soft = limit
-    return _MAX_CONNECTIONS if soft == resource.RLIM_INFINITY else min(_MAX_CONNECTIONS, max(soft // 2, 1))
+            raised = wanted if hard < 0 else min(wanted, hard)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (raised, hard))
+            soft = raised
+    return min(_MAX_CONNECTIONS, max(soft // 2, 1)) if soft >= 0 else _MAX_CONNECTIONS
 
 
 def bind_socket(host: str, port: int) -> socket.socket:

@@ -34,7 +34,7 @@ from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import SearchFactory
 from mkdocs_roaming.manifest.lookup import SectionIndex
 from mkdocs_roaming.serve import schemas
-from mkdocs_roaming.serve.cache import AnswerCache, CacheKey, SharedAnswer, hash_config, without_cost
+from mkdocs_roaming.serve.cache import AnswerCache, CacheKey, SharedAnswer, without_cost
 from mkdocs_roaming.serve.conversation_token import TokenSigner, identify_site, make_turn, restore_memory
 from mkdocs_roaming.serve.deployments import Deployment, LocalizedSite
 from mkdocs_roaming.serve.encoding import AnswerContext, PartEncoder, StreamPart, encode_answer
@@ -107,7 +107,6 @@ class AnswerService:
     cache: AnswerCache = field(default_factory=AnswerCache, kw_only=True)
     on_record: Callable[[AnswerRecord], None] = field(default=lambda record: None, kw_only=True)
     on_cost: Callable[[AnswerCost], None] = field(default=lambda cost: None, kw_only=True)
-    clock: Callable[[], float] = field(default=monotonic, kw_only=True)
     offline_config: AnswerConfig = field(init=False)
     requests: set[AnswerRequest] = field(init=False, default_factory=set)
     _is_draining: bool = field(init=False, default=False)
@@ -167,7 +166,7 @@ class AnswerRequest:
         self._service = service
         self._config = config
         self._model = MeteredModel(config.model)
-        self._started = service.clock()
+        self._started = monotonic()
         self._site = service.site_name
         self._memory = restore_memory(question.turns, service.signer, deployment.library.sections, self._site)
         page = find_page(question.page, deployment.library.sections)
@@ -208,7 +207,7 @@ class AnswerRequest:
                         continue
                     self._events.append(without_cost(event) if self.cached else event)
                     if self._first_text_seconds is None and isinstance(event, TextReleased):
-                        self._first_text_seconds = self._service.clock() - self._started
+                        self._first_text_seconds = monotonic() - self._started
                     for part in encoder.encode(self._events[-1]):
                         yield part
             if not self._is_finished:
@@ -248,12 +247,13 @@ class AnswerRequest:
             self._answer.unsubscribe()
         self._service.requests.discard(self)
         abandoned = not self._is_finished
+        is_exact = self._model.is_exact and not abandoned and not self.cached
         self.record = AnswerRecord(
             self.question,
             self._config.model.name,
             tuple(self._events),
-            None if abandoned or self.cached else self._exact_cost(),
-            self._service.clock() - self._started,
+            self._model.cost(self._config.budget.prices) if is_exact else None,
+            monotonic() - self._started,
             self.cached,
             abandoned,
             "" if abandoned else self._sign_turn(),
@@ -270,13 +270,10 @@ class AnswerRequest:
 
     def _cache_key(self) -> CacheKey:
         """Return the key of a first question. All names of a page are one; an unknown page is none."""
-        library, config = self.deployment.library, self._config
-        parts = (library.manifest, config.budget, config.small_site_tokens)
-        digest = library.memoize(("config digest", *parts[1:]), lambda: hash_config(*parts))
-        text = " ".join(self.question.text.split())
-        question, model = self.question, config.model.name
+        question, config = self.question, self._config
+        text, scope = " ".join(question.text.split()), question.scope.normalize()
         return CacheKey(
-            self.deployment.digest, text, self._page_id, question.language, model, digest, question.scope.normalize()
+            self.deployment.digest, text, self._page_id, question.language, config.model.name, config.budget, scope
         )
 
     def _join_or_start(self) -> SharedAnswer:
@@ -306,15 +303,12 @@ class AnswerRequest:
         end, config = events[-1] if events else None, self._config
         if isinstance(end, Finished) and end.error:
             _log.warning("an answer failed: %s", strip_passwords(end.error))
-        usage, prices = _total_usage(events), config.budget.prices
+        usage = sum((event.usage for event in events if isinstance(event, TokensUsed)), NO_USAGE)
+        prices = config.budget.prices
         cost, currency = (prices.cost(usage), prices.currency) if prices else (None, "")
-        seconds, completed = self._service.clock() - self._started, isinstance(end, Finished)
+        seconds, completed = monotonic() - self._started, isinstance(end, Finished)
         failure = (end.cause or "model") if isinstance(end, Finished) and end.error else ""
         self._service.on_cost(AnswerCost(config.model.name, usage, cost, currency, seconds, completed, failure))
-
-    def _exact_cost(self) -> float | None:
-        """Return the cost of the answer, None if it is not known exactly."""
-        return self._model.cost(self._config.budget.prices) if self._model.is_exact else None
 
     # What the encoder asks for
 
@@ -369,13 +363,6 @@ def choose_followups(sections: SectionIndex, ids: Sequence[str], asked: Sequence
 def _question_words(text: str, language: str) -> frozenset[str]:
     words = [word for word in find_words(normalize_text(text)) if not is_stop_word(word, language)]
     return frozenset(stem(word, language) for word in words)
-
-
-# Cost
-
-
-def _total_usage(events: Sequence[Event]) -> Usage:
-    return sum((event.usage for event in events if isinstance(event, TokensUsed)), NO_USAGE)
 
 
 # The cost of one answer. A provider reports the tokens of a reply at its start or at its end. If a client leaves

@@ -15,6 +15,7 @@ import pytest
 import uvicorn
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from prometheus_client import generate_latest
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.serve.metrics import Metrics
@@ -296,7 +297,7 @@ async def test_refusals_are_counted_by_code() -> None:
     await request(guard, host="evil.example")
     await request(guard, headers=(("origin", "null"),))
     await request(guard, method="POST", body=(b"x" * 70_000,))
-    counted = metrics.render().decode()
+    counted = generate_latest(metrics.registry).decode()
     for code, status in (("host", 421), ("origin", 403), ("size", 413)):
         assert f'roaming_refused_total{{code="{code}",status="{status}"}} 1.0' in counted
 

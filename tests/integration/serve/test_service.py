@@ -215,7 +215,7 @@ async def test_join_returns_none_for_answer_without_subscribers() -> None:
             with anyio.CancelScope(shield=True):
                 await anyio.sleep(0.01)
 
-    cache, key = AnswerCache(), CacheKey("", "Which port?", "", "", "counted", "")
+    cache, key = AnswerCache(), CacheKey("", "Which port?", "", "", "counted", Budget())
     first = cache.start(key, answer())
     assert cache.join(key) is first
     await anyio.sleep(0)
