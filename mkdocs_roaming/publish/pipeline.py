@@ -184,7 +184,6 @@ def _try_convert(site: Site, paths: Collection[str], page: Page) -> ConvertedPag
 def _convert_article(page: Page, pointer: str, links: LinkResolver, classes: Mapping[str, str]) -> ConvertedPage:
     # These import lxml, which is not needed if all pages are cached.
     from mkdocs_roaming.html.converter import convert
-    from mkdocs_roaming.html.escape import add_lint_switches
     from mkdocs_roaming.html.themes import load_themes
     from mkdocs_roaming.manifest.sections import split_sections
 
@@ -196,18 +195,16 @@ def _convert_article(page: Page, pointer: str, links: LinkResolver, classes: Map
         code_languages=page.code_languages,
         themes=load_themes(classes),
     )
-    text = _join(add_lint_switches(pointer, page.article), result.markdown)
+    text = _join(pointer, result.markdown)
     sections = split_sections(text, title=page.title, headings=result.headings)
     return ConvertedPage(text, sections, links.links, links.images)
 
 
 def _normalize(page: Page, markdown: str, pointer: str, links: LinkResolver) -> ConvertedPage:
-    from mkdocs_roaming.html.escape import add_lint_switches
     from mkdocs_roaming.manifest.sections import split_sections
-    from mkdocs_roaming.publish.markdown_source import leading_pointer, normalize_markdown  # few sites publish Markdown
+    from mkdocs_roaming.publish.markdown_source import normalize_markdown  # few sites publish Markdown
 
-    head = add_lint_switches(pointer, leading_pointer(markdown))
-    text = _join(head, normalize_markdown(markdown, title=page.title, link=links.link))
+    text = _join(pointer, normalize_markdown(markdown, title=page.title, link=links.link))
     sections = split_sections(text, title=page.title, headings=page.headings or None)
     return ConvertedPage(text, sections, links.links, links.images)
 
