@@ -6,7 +6,7 @@ import re
 
 from mkdocs_roaming.html.blocks import add_heading, render_heading, write_definitions
 from mkdocs_roaming.html.code import find_language, format_fence
-from mkdocs_roaming.html.escape import format_code_span, format_destination
+from mkdocs_roaming.html.escape import format_code_span
 from mkdocs_roaming.html.parameters import write_field_list
 from mkdocs_roaming.html.visitor import Element, Visitor, element_text, format_bold, has_class, normalized_text
 
@@ -97,7 +97,7 @@ def _write_objects(visitor: Visitor, terms: list[list[Element]], level: int, lan
         visitor.record_anchor(first)
     out.append(format_fence("\n".join(signatures), language))
     if not visitor.context.in_link:
-        out.extend(f"[source]({format_destination(visitor.link(source))})" for source in sources)
+        out.extend(f"[source]({visitor.destination(source)})" for source in sources)
 
 
 def _find_name(term: Element, language: str) -> str:

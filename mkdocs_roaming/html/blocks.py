@@ -10,7 +10,6 @@ from mkdocs_roaming.html.code import LANGUAGES
 from mkdocs_roaming.html.escape import (
     escape_line_starts,
     escape_text,
-    format_destination,
     format_heading,
     indent_lines,
     normalize_whitespace,
@@ -42,11 +41,9 @@ def write_heading(visitor: Visitor, element: Element, out: list[str]) -> None:
 
 def render_heading(visitor: Visitor, element: Element, anchor: str | None) -> tuple[str, str]:
     """Return the text of a heading as Markdown and as plain text."""
-    context = visitor.context
-    before = context.heading
-    context.heading = heading = HeadingContext(anchor)
-    text = visitor.render_line(element)
-    context.heading = before
+    heading = HeadingContext(anchor)
+    with visitor.within(heading=heading):
+        text = visitor.render_line(element)
     return text, normalize_whitespace("".join(heading.plain)).strip()
 
 
@@ -282,7 +279,7 @@ def write_pager(visitor: Visitor, element: Element, out: list[str]) -> None:
     for child in element:
         href, number = child.get("href"), escape_text(normalized_text(child), brackets=True)
         if number:
-            numbers.append(f"[{number}]({format_destination(visitor.link(href))})" if href else number)
+            numbers.append(f"[{number}]({visitor.destination(href)})" if href else number)
     if len(numbers) > 1:
         out.append(" ".join(numbers))
 

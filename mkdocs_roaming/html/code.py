@@ -10,7 +10,7 @@ from itertools import groupby
 
 from lxml import etree
 
-from mkdocs_roaming.html.escape import format_code_span, format_destination, parse_code_span
+from mkdocs_roaming.html.escape import format_code_span, parse_code_span
 from mkdocs_roaming.html.inline import escape_exclamation_mark, is_script_url
 from mkdocs_roaming.html.themes import Roles, split_names
 from mkdocs_roaming.html.visitor import Element, Visitor, element_text
@@ -94,14 +94,10 @@ def write_mermaid(visitor: Visitor, element: Element, out: list[str]) -> None:
 
 def write_code_wrapper(visitor: Visitor, element: Element, out: list[str]) -> None:
     """Write the content of an element around a code block, which may name the language and the title."""
-    context = visitor.context
-    before = context.language, context.code_title, context.in_code
-    context.in_code = True
-    language = find_language(element.get("class"))
-    if language is not None:
-        context.language = language
-    visitor.write_group(element, out)
-    context.language, context.code_title, context.in_code = before
+    context, language = visitor.context, find_language(element.get("class"))
+    language = context.language if language is None else language
+    with visitor.within(language=language, code_title=context.code_title, in_code=True):
+        visitor.write_group(element, out)
 
 
 def write_signature(visitor: Visitor, element: Element, out: list[str]) -> None:
@@ -284,7 +280,7 @@ def _write_linked_code(visitor: Visitor, element: Element, pieces: list[str]) ->
             inner: list[str] = []
             _write_code(visitor, text, inner)
             escape_exclamation_mark(pieces)
-            pieces.append(f"[{''.join(inner)}]({format_destination(visitor.link(href.strip()))})")
+            pieces.append(f"[{''.join(inner)}]({visitor.destination(href)})")
         else:
             _write_code(visitor, text, pieces)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import islice
 
-from mkdocs_roaming.html.escape import escape_text, format_autolink, format_destination, format_title
+from mkdocs_roaming.html.escape import escape_text, format_destination, format_link, format_title
 from mkdocs_roaming.html.inline import add_space, escape_exclamation_mark, write_spaced_text
 from mkdocs_roaming.html.visitor import Element, Visitor, element_text, is_hidden
 
@@ -72,14 +72,13 @@ def write_media(visitor: Visitor, element: Element, pieces: list[str]) -> None:
     src = element.get("src") or element.get("data-src") or (source.get("src") if source is not None else None)
     if not src or src.startswith(("data:", "about:")) or is_hidden(element):
         return
-    url = format_destination(visitor.image(src))
+    url = visitor.image(src)
     title = " ".join((element.get("title") or element.get("aria-label") or "").split())
     add_space(" ", pieces)
     if visitor.context.in_link:
         visitor.write_text(title or url, pieces)
     else:
-        text = escape_text(title or url, brackets=True)
-        pieces.append((format_autolink(url, url) if not title else None) or f"[{text}]({url})")
+        pieces.append(format_link(url, title or url))
     add_space(" ", pieces)
 
 

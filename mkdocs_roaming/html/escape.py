@@ -124,6 +124,11 @@ def format_autolink(url: str, text: str) -> str | None:
     return None
 
 
+def format_link(url: str, text: str) -> str:
+    """Format a link whose text has no markup."""
+    return format_autolink(url, text) or f"[{escape_text(text, brackets=True)}]({format_destination(url)})"
+
+
 def format_title(text: str) -> str:
     """Format the title of a link or an image, as it follows the destination."""
     return '"' + " ".join(text.split()).replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from mkdocs_roaming.html.escape import escape_text, format_autolink, format_destination
+from mkdocs_roaming.html.escape import escape_text, format_autolink, format_destination, format_link
 from mkdocs_roaming.html.visitor import (
     HARD_BREAK,
     Element,
@@ -243,15 +243,15 @@ def write_self_link(visitor: Visitor, element: Element, pieces: list[str]) -> No
 def write_block_link(visitor: Visitor, element: Element, out: list[str]) -> None:
     """Write a link around blocks: the first line of text becomes the link."""
     href = element.get("href") or ""
-    url = format_destination(visitor.link(href))
     if is_script_url(href):
         visitor.write_blocks(element, out)
         return
-    with visitor.within(block_link=url, in_link=True):
+    url = visitor.link(href)
+    with visitor.within(block_link=format_destination(url), in_link=True):
         visitor.write_blocks(element, out)
         unused = visitor.context.block_link is not None
     if unused:
-        out.append(format_autolink(url, url) or f"[{escape_text(url, brackets=True)}]({url})")
+        out.append(format_link(url, url))
 
 
 def write_plain_link(visitor: Visitor, element: Element, href: str, pieces: list[str]) -> None:
@@ -307,5 +307,5 @@ def _write_icon_link(visitor: Visitor, element: Element, href: str, url: str, pi
     label = label or url
     add_space_before(visitor, pieces)
     visitor.record_plain(label)
-    pieces.append(format_autolink(url, label) or f"[{escape_text(label, brackets=True)}]({format_destination(url)})")
+    pieces.append(format_link(url, label))
     add_space_after(visitor, element, pieces)

@@ -12,7 +12,7 @@ from itertools import chain, groupby
 
 from mkdocs_roaming.html import blocks, tables
 from mkdocs_roaming.html.code import CodePiece, iter_code_pieces
-from mkdocs_roaming.html.escape import escape_text, format_code_span, format_destination
+from mkdocs_roaming.html.escape import escape_text, format_code_span
 from mkdocs_roaming.html.inline import is_script_url
 from mkdocs_roaming.html.themes import block_tags
 from mkdocs_roaming.html.visitor import (
@@ -344,7 +344,7 @@ def _format_pieces(visitor: Visitor, pieces: Iterable[CodePiece]) -> str:
             continue
         code = format_code_span(words)
         if href and not is_script_url(href) and not visitor.context.in_link:
-            code = f"[{code}]({format_destination(visitor.link(href.strip()))})"
+            code = f"[{code}]({visitor.destination(href)})"
         written += [" " if text[0].isspace() else "", code, " " if text[-1].isspace() else ""]
     return "".join(written).strip()
 
