@@ -12,7 +12,6 @@ from mkdocs_roaming.html.visitor import Element, Visitor, element_text, format_b
 
 _DOMAINS = {"c": "c", "cpp": "cpp", "js": "javascript", "py": "python", "rst": "rst"}
 """Languages of Sphinx's domains."""
-_NAME = re.compile(r"[\w.$]+")
 _LINE_BREAK = "\0"
 """A line break of a signature; other line ends are those of the HTML."""
 
@@ -22,7 +21,7 @@ def write_api_heading(visitor: Visitor, element: Element, out: list[str]) -> Non
     anchor = element.get("id")
     code = next((child for child in element.iter("code") if has_class(child, "highlight")), None)
     signature = normalized_text(code) if code is not None else ""
-    name = _NAME.match(signature)
+    name = re.match(r"[\w.$]+", signature)
     has_signature = name is not None and name[0] != signature
     if name and has_signature:
         text, plain = format_code_span(name[0]), name[0]

@@ -28,9 +28,6 @@ from mkdocs_roaming.html.visitor import (
 )
 from mkdocs_roaming.manifest.models import Heading
 
-_TIGHT_LIST = re.compile(r"(?:[-*]|1[.)]) \S")
-_ORDERED_LIST = re.compile(r"\d+\. ")
-
 
 def write_heading(visitor: Visitor, element: Element, out: list[str]) -> None:
     """Write a heading."""
@@ -126,7 +123,7 @@ def write_list(visitor: Visitor, element: Element, out: list[str]) -> None:
     loose = not has_class(element, "simple") and _has_paragraphs(element)
     markers = None
     if element.tag == "ol":
-        sign = ")" if out and _ORDERED_LIST.match(out[-1]) else "."
+        sign = ")" if out and re.match(r"\d+\. ", out[-1]) else "."
         markers = [f"{number}{sign} " for number in _number_items(element, items)]
     add_items((parts for _, parts in items), out, loose=loose, markers=markers)
 
@@ -199,7 +196,7 @@ def _join_item(parts: list[str], loose: bool) -> str:
         return "\n\n".join(parts)
     text = parts[0]
     for part in parts[1:]:
-        text += ("\n" if _TIGHT_LIST.match(part) else "\n\n") + part
+        text += ("\n" if re.match(r"(?:[-*]|1[.)]) \S", part) else "\n\n") + part
     return text
 
 

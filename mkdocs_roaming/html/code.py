@@ -44,7 +44,6 @@ _LINE_NUMBERS = frozenset(
 )
 _CLUTTER = frozenset(split_names("button svg style script select summary textarea template noscript img"))
 """Tags inside a code block that are not code."""
-_BACKTICKS = re.compile("`{3,}")
 _MAX_JOINED = 1_000
 """Inline code of this length is not joined with the next one: the time would be quadratic."""
 
@@ -133,7 +132,7 @@ def format_fence(content: str, language: str, title: str | None = None) -> str:
     """Format code as a fenced block. The fence is longer than any in the code."""
     fence = "```"
     if "```" in content:
-        fence = "`" * (1 + max(len(run) for run in _BACKTICKS.findall(content)))
+        fence = "`" * (1 + max(len(run) for run in re.findall("`{3,}", content)))
     info = language
     if title:
         quoted = title.replace('"', "'").replace("`", "'")
@@ -225,9 +224,9 @@ def _clean_session(code: str) -> str:
     In the source, `// text` is a comment, and `# Name: $ value` is input after the prompt `Name: `.
     """
     if "<" in code:
-        code = _TERMINAL_TAG.sub("", _TERMINAL_BREAK.sub("\n", code))
-    code = _TERMINAL_PROMPT.sub(r"\1 ", code)
-    return unescape(_TERMINAL_COMMENT.sub("# ", code))
+        code = _TERMINAL_TAG.sub("", re.sub(r"(?i)<br ?/?>", "\n", code))
+    code = re.sub(r"(?m)^# ([^\n]*?)\$ ", r"\1 ", code)
+    return unescape(re.sub(r"(?m)^// ", "# ", code))
 
 
 def _format_terminal_line(visitor: Visitor, line: Element) -> str:
@@ -241,9 +240,6 @@ def _format_terminal_line(visitor: Visitor, line: Element) -> str:
 
 
 _TERMINAL_TAG = re.compile(r"</?(?:a|b|em|font|i|p|span|strong|u)\b[^<>]*>", re.IGNORECASE)
-_TERMINAL_BREAK = re.compile(r"<br ?/?>", re.IGNORECASE)
-_TERMINAL_COMMENT = re.compile(r"^// ", re.MULTILINE)
-_TERMINAL_PROMPT = re.compile(r"^# ([^\n]*?)\$ ", re.MULTILINE)
 
 
 # Inline code

@@ -16,7 +16,6 @@ _GROUPS = re.compile(
     r"</?(?:div|span|section|font|b|i|em|strong|center|ul|ol|li|blockquote|dl|dd|table|tbody|tr|td)\b[^>]*>",
     re.ASCII | re.IGNORECASE,
 )
-_TAGS = re.compile(r"<[^>]*>")
 _LARGE = 50_000
 _TOO_MANY_ATTRIBUTES = re.compile(
     r"""<([a-z][a-z0-9-]*+)(?:\s++[^\s>=]++(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]*+))?){1000,}+[^>]*+>?""",
@@ -41,7 +40,7 @@ def parse_body(html: str) -> Element:
     if too_deep:
         root, too_deep = _parse(_GROUPS.sub(" ", text))
         if too_deep:
-            root, _ = _parse(_TAGS.sub(" ", text))
+            root, _ = _parse(re.sub(r"<[^>]*>", " ", text))
     if root is None:
         return etree.Element("body")
     body = next(root.iterchildren("body"), None)

@@ -27,13 +27,7 @@ _DOLLARS = re.compile(r"\$(?=\S)[^$]*?(?<=\S)\$(?!\d)")
 _LINE_START = re.compile(r"\#{1,6}(?=\s|$) | [-+](?=\s|$) | > | [-:|=](?=[-:|=\ ]*$)", re.VERBOSE)
 _NUMBER = re.compile(r"\d{1,9}(?=[.)](?:\s|$))")
 _LINK_DEFINITION = re.compile(r"\[(?:[^\[\]\\]|\\.)+\]:")
-_CLOSING_HASHES = re.compile(r"(?:^|(?<=\s))#+$")
-_NEWLINES = re.compile(r"[ \t]*[\r\n]\s*")
-_TICKS = re.compile("`+")
 _UNUSUAL = re.compile(r"[\s()<>\\&\x00-\x1f\x7f]")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_ENTITY = re.compile(r"&(?=#?\w+;)")
-_NEEDS_BRACKETS = re.compile(r"[\s()<>\\]")
 _ABSOLUTE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>\x00-\x20]+")
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.ASCII)
 _NOT_EMPTY = re.compile(r"\n(?=[^\n])")
@@ -77,19 +71,19 @@ def escape_line_starts(text: str) -> str:
 def format_heading(level: int, text: str) -> str:
     """Format a heading. A closing run of `#` in its text is escaped."""
     if text.endswith("#"):
-        text = _CLOSING_HASHES.sub(r"\\\g<0>", text)
+        text = re.sub(r"(?:^|(?<=\s))#+$", r"\\\g<0>", text)
     return f"{'#' * level} {text}"
 
 
 def format_code_span(code: str) -> str:
     """Format inline code, between as many backticks as it needs."""
     if "\n" in code or "\r" in code:
-        code = _NEWLINES.sub(" ", code)
+        code = re.sub(r"[ \t]*[\r\n]\s*", " ", code)
     if not code:
         return ""
     ticks = "`"
     if "`" in code:
-        runs = {len(run) for run in _TICKS.findall(code)}
+        runs = {len(run) for run in re.findall("`+", code)}
         ticks = "`" * next(size for size in range(1, len(runs) + 2) if size not in runs)
     padded = code[0] == "`" or code[-1] == "`" or (code[0] == " " == code[-1] and code.strip(" "))
     return f"{ticks} {code} {ticks}" if padded else f"{ticks}{code}{ticks}"
@@ -107,10 +101,10 @@ def format_destination(url: str) -> str:
     """Format a URL as the destination of a link, in angle brackets if it has spaces, parentheses or the like."""
     if _UNUSUAL.search(url) is None:
         return url
-    url = _CONTROL.sub("", url.strip())
+    url = re.sub(r"[\x00-\x1f\x7f]", "", url.strip())
     if "&" in url:
-        url = _ENTITY.sub("&amp;", url)
-    if _NEEDS_BRACKETS.search(url):
+        url = re.sub(r"&(?=#?\w+;)", "&amp;", url)
+    if re.search(r"[\s()<>\\]", url):
         return "<" + url.replace("\\", "%5C").replace("<", "%3C").replace(">", "%3E") + ">"
     return url
 

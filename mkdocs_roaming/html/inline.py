@@ -23,7 +23,6 @@ _OPENING = ("(", "[", "{", "“", "‘", "«", "/")
 _CLOSING = (".", ",", ";", ":", "!", "?", ")", "]", "}", "”", "’", "»", "/", "…")
 _DELIMITED_ROLES = frozenset({"code-span", "image", "math", "footnote-reference", "quotation", "tag"})
 """Roles that are always written with a delimiter in front."""
-_NOTES_ONLY = re.compile(r"(?:\[\^[^\]]+\][\s,]*)+")
 _SCRIPT_URL = re.compile(r"\s*(?:javascript|vbscript|data):", re.IGNORECASE)
 
 
@@ -124,7 +123,7 @@ def write_tag(visitor: Visitor, element: Element, pieces: list[str]) -> None:
     text = strip_breaks(inner)
     if not text:
         add_space(inner, pieces)
-    elif _NOTES_ONLY.fullmatch(text):
+    elif re.fullmatch(r"(?:\[\^[^\]]+\][\s,]*)+", text):
         pieces.append(text)
     else:
         pieces.append(f"<{element.tag}>{text}</{element.tag}>")

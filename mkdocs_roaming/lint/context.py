@@ -285,7 +285,7 @@ def is_identifier(text: PageText, ref: SectionRef) -> bool:
     Such a title is formatted or spelled as code, or has an anchor such as `pump.Valve`.
     """
     title, line = ref.section.title, text.lines[text.starts[ref.position]]
-    is_code = ("`" in line or "<code" in line) and not re.search(r"\w", _CODE_SPAN.sub("", line))
+    is_code = ("`" in line or "<code" in line) and not re.search(r"\w", re.sub(r"`[^`]*`|<code.*?</code>", "", line))
     return is_code or "." in (ref.section.anchor or "") or _CODE_LIKE.search(title) is not None
 
 
@@ -345,5 +345,4 @@ def _blank_spans(line: str) -> str:
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]|\[\^[^\]]+\]:")
 _NUMBERING = re.compile(r"^(?:\d+(?:\.\d+)*[.)]?|[a-z][.)])\s+")
 _DECORATION = " \t.,:;!?…-–—_*#()[]{}¶§→←«»“”\"'"
-_CODE_SPAN = re.compile(r"`[^`]*`|<code.*?</code>")
 _CODE_LIKE = re.compile(r"^[.$@_-]|_|\w\.\w|\(\)|^[a-z][a-z0-9]*$|^[A-Z]{3,}$|[a-z][A-Z]|[A-Z]{2}[a-z]")

@@ -299,7 +299,7 @@ class _Source:
 
 
 def _slug(title: str) -> str:
-    return github_slug(strip_markup(_ATTRIBUTES.sub("", title)))
+    return github_slug(strip_markup(re.sub(r"\s*\{:?[^{}]*\}\s*$", "", title)))
 
 
 def _read_below(folder: Path, path: str) -> bytes | None:
@@ -317,7 +317,6 @@ def _pluralize(count: int, noun: str) -> str:
 
 
 _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(?:.*\r?\n)*?(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)")
-_ATTRIBUTES = re.compile(r"\s*\{:?[^{}]*\}\s*$")
 
 
 # Formats: text, build log, JSON, GitHub annotations
