@@ -16,7 +16,7 @@ from mkdocs_roaming.answer.events import CitationDropped, Event, SectionCited, T
 from mkdocs_roaming.answer.links import find_code_addresses, remove_links, resolve_ids
 from mkdocs_roaming.answer.models.base import NO_SOURCE
 from mkdocs_roaming.answer.support.check import CITATION
-from mkdocs_roaming.text.markdown import find_code, follow_fence, sub_outside_code
+from mkdocs_roaming.text.markdown import find_code, find_code_blocks, sub_outside_code
 
 _WORD = re.compile(r"\w")
 _ANY_CITATION = re.compile(r"\[\^(?P<id>[0-9a-f]{8})\]", re.IGNORECASE)
@@ -280,7 +280,5 @@ def _belong_together(before: str, after: str) -> bool:
 
 def _is_in_fence(text: str) -> bool:
     """Return whether text ends inside a fenced code block."""
-    fence = ""
-    for line in text.split("\n"):
-        fence = follow_fence(line, fence)
-    return bool(fence)
+    blocks = find_code_blocks(text)
+    return bool(blocks) and blocks[-1].end > text.count("\n")

@@ -6,13 +6,12 @@ import re
 
 from mkdocs_roaming.html.blocks import add_heading, render_heading, write_definitions
 from mkdocs_roaming.html.code import find_language, format_fence
-from mkdocs_roaming.html.escape import format_code_span, format_destination
+from mkdocs_roaming.html.escape import format_code_span
 from mkdocs_roaming.html.parameters import write_field_list
 from mkdocs_roaming.html.visitor import Element, Visitor, element_text, format_bold, has_class, normalized_text
 
 _DOMAINS = {"c": "c", "cpp": "cpp", "js": "javascript", "py": "python", "rst": "rst"}
 """Languages of Sphinx's domains."""
-_NAME = re.compile(r"[\w.$]+")
 _LINE_BREAK = "\0"
 """A line break of a signature; other line ends are those of the HTML."""
 
@@ -22,7 +21,7 @@ def write_api_heading(visitor: Visitor, element: Element, out: list[str]) -> Non
     anchor = element.get("id")
     code = next((child for child in element.iter("code") if has_class(child, "highlight")), None)
     signature = normalized_text(code) if code is not None else ""
-    name = _NAME.match(signature)
+    name = re.match(r"[\w.$]+", signature)
     has_signature = name is not None and name[0] != signature
     if name and has_signature:
         text, plain = format_code_span(name[0]), name[0]
@@ -97,7 +96,7 @@ def _write_objects(visitor: Visitor, terms: list[list[Element]], level: int, lan
         visitor.record_anchor(first)
     out.append(format_fence("\n".join(signatures), language))
     if not visitor.context.in_link:
-        out.extend(f"[source]({format_destination(visitor.link(source))})" for source in sources)
+        out.extend(f"[source]({visitor.destination(source)})" for source in sources)
 
 
 def _find_name(term: Element, language: str) -> str:

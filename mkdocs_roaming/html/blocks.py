@@ -10,7 +10,6 @@ from mkdocs_roaming.html.code import LANGUAGES
 from mkdocs_roaming.html.escape import (
     escape_line_starts,
     escape_text,
-    format_destination,
     format_heading,
     indent_lines,
     normalize_whitespace,
@@ -29,9 +28,6 @@ from mkdocs_roaming.html.visitor import (
 )
 from mkdocs_roaming.manifest.models import Heading
 
-_TIGHT_LIST = re.compile(r"(?:[-*]|1[.)]) \S")
-_ORDERED_LIST = re.compile(r"\d+\. ")
-
 
 def write_heading(visitor: Visitor, element: Element, out: list[str]) -> None:
     """Write a heading."""
@@ -42,11 +38,9 @@ def write_heading(visitor: Visitor, element: Element, out: list[str]) -> None:
 
 def render_heading(visitor: Visitor, element: Element, anchor: str | None) -> tuple[str, str]:
     """Return the text of a heading as Markdown and as plain text."""
-    context = visitor.context
-    before = context.heading
-    context.heading = heading = HeadingContext(anchor)
-    text = visitor.render_line(element)
-    context.heading = before
+    heading = HeadingContext(anchor)
+    with visitor.within(heading=heading):
+        text = visitor.render_line(element)
     return text, normalize_whitespace("".join(heading.plain)).strip()
 
 
@@ -129,7 +123,7 @@ def write_list(visitor: Visitor, element: Element, out: list[str]) -> None:
     loose = not has_class(element, "simple") and _has_paragraphs(element)
     markers = None
     if element.tag == "ol":
-        sign = ")" if out and _ORDERED_LIST.match(out[-1]) else "."
+        sign = ")" if out and re.match(r"\d+\. ", out[-1]) else "."
         markers = [f"{number}{sign} " for number in _number_items(element, items)]
     add_items((parts for _, parts in items), out, loose=loose, markers=markers)
 
@@ -202,7 +196,7 @@ def _join_item(parts: list[str], loose: bool) -> str:
         return "\n\n".join(parts)
     text = parts[0]
     for part in parts[1:]:
-        text += ("\n" if _TIGHT_LIST.match(part) else "\n\n") + part
+        text += ("\n" if re.match(r"(?:[-*]|1[.)]) \S", part) else "\n\n") + part
     return text
 
 
@@ -282,7 +276,7 @@ def write_pager(visitor: Visitor, element: Element, out: list[str]) -> None:
     for child in element:
         href, number = child.get("href"), escape_text(normalized_text(child), brackets=True)
         if number:
-            numbers.append(f"[{number}]({format_destination(visitor.link(href))})" if href else number)
+            numbers.append(f"[{number}]({visitor.destination(href)})" if href else number)
     if len(numbers) > 1:
         out.append(" ".join(numbers))
 

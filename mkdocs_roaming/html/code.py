@@ -10,7 +10,7 @@ from itertools import groupby
 
 from lxml import etree
 
-from mkdocs_roaming.html.escape import format_code_span, format_destination, parse_code_span
+from mkdocs_roaming.html.escape import format_code_span, parse_code_span
 from mkdocs_roaming.html.inline import escape_exclamation_mark, is_script_url
 from mkdocs_roaming.html.themes import Roles, split_names
 from mkdocs_roaming.html.visitor import Element, Visitor, element_text
@@ -44,7 +44,6 @@ _LINE_NUMBERS = frozenset(
 )
 _CLUTTER = frozenset(split_names("button svg style script select summary textarea template noscript img"))
 """Tags inside a code block that are not code."""
-_BACKTICKS = re.compile("`{3,}")
 _MAX_JOINED = 1_000
 """Inline code of this length is not joined with the next one: the time would be quadratic."""
 
@@ -94,14 +93,10 @@ def write_mermaid(visitor: Visitor, element: Element, out: list[str]) -> None:
 
 def write_code_wrapper(visitor: Visitor, element: Element, out: list[str]) -> None:
     """Write the content of an element around a code block, which may name the language and the title."""
-    context = visitor.context
-    before = context.language, context.code_title, context.in_code
-    context.in_code = True
-    language = find_language(element.get("class"))
-    if language is not None:
-        context.language = language
-    visitor.write_group(element, out)
-    context.language, context.code_title, context.in_code = before
+    context, language = visitor.context, find_language(element.get("class"))
+    language = context.language if language is None else language
+    with visitor.within(language=language, code_title=context.code_title, in_code=True):
+        visitor.write_group(element, out)
 
 
 def write_signature(visitor: Visitor, element: Element, out: list[str]) -> None:
@@ -137,7 +132,7 @@ def format_fence(content: str, language: str, title: str | None = None) -> str:
     """Format code as a fenced block. The fence is longer than any in the code."""
     fence = "```"
     if "```" in content:
-        fence = "`" * (1 + max(len(run) for run in _BACKTICKS.findall(content)))
+        fence = "`" * (1 + max(len(run) for run in re.findall("`{3,}", content)))
     info = language
     if title:
         quoted = title.replace('"', "'").replace("`", "'")
@@ -229,9 +224,9 @@ def _clean_session(code: str) -> str:
     In the source, `// text` is a comment, and `# Name: $ value` is input after the prompt `Name: `.
     """
     if "<" in code:
-        code = _TERMINAL_TAG.sub("", _TERMINAL_BREAK.sub("\n", code))
-    code = _TERMINAL_PROMPT.sub(r"\1 ", code)
-    return unescape(_TERMINAL_COMMENT.sub("# ", code))
+        code = _TERMINAL_TAG.sub("", re.sub(r"(?i)<br ?/?>", "\n", code))
+    code = re.sub(r"(?m)^# ([^\n]*?)\$ ", r"\1 ", code)
+    return unescape(re.sub(r"(?m)^// ", "# ", code))
 
 
 def _format_terminal_line(visitor: Visitor, line: Element) -> str:
@@ -245,9 +240,6 @@ def _format_terminal_line(visitor: Visitor, line: Element) -> str:
 
 
 _TERMINAL_TAG = re.compile(r"</?(?:a|b|em|font|i|p|span|strong|u)\b[^<>]*>", re.IGNORECASE)
-_TERMINAL_BREAK = re.compile(r"<br ?/?>", re.IGNORECASE)
-_TERMINAL_COMMENT = re.compile(r"^// ", re.MULTILINE)
-_TERMINAL_PROMPT = re.compile(r"^# ([^\n]*?)\$ ", re.MULTILINE)
 
 
 # Inline code
@@ -284,7 +276,7 @@ def _write_linked_code(visitor: Visitor, element: Element, pieces: list[str]) ->
             inner: list[str] = []
             _write_code(visitor, text, inner)
             escape_exclamation_mark(pieces)
-            pieces.append(f"[{''.join(inner)}]({format_destination(visitor.link(href.strip()))})")
+            pieces.append(f"[{''.join(inner)}]({visitor.destination(href)})")
         else:
             _write_code(visitor, text, pieces)
 

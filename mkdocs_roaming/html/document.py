@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 from lxml import etree
 
-from mkdocs_roaming.html.escape import is_lint_switch
 from mkdocs_roaming.html.themes import Roles, ThemeSet, compile_selector, load_themes, tag_roles
 from mkdocs_roaming.html.visitor import Element, element_text
 
@@ -17,7 +16,6 @@ _GROUPS = re.compile(
     r"</?(?:div|span|section|font|b|i|em|strong|center|ul|ol|li|blockquote|dl|dd|table|tbody|tr|td)\b[^>]*>",
     re.ASCII | re.IGNORECASE,
 )
-_TAGS = re.compile(r"<[^>]*>")
 _LARGE = 50_000
 _TOO_MANY_ATTRIBUTES = re.compile(
     r"""<([a-z][a-z0-9-]*+)(?:\s++[^\s>=]++(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]*+))?){1000,}+[^>]*+>?""",
@@ -42,7 +40,7 @@ def parse_body(html: str) -> Element:
     if too_deep:
         root, too_deep = _parse(_GROUPS.sub(" ", text))
         if too_deep:
-            root, _ = _parse(_TAGS.sub(" ", text))
+            root, _ = _parse(re.sub(r"<[^>]*>", " ", text))
     if root is None:
         return etree.Element("body")
     body = next(root.iterchildren("body"), None)
@@ -99,7 +97,7 @@ def find_article(page: str | Element, themes: ThemeSet | None = None) -> Element
 def _remove_skipped(article: Element, roles: Roles) -> None:
     """Remove elements with the role `skip`, except tags that may have a use within the article."""
     for element in [found for found in article.iter() if roles[found.tag, found.get("class")] == "skip"]:
-        if element is article or (isinstance(element, etree._Comment) and is_lint_switch(element.text)):
+        if element is article:
             continue
         if element.tag == "nav" or tag_roles().get(element.tag) != "skip":  # a button may be the label of a tab
             remove_element(element)

@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from itertools import islice
 
-from mkdocs_roaming.html.escape import escape_text, format_autolink, format_destination, format_title
+from mkdocs_roaming.html.escape import escape_text, format_destination, format_link, format_title
 from mkdocs_roaming.html.inline import add_space, escape_exclamation_mark, write_spaced_text
 from mkdocs_roaming.html.visitor import Element, Visitor, element_text, is_hidden
 
-_VARIANT = re.compile(r"#(?:only-(?:light|dark)|gh-(?:light|dark)-mode-only)$")
-_DARK = re.compile(r"#(?:only-dark|gh-dark-mode-only)$")
 _SOURCE_ATTRIBUTES = ("src", "data-src", "data-lazy-src", "data-original")
 _DELIMITED = re.compile(r"\$\$(.*)\$\$|\\\((.*)\\\)|\$(.*)\$", re.DOTALL)
 _NO_DESCRIPTION = "No description has been provided for this image"
@@ -47,7 +45,7 @@ def find_image_source(element: Element) -> str:
 
 def strip_color_variant(src: str) -> str:
     """Return the URL of an image without the mark for a dark or light color scheme."""
-    return _VARIANT.sub("", src)
+    return re.sub(r"#(?:only-(?:light|dark)|gh-(?:light|dark)-mode-only)$", "", src)
 
 
 def write_emoji(visitor: Visitor, element: Element, pieces: list[str]) -> None:
@@ -72,14 +70,13 @@ def write_media(visitor: Visitor, element: Element, pieces: list[str]) -> None:
     src = element.get("src") or element.get("data-src") or (source.get("src") if source is not None else None)
     if not src or src.startswith(("data:", "about:")) or is_hidden(element):
         return
-    url = format_destination(visitor.image(src))
+    url = visitor.image(src)
     title = " ".join((element.get("title") or element.get("aria-label") or "").split())
     add_space(" ", pieces)
     if visitor.context.in_link:
         visitor.write_text(title or url, pieces)
     else:
-        text = escape_text(title or url, brackets=True)
-        pieces.append((format_autolink(url, url) if not title else None) or f"[{text}]({url})")
+        pieces.append(format_link(url, title or url))
     add_space(" ", pieces)
 
 
@@ -91,7 +88,7 @@ def _alternative_text(element: Element) -> str:
 def _has_light_variant(element: Element, src: str, alt: str) -> bool:
     """Return whether a dark image has a light variant next to it."""
     parent = element.getparent()
-    if not _DARK.search(src) or parent is None:
+    if not re.search(r"#(?:only-dark|gh-dark-mode-only)$", src) or parent is None:
         return False
     wrapper = parent.getparent() if len(parent) == 1 else parent
     images = (wrapper if wrapper is not None else parent).iter("img")

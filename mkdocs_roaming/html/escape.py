@@ -27,17 +27,10 @@ _DOLLARS = re.compile(r"\$(?=\S)[^$]*?(?<=\S)\$(?!\d)")
 _LINE_START = re.compile(r"\#{1,6}(?=\s|$) | [-+](?=\s|$) | > | [-:|=](?=[-:|=\ ]*$)", re.VERBOSE)
 _NUMBER = re.compile(r"\d{1,9}(?=[.)](?:\s|$))")
 _LINK_DEFINITION = re.compile(r"\[(?:[^\[\]\\]|\\.)+\]:")
-_CLOSING_HASHES = re.compile(r"(?:^|(?<=\s))#+$")
-_NEWLINES = re.compile(r"[ \t]*[\r\n]\s*")
-_TICKS = re.compile("`+")
 _UNUSUAL = re.compile(r"[\s()<>\\&\x00-\x1f\x7f]")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_ENTITY = re.compile(r"&(?=#?\w+;)")
-_NEEDS_BRACKETS = re.compile(r"[\s()<>\\]")
 _ABSOLUTE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>\x00-\x20]+")
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.ASCII)
 _NOT_EMPTY = re.compile(r"\n(?=[^\n])")
-_LINT_SWITCH = re.compile(r"<!--\s*roaming-lint:\s*off\b[a-z ,-]*-->")
 
 find_special = _SPECIAL.search
 """Find a character that `escape_text` may have to escape; most texts have none."""
@@ -78,19 +71,19 @@ def escape_line_starts(text: str) -> str:
 def format_heading(level: int, text: str) -> str:
     """Format a heading. A closing run of `#` in its text is escaped."""
     if text.endswith("#"):
-        text = _CLOSING_HASHES.sub(r"\\\g<0>", text)
+        text = re.sub(r"(?:^|(?<=\s))#+$", r"\\\g<0>", text)
     return f"{'#' * level} {text}"
 
 
 def format_code_span(code: str) -> str:
     """Format inline code, between as many backticks as it needs."""
     if "\n" in code or "\r" in code:
-        code = _NEWLINES.sub(" ", code)
+        code = re.sub(r"[ \t]*[\r\n]\s*", " ", code)
     if not code:
         return ""
     ticks = "`"
     if "`" in code:
-        runs = {len(run) for run in _TICKS.findall(code)}
+        runs = {len(run) for run in re.findall("`+", code)}
         ticks = "`" * next(size for size in range(1, len(runs) + 2) if size not in runs)
     padded = code[0] == "`" or code[-1] == "`" or (code[0] == " " == code[-1] and code.strip(" "))
     return f"{ticks} {code} {ticks}" if padded else f"{ticks}{code}{ticks}"
@@ -108,10 +101,10 @@ def format_destination(url: str) -> str:
     """Format a URL as the destination of a link, in angle brackets if it has spaces, parentheses or the like."""
     if _UNUSUAL.search(url) is None:
         return url
-    url = _CONTROL.sub("", url.strip())
+    url = re.sub(r"[\x00-\x1f\x7f]", "", url.strip())
     if "&" in url:
-        url = _ENTITY.sub("&amp;", url)
-    if _NEEDS_BRACKETS.search(url):
+        url = re.sub(r"&(?=#?\w+;)", "&amp;", url)
+    if re.search(r"[\s()<>\\]", url):
         return "<" + url.replace("\\", "%5C").replace("<", "%3C").replace(">", "%3E") + ">"
     return url
 
@@ -123,6 +116,11 @@ def format_autolink(url: str, text: str) -> str | None:
     if url == f"mailto:{text}" and _EMAIL.fullmatch(text):
         return f"<{text}>"
     return None
+
+
+def format_link(url: str, text: str) -> str:
+    """Format a link whose text has no markup."""
+    return format_autolink(url, text) or f"[{escape_text(text, brackets=True)}]({format_destination(url)})"
 
 
 def format_title(text: str) -> str:
@@ -138,22 +136,6 @@ def quote_lines(text: str) -> str:
 def indent_lines(text: str, width: int) -> str:
     """Indent all lines but the first and empty ones, as the content of a list item."""
     return _NOT_EMPTY.sub("\n" + " " * width, text) if "\n" in text else text
-
-
-def add_lint_switches(pointer: str, page: str) -> str:
-    """Add the comments that switch lint rules off on a page to its pointer line.
-
-    The line is before the title, so the comments are in no section.
-    """
-    if "roaming-lint" not in page:
-        return pointer
-    switches = dict.fromkeys(" ".join(comment.split()) for comment in _LINT_SWITCH.findall(page))
-    return " ".join([*filter(None, [pointer.removesuffix("\n")]), *switches]) + "\n" if switches else pointer
-
-
-def is_lint_switch(comment: str | None) -> bool:
-    """Return whether the text of a comment switches lint rules off."""
-    return comment is not None and _LINT_SWITCH.fullmatch(f"<!--{comment}-->") is not None
 
 
 def _escape_line_start(line: str) -> str:

@@ -23,7 +23,6 @@ _MIN_WORDS = 20
 """An article with fewer words may be completed by its page's template."""
 _TITLES = ("h1", "h2", "h3")
 _INVISIBLE = re.compile(r"<(script|style|template|svg)\b.*?</\1\s*>|<!--.*?-->", re.DOTALL | re.IGNORECASE)
-_TAG = re.compile(r"<[^>]*>")
 
 
 def reconcile_article(article: str, html: str) -> str | None:
@@ -131,7 +130,7 @@ def _main_part(html: str) -> str:
 
 def _strip_tags(html: str) -> str:
     """Return the text of HTML without white space, eight times as fast as parsing it."""
-    return "".join(unescape(_TAG.sub("", _INVISIBLE.sub("", html))).split())
+    return "".join(unescape(re.sub(r"<[^>]*>", "", _INVISIBLE.sub("", html))).split())
 
 
 def _share(words: Counter[str], final: Counter[str]) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from mkdocs_roaming.html.escape import escape_text, format_autolink, format_destination
+from mkdocs_roaming.html.escape import escape_text, format_autolink, format_destination, format_link
 from mkdocs_roaming.html.visitor import (
     HARD_BREAK,
     Element,
@@ -23,7 +23,6 @@ _OPENING = ("(", "[", "{", "“", "‘", "«", "/")
 _CLOSING = (".", ",", ";", ":", "!", "?", ")", "]", "}", "”", "’", "»", "/", "…")
 _DELIMITED_ROLES = frozenset({"code-span", "image", "math", "footnote-reference", "quotation", "tag"})
 """Roles that are always written with a delimiter in front."""
-_NOTES_ONLY = re.compile(r"(?:\[\^[^\]]+\][\s,]*)+")
 _SCRIPT_URL = re.compile(r"\s*(?:javascript|vbscript|data):", re.IGNORECASE)
 
 
@@ -124,7 +123,7 @@ def write_tag(visitor: Visitor, element: Element, pieces: list[str]) -> None:
     text = strip_breaks(inner)
     if not text:
         add_space(inner, pieces)
-    elif _NOTES_ONLY.fullmatch(text):
+    elif re.fullmatch(r"(?:\[\^[^\]]+\][\s,]*)+", text):
         pieces.append(text)
     else:
         pieces.append(f"<{element.tag}>{text}</{element.tag}>")
@@ -243,15 +242,15 @@ def write_self_link(visitor: Visitor, element: Element, pieces: list[str]) -> No
 def write_block_link(visitor: Visitor, element: Element, out: list[str]) -> None:
     """Write a link around blocks: the first line of text becomes the link."""
     href = element.get("href") or ""
-    url = format_destination(visitor.link(href))
     if is_script_url(href):
         visitor.write_blocks(element, out)
         return
-    with visitor.within(block_link=url, in_link=True):
+    url = visitor.link(href)
+    with visitor.within(block_link=format_destination(url), in_link=True):
         visitor.write_blocks(element, out)
         unused = visitor.context.block_link is not None
     if unused:
-        out.append(format_autolink(url, url) or f"[{escape_text(url, brackets=True)}]({url})")
+        out.append(format_link(url, url))
 
 
 def write_plain_link(visitor: Visitor, element: Element, href: str, pieces: list[str]) -> None:
@@ -307,5 +306,5 @@ def _write_icon_link(visitor: Visitor, element: Element, href: str, url: str, pi
     label = label or url
     add_space_before(visitor, pieces)
     visitor.record_plain(label)
-    pieces.append(format_autolink(url, label) or f"[{escape_text(label, brackets=True)}]({format_destination(url)})")
+    pieces.append(format_link(url, label))
     add_space_after(visitor, element, pieces)

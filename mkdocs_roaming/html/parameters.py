@@ -12,7 +12,7 @@ from itertools import chain, groupby
 
 from mkdocs_roaming.html import blocks, tables
 from mkdocs_roaming.html.code import CodePiece, iter_code_pieces
-from mkdocs_roaming.html.escape import escape_text, format_code_span, format_destination
+from mkdocs_roaming.html.escape import escape_text, format_code_span
 from mkdocs_roaming.html.inline import is_script_url
 from mkdocs_roaming.html.themes import block_tags
 from mkdocs_roaming.html.visitor import (
@@ -28,7 +28,6 @@ from mkdocs_roaming.html.visitor import (
 _ITEM = "doc-section-item"
 """mkdocstrings' class of a row or a list item with one parameter."""
 _DESCRIPTION = "doc-md-description"
-_DASH = re.compile(r"[–—]\s*")
 _LABEL = re.compile(r"[,，]? ?([^\W\d_][\w -]*?) ?[:：]?")
 """A word between a type and a default, as in `, default: `."""
 _MODIFIER = re.compile(r",\s*((?:optional|required|keyword-only|positional-only|default)\b.*)", re.DOTALL)
@@ -36,7 +35,6 @@ _MODIFIER = re.compile(r",\s*((?:optional|required|keyword-only|positional-only|
 _NAME_TAGS = frozenset({"a", "strong", "b", "em", "code", "span", "h2", "h3", "h4", "h5", "h6"})
 _PROSE = re.compile(r"\w\s+\w|\.$")
 """A sign that a text is not an expression: words without punctuation between, or a full stop."""
-_PUNCTUATION = re.compile(r"\W*")
 _TYPOGRAPHY = str.maketrans({"…": "...", "‘": "'", "’": "'", "“": '"', "”": '"'})
 """Characters of code that Sphinx replaces in types."""
 
@@ -172,7 +170,7 @@ def _take_head(visitor: Visitor, element: Element) -> tuple[str, list[str]] | No
             return None
         count, nodes, rest = found
         end, details, rest = end + count, _format_details(visitor, nodes), rest.lstrip()
-    dash = _DASH.match(rest)
+    dash = re.match(r"[–—]\s*", rest)
     if dash is None and (rest or end < len(children)):
         return None
     _record_anchors(visitor, *(node for child in children[: start + 1] for node in child.iter()))
@@ -313,7 +311,7 @@ def _has_type_only(paragraph: Element) -> bool:
     """Return whether a paragraph is an expression: nothing but emphasis, code and links with punctuation between."""
     texts = [paragraph.text, *(child.tail for child in paragraph)]
     return all(child.tag in ("a", "em", "code", "span") for child in paragraph) and all(
-        _PUNCTUATION.fullmatch(text or "") for text in texts
+        re.fullmatch(r"\W*", text or "") for text in texts
     )
 
 
@@ -344,7 +342,7 @@ def _format_pieces(visitor: Visitor, pieces: Iterable[CodePiece]) -> str:
             continue
         code = format_code_span(words)
         if href and not is_script_url(href) and not visitor.context.in_link:
-            code = f"[{code}]({format_destination(visitor.link(href.strip()))})"
+            code = f"[{code}]({visitor.destination(href)})"
         written += [" " if text[0].isspace() else "", code, " " if text[-1].isspace() else ""]
     return "".join(written).strip()
 

@@ -12,10 +12,7 @@ from mkdocs_roaming.html.visitor import Element, Visitor, element_text, is_hidde
 
 Row = list[Element]
 
-_ALIGN = re.compile(r"text-align:\s*(left|center|right)")
 _DELIMITERS = {"left": ":--", "center": ":-:", "right": "--:"}
-_BLANK_LINES = re.compile(r"\n\s*\n")
-_BLANK = re.compile(r"\n(?=[^\S\n]*(?:\n|$))")
 _MAX_DEPTH = 60
 _INLINE_TAGS = frozenset(split_names("em strong code kbd sub sup mark ins del u s b i br abbr"))
 _BLOCK_TAGS = frozenset(split_names("p ul ol li dl dt dd h1 h2 h3 h4 h5 h6 blockquote"))
@@ -118,7 +115,7 @@ def _format_delimiters(head: Row, body: list[Row], width: int) -> list[str]:
 
 def _find_alignment(cell: Element) -> str:
     if style := cell.get("style"):
-        found = _ALIGN.search(style)
+        found = re.search(r"text-align:\s*(left|center|right)", style)
         return found[1] if found else ""
     return (cell.get("align") or "").lower()
 
@@ -129,7 +126,7 @@ def _find_alignment(cell: Element) -> str:
 def _format_html(visitor: Visitor, element: Element) -> str:
     pieces: list[str] = []
     _write_html(visitor, element, pieces, 0)
-    return _BLANK_LINES.sub("\n", "".join(pieces)).strip()
+    return re.sub(r"\n\s*\n", "\n", "".join(pieces)).strip()
 
 
 def _write_html(visitor: Visitor, element: Element, pieces: list[str], depth: int) -> None:
@@ -166,8 +163,8 @@ def _format_leaf(visitor: Visitor, element: Element) -> str | None:
     code = escape(extract_code(element, visitor.roles), quote=False)
     language = _find_code_language(element)
     attribute = f' class="language-{escape(language)}"' if language else ""
-    # A blank line would end the HTML block.
-    return f"<pre><code{attribute}>{_BLANK.sub('&#10;', code)}</code></pre>"
+    code = re.sub(r"\n(?=[^\S\n]*(?:\n|$))", "&#10;", code)  # a blank line would end the HTML block
+    return f"<pre><code{attribute}>{code}</code></pre>"
 
 
 def _find_code_language(element: Element) -> str | None:

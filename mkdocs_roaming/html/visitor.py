@@ -15,6 +15,7 @@ from mkdocs_roaming.html.escape import (
     escape_line_starts,
     escape_text,
     find_special,
+    format_destination,
     normalize_whitespace,
 )
 from mkdocs_roaming.html.themes import Role, Roles, ThemeSet, block_tags
@@ -265,6 +266,10 @@ class Visitor:
             if pieces and written[0] in "(~" and pieces[-1][-1:] == ("]" if written[0] == "(" else "~"):
                 written = "\\" + written
             pieces.append(written)
+
+    def destination(self, href: str) -> str:
+        """Return the destination of a link as Markdown."""
+        return format_destination(self.link(href.strip()))
 
     def record_anchor(self, element: Element) -> None:
         """Add the id of an element to the anchors of the section that it is in, or that begins below it."""

@@ -217,10 +217,7 @@ def compute_score(severities: Iterable[Severity], sections: int) -> int:
 
 
 def _is_ignored(context: LintContext, config: LintConfig, rule: Rule, problem: Problem) -> bool:
-    if problem.page is None:
-        return False
-    disabled = context.text_by_path[problem.page.path].disabled_rules
-    return not disabled.isdisjoint((rule.id, "*")) or config.is_ignored(rule, problem.page)
+    return problem.page is not None and config.is_ignored(rule, problem.page)
 
 
 def _line(context: LintContext, problem: Problem) -> int:
@@ -302,7 +299,7 @@ class _Source:
 
 
 def _slug(title: str) -> str:
-    return github_slug(strip_markup(_ATTRIBUTES.sub("", title)))
+    return github_slug(strip_markup(re.sub(r"\s*\{:?[^{}]*\}\s*$", "", title)))
 
 
 def _read_below(folder: Path, path: str) -> bytes | None:
@@ -320,7 +317,6 @@ def _pluralize(count: int, noun: str) -> str:
 
 
 _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(?:.*\r?\n)*?(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)")
-_ATTRIBUTES = re.compile(r"\s*\{:?[^{}]*\}\s*$")
 
 
 # Formats: text, build log, JSON, GitHub annotations

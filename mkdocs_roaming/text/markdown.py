@@ -113,7 +113,7 @@ def find_code(markdown: str) -> list[tuple[int, int]]:
 
 def find_code_spans(paragraph: str) -> list[tuple[int, int, int]]:
     """Return start and end of each span of inline code, and its number of backticks on each side."""
-    runs = [match.span() for match in _BACKTICKS.finditer(paragraph)]
+    runs = [match.span() for match in re.finditer("`+", paragraph)]
     by_length: dict[int, list[int]] = {}
     for start, end in runs:
         by_length.setdefault(end - start, []).append(start)
@@ -227,7 +227,6 @@ def _closes(line: str, fence: str) -> bool:
 
 
 _PARAGRAPH_END = re.compile(r"(\n[ \t>]*(?:\n|(?=(?:[-*+]|\d{1,9}[.)]|#{1,6})[ \t])))")
-_BACKTICKS = re.compile("`+")
 _QUOTE = re.compile(r" {0,3}> ?")
 _CONTAINER = re.compile(r" {0,3}(?:(>) ?|(?:[-*+]|\d{1,9}[.)])(?: {1,4}(?=[^ ])|()(?= *$)| ))")
 _RULE = re.compile(r" {0,3}(?P<mark>[-*_])(?: *(?P=mark)){2,} *$")
@@ -477,7 +476,6 @@ _ABBREVIATION = re.compile(
     r"|z\.b|d\.h|u\.a|i\.d\.r|o\.ä|bzw|ggf|evtl|vgl|ca|p\.ex|p\.ej|[^\W\d_])$",
     re.IGNORECASE,
 )
-_NUMBER_SIGN = re.compile(r"\b(?:no|nr|núm|fig|eq)$", re.IGNORECASE)
 
 
 def _iter_ends(text: str) -> Iterator[int]:
@@ -496,7 +494,7 @@ def _is_end(text: str, start: int, end: int) -> bool:
     if text[start:end] != ".":
         return True
     before = text[max(0, start - 8) : start]
-    if following[0].isdigit() and _NUMBER_SIGN.search(before):
+    if following[0].isdigit() and re.search(r"(?i)\b(?:no|nr|núm|fig|eq)$", before):
         return False
     return not _ABBREVIATION.search(before) or before.endswith(" I")
 

@@ -10,22 +10,19 @@ from email.utils import parsedate_to_datetime
 from html import unescape
 from urllib.parse import urlsplit
 
-_HEAD_END = re.compile(r"</head\s*>", re.IGNORECASE)
 _META = re.compile(r"<meta\b[^>]*>", re.IGNORECASE)
 _REFRESH = re.compile(r"""http-equiv\s*=\s*["']?refresh""", re.IGNORECASE)
 _REFRESH_URL = re.compile(r"""\burl\s*=\s*["']?([^"'>\s]+)""", re.IGNORECASE)
 _CONTENT = re.compile(r"""\bcontent\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+)""", re.IGNORECASE)
-_UNAVAILABLE_AFTER = re.compile(r"unavailable_after\s*:\s*((?:[a-z]+,\s*)?[^,]+)", re.IGNORECASE)
-_ROBOTS = re.compile(r"""name\s*=\s*["']?robots""", re.IGNORECASE)
 
 
 def exclusion_reason(html: str) -> str | None:
     """Return why a page must not be published, None if it may be: it is a redirect, or asks not to be indexed."""
-    head = html[: end.end()] if (end := _HEAD_END.search(html)) else html[:20_000]
+    head = html[: end.end()] if (end := re.search(r"(?i)</head\s*>", html)) else html[:20_000]
     for tag in _META.findall(head):
         if _REFRESH.search(tag):
             return "a redirect"
-        content = _CONTENT.search(tag) if _ROBOTS.search(tag) else None
+        content = _CONTENT.search(tag) if re.search(r"""(?i)name\s*=\s*["']?robots""", tag) else None
         if content and (reason := find_index_ban(unescape(content[1].strip("\"'")))):
             return reason
     return None
@@ -40,7 +37,7 @@ def find_index_ban(directives: str) -> str | None:
     names = re.split(r"[\s,;]+", re.sub(r":\s*\S+", "", directives.lower()))
     if "noindex" in names or "none" in names:
         return "noindex"
-    expiry = _UNAVAILABLE_AFTER.search(directives)
+    expiry = re.search(r"(?i)unavailable_after\s*:\s*((?:[a-z]+,\s*)?[^,]+)", directives)
     is_over = expiry is not None and (seconds := _parse_date(expiry[1])) is not None and seconds < time.time()
     return f"unavailable after {expiry[1].strip()}" if expiry and is_over else None
 

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from mkdocs_roaming.lint.context import LintContext, PageText, Problem, rule
-from mkdocs_roaming.text.injection import explains_injection, find_instructions, is_reported_speech
-from mkdocs_roaming.text.invisible import find_invisible
+from mkdocs_roaming.text.injection import explains_injection, find_instructions, find_invisible, is_reported_speech
 
 _MAX_QUOTE = 60
 
