@@ -29,7 +29,6 @@ from mkdocs_roaming.lint.runner import LintConfig, lint_site, parse_config
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.preview.data import Preview
 from mkdocs_roaming.preview.server import (
-    BASE,
     PREVIEW_PATH,
     PreviewApp,
     PreviewSource,
@@ -67,7 +66,7 @@ def preview(site: str, port: int, open_browser: bool, config: Path | None, **giv
             source = _open_remote(site, lint)
         else:
             convert = bool(patterns or given["url"] or given["config_file"])
-            source = _open_folder(folder, options, lint, stack, BASE, convert=convert)
+            source = _open_folder(folder, options, lint, stack, convert=convert)
         _serve(source, folder, port, open_browser=open_browser)
 
 
@@ -104,14 +103,14 @@ def _open_browser(address: str) -> None:
 
 
 def _open_folder(
-    folder: Path, options: IndexOptions, lint: LintConfig, stack: ExitStack, base: str, *, convert: bool
+    folder: Path, options: IndexOptions, lint: LintConfig, stack: ExitStack, *, convert: bool
 ) -> PreviewSource:
     """Return the preview of a folder: as it is published, unless `convert` is set or there is no manifest."""
     if is_published(folder) and not convert:
-        opened = partial(open_published, folder, lint, base=base, docs=options.project.docs)
+        opened = partial(open_published, folder, lint, docs=options.project.docs)
         return PreviewSource(opened, lambda: manifest_version(folder / MANIFEST_PATH))
     with progress("Converting") as steps:
-        built = open_built(folder, options, lint, stack, base=base, warn=warn, start_progress=steps)
+        built = open_built(folder, options, lint, stack, warn=warn, start_progress=steps)
     return PreviewSource(lambda: built)
 
 

@@ -42,9 +42,6 @@ _ASSETS = {"preview.css": "text/css; charset=utf-8", "preview.js": "text/javascr
 _PAGE = re.compile(r"data/page-([0-9a-f]{8})\.json")
 
 PREVIEW_PATH = "roaming/preview/"
-BASE = "../../"
-"""URL of the site, relative to the preview."""
-
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 _HOSTS = AllowedHosts(LOOPBACK)
 _JSON = "application/json"
@@ -237,7 +234,7 @@ def add_to_dev_server(
             if ".." in folder.split("/") or not (published / MANIFEST_PATH).is_file():
                 return None
             sources[folder] = PreviewSource(
-                lambda: open_published(published, lint, base=BASE, docs=docs, known_left_out=left_out(published)),
+                lambda: open_published(published, lint, docs=docs, known_left_out=left_out(published)),
                 lambda: manifest_version(published / MANIFEST_PATH),
             )
         return sources[folder]

@@ -24,6 +24,9 @@ from mkdocs_roaming.text.meta_tags import exclusion_reason
 
 Warn = Callable[[str], None]
 
+BASE = "../../"
+"""URL of the site, relative to the preview."""
+
 UNKNOWN_URL = "https://docs.example/"
 """Stands for the URL of a site that does not name its own."""
 
@@ -32,7 +35,6 @@ def open_published(
     folder: Path,
     lint: LintConfig,
     *,
-    base: str,
     html: Path | None = None,
     docs: Path | None = None,
     known_left_out: Iterable[LeftOut] = (),
@@ -43,7 +45,6 @@ def open_published(
     Args:
         folder: The folder.
         lint: The configuration of the linter.
-        base: URL of the site's HTML, relative to the preview.
         html: The folder with the HTML of the site, if it is another one.
         docs: The folder of the sources, for the lines of findings.
         known_left_out: Pages that are not published, as far as their reason is known from a build.
@@ -56,7 +57,7 @@ def open_published(
         lint=lambda: lint_folder(folder, lint, docs),
         html=lambda path: find_html(html, path),
         left_out=find_left_out(html, library.manifest, known_left_out),
-        base=base,
+        base=BASE,
         note=note,
     )
 
@@ -67,7 +68,6 @@ def open_built(
     lint: LintConfig,
     stack: ExitStack,
     *,
-    base: str,
     warn: Warn,
     start_progress: Callable[[int], Callable[[], None]] = lambda total: lambda: None,
 ) -> Preview:
@@ -78,7 +78,6 @@ def open_built(
         options: The options of the conversion.
         lint: The configuration of the linter.
         stack: Removes the temporary folder when it is closed.
-        base: URL of the site's HTML, relative to the preview.
         warn: Called with a line for each problem.
         start_progress: Called with the number of pages; returns a function that is called after each page.
 
@@ -99,7 +98,7 @@ def open_built(
         (target / LLMS_TXT).write_bytes(text)
     report = index_site(folder, options, warn=warn, start_progress=start_progress, target=target)
     return open_published(
-        target, lint, base=base, html=folder, docs=options.project.docs, known_left_out=report.left_out, note=note
+        target, lint, html=folder, docs=options.project.docs, known_left_out=report.left_out, note=note
     )
 
 

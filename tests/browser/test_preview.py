@@ -75,17 +75,15 @@ def write_site(folder: Path, name: str = "Kettle", **pages: str) -> None:
     index_site(folder, IndexOptions(name=name, publish=options), warn=print)
 
 
-def open_site(folder: Path, base: str) -> Preview:
+def open_site(folder: Path) -> Preview:
     left_out = [LeftOut("internal/plan/", "excluded by `internal/**`")]
-    return open_published(folder, LintConfig(), base=base, known_left_out=left_out)
+    return open_published(folder, LintConfig(), known_left_out=left_out)
 
 
 @contextmanager
 def serving(folder: Path) -> Iterator[str]:
     """Serve the preview of a folder and yield its URL."""
-    source = PreviewSource(
-        lambda: open_site(folder, "../../"), lambda: manifest_version(folder / "roaming/manifest.json")
-    )
+    source = PreviewSource(lambda: open_site(folder), lambda: manifest_version(folder / "roaming/manifest.json"))
     server = make_server(PreviewApp(SiteFiles(folder, "/docs/"), "/docs/", {"": source}.get), 0)
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()

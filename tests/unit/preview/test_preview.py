@@ -72,7 +72,7 @@ def index(site: Path, *exclude: str) -> None:
 
 
 def published(site: Path, **options: Any) -> Preview:
-    return open_published(site, LintConfig(), base="site/", **options)
+    return open_published(site, LintConfig(), **options)
 
 
 def snapshot(folder: Path) -> dict[str, bytes]:
@@ -86,7 +86,7 @@ def test_built_site_is_converted_outside_of_its_folder(site: Path) -> None:
     before = snapshot(site)
     with ExitStack() as stack:
         options = IndexOptions(publish=PublishOptions(exclude=("internal/*",)))
-        preview = open_built(site, options, LintConfig(), stack, base="../../", warn=print)
+        preview = open_built(site, options, LintConfig(), stack, warn=print)
         shown = preview.site()
         folder = Path(preview.library.where)
         assert folder.is_dir()
@@ -99,7 +99,7 @@ def test_built_site_is_converted_outside_of_its_folder(site: Path) -> None:
 
 def test_preview_of_built_site_shows_what_index_writes(site: Path) -> None:
     with ExitStack() as stack:
-        preview = open_built(site, IndexOptions(), LintConfig(), stack, base="", warn=print)
+        preview = open_built(site, IndexOptions(), LintConfig(), stack, warn=print)
         files = {file.path: file.text for file in preview.files()}
     index(site)
     assert {path: (site / path).read_text("utf-8") for path in files} == files
@@ -338,7 +338,7 @@ def test_site_without_a_url_is_shown_with_a_note(site: Path) -> None:
     for file in site.rglob("*.html"):
         file.write_text(re.sub("<link[^>]*>", "", file.read_text("utf-8")), "utf-8")
     with ExitStack() as stack:
-        shown = open_built(site, IndexOptions(), LintConfig(), stack, base="", warn=print).site()
+        shown = open_built(site, IndexOptions(), LintConfig(), stack, warn=print).site()
     assert (shown.url, len(shown.pages)) == ("https://docs.example/", 4)
     assert "--url" in shown.note
 
@@ -346,7 +346,7 @@ def test_site_without_a_url_is_shown_with_a_note(site: Path) -> None:
 def test_author_of_llms_txt_is_told_that_publishing_stops(site: Path) -> None:
     (site / "llms.txt").write_text("# My own list\n")
     with ExitStack() as stack:
-        preview = open_built(site, IndexOptions(), LintConfig(), stack, base="", warn=print)
+        preview = open_built(site, IndexOptions(), LintConfig(), stack, warn=print)
         assert "llms_txt: preamble" in preview.site().note
         assert "zebra" in preview.files()[1].text
     assert (site / "llms.txt").read_text() == "# My own list\n"
@@ -357,7 +357,7 @@ def test_llms_txt_of_an_author_is_shown_as_it_would_be_published(site: Path, opt
     (site / "llms.txt").write_text("# My own list\n")
     options = IndexOptions(publish=PublishOptions(llms_txt=option))
     with ExitStack() as stack:
-        preview = open_built(site, options, LintConfig(), stack, base="", warn=print)
+        preview = open_built(site, options, LintConfig(), stack, warn=print)
         text = preview.files()[1].text
         assert "stop" not in preview.site().note
     assert text.startswith("# My own list")
