@@ -163,13 +163,13 @@ class StoreNavigator:
         results = limit_results(query, map(_to_result, found), self.cap - len(origin.render()))
         return replace(results, origin=origin)
 
-    def grep(self, pattern: str, *, context: int = 0) -> GrepResult | ToolError:
+    def grep(self, pattern: str) -> GrepResult | ToolError:
         """Find lines of one site, which the pattern names: `ruff: F401`."""
         try:
             site = self.collection.named_site(pattern)
             if site is None:
                 return ToolError(_NO_SITE)
-            return self._navigator(site).grep(self.collection.strip_site(pattern), context=context)
+            return self._navigator(site).grep(self.collection.strip_site(pattern))
         except RoamingError as error:
             return self._to_tool_error(error)
 

@@ -131,17 +131,16 @@ def search(lib: str, query: str, limit: int, scope: Scope, config: Path | None, 
 @click.command(context_settings=FREE_TEXT)
 @click.argument("pattern")
 @LIBRARY
-@click.option("-C", "--context", type=click.IntRange(0, 5), default=0, help="Lines before and after each match.")
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Maximum number of sections.")
 @scope_options
 @AS_JSON
-def grep(pattern: str, lib: str, context: int, limit: int, scope: Scope, as_json: bool) -> None:
+def grep(pattern: str, lib: str, limit: int, scope: Scope, as_json: bool) -> None:
     """Print the lines of a site that contain an exact string.
 
     Case counts if PATTERN has a capital letter.
     """
     library = open_target(lib, scope=scope).open_site()
-    result = find_lines(library, pattern, context=context, limit=limit)
+    result = find_lines(library, pattern, limit=limit)
     origin = library.origin(section.id for section in result.sections)
     if as_json:
         data = {name: value for name, value in asdict(result).items() if name != "origin"}

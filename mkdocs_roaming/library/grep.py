@@ -16,9 +16,6 @@ from mkdocs_roaming.manifest.lookup import SectionRef
 MAX_SECTIONS = 20
 """Default number of sections in a result."""
 
-MAX_CONTEXT = 5
-"""Maximum number of lines before and after a matching line."""
-
 _MAX_PATTERN_CHARS = 500
 _MAX_LINES = 3
 """Maximum number of matching lines that are shown of a section."""
@@ -30,17 +27,10 @@ Find = Callable[[str], int]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a section's own text.
-
-    Attributes:
-        number: Its number in the section, from 1.
-        text: The line; the part around the match if it is long.
-        matches: Whether it matches; others are context.
-    """
+    """A matching line: its number in the section, from 1, and the part around the match if it is long."""
 
     number: int
     text: str
-    matches: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +42,7 @@ class SectionMatch:
         title: Its heading.
         breadcrumb: The titles above it in the navigation and on its page, and its own.
         url: Its address.
-        lines: The first matching lines with their context, in order.
+        lines: The first matching lines, in order.
         matches: Number of its matching lines.
     """
 
@@ -85,7 +75,7 @@ class GrepResult:
     origin: Origin = OWN
 
 
-def grep(library: Library, pattern: str, *, context: int = 0, limit: int = MAX_SECTIONS) -> GrepResult:
+def grep(library: Library, pattern: str, *, limit: int = MAX_SECTIONS) -> GrepResult:
     """Return the sections with lines that contain a string.
 
     Case counts if the pattern has a capital letter.
@@ -93,7 +83,6 @@ def grep(library: Library, pattern: str, *, context: int = 0, limit: int = MAX_S
     Args:
         library: The site.
         pattern: The string.
-        context: Number of lines before and after each match.
         limit: Maximum number of sections.
 
     Raises:
@@ -110,7 +99,7 @@ def grep(library: Library, pattern: str, *, context: int = 0, limit: int = MAX_S
         except LibraryError as reason:
             unread, error = unread + 1, reason
             continue
-        if match := _search_section(library, section, text, find, min(context, MAX_CONTEXT)):
+        if match := _search_section(library, section, text, find):
             found.append(match)
     if error and unread == len(library.sections):
         raise error
@@ -139,8 +128,8 @@ def render_grep(result: GrepResult) -> str:
 
 def _render_section(match: SectionMatch) -> str:
     head = f"[{match.id}] {' › '.join(match.breadcrumb)}\n"
-    lines = "".join(f"  {line.number}{':' if line.matches else '-'} {line.text}\n" for line in match.lines)
-    more = match.matches - sum(line.matches for line in match.lines)
+    lines = "".join(f"  {line.number}: {line.text}\n" for line in match.lines)
+    more = match.matches - len(match.lines)
     return head + lines + (f"  {more} more in this section\n" if more else "")
 
 
@@ -154,24 +143,17 @@ def _make_find(pattern: str) -> Find:
     return lambda line: found.start() if (found := expression.search(line)) else -1
 
 
-def _search_section(library: Library, section: SectionRef, text: str, find: Find, context: int) -> SectionMatch | None:
-    lines = text.splitlines()
-    starts = {number: start for number, line in enumerate(lines) if (start := find(line)) >= 0}
+def _search_section(library: Library, section: SectionRef, text: str, find: Find) -> SectionMatch | None:
+    starts = [(number, line, start) for number, line in enumerate(text.splitlines(), 1) if (start := find(line)) >= 0]
     if not starts:
         return None
-    shown = list(starts)[:_MAX_LINES]
-    numbers = sorted({near for number in shown for near in range(number - context, number + context + 1)})
     sections = library.sections
     return SectionMatch(
         section.id,
         section.section.title,
         tuple(sections.breadcrumb(section)),
         sections.url(section),
-        tuple(
-            Line(number + 1, _cut_line(lines[number], starts.get(number, 0)), number in shown)
-            for number in numbers
-            if 0 <= number < len(lines)
-        ),
+        tuple(Line(number, _cut_line(line, start)) for number, line, start in starts[:_MAX_LINES]),
         len(starts),
     )
 

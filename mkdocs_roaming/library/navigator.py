@@ -289,10 +289,10 @@ class Navigator:
                         self._open.add_part(section, expansion)
         return self._make_results(query, hits, opened, limit, judge=True)
 
-    def grep(self, pattern: str, *, context: int = 0) -> GrepResult | ToolError:
+    def grep(self, pattern: str) -> GrepResult | ToolError:
         """Find lines that contain a string; see `library.grep`."""
         try:
-            found = grep(self.library, pattern, context=context)
+            found = grep(self.library, pattern)
             return limit_grep(replace(found, origin=self.library.origin(one.id for one in found.sections)), self.cap)
         except UsageError as error:
             return ToolError(f"{error}.")

@@ -44,8 +44,6 @@ _MAX_SYNONYM_SHARE = 2.0  # at 1 one of 51 questions is lost; at 5, which never 
 _MAX_UNKNOWN = 8
 _MAX_UNKNOWN_CHARS = 40
 _WORD_CACHE_SIZE = 256
-_FRAMES = r'(?m)^[ \t]+(?:File "[^"\n]*", line \d+.*(?:\n[ \t]{4,}.*)*|at \S+.*)$'
-"""Frames of a traceback of Python, or of a stack trace of JavaScript or Java."""
 _ADDRESS = r"[/#]|\.md$"
 
 
@@ -393,11 +391,9 @@ class Search:
 def parse_query(query: str, language: str) -> list[Word]:
     """Return the distinct words of a query, without stop words if others remain.
 
-    Of a traceback only the error counts, not the frames, and of a long query the start and the end: the error is in the
-    last line of the traceback, the question above or below it.
+    Of a long query the start and the end count: the error is in the last line of a traceback, the question above or
+    below it.
     """
-    if "\n" in query:
-        query = re.sub(_FRAMES, "", query)
     if len(query) > MAX_QUERY_CHARS:
         query = f"{query[: MAX_QUERY_CHARS // 2]}\n{query[-MAX_QUERY_CHARS // 2 :]}"
     words = [word for word in tokenizer.parse_query(query, language) if any(word.runs)]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol, Self
 
 from mkdocs_roaming.errors import RoamingError
-from mkdocs_roaming.library.grep import MAX_CONTEXT, GrepResult, render_grep
+from mkdocs_roaming.library.grep import GrepResult, render_grep
 from mkdocs_roaming.library.library import OWN, Origin
 from mkdocs_roaming.library.relevance import NO_ANSWER
 from mkdocs_roaming.library.search import SearchResult
@@ -108,12 +108,6 @@ AGENT_TOOLS = (
             "type": "object",
             "properties": {
                 "pattern": {"type": "string", "description": "The string, without quotes."},
-                "context": {
-                    "type": "integer",
-                    "minimum": 0,
-                    "maximum": MAX_CONTEXT,
-                    "description": "Lines to show before and after each match; 0 when left out.",
-                },
             },
             "required": ["pattern"],
             "additionalProperties": False,
@@ -388,7 +382,7 @@ class Toolset(Protocol):
     def search_sections(self, query: str, limit: int = 5) -> SearchResults | ToolError:
         """Search the full text."""
 
-    def grep(self, pattern: str, *, context: int = 0) -> GrepResult | ToolError:
+    def grep(self, pattern: str) -> GrepResult | ToolError:
         """Find lines that contain a string."""
 
     def drop(self, ids: Iterable[str]) -> None:
@@ -417,7 +411,7 @@ def call_tool(tools: Toolset, name: str, arguments: object) -> ToolOutput:
                 pattern = first_argument(named, "pattern", "query")
                 if not isinstance(pattern, str):
                     return ToolError("grep needs `pattern`, a text.")
-                return tools.grep(pattern, context=parse_int(named.get("context"), 0, 0, MAX_CONTEXT))
+                return tools.grep(pattern)
             case _:
                 names = ", ".join(tool.name for tool in TOOLS)
                 return ToolError(f"There is no tool {str(name)[:60]!r}; there are {names}.")

@@ -1,4 +1,4 @@
-"""Exact search: literal patterns, regular expressions, context, order and limits."""
+"""Exact search: patterns, order and limits."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def library(make_site: Callable) -> Library:
 def find(library: Library, pattern: str, **options: object) -> dict[str, list[int]]:
     """Return the numbers of the matching lines by the title of their section."""
     result = grep(library, pattern, **options)
-    return {one.title: [line.number for line in one.lines if line.matches] for one in result.sections}
+    return {one.title: [line.number for line in one.lines] for one in result.sections}
 
 
 @pytest.mark.parametrize(
@@ -47,14 +47,6 @@ def find(library: Library, pattern: str, **options: object) -> dict[str, list[in
 def test_grep_finds_lines(library: Library, pattern: str, found: dict[str, list[int]]) -> None:
     assert find(library, pattern) == found
     assert list(find(library, pattern)) == list(found)
-
-
-def test_context_is_shown_once_and_within_the_section(library: Library) -> None:
-    result = grep(library, "drain_window opens", context=9)
-    assert render_grep(result) == (
-        f"[{result.sections[0].id}] drain_window\n  1- # drain_window\n  2- \n  3- One.\n  4- Two.\n"
-        "  5: The drain_window opens.\n  6- Four.\n  7- Five.\nLines: 1, sections: 1.\n"
-    )
 
 
 def test_further_lines_and_sections_are_counted(library: Library) -> None:
