@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from posixpath import normpath
 from typing import TYPE_CHECKING, Any, Protocol, cast
-from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
+from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from msgspec import Struct
 
@@ -261,28 +260,8 @@ def _open_folder(path: Path) -> Library:
     except MissingFileError:
         if (target := open_with_plugins(str(path))) is not None:
             return cast(Library, target.open_site())
-        if (target_path := _find_redirected_folder(path)) is not None:
-            return _open_folder(target_path)
         raise ManifestNotFoundError(f"{path}: no {MANIFEST_PATH} in this folder; {_folder_hint(path)}") from None
     return Library(load_manifest(data, where=str(path / MANIFEST_PATH)), reader)
-
-
-def _find_redirected_folder(path: Path) -> Path | None:
-    """Return the site to which the home page of a folder redirects: the default version of several."""
-    page = PurePosixPath("index.html")
-    for _ in range(_MAX_REDIRECTS):
-        try:
-            html = (path / page).read_text("utf-8", "replace")
-        except (OSError, ValueError):  # a null byte in the path
-            return None
-        page = PurePosixPath(normpath(page.parent / unquote(urlsplit(_find_redirect(html) or "").path)))
-        if page.suffix not in (".html", ".htm"):
-            page /= "index.html"
-        if ".." in page.parts or page.is_absolute():
-            return None
-        if (path / page.parent / MANIFEST_PATH).is_file():
-            return path / page.parent
-    return None
 
 
 def _folder_hint(path: Path) -> str:
@@ -340,6 +319,8 @@ def _open_redirected(root: str, url: str) -> Library:
 
     A redirect may be HTML: the home page of a site with several versions leads to the default one.
     """
+    from mkdocs_roaming.text.meta_tags import find_redirect  # imports email; most sites have a manifest
+
     reader, address = WebReader(root), url
     for _ in range(_MAX_REDIRECTS):
         response = reader.get(address, MAX_MARKDOWN_BYTES)
@@ -351,17 +332,11 @@ def _open_redirected(root: str, url: str) -> Library:
             with suppress(MissingFileError, _HtmlManifestError):
                 return _open_manifest_url(target + MANIFEST_PATH)
         body = response.body.decode("utf-8", "replace")
-        redirect = root if address.endswith("llms.txt") else _find_redirect(body)
+        redirect = root if address.endswith("llms.txt") else find_redirect(body)
         if redirect is None or urlsplit(address := urljoin(response.url, redirect)).scheme not in ("http", "https"):
             break
     hint = f"crawl it with `roaming crawl {root} -o DIR`"
     raise ManifestNotFoundError(f"{root}: publishes no {MANIFEST_PATH}; {hint}")
-
-
-def _find_redirect(html: str) -> str | None:
-    from mkdocs_roaming.text.meta_tags import find_redirect  # imports email; most sites have a manifest
-
-    return find_redirect(html)
 
 
 # Markdown

@@ -130,5 +130,5 @@ def test_root_list_and_root_url_lead_to_default_version(deploy: Any, alias_type:
         for url in re.findall(rf"{URL}[^\s<)]+\.(?:md|txt|json)", text):
             with urllib.request.urlopen(url.replace(URL, address)) as response:
                 assert response.read()
-        for root in (address, f"{address}llms.txt", f"{address}latest/", out):
+        for root in (address, f"{address}llms.txt", f"{address}latest/"):
             assert open_library(root).manifest.site.version == "2.0"

@@ -215,22 +215,18 @@ REFRESH = b'<!doctype html><meta http-equiv="refresh" content="0; url=%s">'
 def test_open_library_follows_html_redirects_of_home_page(site, server, reply: Callable, tmp_path: Path) -> None:
     files = {**site.files, "roaming/manifest.json": dump_manifest(site.manifest)}
     pages = {"": b"latest/", "latest/": b"../2.0/index.html", "round/": b"../round/", "out/": b"file:///etc/"}
-    pages |= {"bad/": b"http://[", "null/": b"%00/"}
+    pages |= {"bad/": b"http://["}
     server.put(files, "/2.0/")
     server.put({"2.0/index.html": "<p>Docs"})
     site.publish(tmp_path / "2.0")
     for path, target in pages.items():
         server.replies["/" + path] = reply(REFRESH % target)
-        (tmp_path / path).mkdir(exist_ok=True)
-        (tmp_path / path / "index.html").write_bytes(REFRESH % target)
     server.put({"llms.txt": "# Docs\n"})
     for asked in ("", "llms.txt", "latest/"):
         assert open_library(server.url + asked).where == server.url + "2.0/"
-    assert texts(open_library(tmp_path))[0] == PAGES[0][1]
+    assert f"name a site in it, such as {tmp_path / '2.0'}" in open_error(tmp_path)
     for path in ("round/", "out/", "bad/"):
         assert "publishes no roaming/manifest.json" in open_error(server.url + path)
-    for path in ("round/", "out/", "bad/", "null/"):
-        assert "no roaming/manifest.json in this folder" in open_error(str(tmp_path / path))
     assert server.asked.count("/round/") <= 4
 
 
