@@ -73,8 +73,7 @@ def load_rules(
     """Return the rules of the options and those of the pages' front matter.
 
     Args:
-        options: The options; `rules` may be the path of a YAML file: a list of rules, or a mapping with the key
-            `rules`.
+        options: The options; `rules` may be the path of a YAML file: a list of rules, or a mapping with this key.
         config_file: The file of the options, for messages and relative paths.
         front_matter: Values of the key `roaming` by the sources of their pages.
         lenient: See `RuleSet`.

@@ -269,9 +269,7 @@ def _text(file: Path, data: Mapping[str, Any], key: str) -> str | None:
 
 def _read_toml(file: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(file.read_text("utf-8-sig"))
-    except OSError as error:
-        raise UsageError(f"{file}: cannot be read: {error.strerror}") from None
+        return tomllib.loads(_read_file(file))
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{file}: not TOML ({error})") from None
 

@@ -27,22 +27,7 @@ from mkdocs_roaming.manifest.models import (
 MISSING_SCRIPT = "roaming/roaming-missing.js"
 
 LANGUAGES = ("de", "es", "fr", "ja", "zh")
-"""The languages of the texts, besides English."""
-
-ENGLISH = {
-    "ask": "Ask",
-    "menu": "Page menu",
-    "copyPage": "Copy page as Markdown",
-    "viewPage": "View page as Markdown",
-    "openIn": "Open in {name}",
-    "copyConfig": "Copy MCP configuration",
-    "readPage": "Read {url} so that I can ask questions about it.",
-    "copied": "Copied",
-    "notCopied": "This could not be copied.",
-    "similarPages": "Pages at similar addresses:",
-    "allPages": "List of all pages",
-}
-"""Texts that are written into pages; the widget has more."""
+"""The languages of the texts, besides English, in which only texts of pages are in a file."""
 
 # No pattern scans beyond the start of the next element of its kind: pages may be hostile, and time is linear.
 _OWN_ELEMENT = re.compile(
@@ -87,11 +72,16 @@ def read_asset(path: str) -> bytes:
 
 @cache
 def load_texts(language: str) -> dict[str, str]:
-    """Return the texts for a language tag, with those of the widget if there is a translation."""
+    """Return the texts of a language tag, in English if there is no translation, which has those of the widget, too."""
     code = language_code(language)
-    if code not in LANGUAGES:
-        return ENGLISH
-    return msgspec.json.decode(read_asset(f"ask.{code}.json"), type=dict[str, str])
+    data = read_asset(f"ask.{code if code in LANGUAGES else 'en'}.json")
+    return msgspec.json.decode(data, type=dict[str, str])
+
+
+@cache
+def load_icon(name: str) -> str:
+    """Return the SVG of an icon."""
+    return read_asset(f"icon-{name}.svg").decode().strip()
 
 
 def language_code(language: str) -> str:

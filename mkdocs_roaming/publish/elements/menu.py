@@ -21,7 +21,7 @@ from mkdocs_roaming.publish.agents.mcp_clients import (
     make_command,
     make_server_name,
 )
-from mkdocs_roaming.publish.elements.html import find_content_start, insert_in_head, load_texts, read_asset
+from mkdocs_roaming.publish.elements.html import find_content_start, insert_in_head, load_icon, load_texts, read_asset
 
 Item = Literal["copy", "view", "claude", "chatgpt", "mcp"]
 ITEMS: tuple[Item, ...] = get_args(Item)
@@ -78,11 +78,6 @@ def find_mcp_url(options: PageMenuOptions, site_url: str, endpoint: str) -> str:
 
 # Pages
 
-_ICON = (
-    '<svg xmlns="http://www.w3.org/2000/svg" width="24" height="24" viewBox="0 0 24 24" aria-hidden="true">'
-    '<path d="M4 2h9l5 5v4h-2V8h-4V4H6v16h5v2H4zm4 9h5v2H8zm0 4h4v2H8zm9.5-2 1.2 3.3 3.3 1.2-3.3 1.2-1.2 3.3-1.2-3.3'
-    '-3.3-1.2 3.3-1.2z"/></svg>'
-)
 _ASSISTANTS = {
     "claude": ("Claude", "https://claude.ai/new?q="),
     "chatgpt": ("ChatGPT", "https://chatgpt.com/?hints=search&q="),
@@ -142,10 +137,11 @@ class PageMenu:
             "items": [self._make_item(item, path, markdown) for item in self._options.items],
         }
         text = escape(json.dumps(data, ensure_ascii=False, separators=(",", ":")), quote=False).replace("'", "&#39;")
+        icon = load_icon("menu")
         name, script = escape(words["viewPage"]), escape(relative_url(path, _SCRIPT, root))
         return (
             f"<roaming-menu data-roaming data-pagefind-ignore{classes} data-menu='{text}'>"
-            f'<a href="{escape(markdown)}" type="text/markdown" title="{name}" aria-label="{name}">{_ICON}</a>'
+            f'<a href="{escape(markdown)}" type="text/markdown" title="{name}" aria-label="{name}">{icon}</a>'
             f'</roaming-menu><script type="module" src="{script}" data-roaming></script>'
         )
 

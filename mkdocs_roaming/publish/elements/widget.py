@@ -22,6 +22,7 @@ from mkdocs_roaming.publish.elements.html import (
     find_content_start,
     insert_in_head,
     language_code,
+    load_icon,
     load_texts,
     read_asset,
 )
@@ -196,7 +197,7 @@ def _add_header_button(html: str, options: WidgetOptions) -> str:
     language = _LANG.search(html)
     label = (options.strings or {}).get("ask") or load_texts(language[1] if language else "en")["ask"]
     shortcut = f" <kbd hidden>Ctrl {escape(options.shortcut.upper())}</kbd>" if options.shortcut else ""
-    button = _HEADER_BUTTON.format(icon=_ICON, label=escape(label), shortcut=shortcut)
+    button = _HEADER_BUTTON.format(icon=load_icon("ask"), label=escape(label), shortcut=shortcut)
     depth = 0
     for found in _HEADER_ENDS.finditer(html, start):
         depth += 0 if found[0].startswith("<div") else -1 if found[0].startswith("</") else 1
@@ -210,12 +211,6 @@ _HEADER_ENDS = re.compile(r'<nav\b|</nav\b|<div class="md-header__source"')
 _HEADER_BUTTON = (
     '<button type="button" class="md-header__button" data-roaming data-roaming-open aria-haspopup="dialog" '
     'aria-expanded="false">{icon} <b>{label}</b>{shortcut}</button>'
-)
-_ICON = (
-    '<svg width="18" height="18" viewBox="0 0 24 24" aria-hidden="true"><path fill="none" stroke="currentColor" '
-    'stroke-width="1.6" stroke-linejoin="round" d="M12 3.5c5 0 9 3.4 9 7.9s-4 7.9-9 7.9c-1 0-2-.1-2.9-.4L4 20.5l1.3'
-    '-3.8C3.9 15.3 3 13.5 3 11.4c0-4.5 4-7.9 9-7.9Z"/><path fill="currentColor" d="M12 6.5c.4 3.1 1.6 4.4 4.8 4.9-3.2.5'
-    '-4.4 1.8-4.8 4.9-.4-3.1-1.6-4.4-4.8-4.9 3.2-.5 4.4-1.8 4.8-4.9Z"/></svg>'
 )
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from mkdocs_roaming.errors import PublishError
 from mkdocs_roaming.manifest.models import Site
-from mkdocs_roaming.publish.elements.html import ENGLISH, LANGUAGES, remove_own_elements
+from mkdocs_roaming.publish.elements.html import LANGUAGES, load_texts, remove_own_elements
 from mkdocs_roaming.publish.elements.widget import WidgetOptions, add_widget, iter_widget_files, parse_widget_options
 
 ROOT = Path(__file__).parents[3]
@@ -42,7 +42,7 @@ def test_translation_has_all_strings_and_placeholders(language: str) -> None:
     blocks = re.findall(r"const ENGLISH = \{\n(.*?)\n\};", source, re.DOTALL)
     english = dict(re.findall(r'^  (\w+):\s*((?:"(?:[^"\\]|\\.)*"(?:\s*\+\s*)?)+),', "\n".join(blocks), re.MULTILINE))
     translated = json.loads((ROOT / f"mkdocs_roaming/widget/ask.{language}.json").read_text("utf-8"))
-    english |= ENGLISH
+    english |= load_texts("en")
     assert len(english) > 55
     assert set(translated) - {"language", "stopWords"} == set(english)
     for name, text in english.items():
