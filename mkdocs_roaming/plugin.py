@@ -53,7 +53,7 @@ from mkdocs_roaming.publish.cache import ConversionCache
 from mkdocs_roaming.publish.elements.html import add_markdown_links, add_similar_pages
 from mkdocs_roaming.publish.elements.page import ElementOptions, PageElements
 from mkdocs_roaming.publish.options import PublishOptions, parse_options
-from mkdocs_roaming.publish.ownership import WrittenFiles, check_llms_txt
+from mkdocs_roaming.publish.ownership import check_llms_txt
 from mkdocs_roaming.publish.pipeline import Batch, LeftOut, convert_pages, reconvert_page
 from mkdocs_roaming.publish.rules import RuleSet, load_rules
 from mkdocs_roaming.publish.selection import Selection
@@ -106,7 +106,6 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         self._code_languages = CodeLanguages()
         self._builds: dict[str, _LanguageBuild] = {}
         self._dirty = False
-        self._written: list[WrittenFiles] = []
         self._lint: LintConfig | None = None
         self._elements: ElementOptions | None = None
         self._embeddings: EmbeddingsOptions | None = None
@@ -135,9 +134,6 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
                 "roaming: site_url is not set, but links in llms.txt and Markdown must be absolute; "
                 "add `site_url: https://…/` to mkdocs.yml"
             )
-        # Not a hook of its own, because MkDocs reuses plugins that have it for all builds of `mkdocs serve`.
-        if self._check_written not in config.plugins.events["shutdown"]:
-            config.plugins.events["shutdown"].append(self._check_written)
         with _plugin_errors():
             parse_classes(self._options.classes)
             self._load_selection()
@@ -228,16 +224,6 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         for folder in [language_folder(config)] if is_inner_build(config) else list(self._builds):
             if build := self._builds.pop(folder, None):
                 self._publish(build, folder, config)
-
-    def on_build_error(self, *, error: Exception) -> None:
-        """Forget the files of a failed build."""
-        self._written.clear()
-
-    def _check_written(self) -> None:
-        """Check at the end of the process that no other plugin has overwritten the files."""
-        with _plugin_errors():
-            for files in self._written:
-                files.check()
 
     def on_serve(self, server: Any, *, config: MkDocsConfig, builder: Any) -> Any:
         """Add answer endpoint and preview to the server of `mkdocs serve`; after any error it runs without them."""
@@ -402,8 +388,6 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             )
         if batch.site.has_llms_txt and not (site_folder / LLMS_TXT).exists():
             log.warning("pages link to llms.txt, which no plugin has written, and `llms_txt` is false")
-        if not dev_server_path(config):
-            self._written.append(WrittenFiles(site_folder, batch.pages, self._options))
         for note in report.notes:
             log.info(note)
         seconds = build.seconds + time.perf_counter() - started

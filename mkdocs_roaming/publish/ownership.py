@@ -193,42 +193,6 @@ class PublishedFiles:
             return end > 0 and file.read() == b"\n"
 
 
-class WrittenFiles:
-    """The pages and lists in a folder after a build has written them, to detect that something overwrites them."""
-
-    def __init__(self, folder: Path, pages: Iterable[str], options: PublishOptions) -> None:
-        """Record the files of a build: those of the pages, which are given by their paths, and the lists."""
-        self._folder = folder
-        lists = [LLMS_TXT] * (options.llms_txt is not False) + [LLMS_FULL] * options.llms_full
-        files = (*lists, *(file for page in pages for file in page_files(page)))
-        self._stamps = {file: _stamp(folder / file) for file in files}
-
-    def check(self) -> None:
-        """Check that the files have the content that was written.
-
-        Raises:
-            PublishError: Something else has written another content.
-        """
-        changed = [file for file, stamp in self._stamps.items() if _stamp(self._folder / file) != stamp]
-        if not changed:
-            return
-        published = PublishedFiles(self._folder)
-        lost = [path for path in changed if not (published.owns(path) or (path == LLMS_TXT and published.page_list))]
-        if lost:
-            raise PublishError(
-                f"{self._folder}: after publishing, another plugin overwrote {_name(lost)}; let it run earlier (with a "
-                "higher priority of its hook), or not write the same files"
-            )
-
-
-def _stamp(file: Path) -> tuple[int, int] | None:
-    try:
-        status = file.stat()
-    except OSError:
-        return None
-    return status.st_size, status.st_mtime_ns
-
-
 def check_llms_txt(author_text: bytes, folder: Path, options: PublishOptions) -> None:
     """Check for an llms.txt of an author before pages are converted.
 

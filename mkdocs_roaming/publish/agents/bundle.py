@@ -6,11 +6,10 @@ documentation. It is small, so the least important pages of a large site are lef
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from tempfile import mkdtemp
+from secrets import token_hex
 
 import msgspec
 from msgspec.structs import replace
@@ -130,22 +129,14 @@ def _replace_folder(folder: Path, files: dict[str, bytes]) -> None:
     """Write files into a new folder, which then takes the place of the old one."""
     folder = folder.resolve()
     folder.parent.mkdir(parents=True, exist_ok=True)
-    new = Path(mkdtemp(prefix=".roaming-", dir=folder.parent))
+    new, old = (folder.parent / f".roaming-{token_hex(6)}" for _ in range(2))
     try:
         for path, data in files.items():
             write_site_file(new, path, data)
-        new.chmod(0o777 & ~_umask())
-        old = Path(mkdtemp(prefix=".roaming-", dir=folder.parent))
         if folder.exists():
-            folder.rename(old / folder.name)
+            folder.rename(old)
         new.rename(folder)
-        shutil.rmtree(old)
+        shutil.rmtree(old, ignore_errors=True)
     except BaseException:
         shutil.rmtree(new, ignore_errors=True)
         raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

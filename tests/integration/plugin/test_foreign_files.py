@@ -19,19 +19,17 @@ from pathlib import Path
 from mkdocs.plugins import event_priority
 
 @event_priority({priority})
-def on_{event}(config={config}):
+def on_post_build(config):
     for path in {paths}:
-        (Path({folder}) / path).write_text("Another plugin wrote this.\\n")
+        Path(config.site_dir, path).write_text("Another plugin wrote this.\\n")
 """
 BEFORE = (100, 0, -999)
-AFTER = (-1000, -2000)  # hooks with the priority of this plugin run after it
+AFTER = -2000
 
 
-def add_hook(mkdocs: Project, *paths: str, priority: int = 0, shutdown: bool = False) -> dict[str, Any]:
+def add_hook(mkdocs: Project, *paths: str, priority: int = 0) -> dict[str, Any]:
     """Add a script that writes files, as other plugins do after the build."""
-    event, config, folder = ("shutdown", "None", "'site'") if shutdown else ("post_build", "...", "config.site_dir")
-    script = OTHER_PLUGIN.format(event=event, config=config, folder=folder, priority=priority, paths=paths)
-    (mkdocs.folder / "hook.py").write_text(script.replace("(config=...)", "(config)").replace("(config=None)", "()"))
+    (mkdocs.folder / "hook.py").write_text(OTHER_PLUGIN.format(priority=priority, paths=paths))
     return {"hooks": [str(mkdocs.folder / "hook.py")]}
 
 
@@ -115,23 +113,8 @@ def test_llms_txt_of_plugin_that_runs_earlier_is_kept_or_replaced(mkdocs: Projec
     assert mkdocs(SOURCES, plugin={"llms_txt": False}, **hook).text("llms.txt") == "Another plugin wrote this.\n"
 
 
-@pytest.mark.parametrize("priority", AFTER)
-@pytest.mark.parametrize("path", ["llms.txt", "guide.md"])
-def test_plugin_that_overwrites_published_files_fails_build(mkdocs: Project, priority: int, path: str) -> None:
-    mkdocs.write(SOURCES, **add_hook(mkdocs, path, priority=priority))
-    done = run_mkdocs(mkdocs)
-    assert done.returncode == 1
-    assert f"after publishing, another plugin overwrote {path}; let it run earlier" in done.stderr
-
-
-def test_plugin_that_overwrites_published_files_at_shutdown_fails_build(mkdocs: Project) -> None:
-    mkdocs.write(SOURCES, **add_hook(mkdocs, "llms.txt", shutdown=True))
-    done = run_mkdocs(mkdocs)
-    assert (done.returncode, "another plugin overwrote llms.txt" in done.stderr) == (1, True)
-
-
 def test_plugin_may_write_llms_txt_later_if_none_is_published(mkdocs: Project) -> None:
-    hook = add_hook(mkdocs, "llms.txt", priority=AFTER[-1])
+    hook = add_hook(mkdocs, "llms.txt", priority=AFTER)
     mkdocs.write(SOURCES, plugins=[{"roaming": {"llms_txt": False}}], **hook)
     assert run_mkdocs(mkdocs).returncode == 0
     assert (mkdocs.folder / "site/llms.txt").read_text() == "Another plugin wrote this.\n"
