@@ -66,9 +66,7 @@ _MAX_SHOWN_QUERY_CHARS = 400
 _MAX_CHARS_PER_TOKEN = 8  # twice the usual: the model itself keeps the exact limit
 _CLOSE_SECONDS = 1.0
 _REASONING_TAG = re.compile(r"<(?P<closes>/?)\s*think(?:ing)?(?:\s[^<>]*)?>", re.IGNORECASE)
-_PARTIAL_TAG = re.compile(
-    r"<(?:/?\s*(?:t(?:h(?:i(?:n(?:k(?:i(?:n(?:g(?:\s[^<>]*)?)?)?|\s[^<>]*)?)?)?)?)?)?)?\Z", re.IGNORECASE
-)
+_PARTIAL_TAG = re.compile(r"<(?:/?\s*(?:t[a-z]{0,7}|think(?:ing)?\s[^<>]*)?)?\Z", re.IGNORECASE)
 _UNFINISHED_TAG = re.compile(r"</?\s*think", re.IGNORECASE)
 _log = logging.getLogger(__name__)
 

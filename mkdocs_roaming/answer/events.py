@@ -50,7 +50,11 @@ class Reference:
         return cls(ref.id, ref.section.title, sections.breadcrumb(ref), sections.url(ref), ref.section.tokens)
 
 
-class OutlineRead(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+class _Event(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+    """The base of all events; encoded events name their class as `type`."""
+
+
+class OutlineRead(_Event, frozen=True):
     """The model reads the outline of a site.
 
     Attributes:
@@ -64,7 +68,7 @@ class OutlineRead(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     tokens: int
 
 
-class SiteRead(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+class SiteRead(_Event, frozen=True):
     """The model reads the whole text of a small site; all sections count as opened.
 
     Attributes:
@@ -78,7 +82,7 @@ class SiteRead(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     tokens: int
 
 
-class RoundStarted(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+class RoundStarted(_Event, frozen=True):
     """A request is sent to the model.
 
     Attributes:
@@ -90,7 +94,7 @@ class RoundStarted(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     rounds: int
 
 
-class ToolCalled(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+class ToolCalled(_Event, frozen=True):
     """The model calls a tool.
 
     Attributes:
@@ -106,7 +110,7 @@ class ToolCalled(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     query: str = ""
 
 
-class SectionsFound(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+class SectionsFound(_Event, frozen=True):
     """A search has results.
 
     Attributes:
@@ -122,7 +126,7 @@ class SectionsFound(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     words_only: bool = False
 
 
-class SectionOpened(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+class SectionOpened(_Event, frozen=True):
     """A section was opened.
 
     Attributes:
@@ -142,7 +146,7 @@ class SectionOpened(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     tokens: int = 0
 
 
-class SectionAlreadyOpen(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+class SectionAlreadyOpen(_Event, frozen=True):
     """The model asked for a section that is already open; its text is not repeated.
 
     Attributes:
@@ -154,7 +158,7 @@ class SectionAlreadyOpen(msgspec.Struct, frozen=True, tag=True, omit_defaults=Tr
     section: Reference
 
 
-class SectionMissing(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+class SectionMissing(_Event, frozen=True):
     """The model asked for a section that does not exist.
 
     Attributes:
@@ -168,7 +172,7 @@ class SectionMissing(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     nearest: tuple[Reference, ...] = ()
 
 
-class ToolCallRejected(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+class ToolCallRejected(_Event, frozen=True):
     """A call was not made: its arguments are invalid, or there is no room for its result.
 
     Attributes:
@@ -180,7 +184,7 @@ class ToolCallRejected(msgspec.Struct, frozen=True, tag=True, omit_defaults=True
     message: str
 
 
-class SectionsDropped(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+class SectionsDropped(_Event, frozen=True):
     """Sections were closed to make room.
 
     Attributes:
@@ -190,7 +194,7 @@ class SectionsDropped(msgspec.Struct, frozen=True, tag=True, omit_defaults=True)
     sections: tuple[Reference, ...]
 
 
-class TextReleased(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+class TextReleased(_Event, frozen=True):
     """A part of the answer.
 
     Attributes:
@@ -201,7 +205,7 @@ class TextReleased(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     text: str
 
 
-class SectionCited(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+class SectionCited(_Event, frozen=True):
     """The text released last is the first to cite this section.
 
     Attributes:
@@ -211,7 +215,7 @@ class SectionCited(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     section: Reference
 
 
-class CitationDropped(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+class CitationDropped(_Event, frozen=True):
     """A citation was removed: the model had not opened the section.
 
     Attributes:
@@ -221,7 +225,7 @@ class CitationDropped(msgspec.Struct, frozen=True, tag=True, omit_defaults=True)
     id: str
 
 
-class TextWithheld(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+class TextWithheld(_Event, frozen=True):
     """A paragraph was withheld: neither it nor the next one cites an opened section.
 
     Attributes:
@@ -231,7 +235,7 @@ class TextWithheld(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     characters: int
 
 
-class TokensUsed(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+class TokensUsed(_Event, frozen=True):
     """The provider counted tokens.
 
     Attributes:
@@ -241,7 +245,7 @@ class TokensUsed(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     usage: Usage
 
 
-class SupportChecked(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+class SupportChecked(_Event, frozen=True):
     """The answer was compared with the opened sections.
 
     Attributes:
@@ -263,7 +267,7 @@ class NotFound:
     nearest: tuple[Reference, ...] = ()
 
 
-class Finished(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+class Finished(_Event, frozen=True):
     """The last event.
 
     Attributes:

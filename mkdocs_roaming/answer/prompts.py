@@ -95,14 +95,6 @@ READING_SITE = "\n".join(
     )
 )
 
-OUTLINE = "The outline of {site}:\n\n{outline}"
-SITE = "All sections of {site}:\n\n{sections}"
-SECTION = "<section {id}>\n{breadcrumb}\n\n{text}\n</section {id}>\n"
-DESCRIPTION = "{description}\n\n"
-PAGE = "The reader is on this page: {breadcrumb}"
-PAGE_OUTLINE = "Its outline:\n\n{outline}"
-QUESTION = "Question: {question}"
-
 LAST_ROUND = "No more tools: answer now from the open sections, or say that the documentation does not answer."
 LAST_ROUND_WITH_TOOLS = (
     "This is the last turn with tools; in the next you must answer. Open sections by their ids, or search for what you "
@@ -153,23 +145,21 @@ def build_rules(site: SiteEntry, *, rounds: int = 1, whole_site: bool = False) -
 
 def format_outline(site: SiteEntry, outline: str) -> str:
     """Return the outline with its introduction."""
-    return _format_description(site) + OUTLINE.format(site=_to_line(site.name), outline=outline)
+    return f"{_format_description(site)}The outline of {_to_line(site.name)}:\n\n{outline}"
 
 
 def format_site(site: SiteEntry, sections: Iterable[OpenSection]) -> str:
     """Return the whole text of a small site with its introduction."""
     text = "\n".join(map(format_section, sections))
-    return _format_description(site) + SITE.format(site=_to_line(site.name), sections=text)
+    return f"{_format_description(site)}All sections of {_to_line(site.name)}:\n\n{text}"
 
 
 def format_section(section: OpenSection) -> str:
     """Return a section enclosed in tags with its id; tags in its text are escaped."""
     breadcrumb = " › ".join(map(_to_line, section.breadcrumb))
-    return SECTION.format(
-        id=section.id,
-        breadcrumb=_SECTION_TAG.sub(r"&lt;\1", breadcrumb),
-        text=_SECTION_TAG.sub(r"&lt;\1", section.text.strip("\r\n")),
-    )
+    text = section.text.strip("\r\n")
+    content = _SECTION_TAG.sub(r"&lt;\1", f"{breadcrumb}\n\n{text}")
+    return f"<section {section.id}>\n{content}\n</section {section.id}>\n"
 
 
 def build_support_turn(sections: Iterable[OpenSection], statements: Iterable[str]) -> UserTurn:
@@ -181,13 +171,13 @@ def build_support_turn(sections: Iterable[OpenSection], statements: Iterable[str
 
 def format_context(outline: str, breadcrumb: tuple[str, ...]) -> str:
     """Return the text before a question: the reader's page, and its outline."""
-    page = PAGE.format(breadcrumb=" › ".join(map(_to_line, breadcrumb)))
-    return f"{page}\n{PAGE_OUTLINE.format(outline=outline.rstrip())}" if outline.strip() else page
+    page = f"The reader is on this page: {' › '.join(map(_to_line, breadcrumb))}"
+    return f"{page}\nIts outline:\n\n{outline.rstrip()}" if outline.strip() else page
 
 
 def format_question(turn: UserTurn) -> str:
     """Return a user turn as text."""
-    question = QUESTION.format(question=turn.question.strip())
+    question = f"Question: {turn.question.strip()}"
     return f"{turn.context}\n\n{question}" if turn.context else question
 
 
@@ -213,7 +203,7 @@ def build_note(*, rounds_left: int, room_used: float, time_used: float, money_us
 
 
 def _format_description(site: SiteEntry) -> str:
-    return DESCRIPTION.format(description=_to_line(site.description)) if site.description else ""
+    return f"{_to_line(site.description)}\n\n" if site.description else ""
 
 
 def _to_line(text: str) -> str:

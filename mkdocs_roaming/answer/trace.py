@@ -5,7 +5,6 @@ A trace contains no times, so equal answers have equal traces.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
@@ -106,12 +105,6 @@ def write_trace(path: Path, traces: Sequence[Trace]) -> None:
 def to_json(value: object) -> Any:
     """Return dataclasses and structs as JSON data; objects of other types become their `repr`."""
     return msgspec.to_builtins(value, str_keys=True, enc_hook=repr)
-
-
-def compute_digest(*values: object) -> str:
-    """Return the SHA-256 digest of values as JSON."""
-    text = json.dumps(to_json(values), sort_keys=True, separators=(",", ":"))
-    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
 @dataclass(slots=True)

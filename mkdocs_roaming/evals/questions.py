@@ -12,6 +12,8 @@ questions:
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +24,6 @@ from typing import Annotated, Any
 import msgspec
 import yaml
 
-from mkdocs_roaming.answer.trace import compute_digest
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.sections import github_slug
@@ -86,7 +87,8 @@ class QuestionSet:
 
         The gold sections are not part of it: their addresses may follow the documentation.
         """
-        return compute_digest("questions", [[one.ask, one.page, one.answerable] for one in self.questions])
+        identity = ["questions", [[one.ask, one.page, one.answerable] for one in self.questions]]
+        return f"sha256:{hashlib.sha256(json.dumps(identity, separators=(',', ':')).encode()).hexdigest()}"
 
 
 def read_questions(path: Path) -> QuestionSet:

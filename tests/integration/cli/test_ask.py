@@ -61,13 +61,16 @@ def answering_model(folder: Path, power: str) -> str:
     return script(folder, [{"text": f"It takes 3.7 watts [^{power}]."}, {"usage": usage}, {"stop": "end"}])
 
 
-def test_ask_reads_small_site_whole(lamp: Path) -> None:
-    result = roaming("ask", lamp, "How many watts does the lamp take?")
-    assert result.exit_code == 0
-    assert "3.7 watts" in result.stdout
+def test_ask_reads_small_site_whole_with_a_model_and_searches_it_without(lamp: Path, power: str) -> None:
+    question = "How many watts does the lamp take?"
+    result = roaming("ask", lamp, question, "--model", answering_model(lamp.parent, power))
     assert "Reading the whole site: 3 sections" in result.stderr
-    assert "passages · offline · whole site read" in result.stderr
-    assert result.stdout.startswith("**Closest passages**\n")
+    assert "answered · scripted · whole site read" in result.stderr
+    offline = roaming("ask", lamp, question)
+    assert offline.exit_code == 0
+    assert "3.7 watts" in offline.stdout
+    assert "passages · offline · 3 sections opened, 1 cited" in offline.stderr
+    assert offline.stdout.startswith("**Closest passages**\n")
 
 
 @pytest.mark.parametrize("how", ["option", "environment", "file"])
@@ -76,6 +79,7 @@ def test_ask_whole_site_tokens_zero_disables_whole_site(lamp: Path, how: str) ->
     environ = {"ROAMING_WHOLE_SITE_TOKENS": "0"} if how == "environment" else {}
     if how == "file":
         (lamp.parent / "roaming.toml").write_text("[budget]\nwhole_site_tokens = 0\n")
+    arguments += ["--model", answering_model(lamp.parent, "00000000")]
     result = roaming("ask", lamp, "How many watts?", *arguments, env=environ)
     assert "Reading the outline: 3 sections" in result.stderr
 
