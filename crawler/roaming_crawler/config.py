@@ -129,7 +129,7 @@ class CrawlConfig:
     allow_private: bool = False
     """Whether the host and port of the start URL may have private addresses."""
     workers: int = 2
-    """Number of processes that parse and convert pages; 0 uses a thread of this process."""
+    """Number of processes that parse pages; 0 uses a thread of this process."""
     skip_flagged: bool = False
     """Whether pages with text that seems to be written for language models are left out."""
     page_copies: bool = True
