@@ -249,8 +249,8 @@ def _hint(reason: str) -> str:
 
 def _sum_coverage(batch: Batch) -> Coverage:
     """Return what the converted pages have kept of their HTML."""
-    converted = (path for path, page in batch.pages.items() if page.markdown is None)
-    counts = (measure_coverage(batch.pages[path].article, batch.converted[path].markdown) for path in converted)
+    pages = ((path, page.article) for path, page in batch.pages.items() if page.markdown is None)
+    counts = (measure_coverage(article, batch.converted[path].markdown) for path, article in pages)
     return sum(counts, Coverage())
 
 

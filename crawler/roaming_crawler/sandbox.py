@@ -1,4 +1,4 @@
-"""Worker processes: they parse untrusted pages during a crawl, and convert pages at its end."""
+"""Worker processes that parse untrusted pages during a crawl."""
 
 from __future__ import annotations
 
