@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from mkdocs_roaming.errors import LibraryError
+from mkdocs_roaming.files import write_atomically
 from mkdocs_roaming.library.readers import MissingFileError
 
 
@@ -117,27 +118,29 @@ class FolderBucket:
 
     def get(self, path: str) -> bytes:
         """Return a file."""
-        try:
-            return self._file(path).read_bytes()
-        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-            raise BlobNotFoundError(f"{self.where}: no {path}") from None
-        except OSError as error:
-            raise self._make_error(path, "read", error) from None
+        with self._translated_errors(path, "read"):
+            try:
+                return self._file(path).read_bytes()
+            except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+                raise BlobNotFoundError(f"{self.where}: no {path}") from None
 
     def put(self, path: str, data: bytes) -> None:
         """Write a file by renaming a temporary one."""
-        with self._temporary_file(path, data) as temporary:
-            temporary.replace(self._file(path))
+        with self._translated_errors(path, "written"):
+            write_atomically(self._file(path), data)
 
     def create(self, path: str, data: bytes) -> bool:
         """Write a file unless it exists."""
-        with self._temporary_file(path, data) as temporary:
+        file = self._file(path)
+        temporary = file.with_name(_TEMPORARY + secrets.token_hex(6))
+        with self._translated_errors(path, "written"):
             try:
-                os.link(temporary, self._file(path))
+                write_atomically(temporary, data)
+                _rename_exclusively(temporary, file)
             except FileExistsError:
                 return False
-            except OSError:
-                return self._create_without_links(path, temporary)
+            finally:
+                temporary.unlink(missing_ok=True)
         return True
 
     def list(self, below: str) -> Iterator[BlobInfo]:
@@ -156,26 +159,8 @@ class FolderBucket:
     def delete(self, paths: Iterable[str]) -> None:
         """Remove files."""
         for path in paths:
-            try:
+            with self._translated_errors(path, "removed"):
                 self._file(path).unlink(missing_ok=True)
-            except OSError as error:
-                raise self._make_error(path, "removed", error) from None
-
-    def _create_without_links(self, path: str, temporary: Path) -> bool:
-        """Create an empty file exclusively, and replace it: some file systems have no hard links."""
-        file = self._file(path)
-        try:
-            os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644))
-        except FileExistsError:
-            return False
-        except OSError as error:
-            raise self._make_error(path, "written", error) from None
-        try:
-            temporary.replace(file)
-        except OSError as error:
-            file.unlink(missing_ok=True)
-            raise self._make_error(path, "written", error) from None
-        return True
 
     def _file(self, path: str) -> Path:
         if ".." in path.split("/") or path.startswith("/") or "\0" in path:
@@ -183,22 +168,23 @@ class FolderBucket:
         return self.root / path
 
     @contextmanager
-    def _temporary_file(self, path: str, data: bytes) -> Iterator[Path]:
-        """Write a temporary file next to a path; it is removed at the end unless it was renamed."""
-        file = self._file(path)
-        temporary = file.with_name(_TEMPORARY + secrets.token_hex(6))
+    def _translated_errors(self, path: str, action: str) -> Iterator[None]:
         try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            temporary.write_bytes(data)
+            yield
         except OSError as error:
-            raise self._make_error(path, "written", error) from None
-        try:
-            yield temporary
-        finally:
-            temporary.unlink(missing_ok=True)
+            reason = error.strerror or error
+            raise BucketError(f"{self._file(path)}: cannot be {action} ({reason})", lasting=True) from None
 
-    def _make_error(self, path: str, action: str, error: OSError) -> BucketError:
-        return BucketError(f"{self._file(path)}: cannot be {action} ({error.strerror or error})", lasting=True)
+
+def _rename_exclusively(temporary: Path, file: Path) -> None:
+    """Give a temporary file its name, or raise FileExistsError."""
+    try:
+        os.link(temporary, file)
+    except FileExistsError:
+        raise
+    except OSError:  # some file systems have no hard links: an empty file reserves the name
+        file.touch(exist_ok=False)
+        temporary.replace(file)
 
 
 _TEMPORARY = ".roaming-"

@@ -17,13 +17,14 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import islice
 from pathlib import PurePosixPath
 from typing import TypeVar
 
 import msgspec
 
-from roaming_fleet.buckets import BlobNotFoundError, Bucket, BucketError
+from roaming_fleet.buckets import BlobInfo, BlobNotFoundError, Bucket, BucketError
 from roaming_fleet.records import FLEET_DIR, HEAD_PATH, RECORDS_DIR, SiteRecord, read_record, without_terms
 
 T = TypeVar("T")
@@ -48,7 +49,7 @@ class Segment(msgspec.Struct, frozen=True):
         id: Digest of its contents, part of its file names.
         shards: Number of shards, a power of two.
         keys: Keys of the sites; a site's number is its position.
-        lengths: Sums of the weights of each site's terms.
+        lengths: Sums of the weights of each site's terms; 0 for sites that have not been crawled.
         size: Number of bytes in its files.
         dead: Numbers of the sites that were removed, or are in a later segment.
     """
@@ -152,11 +153,7 @@ def shard_number(term: str, shards: int) -> int:
 
 def _update(bucket: Bucket, old: CatalogHead, confirm: Callable[[], None]) -> None:
     files = list(bucket.list(CATALOG_DIR))
-    sizes: Counter[str] = Counter()
-    for blob in files:
-        sizes[_segment_id(blob.path)] += blob.size
-    if any(sizes[segment.id] != segment.size for segment in old.segments):
-        raise _damaged_error(bucket)
+    _check_sizes(bucket, files, old.segments)
     lines = {line.key: line for segment in old.segments for _, line in _read_lines(bucket, segment, _Line)}
     records = (blob for blob in bucket.list(RECORDS_DIR) if blob.path.endswith(".json"))
     tags = {blob.path[len(RECORDS_DIR) + 1 : -len(".json")]: blob.tag for blob in records}
@@ -171,14 +168,26 @@ def _update(bucket: Bucket, old: CatalogHead, confirm: Callable[[], None]) -> No
     for record in _read_stale(bucket, stale):
         lines[record.key] = writer.add(record, tags[record.key])
     segments = [*kept, writer.write()] if writer.keys else kept
-    counts = Counter(line.entry.language for key, line in lines.items() if line.entry and key in tags)
-    languages = sorted(counts, key=lambda language: (-counts[language], language))
+    languages = Counter(line.entry.language for key, line in lines.items() if line.entry and key in tags)
     parts = [[segment.id, segment.dead] for segment in segments]
     generation = hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:12]
     confirm()
-    bucket.put(HEAD_PATH, msgspec.json.encode(CatalogHead(VERSION, generation, languages, segments)))
+    bucket.put(HEAD_PATH, msgspec.json.encode(CatalogHead(VERSION, generation, _by_frequency(languages), segments)))
     used = {segment.id for segment in (*segments, *old.segments)}  # readers may still use the previous catalog
     bucket.delete([blob.path for blob in files if blob.path != HEAD_PATH and _segment_id(blob.path) not in used])
+
+
+def _check_sizes(bucket: Bucket, files: Iterable[BlobInfo], segments: Iterable[Segment]) -> None:
+    """Raise CatalogError if files of segments are missing or truncated."""
+    sizes: Counter[str] = Counter()
+    for blob in files:
+        sizes[_segment_id(blob.path)] += blob.size
+    if any(sizes[segment.id] != segment.size for segment in segments):
+        raise _damaged_error(bucket)
+
+
+def _by_frequency(languages: Counter[str]) -> list[str]:
+    return sorted(languages, key=lambda language: (-languages[language], language))
 
 
 def _select_merged(segments: Iterable[Segment], size: int) -> tuple[list[Segment], list[Segment]]:
@@ -221,7 +230,7 @@ class _SegmentWriter:
             for term in entry.names:
                 self._postings(NAME_PREFIX + term).extend((number, 100 // len(entry.names)))
         self.keys.append(record.key)
-        self._lengths.append(round(sum(entry.terms.values())) if entry else 0)
+        self._lengths.append(max(1, round(sum(entry.terms.values()))) if entry else 0)
         self._lines.append(msgspec.json.encode({"tag": tag, **msgspec.structs.asdict(without_terms(record))}))
         return _Line(record.key, tag, _EntryLanguage(entry.language) if entry else None)
 
@@ -291,9 +300,7 @@ def _read_stale(bucket: Bucket, keys: Iterable[str]) -> Iterator[SiteRecord]:
     remaining = iter(keys)
     with ThreadPoolExecutor(16 if bucket.is_remote else 1) as threads:
         while batch := list(islice(remaining, 256)):
-            for record in threads.map(lambda key: read_record(bucket, key), batch):
-                if record is not None:
-                    yield record
+            yield from filter(None, threads.map(partial(read_record, bucket), batch))
 
 
 def _shard_path(segment: str, shard: int) -> str:

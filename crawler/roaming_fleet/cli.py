@@ -7,7 +7,6 @@ import secrets
 import shutil
 import signal
 import sys
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -31,6 +30,7 @@ from roaming_fleet.records import (
     SITE_KEY,
     SiteNotFoundError,
     SiteRecord,
+    format_next_try,
     read_record,
     record_path,
 )
@@ -124,13 +124,8 @@ def _print_report(report: RunReport, store: str) -> None:
         count = getattr(report, name)
         if count or name in ("new", "changed", "same", "failed"):
             click.echo(f"  {name:<8}{count:>6}")
-    for failure in report.failures[:_MAX_FAILURES_SHOWN]:
-        kept = "its last good copy stays; " if failure["kept"] else ""
-        warning = "" if failure["kept"] else "; until then some of its pages may be missing"
-        next_try = _format_next_try(failure["next_try"], f"the same command retries it{warning}")
-        click.echo(f"    {failure['site']}: {one_line(failure['error'])}; {kept}{next_try}")
-    if len(report.failures) > _MAX_FAILURES_SHOWN:
-        click.echo(f"    and {len(report.failures) - _MAX_FAILURES_SHOWN} more: roaming sites {store} --failed")
+    if report.failed:
+        click.echo(f"  reasons and times of the next tries: roaming sites {store} --failed")
     old = f", {report.pages_kept} kept from before" if report.pages_kept else ""
     click.echo(
         f"  {report.pages_new} pages new, {report.pages_changed} changed, {report.pages_gone} gone{old}; "
@@ -216,7 +211,9 @@ def _print_record(record: SiteRecord) -> None:
             click.echo(f"  {one_line(entry.summary)}")
     else:
         click.echo(f"{click.style(record.key, bold=True)}: {record.url}")
-    next_try = _format_next_try(record.next_try, "tried again by the next crawl")
+    next_try = format_next_try(record.next_try)
+    if record.next_try <= record.at:
+        next_try += "; until then some of its pages may be missing"
     if record.state == "failed":
         click.echo(f"  failed {format_age(record.at)}: {one_line(record.error)}; {next_try}")
     elif record.kept:
@@ -228,11 +225,6 @@ def _format_kept(count: int, error: str) -> str:
     return f"{count} {'page' if count == 1 else 'pages'} kept from before{reason}"
 
 
-def _format_next_try(at: float, now: str) -> str:
-    """Return when a site is tried again, or `now` if that time has passed."""
-    return now if at <= time.time() else time.strftime("tried again after %Y-%m-%d %H:%M", time.localtime(at))
-
-
 def _record_as_json(record: SiteRecord) -> dict[str, Any]:
     data = msgspec.to_builtins(record)
     entry = data.pop("entry") or {}
@@ -240,4 +232,3 @@ def _record_as_json(record: SiteRecord) -> dict[str, Any]:
 
 
 _MAX_MATCHES = 10
-_MAX_FAILURES_SHOWN = 20

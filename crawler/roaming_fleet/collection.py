@@ -370,13 +370,12 @@ class Collection(SiteRegistry):
         """
         entry = self._get_site(key).entry
         with self._lock:
-            cached = self._cached(key, entry)
             opening = self._opening.setdefault(key, threading.Lock())
+        cached = self._cached(key, entry)
         if cached is not None and (self._is_current(cached, entry) or opening.locked()):
             return cached  # while one thread opens a new copy, others use the old one
         with opening:
-            with self._lock:
-                cached = self._cached(key, entry)
+            cached = self._cached(key, entry)
             if cached is not None and self._is_current(cached, entry):
                 return cached  # opened by another thread
             site = self._open_site(key, entry, cached)
@@ -439,13 +438,14 @@ class Collection(SiteRegistry):
 
     def _cached(self, key: str, entry: CatalogEntry) -> OpenSite | None:
         """Return an open site, with the current catalog entry if the texts are the same."""
-        site = self._open.get(key)
-        if site is None:
-            return None
-        if site.entry != entry and site.library.manifest.digest == entry.digest:
-            site = self._open[key] = replace(site, entry=entry)
-        self._open.move_to_end(key)
-        return site
+        with self._lock:
+            site = self._open.get(key)
+            if site is None:
+                return None
+            if site.entry != entry and site.library.manifest.digest == entry.digest:
+                site = self._open[key] = replace(site, entry=entry)
+            self._open.move_to_end(key)
+            return site
 
     def _is_current(self, site: OpenSite, entry: CatalogEntry) -> bool:
         """Return whether an open site is the current copy, or an attempt to open that has just failed."""
@@ -465,7 +465,7 @@ class Collection(SiteRegistry):
             raise
 
     def _for_each(self, action: Callable[[T], U], items: Iterable[T]) -> list[U]:
-        """Call a function for several sites, concurrently if that waits for a network.
+        """Call a function for several sites concurrently.
 
         Sites that fail, because they were removed or are being uploaded, are left out.
 
@@ -481,12 +481,8 @@ class Collection(SiteRegistry):
                 errors.append(error)
                 return []
 
-        items = list(items)
-        if self.is_remote and len(items) > 1:
-            with ThreadPoolExecutor(min(len(items), _MAX_THREADS)) as threads:
-                results = [result for part in threads.map(attempt, items) for result in part]
-        else:
-            results = [result for item in items for result in attempt(item)]
+        with ThreadPoolExecutor(_MAX_THREADS) as threads:
+            results = [result for part in threads.map(attempt, items) for result in part]
         if errors and not results:
             raise LibraryError(str(errors[0]))
         return results

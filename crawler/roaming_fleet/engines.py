@@ -22,10 +22,9 @@ from typing import TYPE_CHECKING
 
 from mkdocs_roaming.errors import RoamingError, UsageError
 from roaming_crawler.config import CrawlConfig
-from roaming_fleet.buckets import Bucket
-from roaming_fleet.job import RunPlan, SiteSpec, make_failed_record, run_job
+from roaming_fleet.job import RunPlan, SiteSpec, make_failed_record, read_last_record, run_job
 from roaming_fleet.objects import open_bucket
-from roaming_fleet.records import SiteRecord, read_record, write_record
+from roaming_fleet.records import SiteRecord, write_record
 from roaming_fleet.run import Engine
 
 if TYPE_CHECKING:
@@ -198,7 +197,12 @@ def _get_record(future: Future[SiteRecord], site: SiteSpec, plan: RunPlan) -> Si
     try:
         return future.result()
     except KilledWorker:
-        return _record_killed_worker(open_bucket(plan.store), site, plan)
+        bucket = open_bucket(plan.store)
+        record = read_last_record(bucket, site)
+        if record.run != plan.run:
+            record = make_failed_record(site, plan, record, "the worker that crawled it died, several times")
+            write_record(bucket, record)
+        return record
     except (RoamingError, CancelledError, CommClosedError):
         raise
     except Exception as error:
@@ -207,16 +211,6 @@ def _get_record(future: Future[SiteRecord], site: SiteSpec, plan: RunPlan) -> Si
             f"--engine dask: a worker cannot run its task ({type(error).__name__}: {reason}); "
             "install the same mkdocs-roaming there"
         ) from None
-
-
-def _record_killed_worker(bucket: Bucket, site: SiteSpec, plan: RunPlan) -> SiteRecord:
-    """Return the record of a site whose workers died repeatedly."""
-    last = read_record(bucket, site.key)
-    if last is not None and last.run == plan.run:
-        return last
-    record = make_failed_record(site, plan, last, "the worker that crawled it died, several times")
-    write_record(bucket, record)
-    return record
 
 
 _FILES_PER_SITE = 12

@@ -123,15 +123,15 @@ class _Job:
         """Crawl, unless another worker of the run has done it."""
         started = time.monotonic()
         self.lock.check()
-        last = read_record(self.bucket, self.site.key)
-        if last is not None and last.run == self.plan.run:
+        last = read_last_record(self.bucket, self.site)
+        if last.run == self.plan.run:
             return last  # its worker died afterwards, or was thought to be dead
         record = replace(self._crawl_or_fail(last), seconds=round(time.monotonic() - started, 2))
         self.lock.confirm()
         write_record(self.bucket, record)
         return record
 
-    def _crawl_or_fail(self, last: SiteRecord | None) -> SiteRecord:
+    def _crawl_or_fail(self, last: SiteRecord) -> SiteRecord:
         """Return the record of the crawl, or of its failure. Problems that affect all sites are raised."""
         site, plan = self.site, self.plan
         try:
@@ -150,13 +150,13 @@ class _Job:
             if error.lasting:
                 raise
             record = make_failed_record(site, plan, last, str(error))
-            return replace(record, tries=last.tries if last else 0, next_try=record.at)  # not the site's failure
+            return replace(record, tries=last.tries, next_try=record.at)  # not the site's failure
         except RoamingError as error:
             return make_failed_record(site, plan, last, str(error))
         except Exception as error:  # a bug that one site triggers must not stop the run
             return make_failed_record(site, plan, last, f"{type(error).__name__}: {error}")
 
-    def _crawl(self, last: SiteRecord | None) -> SiteRecord:
+    def _crawl(self, last: SiteRecord) -> SiteRecord:
         bucket, site, plan = self.bucket, self.site, self.plan
         if isinstance(bucket, FolderBucket):
             _remove_other_crawl(bucket.root / site.key, site.url, last)
@@ -168,14 +168,14 @@ class _Job:
             upload_site(bucket, site.key, folder, plan.run, self.lock)
             return record
 
-    def _crawl_into(self, folder: Path, last: SiteRecord | None) -> SiteRecord:
+    def _crawl_into(self, folder: Path, last: SiteRecord) -> SiteRecord:
         site, plan = self.site, self.plan
         result, home = self._crawl_when_free(folder)
         if not result.had and not result.gone:
             raise _NothingFetchedError(f"{site.url}: none of its pages could be fetched; {result.trouble}")
         now, kept, stopped = time.time(), len(result.kept), result.stopped.partition(";")[0]
-        previous = last.entry if last and kept else None
-        tries = (last.tries if last else 0) + (not is_unfinished(stopped)) if kept else 0
+        previous = last.entry if kept else None
+        tries = last.tries + (not is_unfinished(stopped)) if kept else 0
         manifest = load_manifest((folder / MANIFEST_PATH).read_bytes())
         entry = make_catalog_entry(site.key, manifest, previous.crawled if previous else now)
         return SiteRecord(
@@ -215,10 +215,14 @@ class _Job:
                 time.sleep(_STOP_CHECK_SECONDS)
 
 
-def make_failed_record(site: SiteSpec, plan: RunPlan, last: SiteRecord | None, error: str) -> SiteRecord:
+def read_last_record(bucket: Bucket, site: SiteSpec) -> SiteRecord:
+    """Return the record of a site's last crawl, or an empty one."""
+    return read_record(bucket, site.key) or SiteRecord(site.key, site.url, "", "", "", 0.0)
+
+
+def make_failed_record(site: SiteSpec, plan: RunPlan, last: SiteRecord, error: str) -> SiteRecord:
     """Return the record of a site that could not be crawled."""
-    tries = (last.tries if last else 0) + 1
-    now = time.time()
+    tries, now = last.tries + 1, time.time()
     return SiteRecord(
         site.key,
         site.url,
@@ -227,18 +231,18 @@ def make_failed_record(site: SiteSpec, plan: RunPlan, last: SiteRecord | None, e
         plan.run,
         now,
         result="failed",
-        published=last.published if last else "",
-        home=last.home if last else "",
+        published=last.published,
+        home=last.home,
         error=shorten(error, _MAX_ERROR_CHARS),
         tries=tries,
         next_try=now + _pause(tries),
-        entry=last.entry if last else None,
+        entry=last.entry,
     )
 
 
-def _remove_other_crawl(folder: Path, url: str, last: SiteRecord | None) -> None:
+def _remove_other_crawl(folder: Path, url: str, last: SiteRecord) -> None:
     """Remove a crawl of another URL if there is no good copy: the list was corrected, or the site was dropped."""
-    if last is not None and last.entry is not None:
+    if last.entry is not None:
         return
     state, local = CrawlState(folder), parse_folder_site(url)
     other = state.unfinished or state.site
@@ -246,9 +250,9 @@ def _remove_other_crawl(folder: Path, url: str, last: SiteRecord | None) -> None
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _classify(result: CrawlResult, last: SiteRecord | None, entry: CatalogEntry) -> str:
+def _classify(result: CrawlResult, last: SiteRecord, entry: CatalogEntry) -> str:
     """Return `new`, `changed` or `same`. Changes whose upload failed before count with the next crawl."""
-    if last is None or last.entry is None:
+    if last.entry is None:
         return "new"
     is_changed = result.new or result.changed or result.gone or entry.digest != last.entry.digest
     return "changed" if is_changed else "same"

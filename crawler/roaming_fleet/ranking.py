@@ -39,7 +39,7 @@ class _OpenCatalog:
         keys: Keys of the sites in alphabetical order.
         numbered: Keys by number, dead ones included.
         lengths: Sums of weights by number; 0 for dead sites and those without terms.
-        segments: Each with its first number and the dead sites in it.
+        segments: Each with its first number.
     """
 
     generation: str
@@ -47,15 +47,15 @@ class _OpenCatalog:
     keys: list[str]
     numbered: list[str]
     lengths: list[int]
-    segments: list[tuple[Segment, int, frozenset[int]]]
+    segments: list[tuple[Segment, int]]
 
     @classmethod
     def read(cls, bucket: Bucket) -> _OpenCatalog:
         head = load_head(bucket)
         opened = cls(head.generation, head.languages, [], [], [], [])
         for segment in head.segments:
-            dead = frozenset(segment.dead)
-            opened.segments.append((segment, len(opened.numbered), dead))
+            dead = set(segment.dead)
+            opened.segments.append((segment, len(opened.numbered)))
             opened.numbered.extend(segment.keys)
             opened.keys.extend(key for number, key in enumerate(segment.keys) if number not in dead)
             opened.lengths.extend(0 if number in dead else length for number, length in enumerate(segment.lengths))
@@ -166,11 +166,10 @@ class Ranking:
 
     def _postings(self, head: _OpenCatalog, term: str) -> list[tuple[int, int]]:
         found: list[tuple[int, int]] = []
-        for segment, first, dead in head.segments:
+        for segment, first in head.segments:
             pairs = self._read_shard(segment.id, shard_number(term, segment.shards)).get(term, ())
-            numbers = [first + number for number in pairs[0::2]] if first else pairs[0::2]
-            sites = zip(numbers, pairs[1::2], strict=True)
-            found += [pair for pair in sites if pair[0] - first not in dead] if dead else sites
+            sites = zip(pairs[0::2], pairs[1::2], strict=True)
+            found += [(first + number, weight) for number, weight in sites if head.lengths[first + number]]
         return found
 
 

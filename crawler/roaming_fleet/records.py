@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 from msgspec import structs
@@ -247,14 +247,15 @@ class SiteNotCrawledError(UsageError):
         """Create the error."""
         failure = f"{record.key} could not be crawled yet"
         reason = shorten(record.error, _MAX_REASON_CHARS) or "no reason is known"
-        next_try = _format_time(time.localtime, record.next_try)
-        super().__init__(f"{where}: {failure}: {reason}; tried again {next_try}")
-        self.public_message = f"{failure}; tried again {_format_time(time.gmtime, record.next_try, ' UTC')}"
+        next_try = format_next_try(record.next_try)
+        super().__init__(f"{where}: {failure}: {reason}; {next_try}")
+        self.public_message = f"{failure}; {next_try}"
 
 
-def _format_time(convert: Callable[[float], time.struct_time], at: float, zone: str = "") -> str:
-    text = f"after {time.strftime('%Y-%m-%d %H:%M', convert(at))}{zone}"
-    return text if at > time.time() else "by the next crawl"
+def format_next_try(at: float) -> str:
+    """Return when a site is tried again."""
+    when = time.strftime("after %Y-%m-%d %H:%M UTC", time.gmtime(at)) if at > time.time() else "by the next crawl"
+    return f"tried again {when}"
 
 
 _MAX_REASON_CHARS = 200

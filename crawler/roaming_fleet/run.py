@@ -28,7 +28,6 @@ import msgspec
 
 from mkdocs_roaming.errors import RoamingError, UsageError
 from mkdocs_roaming.html.themes import load_themes
-from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.publish.cache import CONVERTER_VERSION
 from mkdocs_roaming.text.markdown import to_single_line
 from roaming_crawler.config import CrawlConfig, EventHandler
@@ -254,7 +253,7 @@ def _flatten(options: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]
     return [
         found
         for name, value in options.items()
-        for found in (_flatten(value, f"{name}.") if isinstance(value, dict) else [(prefix + name, value)])
+        for found in (_flatten(value, f"{prefix}{name}.") if isinstance(value, dict) else [(prefix + name, value)])
     ]
 
 
@@ -267,12 +266,12 @@ def prepare_store(bucket: Bucket) -> None:
     with suppress(BlobNotFoundError):
         bucket.get(STORE_MARKER)
         return
-    for path, content in ((MANIFEST_PATH, "a published site"), (".roaming/state.json", "a crawl of one site")):
-        with suppress(BlobNotFoundError):
-            bucket.get(path)
-            raise UsageError(f"{bucket.where}: contains {content}; give another place for many sites")
-    if isinstance(bucket, FolderBucket) and bucket.root.is_dir() and any(bucket.root.iterdir()):
-        raise UsageError(f"{bucket.where}: neither empty nor a store of sites; give another folder")
+    if isinstance(bucket, FolderBucket):
+        is_used = bucket.root.is_dir() and any(bucket.root.iterdir())
+    else:
+        is_used = any(True for folder in (".roaming", "roaming") for _ in bucket.list(folder))
+    if is_used:
+        raise UsageError(f"{bucket.where}: neither empty nor a store of sites; give another place for many sites")
     bucket.create(STORE_MARKER, json.dumps({"version": 1}).encode())
 
 
@@ -310,21 +309,17 @@ def read_sites_file(file: Path) -> tuple[SiteSpec, ...]:
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{file}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
     found: list[SiteSpec] = []
-    lines_by_url: dict[str, int] = {}
-    lines_by_key: dict[str, int] = {}
+    listed: dict[str, int] = {}  # lines by URL and by key
     for number, line in enumerate(lines, 1):
         where = f"{file}:{number}"
         words = _split_line(line, where)
         if not words:
             continue
         site = _parse_site(words, where)
-        if site.url in lines_by_url:
-            raise UsageError(f"{where}: {site.url} is listed in line {lines_by_url[site.url]} already; remove one")
-        if site.key in lines_by_key:
-            raise UsageError(
-                f"{where}: the name {site.key} is used in line {lines_by_key[site.key]} already; give another name"
-            )
-        lines_by_url[site.url] = lines_by_key[site.key] = number
+        for text in (site.url, site.key):
+            if text in listed:
+                raise UsageError(f"{where}: {text} is in line {listed[text]} already; remove one, or give another name")
+            listed[text] = number
         found.append(site)
     if not found:
         raise UsageError(f"{file}: lists no sites; give one URL per line")

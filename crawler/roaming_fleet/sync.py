@@ -48,25 +48,27 @@ class _Upload(msgspec.Struct, frozen=True):
     archives: dict[str, str] = {}
 
 
-def download_site(bucket: Bucket, key: str, folder: Path, last: SiteRecord | None) -> None:
+def download_site(bucket: Bucket, key: str, folder: Path, last: SiteRecord) -> None:
     """Restore the state of the last crawl in a folder, whichever machine it ran on.
 
     A folder with the state of the last successful or the last run is kept. A site that was dropped is removed.
     """
     run = _read_upload(folder).run
-    if run and last is not None and run in (last.published, last.run):
+    if run and run in (last.published, last.run):
         return
-    if last is None or not last.published:
-        if run:
-            _clear(folder)
+    if run or last.published:
+        _clear(folder)
+    if not last.published:
         return
-    _clear(folder)
     try:
         known = bucket.get(f"{_state_dir(key)}/{_KNOWN}")
-        for name in _list_archives(known):
+        with tarfile.open(fileobj=io.BytesIO(known)) as tar:
+            listed = tar.extractfile(f"{STATE_DIR}/{_UPLOADED}")
+            archives = _parse_upload(listed.read() if listed else b"").archives
+        for name in archives:
             _unpack(bucket.get(f"{_state_dir(key)}/{name}"), folder)
         _unpack(known, folder)  # last, because it marks the state as complete
-    except (BlobNotFoundError, tarfile.TarError, gzip.BadGzipFile, EOFError, zlib.error):
+    except (BlobNotFoundError, KeyError, tarfile.TarError, gzip.BadGzipFile, EOFError, zlib.error):
         _clear(folder)  # the state is damaged: all pages are fetched again
 
 
@@ -181,14 +183,6 @@ def _pack(folder: Path, paths: Sequence[str]) -> bytes:
 def _unpack(archive: bytes, folder: Path) -> None:
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
         tar.extractall(folder, filter="data")
-
-
-def _list_archives(known: bytes) -> list[str]:
-    """Return the names of the archives that belong to a downloaded state."""
-    with tarfile.open(fileobj=io.BytesIO(known)) as tar:
-        path = f"{STATE_DIR}/{_UPLOADED}"
-        file = tar.extractfile(path) if path in tar.getnames() else None
-        return list(_parse_upload(file.read()).archives) if file else []
 
 
 def _list_tags(bucket: Bucket, key: str) -> dict[str, str]:

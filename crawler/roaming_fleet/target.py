@@ -43,19 +43,12 @@ def open_store_target(
 class StoreTarget:
     """A store of many sites: a `LibraryTarget` that is its own `Store`."""
 
+    instructions = INSTRUCTIONS
+
     def __init__(self, collection: Collection) -> None:
         """Use the sites of a store."""
-        self.collection = collection
-
-    @property
-    def where(self) -> str:
-        """The URL or folder of the store."""
-        return self.collection.where
-
-    @property
-    def store(self) -> StoreTarget:
-        """This object, which serves all sites."""
-        return self
+        self.collection, self.where = collection, collection.where
+        self.store = self
 
     def open_site(self) -> Library:
         """Raise UsageError, because a store has no single site."""
@@ -112,11 +105,6 @@ class StoreTarget:
         for site in chain(first, others):
             own_page = page_in_home if home in (None, site.key) else None
             yield Candidate(collection.open_plain(site.key), bare_question, own_page, _site_info(site))
-
-    @property
-    def instructions(self) -> str:
-        """Instructions for an MCP server."""
-        return INSTRUCTIONS
 
     def toolset(self) -> StoreNavigator:
         """Return the tools over all sites."""

@@ -34,7 +34,7 @@ from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
 from mkdocs_roaming.manifest.models import OUTLINE_BUDGET
 from mkdocs_roaming.text.markdown import truncate_at_word
 from roaming_fleet.collection import Collection, OpenSite, RankedSite, SiteHit
-from roaming_fleet.records import NAMESPACED_ID, SITE_KEY, SiteNotFoundError, SiteRecord
+from roaming_fleet.records import SITE_KEY, SiteNotFoundError, SiteRecord
 
 INSTRUCTIONS = """\
 Tools to navigate the documentation of many sites. search_sections finds sections by words on all sites; “NAME: words” \
@@ -145,8 +145,7 @@ class StoreNavigator:
 
     def expand_sections(self, ids: Sequence[str], part: int = 1) -> ExpandResult | ToolError:
         """Open sections of any sites. They share the cap; the rest of a long section is returned as another part."""
-        texts = parse_ids(list(ids) if not isinstance(ids, str) else ids)
-        wanted = [id_ for text in texts for id_ in _split_ids(text)]
+        wanted = parse_ids(ids if isinstance(ids, str) else list(ids))
         if not wanted:
             return ToolError("expand_sections needs `ids`: a list of ids as the outline shows them.")
         return expand_separately(lambda id_: self._expand(id_, part), wanted[: 2 * MAX_IDS], self.drop, cap=self.cap)
@@ -226,14 +225,12 @@ class StoreNavigator:
 
     def _to_tool_error(self, error: RoamingError) -> ToolError:
         message = self._explain(error)
-        return ToolError(
-            truncate_at_word(f"{error.key}: {message}." if isinstance(error, SiteNotFoundError) else message, 500)
-        )
+        return ToolError(f"{error.key}: {message}." if isinstance(error, SiteNotFoundError) else message)
 
     def _explain(self, error: RoamingError) -> str:
         if isinstance(error, SiteNotFoundError):
             return self._explain_unknown_site(error.key)
-        return self._format_error(error)
+        return truncate_at_word(self._format_error(error), 500)
 
     def _expand(self, id_: str, part: int) -> ExpandResult:
         shown = truncate_at_word(id_, _MAX_ID_CHARS)
@@ -243,7 +240,7 @@ class StoreNavigator:
                 return _unknown(shown, self._explain_unknown_site(id_))
             navigator = self._navigator(site)
         except RoamingError as error:
-            return _unknown(shown, truncate_at_word(self._explain(error), 500))
+            return _unknown(shown, self._explain(error))
         if not rest:
             return _unknown(site, f"a site: read_outline({site}) shows what is in it")
         found = navigator.expand_sections([rest], part)
@@ -278,13 +275,6 @@ def _resolve_url(collection: Collection, url: str) -> tuple[str | None, str]:
 
 def _unknown(id_: str, why: str) -> ExpandResult:
     return ExpandResult((), (UnknownSection(id_, why=why),))
-
-
-def _split_ids(text: str) -> list[str]:
-    """Split a text of several ids that are separated by spaces."""
-    parts = text.split()
-    is_list = len(parts) > 1 and all(re.fullmatch(rf"{NAMESPACED_ID}\+?", part.lower()) for part in parts)
-    return parts if is_list else [text]
 
 
 def _site_line(record: SiteRecord) -> str:

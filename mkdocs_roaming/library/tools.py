@@ -28,7 +28,7 @@ _MAX_ARGUMENT_CHARS = 2_000
 _MAX_DEPTH = 3
 _MAX_ID_CHARS = 120
 _MAX_ERROR_CHARS = 500
-_ALL_IDS = re.compile(r"(?:[0-9a-fA-F]{8}\+?\s+)+[0-9a-fA-F]{8}\+?")
+_ALL_IDS = re.compile(r"(?:(?:[\w.-]+:)?[0-9a-fA-F]{8}(?:\+?\s+|\+?$))+")
 
 
 # Definitions

@@ -105,7 +105,7 @@ def test_site_command_on_store_has_hint(crawl: Any, roaming: Roaming, tmp_path: 
         assert "name one of them" in roaming(command, store).stderr
     assert "no site nobody" in roaming("expand", store, "nobody:07f3277d").stderr
     refused = roaming("crawl", "--many", tmp_path / "sites.txt", "-o", store / "site-000")
-    assert "contains a published site" in refused.stderr
+    assert "neither empty nor a store of sites" in refused.stderr
 
 
 def test_refresh_older_than_crawls_old_sites(crawl: Any, sites: Any, tmp_path: Path) -> None:

@@ -30,9 +30,9 @@ def test_sites_file_lines(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("https://a.example/\nhttps://A.example/\n", ":2: https://a.example/ is listed in line 1 already"),
-        ("https://a.example/ one\nhttps://b.example/ one\n", ":2: the name one is used in line 1 already"),
-        ("https://a.example/x/y/\nhttps://a.example/x-y/\n", ":2: the name a.example-x-y is used in line 1 already"),
+        ("https://a.example/\nhttps://A.example/\n", ":2: https://a.example/ is in line 1 already"),
+        ("https://a.example/ one\nhttps://b.example/ one\n", ":2: one is in line 1 already"),
+        ("https://a.example/x/y/\nhttps://a.example/x-y/\n", ":2: a.example-x-y is in line 1 already"),
         ("https://a.example/ One Two\n", ":1: 3 words"),
         ("https://a.example/ ../up\n", ":1: invalid name '../up'"),
         ("https://a.example/ .fleet\n", ":1: invalid name '.fleet'"),

@@ -42,10 +42,11 @@ def test_next_run_completes_failed_upload(crawl: Crawling, roaming: Any, sites: 
     s3.set_faults(lost_response="/roaming/manifest.json")
     failed = crawl("--refresh-older-than", "0s")
     assert failed.exit_code == 3
-    assert "cannot access site-000/roaming/manifest.json (RequestTimeout)" in failed.stdout
-    assert "the same command retries it; until then some of its pages may be missing" in failed.stdout
+    assert "cannot access site-000/roaming/manifest.json (RequestTimeout)" in failed.stderr
+    assert f"roaming sites {s3.where} --failed" in failed.stdout
     assert "stays" not in failed.stdout
-    assert "tried again by the next crawl" in roaming("sites", s3.where).stdout
+    listed = roaming("sites", s3.where, "--failed").stdout
+    assert "tried again by the next crawl; until then some of its pages may be missing" in listed
     assert "edition 0" in _read_texts(roaming, s3.where)
     s3.set_faults()
     assert crawl().exit_code == 0
