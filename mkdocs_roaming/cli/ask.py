@@ -19,7 +19,6 @@ from mkdocs_roaming.cli.common import (
     AS_JSON,
     FILE,
     FREE_TEXT,
-    INSTALLED,
     INSTALLED_DOCS,
     LIBRARY,
     NOTHING_FOUND,
@@ -43,7 +42,7 @@ from mkdocs_roaming.manifest.lookup import Scope
 @click.command(context_settings=FREE_TEXT)
 @LIBRARY
 @click.argument("question", required=False, metavar="QUESTION")
-@INSTALLED
+@click.option("--installed", is_flag=True, help="Use the documentation in installed packages as LIB.")
 @model_options
 @click.option("--page", help="Path or URL of the page that the reader is on.")
 @click.option("--trace", type=FILE, help="Record the answer in this file.")

@@ -38,8 +38,6 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
 LIBRARY = click.argument("lib", metavar="LIB")
 INSTALLED_DOCS = "installed:"  # library.readers.INSTALLED_SCHEME, whose import takes a while
-_CONFIG_FILE = "roaming.toml"  # config.FILE, whose import takes a while
-INSTALLED = click.option("--installed", is_flag=True, help="Use the documentation in installed packages as LIB.")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 TRUST_RULES = click.option("--trust-rules", is_flag=True, help="Apply the rules of a site that is not yours.")
 CONFIG = click.option(

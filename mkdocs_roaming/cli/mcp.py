@@ -11,9 +11,9 @@ from pathlib import Path
 import anyio
 import click
 
-from mkdocs_roaming.cli.common import CONFIG, INSTALLED, INSTALLED_DOCS
+from mkdocs_roaming.cli.common import CONFIG, INSTALLED_DOCS, LIBRARY
 from mkdocs_roaming.cli.sites import scope_options, search_factory
-from mkdocs_roaming.errors import LibraryError, UsageError
+from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import Store, open_target
@@ -33,8 +33,7 @@ _OPEN_SITES = 8
 
 
 @click.command()
-@click.argument("lib", metavar="LIB", required=False)
-@INSTALLED
+@LIBRARY
 @scope_options
 @CONFIG
 @click.option(
@@ -43,19 +42,13 @@ _OPEN_SITES = 8
     type=click.Choice(list(CLIENTS)),
     help="Print the configuration of this client and exit.",
 )
-def mcp(lib: str | None, installed: bool, scope: Scope, config: Path | None, client: str | None) -> None:
+def mcp(lib: str, scope: Scope, config: Path | None, client: str | None) -> None:
     """Serve a site or a store to an agent over MCP.
 
     The server uses standard input and output. The agent starts it and gets the tools read_outline, search_sections,
     grep and expand_sections. A new deployment or crawl is noticed within a minute. `roaming serve` offers the same
     tools over HTTP.
     """
-    if installed:
-        if lib is not None:
-            raise UsageError(f"--installed: takes the place of LIB; leave out {lib}, or name installed:PACKAGE")
-        lib = INSTALLED_DOCS
-    if lib is None:
-        raise click.MissingParameter(param_type="argument", param_hint="'LIB'")
     if client:
         click.echo(format_client_config(client, _describe_server(lib, scope, config)))
         return

@@ -1,7 +1,7 @@
 """The rules of a site: which of them match a question, by which words, and which sections they open.
 
 A site's rules are applied if its owner is the user: the site is in a local folder, and no crawler wrote it. Those of
-other sites are counted only, unless `Library.trusted` is set.
+other sites have no effect, unless `Library.trusted` is set.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import zip_longest
-from typing import Literal
 
 from mkdocs_roaming.library.navigator import MIN_CAP, Navigator
 from mkdocs_roaming.library.tools import MAX_IDS
@@ -25,16 +24,6 @@ RULES_CALL_ID = "rules"
 
 _MAX_QUESTION_CHARS = 2_000
 
-DropReason = Literal["room", "count", "absent"]
-
-
-@dataclass(frozen=True, slots=True)
-class PhraseMatch:
-    """A phrase of a rule, and the words of the question that match it."""
-
-    phrase: str
-    words: str
-
 
 @dataclass(frozen=True, slots=True)
 class FiredRule:
@@ -42,51 +31,26 @@ class FiredRule:
 
     Attributes:
         number: Its number on the site, from 1.
-        name: Its name; may be empty.
-        found: The phrases that match.
-        on_page: The path of the reader's page, if the rule requires one.
+        words: The words of the question that match its phrases.
         opens: The ids of the sections that it opens; empty if there was room for none.
     """
 
     number: int
-    name: str
-    found: tuple[PhraseMatch, ...] = ()
-    on_page: str | None = None
+    words: tuple[str, ...] = ()
     opens: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class DroppedSection:
-    """A section that a rule names and that is not opened.
-
-    `why` is `room` (too large), `count` (too many for one call) or `absent` (it does not exist in the scope).
-    """
-
-    id: str
-    rule: int
-    why: DropReason
 
 
 @dataclass(frozen=True, slots=True)
 class RulesResult:
-    """The effect of a site's rules on a question.
-
-    Attributes:
-        fired: The rules that match.
-        opens: The ids of the sections to open, in order.
-        dropped: The sections that are not opened.
-        ignored: The number of rules of a site that is not trusted.
-    """
+    """The effect of a site's rules on a question: the matching rules, and the ids of the sections to open, in order."""
 
     fired: tuple[FiredRule, ...] = ()
     opens: tuple[str, ...] = ()
-    dropped: tuple[DroppedSection, ...] = ()
-    ignored: int = 0
 
     @property
     def words(self) -> str:
         """The words of the question that open sections, separated by commas."""
-        return ", ".join(dict.fromkeys(match.words for rule in self.fired if rule.opens for match in rule.found))
+        return ", ".join(dict.fromkeys(words for rule in self.fired if rule.opens for words in rule.words))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +78,7 @@ def apply_rules(navigator: Navigator, question: str, page: str | None, chars: in
     """
     library, manifest = navigator.library, navigator.library.manifest
     if not library.trusted:
-        return RulesResult(ignored=len(manifest.rules))
+        return RulesResult()
     budget = RulesBudget(chars, navigator.cap, min(MAX_IDS, navigator.cap // MIN_CAP))
     return match_rules(manifest.rules, question, page, navigator.sections, budget=budget)
 
@@ -150,60 +114,50 @@ def match_rules(
     selection = _Selection(sections, budget or RulesBudget())
     _select_in_turn(wanted, selection)
     opened = tuple(replace(rule, opens=tuple(selection.by_rule.get(rule.number, ()))) for rule in fired)
-    return RulesResult(opened, tuple(selection.ids), tuple(selection.dropped))
+    return RulesResult(opened, tuple(selection.ids))
 
 
 def _match_rule(number: int, rule: RuleEntry, matcher: PhraseMatcher, section: SectionRef | None) -> FiredRule | None:
     when = rule.when
     if when.always:
-        return FiredRule(number, rule.name)
+        return FiredRule(number)
     found = {phrase: match for phrase in (*when.any, *when.all) if (match := matcher.find(phrase)) is not None}
-    page = section.page if section is not None and section.page.id in when.pages else None
+    on_page = section is not None and section.page.id in when.pages
     conditions = (
         any(phrase in found for phrase in when.any) or not when.any,
         all(phrase in found for phrase in when.all),
-        page is not None or not when.pages,
+        on_page or not when.pages,
     )
-    if not all(conditions) or not (found or page):  # a rule without conditions never fires
+    if not all(conditions) or not (found or on_page):  # a rule without conditions never fires
         return None
-    matches = tuple(PhraseMatch(phrase, match) for phrase, match in found.items())
-    return FiredRule(number, rule.name, matches, page.path if page else None)
+    return FiredRule(number, tuple(found.values()))
 
 
 # Sections to open
 
 
 class _Selection:
-    """The sections selected so far, and those that were dropped."""
+    """The sections selected so far, within a budget."""
 
     def __init__(self, sections: SectionIndex, budget: RulesBudget) -> None:
         self.ids: dict[str, None] = {}
         self.by_rule: dict[int, dict[str, None]] = {}
-        self.dropped: list[DroppedSection] = []
         self._sections, self._budget = sections, budget
         self._size = 0
 
     def take(self, rule: int, id_: str) -> bool:
         """Select a section within the budget; one that another rule selected costs nothing."""
         section = self._sections.get(id_)
-        budget = self._budget
-        if section is None:
-            return self.drop(rule, id_, "absent")
+        if section is None:  # not on the site, or outside of the scope
+            return False
         if section.id not in self.ids:
-            if len(self.ids) >= budget.max_ids:
-                return self.drop(rule, id_, "count")
-            size = _expanded_size(self._sections, section)
-            if min(self._size + size, budget.cap) > budget.chars:
-                return self.drop(rule, id_, "room")
+            size, budget = _expanded_size(self._sections, section), self._budget
+            if len(self.ids) >= budget.max_ids or min(self._size + size, budget.cap) > budget.chars:
+                return False
             self._size += size
             self.ids[section.id] = None
         self.by_rule.setdefault(rule, {})[section.id] = None
         return True
-
-    def drop(self, rule: int, id_: str, why: DropReason) -> bool:
-        """Record that a section is not opened, and return False."""
-        self.dropped.append(DroppedSection(id_, rule, why))
-        return False
 
 
 def _expanded_size(sections: SectionIndex, section: SectionRef) -> int:

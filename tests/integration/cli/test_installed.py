@@ -90,12 +90,11 @@ def test_unknown_package_is_named_with_those_that_there_are(environment: Path, t
 
 def test_option_and_library_exclude_each_other(tmp_path: Path) -> None:
     assert "leave out lib" in run("ask", "--installed", "lib", "question", cwd=tmp_path, code=1)
-    assert "leave out lib" in run("mcp", "--installed", "lib", cwd=tmp_path, code=1)
     assert "Missing argument 'QUESTION'" in run("ask", "question", cwd=tmp_path, code=2)
 
 
 def test_mcp_server_of_installed_packages_runs_in_their_environment(environment: Path, tmp_path: Path) -> None:
-    config = run("mcp", "--installed", "--print-config", "cursor", cwd=tmp_path, installed=environment)
+    config = run("mcp", "installed:", "--print-config", "cursor", cwd=tmp_path, installed=environment)
     server = json.loads(config)["mcpServers"]["installed-packages"]
     assert (server["command"], server["args"]) == (sys.executable, ["-m", "mkdocs_roaming", "mcp", "installed:"])
 

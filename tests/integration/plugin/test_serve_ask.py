@@ -197,7 +197,7 @@ def test_invalid_settings_do_not_stop_the_server(mkdocs: Project, tmp_path: Path
     with serving(tmp_path) as server:
         assert "<h1" in server.get("guide/install/")[0]
         warned = [line for line in server.messages() if "WARNING" in line]
-        assert ["[budget]: rounds: Expected `int" in line for line in warned] == [True]
+        assert ["[budget]: rounds: expected a number of 1 or more" in line for line in warned] == [True]
         assert "--hush" in answer_text(ask(server))
 
 
