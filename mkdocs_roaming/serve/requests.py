@@ -255,21 +255,19 @@ def validate_question(text: str) -> str:
     return text
 
 
-def validate_page(text: str | None) -> str:
-    """Return the client's page, an empty string if it is unknown. Raise ProblemError if it is too long."""
-    if text is None:
-        return ""
+def validate_page(text: str) -> str:
+    """Return the client's page without surrounding whitespace. Raise ProblemError if it is too long."""
     if len(text) > schemas.MAX_PAGE_CHARS:
         detail = f"`page` is a path or a URL of at most {schemas.MAX_PAGE_CHARS} characters."
         raise ProblemError(422, "bad_page", detail)
     return schemas.replace_invalid(text).replace("\0", "").strip()
 
 
-def validate_language(text: str | None) -> str:
-    """Return a language tag in lower case, an empty string if there is none. Raise ProblemError if it is invalid."""
+def validate_language(text: str) -> str:
+    """Return a language tag in lower case. Raise ProblemError if it is neither valid nor empty."""
     if text and not re.fullmatch(schemas.LANGUAGE_TAG_PATTERN, text):
         raise ProblemError(422, "bad_language", "`lang` is a language tag, such as en or pt-BR.")
-    return (text or "").lower()
+    return text.lower()
 
 
 def find_page(address: str, sections: SectionIndex) -> SectionRef | None:

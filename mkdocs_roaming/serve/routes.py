@@ -108,8 +108,8 @@ class Routes:
     async def ask_offline(self, request: Request) -> AnswerResponse:
         """Answer a question without a provider's model, as Markdown. A mere link must not cost money."""
         query = request.query_params
-        text, page = validate_question(query.get("q", "")), validate_page(query.get("page"))
-        question = Question(text, page=page, language=validate_language(query.get("lang")))
+        text, page = validate_question(query.get("q", "")), validate_page(query.get("page", ""))
+        question = Question(text, page=page, language=validate_language(query.get("lang", "")))
         answer = self._service.open(question, offline=True)
         return AnswerResponse(answer, await self._reserve(request, answer), MARKDOWN)
 
@@ -141,7 +141,7 @@ class Routes:
 
     async def _build(self, request: Request, build: Callable[[Deployment], _T], *, is_fast: bool = False) -> _T:
         """Build a response from the site in the reader's language."""
-        site = self._service.site.now(validate_language(request.query_params.get("lang")))
+        site = self._service.site.now(validate_language(request.query_params.get("lang", "")))
         if is_fast and site.in_memory:
             return build(site)
         return await self._queue.run(get_client(request.scope), lambda: build(site), is_local=site.library.is_local)
