@@ -233,11 +233,18 @@ def parse_question(body: bytes) -> Question:
         data = _parse_messages(_convert(data, Chat).messages) | data
     if "question" not in data:
         raise ProblemError(422, "no_question", "`question` is missing.")
-    question = _convert(data, Question)
+    return validate(_convert(data, Question))
+
+
+def validate(question: Question) -> Question:
+    """Return a question in normal form. Raise ProblemError if it is invalid."""
+    if len(question.page) > schemas.MAX_PAGE_CHARS:
+        detail = f"`page` is a path or a URL of at most {schemas.MAX_PAGE_CHARS} characters."
+        raise ProblemError(422, "bad_page", detail)
     return msgspec.structs.replace(
         question,
         text=validate_question(question.text),
-        page=validate_page(question.page),
+        page=schemas.replace_invalid(question.page).replace("\0", "").strip(),
         language=validate_language(question.language),
         turns=question.turns[-schemas.MAX_TURNS :],
         scope=question.scope.normalize(),
@@ -253,14 +260,6 @@ def validate_question(text: str) -> str:
         detail = f"A question has at most {schemas.MAX_QUESTION_CHARS} characters, this one has {len(text)}."
         raise ProblemError(422, "question_too_long", detail)
     return text
-
-
-def validate_page(text: str) -> str:
-    """Return the client's page without surrounding whitespace. Raise ProblemError if it is too long."""
-    if len(text) > schemas.MAX_PAGE_CHARS:
-        detail = f"`page` is a path or a URL of at most {schemas.MAX_PAGE_CHARS} characters."
-        raise ProblemError(422, "bad_page", detail)
-    return schemas.replace_invalid(text).replace("\0", "").strip()
 
 
 def validate_language(text: str) -> str:

@@ -49,9 +49,8 @@ from mkdocs_roaming.serve.requests import (
     get_client,
     parse_feedback,
     parse_question,
+    validate,
     validate_language,
-    validate_page,
-    validate_question,
 )
 from mkdocs_roaming.serve.schemas import (
     EVENTS,
@@ -108,9 +107,8 @@ class Routes:
     async def ask_offline(self, request: Request) -> AnswerResponse:
         """Answer a question without a provider's model, as Markdown. A mere link must not cost money."""
         query = request.query_params
-        text, page = validate_question(query.get("q", "")), validate_page(query.get("page", ""))
-        question = Question(text, page=page, language=validate_language(query.get("lang", "")))
-        answer = self._service.open(question, offline=True)
+        question = Question(query.get("q", ""), page=query.get("page", ""), language=query.get("lang", ""))
+        answer = self._service.open(validate(question), offline=True)
         return AnswerResponse(answer, await self._reserve(request, answer), MARKDOWN)
 
     async def _reserve(self, request: Request, answer: AnswerRequest) -> Reservation | None:
