@@ -196,6 +196,7 @@ class _Routes:
 
     collection: Collection
     queue: WorkQueue = field(default_factory=partial(WorkQueue, max_remote_each=1))
+    description: bytes = field(default_factory=lambda: encode_json(describe_operations(STORE_OPERATIONS)))
 
     async def list_sites(self, request: Request) -> Response:
         """List the sites, or those that match words."""
@@ -230,7 +231,7 @@ class _Routes:
 
     async def openapi(self, request: Request) -> Response:
         """Return the OpenAPI description."""
-        return respond_with_etag(request, encode_json(describe_operations(STORE_OPERATIONS)), JSON)
+        return respond_with_etag(request, self.description, JSON)
 
     async def _compute(self, request: Request, make: Callable[[], Payload]) -> Payload:
         """Compute a response in a thread."""

@@ -100,7 +100,7 @@ def serve(lib: str, host: str, port: int, check: bool, check_config: bool, **giv
         if target.store is not None:
             where = strip_address_secrets(lib)
             _log.info("serving the store %s at %s; %s", where, get_url(listener), describe_names(config.policy))
-        run_server(app, listener, drain_seconds=config.drain, header_seconds=config.policy.header_seconds)
+        run_server(app, listener, drain_seconds=config.drain)
 
 
 async def _check(config: AppConfig) -> None:

@@ -87,19 +87,19 @@ def build_section(deployment: Deployment, id_: str, part: str | None = None, *, 
     return Payload(section, lambda: render_expansion(replace(found, breadcrumb=breadcrumb)))
 
 
-def build_hits(deployment: Deployment, query: str, limit: str | None = None) -> Payload:
+def build_hits(deployment: Deployment, query: str, limit: str | None = None) -> schemas.Hits:
     """Return search results without texts. Raise ProblemError for an invalid query or limit."""
     query, max_hits = validate_question(query), parse_count(limit, "limit", DEFAULT_HITS, MAX_HITS)
     index = deployment.library.sections
     found = [encode_hit(index, hit, hit.score) for hit in deployment.search.find(query, limit=max_hits)]
-    return Payload(schemas.Hits(query, found, deployment.digest, round(deployment.search.confidence(query), 2)))
+    return schemas.Hits(query, found, deployment.digest, round(deployment.search.confidence(query), 2))
 
 
-def build_health(site: LocalizedSite, model: str) -> Payload:
+def build_health(site: LocalizedSite, model: str) -> schemas.Health:
     """Return the state of the site. Raise ProblemError if questions cannot be answered."""
     deployment = site.now()
     name, count = deployment.library.manifest.site.name, len(deployment.library.sections)
-    return Payload(schemas.Health("stale" if site.main.problem else "ok", name, deployment.digest, count, model))
+    return schemas.Health("stale" if site.main.problem else "ok", name, deployment.digest, count, model)
 
 
 def parse_count(text: str | None, name: str, default: int, maximum: int) -> int:

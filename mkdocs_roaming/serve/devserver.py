@@ -123,7 +123,7 @@ class DevServerEndpoint:
             raise ProblemError(405, "method_not_allowed", f"This address takes {_METHODS[name]}.")
         if name == _HEALTH:
             self._portal.call(self._update)
-            return _respond_with_json(build_health(self._site, self._service.config.model.name).data)
+            return _respond_with_json(build_health(self._site, self._service.config.model.name))
         return self._ask(environ, body)
 
     def _ask(self, environ: WSGIEnvironment, body: bytes) -> _Response:

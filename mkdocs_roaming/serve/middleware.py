@@ -39,7 +39,6 @@ HEALTH_PATH = "/healthz"
 """Never refused: load balancers check it by any name and at any rate."""
 GUARDED_PATHS = ("/v1", "/ask", "/mcp")
 """They, and everything below, count towards the request rates and are closed to other origins."""
-HEADER_SECONDS = 10.0
 DRAIN_SECONDS = 55
 """Time for answers in progress to end after SIGTERM."""
 CANCEL_SECONDS = 1
@@ -63,7 +62,7 @@ class RequestPolicy:
     proxies: int = 0
     requests_a_minute: Count = 3_000
     requests_a_minute_each: Count = 120
-    header_seconds: Amount = HEADER_SECONDS
+    header_seconds: Amount = 10.0
     body_bytes: Count = 1_048_576
     body_seconds: Amount = 10.0
     send_seconds: Amount = 20.0

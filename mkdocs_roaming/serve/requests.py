@@ -233,11 +233,18 @@ def parse_question(body: bytes) -> Question:
         data = _parse_messages(_convert(data, Chat).messages) | data
     if "question" not in data:
         raise ProblemError(422, "no_question", "`question` is missing.")
-    question = _convert(data, Question)
+    return validate(_convert(data, Question))
+
+
+def validate(question: Question) -> Question:
+    """Return a question in normal form. Raise ProblemError if it is invalid."""
+    if len(question.page) > schemas.MAX_PAGE_CHARS:
+        detail = f"`page` is a path or a URL of at most {schemas.MAX_PAGE_CHARS} characters."
+        raise ProblemError(422, "bad_page", detail)
     return msgspec.structs.replace(
         question,
         text=validate_question(question.text),
-        page=validate_page(question.page),
+        page=schemas.replace_invalid(question.page).replace("\0", "").strip(),
         language=validate_language(question.language),
         turns=question.turns[-schemas.MAX_TURNS :],
         scope=question.scope.normalize(),
@@ -255,21 +262,11 @@ def validate_question(text: str) -> str:
     return text
 
 
-def validate_page(text: str | None) -> str:
-    """Return the client's page, an empty string if it is unknown. Raise ProblemError if it is too long."""
-    if text is None:
-        return ""
-    if len(text) > schemas.MAX_PAGE_CHARS:
-        detail = f"`page` is a path or a URL of at most {schemas.MAX_PAGE_CHARS} characters."
-        raise ProblemError(422, "bad_page", detail)
-    return schemas.replace_invalid(text).replace("\0", "").strip()
-
-
-def validate_language(text: str | None) -> str:
-    """Return a language tag in lower case, an empty string if there is none. Raise ProblemError if it is invalid."""
+def validate_language(text: str) -> str:
+    """Return a language tag in lower case. Raise ProblemError if it is neither valid nor empty."""
     if text and not re.fullmatch(schemas.LANGUAGE_TAG_PATTERN, text):
         raise ProblemError(422, "bad_language", "`lang` is a language tag, such as en or pt-BR.")
-    return (text or "").lower()
+    return text.lower()
 
 
 def find_page(address: str, sections: SectionIndex) -> SectionRef | None:

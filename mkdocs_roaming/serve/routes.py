@@ -7,7 +7,7 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from importlib.resources.abc import Traversable
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 from starlette.applications import Starlette
@@ -49,9 +49,8 @@ from mkdocs_roaming.serve.requests import (
     get_client,
     parse_feedback,
     parse_question,
+    validate,
     validate_language,
-    validate_page,
-    validate_question,
 )
 from mkdocs_roaming.serve.schemas import (
     EVENTS,
@@ -69,6 +68,9 @@ from mkdocs_roaming.serve.service import AnswerRequest, AnswerService
 
 PING_SECONDS = 15.0
 """Silence after which a comment is sent, because proxies close silent connections."""
+
+
+_T = TypeVar("_T")
 
 
 class Routes:
@@ -105,9 +107,8 @@ class Routes:
     async def ask_offline(self, request: Request) -> AnswerResponse:
         """Answer a question without a provider's model, as Markdown. A mere link must not cost money."""
         query = request.query_params
-        text, page = validate_question(query.get("q", "")), validate_page(query.get("page"))
-        question = Question(text, page=page, language=validate_language(query.get("lang")))
-        answer = self._service.open(question, offline=True)
+        question = Question(query.get("q", ""), page=query.get("page", ""), language=query.get("lang", ""))
+        answer = self._service.open(validate(question), offline=True)
         return AnswerResponse(answer, await self._reserve(request, answer), MARKDOWN)
 
     async def _reserve(self, request: Request, answer: AnswerRequest) -> Reservation | None:
@@ -133,14 +134,12 @@ class Routes:
     async def search_sections(self, request: Request) -> Response:
         """Return search results."""
         text, limit = request.query_params.get("q", ""), request.query_params.get("limit")
-        payload = await self._build(request, lambda site: build_hits(site, text, limit))
-        return respond_with_etag(request, encode_json(payload.data), JSON)
+        hits = await self._build(request, lambda site: build_hits(site, text, limit))
+        return respond_with_etag(request, encode_json(hits), JSON)
 
-    async def _build(
-        self, request: Request, build: Callable[[Deployment], Payload], *, is_fast: bool = False
-    ) -> Payload:
+    async def _build(self, request: Request, build: Callable[[Deployment], _T], *, is_fast: bool = False) -> _T:
         """Build a response from the site in the reader's language."""
-        site = self._service.site.now(validate_language(request.query_params.get("lang")))
+        site = self._service.site.now(validate_language(request.query_params.get("lang", "")))
         if is_fast and site.in_memory:
             return build(site)
         return await self._queue.run(get_client(request.scope), lambda: build(site), is_local=site.library.is_local)
@@ -165,8 +164,8 @@ class Routes:
 
     async def health(self, request: Request) -> Response:
         """Return whether questions can be answered."""
-        payload = build_health(self._service.site, self._service.config.model.name)
-        return Response(encode_json(payload.data), media_type=JSON, headers={"cache-control": "no-store"})
+        health = build_health(self._service.site, self._service.config.model.name)
+        return Response(encode_json(health), media_type=JSON, headers={"cache-control": "no-store"})
 
     async def openapi(self, request: Request) -> Response:
         """Return the OpenAPI description."""

@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
+from inspect import cleandoc
 from typing import Annotated, Any, Literal, NamedTuple, get_type_hints
 
 import msgspec
@@ -460,7 +461,8 @@ def describe_operations(operations: Iterable[Operation]) -> Json:
 
     def describe_type(type_: Any) -> Json:
         (schema,), found = msgspec.json.schema_components([prepare(type_)], ref_template="#/components/schemas/{name}")
-        components.update(found)
+        for name, described in found.items():
+            components[name] = described | {"description": cleandoc(described["description"])}
         return schema
 
     for operation in operations:

@@ -22,17 +22,11 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.serve.middleware import CANCEL_SECONDS, DRAIN_SECONDS, HEADER_SECONDS, RequestGuard
+from mkdocs_roaming.serve.middleware import CANCEL_SECONDS, DRAIN_SECONDS, RequestGuard
 from mkdocs_roaming.serve.requests import UNKNOWN_CLIENT, ProblemError, encode_problem, parse_network
 
 
-def run_server(
-    app: RequestGuard,
-    listener: socket.socket,
-    *,
-    drain_seconds: int = DRAIN_SECONDS,
-    header_seconds: float = HEADER_SECONDS,
-) -> None:
+def run_server(app: RequestGuard, listener: socket.socket, *, drain_seconds: int = DRAIN_SECONDS) -> None:
     """Serve on a listening socket until SIGINT or SIGTERM, as the last task of the process."""
     max_connections = limit_connections()
     each = min(_MAX_CONNECTIONS_EACH, max(max_connections // 2, 1))
@@ -42,7 +36,7 @@ def run_server(
             "HeaderTimeoutProtocol",
             (_HeaderTimeoutProtocol,),
             {
-                "header_seconds": header_seconds,
+                "header_seconds": app.policy.header_seconds,
                 "max_connections": max_connections,
                 "max_connections_each": sys.maxsize if app.policy.proxies else each,  # all are from the proxy
                 "clients": defaultdict(set),
@@ -161,7 +155,7 @@ class _HeaderTimeoutProtocol(H11Protocol):
     If there are too many connections, of one client or in total, the longest idle ones of them are closed.
     """
 
-    header_seconds = HEADER_SECONDS
+    header_seconds: float
     max_connections: int
     max_connections_each: int
     clients: defaultdict[str, set[_HeaderTimeoutProtocol]]
