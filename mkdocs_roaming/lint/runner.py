@@ -143,7 +143,7 @@ def lint_site(
         for rule in load_rules().values()
         if rule.id not in config.disable
         for problem in rule.check(context)
-        if not _is_ignored(context, config, rule, problem)
+        if problem.page is None or not config.is_ignored(rule, problem.page)
     ]
 
     def sort_key(pair: tuple[Rule, Problem]) -> tuple[int, int, str]:
@@ -214,10 +214,6 @@ def compute_score(severities: Iterable[Severity], sections: int) -> int:
     """
     weight = sum(WEIGHTS[severity] for severity in severities)
     return 100 * sections // (sections + weight) if weight else 100
-
-
-def _is_ignored(context: LintContext, config: LintConfig, rule: Rule, problem: Problem) -> bool:
-    return problem.page is not None and config.is_ignored(rule, problem.page)
 
 
 def _line(context: LintContext, problem: Problem) -> int:

@@ -8,7 +8,6 @@ is described by the names in its list or table, and a section without text by no
 from __future__ import annotations
 
 import re
-import string
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
 from functools import cache
@@ -280,8 +279,6 @@ def _count_words(text: str) -> int:
     """Count the first words, which begin with a letter; two ideographs, kana or syllables count as one."""
     text = text[:_MAX_COUNTED_CHARS]
     if text.isascii():
-        return (b" " + text.encode().translate(_LETTER_CLASSES, _WITHIN_WORDS)).count(b" w")
-    if not _MAYBE_IDEOGRAPH.search(text.encode("utf-8", "surrogatepass")):
         return len(_WORD.findall(text))
     ideograph, word = _compile_ideographs()
     return len(word.findall(text)) + (len(ideograph.findall(text)) + 1) // 2
@@ -295,9 +292,6 @@ _UNMASK = {ord(value): chr(key) for key, value in _MASK.items()} | {ord(_START):
 
 _MAX_COUNTED_CHARS = 200
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
-_LETTER_CLASSES = bytes(ord("w" if chr(byte) in string.ascii_letters else " ") for byte in range(256))
-_WITHIN_WORDS = string.digits.encode() + b"_'-"
-_MAYBE_IDEOGRAPH = re.compile(b"[\xe3-\xed]")  # the first byte of U+3000 to U+DFFF
 
 
 @cache
