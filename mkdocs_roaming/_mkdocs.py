@@ -19,6 +19,7 @@ from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.nav import Link
 from mkdocs.structure.pages import Page as MkDocsPage
 
+from mkdocs_roaming.html.final_page import reconcile_post_list, reconcile_template
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.manifest.lookup import PageName
 from mkdocs_roaming.manifest.models import Alternate, NavItem, Page, Site, canonicalize_path
@@ -218,8 +219,6 @@ def add_template_content(
     posts = blog_posts(page)
     if not posts and not page.meta.get("template"):
         return article
-    from mkdocs_roaming.html.final_page import reconcile_post_list, reconcile_template  # imports lxml
-
     if not posts:
         return reconcile_template(article, html)
     left_out = {post.url for post in posts if not is_published(post)}

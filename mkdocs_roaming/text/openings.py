@@ -433,8 +433,6 @@ def _find_end(lines: Sequence[str], start: int) -> tuple[int, Kind | Literal["di
     """Return the line after a block and its kind, None for a block that is left out."""
     line, at = lines[start], start + 1
     is_table = "|" in line and _starts_table(lines, start)
-    if _is_plain(line) and not is_table:
-        return _skip_while(lines, at, _continues_text), "text"
     if fence := _FENCE.match(line):
         return _skip_fence(lines, at, fence[1]), "directive" if fence[1][0] == ":" else "code"
     if _INDENTED_OR_BLANK.match(line):
@@ -471,17 +469,9 @@ def _skip_while(lines: Sequence[str], at: int, continues: Callable[[str], object
     return at
 
 
-def _is_plain(line: str) -> bool:
-    """Return whether a line starts with a letter, so that it can only be text; `import` and `export` may be code."""
-    return line[:1].isalpha() and line[0] not in "ie"
-
-
 def _continues_text(line: str) -> bool:
-    return _is_plain(line) or (
-        bool(line.strip())
-        and not (
-            _FENCE.match(line) or _QUOTE.match(line) or (_ITEM.match(line) and line[0] not in " \t") or line[0] == "#"
-        )
+    return bool(line.strip()) and not (
+        _FENCE.match(line) or _QUOTE.match(line) or (_ITEM.match(line) and line[0] not in " \t") or line[0] == "#"
     )
 
 
