@@ -27,7 +27,6 @@ _DOLLARS = re.compile(r"\$(?=\S)[^$]*?(?<=\S)\$(?!\d)")
 _LINE_START = re.compile(r"\#{1,6}(?=\s|$) | [-+](?=\s|$) | > | [-:|=](?=[-:|=\ ]*$)", re.VERBOSE)
 _NUMBER = re.compile(r"\d{1,9}(?=[.)](?:\s|$))")
 _LINK_DEFINITION = re.compile(r"\[(?:[^\[\]\\]|\\.)+\]:")
-_UNUSUAL = re.compile(r"[\s()<>\\&\x00-\x1f\x7f]")
 _ABSOLUTE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>\x00-\x20]+")
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.ASCII)
 _NOT_EMPTY = re.compile(r"\n(?=[^\n])")
@@ -100,11 +99,8 @@ def parse_code_span(piece: str) -> str | None:
 
 def format_destination(url: str) -> str:
     """Format a URL as the destination of a link, in angle brackets if it has spaces, parentheses or the like."""
-    if _UNUSUAL.search(url) is None:
-        return url
     url = re.sub(r"[\x00-\x1f\x7f]", "", url.strip())
-    if "&" in url:
-        url = re.sub(r"&(?=#?\w+;)", "&amp;", url)
+    url = re.sub(r"&(?=#?\w+;)", "&amp;", url)
     if re.search(r"[\s()<>\\]", url):
         return "<" + url.replace("\\", "%5C").replace("<", "%3C").replace(">", "%3E") + ">"
     return url

@@ -143,7 +143,7 @@ def lint_site(
         for rule in load_rules().values()
         if rule.id not in config.disable
         for problem in rule.check(context)
-        if not _is_ignored(context, config, rule, problem)
+        if problem.page is None or not config.is_ignored(rule, problem.page)
     ]
 
     def sort_key(pair: tuple[Rule, Problem]) -> tuple[int, int, str]:

@@ -381,51 +381,22 @@ def truncate_at_word(text: str, limit: int) -> str:
     head = text[:limit]  # one more than fits next to the ellipsis: a word may end there
     cut = head.rfind(" ")
     kept = head[:cut] if cut > limit // 2 else head[:-1]
-    return strip_direction_overrides(kept.rstrip(" ,;:.–—-")) + "…"
+    return _DIRECTION.sub("", kept.rstrip(" ,;:.–—-")) + "…"
 
 
 def to_single_line(text: str) -> str:
     """Return text that is safe on a line next to other text, such as a title, description or breadcrumb.
 
-    White space becomes single spaces. Control characters and lone surrogates are removed, and so are bidirectional
-    controls that would affect the rest of the line: overrides, and embeddings and isolates that are not closed within
-    the text. Right-to-left text keeps its marks and joiners.
+    White space becomes single spaces. Control characters, lone surrogates and bidirectional controls are removed: the
+    latter would affect the rest of the line. Right-to-left text keeps its marks and joiners.
     """
     text = " ".join(text.split())
-    if text.isprintable():
-        return text
-    return " ".join(strip_direction_overrides(_CONTROL.sub("", text)).split())
+    return text if text.isprintable() else " ".join(_UNSAFE.sub("", text).split())
 
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _DIRECTION = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
-_OVERRIDES, _ISOLATES = "\u202d\u202e", "\u2066\u2067\u2068"
-_POP, _POP_ISOLATE = "\u202c", "\u2069"
-
-
-def strip_direction_overrides(text: str) -> str:
-    """Remove overrides of the text direction, and embeddings and isolates without a counterpart."""
-    if not _DIRECTION.search(text):
-        return text
-    removed: set[int] = set()
-    opened: list[int] = []
-    for index, mark in ((found.start(), found[0]) for found in _DIRECTION.finditer(text)):
-        if mark == _POP:
-            if not opened or text[opened[-1]] in _ISOLATES:
-                removed.add(index)
-            elif text[start := opened.pop()] in _OVERRIDES:
-                removed |= {start, index}
-        elif mark == _POP_ISOLATE:
-            inner = next((depth for depth in reversed(range(len(opened))) if text[opened[depth]] in _ISOLATES), None)
-            if inner is None:
-                removed.add(index)
-            else:
-                removed |= set(opened[inner + 1 :])
-                del opened[inner:]
-        else:
-            opened.append(index)
-    removed |= set(opened)
-    return "".join(character for index, character in enumerate(text) if index not in removed)
+"""Embeddings, overrides and isolates, and their ends."""
+_UNSAFE = re.compile(rf"[\x00-\x1f\x7f-\x9f\ud800-\udfff]|{_DIRECTION.pattern}")
 
 
 # Sentences: where the first one ends, and where a text that is too long can be cut
@@ -449,16 +420,15 @@ def shorten(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     head = text[:limit]
-    if end := max((end for end in _iter_ends(text[: limit + 2]) if end <= limit), default=0):
-        kept = strip_direction_overrides(text[:end])
-        if end >= limit * _MIN_SENTENCES and len(kept) <= limit:
-            return kept
+    end = max((end for end in _iter_ends(text[: limit + 2]) if end <= limit), default=0)
+    if end >= limit * _MIN_SENTENCES:
+        return text[:end]
     for pattern, share in _CLAUSE_ENDS:
         cut = max((found.start() for found in pattern.finditer(head[: limit - 1])), default=0)
         if head.count("(", 0, cut) > head.count(")", 0, cut):
             cut = head.rindex("(", 0, cut)
         if cut >= limit * share:
-            return _DANGLING.sub("…", strip_direction_overrides(head[:cut].rstrip(_PUNCTUATION)) + "…")
+            return _DANGLING.sub("…", head[:cut].rstrip(_PUNCTUATION) + "…")
     return _DANGLING.sub("…", truncate_at_word(text, limit))
 
 

@@ -8,7 +8,6 @@ is described by the names in its list or table, and a section without text by no
 from __future__ import annotations
 
 import re
-import string
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
 from functools import cache
@@ -280,8 +279,6 @@ def _count_words(text: str) -> int:
     """Count the first words, which begin with a letter; two ideographs, kana or syllables count as one."""
     text = text[:_MAX_COUNTED_CHARS]
     if text.isascii():
-        return (b" " + text.encode().translate(_LETTER_CLASSES, _WITHIN_WORDS)).count(b" w")
-    if not _MAYBE_IDEOGRAPH.search(text.encode("utf-8", "surrogatepass")):
         return len(_WORD.findall(text))
     ideograph, word = _compile_ideographs()
     return len(word.findall(text)) + (len(ideograph.findall(text)) + 1) // 2
@@ -295,9 +292,6 @@ _UNMASK = {ord(value): chr(key) for key, value in _MASK.items()} | {ord(_START):
 
 _MAX_COUNTED_CHARS = 200
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
-_LETTER_CLASSES = bytes(ord("w" if chr(byte) in string.ascii_letters else " ") for byte in range(256))
-_WITHIN_WORDS = string.digits.encode() + b"_'-"
-_MAYBE_IDEOGRAPH = re.compile(b"[\xe3-\xed]")  # the first byte of U+3000 to U+DFFF
 
 
 @cache
@@ -439,8 +433,6 @@ def _find_end(lines: Sequence[str], start: int) -> tuple[int, Kind | Literal["di
     """Return the line after a block and its kind, None for a block that is left out."""
     line, at = lines[start], start + 1
     is_table = "|" in line and _starts_table(lines, start)
-    if _is_plain(line) and not is_table:
-        return _skip_while(lines, at, _continues_text), "text"
     if fence := _FENCE.match(line):
         return _skip_fence(lines, at, fence[1]), "directive" if fence[1][0] == ":" else "code"
     if _INDENTED_OR_BLANK.match(line):
@@ -477,17 +469,9 @@ def _skip_while(lines: Sequence[str], at: int, continues: Callable[[str], object
     return at
 
 
-def _is_plain(line: str) -> bool:
-    """Return whether a line starts with a letter, so that it can only be text; `import` and `export` may be code."""
-    return line[:1].isalpha() and line[0] not in "ie"
-
-
 def _continues_text(line: str) -> bool:
-    return _is_plain(line) or (
-        bool(line.strip())
-        and not (
-            _FENCE.match(line) or _QUOTE.match(line) or (_ITEM.match(line) and line[0] not in " \t") or line[0] == "#"
-        )
+    return bool(line.strip()) and not (
+        _FENCE.match(line) or _QUOTE.match(line) or (_ITEM.match(line) and line[0] not in " \t") or line[0] == "#"
     )
 
 

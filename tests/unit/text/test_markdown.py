@@ -19,7 +19,6 @@ from mkdocs_roaming.text.markdown import (
     truncate_at_word,
 )
 
-OPENS = {"LRE": "PDF", "RLE": "PDF", "LRO": "PDF", "RLO": "PDF", "LRI": "PDI", "RLI": "PDI", "FSI": "PDI"}
 TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 
@@ -32,9 +31,6 @@ TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
         "می\u200cخواهم",  # Persian, with a non-joiner
         "क्\u200dष",  # Devanagari, with a joiner
         "Family 👨\u200d👩\u200d👧",
-        "The word \u2067עברית\u2069 in a sentence",
-        "An \u202bاقتباس\u202c inside",
-        "\u2066a \u202bب\u202c c\u2069",
         "Zero\u200bwidth\u2060and\ufeffsoft\u00adhyphen",
     ],
 )
@@ -50,8 +46,8 @@ def test_to_single_line_keeps_ordinary_text(text: str) -> None:
         ("\u202bopen", "open"),
         ("\u2067open", "open"),
         ("closed\u202c\u2069 only", "closed only"),
-        ("\u202ba\u202eb\u202cc\u202c", "\u202babc\u202c"),
-        ("\u2067a\u202bb\u2069c\u202c", "\u2067ab\u2069c"),
+        ("The word \u2067עברית\u2069 in a sentence", "The word עברית in a sentence"),
+        ("\u202ba\u202eb\u202cc\u202c", "abc"),
         ("\u202ba\u2067b\u202cc", "abc"),
         ("two\nlines\u2028three\x85four\x0bfive", "two lines three four five"),
         ("bell\x07 nul\0 esc\x1b[31m del\x7f csi\x9b", "bell nul esc[31m del csi"),
@@ -64,25 +60,11 @@ def test_to_single_line_removes_unsafe_characters(text: str, line: str) -> None:
 
 @given(st.text(alphabet=st.one_of(st.sampled_from(TURNING + "ab ש\n\0"), st.characters())), st.integers(1, 12))
 @settings(deadline=None)
-def test_directions_are_closed_wherever_text_is_cut(text: str, most: int) -> None:
+def test_single_line_has_no_directions_and_no_controls(text: str, most: int) -> None:
     for line in (to_single_line(text), truncate_at_word(to_single_line(text), most)):
-        assert find_unbalanced(line) == []
+        assert not set(line) & set(TURNING)
         assert to_single_line(line) == line
         assert not any(unicodedata.category(mark) in ("Cc", "Cs", "Zl", "Zp") for mark in line)
-
-
-def find_unbalanced(line: str) -> list[str]:
-    opened: list[str] = []
-    for mark in line:
-        kind = unicodedata.bidirectional(mark)
-        assert kind not in ("LRO", "RLO")
-        if kind in OPENS:
-            opened.append(OPENS[kind])
-        elif kind in ("PDF", "PDI"):
-            if not opened or opened[-1] != kind:
-                return [kind]
-            opened.pop()
-    return opened
 
 
 FENCE_LINES = [
