@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 from lxml import etree
 
-from mkdocs_roaming.html.escape import is_lint_switch
 from mkdocs_roaming.html.themes import Roles, ThemeSet, compile_selector, load_themes, tag_roles
 from mkdocs_roaming.html.visitor import Element, element_text
 
@@ -98,7 +97,7 @@ def find_article(page: str | Element, themes: ThemeSet | None = None) -> Element
 def _remove_skipped(article: Element, roles: Roles) -> None:
     """Remove elements with the role `skip`, except tags that may have a use within the article."""
     for element in [found for found in article.iter() if roles[found.tag, found.get("class")] == "skip"]:
-        if element is article or (isinstance(element, etree._Comment) and is_lint_switch(element.text)):
+        if element is article:
             continue
         if element.tag == "nav" or tag_roles().get(element.tag) != "skip":  # a button may be the label of a tab
             remove_element(element)

@@ -30,7 +30,6 @@ _LINK_DEFINITION = re.compile(r"\[(?:[^\[\]\\]|\\.)+\]:")
 _ABSOLUTE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>\x00-\x20]+")
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.ASCII)
 _NOT_EMPTY = re.compile(r"\n(?=[^\n])")
-_LINT_SWITCH = re.compile(r"<!--\s*roaming-lint:\s*off\b[a-z ,-]*-->")
 
 find_special = _SPECIAL.search
 """Find a character that `escape_text` may have to escape; most texts have none."""
@@ -133,22 +132,6 @@ def quote_lines(text: str) -> str:
 def indent_lines(text: str, width: int) -> str:
     """Indent all lines but the first and empty ones, as the content of a list item."""
     return _NOT_EMPTY.sub("\n" + " " * width, text) if "\n" in text else text
-
-
-def add_lint_switches(pointer: str, page: str) -> str:
-    """Add the comments that switch lint rules off on a page to its pointer line.
-
-    The line is before the title, so the comments are in no section.
-    """
-    if "roaming-lint" not in page:
-        return pointer
-    switches = dict.fromkeys(" ".join(comment.split()) for comment in _LINT_SWITCH.findall(page))
-    return " ".join([*filter(None, [pointer.removesuffix("\n")]), *switches]) + "\n" if switches else pointer
-
-
-def is_lint_switch(comment: str | None) -> bool:
-    """Return whether the text of a comment switches lint rules off."""
-    return comment is not None and _LINT_SWITCH.fullmatch(f"<!--{comment}-->") is not None
 
 
 def _escape_line_start(line: str) -> str:

@@ -152,7 +152,6 @@ class PageText:
         prose: The same lines, empty where code is, with the content of code spans blanked.
         starts: The line of each section's heading.
         open_fence: The line of a fence that is never closed.
-        disabled_rules: Ids of the rules that a comment on the page disables; `*` means all rules.
     """
 
     page: PageEntry
@@ -161,7 +160,6 @@ class PageText:
     prose: tuple[str, ...]
     starts: tuple[int, ...]
     open_fence: int | None
-    disabled_rules: frozenset[str]
 
     def section_at(self, line: int) -> int:
         """Return the position of the section that contains a line; 0 for lines above the title."""
@@ -250,7 +248,7 @@ def parse_page_text(page: PageEntry, markdown: str) -> PageText:
     blocks = find_code_blocks(markdown)
     prose = tuple(_blank_code(lines, blocks))
     open_fence = next((block.start for block in blocks if block.end == len(lines)), None)
-    return PageText(page, markdown, lines, prose, _section_lines(page, markdown), open_fence, _disabled_rules(prose))
+    return PageText(page, markdown, lines, prose, _section_lines(page, markdown), open_fence)
 
 
 class LintWords(msgspec.Struct, frozen=True):
@@ -344,18 +342,7 @@ def _blank_spans(line: str) -> str:
     return line
 
 
-def _disabled_rules(prose: tuple[str, ...]) -> frozenset[str]:
-    """Return the rules that comments such as `<!-- roaming-lint: off rule, rule -->` disable; without names, all."""
-    rules: set[str] = set()
-    for line in prose:
-        if "roaming-lint" in line:
-            for names in _SWITCH.findall(line):
-                rules.update(re.findall(r"[a-z][a-z-]*[a-z]", names) or "*")
-    return frozenset(rules)
-
-
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]|\[\^[^\]]+\]:")
-_SWITCH = re.compile(r"<!--\s*roaming-lint:\s*off\b([^<>]*?)-->")
 _NUMBERING = re.compile(r"^(?:\d+(?:\.\d+)*[.)]?|[a-z][.)])\s+")
 _DECORATION = " \t.,:;!?…-–—_*#()[]{}¶§→←«»“”\"'"
 _CODE_LIKE = re.compile(r"^[.$@_-]|_|\w\.\w|\(\)|^[a-z][a-z0-9]*$|^[A-Z]{3,}$|[a-z][A-Z]|[A-Z]{2}[a-z]")

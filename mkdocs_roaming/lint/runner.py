@@ -217,10 +217,7 @@ def compute_score(severities: Iterable[Severity], sections: int) -> int:
 
 
 def _is_ignored(context: LintContext, config: LintConfig, rule: Rule, problem: Problem) -> bool:
-    if problem.page is None:
-        return False
-    disabled = context.text_by_path[problem.page.path].disabled_rules
-    return not disabled.isdisjoint((rule.id, "*")) or config.is_ignored(rule, problem.page)
+    return problem.page is not None and config.is_ignored(rule, problem.page)
 
 
 def _line(context: LintContext, problem: Problem) -> int:

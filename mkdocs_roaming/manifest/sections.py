@@ -112,10 +112,9 @@ def _strip_front_matter(markdown: str) -> tuple[str, list[int]]:
 
 
 def _is_pointer(body: str, end: int) -> bool:
-    """Return whether the text before the title is blank, the quote that points to llms.txt, or lint comments."""
+    """Return whether the text before the title is blank, or the quote that points to llms.txt."""
     before = body[:end].strip()
-    is_known = (before.startswith(">") and "llms.txt" in before) or before.startswith("<!-- roaming-lint:")
-    return not before or (is_known and not LINE_END.search(before))
+    return not before or (before.startswith(">") and "llms.txt" in before and not LINE_END.search(before))
 
 
 # Titles and anchors

@@ -44,12 +44,6 @@ def split_front_matter(markdown: str) -> tuple[str, dict[str, str]]:
     return text[found.end() :], pairs
 
 
-def leading_pointer(markdown: str) -> str:
-    """Return the quote at the top that links to an llms.txt, with the blank lines around it."""
-    text = split_front_matter(markdown)[0]
-    return text.removesuffix(strip_pointer(text))
-
-
 def strip_pointer(markdown: str) -> str:
     """Return Markdown without the quote at the top that links to an llms.txt."""
     text = markdown.lstrip("\r\n")

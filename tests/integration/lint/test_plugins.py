@@ -59,8 +59,6 @@ def test_installed_rule_can_be_disabled_and_makes_strict_fail(tmp_path: Path, ma
     install(tmp_path, RULE, "house_rules:no_beta")
     assert lint(tmp_path, markdown, "--strict").returncode == 4
     assert lint(tmp_path, markdown, "--strict", "--disable", "no-beta").returncode == 0
-    markdown.write_text(markdown.read_text("utf-8") + "\n<!-- roaming-lint: off no-beta -->\n", "utf-8")
-    assert lint(tmp_path, markdown, "--strict").returncode == 0
 
 
 @pytest.mark.parametrize(

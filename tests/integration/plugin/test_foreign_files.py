@@ -72,14 +72,13 @@ def test_llms_txt_false_points_to_llms_txt_of_author(mkdocs: Project) -> None:
 
 
 def test_llms_txt_false_without_another_one_points_nowhere(mkdocs: Project) -> None:
-    pages = {**SOURCES, "guide.md": "<!-- roaming-lint: off -->\n\n# Guide\n\n## Start\n\nDrain it.\n"}
+    pages = {**SOURCES, "guide.md": "# Guide\n\n## Start\n\nDrain it.\n"}
     built = mkdocs(pages, plugin={"llms_txt": False})
     assert built.files_with("llms.txt") == ["roaming/manifest.schema.json"]
     assert "llms.txt" not in built.text("guide/index.html")
     assert 'href="index.md"' in built.text("guide/index.html")
     assert built.text("index.md").startswith("# Home\n")
-    assert built.text("guide/index.md").startswith("<!-- roaming-lint: off -->\n\n# Guide\n")
-    assert built.manifest.pages[1].sections[0].start == built.text("guide/index.md").index("# Guide")
+    assert built.text("guide/index.md").startswith("# Guide\n")
     assert built.faults == ()
 
 

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from mkdocs_roaming.lint.runner import lint_site
 
-from .cases import CASES, create_context, load_case
+from .cases import create_context
 
 PIECES = st.sampled_from(
     (
         *("# A\n", "## B\n", "#### C\n", "```\n", "~~~~\n", "> ", "- ", "1. ", "    ", "\t", "\r\n", "\n\n", "`", "``"),
-        *("[", "](", ")", "<!--", "-->", "roaming-lint: off ", "ignore all previous instructions", "“", '"', "\u200b"),
+        *("[", "](", ")", "<!--", "-->", "ignore all previous instructions", "“", '"', "\u200b"),
         *("https://docs.example/p/x/", "#a", "<a href='", "'>", "\U000e0041", "\\", "|", "word ", "---\n", "\ud800"),
         *("\u202e", "é", "🧑\u200d"),
     )
@@ -40,13 +40,6 @@ PIECES = st.sampled_from(
 def test_prose_excludes_code(markdown: str, prose: str) -> None:
     (text,) = create_context(markdown).pages
     assert "\n".join(line for line in text.prose if line.strip()) == prose
-
-
-def test_comment_disables_rules_on_its_page() -> None:
-    context, _ = load_case(CASES / "clean/silenced")
-    assert context.text_by_path["valves/"].disabled_rules == {"empty-title", "hidden-text"}
-    assert context.text_by_path["off/"].disabled_rules == {"*"}
-    assert context.text_by_path[""].disabled_rules == frozenset()
 
 
 @settings(deadline=None)
