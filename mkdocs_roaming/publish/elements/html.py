@@ -67,7 +67,7 @@ def find_content_start(html: str) -> int | None:
 
 def read_asset(path: str) -> bytes:
     """Return a file of the widget, of the page menu or of the 404 page by its published path."""
-    return (resources.files("mkdocs_roaming.widget") / path.rpartition("/")[2]).read_bytes()
+    return (resources.files("mkdocs_roaming") / "widget" / path.rpartition("/")[2]).read_bytes()
 
 
 @cache
