@@ -10,7 +10,6 @@ from typing import Any
 from urllib.parse import quote, urljoin
 
 from mkdocs_roaming.errors import ConversionError
-from mkdocs_roaming.html.escape import add_lint_switches
 from mkdocs_roaming.html.final_page import remove_tag_entries
 from mkdocs_roaming.html.themes import load_themes
 from mkdocs_roaming.manifest.models import (
@@ -25,7 +24,7 @@ from mkdocs_roaming.manifest.models import (
 )
 from mkdocs_roaming.manifest.sections import split_sections
 from mkdocs_roaming.publish.cache import ConversionCache, ConvertedPage
-from mkdocs_roaming.publish.markdown_source import leading_pointer, normalize_markdown
+from mkdocs_roaming.publish.markdown_source import normalize_markdown
 from mkdocs_roaming.text.markdown import to_single_line
 
 Warn = Callable[[str], None]
@@ -182,13 +181,11 @@ def _try_convert(site: Site, paths: Collection[str], page: Page) -> ConvertedPag
     links, pointer = LinkResolver.from_page(page, site, paths), format_pointer(site, page)
     try:
         if page.markdown is not None:
-            head = add_lint_switches(pointer, leading_pointer(page.markdown))
             body = normalize_markdown(page.markdown, title=page.title, link=links.link)
             headings: Sequence[Heading] | None = page.headings or None
         else:
-            head = add_lint_switches(pointer, page.article)
             body, headings = _convert_article(page, links, site.classes)
-        text = f"{head}\n{body}" if head else body
+        text = f"{pointer}\n{body}" if pointer else body
         sections = split_sections(text, title=page.title, headings=headings)
     except ConversionError as error:
         return str(error)
