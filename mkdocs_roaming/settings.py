@@ -180,6 +180,8 @@ def _describe(kind: inspect.Type) -> str:
             return "a mapping of texts to texts" if isinstance(item, inspect.StrType) else "a mapping"
         case inspect.CollectionType(item_type=item):
             return "a list of texts" if isinstance(item, inspect.StrType) else "a list"
+        case inspect.StrType(max_length=int(limit)):
+            return f"a text of at most {limit} characters"
     return "a text"
 
 

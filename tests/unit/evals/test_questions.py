@@ -52,7 +52,7 @@ def test_parse_questions_numeric_section_id_stays_text() -> None:
 
 
 def test_parse_questions_too_long_question_raises() -> None:
-    with pytest.raises(UsageError, match=r"q\.yml, question 1: ask: Expected `str` of length <= 4000"):
+    with pytest.raises(UsageError, match=r"q\.yml, question 1: ask: expected a text of at most 4000 characters"):
         parse_questions(f"questions:\n- ask: {'x' * 4001}\n  answerable: false\n", "q.yml")
 
 
