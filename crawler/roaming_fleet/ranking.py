@@ -169,7 +169,10 @@ class Ranking:
         for segment, first in head.segments:
             pairs = self._read_shard(segment.id, shard_number(term, segment.shards)).get(term, ())
             sites = zip(pairs[0::2], pairs[1::2], strict=True)
-            found += [(first + number, weight) for number, weight in sites if head.lengths[first + number]]
+            if first or segment.dead:
+                found += [(first + number, weight) for number, weight in sites if head.lengths[first + number]]
+            else:
+                found += sites
         return found
 
 
