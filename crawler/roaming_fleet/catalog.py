@@ -155,26 +155,44 @@ def _update(bucket: Bucket, old: CatalogHead, confirm: Callable[[], None]) -> No
     files = list(bucket.list(CATALOG_DIR))
     _check_sizes(bucket, files, old.segments)
     lines = {line.key: line for segment in old.segments for _, line in _read_lines(bucket, segment, _Line)}
-    records = (blob for blob in bucket.list(RECORDS_DIR) if blob.path.endswith(".json"))
-    tags = {blob.path[len(RECORDS_DIR) + 1 : -len(".json")]: blob.tag for blob in records}
+    tags = _list_tags(bucket)
     stale = sorted(key for key, tag in tags.items() if key not in lines or lines[key].tag != tag)
     gone = lines.keys() - tags.keys()
     if old.generation and not stale and not gone:
         return
-    kept, merged = _select_merged([_mark_dead(segment, gone.union(stale)) for segment in old.segments], len(stale))
+    marked = [_mark_dead(segment, gone.union(stale)) for segment in old.segments]
+    segments, written = _write_stale(bucket, marked, stale, tags)
+    lines |= written
+    languages = _sort_languages(line for key, line in lines.items() if key in tags)
+    confirm()
+    bucket.put(HEAD_PATH, msgspec.json.encode(CatalogHead(VERSION, _digest(segments), languages, segments)))
+    used = {segment.id for segment in (*segments, *old.segments)}  # readers may still use the previous catalog
+    _remove_unused(bucket, files, used)
+
+
+def _remove_unused(bucket: Bucket, files: Iterable[BlobInfo], used: set[str]) -> None:
+    bucket.delete([blob.path for blob in files if blob.path != HEAD_PATH and _segment_id(blob.path) not in used])
+
+
+def _digest(segments: Iterable[Segment]) -> str:
+    parts = [[segment.id, segment.dead] for segment in segments]
+    return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:12]
+
+
+def _write_stale(
+    bucket: Bucket, segments: list[Segment], stale: list[str], tags: dict[str, str]
+) -> tuple[list[Segment], dict[str, _Line]]:
+    """Write the changed sites as a new segment, merged with small ones.
+
+    Returns:
+        The segments of the catalog, and the lines of the changed sites by key.
+    """
+    kept, merged = _select_merged(segments, len(stale))
     writer = _SegmentWriter(bucket, len(stale) + sum(segment.live for segment in merged))
     for segment in merged:
         writer.copy(segment)
-    for record in _read_stale(bucket, stale):
-        lines[record.key] = writer.add(record, tags[record.key])
-    segments = [*kept, writer.write()] if writer.keys else kept
-    languages = Counter(line.entry.language for key, line in lines.items() if line.entry and key in tags)
-    parts = [[segment.id, segment.dead] for segment in segments]
-    generation = hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:12]
-    confirm()
-    bucket.put(HEAD_PATH, msgspec.json.encode(CatalogHead(VERSION, generation, _by_frequency(languages), segments)))
-    used = {segment.id for segment in (*segments, *old.segments)}  # readers may still use the previous catalog
-    bucket.delete([blob.path for blob in files if blob.path != HEAD_PATH and _segment_id(blob.path) not in used])
+    written = {record.key: writer.add(record, tags[record.key]) for record in _read_stale(bucket, stale)}
+    return [*kept, writer.write()] if writer.keys else kept, written
 
 
 def _check_sizes(bucket: Bucket, files: Iterable[BlobInfo], segments: Iterable[Segment]) -> None:
@@ -186,8 +204,16 @@ def _check_sizes(bucket: Bucket, files: Iterable[BlobInfo], segments: Iterable[S
         raise _damaged_error(bucket)
 
 
-def _by_frequency(languages: Counter[str]) -> list[str]:
-    return sorted(languages, key=lambda language: (-languages[language], language))
+def _list_tags(bucket: Bucket) -> dict[str, str]:
+    """Return the tags of all records by key."""
+    records = (blob for blob in bucket.list(RECORDS_DIR) if blob.path.endswith(".json"))
+    return {blob.path[len(RECORDS_DIR) + 1 : -len(".json")]: blob.tag for blob in records}
+
+
+def _sort_languages(lines: Iterable[_Line]) -> list[str]:
+    """Return the languages of sites, most frequent first."""
+    counts = Counter(line.entry.language for line in lines if line.entry)
+    return sorted(counts, key=lambda language: (-counts[language], language))
 
 
 def _select_merged(segments: Iterable[Segment], size: int) -> tuple[list[Segment], list[Segment]]:
