@@ -46,7 +46,7 @@ from mkdocs_roaming.files import check_writable, write_text_file
 
 @click.command("eval")
 @LIBRARY
-@click.argument("questions", type=FILE, required=False)
+@click.argument("questions", type=FILE)
 @click.option("--compare", metavar="MODES", help="Systems, separated by commas: search, offline, claude, openai:NAME.")
 @model_options
 @click.option("--only", multiple=True, metavar="WORDS", help="Ask only questions with these words. Repeatable.")
@@ -55,6 +55,7 @@ from mkdocs_roaming.files import check_writable, write_text_file
 @click.option("--write-baseline", type=FILE, help="Write the results to this file, for --baseline.")
 @click.option("--max-cost", type=click.FloatRange(min=0, min_open=True), help="Maximum cost of all questions.")
 @click.option("--parallel", type=click.IntRange(1, 16), default=1, show_default=True, help="Concurrent questions.")
+@click.option("--html", type=FILE, help="Write an HTML page with the result of every question.")
 @TRUST_RULES
 @AS_JSON
 def evaluate(lib: str, questions: Path, trust_rules: bool, **given: Any) -> None:

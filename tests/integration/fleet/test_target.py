@@ -259,7 +259,6 @@ def test_sites_share_one_budget(store: Path, cost: float, expected: list[float])
     "command",
     [
         ["chat"],
-        ["explain", "a question"],
         ["lint"],
         ["validate"],
         ["eval", __file__],
