@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -10,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
+from mkdocs_roaming._version import __version__
 from mkdocs_roaming.answer.budget import AnswerLimits
-from mkdocs_roaming.answer.events import Answer
+from mkdocs_roaming.answer.events import Answer, Event, summarize
 from mkdocs_roaming.answer.support.check import CITATION, slice_utf16
-from mkdocs_roaming.answer.trace import Recording, Trace, write_trace
 from mkdocs_roaming.cli.common import (
     AS_JSON,
     FILE,
@@ -29,11 +31,11 @@ from mkdocs_roaming.cli.common import (
     print_json,
     warn,
 )
-from mkdocs_roaming.cli.output import print_answer, run_recording
+from mkdocs_roaming.cli.output import print_answer, run_answer
 from mkdocs_roaming.cli.session import ResolvedOptions, model_options
 from mkdocs_roaming.cli.sites import scope_options, site_as_json
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.files import check_writable
+from mkdocs_roaming.files import check_writable, write_text_file
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.targets import Candidate, SiteInfo, open_target
 from mkdocs_roaming.manifest.lookup import Scope
@@ -45,7 +47,7 @@ from mkdocs_roaming.manifest.lookup import Scope
 @click.option("--installed", is_flag=True, help="Use the documentation in installed packages as LIB.")
 @model_options
 @click.option("--page", help="Path or URL of the page that the reader is on.")
-@click.option("--trace", type=FILE, help="Record the answer in this file.")
+@click.option("--trace", type=FILE, help="Write the events of the answer to this file, as JSON.")
 @scope_options
 @TRUST_RULES
 @AS_JSON
@@ -76,28 +78,23 @@ def ask(
     if trace is not None:
         check_writable(trace)
 
-    def ask_site(candidate: Candidate, budget: AnswerLimits) -> Trace:
+    def ask_site(candidate: Candidate, budget: AnswerLimits) -> Answer:
         site = candidate.site
         if site and not as_json:
             click.echo(f"Asking {site.key} ({one_line(site.title)}), crawled {format_age(site.crawled)}", err=True)
-        recording = Recording(
-            candidate.question,
-            Navigator(candidate.library, search=search(candidate.library)),
-            model,
-            page=candidate.page,
-            budget=budget,
-            whole_site_tokens=budget.whole_site_tokens,
-        )
-        return run_recording(recording, quiet=as_json, site=site.key if site else "")
+        navigator = Navigator(candidate.library, search=search(candidate.library))
+        key = site.key if site else ""
+        events = run_answer(candidate.question, navigator, model, budget, page=candidate.page, quiet=as_json, site=key)
+        if trace is not None:
+            _write_trace(trace, candidate, events)
+        return summarize(events)
 
     candidates = open_target(lib, trust_rules=trust_rules, scope=scope).candidates(question, page, warn=warn)
-    site, recorded = _ask_until_answered(candidates, ask_site, budget)
-    if trace is not None and recorded is not None:
-        write_trace(trace, [recorded])
-    result = recorded.answer if recorded else Answer("", "not_found", model.name)
+    site, answer = _ask_until_answered(candidates, ask_site, budget)
+    result = answer or Answer("", "not_found", model.name)
     if as_json:
         print_json(_answer_as_json(result.to_dict(), site))
-    elif recorded:
+    elif answer:
         print_answer(result)
     else:
         print_error(f"{lib}: no site matches the question; name one: `roaming ask {lib} 'SITE: …'`")
@@ -107,25 +104,35 @@ def ask(
         sys.exit(NOTHING_FOUND)
 
 
+def _write_trace(path: Path, candidate: Candidate, events: list[Event]) -> None:
+    trace = {
+        "generator": f"mkdocs-roaming {__version__}",
+        "question": candidate.question,
+        "page": candidate.page,
+        "events": msgspec.to_builtins(events),
+    }
+    write_text_file(path, json.dumps(trace, ensure_ascii=False, indent=1) + "\n")
+
+
 def _ask_until_answered(
-    candidates: Iterable[Candidate], ask_site: Callable[[Candidate, AnswerLimits], Trace], budget: AnswerLimits
-) -> tuple[SiteInfo | None, Trace | None]:
+    candidates: Iterable[Candidate], ask_site: Callable[[Candidate, AnswerLimits], Answer], budget: AnswerLimits
+) -> tuple[SiteInfo | None, Answer | None]:
     """Ask sites in order, within one budget, until one has the answer.
 
     Returns:
-        The last site and its trace; the site is None for a library of one site, the trace if nothing was asked.
+        The last site and its answer; the site is None for a library of one site, the answer if nothing was asked.
     """
-    last: tuple[SiteInfo | None, Trace | None] = (None, None)
+    last: tuple[SiteInfo | None, Answer | None] = (None, None)
     remaining: AnswerLimits | None = budget
     for candidate in candidates:
         if remaining is None:
             break
         start = time.monotonic()
-        trace = ask_site(candidate, remaining)
-        last = candidate.site, trace
-        if trace.answer.state != "not_found":
+        answer = ask_site(candidate, remaining)
+        last = candidate.site, answer
+        if answer.state != "not_found":
             break
-        remaining = _reduce_budget(remaining, time.monotonic() - start, trace.answer.cost or 0.0)
+        remaining = _reduce_budget(remaining, time.monotonic() - start, answer.cost or 0.0)
     return last
 
 

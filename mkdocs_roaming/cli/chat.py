@@ -13,11 +13,10 @@ import click
 
 from mkdocs_roaming.answer.budget import AnswerLimits
 from mkdocs_roaming.answer.conversation import Exchange
-from mkdocs_roaming.answer.events import Answer
+from mkdocs_roaming.answer.events import Answer, summarize
 from mkdocs_roaming.answer.models.base import Model
-from mkdocs_roaming.answer.trace import Recording
 from mkdocs_roaming.cli.common import LIBRARY, TRUST_RULES, print_error, sanitize
-from mkdocs_roaming.cli.output import print_answer, print_line, run_recording
+from mkdocs_roaming.cli.output import print_answer, print_line, run_answer
 from mkdocs_roaming.cli.session import ResolvedOptions, model_options
 from mkdocs_roaming.cli.sites import open_lib, scope_options
 from mkdocs_roaming.errors import RoamingError
@@ -126,17 +125,16 @@ class Chat:
 
     def _ask(self, question: str) -> None:
         model, budget = self.create_model()
-        recording = Recording(
+        events = run_answer(
             question,
             Navigator(self.library, search=self.search),
             model,
+            budget,
             page=self.page,
             opened=tuple(self._opened),
             history=tuple(self._history),
-            budget=budget,
-            whole_site_tokens=budget.whole_site_tokens,
         )
-        answer = run_recording(recording).answer
+        answer = summarize(events)
         print_answer(answer)
         if answer.state != "error":
             self._remember(question, answer)

@@ -10,7 +10,8 @@ import anyio
 import click
 
 from mkdocs_roaming.answer import prompts
-from mkdocs_roaming.answer.budget import format_money
+from mkdocs_roaming.answer.budget import AnswerLimits, format_money
+from mkdocs_roaming.answer.conversation import Exchange, check_question
 from mkdocs_roaming.answer.events import (
     Answer,
     Event,
@@ -23,13 +24,13 @@ from mkdocs_roaming.answer.events import (
     SectionsFound,
     SiteRead,
 )
-from mkdocs_roaming.answer.models.base import NO_USAGE, Usage
+from mkdocs_roaming.answer.loop import answer
+from mkdocs_roaming.answer.models.base import NO_USAGE, Model, Usage
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.answer.prepare import REOPEN_CALL_ID
 from mkdocs_roaming.answer.support.check import CITATION, Mark, slice_utf16
-from mkdocs_roaming.answer.trace import Recording, Trace
 from mkdocs_roaming.cli.common import one_line, print_error, sanitize
-from mkdocs_roaming.library.navigator import PREFETCH_CALL_ID
+from mkdocs_roaming.library.navigator import PREFETCH_CALL_ID, Navigator
 from mkdocs_roaming.library.rules import RULES_CALL_ID
 from mkdocs_roaming.text.markdown import truncate_at_word
 
@@ -40,24 +41,57 @@ _OPEN_LABELS = {
 }
 
 
-def run_recording(recording: Recording, *, quiet: bool = False, site: str = "") -> Trace:
-    """Run the answer loop, print the trail on standard error while it grows, and return the trace.
+def run_answer(
+    question: str,
+    navigator: Navigator,
+    model: Model,
+    budget: AnswerLimits,
+    *,
+    page: str | None = None,
+    opened: Sequence[str] = (),
+    history: Sequence[Exchange] = (),
+    quiet: bool = False,
+    site: str = "",
+) -> list[Event]:
+    """Run the answer loop, print the trail on standard error while it grows, and return the events.
 
     Args:
-        recording: The answer to run.
+        question: The question.
+        navigator: Opens and searches the site.
+        model: The model.
+        budget: Limits of the answer.
+        page: Path or URL of the page that the reader is on.
+        opened: The ids of the sections that earlier answers opened.
+        history: Earlier questions and answers.
         quiet: Print nothing.
         site: Key of a store's site, as a prefix of section ids; empty for a single site.
+
+    Raises:
+        UsageError: The question is empty or too long.
     """
+    check_question(question)
+    happened: list[Event] = []
 
     async def run() -> None:
-        async with aclosing(recording.events()) as events:
+        events = answer(
+            question,
+            navigator,
+            model,
+            page=page,
+            opened=opened,
+            history=history,
+            budget=budget,
+            whole_site_tokens=budget.whole_site_tokens,
+        )
+        async with aclosing(events):
             async for event in events:
+                happened.append(event)
                 line = trail_line(event, f"{site}:" if site else "")
                 if line and not quiet:
                     print_line(line)
 
     anyio.run(run)
-    return recording.trace()
+    return happened
 
 
 def trail_line(event: Event, prefix: str = "") -> str:

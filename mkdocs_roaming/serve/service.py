@@ -22,12 +22,12 @@ from time import monotonic
 import anyio
 
 from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget, CostEstimate, Prices
+from mkdocs_roaming.answer.estimate import estimate_cost, estimate_request
 from mkdocs_roaming.answer.events import Event, Finished, TextReleased, TokensUsed, summarize
 from mkdocs_roaming.answer.loop import answer
 from mkdocs_roaming.answer.models.base import NO_USAGE, Model, Part, Request, Usage
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.answer.support.evidence import find_words, normalize_text
-from mkdocs_roaming.answer.trace import estimate_cost, estimate_request
 from mkdocs_roaming.errors import ModelError
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.search import Search

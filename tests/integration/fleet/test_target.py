@@ -6,7 +6,6 @@ import json
 import re
 import time
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -194,7 +193,7 @@ def test_page_is_passed_to_its_site_only(nested_store: Path, tmp_path: Path, pag
     for site, known in (("ships", True), ("boats", False)):
         trace = tmp_path / f"{site}.json"
         run("ask", nested_store, f"{site}: What is a pump?", "--page", page.format(id=pumps), "--trace", trace)
-        recorded = json.loads(trace.read_text("utf-8"))["answers"][0]["page"]
+        recorded = json.loads(trace.read_text("utf-8"))["page"]
         place = open_library(nested_store / site).sections.resolve(recorded) if recorded else None
         assert (place.id if place else recorded) == (pumps if known else None)
 
@@ -245,10 +244,10 @@ def test_empty_store_has_hint(tmp_path: Path) -> None:
 def test_sites_share_one_budget(store: Path, cost: float, expected: list[float]) -> None:
     budgets: list[float] = []
 
-    def answer_not_found(candidate: Candidate, budget: Budget) -> Any:
+    def answer_not_found(candidate: Candidate, budget: Budget) -> Answer:
         assert budget.cost is not None
         budgets.append(round(budget.cost, 6))
-        return SimpleNamespace(answer=Answer("", "not_found", "a model", cost=cost))
+        return Answer("", "not_found", "a model", cost=cost)
 
     libraries = [Candidate(open_library(store / site), "why?", None) for site in ("apps", "boats", "trains")]
     _ask_until_answered(libraries, answer_not_found, Budget(cost=1.0, prices=Prices()))

@@ -10,10 +10,10 @@ import pytest
 
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import Budget, CostEstimate, Prices
+from mkdocs_roaming.answer.estimate import estimate_cost
 from mkdocs_roaming.answer.events import Event, Finished, summarize
 from mkdocs_roaming.answer.models.base import Text, ToolCall, Usage
 from mkdocs_roaming.answer.models.scripted import ScriptedModel
-from mkdocs_roaming.answer.trace import estimate_cost
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator

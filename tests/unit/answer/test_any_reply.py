@@ -1,0 +1,80 @@
+"""Odd replies of models: the answer ends, once, with events that are valid JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import anyio
+import msgspec
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mkdocs_roaming.answer.budget import Budget, Prices
+from mkdocs_roaming.answer.events import Event, Finished, summarize
+from mkdocs_roaming.answer.loop import answer
+from mkdocs_roaming.answer.models.base import Citation, Part, Stop, Text, ToolCall, Usage
+from mkdocs_roaming.answer.models.scripted import ScriptedModel
+from mkdocs_roaming.library.navigator import Navigator
+from mkdocs_roaming.library.targets import library_from_markdown
+
+Ask = Callable[..., list[Event]]
+KETTLE = Path(__file__).parents[2] / "golden" / "answer" / "kettle.md"
+
+
+def test_deeply_nested_arguments_do_not_end_answer(ask: Ask, ids: dict[str, str]) -> None:
+    deep: Any = "x"
+    for _ in range(5_000):
+        deep = {"ids": [deep]}
+    server = ids["Server"]
+    calls = [ToolCall("a", "expand_sections", deep), ToolCall("b", "expand_sections", {"ids": [server]})]
+    assert summarize(ask(ScriptedModel([calls, [Text(f"8642 [^{server}].")]]))).state == "answered"
+
+
+LIBRARY = library_from_markdown(KETTLE.read_text("utf-8"), name="Kettle", url="https://kettle.example/")
+IDS = [place.id for place in LIBRARY.sections]
+names = st.sampled_from([*IDS, "deadbeef", "none", "../x", "", "a" * 70])
+arguments = st.one_of(
+    st.none(),
+    st.text(max_size=9),
+    st.fixed_dictionaries({"ids": st.lists(names, max_size=9)}, optional={"part": st.integers(-2, 5)}),
+    st.fixed_dictionaries({"query": st.sampled_from(["port", "whistle", "\x00", "[^x]"])}),
+)
+tools = st.sampled_from(["expand_sections", "search_sections", "read_outline", "expand_section", "rm", ""])
+sayings = st.sampled_from(["8642", "[^", "]", " ", "\n\n", "```\n", "| a |\n", "- x\n", "\ud83d", "The port is 8642. "])
+parts = st.one_of(
+    st.builds(Text, sayings),
+    st.builds(Text, names.map("[^{}]".format)),
+    st.builds(Citation, names),
+    st.builds(ToolCall, st.sampled_from(["a", "", "kept"]), tools, arguments),
+    st.builds(Usage, st.integers(0, 99), st.integers(0, 99), st.integers(0, 99), st.integers(0, 99)),
+    st.builds(Stop, st.sampled_from(["end", "tools", "length", "refusal"])),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.lists(parts, max_size=7), max_size=5),
+    st.lists(names, max_size=4),
+    st.sampled_from([0, 8_000]),
+    st.sampled_from([Budget(), Budget(rounds=2, open_chars=300, output_tokens=9), Budget(cost=1e-4, prices=Prices(1))]),
+)
+def test_any_reply_ends_answer_once(replies: list[list[Part]], opened: list[str], whole: int, budget: Budget) -> None:
+    async def listen() -> list[Event]:
+        events = answer(
+            "Which port?",
+            Navigator(LIBRARY),
+            ScriptedModel(replies),
+            opened=opened,
+            budget=budget,
+            whole_site_tokens=whole,
+        )
+        async with aclosing(events):
+            return [event async for event in events]
+
+    happened = anyio.run(listen)
+    assert [type(event) for event in happened].count(Finished) == 1
+    assert isinstance(happened[-1], Finished)
+    msgspec.to_builtins(happened)
