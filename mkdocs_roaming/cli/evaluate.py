@@ -24,7 +24,15 @@ from mkdocs_roaming.cli.common import (
 from mkdocs_roaming.cli.session import ResolvedOptions, model_options
 from mkdocs_roaming.cli.sites import open_lib
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.evals.output import format_report, render_evaluation, report_to_dict
+from mkdocs_roaming.evals.output import (
+    Regression,
+    check_comparable,
+    find_regressions,
+    format_report,
+    read_baseline,
+    render_evaluation,
+    report_to_dict,
+)
 from mkdocs_roaming.evals.questions import read_questions, resolve_sections, select_questions
 from mkdocs_roaming.evals.runner import (
     SEARCH,
@@ -32,14 +40,8 @@ from mkdocs_roaming.evals.runner import (
     Evaluation,
     ModelSystem,
     Ranking,
-    Regression,
     SearchSystem,
     System,
-    check_comparable,
-    create_baseline,
-    find_regressions,
-    read_baseline,
-    write_baseline,
 )
 from mkdocs_roaming.files import check_writable, write_text_file
 
@@ -51,8 +53,8 @@ from mkdocs_roaming.files import check_writable, write_text_file
 @model_options
 @click.option("--only", multiple=True, metavar="WORDS", help="Ask only questions with these words. Repeatable.")
 @click.option("--limit", type=click.IntRange(min=1), help="Maximum number of questions.")
-@click.option("--baseline", type=FILE, help="Exit with 4 if a result is worse than in this file.")
-@click.option("--write-baseline", type=FILE, help="Write the results to this file, for --baseline.")
+@click.option("--baseline", type=FILE, help="Exit with 4 for problems that this output of --json has not.")
+@click.option("--html", type=FILE, help="Write an HTML page with the result of every question.")
 @click.option("--max-cost", type=click.FloatRange(min=0, min_open=True), help="Maximum cost of all questions.")
 @click.option("--parallel", type=click.IntRange(1, 16), default=1, show_default=True, help="Concurrent questions.")
 @click.option("--html", type=FILE, help="Write an HTML page with the result of every question.")
@@ -66,17 +68,18 @@ def evaluate(lib: str, questions: Path, trust_rules: bool, **given: Any) -> None
     options = ResolvedOptions.from_options(given)
     library = open_lib(lib, trust_rules=trust_rules)
     whole = resolve_sections(read_questions(questions), library.sections)
+    selected = select_questions(whole, only=given["only"], limit=given["limit"])
     before = read_baseline(given["baseline"]) if given["baseline"] else None
-    _check_files(given)
+    if given["html"] is not None:
+        check_writable(given["html"])
     ranking = Ranking(library, options.search_factory()(library))
     systems = _create_systems(given["compare"], options, ranking, seconds_given=given["seconds"] is not None)
     if before is not None:
-        check_comparable(before, whole, [system.name for system in systems], str(given["baseline"]))
+        check_comparable(before, selected, [system.name for system in systems], str(given["baseline"]))
     evaluation = Evaluation(
-        questions=select_questions(whole, only=given["only"], limit=given["limit"]),
+        questions=selected,
         systems=systems,
         ranking=ranking,
-        set_digest=whole.digest,
         parallel=given["parallel"],
         max_cost=given["max_cost"],
     )
@@ -89,20 +92,10 @@ def evaluate(lib: str, questions: Path, trust_rules: bool, **given: Any) -> None
         write_text_file(given["html"], render_evaluation(report, regressions))
     _show(report, regressions, as_json=given["as_json"])
     _warn_about_gaps(report, ranking)
-    if given["write_baseline"] is not None and not ranking.word_only:
-        write_baseline(given["write_baseline"], create_baseline(report))
     if regressions:
         sys.exit(FAULTS_FOUND)
     if interrupted or ranking.word_only or not all(row.complete for row in report.rows):
         sys.exit(1)
-
-
-def _check_files(given: dict[str, Any]) -> None:
-    """Raise UsageError for a file that cannot be written, before any question is asked."""
-    if given["write_baseline"] and (given["only"] or given["limit"]):
-        raise click.UsageError("--write-baseline needs all questions: omit --only and --limit")
-    for file in filter(None, (given["write_baseline"], given["html"])):
-        check_writable(file)
 
 
 def _warn_about_gaps(report: EvalReport, ranking: Ranking) -> None:
@@ -164,5 +157,4 @@ def _show(report: EvalReport, regressions: list[Regression], *, as_json: bool) -
     if regressions:
         click.echo("\nRegressions")
     for regression in regressions:
-        problem = f"{regression.mode}: {regression.before} before, {regression.after} now"
-        click.echo(sanitize(f"  {regression.ask}\n      {problem}"))
+        click.echo(sanitize(f"  {regression.ask}\n      {regression.mode}: {regression.problem}"))

@@ -1,1 +1,1 @@
-"""How well a site is found by its readers' questions: question sets, outcomes, totals, baselines, reports."""
+"""How well a site is found by its readers' questions: question sets, outcomes, totals, reports."""

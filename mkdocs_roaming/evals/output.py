@@ -1,4 +1,4 @@
-"""Format an evaluation as text, as JSON or as an HTML page.
+"""Format an evaluation as text, as JSON or as an HTML page, and compare it with the JSON of an earlier one.
 
 HTML pages contain no scripts and cause no network requests.
 """
@@ -9,16 +9,19 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import msgspec
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
+from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.evals.metrics import FIGURES, EvalResult, Figure, Totals
-from mkdocs_roaming.evals.questions import Question
-from mkdocs_roaming.evals.runner import MAX_RANK, EvalReport, Regression, ReportRow
+from mkdocs_roaming.evals.questions import Question, QuestionSet
+from mkdocs_roaming.evals.runner import MAX_RANK, EvalReport, ReportRow
 
 _MAX_FAILURES = 20
 
@@ -101,6 +104,79 @@ def _format_table(rows: Sequence[ReportRow]) -> Iterator[str]:
     widths = [max(len(line[at]) for line in lines) for at in columns]
     for line in lines:
         yield "  ".join(line[at].ljust(width) for at, width in zip(columns, widths, strict=True)).rstrip()
+
+
+# Comparison with an earlier evaluation
+
+
+class _EarlierResult(msgspec.Struct):
+    ask: str
+    problem: str
+    error: str
+
+
+class _EarlierRow(msgspec.Struct):
+    mode: str
+    results: list[_EarlierResult | None]
+
+
+class _EarlierReport(msgspec.Struct):
+    rows: list[_EarlierRow]
+
+
+Baseline = dict[tuple[str, str], str]
+"""The problem of each question with each system, or an empty string; failed answers are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Regression:
+    """A question that has a problem with a system, but had none before."""
+
+    ask: str
+    mode: str
+    problem: str
+
+
+def read_baseline(path: Path) -> Baseline:
+    """Read the JSON output of an earlier evaluation.
+
+    Raises:
+        UsageError: If the file cannot be read or is not such an output.
+    """
+    try:
+        report = msgspec.json.decode(path.read_bytes(), type=_EarlierReport)
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}. Write it with `roaming eval --json`.") from None
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+        raise UsageError(f"{path}: not the output of `roaming eval --json`: {error}") from None
+    results = ((row.mode, result) for row in report.rows for result in row.results)
+    return {(mode, result.ask): result.problem for mode, result in results if result and not result.error}
+
+
+def check_comparable(baseline: Baseline, questions: QuestionSet, systems: Sequence[str], where: str) -> None:
+    """Check before any question is asked that a baseline covers all questions and systems.
+
+    Raises:
+        UsageError: If it does not; `where` names the baseline.
+    """
+    for system in systems:
+        for question in questions.questions:
+            if (system, question.ask) not in baseline:
+                raise UsageError(
+                    f"{where}: the baseline has no result of {system} for {question.ask!r}. "
+                    "Write it again with `roaming eval --json`."
+                )
+
+
+def find_regressions(baseline: Baseline, report: EvalReport) -> list[Regression]:
+    """Return the questions that have a problem now and had none before, in the order of systems and questions."""
+    return [
+        Regression(question.ask, row.mode, problem)
+        for row in report.rows
+        for question, result in zip(report.questions.questions, row.results, strict=True)
+        if result is not None and not result.error
+        if (problem := describe_failure(question, result)) and not baseline[row.mode, question.ask]
+    ]
 
 
 # HTML

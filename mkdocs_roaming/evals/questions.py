@@ -12,8 +12,6 @@ questions:
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -80,15 +78,6 @@ class QuestionSet:
 
     where: str
     questions: tuple[Question, ...]
-
-    @property
-    def digest(self) -> str:
-        """Identity of the set: text, page and answerability of its questions.
-
-        The gold sections are not part of it: their addresses may follow the documentation.
-        """
-        identity = ["questions", [[one.ask, one.page, one.answerable] for one in self.questions]]
-        return f"sha256:{hashlib.sha256(json.dumps(identity, separators=(',', ':')).encode()).hexdigest()}"
 
 
 def read_questions(path: Path) -> QuestionSet:

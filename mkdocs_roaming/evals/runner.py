@@ -1,17 +1,14 @@
-"""Run an evaluation of search alone or of models in the answer loop, and compare its results with a baseline."""
+"""Run an evaluation of search alone or of models in the answer loop."""
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Literal, Protocol
+from typing import Protocol
 
 import anyio
-import msgspec
 
 from mkdocs_roaming._version import __version__
 from mkdocs_roaming.answer.budget import Budget
@@ -30,7 +27,6 @@ from mkdocs_roaming.evals.metrics import (
     compute_totals,
 )
 from mkdocs_roaming.evals.questions import Question, QuestionSet
-from mkdocs_roaming.files import write_text_file
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.search import Search
@@ -106,7 +102,7 @@ class SearchSystem:
         return EvalResult(
             ask=question.ask,
             rank=rank,
-            reached=_is_listed(rank),
+            reached=rank is not None and rank <= SEARCH_LIMIT,
             trail=tuple(
                 TrailStep(Reference.from_section(sections, ref), number) for number, ref in enumerate(first, 1)
             ),
@@ -195,13 +191,12 @@ class ReportRow:
 
 @dataclass(frozen=True, slots=True)
 class EvalReport:
-    """The results of an evaluation; `set_digest` identifies the question set without --only and --limit."""
+    """The results of an evaluation."""
 
     site: str
     url: str
     digest: str
     questions: QuestionSet
-    set_digest: str
     ranks: tuple[Figure, ...]
     rows: tuple[ReportRow, ...]
     generator: str = f"mkdocs-roaming {__version__}"
@@ -215,7 +210,6 @@ class Evaluation:
         questions: The questions to ask.
         systems: The systems under test.
         ranking: The search of the site.
-        set_digest: Digest of the whole question set, if `questions` are a part of it.
         parallel: Number of questions to ask concurrently.
         max_cost: Cost of this run at which no more questions are asked.
         on_progress: Called after each question.
@@ -224,7 +218,6 @@ class Evaluation:
     questions: QuestionSet
     systems: Sequence[System]
     ranking: Ranking
-    set_digest: str = ""
     parallel: int = 1
     max_cost: float | None = None
     on_progress: Callable[[], None] = lambda: None
@@ -273,7 +266,6 @@ class Evaluation:
             url=manifest.site.url,
             digest=manifest.digest,
             questions=self.questions,
-            set_digest=self.set_digest or self.questions.digest,
             ranks=compute_rank_figures(questions, [self.ranking.rank(question) for question in questions]),
             rows=tuple(rows),
         )
@@ -296,165 +288,3 @@ class Evaluation:
         finally:
             self.on_progress()
             limiter.release_on_behalf_of((row, position))
-
-
-# Baseline
-
-
-class BaselineResult(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The part of a result that must not get worse; `held` are the expected literals that the answer contained."""
-
-    ask: str
-    rank: int | None = None
-    reached: bool = False
-    answered: bool | None = None
-    held: tuple[str, ...] = ()
-
-
-class BaselineSystem(msgspec.Struct, frozen=True):
-    """The results of one system, in the order of the questions."""
-
-    mode: str
-    outcomes: tuple[BaselineResult, ...]
-
-
-class Baseline(msgspec.Struct, frozen=True):
-    """The results of a question set; `questions` is the digest of the set, `digest` that of the site."""
-
-    format: Literal["roaming-baseline"]
-    version: Literal[1]
-    questions: str
-    site: str
-    digest: str
-    modes: tuple[BaselineSystem, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Regression:
-    """A question whose result got worse with a system."""
-
-    ask: str
-    mode: str
-    before: str
-    after: str
-
-
-def create_baseline(report: EvalReport) -> Baseline:
-    """Return the baseline of a report.
-
-    Raises:
-        UsageError: If not every question of the set was asked, or an answer failed.
-    """
-    if report.questions.digest != report.set_digest:
-        raise UsageError("cannot write a baseline of some questions: omit --only and --limit")
-    for row in report.rows:
-        if not row.complete:
-            reason = row.stop_reason or "answers failed"
-            raise UsageError(f"cannot write a baseline: {row.mode} did not answer every question ({reason})")
-    questions = report.questions.questions
-    systems = [
-        BaselineSystem(
-            row.mode,
-            tuple(
-                _to_baseline_result(question, result)
-                for question, result in zip(questions, row.results, strict=True)
-                if result is not None
-            ),
-        )
-        for row in report.rows
-    ]
-    return Baseline("roaming-baseline", 1, report.set_digest, report.site, report.digest, tuple(systems))
-
-
-def write_baseline(path: Path, baseline: Baseline) -> None:
-    """Write a baseline; equal results yield equal bytes."""
-    write_text_file(path, json.dumps(msgspec.to_builtins(baseline), ensure_ascii=False, indent=1) + "\n")
-
-
-def read_baseline(path: Path) -> Baseline:
-    """Read a baseline.
-
-    Raises:
-        UsageError: If the file cannot be read or is not a baseline of this version.
-    """
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=Baseline)
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}. Create it with --write-baseline.") from None
-    except (msgspec.DecodeError, ValueError, RecursionError) as error:
-        raise UsageError(f"{path}: not a baseline of version 1: {error}. {_REWRITE}") from None
-
-
-def check_comparable(baseline: Baseline, questions: QuestionSet, systems: Sequence[str], where: str) -> None:
-    """Check before any question is asked that a baseline covers all questions and systems.
-
-    Raises:
-        UsageError: If it does not; `where` names the baseline.
-    """
-    if baseline.questions != questions.digest:
-        raise UsageError(f"{where}: the baseline has other questions than {questions.where}. {_REWRITE}")
-    asked = {one.mode: {result.ask for result in one.outcomes} for one in baseline.modes}
-    if missing := [system for system in systems if system not in asked]:
-        raise UsageError(
-            f"{where}: the baseline has results of {', '.join(asked)}, but not of {', '.join(missing)}. {_REWRITE}"
-        )
-    for system in systems:
-        for question in questions.questions:
-            if question.ask not in asked[system]:
-                raise UsageError(f"{where}: the baseline has no result of {system} for {question.ask!r}. {_REWRITE}")
-
-
-def find_regressions(baseline: Baseline, report: EvalReport) -> list[Regression]:
-    """Return the results that got worse, in the order of systems and questions.
-
-    The baseline must have passed `check_comparable`.
-    """
-    before = {one.mode: {result.ask: result for result in one.outcomes} for one in baseline.modes}
-    regressions: dict[Regression, None] = {}  # all systems have the same search ranks: reported once
-    for row in report.rows:
-        for question, result in zip(report.questions.questions, row.results, strict=True):
-            if result is not None and not result.error:
-                found = _compare(question, before[row.mode][question.ask], result, row.mode)
-                regressions |= dict.fromkeys(found)
-    return list(regressions)
-
-
-def _compare(question: Question, before: BaselineResult, now: EvalResult, system: str) -> Iterator[Regression]:
-    for was, is_now in _compare_answers(question, before, now):
-        yield Regression(question.ask, system, was, is_now)
-    if not question.answerable:
-        return
-    if _is_listed(before.rank) and not _is_listed(now.rank):
-        after = f"ranked {now.rank}" if now.rank else f"not among the first {MAX_RANK}"
-        yield Regression(question.ask, SEARCH, f"ranked {before.rank}", after)
-    if before.reached and not now.reached and system != SEARCH:
-        yield Regression(question.ask, system, "a gold section was opened", "none is opened")
-
-
-def _compare_answers(question: Question, before: BaselineResult, now: EvalResult) -> Iterator[tuple[str, str]]:
-    if not question.answerable and before.answered is False and now.answered:
-        yield "declined", "answered, although the documentation does not say"
-    if question.answerable and before.answered and now.declined:
-        yield "answered", "declined"
-    lost = [literal for literal in now.missing or () if now.answered and literal in before.held]
-    if lost:
-        yield f"the answer contained {', '.join(lost)}", "it does not"
-
-
-def _is_listed(rank: int | None) -> bool:
-    """Return whether a section is among the results of one search."""
-    return rank is not None and rank <= SEARCH_LIMIT
-
-
-def _to_baseline_result(question: Question, result: EvalResult) -> BaselineResult:
-    missing = question.contains if result.missing is None else result.missing
-    return BaselineResult(
-        ask=result.ask,
-        rank=result.rank,
-        reached=result.reached,
-        answered=None if result.state is None else result.answered,
-        held=tuple(literal for literal in question.contains if literal not in missing),
-    )
-
-
-_REWRITE = "Write the baseline again with --write-baseline."

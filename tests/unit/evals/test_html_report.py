@@ -16,9 +16,9 @@ from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.events import Reference
 from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.evals.metrics import EvalResult, TrailStep
-from mkdocs_roaming.evals.output import describe_failure, format_figure, render_evaluation
+from mkdocs_roaming.evals.output import Regression, describe_failure, format_figure, render_evaluation
 from mkdocs_roaming.evals.questions import parse_questions, resolve_sections
-from mkdocs_roaming.evals.runner import EvalReport, Evaluation, ModelSystem, Ranking, Regression, SearchSystem
+from mkdocs_roaming.evals.runner import EvalReport, Evaluation, ModelSystem, Ranking, SearchSystem
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Search
 
@@ -86,9 +86,9 @@ def test_render_evaluation_shows_figures_with_intervals_and_meters(report: EvalR
 
 
 def test_render_evaluation_shows_regressions(report: EvalReport) -> None:
-    regressions = [Regression("Which port?", "search", "ranked 1", "ranked 12")]
+    regressions = [Regression("Which port?", "search", "not reached")]
     table = parse_closed_page(render_evaluation(report, regressions)).xpath("//table")[0]
-    assert table.xpath("tbody/tr/*/text()") == ["Which port?", "search", "ranked 1", "ranked 12"]
+    assert table.xpath("tbody/tr/*/text()") == ["Which port?", "search", "not reached"]
 
 
 def test_render_evaluation_escapes_hostile_text(report: EvalReport) -> None:

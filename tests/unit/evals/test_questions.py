@@ -96,12 +96,6 @@ def test_section_address_resolves_to_section(sample: Path) -> None:
         assert found.id == ref.id
 
 
-def test_digest_changes_with_question_but_not_with_sections() -> None:
-    digest = parse_questions(QUESTIONS, "q.yml").digest
-    assert parse_questions(QUESTIONS.replace("settings#logs", "settings"), "q.yml").digest == digest
-    assert parse_questions(QUESTIONS.replace("how long", "for how long"), "q.yml").digest != digest
-
-
 def test_select_questions_filters_by_words_and_limit() -> None:
     questions = parse_questions(QUESTIONS, "q.yml")
     assert [one.ask[:5] for one in select_questions(questions, only=["PORT", "logs"]).questions] == ["Which", "how l"]
