@@ -129,47 +129,34 @@ class AnswerLimits(Budget):
 
 @dataclass(frozen=True, slots=True)
 class CostEstimate:
-    """The estimated size and cost of an answer to a first question.
+    """The estimated cost of an answer to a first question.
 
     The lowest values are those of one request with a short reply, whose fixed part is read from the provider's cache.
     The highest ones are those of all requests that the budget allows, with replies and open sections of maximum size,
     of which the first request finds nothing in the cache. Thinking of the model is not included.
 
     Attributes:
-        fixed: Tokens that are equal in all requests: instructions, tools and outline, or a whole small site.
-        question: Tokens of the question and of the sections that are opened before the first request.
-        opened: Maximum number of tokens of the sections that the model opens.
-        output: Maximum number of tokens of a reply.
-        requests: Maximum number of requests.
-        whole_site: Whether a small site is read whole, in one request.
         input: The lowest and the highest number of input tokens of all requests.
         cost: The lowest and the highest cost; None without prices.
-        prices: Prices of the model.
+        currency: Currency of the cost.
     """
 
-    fixed: int
-    question: int
-    opened: int
-    output: int
-    requests: int
-    whole_site: bool
     input: tuple[int, int]
     cost: tuple[float, float] | None
-    prices: Prices | None
+    currency: str
 
     @classmethod
     def from_sizes(cls, fixed: int, question: int, budget: Budget, *, whole_site: bool) -> CostEstimate:
         """Return the estimate for a first request of a known size.
 
         Args:
-            fixed: Tokens that are equal in all requests.
+            fixed: Tokens that are equal in all requests: instructions, tools and outline, or a whole small site.
             question: Tokens of the question and of the sections that are opened before the first request.
             budget: Limits and prices.
             whole_site: Whether a small site is read whole, in one request.
         """
-        requests, opened = budget.rounds, max(budget.open_chars // _CHARS_PER_TOKEN - question, 0)
-        if whole_site or requests == 1:
-            requests, opened = 1, 0
+        requests = 1 if whole_site else budget.rounds
+        opened = max(budget.open_chars // _CHARS_PER_TOKEN - question, 0)
         lowest = Usage(cache_read=fixed, cache_write=question, output=min(_SHORT_REPLY_TOKENS, budget.output_tokens))
         highest, read = NO_USAGE, 0
         for number in range(requests):
@@ -177,34 +164,18 @@ class CostEstimate:
             highest += Usage(cache_read=read, cache_write=size - read, output=budget.output_tokens)
             read = size
         tokens = (fixed + question, highest.cache_read + highest.cache_write)
-        cost = None
-        if (prices := budget.prices) is not None:
-            cached, written = prices.cache_read or prices.input, prices.cache_write or prices.input
-            full = replace(prices, cache_read=cached, cache_write=written)  # 0 is the default, not a price
-            cost = full.cost(lowest) or 0.0, full.cost(highest) or 0.0
-        return cls(fixed, question, opened, budget.output_tokens, requests, whole_site, tokens, cost, prices)
+        if (prices := budget.prices) is None:
+            return cls(tokens, None, "")
+        cached, written = prices.cache_read or prices.input, prices.cache_write or prices.input
+        full = replace(prices, cache_read=cached, cache_write=written)  # 0 is the default, not a price
+        return cls(tokens, (full.cost(lowest) or 0.0, full.cost(highest) or 0.0), prices.currency)
 
     @property
     def summary(self) -> str:
         """The range of the cost, or of the input tokens without prices."""
-        if self.cost is None or self.prices is None:
+        if self.cost is None:
             return f"about {'–'.join(f'{count:,}' for count in dict.fromkeys(self.input))} input tokens"
-        return f"about {'–'.join(dict.fromkeys(map(format_money, self.cost)))} {self.prices.currency}"
-
-    @property
-    def details(self) -> str:
-        """The numbers of requests and tokens that the estimate consists of."""
-        fixed = "instructions and site" if self.whole_site else "instructions, tools and outline"
-        if self.prices is not None and self.prices.cache_read:
-            fixed += f", read from the cache at {self.prices.cache_read:g} per million"
-        question = "the question" if self.whole_site else "the question and the first sections"
-        opened = f"; up to {self.opened:,} of further sections" if self.opened else ""
-        hint = "" if self.prices else "; set [prices] in roaming.toml to see the cost"
-        requests = "1 request" if self.requests == 1 else f"1 to {self.requests} requests"
-        return (
-            f"{requests} with ~{self.fixed:,} tokens of {fixed}; ~{self.question:,} of {question}{opened}; "
-            f"replies of up to {self.output:,}{hint}"
-        )
+        return f"about {'–'.join(dict.fromkeys(map(format_money, self.cost)))} {self.currency}"
 
 
 def format_money(amount: float) -> str:

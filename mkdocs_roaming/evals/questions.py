@@ -7,7 +7,6 @@ questions:
     answerable: true                         # false: the documentation does not answer; then no sections
     page: start/                             # the page that the reader is on
     note: anything
-    synthetic: true                          # written by a model
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,7 +22,6 @@ import yaml
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
-from mkdocs_roaming.manifest.sections import github_slug
 from mkdocs_roaming.settings import decode_table
 
 MAX_QUESTION_LENGTH = 4_000
@@ -42,7 +39,6 @@ class QuestionEntry(msgspec.Struct, forbid_unknown_fields=True):
     answerable: bool = True
     page: _Text | None = None
     note: str = ""
-    synthetic: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +52,6 @@ class Question:
         answerable: Whether the documentation answers the question.
         page: Address of the page that the reader is on.
         note: A comment of the author.
-        synthetic: Whether a model wrote the question.
         number: Position in the question file, counted from 1.
         gold: Ids of `sections` on a site; empty until `resolve_sections`.
     """
@@ -67,7 +62,6 @@ class Question:
     answerable: bool = True
     page: str | None = None
     note: str = ""
-    synthetic: bool = False
     number: int = 0
     gold: tuple[str, ...] = ()
 
@@ -163,9 +157,8 @@ class _Loader(yaml.BaseLoader):
             if key.value in seen:
                 raise yaml.constructor.ConstructorError(None, None, f"duplicate key `{key.value}`", key.start_mark)
             seen.add(key.value)
-        for name in ("answerable", "synthetic"):
-            if name in mapping:
-                mapping[name] = yaml.SafeLoader.bool_values.get(str(mapping[name]).lower(), mapping[name])
+        if (answerable := str(mapping.get("answerable")).lower()) in yaml.SafeLoader.bool_values:
+            mapping["answerable"] = yaml.SafeLoader.bool_values[answerable]
         return mapping
 
 
@@ -188,7 +181,7 @@ def _to_question(value: object, number: int, where: str) -> Question:
     for name, values in (("sections", sections), ("contains", contains)):
         if twice := next((value for value, count in Counter(values).items() if count > 1), None):
             raise UsageError(f"{place}: `{name}` lists {twice!r} twice")
-    return Question(ask, sections, contains, entry.answerable, entry.page, entry.note, entry.synthetic, number)
+    return Question(ask, sections, contains, entry.answerable, entry.page, entry.note, number)
 
 
 def _as_tuple(texts: str | list[str]) -> tuple[str, ...]:
@@ -201,24 +194,9 @@ def _resolve_question(question: Question, sections: SectionIndex, where: str) ->
     for address in question.sections:
         ref = sections.resolve(address)
         if ref is None:
-            hint = _suggest_address(address, sections)
+            hint = "`roaming outline` and `roaming search` print ids."
             raise UsageError(f"{place}: {site} has no section {address!r}. {hint}")
         gold[ref.id] = None
     if question.page is not None and sections.resolve(question.page) is None:
         raise UsageError(f"{place}: {site} has no page {question.page!r}. `roaming outline` prints the pages.")
     return replace(question, gold=tuple(gold))
-
-
-def _suggest_address(address: str, sections: SectionIndex) -> str:
-    """Return a sentence with the most similar address, or with the command that prints addresses."""
-    page_address, _, anchor = address.partition("#")
-    page = sections.resolve(page_address)
-    if page is not None and anchor:
-        anchors = [section.anchor or github_slug(section.title) for section in page.page.sections]
-        similar = get_close_matches(anchor, anchors, 1, 0.5)
-        if similar and similar[0]:
-            return f"Did you mean {page_address}#{similar[0]}?"
-        return "`roaming outline` prints the sections of the page."
-    names = [name for one in sections.manifest.pages for name in (one.source, one.path) if name]
-    similar = get_close_matches(page_address, names, 1, 0.6)
-    return f"Did you mean {similar[0]}?" if similar else "`roaming outline` and `roaming search` print ids."

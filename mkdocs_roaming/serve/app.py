@@ -353,8 +353,7 @@ async def check_endpoint(config: AppConfig) -> AsyncIterator[CheckResult]:
         yield CheckResult("site", watcher.problem or f"{site}, {count} sections", ok=deployment.is_complete)
     yield await _check_model(answers.model, answers.budget.seconds)
     if deployment is not None and answers.model.name != "offline":
-        estimate = await estimate_question_cost(deployment, answers)
-        yield CheckResult("price of a question", f"{estimate.summary}: {estimate.details}")
+        yield CheckResult("price of a question", (await estimate_question_cost(deployment, answers)).summary)
     yield CheckResult("limits", describe_limits(config), ok=not lacks_money_limit(config))
     if deployment is not None and isinstance(deployment.search, HybridSearch):
         yield await _check_embeddings(deployment.search)

@@ -53,9 +53,6 @@ _DOCUMENTATION = re.compile(r"\b(?:docs?|documentation|example|faq|guide|pages?|
 _READER = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 _LINK_TARGET = re.compile(r"(?<=\])\([^()\s]{1,500}\)")  # not shown to readers; foreign ones are removed before
 _END_OF_NAME = re.compile(r"[^\W\d][_-]?")
-_MEASURE_IN_WORDS = re.compile(
-    r"\b([A-Za-z]+) (?:(?:millisecond|second|minute|hour|day|week|month|year|byte|character)s?|times|percent)\b"
-)
 _JUDGEMENT = re.compile(r"^[ \t]*([0-9]{1,4})[ \t]*[:.)](.*)$", re.MULTILINE)
 _NO_JUDGEMENT = re.compile(r"\bnone\b", re.IGNORECASE)
 _NAME = re.compile(r"\S*(?:[/_@]|\w\.\w)\S*")
@@ -230,9 +227,6 @@ class _Checker:
             is_known = number in known or (not self.reads_prose and number.replace(".", "") in known)
             if not is_known and not is_in_name:
                 yield start, end
-        for match in _MEASURE_IN_WORDS.finditer(prose):
-            if self.evidence.words_of_numbers.get(match[1].lower(), "1") not in known | {"1"}:
-                yield match.span()
 
     def _is_foreign(self, clause: str) -> bool:
         """Return whether half of a clause's words, and three or more, are not in the evidence in any form."""

@@ -253,7 +253,6 @@ class Evidence:
         words: The stems of all words.
         question_words: The stems of the questions' words.
         numbers: All numbers, in digits, and the beginnings of versions.
-        words_of_numbers: The digits of numbers that are written as words.
         parts: All words of ASCII letters and digits, as in paths and addresses.
         part_pairs: Each such word with the next one.
         code: The code of the sections in normal form.
@@ -328,8 +327,8 @@ class Evidence:
         self.question_words = {stem(word, self._language) for word in find_words(self._question)}
         self.part_pairs = set(_PART_AND_NEXT.findall(self.text))
         self.parts = {part for part, _ in self.part_pairs}
-        self.words_of_numbers = _load_number_words(self._language)
-        self.numbers = {self.words_of_numbers[word] for word in find_words(self.text) if word in self.words_of_numbers}
+        number_words = _load_number_words(self._language)
+        self.numbers = {number_words[word] for word in find_words(self.text) if word in number_words}
         for match in (*_NUMBER.finditer(self.text), *_NUMBER_IN_NAME.finditer(self.text)):
             number = _normalize_number(match[0])
             parts = number.split(".", _MAX_VERSION_PARTS)

@@ -57,7 +57,6 @@ _KEY = re.compile(r"\s*(?:- )?([\w.-]+)\s*(?:=(?!=)|:(?=\s|$))\s*(.*)$")
 _QUOTED_WORD = re.compile(r"([\"'])([a-z]+)\1\s*,?\s*")
 _STRING = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
 _BEFORE_PLACEHOLDER = re.compile(r"(?<=\w)(?:==|@|:)<")
-_ARGUMENT = re.compile(r"(?<=[(,])\s*([a-z]+)=(?!=)")
 _TABLE = re.compile(r"\[\[?([\w.-]+)\]\]?")
 _TOOL_TABLE = re.compile(r"tool\.[\w-]+")
 _SEPARATED = re.compile(r"[/\\%@=:~.]")
@@ -121,9 +120,6 @@ class NameReader:
         yield from self._find_unknown_names(code)
         if key := _KEY.match(code):
             yield from self._find_unknown_setting(key)
-        for match in _ARGUMENT.finditer(code):
-            if match[1] not in self._evidence.code_words and not _PLACEHOLDER.fullmatch(match[1]):
-                yield match.span(1)
         yield from self._find_unknown_subcommand(code)
         yield from self._find_unknown_option_value(code)
 

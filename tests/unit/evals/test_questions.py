@@ -40,9 +40,9 @@ def test_parse_questions_invalid_file_names_question_and_fix(name: str, library:
 
 @pytest.mark.parametrize("value", ["yes", "on", "true", "True"])
 def test_parse_questions_accepts_yaml_booleans(value: str) -> None:
-    text = f"questions:\n- ask: one\n  sections: a\n  synthetic: {value}\n  contains: [{value}]\n"
+    text = f"questions:\n- ask: one\n  sections: a\n  answerable: {value}\n  contains: [{value}]\n"
     (question,) = parse_questions(text, "q.yml").questions
-    assert question.synthetic
+    assert question.answerable is True
     assert question.contains == (value,)
 
 
