@@ -50,14 +50,11 @@ MAX_BODY_BYTES = 4 * 2**20
 
 _FINISH_REASONS: Mapping[str, StopReason] = {
     "stop": "end",
-    "eos": "end",
     "tool_calls": "tools",
-    "function_call": "tools",
     "length": "length",
     "max_tokens": "length",
     "model_length": "length",
     "content_filter": "refusal",
-    "refusal": "refusal",
 }
 
 
@@ -349,9 +346,9 @@ class ReplyReader:
         choices = data.get("choices")
         choice = choices[0] if isinstance(choices, list) and choices else {}
         delta = choice.get("delta") or choice.get("message") or {}
-        if text := _parse_text(delta.get("content")):
+        if isinstance(text := delta.get("content"), str) and text:
             yield Text(text)
-        if text := _parse_text(delta.get("refusal")):
+        if isinstance(text := delta.get("refusal"), str) and text:
             self._refused = True
             yield Text(text)
         for fragment in delta.get("tool_calls") or ():
@@ -401,14 +398,6 @@ class ReplyReader:
         if name and not (id_ and id_ == last.id) and (index is None or last.is_complete()):
             return None  # some servers repeat the name in each fragment, others number all calls 0
         return last
-
-
-def _parse_text(content: object) -> str:
-    """Return text that may arrive as a list of typed pieces."""
-    if isinstance(content, list):
-        pieces = [piece for piece in content if isinstance(piece, Mapping) and piece.get("type") == "text"]
-        return "".join(str(piece.get("text") or "") for piece in pieces)
-    return content if isinstance(content, str) else ""
 
 
 def _parse_usage(counted: Mapping[str, Any]) -> Usage:

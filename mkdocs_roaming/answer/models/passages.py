@@ -103,21 +103,13 @@ def _iter_groups(text: str) -> Iterator[list[Piece]]:
         match block[0].kind:
             case "sentence":
                 if not block[-1].lead or position + 1 == len(blocks):  # otherwise it is quoted with the next block
-                    yield from _group_sentences(block, size)
+                    yield from [block] if size <= _MAX_PARAGRAPH_CHARS else ([piece] for piece in block)
             case "code":
                 yield [*lead, *block]
             case "item" | "row" if size <= _MAX_LIST_CHARS:
                 yield [*(one for one in lead if one.lead), *block]
             case _:
                 yield from ([piece] for piece in block)
-
-
-def _group_sentences(block: list[Piece], size: int) -> Iterator[list[Piece]]:
-    if size <= _MAX_PARAGRAPH_CHARS:
-        yield block
-        return
-    yield from ([piece] for piece in block)
-    yield from (block[first : first + 2] for first in range(len(block) - 1))
 
 
 def _split_block(text: str, tokens: list[Token], block: int, start: int, end: int, lines: list[int]) -> Iterator[Piece]:
@@ -191,8 +183,6 @@ _COMMON_WORD_WEIGHT = 0.6
 _SEARCH_WEIGHT = 0.3
 _SECTION_WEIGHT = 0.35
 _PASSAGE_WEIGHT = 0.4
-_LONG_PASSAGE = 300
-_LENGTH_PENALTY = 0.03
 _MIN_RELATIVE_SCORE = 0.6
 
 _ASKS_NUMBER = re.compile(
@@ -263,8 +253,7 @@ def rank_passages(question: str, words: Sequence[Word], sources: Sequence[Source
         spans = [*([group[0].head] if group[0].head else []), *((piece.start, piece.end) for piece in group)]
         passage = "\n".join(source.text[start:end] for start, end in spans)
         bonus = sum(bonus for pattern, bonus in bonuses if pattern.search(passage))
-        excess = max(0, len(passage) - _LONG_PASSAGE) / _LONG_PASSAGE
-        return _PASSAGE_WEIGHT * match(extract_terms(passage, language)) + bonus - _LENGTH_PENALTY * excess
+        return _PASSAGE_WEIGHT * match(extract_terms(passage, language)) + bonus
 
     ranked: list[Passage] = []
     for source, terms in zip(sources, sections, strict=True):

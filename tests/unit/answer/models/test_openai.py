@@ -153,7 +153,6 @@ def test_calls_with_unusual_ids_are_matched(ask: Ask, api: MessagesApi, openai: 
         Dialect(whole_calls=True, argument_objects=True),
         Dialect(finish_calls="stop", usage=False),
         Dialect(done=False),
-        Dialect(finish_calls="function_call"),
     ],
     ids=str,
 )
@@ -194,7 +193,6 @@ def test_repeated_call_name_is_accepted(api: MessagesApi, openai: Make) -> None:
 @pytest.mark.parametrize(
     ("delta", "expected"),
     [
-        ({"content": [{"type": "text", "text": "Well."}, {"type": "image"}]}, "Well."),
         ({"content": None, "reasoning_content": "Hm."}, ""),
         ({"reasoning": "Hm.", "content": "Well."}, "Well."),
         ({"content": 7}, ""),
@@ -205,7 +203,7 @@ def test_repeated_call_name_is_accepted(api: MessagesApi, openai: Make) -> None:
         ),
     ],
 )
-def test_text_is_read_in_any_shape(api: MessagesApi, openai: Make, delta: dict[str, Any], expected: str) -> None:
+def test_text_of_delta_is_read(api: MessagesApi, openai: Make, delta: dict[str, Any], expected: str) -> None:
     api.brain = Script(list(pieces(delta)))
     parts = reply(openai())
     assert "".join(part.text for part in parts if isinstance(part, Text)) == expected
@@ -229,12 +227,10 @@ def test_reasoning_is_ignored(ask: Ask, api: MessagesApi, openai: Make, ids: dic
     ("reason", "stop"),
     [
         ("stop", "end"),
-        ("eos", "end"),
         ("length", "length"),
         ("max_tokens", "length"),
         ("content_filter", "refusal"),
         ("tool_calls", "tools"),
-        ("function_call", "tools"),
         ("abort", "end"),
     ],
 )
