@@ -346,11 +346,10 @@ class ReplyReader:
         choices = data.get("choices")
         choice = choices[0] if isinstance(choices, list) and choices else {}
         delta = choice.get("delta") or choice.get("message") or {}
-        if isinstance(text := delta.get("content"), str) and text:
-            yield Text(text)
-        if isinstance(text := delta.get("refusal"), str) and text:
-            self._refused = True
-            yield Text(text)
+        for name in ("content", "refusal"):
+            if isinstance(text := delta.get(name), str) and text:
+                self._refused = self._refused or name == "refusal"
+                yield Text(text)
         for fragment in delta.get("tool_calls") or ():
             yield from self._read_call(fragment)
         if isinstance(reason := choice.get("finish_reason"), str) and reason:

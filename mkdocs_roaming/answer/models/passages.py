@@ -101,9 +101,10 @@ def _iter_groups(text: str) -> Iterator[list[Piece]]:
         lead = [before] if before.kind == "sentence" and before is not block[0] else []
         size = block[-1].end - block[0].start
         match block[0].kind:
-            case "sentence":
-                if not block[-1].lead or position + 1 == len(blocks):  # otherwise it is quoted with the next block
-                    yield from [block] if size <= _MAX_PARAGRAPH_CHARS else ([piece] for piece in block)
+            case "sentence" if block[-1].lead and block is not blocks[-1]:
+                pass  # it is quoted with the next block
+            case "sentence" if size <= _MAX_PARAGRAPH_CHARS:
+                yield block
             case "code":
                 yield [*lead, *block]
             case "item" | "row" if size <= _MAX_LIST_CHARS:
