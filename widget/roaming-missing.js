@@ -1,5 +1,4 @@
 // The 404 page: links to the pages that the missing address may mean.
-// The matching is that of `mkdocs_roaming/manifest/addresses.py`; tests compare both with one file of cases.
 
 const MAX_SUGGESTIONS = 5;
 const MAX_REQUEST_CHARS = 300;

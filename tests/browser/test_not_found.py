@@ -109,7 +109,7 @@ def test_links_look_like_those_of_the_theme(url: str, page: Page, axe: str, them
     assert found == []
 
 
-def test_browser_and_python_suggest_the_same_pages(url: str, page: Page) -> None:
+def test_path_suggests_pages(url: str, page: Page) -> None:
     golden = json.loads(FILE.read_text("utf-8"))
     page.goto(url)
     suggested = page.evaluate(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import socket
 import time
 from collections.abc import Callable
@@ -11,8 +10,6 @@ from typing import Any
 
 import pytest
 
-from mkdocs_roaming.manifest.models import Site
-from mkdocs_roaming.publish.elements.html import add_similar_pages
 from mkdocs_roaming.serve.content import choose_media_type
 
 Start = Callable[..., Any]
@@ -202,60 +199,6 @@ def test_missing_file_returns_404_page_of_site(http: Any) -> None:
     for path in ("/nowhere/", "/assets/", "/flat.html/", "/nowhere.png"):
         response = http.get(path)
         assert (response.status_code, response.text) == (404, "<h1>Lost</h1>")
-
-
-@pytest.fixture
-def published(start: Start, site: Path) -> Any:
-    """Return a client of a site that has published its addresses."""
-    addresses = {"url": "https://docs.example/kettle/", "pages": [["install/", "Install"], ["flat.html", "Flat [x]"]]}
-    (site / "roaming/addresses.json").write_text(json.dumps(addresses))
-    html = add_similar_pages("<html><head></head><body><h1>Lost</h1></body></html>", Site("Kettle", addresses["url"]))
-    (site / "404.html").write_text(html)
-    return start(site, site=site).http
-
-
-@pytest.mark.parametrize(
-    ("path", "link"),
-    [
-        ("/instal/", '<a href="../install/">Install</a>'),
-        ("/v1/install.php", '<a href="../install/">Install</a>'),
-        ("/kettle/flat/", '<a href="../../flat.html">Flat [x]</a>'),
-    ],
-)
-def test_missing_page_names_similar_pages(published: Any, path: str, link: str) -> None:
-    response = published.get(path)
-    assert (response.status_code, "Accept" in response.headers["vary"]) == (404, True)
-    assert f"<ul><li>{link}</li></ul></nav>" in response.text
-
-
-@pytest.mark.parametrize(
-    ("path", "accept", "line"),
-    [
-        ("/flat/x.md", "*/*", "- [Flat \\[x\\]](https://docs.example/kettle/flat.md)"),
-        ("/instal", "text/markdown, text/html", "- [Install](https://docs.example/kettle/install/index.md)"),
-        ("/zzz", "text/markdown", "All pages: [outline.md](https://docs.example/kettle/roaming/outline.md)."),
-    ],
-)
-def test_missing_page_names_similar_pages_in_markdown(
-    published: Any, site: Path, path: str, accept: str, line: str
-) -> None:
-    (site / "llms.txt").unlink(missing_ok=True)
-    response = published.get(path, headers={"accept": accept})
-    assert (response.status_code, response.headers["content-type"]) == (404, "text/markdown; charset=utf-8")
-    assert line in response.text.splitlines()
-
-
-def test_similar_pages_follow_the_published_addresses(published: Any, site: Path) -> None:
-    file = site / "roaming/addresses.json"
-    assert ">Install</a>" in published.get("/instal").text
-    file.write_text('{"url": "https://docs.example/", "pages": [["other/", "Other"]]}')
-    assert ">Other</a>" in published.get("/othr").text
-    file.write_text("{")
-    assert "</ul></nav>" not in published.get("/othr").text
-
-
-def test_missing_picture_has_the_404_page_as_it_is(published: Any) -> None:
-    assert "</ul></nav>" not in published.get("/install.png").text
 
 
 @pytest.mark.parametrize(
