@@ -9,6 +9,7 @@ import hashlib
 import os.path
 import re
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import quote, urljoin, urlsplit
@@ -19,7 +20,6 @@ from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, dump_manifest, with_digest
 from mkdocs_roaming.manifest.models import Manifest, Page, PublishedPage, Section, Site, markdown_path, url_to_path
 from mkdocs_roaming.manifest.sections import github_slug, split_sections
-from mkdocs_roaming.text.markdown import parse_headings
 
 if TYPE_CHECKING:
     from mkdocs_roaming._http import HttpResponse
@@ -29,15 +29,12 @@ MAX_MARKDOWN_BYTES = 64 * 2**20
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[/\\]|[A-Za-z]:")
 _SAFE = "/-._~!$&'()*+,;=:@"
-_SOURCE_BEFORE = (  # a page's `Source:` line, and what may be between it and the page's H1
-    r"(?:\A|(?<=[\r\n]))(?:-{3,}[ \t]*[\r\n]+)?(?:Source|URL):[ \t]*<?(https?://[^\s<>]+)>?[ \t]*(?:\r\n|\n|\r)\s*"
-    r"(?:>[^\r\n]*llms\.txt[^\r\n]*\s*)?(?:-{3,}\s*)?\Z"
+_PAGE_START = re.compile(
+    r"^(?P<title>#[ \t][^\n]*\n\s*)?(?:Source|URL):[ \t]*<?(?P<url>https?://[^\s<>]+)>?[^\S\n]*(?:\n|\Z)"
+    r"(?(title)|\s*(?:>[^\n]*llms\.txt[^\n]*\s*)?(?=#[ \t]))",
+    re.MULTILINE,
 )
-_SOURCE_AFTER = r"\A([^\r\n]*(?:\r\n|\n|\r)\s*)((?:Source|URL):[ \t]*<?(https?://[^\s<>]+)>?[ \t]*(?:\r\n|[\r\n]|\Z))"
-_SOURCE_DISTANCE = 2000
-"""Maximum number of characters between a `Source:` line and its H1."""
-_MAX_LEAD_WORDS = 3
-"""A text of no more words before the first page is a rule or a logo, not a page."""
+"""A page in a text of several: a line with its address before or after its H1."""
 
 INSTALLED_SCHEME = "installed:"
 """The address of the documentation in installed packages."""
@@ -196,8 +193,8 @@ def parent_url(url: str) -> str:
 def parse_markdown_site(markdown: str, *, name: str, url: str, where: str) -> tuple[Manifest, MemoryReader]:
     """Return the manifest of a Markdown text, and a reader of its pages.
 
-    A text with several H1s becomes several pages. A line `Source: URL` before or after an H1 is the address of its
-    page; if two or more H1s have one, the others are sections of the page above them.
+    A line `Source: URL` before or after an H1 begins a page with that address. A text without such lines has a page for
+    each H1.
 
     Args:
         markdown: The text.
@@ -231,59 +228,23 @@ class _MarkdownPage(Struct, frozen=True):
     sections: tuple[Section, ...]
 
 
-class _PageStart(Struct, frozen=True):
-    """An H1: the byte at which its page begins (its `Source:` line or itself), its address, the byte of the H1."""
-
-    cut: int
-    url: str | None
-    heading: int
-
-
 def _split_pages(markdown: str, name: str) -> list[_MarkdownPage]:
-    data = markdown.encode("utf-8", "surrogatepass")
-    sections = split_sections(markdown, title=name)
-    headings = _find_h1_offsets(data, sections)
-    if not headings or (len(headings) == 1 and headings[0] < sections[0].end):
-        url = _page_start(data, headings[0] if headings else sections[0].start).url
-        return [_MarkdownPage(markdown, url, sections)]
-    starts = [_page_start(data, heading) for heading in headings]
-    if len(named := [start for start in starts if start.url]) > 1:
-        starts = named
-    lead = data[: starts[0].cut].decode("utf-8", "surrogatepass")
-    if starts[0].url is None and _find_h1(lead) is None:  # a logo above the title
-        starts[0] = _PageStart(0, None, 0)
-    elif len(lead.split()) > _MAX_LEAD_WORDS:
-        starts.insert(0, _PageStart(0, None, 0))
-    ends = [*(start.cut for start in starts[1:]), len(data)]
-    return [_page(data[start.heading : end], start.url, name) for start, end in zip(starts, ends, strict=True)]
-
-
-def _find_h1_offsets(data: bytes, sections: Sequence[Section]) -> list[int]:
-    # The first section is always the page's own: only its text shows whether it has an H1, and where.
-    first = _find_h1(data[sections[0].start : sections[0].end].decode("utf-8", "replace"))
-    offsets = [] if first is None else [sections[0].start + first]
-    return offsets + [section.start for section in sections[1:] if section.level == 1]
-
-
-def _page(data: bytes, url: str | None, name: str) -> _MarkdownPage:
-    text = data.decode("utf-8", "surrogatepass")
-    if url and (source := re.match(_SOURCE_AFTER, text)):
-        text = text[: source.start(2)] + text[source.end(2) :]
-    return _MarkdownPage(text, url, split_sections(text, title=name))
-
-
-def _find_h1(text: str) -> int | None:
-    """Return the byte at which the first H1 begins."""
-    line = next((heading.line for heading in parse_headings(text) if heading.level == 1), None)
-    return None if line is None else len("".join(text.splitlines(keepends=True)[:line]).encode("utf-8"))
-
-
-def _page_start(data: bytes, heading: int) -> _PageStart:
-    before = data[max(0, heading - _SOURCE_DISTANCE) : heading].decode("utf-8", "ignore")
-    if source := re.search(_SOURCE_BEFORE, before):
-        return _PageStart(heading - len(before[source.start() :].encode("utf-8")), source[1], heading)
-    after = re.match(_SOURCE_AFTER, data[heading : heading + _SOURCE_DISTANCE].decode("utf-8", "ignore"))
-    return _PageStart(heading, after[3] if after else None, heading)
+    starts = list(_PAGE_START.finditer(markdown))
+    if starts:
+        ends = [*(start.start() for start in starts[1:]), len(markdown)]
+        texts = [
+            ((start["title"] or "") + markdown[start.end() : end]) for start, end in zip(starts, ends, strict=True)
+        ]
+        lead = markdown[: starts[0].start()]
+        pages: list[tuple[str, str | None]] = [(lead, None)] if lead.strip() else []
+        pages += zip(texts, (start["url"] for start in starts), strict=True)
+    else:
+        data = markdown.encode("utf-8", "surrogatepass")
+        titles = (section.start for section in split_sections(markdown)[1:] if section.level == 1)
+        pages = [
+            (data[start:end].decode("utf-8", "surrogatepass"), None) for start, end in pairwise([0, *titles, len(data)])
+        ]
+    return [_MarkdownPage(text, url, split_sections(text, title=name)) for text, url in pages]
 
 
 # Addresses
