@@ -260,17 +260,11 @@ def _open_folder(path: Path) -> Library:
     except MissingFileError:
         if (target := open_with_plugins(str(path))) is not None:
             return cast(Library, target.open_site())
-        raise ManifestNotFoundError(f"{path}: no {MANIFEST_PATH} in this folder; {_folder_hint(path)}") from None
+        raise ManifestNotFoundError(
+            f"{path}: no {MANIFEST_PATH} in this folder; build the site first, then name its folder, such as site/; "
+            "`roaming index FOLDER` makes the manifest of built HTML"
+        ) from None
     return Library(load_manifest(data, where=str(path / MANIFEST_PATH)), reader)
-
-
-def _folder_hint(path: Path) -> str:
-    sites = sorted(each.parents[1] for pattern in ("*", "*/*") for each in path.glob(f"{pattern}/{MANIFEST_PATH}"))
-    if sites:
-        return f"name a site in it, such as {sites[0]}"
-    if any(file for pattern in ("*.html", "*/*.html") for file in path.glob(pattern)):
-        return f"make one with `roaming index {path}`"
-    return "build the site first, then name the folder that the build writes, such as site/"
 
 
 # URLs
@@ -293,12 +287,8 @@ def _open_url(url: str) -> Library:
     root = bare_url if bare_url.endswith("/") else bare_url + "/"
     try:
         return _open_manifest_url(root + MANIFEST_PATH)
-    except (MissingFileError, _HtmlManifestError):
+    except MissingFileError:
         return _open_redirected(root, url)
-
-
-class _HtmlManifestError(LibraryError):
-    """The manifest's URL returned a web page."""
 
 
 def _open_manifest_url(url: str) -> Library:
@@ -306,7 +296,7 @@ def _open_manifest_url(url: str) -> Library:
     reader = WebReader(url.removesuffix(MANIFEST_PATH))
     response = reader.get(url, MAX_MANIFEST_BYTES)
     if _is_html(response.body):
-        raise _HtmlManifestError(f"{url}: expected a JSON manifest, got a web page; check the address")
+        raise MissingFileError(f"{url}: expected a JSON manifest, got a web page; check the address")
     manifest = load_manifest(response.body, where=url)
     final_url = response.url.partition("?")[0]
     if final_url.endswith("/" + MANIFEST_PATH):
@@ -329,7 +319,7 @@ def _open_redirected(root: str, url: str) -> Library:
         if content_type.startswith(("text/markdown", "text/plain")) and not address.endswith("llms.txt"):
             return _parse_response(response, address)
         if target != root:
-            with suppress(MissingFileError, _HtmlManifestError):
+            with suppress(MissingFileError):
                 return _open_manifest_url(target + MANIFEST_PATH)
         body = response.body.decode("utf-8", "replace")
         redirect = root if address.endswith("llms.txt") else find_redirect(body)

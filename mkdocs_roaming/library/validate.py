@@ -34,7 +34,6 @@ class ValidationReport:
         faults: Violations of the format.
         notes: Links within the site that lead to no page or section. Those of a copy may lead to other files of the
             original site.
-        is_copy: Whether the site is a copy of another one.
     """
 
     pages: int
@@ -42,17 +41,12 @@ class ValidationReport:
     links: int
     faults: tuple[str, ...]
     notes: tuple[str, ...]
-    is_copy: bool = False
 
     def __str__(self) -> str:
         """Return a summary in one line."""
         faults = f"{len(self.faults)} fault{'' if len(self.faults) == 1 else 's'}" if self.faults else "no faults"
         count = len(self.notes)
-        if self.is_copy:
-            broken = f"{count} link{'' if count == 1 else 's'} to no page or section of the copy"
-        else:
-            broken = f"{count} broken link{'' if count == 1 else 's'} on the site itself"
-        notes = f", {broken}" if count else ""
+        notes = f", {count} broken link{'' if count == 1 else 's'} within the site" if count else ""
         return f"{self.pages} pages, {self.sections} sections, {self.links} links checked: {faults}{notes}"
 
 
@@ -82,7 +76,6 @@ def validate_site(
         validator.links,
         tuple(validator.faults),
         tuple(validator.notes),
-        bool(library.manifest.crawled_from),
     )
 
 

@@ -67,12 +67,7 @@ def test_open_library_without_site_raises_error_with_hint(site, tmp_path: Path) 
     bare = tmp_path / "bare"
     bare.mkdir()
     assert open_error(bare).startswith(f"ManifestNotFoundError: {bare}: no roaming/manifest.json in this folder; ")
-    assert open_error(bare).endswith(
-        "; build the site first, then name the folder that the build writes, such as site/"
-    )
-    (bare / "index.html").write_text("<title>x</title>")
-    assert open_error(bare).endswith(f"make one with `roaming index {bare}`")
-    assert open_error(tmp_path).endswith(f"; name a site in it, such as {folder}")
+    assert "; build the site first, then name its folder, such as site/; `roaming index" in open_error(bare)
     (tmp_path / "mkdocs.yml").write_text("site_name: x")
     assert "mkdocs.yml: a settings file; build the site, then name the folder" in open_error(tmp_path / "mkdocs.yml")
     manifest = folder / "roaming" / "manifest.json"
@@ -218,13 +213,11 @@ def test_open_library_follows_html_redirects_of_home_page(site, server, reply: C
     pages |= {"bad/": b"http://["}
     server.put(files, "/2.0/")
     server.put({"2.0/index.html": "<p>Docs"})
-    site.publish(tmp_path / "2.0")
     for path, target in pages.items():
         server.replies["/" + path] = reply(REFRESH % target)
     server.put({"llms.txt": "# Docs\n"})
     for asked in ("", "llms.txt", "latest/"):
         assert open_library(server.url + asked).where == server.url + "2.0/"
-    assert f"name a site in it, such as {tmp_path / '2.0'}" in open_error(tmp_path)
     for path in ("round/", "out/", "bad/"):
         assert "publishes no roaming/manifest.json" in open_error(server.url + path)
     assert server.asked.count("/round/") <= 4
