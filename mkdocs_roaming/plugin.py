@@ -275,7 +275,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             return None
         from mkdocs_roaming.embeddings.store import parse_embeddings_options
 
-        return parse_embeddings_options(self._options.embeddings, os.environ, "embeddings", log.info)
+        return parse_embeddings_options(self._options.embeddings, os.environ, "embeddings")
 
     def _check_files(self, files: Files, config: MkDocsConfig) -> None:
         """Check for an llms.txt among the files that MkDocs copies, before it renders the pages."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import asdict, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -163,7 +162,7 @@ def _find_cache(site_dir: Path, project: Project, options: PublishOptions) -> Pa
 def _configured_embeddings(options: PublishOptions) -> EmbeddingsOptions | None:
     if options.search == "lexical":
         return None
-    return parse_embeddings_options(options.embeddings, os.environ, "embeddings", partial(click.echo, err=True))
+    return parse_embeddings_options(options.embeddings, os.environ, "embeddings")
 
 
 def _lint(site_dir: Path, option: object, docs: Path | None) -> None:

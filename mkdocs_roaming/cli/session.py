@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +95,6 @@ def embeddings_options(given: dict[str, Any]) -> EmbeddingsOptions | None:
             f"--search hybrid: {settings.where or 'roaming.toml'} configures no embedding model; "
             "add [embeddings] with model and base_url"
         )
-    report = partial(click.echo, err=True)
     return EmbeddingsOptions(
-        embeddings.model, lambda: create_embeddings_client(embeddings, os.environ), embeddings.text_prefix, report
+        embeddings.model, lambda: create_embeddings_client(embeddings, os.environ), embeddings.text_prefix
     )

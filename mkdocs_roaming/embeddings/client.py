@@ -219,10 +219,8 @@ class EmbeddingsClient:
                 f"start the server or check the network and {self._api.base_name}",
                 retryable=True,
             ) from None
-        except (ValueError, httpx2.DecodingError):
-            raise self._invalid("a response that cannot be decoded") from None
-        except LibraryError:
-            raise self._invalid("a response that is too large") from None
+        except (ValueError, httpx2.DecodingError, LibraryError):
+            raise self._invalid("a response that is too large or cannot be decoded") from None
 
     def _parse(self, body: bytes, count: int) -> list[Vector]:
         try:
@@ -241,16 +239,9 @@ class EmbeddingsClient:
         _, message, _ = parse_api_error(response.body)
         detail = f" ({self._api.redact(message)})" if message else ""
         retryable = status in (408, 409, 429) or status >= 500
-        if status in (401, 403):
-            problem, fix = "the key is not accepted", f"check {self._api.key_name}"
-        elif 300 <= status < 400:
-            problem, fix = f"{self.address} redirects ({status})", "set base_url to the target of the redirect"
-        elif retryable:
-            problem, fix = f"{self.address} failed ({status})", "try again later"
-        else:
-            problem, fix = f"{self.address} refused the request ({status})", "check model and base_url"
+        fix = "try again later" if retryable else f"check model, base_url and the key in {self._api.key_name}"
         return EmbeddingError(
-            f"{self.model}: {problem}{detail}; {fix}",
+            f"{self.model}: {self.address} refused the request ({status}){detail}; {fix}",
             retryable=retryable,
             retry_after=parse_retry_after(response.headers),
         )

@@ -228,9 +228,6 @@ _HEAD = struct.Struct("<8sIIII")
 
 # Vectors of a build
 
-ANNOUNCED_COUNT = 10 * BATCH_SIZE
-"""A request for this many vectors is announced: a model on a CPU takes at least ten seconds."""
-
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingsOptions:
@@ -240,27 +237,21 @@ class EmbeddingsOptions:
         model: The name of the model.
         create_embedder: Creates the embedder; called only if there are new windows.
         prefix: Precedes each window.
-        on_progress: Receives one line before a request that takes long.
     """
 
     model: str
     create_embedder: Callable[[], Embedder]
     prefix: str = ""
-    on_progress: Callable[[str], None] = lambda line: None
 
 
-def parse_embeddings_options(
-    config: object, environ: Mapping[str, str], where: str, on_progress: Callable[[str], None] = lambda line: None
-) -> EmbeddingsOptions:
+def parse_embeddings_options(config: object, environ: Mapping[str, str], where: str) -> EmbeddingsOptions:
     """Parse the option `embeddings` of a configuration; errors begin with `where`.
 
     Raises:
         UsageError: The option is invalid.
     """
     parsed = parse_embeddings_config(config, where)
-    return EmbeddingsOptions(
-        parsed.model, lambda: create_embeddings_client(parsed, environ), parsed.text_prefix, on_progress
-    )
+    return EmbeddingsOptions(parsed.model, lambda: create_embeddings_client(parsed, environ), parsed.text_prefix)
 
 
 def add_vectors(
@@ -333,8 +324,6 @@ def _request_missing(
     if not missing:
         return 0
     embedder = options.create_embedder()
-    if len(missing) >= ANNOUNCED_COUNT:
-        options.on_progress(f"requesting {len(missing)} vectors of {embedder.model}; this may take minutes")
     for start in range(0, len(missing), BATCH_SIZE):
         batch = missing[start : start + BATCH_SIZE]
         new = embedder.embed([texts[digest] for digest in batch])

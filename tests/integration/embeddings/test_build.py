@@ -37,18 +37,6 @@ def test_build_publishes_vectors_of_all_sections(build: Any, configured: Embeddi
     assert f"vectors of toy: {len(api.texts)} windows, {len(api.texts)} of them new" in report.notes[-1]
 
 
-def test_large_request_is_announced_before_it_is_sent(build: Any, api: EmbeddingsApi) -> None:
-    announced: list[tuple[str, int]] = []
-    options = parse_embeddings_options(
-        {"model": "toy", "base_url": api.url}, {}, "e", lambda line: announced.append((line, len(api.texts)))
-    )
-    page = "# Home\n\n" + "".join(f"## Pump {at}\n\nIt has {at} valves.\n\n" for at in range(400))
-    build(options, {"": page})
-    assert announced == [("requesting 401 vectors of toy; this may take minutes", 0)]
-    build(options, {"": page, "a/": "# A\n\nText.\n"})
-    assert len(announced) == 1
-
-
 def test_builds_with_and_without_cache_publish_same_bytes(
     build: Any, configured: EmbeddingsOptions, tmp_path: Path
 ) -> None:

@@ -91,7 +91,8 @@ def test_build_without_server_warns_and_fails_with_strict(project: Any, serve: S
     api = serve(key="another")
     done = project(**hybrid(api))
     assert done.returncode == 0, done.stderr
-    assert "WARNING -  roaming: hybrid search: toy: the key is not accepted" in done.stderr
+    assert "WARNING -  roaming: hybrid search: toy: http" in done.stderr
+    assert "refused the request (401)" in done.stderr
     assert project("--strict", **hybrid(api)).returncode == 1
 
 
