@@ -35,7 +35,6 @@ from mkdocs_roaming.lint.runner import format_log, lint_folder, parse_config
 from mkdocs_roaming.publish.cache import project_cache_folder
 from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.writer import PublishReport
-from mkdocs_roaming.sources.incremental import IncrementalSite
 from mkdocs_roaming.sources.project import IndexOptions, Project, find_project
 from mkdocs_roaming.sources.publication import index_site
 
@@ -117,7 +116,6 @@ class Publication:
             publish=publish,
             strict=given["strict"],
         )
-        self._site = IncrementalSite(site_dir, self._options)
 
     def run(self, *, as_json: bool) -> None:
         """Publish the site, and print the result on one line or as JSON."""
@@ -125,7 +123,7 @@ class Publication:
         if not publish.enabled:
             click.echo(f"{self._site_dir}: not published, because `enabled` is false in {project.file}")
             return
-        report = self._site.find_unchanged(warn) or self._publish()
+        report = self._publish()
         if as_json:
             print_json(asdict(report))
             return
@@ -138,18 +136,10 @@ class Publication:
             _lint(self._site_dir, publish.lint, project.docs)
 
     def _publish(self) -> PublishReport:
-        warnings: list[str] = []
-
-        def record(message: str) -> None:
-            warnings.append(message)
-            warn(message)
-
         embeddings = embeddings_options(self._given) or _configured_embeddings(self._options.publish)
         options = replace(self._options, embeddings=embeddings)
         with progress("Converting") as steps:
-            report = index_site(self._site_dir, options, warn=record, start_progress=steps)
-        self._site.save(report, warnings)
-        return report
+            return index_site(self._site_dir, options, warn=warn, start_progress=steps)
 
 
 def _find_cache(site_dir: Path, project: Project, options: PublishOptions) -> Path | None:
