@@ -150,12 +150,13 @@ def _explain(message: str, path: str, table: Mapping[str, object], kind: type, w
     value: Any = table[name]
     fields: Any = inspect.type_info(kind)
     expected = next(field.type for field in fields.fields if field.name == name)
-    if isinstance(expected, inspect.Metadata):
-        expected = expected.type
     for item in items:
-        if not isinstance(expected, inspect.CollectionType):
+        outer = expected.type if isinstance(expected, inspect.Metadata) else expected
+        if isinstance(outer, inspect.StructType | inspect.DataclassType):
+            return SettingError(where, f"{name}.{item}", message)
+        if not isinstance(outer, inspect.CollectionType):
             break
-        expected, name, value = expected.item_type, f"{name}[{item}]", list(value)[int(item)]
+        expected, name, value = outer.item_type, f"{name}[{item}]", list(value)[int(item)]
     shown = repr(value)
     shown = shown if len(shown) <= _MAX_VALUE_CHARS else f"{shown[:_MAX_VALUE_CHARS]}…"
     return SettingError(where, name, f"expected {_describe(expected)}, got {shown}")
@@ -166,8 +167,12 @@ def _describe(kind: inspect.Type) -> str:
     from msgspec import inspect  # as above
 
     match kind:
+        case inspect.Metadata(type=inner, extra_json_schema={"examples": [example]}):
+            return f"{_describe(inner)} such as {example}"
         case inspect.Metadata(type=inner):
             return _describe(inner)
+        case inspect.StructType(fields=fields) | inspect.DataclassType(fields=fields):
+            return f"a mapping with {', '.join(field.name for field in fields)}"
         case inspect.BoolType():
             return "true or false"
         case inspect.IntType() | inspect.FloatType():

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from html import escape
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
@@ -26,10 +26,13 @@ from mkdocs_roaming.publish.elements.html import (
     load_texts,
     read_asset,
 )
+from mkdocs_roaming.settings import decode_table
 
 # Options
 
-_Address = Annotated[str, Meta(pattern=r"^(https?://[^/\s]|/|mailto:)\S*$")]
+_Address = Annotated[
+    str, Meta(pattern=r"^(https?://[^/\s]|/|mailto:)\S*$", examples=["https://example.org/new?title={question}"])
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +47,15 @@ class WayOut:
 class WidgetOptions:
     """The options of the widget; docs/widget.md describes them."""
 
-    endpoint: Annotated[str, Meta(pattern="^(https?://[^/?#]|/)")] = ""
+    endpoint: Annotated[str, Meta(pattern="^(https?://[^/?#]|/|$)", examples=["https://ask.example/"])] = ""
     mode: Literal["auto", "endpoint", "finder", "off"] = "auto"
     open: bool = False
     persist: Literal["off", "session", "local"] = "session"
-    shortcut: Annotated[str, Meta(min_length=1, max_length=1)] = "i"
+    shortcut: Annotated[str, Meta(max_length=1, examples=["i"])] = "i"
     """The key that opens the panel together with Ctrl or Cmd; empty for none."""
-    allow_links: tuple[Annotated[str, Meta(pattern=r"^https?://[^/\s]+\S*$")], ...] = ()
+    allow_links: tuple[
+        Annotated[str, Meta(pattern=r"^https?://[^/\s]+\S*$", examples=["https://example.org/"])], ...
+    ] = ()
     """URL prefixes of other sites that answers may link to."""
     page_context: bool = True
     """Whether a question is sent with the path of the page."""
@@ -79,7 +84,8 @@ def parse_widget_options(config: object, *, own_endpoint: str = "") -> WidgetOpt
         The options, or None if the widget is off.
 
     Raises:
-        PublishError: An option is invalid.
+        PublishError: The value is of another kind, or options contradict each other.
+        SettingError: An option is invalid.
     """
     if config is None or config is False:
         return None
@@ -89,11 +95,13 @@ def parse_widget_options(config: object, *, own_endpoint: str = "") -> WidgetOpt
         raise PublishError(
             f"widget: {config!r} is invalid; set it to true, or to options such as `endpoint: https://…`"
         )
-    if unknown := sorted(map(str, set(config) - set(_TYPES))):
-        raise PublishError(f"widget: unknown option `{unknown[0]}`. Available options: {', '.join(_TYPES)}")
-    values = {name: _parse_option(name, value) for name, value in config.items() if value is not None}
-    values["endpoint"] = own_endpoint or values.get("endpoint", "")
-    options = WidgetOptions(**values)
+    off = {name: "" if name == "shortcut" else "off" for name in ("mode", "persist", "shortcut")}
+    values = {
+        name: off[name] if name in off and value in (False, "off") else value
+        for name, value in config.items()
+        if value is not None  # YAML reads a plain `off` as false
+    }
+    options = decode_table({**values, "endpoint": own_endpoint or values.get("endpoint", "")}, WidgetOptions, "widget")
     if options.mode == "endpoint" and not options.endpoint:
         raise PublishError("widget: mode is `endpoint`, but no endpoint is set; add `endpoint: https://…`")
     for link in options.links:
@@ -103,33 +111,6 @@ def parse_widget_options(config: object, *, own_endpoint: str = "") -> WidgetOpt
     return options if options.mode != "off" else None
 
 
-def _parse_option(name: str, value: object) -> Any:
-    if value is False and name in ("mode", "persist"):
-        value = "off"  # YAML reads a plain `off` as false
-    if name == "shortcut" and (value is False or value in ("", "off")):
-        return ""
-    try:
-        return msgspec.convert(value, _TYPES[name])
-    except msgspec.ValidationError:
-        raise PublishError(f"widget: {name} is {value!r}; set it to {_EXPECTED[name]}") from None
-
-
-_TYPES = get_type_hints(WidgetOptions, include_extras=True)
-_EXPECTED = {
-    "endpoint": "a URL such as https://ask.example/",
-    "mode": "one of auto, endpoint, finder, off",
-    "open": "true or false",
-    "persist": "one of off, session, local",
-    "shortcut": "one letter, which is pressed with Ctrl or Cmd, or false",
-    "allow_links": "a list of URLs such as https://example.org/",
-    "page_context": "true or false",
-    "feedback": "true or false",
-    "show_usage": "true or false",
-    "links": "a list of mappings with `label` and `url`, such as `url: https://example.org/new?title={question}`",
-    "questions": "a list of questions",
-    "scope": "a mapping with lists `tags` and `paths`, such as `paths: [guide/**]`",
-    "strings": "a mapping of names to texts, such as `title: Ask us`",
-}
 _PLACEHOLDER = re.compile(r"\{(\w*)\}")
 _PLACEHOLDERS = ("question", "sections", "page")
 

@@ -17,6 +17,7 @@ from mkdocs_roaming.errors import PublishError
 from mkdocs_roaming.manifest.models import Site
 from mkdocs_roaming.publish.elements.html import LANGUAGES, load_texts, remove_own_elements
 from mkdocs_roaming.publish.elements.widget import WidgetOptions, add_widget, iter_widget_files, parse_widget_options
+from mkdocs_roaming.settings import SettingError
 
 ROOT = Path(__file__).parents[3]
 SITE = Site('"A" & <B>', "https://docs.example/")
@@ -73,27 +74,36 @@ def test_parse_widget_options_prefers_own_endpoint() -> None:
     ("config", "message"),
     [
         ("yes", "widget: 'yes' is invalid; set it to true, or to options such as `endpoint: https://…`"),
-        ({"endpont": "x"}, "widget: unknown option `endpont`. Available options: endpoint, mode,"),
-        ({"endpoint": "ask.example"}, "widget: endpoint is 'ask.example'; set it to a URL"),
-        ({"mode": "loud"}, "widget: mode is 'loud'; set it to one of auto, endpoint, finder, off"),
+        (
+            {"endpont": "x"},
+            "widget: endpont: unknown option; did you mean `endpoint`? Available options: endpoint, mode,",
+        ),
+        (
+            {"endpoint": "ask.example"},
+            "widget: endpoint: expected a text such as https://ask.example/, got 'ask.example'",
+        ),
+        ({"mode": "loud"}, "widget: mode: expected auto or endpoint or finder or off, got 'loud'"),
         ({"mode": "endpoint"}, "widget: mode is `endpoint`, but no endpoint is set"),
-        ({"open": "yes"}, "widget: open is 'yes'; set it to true or false"),
-        ({"shortcut": "Ctrl+K"}, "widget: shortcut is 'Ctrl+K'; set it to one letter"),
-        ({"allow_links": "https://a.example"}, "widget: allow_links is 'https://a.example'; set it to a list of URLs"),
-        ({"allow_links": ["javascript:x"]}, "widget: allow_links is ['javascript:x']; set it to a list of URLs"),
-        ({"scope": {"paths": "guide"}}, "widget: scope is {'paths': 'guide'}; set it to a mapping with lists"),
-        ({"show_usage": "on"}, "widget: show_usage is 'on'; set it to true or false"),
-        ({"links": [{"label": "New", "url": "javascript:x"}]}, "widget: links is [{'label': 'New', 'url': 'javascript"),
+        ({"open": "yes"}, "widget: open: expected true or false, got 'yes'"),
+        ({"shortcut": "Ctrl+K"}, "widget: shortcut: expected a text of at most 1 characters such as i, got 'Ctrl+K'"),
+        ({"allow_links": "https://a.example"}, "widget: allow_links: expected a list, got 'https://a.example'"),
+        (
+            {"allow_links": ["javascript:x"]},
+            "widget: allow_links[0]: expected a text such as https://example.org/, got",
+        ),
+        ({"scope": {"paths": "guide"}}, "widget: scope: expected a mapping with tags, paths, version, got"),
+        ({"show_usage": "on"}, "widget: show_usage: expected true or false, got 'on'"),
+        ({"links": [{"label": "New", "url": "javascript:x"}]}, "widget: links[0].url: Expected `str` matching regex"),
         (
             {"links": [{"label": "New", "url": "https://a.example/new?q={answer}"}]},
             "widget: links: unknown placeholder {answer} in 'https://a.example/new?q={answer}'; use {question}, {sections}",
         ),
-        ({"questions": {"file": "a.yml"}}, "widget: questions is {'file': 'a.yml'}; set it to a list"),
-        ({"strings": {"title": 3}}, "widget: strings is {'title': 3}; set it to a mapping"),
+        ({"questions": {"file": "a.yml"}}, "widget: questions: expected a list of texts, got {'file': 'a.yml'}"),
+        ({"strings": {"title": 3}}, "widget: strings: expected a mapping of texts to texts, got {'title': 3}"),
     ],
 )
 def test_parse_widget_options_reports_invalid_value_in_one_line(config: object, message: str) -> None:
-    with pytest.raises(PublishError) as error:
+    with pytest.raises((PublishError, SettingError)) as error:
         parse_widget_options(config)
     assert str(error.value).startswith(message)
     assert "\n" not in str(error.value)
