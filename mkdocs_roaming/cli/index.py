@@ -29,7 +29,6 @@ from mkdocs_roaming.cli.session import embeddings_options
 from mkdocs_roaming.cli.sites import open_lib
 from mkdocs_roaming.embeddings.store import EmbeddingsOptions, parse_embeddings_options
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.html.themes import parse_class_options
 from mkdocs_roaming.library.validate import validate_site
 from mkdocs_roaming.lint.runner import format_log, lint_folder, parse_config
 from mkdocs_roaming.publish.cache import project_cache_folder
@@ -57,13 +56,6 @@ _OPTIONS = (
     ),
     click.option("--no-html", is_flag=True, help="Do not change the built pages."),
     CONFIG,
-    click.option(
-        "--class",
-        "classes",
-        multiple=True,
-        metavar="CLASS=ROLE",
-        help="Convert elements with this CSS class as the role, such as my-note=admonition. Repeatable.",
-    ),
     click.option("--strict", is_flag=True, help="Publish nothing if there are warnings."),
     click.option("-v", "--verbose", is_flag=True, help="List the pages that are left out, with the reasons."),
     click.option(
@@ -173,8 +165,6 @@ def _given_options(given: dict[str, Any], project: Project) -> PublishOptions:
             options[name] = str(Path(given[name]).absolute())
     if given["endpoint"]:
         options["widget"] = {"endpoint": given["endpoint"]}
-    if given["classes"]:
-        options["classes"] = parse_class_options(given["classes"])
     return project.parse_options(options)
 
 

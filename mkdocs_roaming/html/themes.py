@@ -260,21 +260,6 @@ def parse_classes(value: object) -> dict[str, str]:
     return dict(value)
 
 
-def parse_class_options(values: Iterable[str]) -> dict[str, str]:
-    """Parse command-line options of the form `CLASS=ROLE`.
-
-    Raises:
-        UsageError: A value has another form, or a role is unknown.
-    """
-    classes = {}
-    for value in values:
-        name, _, role = value.partition("=")
-        if not (name and role):
-            raise UsageError(f"--class {value}: expected CLASS=ROLE, such as my-note=admonition")
-        classes[name.strip()] = role.strip()
-    return parse_classes(classes)
-
-
 def _split_classes(classes: Mapping[str, str]) -> tuple[dict[str, Role], dict[str, AdmonitionKind]]:
     """Split the classes of a site into roles, and kinds of admonitions."""
     roles: dict[str, Role] = {}

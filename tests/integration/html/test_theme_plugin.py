@@ -82,16 +82,17 @@ def test_cached_conversions_are_discarded_when_the_themes_change(site: Path, plu
     assert index(site) == before
 
 
-def test_class_option_converts_own_classes_as_their_role(site: Path, plugin: Path) -> None:
-    markdown = index(site, "--class", "our-tip=tip", "--class", "div.acme-tabs=skip", path=plugin)
+def test_classes_of_configuration_are_converted_as_their_role(site: Path, plugin: Path) -> None:
+    (site.parent / "roaming.toml").write_text('[publish.classes]\nour-tip = "tip"\n"div.acme-tabs" = "skip"\n', "utf-8")
+    markdown = index(site, path=plugin)
     assert markdown == "# Acme\n\n> [!CAUTION]\n> **Stop**\n>\n> Do not.\n\n> [!TIP]\n> Press twice.\n"
 
 
-@pytest.mark.parametrize("value", ["our-tip", "our-tip=", "=tip", "our-tip=note-box"])
-def test_class_option_with_unknown_role_exits_with_the_known_roles(site: Path, value: str) -> None:
-    done = run("mkdocs_roaming", "index", str(site), "--class", value, cwd=site.parent)
+def test_unknown_role_in_configuration_exits_with_the_known_roles(site: Path) -> None:
+    (site.parent / "roaming.toml").write_text('[publish.classes]\nour-tip = "note-box"\n', "utf-8")
+    done = run("mkdocs_roaming", "index", str(site), cwd=site.parent)
     assert done.returncode == 1
-    assert "my-note=admonition" in done.stderr or "admonition, tabs" in done.stderr
+    assert "admonition, tabs" in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from mkdocs_roaming.errors import UsageError
@@ -16,7 +14,6 @@ from mkdocs_roaming.html.themes import (
     builtin_themes,
     compile_selector,
     load_themes,
-    parse_class_options,
     parse_classes,
 )
 
@@ -104,16 +101,6 @@ def test_fingerprint_changes_with_own_classes_and_is_empty_for_built_in_themes()
 def test_parse_classes_with_invalid_value_raises_usage_error(value: object) -> None:
     with pytest.raises(UsageError, match=r"^classes: "):
         parse_classes(value)
-
-
-def test_parse_class_options_returns_mapping() -> None:
-    assert parse_class_options(["our-note=admonition", "div.x = tip"]) == {"our-note": "admonition", "div.x": "tip"}
-
-
-@pytest.mark.parametrize("value", ["a", "a=", "=skip"])
-def test_parse_class_options_without_class_or_role_raises_usage_error(value: str) -> None:
-    with pytest.raises(UsageError, match=f"^--class {re.escape(value)}: expected CLASS=ROLE"):
-        parse_class_options([value])
 
 
 @pytest.mark.parametrize("theme", [{"roles": {"box": ".a"}}, {"admonitions": {"note": "a"}}])
