@@ -393,20 +393,13 @@ class _SiteReader:
     def _find_nav(self, trees: Mapping[str, Element]) -> tuple[site_nav.Nav, str]:
         """Return the navigation and its source.
 
-        An earlier build may have known more than the folder shows now: the navigation of MkDocs, or an llms.txt of the
-        site that has been replaced.
+        An earlier build may have known more than the folder shows now: the navigation of MkDocs.
         """
         project = self._options.project
         old = self._old if self._old and not project.generator else None
         if (configured := self._read_configured_nav()) is not None:
             return configured, "config"
         if old and old.nav_source == "mkdocs":
-            return site_nav.from_manifest(old), old.nav_source
-        if llms_txt := self._published.author_text.decode("utf-8-sig", "replace"):
-            nav = site_nav.from_llms_txt(llms_txt, self._make_resolver(""))
-            if len(site_nav.collect_paths(nav)) >= max(1, len(self._pages) // 2):
-                return nav, "llms.txt"
-        if old and old.nav_source == "llms.txt":
             return site_nav.from_manifest(old), old.nav_source
         nav = self._read_sidebars(trees)
         if len(site_nav.collect_paths(nav)) > 1:

@@ -1,8 +1,7 @@
-"""The navigation of a built site, from its llms.txt, the sidebars of its pages, or its folders."""
+"""The navigation of a built site, from the sidebars of its pages, or its folders."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
@@ -25,7 +24,6 @@ TOCTREE = "toctree-wrapper"
 """The class of lists of pages that Sphinx makes from toctrees."""
 _CONTAINERS = ("ul", "ol", "nav", "div", "details", "section")
 _LABELS = frozenset(("a", "label", "span", "p", "summary", "button", "h2", "h3"))
-_LLMS_LINK = re.compile(r"\s*[-*+]\s+\[([^\]]+)\]\(\s*<?([^)>\s]+)")
 _visible_texts = cast(
     "Callable[[Element], list[str]]",
     etree.XPath(".//text()[not(ancestor::*[@aria-hidden='true'])]", smart_strings=False),
@@ -68,20 +66,6 @@ def from_config(items: Sequence[Any], paths: Mapping[str, str], titles: Mapping[
         else:
             nav.append(NavItem(name, url=urljoin(site_url, str(target).strip())))
     return tuple(nav)
-
-
-def from_llms_txt(text: str, resolve: Resolve) -> Nav:
-    """Return the groups of an llms.txt, empty if fewer than two of its links lead to pages of the site."""
-    groups: list[tuple[str, list[NavItem]]] = [("", [])]
-    for line in text.splitlines():
-        if heading := re.match(r"##\s+(.+)", line):
-            groups.append((heading[1].strip(), []))
-        elif link := _LLMS_LINK.match(line):
-            path = resolve(re.sub(r"(index\.html)?\.md(?=$|#)", lambda found: found[1] or "", link[2]))
-            path = path if path is not None else resolve(re.sub(r"(^|/)index\.md$", r"\1", link[2]))
-            if path is not None:
-                groups[-1][1].append(NavItem(link[1].strip(), path))
-    return tuple(_join_groups(groups)) if sum(len(items) for _, items in groups) > 1 else ()
 
 
 class NavCache:

@@ -296,7 +296,7 @@ def test_index_site_without_html_does_not_change_pages(site: Path) -> None:
     assert {path: data for path, data in read_files(site).items() if path in before} == before
 
 
-def test_nav_follows_folders_without_sidebar_and_llms_txt(site: Path) -> None:
+def test_nav_follows_folders_without_sidebar(site: Path) -> None:
     (site / "index.html").write_text(HOME.format(nav=""))
     manifest = index_to_manifest(site)
     assert manifest.nav_source == "folders"
@@ -305,16 +305,6 @@ def test_nav_follows_folders_without_sidebar_and_llms_txt(site: Path) -> None:
         ("Guide", "guide/", []),
         ("Deep", None, ["deep/one.html"]),
     ]
-
-
-def test_nav_is_read_from_llms_txt_and_kept_in_later_builds(site: Path) -> None:
-    """The second build finds its own llms.txt."""
-    (site / "llms.txt").write_text(f"# X\n\n## First\n\n- [The guide]({URL}guide/index.md): x\n- [One](deep/one.md)\n")
-    for how in ({"overwrite": True}, {}):
-        manifest = index_to_manifest(site, **how)
-        assert manifest.nav_source == "llms.txt"
-        assert [child.page for child in manifest.nav[0].children] == ["guide/", "deep/one.html"]
-        assert manifest.nav[1].title == "More"
 
 
 def test_page_with_canonical_link_to_another_page_is_skipped(site: Path) -> None:
