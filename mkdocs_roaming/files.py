@@ -151,6 +151,14 @@ def resolve_inside(folder: Path, path: str) -> Path:
     return target
 
 
+def read_inside(folder: Path, path: str) -> bytes | None:
+    """Return the file at a path of the site; None if there is none, or the path leads out of the folder."""
+    try:
+        return resolve_inside(folder, path).read_bytes()
+    except (OSError, ValueError, PublishError):
+        return None
+
+
 def find_site_folders(folder: Path) -> list[Path]:
     """Return the folders that have a home page, at most two levels below a folder, nearest first."""
     return [home.parent for pattern in ("*", "*/*") for home in sorted(folder.glob(f"{pattern}/index.html"))]

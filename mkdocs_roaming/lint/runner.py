@@ -17,6 +17,7 @@ from typing import Any, Literal
 import msgspec
 
 from mkdocs_roaming.errors import ManifestNotFoundError, UsageError
+from mkdocs_roaming.files import read_inside
 from mkdocs_roaming.lint.context import SEVERITIES, Finding, LintContext, Problem, Rule, Severity
 from mkdocs_roaming.lint.rules import load_rules
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
@@ -184,7 +185,7 @@ def lint_folder(folder: Path, config: LintConfig, docs: Path | None = None) -> L
     """
 
     def read_page(page: PageEntry) -> str:
-        return (_read_below(folder, page.markdown) or b"").decode("utf-8", "replace")
+        return (read_inside(folder, page.markdown) or b"").decode("utf-8", "replace")
 
     file = folder / MANIFEST_PATH
     try:
@@ -201,7 +202,7 @@ def open_sources(docs: Path) -> SourceReader:
     """Return a reader of the source files in a folder."""
 
     def read(source: str) -> str | None:
-        data = _read_below(docs, source)
+        data = read_inside(docs, source)
         return data.decode("utf-8", "replace") if data is not None else None
 
     return read
@@ -300,16 +301,6 @@ class _Source:
 
 def _slug(title: str) -> str:
     return github_slug(strip_markup(re.sub(r"\s*\{:?[^{}]*\}\s*$", "", title)))
-
-
-def _read_below(folder: Path, path: str) -> bytes | None:
-    """Return a file below a folder, or None if it does not exist or its path leads out of the folder."""
-    if path.startswith("/") or ".." in path.split("/") or "\0" in path:
-        return None
-    try:
-        return (folder / path).read_bytes()
-    except OSError:
-        return None
 
 
 def _pluralize(count: int, noun: str) -> str:

@@ -9,7 +9,7 @@ from urllib.parse import quote, urljoin
 
 from mkdocs_roaming._http import FETCH_TIMEOUT, HttpClient, UnavailableError
 from mkdocs_roaming.errors import LibraryError, RoamingError
-from mkdocs_roaming.files import resolve_inside
+from mkdocs_roaming.files import read_inside
 from mkdocs_roaming.manifest.aliases import PreviousSite
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest, load_skeleton
 from mkdocs_roaming.manifest.models import SectionEntry
@@ -55,10 +55,7 @@ def _read_site(path: Path) -> PreviousSite:
 
     @lru_cache(maxsize=64)
     def read_page(path: str) -> bytes:
-        try:
-            return resolve_inside(root, path).read_bytes()
-        except (OSError, RoamingError):
-            return b""
+        return read_inside(root, path) or b""
 
     return PreviousSite(manifest, lambda page, section: _slice(read_page(page.markdown), section))
 

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from mkdocs_roaming.errors import PublishError
-from mkdocs_roaming.files import resolve_inside, write_text_file
+from mkdocs_roaming.files import read_inside, write_text_file
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.models import LLMS_TXT, SiteEntry, path_to_url
 from mkdocs_roaming.publish.llms_txt import MAX_CHARS, escape_link_text
@@ -68,9 +68,9 @@ def publish_versions(root: Path, *, default: str | None = None, overwrite: bool 
             "or choose another version with --default"
         )
     _check_urls(root, versions)
-    listing = (_read(root, f"{chosen.folder}/{LLMS_TXT}") or b"").decode("utf-8", "replace")
+    listing = (read_inside(root, f"{chosen.folder}/{LLMS_TXT}") or b"").decode("utf-8", "replace")
     text = _render(chosen, chosen.site, versions, listing)
-    old = _read(root, LLMS_TXT)
+    old = read_inside(root, LLMS_TXT)
     is_new = old != text.encode()
     if old is not None and not overwrite and not _is_own(old):
         raise PublishError(
@@ -122,7 +122,7 @@ class _Version(Struct, frozen=True):
 
 
 def _read_entries(root: Path) -> list[_Entry]:
-    data = _read(root, VERSIONS_PATH)
+    data = read_inside(root, VERSIONS_PATH)
     if data is None:
         raise PublishError(f"{root}: no {VERSIONS_PATH}; name the folder that contains all versions of the site")
     try:
@@ -136,7 +136,7 @@ def _read_entries(root: Path) -> list[_Entry]:
 
 def _open_version(root: Path, entry: _Entry) -> _Version:
     path = f"{entry.version}/{MANIFEST_PATH}"
-    data = _read(root, path)
+    data = read_inside(root, path)
     return _Version(entry, load_manifest(data, where=f"{root}/{path}").site if data is not None else None)
 
 
@@ -147,7 +147,7 @@ def _find_default(root: Path, versions: Sequence[_Version], default: str | None)
         if found is None:
             raise PublishError(f"{root}: no version {default}; {VERSIONS_PATH} lists {names}")
         return found
-    home = (_read(root, "index.html") or b"").decode("utf-8", "replace")
+    home = (read_inside(root, "index.html") or b"").decode("utf-8", "replace")
     target = unquote(urlsplit(find_redirect(home) or "").path).strip("/").removesuffix("/index.html")
     candidates = (target, target.rpartition("/")[2], *_DEFAULT_ALIASES)
     aliased = (found for name in candidates if name and (found := _find(versions, name)))
@@ -210,11 +210,3 @@ def _is_own(data: bytes) -> bool:
     text = data.decode("utf-8", "replace")
     found = _MARK.search(text)
     return found is not None and _mark(text[: found.start()], text[found.end() :]) == text
-
-
-def _read(root: Path, path: str) -> bytes | None:
-    """Return a file; None if there is no such file."""
-    try:
-        return resolve_inside(root, path).read_bytes()
-    except (OSError, ValueError):
-        return None
