@@ -28,6 +28,7 @@ from mkdocs_roaming.cli.common import (
 from mkdocs_roaming.errors import RoamingError, UsageError
 from mkdocs_roaming.plugins import load_entry_point
 from mkdocs_roaming.publish.options import PublishOptions, parse_options
+from mkdocs_roaming.text.markdown import pluralize
 from roaming_crawler.config import (
     CrawlConfig,
     CrawlLimits,
@@ -226,7 +227,7 @@ class CrawlProgress:
 def _print_result(result: CrawlResult, folder: Path) -> None:
     for note in result.notes:
         click.echo(sanitize(note), err=True)
-    size = f"{_pluralize(result.pages, 'page')}, {_pluralize(result.sections, 'section')}"
+    size = f"{pluralize(result.pages, 'page')}, {pluralize(result.sections, 'section')}"
     click.echo(f"{folder}: {size}; {result.markdown} came as Markdown")
     if result.coverage.visible_words:
         click.echo(f"  {100 * result.coverage.share:.1f} % of visible words kept")
@@ -238,7 +239,7 @@ def _print_result(result: CrawlResult, folder: Path) -> None:
     for option in dict.fromkeys(other.option for other in result.left_out):
         others = [other for other in result.left_out if other.option == option]
         names, count = ", ".join(other.name for other in others), sum(other.pages for other in others)
-        click.echo(sanitize(f"  left out: {_pluralize(count, 'page')} in {names}; --{option} {others[0].name}"))
+        click.echo(sanitize(f"  left out: {pluralize(count, 'page')} in {names}; --{option} {others[0].name}"))
     _print_reasons(result)
     click.echo(
         f"  {result.requests} requests ({result.unchanged} not modified), {result.bytes / 1e6:.1f} MB, "
@@ -255,15 +256,11 @@ def _print_reasons(result: CrawlResult) -> None:
         click.echo(f"    {len(urls):>4}  {sanitize(why)}: {sanitize(urls[0])}{' …' if len(urls) > 1 else ''}")
     if rest := reasons[_MAX_REASONS_SHOWN:]:
         count = sum(len(urls) for _, urls in rest)
-        click.echo(f"    {count:>4}  for {_pluralize(len(rest), 'more reason')}; --json lists all")
+        click.echo(f"    {count:>4}  for {pluralize(len(rest), 'more reason')}; --json lists all")
     for flagged in result.flagged[:_MAX_REASONS_SHOWN]:
         click.echo(f"    {flagged.kind}: {sanitize(flagged.url)} “{one_line(flagged.quote)}”")
     if more := result.flagged[_MAX_REASONS_SHOWN:]:
         click.echo(f"    … and {len(more)} more")
-
-
-def _pluralize(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 _MAX_REASONS_SHOWN = 12

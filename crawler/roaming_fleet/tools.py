@@ -32,7 +32,7 @@ from mkdocs_roaming.library.tools import (
 )
 from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
 from mkdocs_roaming.manifest.models import OUTLINE_BUDGET
-from mkdocs_roaming.text.markdown import truncate_at_word
+from mkdocs_roaming.text.markdown import pluralize, truncate_at_word
 from roaming_fleet.collection import Collection, OpenSite, RankedSite, SiteHit
 from roaming_fleet.records import SITE_KEY, SiteNotFoundError, SiteRecord
 
@@ -91,7 +91,7 @@ class StoreNavigator:
     def name(self) -> str:
         """The number of sites, in words."""
         count = self.collection.crawled
-        return f"{count} site{'' if count == 1 else 's'}"
+        return pluralize(count, "site")
 
     @property
     def about(self) -> str:
@@ -283,7 +283,7 @@ def _site_line(record: SiteRecord) -> str:
     title = truncate_at_word(" ".join(entry.title.split()), 80)
     summary = truncate_at_word(" ".join(entry.summary.split()), 160)
     about = f" — {summary}" if summary else ""
-    count = f"{entry.sections} section{'' if entry.sections == 1 else 's'}"
+    count = pluralize(entry.sections, "section")
     failed = "; could not be crawled since" if record.state == "failed" else ""
     return f"[{record.key}] {title}{about} · {count}, crawled {_format_day(entry.crawled)}{failed}\n"
 

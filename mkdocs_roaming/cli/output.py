@@ -32,7 +32,7 @@ from mkdocs_roaming.answer.support.check import CITATION, Mark, slice_utf16
 from mkdocs_roaming.cli.common import one_line, print_error, sanitize
 from mkdocs_roaming.library.navigator import PREFETCH_CALL_ID, Navigator
 from mkdocs_roaming.library.rules import RULES_CALL_ID
-from mkdocs_roaming.text.markdown import truncate_at_word
+from mkdocs_roaming.text.markdown import pluralize, truncate_at_word
 
 _OPEN_LABELS = {
     REOPEN_CALL_ID: "Still open",
@@ -185,7 +185,7 @@ def source_lines(sections: Sequence[Reference]) -> Iterator[str]:
 def status_line(answer: Answer) -> str:
     """Return state, model, number of sections, tokens and cost of an answer."""
     cited = f", {len(answer.citations)} cited" if answer.citations else ""
-    opened = f"{len(answer.trail)} section{'' if len(answer.trail) == 1 else 's'} opened"
+    opened = f"{pluralize(len(answer.trail), 'section')} opened"
     read = ("whole site read" if answer.whole_site else opened) + cited
     parts = [answer.state, one_line(answer.model), read, f"~{answer.tokens_read} tokens read"]
     if answer.withheld:

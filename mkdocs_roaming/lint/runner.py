@@ -25,7 +25,7 @@ from mkdocs_roaming.manifest.lookup import PageName, SectionIndex, SectionRef, m
 from mkdocs_roaming.manifest.models import PageEntry
 from mkdocs_roaming.manifest.sections import github_slug
 from mkdocs_roaming.settings import decode_table
-from mkdocs_roaming.text.markdown import parse_headings, strip_markup
+from mkdocs_roaming.text.markdown import FRONT_MATTER, parse_headings, pluralize, strip_markup
 
 SourceReader = Callable[[str], str | None]
 """Returns the text of a source file by its path below the docs folder, or None."""
@@ -117,11 +117,9 @@ class LintReport:
 
     def __str__(self) -> str:
         """Return the score and the number of findings."""
-        counts = [_pluralize(self.count(severity), severity) for severity in SEVERITIES if self.count(severity)]
+        counts = [pluralize(self.count(severity), severity) for severity in SEVERITIES if self.count(severity)]
         found = ", ".join(counts) or "nothing found"
-        return (
-            f"{self.score}/100: {found} in {_pluralize(self.sections, 'section')} on {_pluralize(self.pages, 'page')}"
-        )
+        return f"{self.score}/100: {found} in {pluralize(self.sections, 'section')} on {pluralize(self.pages, 'page')}"
 
 
 def lint_site(
@@ -273,7 +271,7 @@ class _Source:
 
     @classmethod
     def parse(cls, text: str) -> _Source:
-        front_matter = _FRONT_MATTER.match(text)
+        front_matter = FRONT_MATTER.match(text)
         end = front_matter.end() if front_matter else 0
         offset = text.count("\n", 0, end)
         headings = [(offset + heading.line, _slug(heading.title)) for heading in parse_headings(text[end:])]
@@ -301,13 +299,6 @@ class _Source:
 
 def _slug(title: str) -> str:
     return github_slug(strip_markup(re.sub(r"\s*\{:?[^{}]*\}\s*$", "", title)))
-
-
-def _pluralize(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
-_FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(?:.*\r?\n)*?(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)")
 
 
 # Formats: text, build log, JSON, GitHub annotations

@@ -18,7 +18,7 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from mkdocs_roaming.manifest.models import MAX_OPENING, Heading, Section
-from mkdocs_roaming.text.markdown import LINE_END, MarkdownHeading, parse_headings, strip_markup
+from mkdocs_roaming.text.markdown import FRONT_MATTER, LINE_END, MarkdownHeading, parse_headings, strip_markup
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 
@@ -98,12 +98,10 @@ def slice_digest(data: bytes) -> str:
 
 # The start of the file
 
-_FRONT_MATTER = r"\A\ufeff?---[ \t]*(?:\r\n|\n|\r)(?:[^\r\n]*(?:\r\n|\n|\r))*?(?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z)"
-
 
 def _strip_front_matter(markdown: str) -> tuple[str, list[int]]:
     """Return the Markdown without front matter, and the offset of each of its lines."""
-    front = re.match(_FRONT_MATTER, markdown)
+    front = FRONT_MATTER.match(markdown)
     # Front matter has a key. Without one, it is text between two thematic breaks.
     body = markdown[front.end() :] if front and ":" in front.group() else markdown.removeprefix("\ufeff")
     if "\r" in body:

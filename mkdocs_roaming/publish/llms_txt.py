@@ -28,7 +28,7 @@ from mkdocs_roaming.manifest.models import (
     url_to_path,
 )
 from mkdocs_roaming.manifest.page_kinds import PageKind, classify_pages, find_listing_pages
-from mkdocs_roaming.text.markdown import shorten, to_single_line, truncate_at_word
+from mkdocs_roaming.text.markdown import pluralize, shorten, to_single_line, truncate_at_word
 
 MAX_CHARS = 50_000
 """Maximum length of a file. Clients truncate longer ones."""
@@ -319,7 +319,9 @@ class _Files:
         name = to_single_line(self._site.name)
         for further, part in nested.items():
             root = self._base_of(further)
-            summary = f"{_count(part.pages)} of {name}. All pages are listed in [{LLMS_TXT}]({root}{LLMS_TXT})."
+            summary = (
+                f"{pluralize(part.pages, 'page')} of {name}. All pages are listed in [{LLMS_TXT}]({root}{LLMS_TXT})."
+            )
             head = f"# {name}: {part.title()}\n\n> {summary}\n"
             self.add(further, head, part if root == base else part.move(root))
 
@@ -355,7 +357,7 @@ class _Files:
         self._folders.add(folder)
         path = f"{folder}/{LLMS_TXT}"
         nested[path] = group
-        return _Item(group.title(root.titles), path_to_url(base, path), _count(group.pages))
+        return _Item(group.title(root.titles), path_to_url(base, path), pluralize(group.pages, "page"))
 
     def _render(self, head: str, blocks: Sequence[_Block], mapped: Sequence[int] = ()) -> str | None:
         """Return a file with descriptions as long as it has room for; None if it has no room without descriptions.
@@ -394,7 +396,9 @@ class _Files:
         pages = block.pages if block.rank < _OPTIONAL_RANK else []
         chosen = [*pages[:1], *nlargest(max(0, number - 1), pages[1:], key=self._importance)][:number]
         links = ", ".join(item.link for item in chosen)
-        return f"- {escape_link_text(block.title)} ({_count(len(block.pages))})" + (f": {links}\n" if links else "\n")
+        return f"- {escape_link_text(block.title)} ({pluralize(len(block.pages), 'page')})" + (
+            f": {links}\n" if links else "\n"
+        )
 
     def _importance(self, item: _Item) -> int:
         return self._incoming_links[item.page.path] if item.page else 0
@@ -445,10 +449,6 @@ def _find_unused(name: str, suffix: str, taken: Collection[str]) -> str:
     """Return a name, with a number if it is taken."""
     names = (name if number == 1 else name + suffix.format(number) for number in count(1))
     return next(found for found in names if found not in taken)
-
-
-def _count(pages: int) -> str:
-    return "1 page" if pages == 1 else f"{pages} pages"
 
 
 def escape_link_text(text: str) -> str:

@@ -9,7 +9,7 @@ from html import escape, unescape
 from typing import TYPE_CHECKING
 
 from mkdocs_roaming.html.escape import escape_text
-from mkdocs_roaming.text.markdown import LINE_END, parse_headings
+from mkdocs_roaming.text.markdown import FRONT_MATTER, LINE_END, parse_headings
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -51,9 +51,6 @@ def strip_pointer(markdown: str) -> str:
     return text[found.end() :].lstrip("\r\n") if found and "llms.txt" in found[0] else text
 
 
-FRONT_MATTER = re.compile(
-    r"\A---[ \t]*(?:\r\n|\n|\r)((?:[^\r\n]*(?:\r\n|\n|\r))*?)(?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z)"
-)
 _KEY = re.compile(r"^([A-Za-z_][\w-]*):[ \t]*([^\r\n]*?)[ \t]*$", re.MULTILINE)
 _QUOTE = re.compile(r"\A(?: {0,3}>[^\r\n]*(?:\r\n|\n|\r|\Z))+")
 

@@ -42,6 +42,7 @@ from mkdocs_roaming.publish.ownership import ForeignFilesError, PublishedFiles
 from mkdocs_roaming.publish.pipeline import Batch, LeftOut, reconvert_stale_pages, remove_left_out_entries
 from mkdocs_roaming.publish.rules import RuleSet, resolve_rules
 from mkdocs_roaming.publish.site_files import make_site_files
+from mkdocs_roaming.text.markdown import pluralize
 
 if TYPE_CHECKING:
     from mkdocs_roaming.embeddings.store import EmbeddingsOptions
@@ -81,16 +82,12 @@ class PublishReport:
     """The pages that are not published, with the reasons."""
 
     def __str__(self) -> str:
-        reused = f", {_count(self.reused, 'page')} reused" if self.reused else ""
+        reused = f", {pluralize(self.reused, 'page')} reused" if self.reused else ""
         left_out = f", {len(self.left_out)} left out" if self.left_out else ""
         return (
-            f"{_count(self.pages, 'page')}{left_out}, {_count(self.sections, 'section')}, ~{self.tokens} tokens, "
+            f"{pluralize(self.pages, 'page')}{left_out}, {pluralize(self.sections, 'section')}, ~{self.tokens} tokens, "
             f"outline ~{self.outline_tokens} tokens{reused}"
         )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def publish_batch(

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 
 LINE_END = re.compile(r"\r\n|\n|\r")
 
+FRONT_MATTER = re.compile(
+    r"\A\ufeff?---[ \t]*(?:\r\n|\n|\r)((?:[^\r\n]*(?:\r\n|\n|\r))*?)(?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z)"
+)
+"""Front matter at the beginning of a file; the group is its YAML."""
+
 
 def split_lines(markdown: str) -> list[str]:
     """Return the lines of Markdown without their ends."""
@@ -410,6 +415,11 @@ def first_sentence(text: str) -> str:
 def ends_sentence(text: str) -> bool:
     """Return whether a text ends where a sentence does."""
     return text.rstrip(_CLOSING)[-1:] in _TERMINATORS
+
+
+def pluralize(count: int, noun: str) -> str:
+    """Return a number with its noun, such as `2 pages`."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def shorten(text: str, limit: int) -> str:

@@ -20,6 +20,7 @@ from mkdocs_roaming.manifest.lookup import SectionRef
 from mkdocs_roaming.manifest.models import PageEntry
 from mkdocs_roaming.manifest.page_kinds import is_version
 from mkdocs_roaming.manifest.sections import github_slug, make_names
+from mkdocs_roaming.text.markdown import pluralize
 
 _MIN_REPETITIONS = 10
 _MAX_SUGGESTED_PARENT = 40  # characters
@@ -105,7 +106,7 @@ def repeated_title(site: LintContext) -> Iterator[Problem]:
             pages = len({ref.page.path for ref in refs})
             first = refs[0]
             yield Problem(
-                f"{len(refs)} sections on {pages} page{'' if pages == 1 else 's'} have the title "
+                f"{len(refs)} sections on {pluralize(pages, 'page')} have the title "
                 f"“{first.section.title}”: search results do not show where each section is.",
                 f"Add the subject to the title{_suggest_qualified_title(site, first)}.",
                 first.page,
