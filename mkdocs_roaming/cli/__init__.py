@@ -36,7 +36,7 @@ COMMANDS = {
     "search": ("navigate:search", "Search the sections of a site."),
     "serve": ("serve:serve", "Answer questions over HTTP."),
     "validate": ("index:validate", "Validate a published site."),
-    "versions": ("versions:versions", "Write the root llms.txt of a site with several versions."),
+    "versions": ("index:versions", "Write the root llms.txt of a site with several versions."),
 }
 """Built-in commands: module and attribute below `mkdocs_roaming.cli`, and the summary in `roaming --help`."""
 

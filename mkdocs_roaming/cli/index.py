@@ -1,4 +1,4 @@
-"""`roaming index` and `roaming validate`."""
+"""`roaming index`, `roaming validate` and `roaming versions`."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ from mkdocs_roaming.library.validate import validate_site
 from mkdocs_roaming.lint.runner import format_log, lint_folder, parse_config
 from mkdocs_roaming.publish.cache import project_cache_folder
 from mkdocs_roaming.publish.options import PublishOptions
+from mkdocs_roaming.publish.versions import publish_versions
 from mkdocs_roaming.publish.writer import PublishReport
 from mkdocs_roaming.sources.project import IndexOptions, Project, find_project
 from mkdocs_roaming.sources.publication import index_site
@@ -189,3 +190,20 @@ def validate(lib: str, as_json: bool) -> None:
         click.echo(f"{lib}: {result}", err=bool(result.faults))
     if result.faults:
         sys.exit(FAULTS_FOUND)
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path), default=".")
+@click.option("--default", metavar="VERSION", help="Version whose pages are listed (default: that of the home page).")
+@click.option("--overwrite", is_flag=True, help="Overwrite an llms.txt that something else wrote.")
+@AS_JSON
+def versions(folder: Path, default: str | None, overwrite: bool, as_json: bool) -> None:
+    """Write the root llms.txt of a site with several versions.
+
+    FOLDER contains a versions.json and a folder for each version (default: the current folder).
+    """
+    report = publish_versions(folder, default=default, overwrite=overwrite)
+    if as_json:
+        print_json(asdict(report))
+    else:
+        click.echo(f"{folder}: {report}")
