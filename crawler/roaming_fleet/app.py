@@ -24,7 +24,7 @@ from mkdocs_roaming.library.tools import MAX_HITS, ToolError
 from mkdocs_roaming.serve import schemas
 from mkdocs_roaming.serve.content import Payload, WorkQueue, build_section, encode_hit, parse_count
 from mkdocs_roaming.serve.deployments import Deployment
-from mkdocs_roaming.serve.log import AccessLogFormat, public_message
+from mkdocs_roaming.serve.log import public_message
 from mkdocs_roaming.serve.mcp import create_endpoint
 from mkdocs_roaming.serve.metrics import (
     METRICS_OFF,
@@ -158,7 +158,6 @@ def create_store_app(
     policy: RequestPolicy,
     *,
     metrics_place: str = METRICS_OFF,
-    access_log: AccessLogFormat = "off",
 ) -> RequestGuard:
     """Return the ASGI application of a store. Its metrics are served where `AppConfig.metrics` says."""
     parse_metrics_address(metrics_place)
@@ -176,7 +175,7 @@ def create_store_app(
         serve_metrics(metrics, metrics_place),
         routes=[Route(path, _refuse_question, methods=["GET", "POST"]) for path in ("/v1/ask", "/ask")],
     )
-    return RequestGuard(application, policy, metrics, access_log)
+    return RequestGuard(application, policy, metrics)
 
 
 async def _refresh(collection: Collection) -> None:

@@ -114,9 +114,7 @@ class StoreTarget:
         """Return the ASGI application of the store."""
         from roaming_fleet.app import create_store_app
 
-        return create_store_app(
-            self.collection, config.policy, metrics_place=config.metrics, access_log=config.access_log
-        )
+        return create_store_app(self.collection, config.policy, metrics_place=config.metrics)
 
     def _resolve_page(self, page: str | None, warn: Callable[[str], None]) -> tuple[str | None, str | None]:
         """Return the site of the reader's page, and the page in its spelling; a path may belong to any site."""

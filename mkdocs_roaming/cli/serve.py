@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -30,7 +29,7 @@ from mkdocs_roaming.serve.app import (
     describe_names,
     require_money_limit,
 )
-from mkdocs_roaming.serve.log import ACCESS_LOGGER, strip_passwords
+from mkdocs_roaming.serve.log import strip_passwords
 from mkdocs_roaming.serve.middleware import RequestPolicy
 from mkdocs_roaming.serve.server import bind_socket, freeze_objects, get_url, run_server
 from mkdocs_roaming.serve.service import AnswerConfig
@@ -62,7 +61,7 @@ _SINGLE_SITE_OPTIONS = ("site", "model", "base_url", "rounds", "seconds", "whole
 @click.option(
     "--allow-origin", "origins", multiple=True, envvar="ROAMING_ORIGINS", help="Origin whose pages may ask. Repeatable."
 )
-@setting_options(ServeTable, "proxies", "metrics", "access_log", environment=True)
+@setting_options(ServeTable, "proxies", "metrics", environment=True)
 @model_options
 @TRUST_RULES
 @click.option("--check", is_flag=True, help="Check site, model, key and counters, and exit. Asks the model for a word.")
@@ -95,7 +94,8 @@ def serve(lib: str, host: str, port: int, check: bool, check_config: bool, **giv
         return
     with bind_socket(host, port) as listener:
         app = create(replace(config, address=get_url(listener), on_change=freeze_objects))
-        _configure_logging()
+        logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(message)s", datefmt="%Y-%m-%d %H:%M:%S")
+        logging.getLogger("mkdocs_roaming").setLevel(logging.INFO)
         _warn_about_names(host, config.policy)
         if target.store is not None:
             where = strip_address_secrets(lib)
@@ -142,7 +142,7 @@ def _list_values(app: AppConfig, settings: Settings, address: str, *, answers: b
     variables = [embeddings.key_env] if embeddings else []
     policy = asdict(app.policy)
     serving = {name: policy.pop(name) for name in ("hosts", "origins", "proxies")}
-    serving |= {name: getattr(app, name) for name in ("metrics", "access_log", "look_every", "drain")}
+    serving |= {name: getattr(app, name) for name in ("metrics", "look_every", "drain")}
     tables = {"limits": policy, "serve": serving}
     yield "settings", settings.where
     yield "site" if answers else "store", strip_address_secrets(app.target)
@@ -192,12 +192,3 @@ def _check_path(lib: str) -> None:
 
 def _warn(line: str) -> None:
     _log.warning("%s", strip_passwords(line))
-
-
-def _configure_logging() -> None:
-    """Log requests to standard output, everything else to standard error."""
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(message)s", datefmt="%Y-%m-%d %H:%M:%S")
-    logging.getLogger("mkdocs_roaming").setLevel(logging.INFO)
-    access = logging.getLogger(ACCESS_LOGGER)
-    access.propagate = False
-    access.addHandler(logging.StreamHandler(sys.stdout))

@@ -19,7 +19,6 @@ trust_rules = false             # follow the rules of a site that is not a local
 question_log = "questions.jsonl"   # logs contain neither addresses nor secrets (default: no log)
 feedback_log = "feedback.jsonl"
 metrics = "127.0.0.1:9464"      # where the metrics are served, or off
-access_log = "off"              # or json: one line for each request, on standard output
 
 [limits]                        # see AnswerQuota and RequestPolicy
 answers_a_minute = 60
@@ -53,7 +52,7 @@ from mkdocs_roaming.library.hybrid import HybridSearch
 from mkdocs_roaming.serve.cache import MAX_CACHED_ANSWERS, AnswerCache
 from mkdocs_roaming.serve.conversation_token import TOKEN_SECONDS, TokenSigner
 from mkdocs_roaming.serve.deployments import INCOMPLETE_SECONDS, POLL_SECONDS, Deployment, LocalizedSite, SiteWatcher
-from mkdocs_roaming.serve.log import AccessLogFormat, Journal, public_message, strip_passwords
+from mkdocs_roaming.serve.log import Journal, public_message, strip_passwords
 from mkdocs_roaming.serve.mcp import create_endpoint
 from mkdocs_roaming.serve.metrics import (
     METRICS_ADDRESS,
@@ -99,7 +98,6 @@ class AppConfig:
         question_log: File for questions; without it none are logged.
         feedback_log: File for feedback; without it none is accepted.
         metrics: The address where the metrics are served, or `off`.
-        access_log: Format of the lines for requests, which the logger `mkdocs_roaming.access` receives.
         look_every: Time between two checks of the site.
         incomplete_seconds: Time after which an incomplete deployment is used.
         on_change: Called in a thread after the deployment changed.
@@ -121,7 +119,6 @@ class AppConfig:
     question_log: Path | None = None
     feedback_log: Path | None = None
     metrics: str = METRICS_OFF
-    access_log: AccessLogFormat = "off"
     look_every: float = POLL_SECONDS
     incomplete_seconds: float = INCOMPLETE_SECONDS
     on_change: Callable[[], None] = lambda: None
@@ -158,9 +155,6 @@ class ServeTable(msgspec.Struct, frozen=True):
             description="Address of the metrics, path for /metrics of the endpoint, or off.", extra={"metavar": "WHERE"}
         ),
     ] = METRICS_ADDRESS
-    access_log: Annotated[
-        AccessLogFormat, msgspec.Meta(description="Format of one line for each request on standard output.")
-    ] = "off"
 
 
 SERVE_KEYS = table_keys(ServeTable)
@@ -184,7 +178,7 @@ def build_config(
     """
     file = settings.where
     table = decode_table(settings.serving.get("serve", {}), ServeTable, f"{file}: [serve]")
-    replaced = {name: given[name] for name in ("proxies", "metrics", "access_log") if given[name] is not None}
+    replaced = {name: given[name] for name in ("proxies", "metrics") if given[name] is not None}
     table = msgspec.structs.replace(table, **replaced)
     place = f"{file}: [limits]"
     limits = check_keys(settings.serving.get("limits", {}), LIMIT_KEYS, place)
@@ -214,7 +208,6 @@ def build_config(
         question_log=Path(table.question_log) if table.question_log else None,
         feedback_log=Path(table.feedback_log) if table.feedback_log else None,
         metrics=table.metrics,
-        access_log=table.access_log,
         look_every=table.look_every,
         trust_rules=given["trust_rules"] or table.trust_rules,
         kept_answers=table.kept_answers,
@@ -285,7 +278,7 @@ def create_app(config: AppConfig) -> RequestGuard:
     app = create_asgi_app(OPERATIONS, routes, run, tools, serve_metrics(metrics, config.metrics))
     if config.site is not None:
         app.router.default = StaticSite(config.site)
-    return RequestGuard(app, config.policy, metrics, config.access_log, on_drain=service.drain)
+    return RequestGuard(app, config.policy, metrics, on_drain=service.drain)
 
 
 def _log_deployment(site: SiteWatcher, config: AppConfig) -> None:

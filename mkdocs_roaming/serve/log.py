@@ -1,4 +1,4 @@
-"""The logs of questions, of feedback and of requests, and what must not be in them.
+"""The logs of questions, of feedback and of refused requests, and what must not be in them.
 
     journal = Journal(Path("questions.jsonl"), Path("feedback.jsonl"))
     journal.log_question(question, summarize(events), turn=turn, seconds=1.2, cached=False)
@@ -8,9 +8,8 @@ No line contains a client's address. Whatever looks like a key, a password, an e
 redacted: people paste whole error messages and configuration files into questions. The rules rather redact one word too
 many than one key too few. Of a signed turn only a short hash is logged; it joins feedback with its question.
 
-The access log and the warnings about refused requests contain no query strings, which hold questions. A client is named
-by a hash that is keyed for this process, so that its lines belong together. Only the address of a reverse proxy appears
-in a warning.
+In warnings about refused requests a client is named by a hash that is keyed for this process. Only the address of a
+reverse proxy appears in them.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from hashlib import blake2b, sha256
 from ipaddress import ip_address
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from mkdocs_roaming.answer.events import Answer
 from mkdocs_roaming.errors import LibraryError, RoamingError, UsageError
@@ -267,12 +266,9 @@ _UNREADABLE_RETRY_SECONDS = 30.0
 _RANDOM_CHANGE_RATE = 0.4
 
 
-# Requests
+# Refused requests
 
-AccessLogFormat = Literal["off", "json"]
-ACCESS_LOGGER = "mkdocs_roaming.access"
 MAX_WARNINGS_AN_HOUR = 60
-_MAX_PATH_CHARS = 200
 _MAX_VALUE_CHARS = 300
 _CLIENT_SECRET = os.urandom(32)
 
@@ -280,18 +276,6 @@ _CLIENT_SECRET = os.urandom(32)
 def name_client(client: str) -> str:
     """Return the name of a client in logs: a hash that is valid until the process ends."""
     return blake2b(client.encode(), key=_CLIENT_SECRET, digest_size=4).hexdigest()
-
-
-def log_access(client: str, method: str, path: str, **response: object) -> None:
-    """Log a request and its response as a line of JSON."""
-    fields = {
-        "time": _format_time(time.time()),
-        "client": name_client(client),
-        "method": method,
-        "path": path[:_MAX_PATH_CHARS],
-        **response,
-    }
-    _access_log.info("%s", json.dumps(fields, separators=(",", ":")))
 
 
 class RefusalLog:
@@ -376,4 +360,3 @@ def _is_private(address: str) -> bool:
 
 
 _HEADERS: Mapping[str, Callable[[str], str]] = {"host": _explain_host, "origin": _explain_origin}
-_access_log = logging.getLogger(ACCESS_LOGGER)

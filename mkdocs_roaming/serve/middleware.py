@@ -13,12 +13,11 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
-from time import monotonic
 
 import anyio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mkdocs_roaming.serve.log import AccessLogFormat, RefusalLog, log_access
+from mkdocs_roaming.serve.log import RefusalLog
 from mkdocs_roaming.serve.metrics import Metrics
 from mkdocs_roaming.serve.quotas import Amount, Count, CounterStore, Window
 from mkdocs_roaming.serve.requests import (
@@ -79,7 +78,6 @@ class RequestGuard:
         app: ASGIApp,
         policy: RequestPolicy,
         metrics: Metrics,
-        access_log: AccessLogFormat = "off",
         *,
         on_drain: Callable[[float], None] = lambda seconds: None,
     ) -> None:
@@ -88,7 +86,7 @@ class RequestGuard:
         self._in_progress: set[anyio.CancelScope] = set()
         self.policy = policy
         self._metrics = metrics
-        self._logs_access, self._refusals = access_log != "off", RefusalLog(policy.proxies)
+        self._refusals = RefusalLog(policy.proxies)
         self._hosts = AllowedHosts(policy.hosts)
         self._origins = frozenset(map(parse_origin, policy.origins))
         self._requests = CounterStore()
@@ -106,7 +104,7 @@ class RequestGuard:
             return
         with anyio.CancelScope() as cancel_scope:
             self._in_progress.add(cancel_scope)
-            client, started = resolve_client(scope, self.policy.proxies), monotonic()
+            client = resolve_client(scope, self.policy.proxies)
             response = _Response(send, self.policy.send_seconds, cancel_scope)
             try:
                 if scope["path"] == HEALTH_PATH:
@@ -130,7 +128,7 @@ class RequestGuard:
             finally:
                 self._in_progress.discard(cancel_scope)
                 response.close()
-                self._record(scope, client, response, monotonic() - started)
+                self._record(scope, client, response.status)
         if response.timed_out:
             _log.warning("%s: the client read nothing for %g seconds", scope["path"], self.policy.send_seconds)
 
@@ -147,17 +145,13 @@ class RequestGuard:
         """Count a refused request, also one that the server refused before it had a scope."""
         self._metrics.count_refusal(problem)
 
-    def _record(self, scope: Scope, client: str, response: _Response, seconds: float) -> None:
-        """Count and log a request at its end."""
-        path, method, problem = scope["path"], scope["method"], scope.get(PROBLEM_KEY)
-        self._metrics.count_request(path, method, response.status)
+    def _record(self, scope: Scope, client: str, status: int) -> None:
+        """Count a request at its end, and log it if it was refused."""
+        problem = scope.get(PROBLEM_KEY)
+        self._metrics.count_request(scope["path"], scope["method"], status)
         if problem is not None:
             self.count_refusal(problem)
             self._refusals.warn(problem, scope, client)
-        if self._logs_access and path != HEALTH_PATH:
-            code = problem.code if problem is not None else ""
-            details = {"status": response.status, "seconds": round(seconds, 3), "bytes": response.size, "code": code}
-            log_access(client, method, path, **details)
 
     async def _check(self, scope: Scope, client: str, response: _Response) -> None:
         """Check the host, the origin and the request rate. Raise ProblemError if the request is refused."""
@@ -234,7 +228,7 @@ class _Response:
     """
 
     def __init__(self, send: Send, seconds: float, cancel_scope: anyio.CancelScope) -> None:
-        self.status = self.size = 0
+        self.status = 0
         self.timed_out = False
         self.headers: list[Header] = [(b"x-content-type-options", b"nosniff")]
         self._send, self._seconds, self._cancel_scope = send, seconds, cancel_scope
@@ -247,8 +241,6 @@ class _Response:
         if message["type"] == "http.response.start":
             self.status = message["status"]
             message = {**message, "headers": [*message.get("headers", ()), *self.headers]}
-        else:
-            self.size += len(message.get("body", b""))
         self._waiting_since = self._loop.time()
         try:
             await self._send(message)

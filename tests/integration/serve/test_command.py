@@ -312,28 +312,6 @@ def test_check_config_prints_settings_without_secrets(folder: Path, tmp_path: Pa
         assert secret not in result.output
 
 
-@pytest.mark.parametrize(("option", "settings"), [(("--access-log", "json"), ""), ((), 'access_log = "json"')])
-def test_access_log_has_requests_without_questions(
-    folder: Path, tmp_path: Path, option: tuple[str, ...], settings: str
-) -> None:
-    file, log = tmp_path / "roaming.toml", tmp_path / "access.jsonl"
-    file.write_text(f"[serve]\n{settings}\n[limits]\nfree_answers_a_minute_each = 1\n")
-    with log.open("w") as output, process(folder, "--config", file, *option, stdout=output) as (running, url):
-        for question in ("Which port is the default?", "Which port has TLS?"):
-            httpx2.get(f"{url}/ask", params={"q": question})
-        httpx2.get(f"{url}/v1/outline", headers={"Host": "docs.example"})
-        running.send_signal(signal.SIGTERM)
-        assert running.wait(15) == 0
-    lines = [json.loads(line) for line in log.read_text().splitlines()]
-    assert [(line["path"], line["status"], line["code"]) for line in lines] == [
-        ("/ask", 200, ""),
-        ("/ask", 429, "rate"),
-        ("/v1/outline", 421, "host"),
-    ]
-    assert lines[0]["bytes"] > 100
-    assert "port" not in log.read_text()
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere 127.0.0.2 is no address of the machine")
 def test_unknown_host_of_all_addresses_is_logged_with_setting(folder: Path) -> None:
     with process(folder, "--host", "0.0.0.0") as (running, url):

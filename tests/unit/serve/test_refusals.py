@@ -1,19 +1,14 @@
-"""The access log, and the warnings about refused requests."""
+"""Warnings about refused requests."""
 
 from __future__ import annotations
 
-import json
-import logging
 from typing import Any
 
 import pytest
 
 from mkdocs_roaming.serve.log import (
-    ACCESS_LOGGER,
     MAX_WARNINGS_AN_HOUR,
     RefusalLog,
-    log_access,
-    name_client,
 )
 from mkdocs_roaming.serve.requests import ProblemError
 
@@ -106,33 +101,3 @@ def test_number_of_warnings_is_limited_each_hour(caplog: pytest.LogCaptureFixtur
     now = 3_600.0
     log.warn(HOST, scope(("host", "docs.example")), "")
     assert "--allow-host docs.example" in caplog.messages[-1]
-
-
-# Access log
-
-
-def test_access_line_has_fields_of_request(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, ACCESS_LOGGER)
-    log_access("192.0.2.1", "POST", "/v1/ask", status=429, seconds=0.013, bytes=133, code="rate")
-    line = json.loads(caplog.messages[0])
-    assert line.pop("time").endswith("Z")
-    assert line == {
-        "client": name_client("192.0.2.1"),
-        "method": "POST",
-        "path": "/v1/ask",
-        "status": 429,
-        "seconds": 0.013,
-        "bytes": 133,
-        "code": "rate",
-    }
-
-
-@pytest.mark.parametrize("path", ["/a\nb", "/\x1b[2J", "/\ud800", "/" + "x" * 5_000, "/é/日本"])
-def test_line_of_any_path_is_short_and_printable(caplog: pytest.LogCaptureFixture, path: str) -> None:
-    caplog.set_level(logging.INFO, ACCESS_LOGGER)
-    log_access("192.0.2.1", "GET", path, status=200)
-    (line,) = caplog.messages
-    assert line.isascii()
-    assert line.isprintable()
-    assert len(line) < 1_500
-    assert "192.0.2.1" not in line
