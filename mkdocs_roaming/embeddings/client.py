@@ -298,7 +298,7 @@ class QueryEmbedder:
         self.model = embedder.model
         self.on_warning = on_warning
         self.clock = clock
-        self.requests = self.failures = 0
+        self.requests = 0
         self._embedder, self._prefix, self._timeout, self._pause = embedder, prefix, timeout, pause
         self._lock = threading.Lock()
         self._cache: OrderedDict[str, Vector] = OrderedDict()
@@ -357,7 +357,6 @@ class QueryEmbedder:
 
     def _fail(self, reason: str) -> None:
         with self._lock:
-            self.failures += 1
             self._paused_until = self.clock() + self._pause
             is_new, self._failure = not self._failure, reason
         if is_new:

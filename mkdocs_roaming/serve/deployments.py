@@ -76,7 +76,7 @@ class SiteWatcher:
     Attributes:
         current: The deployment to answer from; None until the site could be opened.
         problem: What is wrong with the site now, in one line; empty if nothing is.
-        checks, failures, changes: Numbers of checks, of failed checks, and of new deployments.
+        failures, changes: Numbers of failed checks, and of new deployments.
         on_change: Called in a thread whenever the deployment changed.
     """
 
@@ -95,7 +95,7 @@ class SiteWatcher:
         self.target = target
         self.current: Deployment | None = None
         self.problem = ""
-        self.checks = self.failures = self.changes = 0
+        self.failures = self.changes = 0
         self.look_every = look_every
         self._incomplete_seconds, self._trust_rules, self._clock = incomplete_seconds, trust_rules, clock
         self._search_factory, self.on_change = search_factory, on_change
@@ -121,7 +121,6 @@ class SiteWatcher:
 
     async def check(self, *, log_problem: bool = True) -> bool:
         """Check the site once. Return whether the deployment changed."""
-        self.checks += 1
         try:
             found = await run_in_thread(self._find_deployment)
         except Exception as error:

@@ -144,7 +144,6 @@ class _SiteCollector(Collector):
 
     def _read_site(self) -> Iterable[Metric]:
         watcher, current = self._watcher, self._watcher.current
-        yield CounterMetricFamily("roaming_site_looks", "Checks of the site for changes.", watcher.checks)
         yield CounterMetricFamily("roaming_site_failures", "Failed checks of the site.", watcher.failures)
         yield CounterMetricFamily("roaming_site_changes", "Changes to a newer deployment.", watcher.changes)
         is_up = current is not None and not watcher.problem
@@ -155,12 +154,8 @@ class _SiteCollector(Collector):
         count = len(current.library.sections)
         yield _gauge("roaming_site_sections", "Sections of the site.", count, digest=current.digest)
         if isinstance(current.search, HybridSearch):
-            vectors = current.search.vectors
-            requests, failures = vectors.queries.requests, vectors.queries.failures
-            yield CounterMetricFamily("roaming_embeddings", "Queries sent for embedding.", requests)
-            yield CounterMetricFamily("roaming_embeddings_failures", "Queries that got no vector in time.", failures)
             description = "1 if search uses embeddings, 0 if lexical only."
-            yield _gauge("roaming_search_by_meaning", description, vectors.healthy)
+            yield _gauge("roaming_search_by_meaning", description, current.search.vectors.healthy)
 
 
 def _gauge(name: str, description: str, value: float, **labels: str) -> Metric:
