@@ -48,7 +48,7 @@ from mkdocs_roaming._mkdocs import (
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.html.final_page import reconcile_article
 from mkdocs_roaming.html.themes import parse_classes
-from mkdocs_roaming.manifest.models import LLMS_TXT, Page, Site, markdown_path
+from mkdocs_roaming.manifest.models import LLMS_TXT, Page, Site
 from mkdocs_roaming.publish.cache import ConversionCache
 from mkdocs_roaming.publish.elements.html import add_markdown_links, add_similar_pages
 from mkdocs_roaming.publish.elements.page import ElementOptions, PageElements
@@ -105,7 +105,6 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         self._nav: Navigation | None = None
         self._code_languages = CodeLanguages()
         self._builds: dict[str, _LanguageBuild] = {}
-        self._dirty = False
         self._lint: LintConfig | None = None
         self._elements: ElementOptions | None = None
         self._embeddings: EmbeddingsOptions | None = None
@@ -172,8 +171,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             return
         started = time.perf_counter()
         pages = [file.page for file in published_files(files) if file.page is not None]
-        self._dirty = any(page.content is None for page in pages)
-        if self._dirty:
+        if any(page.content is None for page in pages):
             log.info("nothing is published, because a dirty build reads only edited pages; build without --dirty")
             return
         folder = language_folder(config)
@@ -312,10 +310,8 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         """Compare a page with its final HTML: drop it, convert it again or leave it; return the HTML with links."""
         folder, source = language_folder(config), page.file.src_uri
         path, build = page_path(page, folder), self._builds.get(folder)
-        if path is None:
+        if path is None or build is None:
             return output
-        if build is None:
-            return self._link_earlier_files(output, path, Path(config.site_dir) / folder)
         batch = build.batch
         converted = batch.pages.get(path)
         if converted is None or converted.source != source:
@@ -345,12 +341,6 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             languages = self._code_languages.find(page, article)
             reconvert_page(batch, replace(converted, article=article, code_languages=languages))
         return add_markdown_links(output, path, has_llms_txt=batch.site.has_llms_txt)
-
-    def _link_earlier_files(self, html: str, path: str, site_folder: Path) -> str:
-        """Add the links in a dirty build, after which the Markdown of an earlier build may still be there."""
-        if not self._dirty or not (site_folder / markdown_path(path)).exists():
-            return html
-        return add_markdown_links(html, path, has_llms_txt=(site_folder / LLMS_TXT).exists())
 
     def _add_elements(self, html: str, page: MkDocsPage, config: MkDocsConfig) -> str:
         """Add the widget, unless the front matter has `ask: false`; add the page menu if the page is published."""
