@@ -60,7 +60,7 @@ class StaticSite(StaticFiles):
     ) -> Response:
         """Return a page or its Markdown, another file, or 304 if the client has it."""
         request_headers = Headers(scope=scope)
-        file, status, headers = Path(full_path), stat_result, _cache_headers(Path(full_path).name)
+        file, status, headers = Path(full_path), stat_result, {}
         if (markdown := self._find_markdown(file)) is not None:
             headers["vary"] = "Accept"
             if _prefers_markdown(request_headers.get("accept", "")):
@@ -75,14 +75,8 @@ class StaticSite(StaticFiles):
         """Return the Markdown version of an HTML page."""
         if file.suffix != ".html":
             return None
-        candidates = [file.with_suffix(".md")]
-        if file.name != "index.html":
-            candidates.append(file.with_suffix("") / "index.md")
-        for candidate in candidates:
-            full_path, status = self.lookup_path(candidate.relative_to(self._root).as_posix())
-            if status is not None and stat.S_ISREG(status.st_mode):
-                return Path(full_path)
-        return None
+        full_path, status = self.lookup_path(file.with_suffix(".md").relative_to(self._root).as_posix())
+        return Path(full_path) if status is not None and stat.S_ISREG(status.st_mode) else None
 
 
 def _prefers_markdown(accept: str) -> bool:
@@ -90,13 +84,5 @@ def _prefers_markdown(accept: str) -> bool:
     return MARKDOWN in accept.lower() and choose_media_type(accept, (MARKDOWN, HTML)) == MARKDOWN
 
 
-def _cache_headers(name: str) -> dict[str, str]:
-    """Return unlimited caching for names that contain a hash; other files are revalidated."""
-    match = _HASHED.search(name)
-    has_hash = match is not None and not match["hash"].isdigit()  # digits alone are a date or a number
-    return {"cache-control": "public, max-age=31536000, immutable"} if has_hash else {}
-
-
 _FORBIDDEN = re.compile(r"[\\\0:]|^\.\.?$")
-_HASHED = re.compile(r"[.-](?P<hash>[0-9a-f]{8,64})\.(min\.)?(css|js|woff2?|svg|png|map|mjs)(\.map)?$")
 _CONTENT_TYPES = {".md": CONTENT_TYPES[MARKDOWN], ".txt": "text/plain; charset=utf-8"}
