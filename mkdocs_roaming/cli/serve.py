@@ -30,7 +30,6 @@ from mkdocs_roaming.serve.app import (
     require_money_limit,
 )
 from mkdocs_roaming.serve.log import strip_passwords
-from mkdocs_roaming.serve.middleware import RequestPolicy
 from mkdocs_roaming.serve.server import bind_socket, freeze_objects, get_url, run_server
 from mkdocs_roaming.serve.service import AnswerConfig
 
@@ -96,7 +95,6 @@ def serve(lib: str, host: str, port: int, check: bool, check_config: bool, **giv
         app = create(replace(config, address=get_url(listener), on_change=freeze_objects))
         logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(message)s", datefmt="%Y-%m-%d %H:%M:%S")
         logging.getLogger("mkdocs_roaming").setLevel(logging.INFO)
-        _warn_about_names(host, config.policy)
         if target.store is not None:
             where = strip_address_secrets(lib)
             _log.info("serving the store %s at %s; %s", where, get_url(listener), describe_names(config.policy))
@@ -112,13 +110,6 @@ async def _check(config: AppConfig) -> None:
             failed.append(result.name)
     if failed:
         raise UsageError(f"the endpoint cannot work: {', '.join(failed)}")
-
-
-def _warn_about_names(host: str, policy: RequestPolicy) -> None:
-    """Log that a server on all addresses still refuses their names."""
-    if host in ("0.0.0.0", "::") and policy.hosts == RequestPolicy().hosts:
-        names = ", ".join(policy.hosts)
-        _warn(f"all addresses are open, but only the names {names} are answered; add others with --allow-host")
 
 
 def _print_values(app: AppConfig, settings: Settings, address: str, *, answers: bool) -> None:

@@ -242,16 +242,6 @@ def test_start_is_logged_in_one_line(folder: Path, tmp_path: Path, options: tupl
     assert expected in line
 
 
-def test_all_addresses_without_names_are_reported(folder: Path) -> None:
-    command = [sys.executable, "-m", "mkdocs_roaming", "serve", str(folder), "--port", "0", "--host", "0.0.0.0"]
-    for options, reported in (((), True), (("--allow-host", "ask.example"), False)):
-        with subprocess.Popen([*command, *options], stderr=subprocess.PIPE, text=True) as running:
-            assert running.stderr is not None
-            line = running.stderr.readline()
-            running.kill()
-        assert ("add others with --allow-host" in line) is reported
-
-
 # --check
 
 
