@@ -54,7 +54,6 @@ from mkdocs_roaming.files import check_writable, write_text_file
 @click.option("--only", multiple=True, metavar="WORDS", help="Ask only questions with these words. Repeatable.")
 @click.option("--limit", type=click.IntRange(min=1), help="Maximum number of questions.")
 @click.option("--baseline", type=FILE, help="Exit with 4 for problems that this output of --json has not.")
-@click.option("--html", type=FILE, help="Write an HTML page with the result of every question.")
 @click.option("--max-cost", type=click.FloatRange(min=0, min_open=True), help="Maximum cost of all questions.")
 @click.option("--parallel", type=click.IntRange(1, 16), default=1, show_default=True, help="Concurrent questions.")
 @click.option("--html", type=FILE, help="Write an HTML page with the result of every question.")
