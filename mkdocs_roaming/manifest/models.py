@@ -261,6 +261,10 @@ class SectionEntry(Struct, frozen=True, omit_defaults=True):
             "invisible, exfiltration"
         ),
     ] = ()
+    about: Annotated[str, Meta(description="what the section is for; written by a model")] = ""
+    asks: Annotated[
+        tuple[str, ...], Meta(description="questions that the section answers, in readers' words; written by a model")
+    ] = ()
 
 
 class PageEntry(Struct, frozen=True, omit_defaults=True):
@@ -287,6 +291,7 @@ class PageEntry(Struct, frozen=True, omit_defaults=True):
     questions: Annotated[
         tuple[str, ...], Meta(description="questions that the page answers, as suggestions for readers")
     ] = ()
+    summary: Annotated[str, Meta(description="what the page is for; written by a model")] = ""
 
 
 class RuleCondition(Struct, frozen=True, omit_defaults=True):

@@ -1,0 +1,161 @@
+"""Checks of what a model wrote: only what the sections say, and nothing that is written for language models.
+
+Descriptions must be supported by the text. Questions are in readers' words, which the text lacks by intention: they
+are refused only for addresses, numbers, options and names from code that the section does not contain.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from mkdocs_roaming.answer.support.check import check_support
+from mkdocs_roaming.describe.requests import (
+    MAX_ABOUT,
+    MAX_ASK,
+    MAX_ASKS,
+    MAX_DESCRIPTION,
+    DescribedSection,
+    DescriptionRequest,
+    Reply,
+)
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.search import Search
+from mkdocs_roaming.manifest.descriptions import (
+    Descriptions,
+    PageTexts,
+    SectionTexts,
+    digest_texts,
+    page_digest,
+    text_digest,
+)
+from mkdocs_roaming.manifest.lookup import SectionRef
+from mkdocs_roaming.text.injection import scan_markdown
+from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word
+
+_MARKUP = re.compile(r"[<>*]|\w://|\]\(|\[\^")
+_MIN_CHARS = 8
+_MISLEADING_RATIO = 1.5
+_OWN_RANK = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A text of a model that is not used.
+
+    Attributes:
+        section: The id of the section; that of the page for its description.
+        text: The text.
+        reason: Why it is not used.
+    """
+
+    section: str
+    text: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.section}: {self.text!r}: {self.reason}"
+
+
+@dataclass(slots=True)
+class Checked:
+    """The texts of a reply that passed.
+
+    Attributes:
+        sections: Entries of the file by section id.
+        pages: Descriptions by page path.
+        refused: What did not pass.
+        again: The sections without a text that passed, which are worth a second request.
+    """
+
+    sections: dict[str, SectionTexts] = field(default_factory=dict)
+    pages: dict[str, PageTexts] = field(default_factory=dict)
+    refused: list[Refusal] = field(default_factory=list)
+    again: list[str] = field(default_factory=list)
+
+
+def check_reply(library: Library, request: DescriptionRequest, reply: Reply) -> Checked:
+    """Return the texts of a reply that can be used.
+
+    Args:
+        library: The site.
+        request: The request.
+        reply: The reply to it.
+    """
+    checked, language = Checked(), library.manifest.site.language
+    by_id = {section.id: section for section in reply.sections}
+    for section in request.sections:
+        written = by_id.get(section.id)
+        text = library.text(section)
+        refused_before = len(checked.refused)
+        texts = _check_section(section, text, written, language, checked.refused) if written else None
+        if texts is None or (len(checked.refused) > refused_before and not (texts.about or texts.asks)):
+            checked.again.append(section.id)
+        if texts is not None:
+            checked.sections[section.id] = texts
+    if request.wants_description:
+        _check_description(library, request, reply.description, checked)
+    return checked
+
+
+def _check_section(
+    section: SectionRef, text: str, written: DescribedSection, language: str, refused: list[Refusal]
+) -> SectionTexts | None:
+    evidence = {section.id: f"{section.section.title}\n\n{text}"}
+
+    def is_usable(candidate: str, *, is_ask: bool) -> bool:
+        reason = _find_fault(candidate, evidence, language, is_ask=is_ask)
+        if reason:
+            refused.append(Refusal(section.id, candidate, reason))
+        return not reason
+
+    about = truncate_at_word(to_single_line(written.about), MAX_ABOUT)
+    about = about if about and is_usable(about, is_ask=False) else ""
+    asks = dict.fromkeys(to_single_line(ask) for ask in written.asks)
+    asks = {ask: None for ask in asks if is_usable(ask, is_ask=True)}
+    kept = tuple(asks)[:MAX_ASKS]
+    return SectionTexts(section.section.title, text_digest(text), about, kept, written=digest_texts(about, *kept))
+
+
+def _check_description(library: Library, request: DescriptionRequest, text: str, checked: Checked) -> None:
+    page, language = request.page, library.manifest.site.language
+    description = truncate_at_word(to_single_line(text), MAX_DESCRIPTION)
+    if not description:
+        return
+    evidence: dict[str, str] = {}
+    for section in filter(None, (library.sections.get(entry.id) for entry in page.sections)):
+        evidence[section.id] = f"{section.section.title}\n\n{library.text(section)}"
+    if reason := _find_fault(description, evidence, language, is_ask=False):
+        checked.refused.append(Refusal(page.id, description, reason))
+        return
+    checked.pages[page.path] = PageTexts(page.title, page_digest(page), description, digest_texts(description))
+
+
+def _find_fault(candidate: str, evidence: dict[str, str], language: str, *, is_ask: bool) -> str:
+    """Return why a text cannot be used, or an empty string."""
+    if len(candidate) < _MIN_CHARS or (is_ask and len(candidate) > MAX_ASK):
+        return "too short or too long"
+    if _MARKUP.search(candidate):
+        return "contains markup or an address"
+    if scan_markdown(candidate):
+        return "reads like an instruction to a language model"
+    first = next(iter(evidence))
+    marks = check_support(f"{candidate} [^{first}]", evidence, language=language).marks
+    kinds = {mark.kind for mark in marks} & ({"name", "number"} if is_ask else {"name", "number", "claim"})
+    return f"contains a {min(kinds)} that the section does not contain" if kinds else ""
+
+
+def find_misleading(search: Search, descriptions: Descriptions) -> Iterator[Refusal]:
+    """Yield the questions that another section answers clearly better, by a search without the texts of the file.
+
+    Another section is first by far, and the section itself is not among the first ten.
+    """
+    for page in descriptions.pages.values():
+        for id_, texts in page.sections.items():
+            for ask in texts.asks:
+                hits = search.find(ask, limit=_OWN_RANK)
+                if len(hits) < 2 or any(hit.section.id == id_ for hit in hits):
+                    continue
+                if hits[0].score >= _MISLEADING_RATIO * hits[1].score:
+                    yield Refusal(id_, ask, f"[{hits[0].section.id}] {hits[0].section.section.title} answers it better")

@@ -1,0 +1,247 @@
+"""The file of descriptions: what pages and sections are for, and readers' questions, as a model wrote them.
+
+Authors commit the file next to their configuration. It is JSON with one text per line: pages by path, sections by id,
+so that an edited section changes only its own lines. An entry has the digest of the text that it describes; entries of
+text that has changed since are stale and not published.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.manifest.models import Manifest, PageEntry, SectionEntry
+from mkdocs_roaming.text.markdown import parse_headings, to_single_line
+
+DESCRIPTIONS_FILE = "descriptions.json"
+"""Default name of the file."""
+
+_FORMAT = 1
+_DIGEST_LENGTH = 16
+_CONFLICT = re.compile(rb"^(?:<{7}|={7}|>{7})", re.MULTILINE)
+
+
+class SectionTexts(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The texts about a section.
+
+    Attributes:
+        title: The title, for whoever reviews the file.
+        digest: Digest of the text below its heading that is described: 16 hex digits of its SHA-256.
+        about: What the section tells or lets the reader do.
+        asks: Questions that it answers, in readers' words.
+        written: Digest of `about` and `asks` as the model wrote them; other texts were edited by a person.
+    """
+
+    title: str
+    digest: str
+    about: str = ""
+    asks: tuple[str, ...] = ()
+    written: str = ""
+
+    @property
+    def is_edited(self) -> bool:
+        """Whether a person has edited the texts, or written them."""
+        return self.written != digest_texts(self.about, *self.asks)
+
+
+class PageTexts(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The texts about a page and its sections, by id.
+
+    Attributes:
+        title: The title, for whoever reviews the file.
+        digest: Digest of its own text and the titles of its sections, which is described.
+        description: The description for llms.txt.
+        written: Digest of the description as the model wrote it.
+        sections: The texts about its sections.
+    """
+
+    title: str = ""
+    digest: str = ""
+    description: str = ""
+    written: str = ""
+    sections: dict[str, SectionTexts] = {}
+
+    @property
+    def is_edited(self) -> bool:
+        """Whether a person has edited the description, or written it."""
+        return bool(self.description) and self.written != digest_texts(self.description)
+
+
+class Descriptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The content of a file of descriptions."""
+
+    format: int = _FORMAT
+    pages: dict[str, PageTexts] = {}
+
+
+def read_descriptions(path: Path) -> Descriptions:
+    """Read a file of descriptions.
+
+    Raises:
+        UsageError: The file cannot be read, or is not valid.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({error.strerror or error})") from None
+    if conflict := _CONFLICT.search(data):
+        line = data.count(b"\n", 0, conflict.start()) + 1
+        raise UsageError(
+            f"{path}:{line}: has the marks of a merge conflict; keep either side of each: `roaming describe` writes "
+            "what is missing again"
+        )
+    try:
+        descriptions = msgspec.json.decode(data, type=Descriptions)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: not a file of descriptions: {error}") from None
+    if descriptions.format != _FORMAT:
+        raise UsageError(f"{path}: has format {descriptions.format}, this version reads {_FORMAT}; update the package")
+    return descriptions
+
+
+def render_descriptions(descriptions: Descriptions) -> bytes:
+    """Return the content of the file: pages in the order of their paths, sections in that of their ids."""
+    pages = {
+        path: replace(page, sections=dict(sorted(page.sections.items())))
+        for path, page in sorted(descriptions.pages.items())
+        if page.description or page.sections
+    }
+    return msgspec.json.format(msgspec.json.encode(replace(descriptions, pages=pages)), indent=1) + b"\n"
+
+
+def digest_texts(*texts: str) -> str:
+    """Return the digest of texts: 16 hex digits of their SHA-256."""
+    return hashlib.sha256("\n".join(texts).encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_LENGTH]
+
+
+def text_digest(text: str) -> str:
+    """Return the digest of the text below the heading of a section; it begins with the section's `body`."""
+    heading = next(iter(parse_headings(text)), None)
+    lines = text.splitlines(keepends=True)
+    below = "".join(lines[heading.below :]) if heading is not None and heading.line == 0 else text
+    return digest_texts(below.strip())
+
+
+def page_digest(page: PageEntry) -> str:
+    """Return the digest of what the description of a page describes: its own text, and its sections' titles."""
+    return digest_texts(page.sections[0].body, *(f"{section.level} {section.title}" for section in page.sections))
+
+
+# Matching with a build
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """The texts about a section of a build.
+
+    Attributes:
+        texts: The texts; None if there are none.
+        is_stale: Whether they describe an earlier text of the section.
+    """
+
+    texts: SectionTexts | None = None
+    is_stale: bool = False
+
+
+class TextIndex:
+    """Finds the texts about sections: by id, by a former id, or by the text that was moved to another id.
+
+    Args:
+        descriptions: The texts.
+        manifest: The site.
+    """
+
+    def __init__(self, descriptions: Descriptions, manifest: Manifest) -> None:
+        self._by_id = {id_: texts for page in descriptions.pages.values() for id_, texts in page.sections.items()}
+        present = {section.id for section in manifest.sections()}
+        self._moved: dict[str, list[SectionTexts]] = {}
+        for id_, texts in self._by_id.items():
+            if id_ not in present:
+                self._moved.setdefault(texts.digest[:8], []).append(texts)
+
+    def find(self, section: SectionEntry) -> Match:
+        """Return the texts about a section."""
+        candidates = [self._by_id[id_] for id_ in (section.id, *section.aliases) if id_ in self._by_id]
+        moved = self._moved.get(section.body, []) if section.body else []
+        candidates += sorted(moved, key=lambda texts: texts.title != section.title)
+        current = next((texts for texts in candidates if texts.digest[:8] == section.body), None)
+        if current is not None:
+            return Match(current)
+        return Match(candidates[0], is_stale=True) if candidates else Match()
+
+
+@dataclass(slots=True)
+class DescriptionCounts:
+    """How many entries of a file were published, and how many were left out because their text has changed."""
+
+    sections: int = 0
+    stale: list[str] = field(default_factory=list)
+    """The ids of the sections with stale entries."""
+
+    def __str__(self) -> str:
+        stale = f", {len(self.stale)} stale: run `roaming describe`" if self.stale else ""
+        return f"{self.sections} sections described{stale}"
+
+
+def describe_manifest(manifest: Manifest, descriptions: Descriptions) -> tuple[Manifest, DescriptionCounts]:
+    """Return a manifest with the current texts of a file."""
+    index, counts = TextIndex(descriptions, manifest), DescriptionCounts()
+    pages = tuple(_describe_page(page, descriptions.pages.get(page.path), index, counts) for page in manifest.pages)
+    return replace(manifest, pages=pages), counts
+
+
+def _describe_page(page: PageEntry, texts: PageTexts | None, index: TextIndex, counts: DescriptionCounts) -> PageEntry:
+    sections = tuple(_describe_section(section, index, counts) for section in page.sections)
+    is_current = texts is not None and texts.digest == page_digest(page)
+    summary = to_single_line(texts.description) if texts is not None and is_current else ""
+    return replace(page, sections=sections, summary=summary)
+
+
+def _describe_section(section: SectionEntry, index: TextIndex, counts: DescriptionCounts) -> SectionEntry:
+    match = index.find(section)
+    if match.texts is None:
+        return section
+    if match.is_stale:
+        counts.stale.append(section.id)
+        return section
+    counts.sections += 1
+    return replace(section, about=to_single_line(match.texts.about), asks=tuple(map(to_single_line, match.texts.asks)))
+
+
+def iter_texts(descriptions: Descriptions) -> Iterator[tuple[str, str, SectionTexts]]:
+    """Yield page path, section id and texts of all sections."""
+    for path, page in descriptions.pages.items():
+        for id_, texts in page.sections.items():
+            yield path, id_, texts
+
+
+def merge_texts(
+    descriptions: Descriptions, manifest: Manifest, written: dict[str, SectionTexts], pages: dict[str, PageTexts]
+) -> Descriptions:
+    """Return the file for a site with new texts: entries follow their sections, entries of deleted ones go.
+
+    Args:
+        descriptions: The file.
+        manifest: The site.
+        written: New texts by the id of their section.
+        pages: New descriptions by the path of their page; their `sections` are not used.
+    """
+    index = TextIndex(descriptions, manifest)
+
+    def merge_page(page: PageEntry) -> PageTexts:
+        sections = {
+            section.id: replace(texts, title=section.title)
+            for section in page.sections
+            if (texts := written.get(section.id) or index.find(section).texts) is not None
+        }
+        old = pages.get(page.path) or descriptions.pages.get(page.path) or PageTexts()
+        return replace(old, title=page.title, sections=sections)
+
+    return Descriptions(pages={page.path: merge_page(page) for page in manifest.pages})
