@@ -116,7 +116,10 @@ def test_texts_follow_a_section_that_moves(pages: dict[str, str], previous: bool
 
 
 def test_section_that_is_renamed_and_edited_at_once_keeps_its_texts_as_stale() -> None:
-    long = "Run the installer with administrator rights. It unpacks the archive, registers the service and starts it.\n"
+    long = (
+        "Run the installer with administrator rights. It unpacks the archive, registers the service and starts it.\n"
+        * 4
+    )
     before = {"guide/": f"# Guide\n\nText.\n\n## Install\n\n{long}"}
     manifest = build(before)
     texts = describe(manifest, before)
