@@ -36,7 +36,7 @@ from mkdocs_roaming.text.tokenizer import Word, extract_terms, parse_words
 
 T = TypeVar("T")
 
-FIELDS = ("title", "above", "nav", "below", "links", "body")
+FIELDS = ("title", "above", "nav", "below", "links", "asks", "body")
 """The fields of a section, in the order of the weights of `Index`."""
 
 _PAGE_WEIGHTS = [{"title": 3.0, "body": 1.0}.get(name, 0.0) for name in FIELDS]
@@ -172,13 +172,14 @@ def asks_about_changes(words: Sequence[Word], language: str) -> bool:
     return any(word.whole in known or re.match(_VERSION, word.text) for word in words)
 
 
-def _context_fields(library: SiteTexts, section: SectionRef, link_texts: Sequence[str]) -> tuple[str, str, str, str]:
-    """Return the fields `above`, `nav`, `below` and `links` of a section."""
+def _context_fields(library: SiteTexts, section: SectionRef, link_texts: Sequence[str]) -> tuple[str, ...]:
+    """Return the fields `above`, `nav`, `below`, `links` and `asks` of a section."""
     return (
         " / ".join(library.sections.titles_above(section)),
         " / ".join(library.sections.nav_titles(section.page)),
         " / ".join(child.section.title for child in library.sections.children(section)),
         " / ".join(link_texts),
+        " / ".join((*section.section.asks, *(section.page.questions if section.position == 0 else ()))),
     )
 
 

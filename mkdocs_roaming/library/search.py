@@ -99,6 +99,8 @@ class Weights(Struct, frozen=True):
     """Titles of its subsections."""
     links: float = 4.0
     """Words of the links to it."""
+    asks: float = 2.5
+    """Questions that it answers."""
     body: float = 0.9
     page: float = 0.7
     """Share of the page's score."""
@@ -326,7 +328,7 @@ class Search:
     def _open_index(self) -> Index:
         """Return the index from the cache, or build and cache it."""
         own, library = self.weights, self.library.whole
-        fields = (own.title, own.above, own.nav, own.below, own.links, own.body)
+        fields = (own.title, own.above, own.nav, own.below, own.links, own.asks, own.body)
         if self._cache is None or len(library.sections) < self._cache.min_sections:
             return Index.from_texts(library, fields, self._excluded_links)
         key = self._key = index_key(library.manifest, fields)
