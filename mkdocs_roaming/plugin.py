@@ -65,6 +65,7 @@ from mkdocs_roaming.text.meta_tags import exclusion_reason
 if TYPE_CHECKING:
     from mkdocs_roaming.embeddings.store import EmbeddingsOptions
     from mkdocs_roaming.lint.runner import LintConfig
+    from mkdocs_roaming.manifest.descriptions import Descriptions
 
 log = get_plugin_logger("roaming")
 
@@ -249,6 +250,13 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         config_file = Path(config.config_file_path or "mkdocs.yml")
         return load_rules(self._options, config_file, front_matter, lenient=bool(language_folder(config)))
 
+    def _load_descriptions(self, config: MkDocsConfig) -> Descriptions | None:
+        if self._options.descriptions is None:
+            return None
+        from mkdocs_roaming.manifest.descriptions import read_descriptions  # few sites have the file
+
+        return read_descriptions(Path(config.config_file_path or ".").parent / self._options.descriptions)
+
     def _load_lint(self) -> LintConfig | None:
         if self._options.lint in ("off", False, None):
             return None
@@ -374,6 +382,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
                 embeddings=self._embeddings,
                 previous=previous,
                 rules=build.rules,
+                descriptions=self._load_descriptions(config),
                 extra=build.elements.iter_files() if build.elements else (),
             )
         if batch.site.has_llms_txt and not (site_folder / LLMS_TXT).exists():

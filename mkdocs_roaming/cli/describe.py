@@ -12,16 +12,10 @@ import click
 
 from mkdocs_roaming.answer.budget import Prices
 from mkdocs_roaming.answer.models.base import Model
-from mkdocs_roaming.cli.common import (
-    CONFIG,
-    FAULTS_FOUND,
-    LIBRARY,
-    ResolvedOptions,
-    open_lib,
-    progress,
-    sanitize,
-    warn,
-)
+from mkdocs_roaming.cli.common import CONFIG, FAULTS_FOUND, FILE, FOLDER, LIBRARY, progress, sanitize, warn
+from mkdocs_roaming.cli.session import ResolvedOptions
+from mkdocs_roaming.cli.sites import open_lib
+from mkdocs_roaming.config import load_settings
 from mkdocs_roaming.describe.checks import find_misleading
 from mkdocs_roaming.describe.requests import DescriptionRequest, Missing, Selection, find_missing, make_requests
 from mkdocs_roaming.describe.run import DescribeRun, ModelRunner, ReplyFolder, apply_replies, estimate_cost
@@ -38,7 +32,6 @@ from mkdocs_roaming.manifest.descriptions import (
 )
 
 _MAX_SHOWN = 20
-_FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +49,7 @@ class _Project:
 @LIBRARY
 @click.option(
     "--file",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=FILE,
     default=DESCRIPTIONS_FILE,
     show_default=True,
     help="File with the descriptions; the option `descriptions` of the site names it.",
@@ -64,8 +57,8 @@ class _Project:
 @click.option("--model", metavar="MODEL", help="claude, claude:MODEL, openai:MODEL or PLUGIN:MODEL.")
 @click.option("--base-url", metavar="URL", help="URL of the model's server. [env var: ROAMING_BASE_URL]")
 @CONFIG
-@click.option("--plan", type=_FOLDER, help="Write the requests into this folder, for somebody else to answer.")
-@click.option("--apply", "applied", type=_FOLDER, help="Check and merge the replies in this folder.")
+@click.option("--plan", type=FOLDER, help="Write the requests into this folder, for somebody else to answer.")
+@click.option("--apply", "applied", type=FOLDER, help="Check and merge the replies in this folder.")
 @click.option("--check", is_flag=True, help="Exit with 4 if descriptions are missing or stale; needs no model.")
 @click.option(
     "--review", type=click.IntRange(min=1), metavar="N", help="Show the N questions that fit their section least."
@@ -142,8 +135,7 @@ def _ask_model(project: _Project, given: dict[str, Any]) -> None:
     if not requests:
         click.echo(f"{project.file}: nothing to describe")
         return
-    names = ("model", "base_url", "rounds", "seconds", "whole_site_tokens", "support", "config")
-    options = ResolvedOptions.from_options({name: given.get(name) for name in names})
+    options = ResolvedOptions(load_settings(given["config"]), given["model"], given["base_url"])
     model, budget = options.create_model()
     if model.name == "offline":
         raise UsageError("--model: descriptions need a language model; without a key, use --plan and a coding agent")

@@ -42,7 +42,7 @@ _OPTIONS = (
     CONFIG_FILE,
     SITE_URL,
     click.option("--name", help="Name of the site (default: the home page's title)."),
-    setting_options(PublishOptions, "description", "include", "exclude", "previous", "rules", "widget"),
+    setting_options(PublishOptions, "description", "include", "exclude", "previous", "rules", "descriptions", "widget"),
     click.option("--endpoint", metavar="URL", help="URL of the widget's answer endpoint; implies --widget."),
     setting_options(
         PublishOptions,
@@ -161,7 +161,7 @@ def _lint(site_dir: Path, option: object, docs: Path | None) -> None:
 def _given_options(given: dict[str, Any], project: Project) -> PublishOptions:
     """Return the options of a site: those of the command line replace those of its configuration."""
     options = given_settings(PublishOptions, given)
-    for name in ("rules", "previous"):  # relative to the working directory, not to the configuration
+    for name in ("rules", "descriptions", "previous"):  # relative to the working directory, not to the configuration
         if name in options and project.folder != Path() and "://" not in given[name]:
             options[name] = str(Path(given[name]).absolute())
     if given["endpoint"]:

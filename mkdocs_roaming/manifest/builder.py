@@ -83,12 +83,18 @@ def sanitize_manifest(manifest: Manifest) -> Manifest:
 
 def _sanitize_page(page: PageEntry) -> PageEntry:
     sections = tuple(
-        replace(section, title=to_single_line(section.title), opening=to_single_line(section.opening))
+        replace(
+            section,
+            title=to_single_line(section.title),
+            opening=to_single_line(section.opening),
+            about=to_single_line(section.about),
+            asks=tuple(map(to_single_line, section.asks)),
+        )
         for section in page.sections
     )
     title, description = to_single_line(page.title), to_single_line(page.description)
-    questions = tuple(map(to_single_line, page.questions))
-    return replace(page, title=title, description=description, sections=sections, questions=questions)
+    questions, summary = tuple(map(to_single_line, page.questions)), to_single_line(page.summary)
+    return replace(page, title=title, description=description, sections=sections, questions=questions, summary=summary)
 
 
 def _sanitize_nav(nav: Iterable[NavEntry]) -> tuple[NavEntry, ...]:

@@ -74,6 +74,7 @@ def build_llms_txt(
         about += f"The text of all pages is in [{LLMS_FULL}]({url}{LLMS_FULL}) ({size}).\n"
     about += f"A collapsed outline of all sections is at {url}roaming/outline.md"
     about += f", each section at {url}roaming/sections/<id>.md.\n" if section_files else ".\n"
+    about += f"{_BY_A_MODEL}\n" if any(page.summary for page in manifest.pages) else ""
     about += f"How agents find and read sections is described at {url}{skill}\n" if skill else ""
     files = _Files(manifest)
     head = f"# {name}\n\n> {summary}\n\n{about}"
@@ -95,10 +96,12 @@ def is_page_list(text: str) -> bool:
     return any(map(_OWN_SENTENCE.match, text.split("\n"))) and all(map(_OWN_LINE.match, text.split("\n")))
 
 
+_BY_A_MODEL = "Descriptions in *italics* were written by a model."
 _OWN_SENTENCE = re.compile(r"A collapsed outline of all sections is at |> .* All pages are listed in \[llms\.txt\]\(")
 _OWN_LINE = re.compile(
     r"$|##? |> |- \[|- .* \(\d+ pages?\)|Every link below leads to a page as Markdown\.$|The text of all pages is in \["
     r"|A collapsed outline of all sections is at |How agents find and read sections is described at "
+    r"|Descriptions in \*italics\* were written by a model\.$"
     r"|The groups of this list, with pages that many others link to:$"
 )
 
@@ -134,7 +137,10 @@ class _Item(Struct, frozen=True):
         """Return the line with a description that is within the limit for the kind of page."""
         note, limit = self.note, limits[min(self.kind, 1)]
         if self.page is not None and limit:
-            note = shorten(to_single_line(self.page.description or self.page.sections[0].opening), limit)
+            page = self.page
+            note = shorten(to_single_line(page.description or page.summary or page.sections[0].opening), limit)
+            if page.summary and not page.description:
+                note = f"*{note}*"
         return f"- {self.link}: {note}\n" if note else f"- {self.link}\n"
 
 

@@ -58,6 +58,10 @@ class PublishOptions(msgspec.Struct, frozen=True, kw_only=True):
         Meta(description="YAML file with rules: sections to open for certain questions.", extra={"metavar": "FILE"}),
     ] = []
     """Or a list of rules; `publish.rules` parses them."""
+    descriptions: Annotated[
+        str | None,
+        Meta(description="File with descriptions of sections, from `roaming describe`.", extra={"metavar": "FILE"}),
+    ] = None
     widget: Annotated[Any, Meta(description="Add the widget to every page; without an endpoint it finds sections.")] = (
         False
     )

@@ -18,6 +18,7 @@ from mkdocs_roaming.errors import PublishError
 from mkdocs_roaming.files import has_content, resolve_inside, site_path, write_atomically, write_site_file
 from mkdocs_roaming.manifest.aliases import PreviousSite
 from mkdocs_roaming.manifest.builder import build_manifest, sanitize_manifest
+from mkdocs_roaming.manifest.descriptions import Descriptions, describe_manifest
 from mkdocs_roaming.manifest.io import (
     MANIFEST_PATH,
     VECTORS_PATH,
@@ -98,6 +99,7 @@ def publish_batch(
     embeddings: EmbeddingsOptions | None = None,
     previous: PreviousSite | None = None,
     rules: RuleSet | None = None,
+    descriptions: Descriptions | None = None,
     extra: Iterable[tuple[str, bytes]] = (),
     page_copies: bool = True,
 ) -> PublishReport:
@@ -110,6 +112,7 @@ def publish_batch(
         embeddings: The model whose embeddings are published.
         previous: The site as it was published last. Old section ids become aliases of the sections that replace them.
         rules: The rules to publish.
+        descriptions: Texts about pages and sections, which a model has written.
         extra: Path and content of further files, such as those of the widget.
         page_copies: Whether `guide/index.md` is also written to `guide.md`, where agents look for it on a website.
 
@@ -124,8 +127,9 @@ def publish_batch(
     site = batch.site
     pages = _BatchPages(batch, sort_paths_by_nav(site, batch.pages))
     published = PublishedFiles(folder)
-    is_plain = previous is None and rules is None and embeddings is None and options.llms_txt != "preamble"
-    key = _compute_key(pages, options) if is_plain and batch.cache.is_enabled else ""
+    is_plain = previous is None and rules is None and embeddings is None and descriptions is None
+    is_cached = is_plain and options.llms_txt != "preamble" and batch.cache.is_enabled
+    key = _compute_key(pages, options) if is_cached else ""
     files = batch.cache.read_site(key) if key else None
     output = _Output(folder, site, pages, options, published, extra, page_copies=page_copies, files=files)
     if files is None:
@@ -134,6 +138,9 @@ def publish_batch(
         manifest = build_manifest(site, pages, generator=GENERATOR, previous=previous)
         if rules is not None and rules.rules:
             manifest = resolve_rules(manifest, rules, batch.warn, output.notes.append)
+        if descriptions is not None:
+            manifest, counts = describe_manifest(manifest, descriptions)
+            output.notes.append(str(counts))
         output.set_manifest(manifest, key)
     report = output.publish(embeddings, batch.warn, batch.cache.file(_CACHED_VECTORS))
     batch.cache.commit(batch.pages, output.files if key else None)

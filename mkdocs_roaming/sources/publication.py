@@ -9,6 +9,7 @@ from mkdocs_roaming.errors import PublishError, UsageError
 from mkdocs_roaming.files import write_atomically
 from mkdocs_roaming.html.themes import parse_classes
 from mkdocs_roaming.library.readers import CRAWL_STATE
+from mkdocs_roaming.manifest.descriptions import read_descriptions
 from mkdocs_roaming.manifest.models import NOT_FOUND_PAGE, canonicalize_path, root_path
 from mkdocs_roaming.publish.cache import ConversionCache
 from mkdocs_roaming.publish.elements.html import add_markdown_links, add_similar_pages, remove_own_elements
@@ -58,6 +59,7 @@ def index_site(
         check_folder(folder, publish)
     built = read_site(folder, options, record)
     rules = _load_rules(options, built)
+    descriptions = read_descriptions(project.folder / publish.descriptions) if publish.descriptions else None
     cache, on_progress = ConversionCache(options.cache), start_progress(len(built.pages))
     batch = convert_pages(built.site, built.pages, cache=cache, warn=record, on_progress=on_progress)
     batch.left_out += built.left_out
@@ -72,6 +74,7 @@ def index_site(
         embeddings=options.embeddings,
         previous=previous,
         rules=rules,
+        descriptions=descriptions,
         extra=elements.iter_files(),
     )
     if options.html and target is None:
