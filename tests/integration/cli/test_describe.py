@@ -1,0 +1,183 @@
+"""`roaming describe`, and what a build publishes of the file that it writes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from mkdocs_roaming.cli import main
+from mkdocs_roaming.library.targets import open_library
+
+PAGE = """<html lang='en'><head><title>{title}</title><link rel=canonical href="https://docs.example/{path}"></head>
+<body><main><h1>{title}</h1><p>{title} belong to the port.</p><h2 id=tides>{part}</h2><p>{text}</p></main></body></html>"""
+PAGES = {
+    "pumps/": ("Pumps", "Priming", "Fill the bilge housing with water before the impeller starts."),
+    "gates/": ("Gates", "Interlock", "Both leaves are held until the level is equal on either side."),
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Enter and return a folder with a built and published site."""
+    for path, (title, part, text) in PAGES.items():
+        write_page(tmp_path, path, title, part, text)
+    (tmp_path / "site/index.html").write_text(PAGE.format(path="", title="Harbour", part="All", text="Two parts."))
+    monkeypatch.chdir(tmp_path)
+    assert invoke("index", "site").exit_code == 0
+    return tmp_path
+
+
+def write_page(folder: Path, path: str, title: str, part: str, text: str) -> None:
+    file = folder / "site" / path / "index.html"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(PAGE.format(path=path, title=title, part=part, text=text), "utf-8")
+
+
+def invoke(*arguments: str) -> Result:
+    return CliRunner().invoke(main, list(arguments))
+
+
+def write_replies(folder: Path) -> None:
+    """Answer the requests of a plan as a coding agent does."""
+    for file in folder.glob("*.request.json"):
+        asked = json.loads(file.read_text("utf-8"))
+        (folder / asked["reply_file"]).write_text(json.dumps(describe(asked)), "utf-8")
+
+
+def describe(asked: dict[str, Any]) -> dict[str, Any]:
+    asks = {"Priming": ["Why does my motor run dry?"], "Interlock": ["Why do the doors not move?"]}
+    sections = [
+        {"id": one["id"], "about": f"About {one['title']}", "asks": asks.get(one["title"], [])}
+        for one in asked["sections"]
+    ]
+    return {"sections": sections, "description": f"{asked['page']} of the harbour" if asked.get("asked_for") else ""}
+
+
+def find(query: str) -> str:
+    library = open_library("site")
+    return library.search(query)[0].title
+
+
+def test_planned_texts_are_applied_published_and_found(project: Path) -> None:
+    assert "3 requests about 6 sections" in invoke("describe", "site", "--plan", "plan").output
+    write_replies(project / "plan")
+    assert "6 sections and" in invoke("describe", "site", "--apply", "plan").output
+    assert not list((project / "plan").glob("*.json"))
+    indexed = invoke("index", "site", "--descriptions", "descriptions.json")
+    assert indexed.exit_code == 0, indexed.output
+    assert "6 sections described" in indexed.output
+    assert find("motor runs dry") == "Priming"
+    assert find("doors not moving") == "Interlock"
+    assert invoke("describe", "site", "--check").exit_code == 0
+
+
+def test_llms_txt_marks_descriptions_of_a_model(project: Path) -> None:
+    invoke("describe", "site", "--plan", "plan")
+    write_replies(project / "plan")
+    invoke("describe", "site", "--apply", "plan")
+    assert "italics" not in (project / "site/llms.txt").read_text("utf-8")
+    invoke("index", "site", "--descriptions", "descriptions.json")
+    text = (project / "site/llms.txt").read_text("utf-8")
+    written = [page for page in open_library("site").manifest.pages if page.summary]
+    assert "Descriptions in *italics* were written by a model." in text
+    assert written
+    for page in written:
+        assert f": *{page.summary}*" in text
+
+
+def test_check_fails_until_changed_sections_are_described(project: Path) -> None:
+    checked = invoke("describe", "site", "--check")
+    assert checked.exit_code == 4
+    assert "6 sections and" in checked.output
+    invoke("describe", "site", "--plan", "plan")
+    write_replies(project / "plan")
+    invoke("describe", "site", "--apply", "plan")
+    write_page(project, "pumps/", "Pumps", "Priming", "Fill the housing with oil instead.")
+    indexed = invoke("index", "site", "--strict", "--descriptions", "descriptions.json")
+    assert indexed.exit_code == 0, indexed.output
+    assert "1 stale" in indexed.output
+    checked = invoke("describe", "site", "--check")
+    assert checked.exit_code == 4
+    assert "1 sections (1 stale)" in checked.output
+
+
+def test_build_fails_for_a_file_with_a_merge_conflict(project: Path) -> None:
+    (project / "descriptions.json").write_text("{\n<<<<<<< ours\n", "utf-8")
+    indexed = invoke("index", "site", "--descriptions", "descriptions.json")
+    assert indexed.exit_code == 1
+    assert "descriptions.json:2: has the marks of a merge conflict" in indexed.output
+
+
+def test_plan_replaces_the_requests_of_an_earlier_plan(project: Path) -> None:
+    invoke("describe", "site", "--plan", "plan")
+    before = {file.name for file in (project / "plan").glob("*.request.json")}
+    write_page(project, "pumps/", "Pumps", "Priming", "Fill the housing with oil instead.")
+    invoke("index", "site")
+    invoke("describe", "site", "--plan", "plan")
+    after = {file.name for file in (project / "plan").glob("*.request.json")}
+    assert len(before ^ after) == 2
+
+
+class Writer:
+    """A brain that describes the sections of its request, with the tool."""
+
+    def __init__(self, change: Callable[[dict[str, Any]], object] = describe) -> None:
+        self.change = change
+
+    def reply(self, view: Any) -> Iterable[Any]:
+        from messages_api.parts import Call
+
+        text = view.context
+        return [Call("describe_sections", self.change(json.loads(text[text.index("{") : text.rindex("}") + 1])))]
+
+
+@pytest.mark.parametrize("wire", ["claude", "openai"])
+def test_model_writes_the_file(project: Path, monkeypatch: pytest.MonkeyPatch, wire: str) -> None:
+    from messages_api import MessagesApi, serving
+
+    with serving(MessagesApi(Writer())) as api:
+        monkeypatch.setenv("ANTHROPIC_API_KEY", api.key)
+        monkeypatch.setenv("OPENAI_API_KEY", api.key)
+        url = api.url if wire == "claude" else f"{api.url}/v1"
+        name = "claude:test" if wire == "claude" else "openai:test"
+        (project / "roaming.toml").write_text(
+            f'[model]\nname = "{name}"\nbase_url = "{url}"\n[prices]\ninput = 1.0\noutput = 5.0\n', "utf-8"
+        )
+        described = invoke("describe", "site")
+        assert described.exit_code == 0, described.output
+        assert "6 sections and" in described.output
+        assert len(api.requests) == 3
+        assert invoke("describe", "site").output.endswith("nothing to describe\n")
+        assert len(api.requests) == 3
+    assert json.loads((project / "descriptions.json").read_text("utf-8"))["pages"]["pumps/"]["sections"]
+
+
+def test_run_ends_with_an_error_when_the_cost_is_reached(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from messages_api import MessagesApi, serving
+
+    with serving(MessagesApi(Writer())) as api:
+        monkeypatch.setenv("ANTHROPIC_API_KEY", api.key)
+        (project / "roaming.toml").write_text(
+            f'[model]\nname = "claude:test"\nbase_url = "{api.url}"\n[prices]\ninput = 1000.0\noutput = 5000.0\n',
+            "utf-8",
+        )
+        described = invoke("describe", "site", "--max-cost", "0.01")
+        assert described.exit_code == 1
+        assert "would pass --max-cost 0.01" in described.output
+        assert api.requests == []
+
+
+def test_hosted_model_without_prices_is_refused(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "test-key")
+    described = invoke("describe", "site", "--model", "claude")
+    assert described.exit_code == 1
+    assert "set [prices] in roaming.toml" in described.output
+
+
+def test_offline_model_is_refused(project: Path) -> None:
+    assert "use --plan and a coding agent" in invoke("describe", "site", "--model", "offline").output
