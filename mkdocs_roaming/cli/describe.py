@@ -186,10 +186,10 @@ def _merge(project: _Project, run: DescribeRun) -> None:
     if texts.sections or texts.pages:
         write_atomically(project.file, render_descriptions(merged))
     refused = f", {len(texts.refused)} texts refused" if texts.refused else ""
-    left = len(project.requests) - len({request.page.path for request in run.done})
+    left = len({request.name for request in project.requests} - {request.name for request in run.done})
     click.echo(
         f"{project.file}: {len(texts.sections)} sections and {len(texts.pages)} pages described{refused}"
-        + (f"; {left} requests without a reply" if left > 0 else "")
+        + (f"; {left} requests without a reply" if left else "")
     )
     for problem in [*run.problems, *map(str, texts.refused)][:_MAX_SHOWN]:
         warn(problem)

@@ -34,7 +34,7 @@ from mkdocs_roaming.manifest.lookup import SectionRef
 from mkdocs_roaming.text.injection import scan_markdown
 from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word
 
-_MARKUP = re.compile(r"[<>*]|\w://|\]\(|\[\^")
+_MARKUP = re.compile(r"</?\w|<!|\w://|\]\(|\[\^")
 _MIN_CHARS = 8
 _MISLEADING_RATIO = 1.5
 _OWN_RANK = 10
@@ -102,7 +102,7 @@ def check_reply(library: Library, request: DescriptionRequest, reply: Reply) -> 
 def _check_section(
     section: SectionRef, text: str, written: DescribedSection, language: str, refused: list[Refusal]
 ) -> SectionTexts | None:
-    evidence = {section.id: f"{section.section.title}\n\n{text}"}
+    evidence = {section.id: f"{section.page.title} › {section.section.title}\n\n{text}"}
 
     def is_usable(candidate: str, *, is_ask: bool) -> bool:
         reason = _find_fault(candidate, evidence, language, is_ask=is_ask)

@@ -174,12 +174,13 @@ def asks_about_changes(words: Sequence[Word], language: str) -> bool:
 
 def _context_fields(library: SiteTexts, section: SectionRef, link_texts: Sequence[str]) -> tuple[str, ...]:
     """Return the fields `above`, `nav`, `below`, `links` and `asks` of a section."""
+    own = section.section
     return (
         " / ".join(library.sections.titles_above(section)),
         " / ".join(library.sections.nav_titles(section.page)),
         " / ".join(child.section.title for child in library.sections.children(section)),
         " / ".join(link_texts),
-        " / ".join((*section.section.asks, *(section.page.questions if section.position == 0 else ()))),
+        " / ".join((*own.asks, own.about, *(section.page.questions if section.position == 0 else ()))),
     )
 
 

@@ -99,8 +99,8 @@ class Weights(Struct, frozen=True):
     """Titles of its subsections."""
     links: float = 4.0
     """Words of the links to it."""
-    asks: float = 2.5
-    """Questions that it answers."""
+    asks: float = 4.0
+    """Questions that it answers, and what it is for, as a model or the author wrote it."""
     body: float = 0.9
     page: float = 0.7
     """Share of the page's score."""

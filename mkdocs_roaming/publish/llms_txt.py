@@ -140,7 +140,7 @@ class _Item(Struct, frozen=True):
             page = self.page
             note = shorten(to_single_line(page.description or page.summary or page.sections[0].opening), limit)
             if page.summary and not page.description:
-                note = f"*{note}*"
+                note = "*{}*".format(note.replace("*", "\\*"))
         return f"- {self.link}: {note}\n" if note else f"- {self.link}\n"
 
 
