@@ -131,7 +131,7 @@ def _review(project: _Project, count: int) -> None:
 
 
 def _ask_model(project: _Project, given: dict[str, Any]) -> None:
-    requests, folder = project.requests, ReplyFolder(Path(".cache/roaming/describe"))
+    requests = project.requests
     if not requests:
         click.echo(f"{project.file}: nothing to describe")
         return
@@ -143,9 +143,14 @@ def _ask_model(project: _Project, given: dict[str, Any]) -> None:
     tokens = sum(request.input_tokens for request in requests)
     cost = f", about {estimate_cost(requests, prices):.2f} {prices.currency}" if prices else ""
     click.echo(f"{_summarize(project)}: {len(requests)} requests, ~{tokens} input tokens{cost}", err=True)
-    if given["dry_run"]:
-        return
-    check_writable(project.file)
+    if not given["dry_run"]:
+        check_writable(project.file)
+        _run(project, options, prices, given)
+
+
+def _run(project: _Project, options: ResolvedOptions, prices: Prices | None, given: dict[str, Any]) -> None:
+    """Send the requests, and merge what was written, also if the run was interrupted."""
+    requests, folder = project.requests, ReplyFolder(Path(".cache/roaming/describe"))
     with progress("Describing") as steps:
         runner = ModelRunner(
             project.library,
@@ -185,10 +190,11 @@ def _merge(project: _Project, run: DescribeRun) -> None:
     merged = merge_texts(project.descriptions, project.library.manifest, texts.sections, texts.pages)
     if texts.sections or texts.pages:
         write_atomically(project.file, render_descriptions(merged))
+    pages = sum(1 for page in texts.pages.values() if page.description)
     refused = f", {len(texts.refused)} texts refused" if texts.refused else ""
     left = len({request.name for request in project.requests} - {request.name for request in run.done})
     click.echo(
-        f"{project.file}: {len(texts.sections)} sections and {len(texts.pages)} pages described{refused}"
+        f"{project.file}: {len(texts.sections)} sections and {pages} pages described{refused}"
         + (f"; {left} requests without a reply" if left else "")
     )
     for problem in [*run.problems, *map(str, texts.refused)][:_MAX_SHOWN]:

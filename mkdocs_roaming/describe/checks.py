@@ -128,7 +128,7 @@ def _check_description(library: Library, request: DescriptionRequest, text: str,
         evidence[section.id] = f"{section.section.title}\n\n{library.text(section)}"
     if reason := _find_fault(description, evidence, language, is_ask=False):
         checked.refused.append(Refusal(page.id, description, reason))
-        return
+        description = ""
     checked.pages[page.path] = PageTexts(page.title, page_digest(page), description, digest_texts(description))
 
 

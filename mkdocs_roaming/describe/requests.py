@@ -187,7 +187,7 @@ def find_missing(library: Library, descriptions: Descriptions, selection: Select
         descriptions: The file.
         selection: What is described.
     """
-    index, manifest = TextIndex(descriptions, library.manifest), library.manifest
+    index = TextIndex(descriptions, library.manifest)
     chosen = _select_sections(library, selection)
     sections: dict[str, SectionRef] = {}
     stale: set[str] = set()
@@ -203,14 +203,17 @@ def find_missing(library: Library, descriptions: Descriptions, selection: Select
             edited.add(section.id)
         if selection.redo or (not is_kept and (match.texts is None or match.is_stale)):
             sections[section.id] = section
-    pages = {}
-    for page in manifest.pages:
-        texts = descriptions.pages.get(page.path)
-        is_current = texts is not None and texts.description and texts.digest == page_digest(page)
-        is_kept = texts is not None and texts.is_edited
-        if selection.redo or not (page.description or is_current or is_kept):
-            pages[page.path] = page
+    pages = {
+        page.path: page for page in library.manifest.pages if selection.redo or _lacks_description(page, descriptions)
+    }
     return Missing(sections, pages, frozenset(stale), frozenset(edited))
+
+
+def _lacks_description(page: PageEntry, descriptions: Descriptions) -> bool:
+    """Return whether a page has no description of its author, and none in the file for its present text."""
+    texts = descriptions.pages.get(page.path)
+    is_known = texts is not None and (texts.is_edited or texts.digest == page_digest(page))
+    return not (page.description or is_known)
 
 
 def _select_sections(library: Library, selection: Selection) -> Container[str]:
