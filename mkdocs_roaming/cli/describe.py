@@ -76,8 +76,9 @@ class _Project:
 )
 @click.option("--parallel", type=click.IntRange(1, 16), default=4, show_default=True, help="Concurrent requests.")
 def describe(lib: str, file: Path, **given: Any) -> None:
-    """Let a model write what sections are for, and the questions of readers who do not know the docs' words.
+    """Let a model describe sections, in readers' words.
 
+    It writes what each section is for, and questions that it answers, asked by somebody who does not know the docs.
     The file belongs next to the configuration of the site, under version control. The build publishes its entries
     without a model; `roaming describe` writes those that are missing or whose section has changed.
     """
