@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -213,13 +212,6 @@ def _describe_section(section: SectionEntry, index: TextIndex, counts: Descripti
         return section
     counts.sections += 1
     return replace(section, about=to_single_line(match.texts.about), asks=tuple(map(to_single_line, match.texts.asks)))
-
-
-def iter_texts(descriptions: Descriptions) -> Iterator[tuple[str, str, SectionTexts]]:
-    """Yield page path, section id and texts of all sections."""
-    for path, page in descriptions.pages.items():
-        for id_, texts in page.sections.items():
-            yield path, id_, texts
 
 
 def merge_texts(
