@@ -142,7 +142,7 @@ def _ask_model(project: _Project, given: dict[str, Any]) -> None:
         raise UsageError("--model: descriptions need a language model; without a key, use --plan and a coding agent")
     prices = _check_prices(model, budget.prices)
     tokens = sum(request.input_tokens for request in requests)
-    cost = f", about {estimate_cost(requests, prices):.2f} {prices.currency}" if prices else ""
+    cost = f", up to {estimate_cost(requests, prices):.2f} {prices.currency}" if prices else ""
     click.echo(f"{_summarize(project)}: {len(requests)} requests, ~{tokens} input tokens{cost}", err=True)
     if not given["dry_run"]:
         check_writable(project.file)

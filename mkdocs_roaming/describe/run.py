@@ -147,12 +147,12 @@ def apply_replies(library: Library, requests: Iterable[DescriptionRequest], fold
 
 
 def estimate_cost(requests: Sequence[DescriptionRequest], prices: Prices) -> float:
-    """Return the estimated cost of requests."""
+    """Return the estimated cost of requests, with replies of the maximum length."""
     return sum(_estimate(request, prices) for request in requests)
 
 
 def _estimate(request: DescriptionRequest, prices: Prices) -> float:
-    return prices.cost(Usage(input=request.input_tokens, output=request.output_tokens // 2)) or 0.0
+    return prices.cost(Usage(input=request.input_tokens, output=request.output_tokens)) or 0.0
 
 
 @dataclass(slots=True)
