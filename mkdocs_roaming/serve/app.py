@@ -181,15 +181,14 @@ def build_config(
     replaced = {name: given[name] for name in ("proxies", "metrics") if given[name] is not None}
     table = msgspec.structs.replace(table, **replaced)
     place = f"{file}: [limits]"
-    limits = check_keys(settings.serving.get("limits", {}), LIMIT_KEYS, place)
-    quota = {name: value for name, value in limits.items() if name not in POLICY_KEYS}
+    limits = dict(check_keys(settings.serving.get("limits", {}), LIMIT_KEYS, place))
     key = environ.get(table.key_env, "").encode("utf-8")
     if 0 < len(key) < MIN_KEY_CHARS:
         raise UsageError(
             f"{table.key_env} needs at least {MIN_KEY_CHARS} characters; create a key with `openssl rand -hex 32`"
         )
     policy = decode_table(
-        {name: value for name, value in limits.items() if name in POLICY_KEYS},
+        {name: limits.pop(name) for name in POLICY_KEYS if name in limits},
         RequestPolicy,
         place,
         hosts=tuple(dict.fromkeys((*RequestPolicy().hosts, *_bound_names(host), *table.hosts, *given["hosts"]))),
@@ -203,7 +202,7 @@ def build_config(
         key_variable=table.key_env,
         site=given["site"],
         policy=policy,
-        quota=decode_table(quota, AnswerQuota, place).with_client_money(answers.budget.cost or 0.0),
+        quota=decode_table(limits, AnswerQuota, place).with_client_money(answers.budget.cost or 0.0),
         counters_url=environ.get(table.counters_env) or None,
         question_log=Path(table.question_log) if table.question_log else None,
         feedback_log=Path(table.feedback_log) if table.feedback_log else None,

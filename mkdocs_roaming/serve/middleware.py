@@ -12,6 +12,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from math import inf
 
 import anyio
@@ -85,7 +86,7 @@ class RequestGuard:
         self._on_drain = on_drain
         self._in_progress: set[anyio.CancelScope] = set()
         self.policy = policy
-        self._metrics = metrics
+        self.metrics = metrics
         self._refusals = RefusalLog(policy.proxies)
         self._hosts = AllowedHosts(policy.hosts)
         self._origins = frozenset(map(parse_origin, policy.origins))
@@ -105,7 +106,7 @@ class RequestGuard:
         with anyio.CancelScope() as cancel_scope:
             self._in_progress.add(cancel_scope)
             client = resolve_client(scope, self.policy.proxies)
-            response = _Response(send, self.policy.send_seconds, cancel_scope)
+            response = _Response(send, self.policy.send_seconds, cancel_scope, partial(self._record, scope, client))
             try:
                 if scope["path"] == HEALTH_PATH:
                     await self.app(scope, receive, response.send)
@@ -128,7 +129,6 @@ class RequestGuard:
             finally:
                 self._in_progress.discard(cancel_scope)
                 response.close()
-                self._record(scope, client, response.status)
         if response.timed_out:
             _log.warning("%s: the client read nothing for %g seconds", scope["path"], self.policy.send_seconds)
 
@@ -141,16 +141,12 @@ class RequestGuard:
         for cancel_scope in self._in_progress:
             cancel_scope.cancel()
 
-    def count_refusal(self, problem: ProblemError) -> None:
-        """Count a refused request, also one that the server refused before it had a scope."""
-        self._metrics.count_refusal(problem)
-
     def _record(self, scope: Scope, client: str, status: int) -> None:
-        """Count a request at its end, and log it if it was refused."""
+        """Count a request, and log it if it was refused."""
         problem = scope.get(PROBLEM_KEY)
-        self._metrics.count_request(scope["path"], scope["method"], status)
+        self.metrics.count_request(scope["path"], scope["method"], status)
         if problem is not None:
-            self.count_refusal(problem)
+            self.metrics.count_refusal(problem)
             self._refusals.warn(problem, scope, client)
 
     async def _check(self, scope: Scope, client: str, response: _Response) -> None:
@@ -225,10 +221,15 @@ class _Response:
     """Sends a response with additional headers, and cancels it if the client reads nothing for some seconds.
 
     There is one timer for all messages of a response: an answer has many, and hardly any of them has to wait.
+    `on_start` is called with the status before anything is sent, because a client that has the response may read the
+    metrics next; without a response it is called at the end, with 0.
     """
 
-    def __init__(self, send: Send, seconds: float, cancel_scope: anyio.CancelScope) -> None:
+    def __init__(
+        self, send: Send, seconds: float, cancel_scope: anyio.CancelScope, on_start: Callable[[int], None]
+    ) -> None:
         self.status = 0
+        self._on_start = on_start
         self.timed_out = False
         self.headers: list[Header] = [(b"x-content-type-options", b"nosniff")]
         self._send, self._seconds, self._cancel_scope = send, seconds, cancel_scope
@@ -240,6 +241,7 @@ class _Response:
         """Send a message of the application."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
+            self._on_start(self.status)
             message = {**message, "headers": [*message.get("headers", ()), *self.headers]}
         self._waiting_since = self._loop.time()
         try:
@@ -250,6 +252,8 @@ class _Response:
     def close(self) -> None:
         """Stop the timer."""
         self._timer.cancel()
+        if not self.status:
+            self._on_start(0)
 
     def _check_timeout(self) -> None:
         remaining = self._waiting_since + self._seconds - self._loop.time()

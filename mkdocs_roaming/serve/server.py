@@ -40,7 +40,7 @@ def run_server(app: RequestGuard, listener: socket.socket, *, drain_seconds: int
                 "max_connections": max_connections,
                 "max_connections_each": sys.maxsize if app.policy.proxies else each,  # all are from the proxy
                 "clients": defaultdict(set),
-                "on_refusal": staticmethod(app.count_refusal),
+                "on_refusal": staticmethod(app.metrics.count_refusal),
             },
         ),
         lifespan="on",

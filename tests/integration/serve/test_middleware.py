@@ -302,6 +302,22 @@ async def test_refusals_are_counted_by_code() -> None:
         assert f'roaming_refused_total{{code="{code}",status="{status}"}} 1.0' in counted
 
 
+async def test_request_is_counted_before_its_response_is_sent() -> None:
+    metrics = Metrics(())
+    guard = RequestGuard(App(), POLICY, metrics)
+    counted = []
+
+    async def send(message: Any) -> None:
+        counted.append(generate_latest(metrics.registry).decode().count('status="200"} 1.0'))
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    scope = {"type": "http", "method": "GET", "scheme": "https", "path": "/v1/outline", "root_path": ""}
+    await guard({**scope, "client": ("192.0.2.1", 4711), "headers": [(b"host", b"ask.example")]}, receive, send)
+    assert counted == [1, 1]
+
+
 # Bodies
 
 
