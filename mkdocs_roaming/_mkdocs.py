@@ -24,6 +24,7 @@ from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.manifest.lookup import PageName
 from mkdocs_roaming.manifest.models import Alternate, NavItem, Page, Site, canonicalize_path
 from mkdocs_roaming.publish.cache import project_cache_folder
+from mkdocs_roaming.publish.markdown_source import read_metadata
 
 _MIKE_VERSION = "MIKE_DOCS_VERSION"
 
@@ -174,15 +175,13 @@ def docs_prefix(config: MkDocsConfig, files: Files) -> str:
 
 def make_page(page: MkDocsPage, folder: str, code_languages: tuple[tuple[str, str], ...]) -> Page:
     """Return a page for publication."""
-    tags = page.meta.get("tags")
     return Page(
         path=page_path(page, folder) or "",
         title=_plain_text(page.title),
         article=page.content or "",
         source=page.file.src_uri,
         code_languages=code_languages,
-        description=" ".join(str(page.meta.get("description") or "").split()),
-        tags=tuple(str(tag) for tag in tags) if isinstance(tags, list) else (),
+        **read_metadata(page.meta),
     )
 
 

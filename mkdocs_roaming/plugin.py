@@ -195,9 +195,6 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             batch.left_out += left_out
             rules = self._load_rules(pages, config)
         elements = self._make_elements(site, folder)
-        if elements:
-            meta = {path: page.meta for page in pages if (path := page_path(page, folder)) is not None}
-            elements.assign_questions(batch, meta)
         self._builds[folder] = _LanguageBuild(batch, rules, elements, time.perf_counter() - started)
 
     @event_priority(LAST)  # encryption plugins replace articles in this hook

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from html import escape, unescape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mkdocs_roaming.html.escape import escape_text
-from mkdocs_roaming.text.markdown import FRONT_MATTER, LINE_END, parse_headings
+from mkdocs_roaming.text.markdown import FRONT_MATTER, LINE_END, parse_headings, to_single_line
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
 ResolveLink = Callable[[str], str]
+
+_MAX_QUESTIONS = 12
 
 
 def normalize_markdown(markdown: str, *, title: str, link: ResolveLink) -> str:
@@ -32,6 +34,19 @@ def normalize_markdown(markdown: str, *, title: str, link: ResolveLink) -> str:
         text = f"{heading}\n{text}" if text else heading
     text = _resolve_links(text, link)
     return text if text.endswith("\n") else text + "\n"
+
+
+def read_metadata(front_matter: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the front matter of a page says about it, as arguments of `Page`."""
+    tags, questions = (
+        values if isinstance(values := front_matter.get(name), list) else () for name in ("tags", "questions")
+    )
+    texts = (to_single_line(str(text)) for text in questions if isinstance(text, str | int | float))
+    return {
+        "description": " ".join(str(front_matter.get("description") or "").split()),
+        "tags": tuple(map(str, tags)),
+        "questions": tuple(dict.fromkeys(filter(None, texts)))[:_MAX_QUESTIONS],
+    }
 
 
 def split_front_matter(markdown: str) -> tuple[str, dict[str, str]]:

@@ -44,6 +44,7 @@ from mkdocs_roaming.manifest.models import (
     path_to_url,
     url_to_path,
 )
+from mkdocs_roaming.publish.markdown_source import read_metadata
 from mkdocs_roaming.publish.ownership import PublishedFiles
 from mkdocs_roaming.publish.pipeline import LeftOut
 from mkdocs_roaming.publish.selection import Selection, exact_pattern
@@ -330,14 +331,12 @@ class _SiteReader:
 
     def _add_source(self, page: Page, source: str, meta: Mapping[str, Any], text: str) -> None:
         self._meta[page.path] = meta
-        tags = meta.get("tags")
         self._pages[page.path] = replace(
             page,
             source=source,
             title=to_single_line(str(meta.get("title") or "")) or page.title,
             code_languages=tuple(iter_fences(text)),
-            description=" ".join(str(meta.get("description") or "").split()),
-            tags=tuple(map(str, tags)) if isinstance(tags, list) else (),
+            **read_metadata(meta),
         )
 
     def _drop_other_languages(self, languages: dict[str, str]) -> None:

@@ -66,7 +66,6 @@ def index_site(
     if options.strict and warnings:
         raise PublishError(f"{folder}: nothing is published, because there are warnings; fix them, or omit --strict")
     elements = PageElements(element_options, built.site)
-    elements.assign_questions(batch, built.meta)
     report = publish_batch(
         batch,
         target or folder,

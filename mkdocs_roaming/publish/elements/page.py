@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from mkdocs_roaming.manifest.models import Site
 from mkdocs_roaming.publish.elements.menu import (
@@ -20,8 +19,6 @@ from mkdocs_roaming.text.markdown import to_single_line
 
 MAX_SUGGESTIONS = 4
 """Maximum number of questions that a page suggests."""
-
-_MAX_PAGE_QUESTIONS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +66,6 @@ class PageElements:
         if self.menu:
             yield from iter_page_menu_files()
 
-    def assign_questions(self, batch: Batch, front_matter: Mapping[str, Mapping[str, Any]]) -> None:
-        """Set the questions of all pages; `front_matter` is that of the pages by path."""
-        for path, meta in front_matter.items() if self._widget else ():
-            if path in batch.pages and (questions := read_page_questions(meta)):
-                batch.pages[path] = replace(batch.pages[path], questions=questions)
-
     def add(self, html: str, path: str, batch: Batch, *, has_widget: bool = True, root: str = "") -> str:
         """Add the elements to a page.
 
@@ -92,11 +83,3 @@ class PageElements:
             is_published = converted is not None
             html = add_widget(html, self._widget, path, self._site, suggestions, published=is_published, root=root)
         return self.menu.add(html, path, converted.sections[0].title, root) if self.menu and converted else html
-
-
-def read_page_questions(front_matter: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the list `questions` of the front matter of a page: questions that people wrote, not headings."""
-    given = front_matter.get("questions")
-    items = given if isinstance(given, list) else []
-    texts = (to_single_line(str(item)) for item in items if isinstance(item, str | int | float))
-    return tuple(dict.fromkeys(filter(None, texts)))[:_MAX_PAGE_QUESTIONS]

@@ -7,6 +7,8 @@ import re
 from html import unescape
 from typing import TYPE_CHECKING, Any
 
+from mkdocs_roaming.library.targets import open_library
+
 if TYPE_CHECKING:
     from .conftest import Built, Project
 
@@ -26,9 +28,15 @@ def published(built: Built) -> dict[str, Any]:
 
 
 def test_front_matter_questions_are_suggested_and_published(mkdocs: Project) -> None:
-    """A page without own ones suggests those of the home page; without the widget nothing is published."""
+    """A page without own ones suggests those of the home page."""
     sources = {**SOURCES, "index.md": "---\nquestions: [What is it for?]\n---\n" + SOURCES["index.md"]}
     built = mkdocs(sources, plugins=[], plugin={"widget": True})
     assert suggestions(built, "index.html") == suggestions(built, "valves/index.html") == ["What is it for?"]
     assert published(built) == {"": ["What is it for?"]}
-    assert published(mkdocs(sources, plugins=[], plugin={"widget": False})) == {}
+
+
+def test_front_matter_questions_are_found_on_site_without_widget(mkdocs: Project) -> None:
+    sources = {**SOURCES, "valves.md": "---\nquestions: [Why does the basin overflow?]\n---\n" + VALVES}
+    built = mkdocs(sources, plugins=[], plugin={"widget": False})
+    assert published(built) == {"valves/": ["Why does the basin overflow?"]}
+    assert open_library(built.folder).search("basin overflow")[0].title == "Valves"

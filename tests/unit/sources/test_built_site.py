@@ -442,7 +442,7 @@ def project(site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     (folder / "docs").mkdir()
     (folder / "docs/index.md").write_text("# Home\n", "utf-8")
     (folder / "docs/guide.md").write_text(
-        "---\ntitle: Of pumps\ndescription: Own words.\ntags: [pumps]\nask: false\n"
+        "---\ntitle: Of pumps\ndescription: Own words.\ntags: [pumps]\nquestions: [How wet?]\nask: false\n"
         "roaming: {rules: [{when: {any: [tide]}}]}\n---\n\n# Guide\n",
         "utf-8",
     )
@@ -470,6 +470,7 @@ def test_configuration_and_sources_complete_the_html(project: Path) -> None:
     assert manifest.rules[0].open == (guide.id,)
     assert "<roaming-ask" in (project / "site/index.html").read_text()
     assert "<roaming-ask" not in (project / "site/guide/index.html").read_text()
+    assert index_project(project).pages[1].questions == guide.questions == ("How wet?",)
 
 
 def test_front_matter_excludes_pages_also_those_with_other_addresses(project: Path) -> None:
