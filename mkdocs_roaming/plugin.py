@@ -48,6 +48,7 @@ from mkdocs_roaming._mkdocs import (
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.html.final_page import reconcile_article
 from mkdocs_roaming.html.themes import parse_classes
+from mkdocs_roaming.manifest.descriptions import Descriptions, read_descriptions
 from mkdocs_roaming.manifest.models import LLMS_TXT, Page, Site
 from mkdocs_roaming.publish.cache import ConversionCache
 from mkdocs_roaming.publish.elements.html import add_markdown_links, add_similar_pages
@@ -65,7 +66,6 @@ from mkdocs_roaming.text.meta_tags import exclusion_reason
 if TYPE_CHECKING:
     from mkdocs_roaming.embeddings.store import EmbeddingsOptions
     from mkdocs_roaming.lint.runner import LintConfig
-    from mkdocs_roaming.manifest.descriptions import Descriptions
 
 log = get_plugin_logger("roaming")
 
@@ -108,6 +108,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         self._builds: dict[str, _LanguageBuild] = {}
         self._lint: LintConfig | None = None
         self._elements: ElementOptions | None = None
+        self._descriptions: Descriptions | None = None
         self._embeddings: EmbeddingsOptions | None = None
 
     def load_config(
@@ -140,6 +141,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             self._load_rules((), config)
             self._lint = self._load_lint()
             self._elements = self._load_elements(config)
+            self._descriptions = self._load_descriptions(config)
             self._embeddings = self._load_embeddings()
         return config
 
@@ -248,11 +250,8 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         return load_rules(self._options, config_file, front_matter, lenient=bool(language_folder(config)))
 
     def _load_descriptions(self, config: MkDocsConfig) -> Descriptions | None:
-        if self._options.descriptions is None:
-            return None
-        from mkdocs_roaming.manifest.descriptions import read_descriptions  # few sites have the file
-
-        return read_descriptions(Path(config.config_file_path or ".").parent / self._options.descriptions)
+        base, file = Path(config.config_file_path or ".").parent, self._options.descriptions
+        return read_descriptions(base / file) if file else None
 
     def _load_lint(self) -> LintConfig | None:
         if self._options.lint in ("off", False, None):
@@ -271,7 +270,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         options = self._elements
         if options and options.widget and folder:  # the questions of the options are in the default language
             options = replace(options, widget=replace(options.widget, questions=()))
-        return PageElements(options, site) if options else None
+        return PageElements(options, site, self._descriptions) if options else None
 
     def _load_embeddings(self) -> EmbeddingsOptions | None:
         if self._options.search == "lexical":
@@ -379,7 +378,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
                 embeddings=self._embeddings,
                 previous=previous,
                 rules=build.rules,
-                descriptions=self._load_descriptions(config),
+                descriptions=self._descriptions,
                 extra=build.elements.iter_files() if build.elements else (),
             )
         if batch.site.has_llms_txt and not (site_folder / LLMS_TXT).exists():

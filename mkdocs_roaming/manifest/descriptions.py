@@ -176,6 +176,15 @@ class TextIndex:
         return Match(candidates[0], is_stale=True) if candidates else Match()
 
 
+def index_first_asks(descriptions: Descriptions) -> dict[tuple[str, str], str]:
+    """Return the first question of each section by the digest of its body and its title.
+
+    The HTML of pages is written before their sections have ids.
+    """
+    sections = (texts for page in descriptions.pages.values() for texts in page.sections.values())
+    return {(texts.digest[:8], texts.title): to_single_line(texts.asks[0]) for texts in sections if texts.asks}
+
+
 @dataclass(slots=True)
 class DescriptionCounts:
     """How many entries of a file were published, and how many were left out because their text has changed."""

@@ -65,7 +65,7 @@ def index_site(
     batch.left_out += built.left_out
     if options.strict and warnings:
         raise PublishError(f"{folder}: nothing is published, because there are warnings; fix them, or omit --strict")
-    elements = PageElements(element_options, built.site)
+    elements = PageElements(element_options, built.site, descriptions)
     report = publish_batch(
         batch,
         target or folder,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mkdocs_roaming.manifest.models import Site
+from mkdocs_roaming.manifest.descriptions import Descriptions, index_first_asks
+from mkdocs_roaming.manifest.models import Site, sort_paths_by_nav
 from mkdocs_roaming.publish.elements.menu import (
     PageMenu,
     PageMenuOptions,
@@ -55,9 +56,11 @@ class PageElements:
         menu: The page menu, None if pages have none.
     """
 
-    def __init__(self, options: ElementOptions, site: Site) -> None:
+    def __init__(self, options: ElementOptions, site: Site, descriptions: Descriptions | None = None) -> None:
         self._widget, self._site = options.widget, site
         self.menu = PageMenu(options.menu, site, options.mcp_endpoint) if options.menu else None
+        self._asks = index_first_asks(descriptions) if descriptions else {}
+        self._home_asks: list[str] | None = None  # the first question of each page
 
     def iter_files(self) -> Iterator[tuple[str, bytes]]:
         """Yield path and content of the files of the elements."""
@@ -79,7 +82,23 @@ class PageElements:
         converted = batch.converted.get(path)
         if self._widget and has_widget:
             own, home = (batch.pages[one].questions if one in batch.pages else () for one in (path, ""))
-            suggestions = (own or tuple(map(to_single_line, self._widget.questions)) or home)[:MAX_SUGGESTIONS]
+            suggestions = own or tuple(map(to_single_line, self._widget.questions)) or home
+            suggestions = (suggestions or self._suggest_asks(path, batch))[:MAX_SUGGESTIONS]
             is_published = converted is not None
             html = add_widget(html, self._widget, path, self._site, suggestions, published=is_published, root=root)
         return self.menu.add(html, path, converted.sections[0].title, root) if self.menu and converted else html
+
+    def _suggest_asks(self, path: str, batch: Batch) -> tuple[str, ...]:
+        """Return the first question of each section; for the home page and pages without any also of other pages."""
+        asks = self._find_asks(path, batch)
+        if self._asks and (not asks or not path):
+            if self._home_asks is None:
+                paths = sort_paths_by_nav(self._site, batch.pages)
+                self._home_asks = [ask for one in paths for ask in self._find_asks(one, batch)[:1]]
+            asks += self._home_asks
+        return tuple(dict.fromkeys(asks))
+
+    def _find_asks(self, path: str, batch: Batch) -> list[str]:
+        sections = batch.converted[path].sections if path in batch.converted else ()
+        keys = ((section.body, to_single_line(section.title)) for section in sections)
+        return [self._asks[key] for key in keys if key in self._asks]

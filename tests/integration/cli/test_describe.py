@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,18 @@ def test_llms_txt_marks_descriptions_of_a_model(project: Path) -> None:
     assert written
     for page in written:
         assert f": *{page.summary}*" in text
+
+
+def test_widget_suggests_questions_of_descriptions(project: Path) -> None:
+    invoke("describe", "site", "--plan", "plan")
+    write_replies(project / "plan")
+    invoke("describe", "site", "--apply", "plan")
+    invoke("index", "site", "--descriptions", "descriptions.json", "--widget")
+    asks = [json.dumps(["Why does my motor run dry?"]), json.dumps(["Why do the doors not move?"])]
+    assert escape(asks[0]) in (project / "site/pumps/index.html").read_text("utf-8")
+    assert escape(asks[1]) in (project / "site/gates/index.html").read_text("utf-8")
+    home = (project / "site/index.html").read_text("utf-8")
+    assert all(escape(ask[1:-1]) in home for ask in asks)
 
 
 def test_check_fails_until_changed_sections_are_described(project: Path) -> None:

@@ -8,6 +8,13 @@ from html import unescape
 from typing import TYPE_CHECKING, Any
 
 from mkdocs_roaming.library.targets import open_library
+from mkdocs_roaming.manifest.descriptions import (
+    Descriptions,
+    SectionTexts,
+    merge_texts,
+    render_descriptions,
+    text_digest,
+)
 
 if TYPE_CHECKING:
     from .conftest import Built, Project
@@ -40,3 +47,16 @@ def test_front_matter_questions_are_found_on_site_without_widget(mkdocs: Project
     built = mkdocs(sources, plugins=[], plugin={"widget": False})
     assert published(built) == {"valves/": ["Why does the basin overflow?"]}
     assert open_library(built.folder).search("basin overflow")[0].title == "Valves"
+
+
+def test_pages_suggest_questions_of_descriptions(mkdocs: Project) -> None:
+    library = open_library(mkdocs(SOURCES, plugins=[], plugin={"widget": True}).folder)
+    texts = {
+        section.id: SectionTexts(section.section.title, text_digest(library.text(section)), asks=("Is it oiled?",))
+        for section in library.sections
+        if section.section.title == "Valves"
+    }
+    descriptions = merge_texts(Descriptions(), library.manifest, texts, {})
+    (mkdocs.folder / "texts.json").write_bytes(render_descriptions(descriptions))
+    built = mkdocs(SOURCES, plugins=[], plugin={"widget": True, "descriptions": "texts.json"})
+    assert suggestions(built, "index.html") == suggestions(built, "valves/index.html") == ["Is it oiled?"]
