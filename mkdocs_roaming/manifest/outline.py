@@ -18,7 +18,7 @@ from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef, iter_nav
 from mkdocs_roaming.manifest.models import MIN_OUTLINE_BUDGET, OUTLINE_BUDGET, NavEntry, PageEntry
 from mkdocs_roaming.manifest.page_kinds import PageKind, classify_pages, entry_kind, sort_by_kind
 from mkdocs_roaming.text.languages import fold, load_phrases
-from mkdocs_roaming.text.markdown import shorten, to_single_line, truncate_at_word
+from mkdocs_roaming.text.markdown import shorten, to_italics, to_single_line, truncate_at_word
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 _LEGEND = (
@@ -59,13 +59,21 @@ def render_outline(sections: SectionIndex, *, budget: int = OUTLINE_BUDGET, bran
     return _LEGEND + render_outline_lines(sections, budget=budget - estimate_tokens(_LEGEND), branch=branch)
 
 
-def render_outline_lines(sections: SectionIndex, *, budget: int, branch: str | None = None) -> str:
+def render_outline_lines(
+    sections: SectionIndex, *, budget: int, branch: str | None = None, summaries: bool = False
+) -> str:
     """Return the lines of `render_outline`, without the line that explains them.
+
+    Args:
+        sections: Sections of the site.
+        budget: Maximum number of estimated tokens.
+        branch: See `render_outline`.
+        summaries: Whether pages without an author's description have the summary of a model, in italics.
 
     Raises:
         UsageError: There is no such branch.
     """
-    head, lines = None, _TreeBuilder(sections).build()
+    head, lines = None, _TreeBuilder(sections, summaries=summaries).build()
     if branch is not None:
         head, lines = _find_branch(lines, branch, sections)
     return _Outline(head, lines, budget, _find_generic_titles(sections)).render()
@@ -87,6 +95,7 @@ class _Line(Struct, eq=False):
         ids: Its id; of a group with an index page the page's id and the group's.
         title: Its title, on one line and so short that it fits the smallest budget.
         opening: The description of the page, or the opening of the section.
+        is_by_model: Whether the opening is the summary of a model.
         sections: Subsections of its page or section.
         pages: Pages and groups below it in the nav.
         is_group: Whether it is a group without an index page.
@@ -102,6 +111,7 @@ class _Line(Struct, eq=False):
     ids: tuple[str, ...]
     title: str
     opening: str = ""
+    is_by_model: bool = False
     sections: list[_Line] = field(default_factory=list)
     pages: list[_Line] = field(default_factory=list)
     is_group: bool = False
@@ -134,8 +144,8 @@ class _Line(Struct, eq=False):
 class _TreeBuilder:
     """Builds the lines of a site, sorted by kind."""
 
-    def __init__(self, sections: SectionIndex) -> None:
-        self._sections = sections
+    def __init__(self, sections: SectionIndex, *, summaries: bool) -> None:
+        self._sections, self._summaries = sections, summaries
         self._kinds = classify_pages(sections.manifest)
         self._remaining = {page.path: page for page in sections.manifest.pages}
 
@@ -153,6 +163,8 @@ class _TreeBuilder:
             if page is None:
                 return None
             line = _make_section_line(self._sections, SectionRef(page, 0))
+            if self._summaries and page.summary and not page.description:
+                line.opening, line.is_by_model = to_single_line(page.summary), True
         elif entry.id:
             line = _Line((entry.id,), _shorten_title(entry.title), is_group=True)
         else:
@@ -186,7 +198,7 @@ def _make_section_line(sections: SectionIndex, ref: SectionRef) -> _Line:
         (section.id,),
         _shorten_title(section.title),
         to_single_line(opening),
-        [_make_section_line(sections, child) for child in sections.children(ref)],
+        sections=[_make_section_line(sections, child) for child in sections.children(ref)],
         has_text=bool(section.body),
         section_count=sections.count_descendants(ref),
     )
@@ -357,6 +369,7 @@ class _Outline:
     def _render_line(self, line: _Line, depth: int, limits: int | None = None) -> str:
         max_sentence, max_titles = _TEXT_LIMITS[line.limits if limits is None else limits]
         sentence = shorten(line.opening, max_sentence) if max_sentence else ""
+        sentence = to_italics(sentence) if sentence and line.is_by_model else sentence
         titles = self._join_child_titles(line, max_titles)
         closed = f" +{line.closed_count}" if line.closed_count else ""
         return (

@@ -28,7 +28,7 @@ from mkdocs_roaming.manifest.models import (
     url_to_path,
 )
 from mkdocs_roaming.manifest.page_kinds import PageKind, classify_pages, find_listing_pages
-from mkdocs_roaming.text.markdown import pluralize, shorten, to_single_line, truncate_at_word
+from mkdocs_roaming.text.markdown import pluralize, shorten, to_italics, to_single_line, truncate_at_word
 
 MAX_CHARS = 50_000
 """Maximum length of a file. Clients truncate longer ones."""
@@ -74,7 +74,7 @@ def build_llms_txt(
         about += f"The text of all pages is in [{LLMS_FULL}]({url}{LLMS_FULL}) ({size}).\n"
     about += f"A collapsed outline of all sections is at {url}roaming/outline.md"
     about += f", each section at {url}roaming/sections/<id>.md.\n" if section_files else ".\n"
-    about += f"{_BY_A_MODEL}\n" if any(page.summary for page in manifest.pages) else ""
+    about += f"{BY_A_MODEL}\n" if any(page.summary for page in manifest.pages) else ""
     about += f"How agents find and read sections is described at {url}{skill}\n" if skill else ""
     files = _Files(manifest)
     head = f"# {name}\n\n> {summary}\n\n{about}"
@@ -96,7 +96,7 @@ def is_page_list(text: str) -> bool:
     return any(map(_OWN_SENTENCE.match, text.split("\n"))) and all(map(_OWN_LINE.match, text.split("\n")))
 
 
-_BY_A_MODEL = "Descriptions in *italics* were written by a model."
+BY_A_MODEL = "Descriptions in *italics* were written by a model."
 _OWN_SENTENCE = re.compile(r"A collapsed outline of all sections is at |> .* All pages are listed in \[llms\.txt\]\(")
 _OWN_LINE = re.compile(
     r"$|##? |> |- \[|- .* \(\d+ pages?\)|Every link below leads to a page as Markdown\.$|The text of all pages is in \["
@@ -140,7 +140,7 @@ class _Item(Struct, frozen=True):
             page = self.page
             note = shorten(to_single_line(page.description or page.summary or page.sections[0].opening), limit)
             if page.summary and not page.description:
-                note = "*{}*".format(note.replace("*", "\\*"))
+                note = to_italics(note)
         return f"- {self.link}: {note}\n" if note else f"- {self.link}\n"
 
 

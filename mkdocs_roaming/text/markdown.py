@@ -422,6 +422,11 @@ def pluralize(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
+def to_italics(text: str) -> str:
+    """Return a text in italics, as lines that a model has written are marked."""
+    return "*{}*".format(text.replace("*", "\\*"))
+
+
 def shorten(text: str, limit: int) -> str:
     """Return a single line in at most `limit` characters: its first sentences, or else its first clauses and `…`.
 

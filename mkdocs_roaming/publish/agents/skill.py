@@ -29,9 +29,9 @@ from mkdocs_roaming.publish.agents.mcp_clients import make_server_name
 from mkdocs_roaming.publish.cache import SiteFile
 from mkdocs_roaming.publish.elements.menu import PageMenuOptions, find_mcp_url, parse_page_menu_options
 from mkdocs_roaming.publish.elements.widget import parse_widget_options
-from mkdocs_roaming.publish.llms_txt import format_size, full_size
+from mkdocs_roaming.publish.llms_txt import BY_A_MODEL, format_size, full_size
 from mkdocs_roaming.publish.options import PublishOptions
-from mkdocs_roaming.text.markdown import shorten, to_single_line, truncate_at_word
+from mkdocs_roaming.text.markdown import shorten, to_italics, to_single_line, truncate_at_word
 
 INDEX_NAME = "index.json"
 
@@ -108,6 +108,7 @@ def _render_skill(
 
     manifest, example = sections.manifest, _choose_example(sections, outline)
     site = manifest.site
+    home = next((page.summary for page in manifest.pages if not (page.path or page.description)), "")
     template = resources.files(__package__).joinpath("SKILL.md.jinja").read_text("utf-8")
     environment = Environment(
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, undefined=StrictUndefined
@@ -118,6 +119,8 @@ def _render_skill(
         generator=_GENERATOR,
         subject=_describe_subject(full_name(manifest)),
         summary=to_single_line(site.description),
+        home_summary=to_italics(to_single_line(home)) if home else "",
+        by_a_model=BY_A_MODEL,
         url=site.url,
         outline_size=format_size(len(outline.encode())),
         section_files=section_files,

@@ -43,6 +43,22 @@ def test_index_lists_groups_pages_and_sections_with_their_addresses() -> None:
     ]
 
 
+SUMMARY = "How to keep *all* parts of a kettle clean, with every agent that dissolves scale and how often each is used."
+
+
+def test_summaries_of_a_model_are_marked_within_any_limit() -> None:
+    manifest = build(PAGES, NAV)
+    guide, faq = manifest.pages[1:]
+    described = (replace(guide, summary=SUMMARY), replace(faq, summary=SUMMARY, description="Own words."))
+    changed = replace(manifest, pages=(manifest.pages[0], *described))
+    block = render(changed)
+    assert block.count("Descriptions in *italics* were written by a model.\n") == 1
+    assert "italics" not in render(manifest)
+    assert lines(block)[2].endswith("] Guide — *How to keep \\*all\\* parts of a kettle clean, with every agent…*")
+    assert lines(block)[-1].endswith("] Questions — Own words.")
+    assert render(changed, trusted=False) == render(manifest, trusted=False)
+
+
 def test_site_without_section_files_names_the_command_that_opens_sections() -> None:
     assert f"`roaming expand {URL} <id>`" in render(build(PAGES), section_files=False)
 

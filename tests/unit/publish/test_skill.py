@@ -11,10 +11,13 @@ from typing import Any
 
 import pytest
 import yaml
+from msgspec import structs
 
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.validate import validate_site
+from mkdocs_roaming.manifest.lookup import SectionIndex
 from mkdocs_roaming.manifest.models import Page, Site
+from mkdocs_roaming.publish.agents.skill import iter_skill_files
 from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.writer import publish_mirror
 
@@ -115,6 +118,17 @@ def test_name_has_the_letters_that_skills_may_have(tmp_path: Path, site_name: st
 def test_description_says_what_the_site_is_and_names_its_guides(tmp_path: Path, site: Site, description: str) -> None:
     front_matter, _ = publish_skill(tmp_path, site=site)
     assert front_matter["description"] == description
+
+
+@pytest.mark.parametrize("about", ["", "About everything."])
+def test_summary_of_home_page_by_a_model_is_marked(tmp_path: Path, about: str) -> None:
+    publish_pages(tmp_path, HOME, site=replace(SITE, description=about))
+    manifest = open_library(tmp_path).manifest
+    home = structs.replace(manifest.pages[0], summary="Where to begin.")
+    sections = SectionIndex(structs.replace(manifest, pages=(home,)))
+    (_, skill), _ = iter_skill_files(sections, "", PublishOptions(), section_files=True)
+    marked = "> *Where to begin.*\n\nDescriptions in *italics* were written by a model.\n\nThe site is "
+    assert (marked in skill.decode()) is (about == "")
 
 
 def test_description_of_large_site_is_within_the_limit_of_skills(tmp_path: Path) -> None:
