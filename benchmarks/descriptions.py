@@ -7,13 +7,21 @@ the shares of questions with the right section or page among the first results, 
 the first request, without the file and with it; then with worse files: one question a section, half of the sections,
 and questions that are shuffled among the sections of their page. The last lines are the differences to search without
 the file, with 95 % intervals by paired bootstrap over all questions.
+
+--finder measures the finder of the widget instead, with Node: the size of its index, and the shares of questions with
+the right section among the first 1, 5 and 8 results; 8 are shown. “titles” are the titles of sections as queries.
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import random
+import shutil
+import subprocess
+import tempfile
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,7 +33,9 @@ from mkdocs_roaming.library.navigator import PREFETCH_TOKENS, Navigator
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.manifest.descriptions import Descriptions, PageTexts, describe_manifest, read_descriptions
+from mkdocs_roaming.publish.elements.finder_index import render_finder_index
 
+ROOT = Path(__file__).parents[1]
 MEASURES = ("section @1", "section @5", "section @12", "page @5", "1 / rank", "opened")
 DEPTH = 50
 
@@ -33,8 +43,13 @@ DEPTH = 50
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sets", nargs="+", metavar="SITE_DIR=QUESTIONS=DESCRIPTIONS")
+    parser.add_argument("--finder", action="store_true", help="Measure the finder of the widget.")
+    arguments = parser.parse_args()
+    if arguments.finder:
+        measure_finder(arguments.sets)
+        return
     rows: dict[str, list[tuple[float, ...]]] = {}
-    for item in parser.parse_args().sets:
+    for item in arguments.sets:
         folder, questions_file, file = item.split("=")
         library, descriptions = open_library(folder), read_descriptions(Path(file))
         questions = [json.loads(line) for line in Path(questions_file).read_text("utf-8").splitlines() if line.strip()]
@@ -122,6 +137,57 @@ def print_difference(name: str, before: Sequence[tuple[float, ...]], after: Sequ
             f"{measure} {100 * sum(gains) / len(gains):+.1f} ({100 * means[50]:+.1f} to {100 * means[1949]:+.1f})"
         )
     print(f"{name} − without: {'  '.join(cells)}")
+
+
+# The finder of the widget
+
+FIND = """
+const { Finder } = await import(process.argv[1]);
+const { index, queries } = JSON.parse(await new Response(process.stdin).text());
+const finder = new Finder(index);
+const rank = ([text, ids]) => finder.find(text + " ").findIndex((section) => ids.includes(section.id)) + 1;
+console.log(JSON.stringify(queries.map(rank)));
+"""
+CUTOFFS = (1, 5, 8)
+
+
+def measure_finder(sets: Sequence[str]) -> None:
+    ranks: dict[str, list[int]] = {}
+    for item in sets:
+        folder, questions_file, file = item.split("=")
+        manifest = open_library(folder).manifest
+        described, _ = describe_manifest(manifest, read_descriptions(Path(file)))
+        lines = [json.loads(line) for line in Path(questions_file).read_text("utf-8").splitlines() if line.strip()]
+        titles = Counter(section.title for section in manifest.sections())
+        queries = {
+            "questions": [(line["ask"], line["sections"]) for line in lines],
+            "titles": [(one.title, [one.id]) for one in manifest.sections() if titles[one.title] == 1],
+        }
+        for name, index in (("without", render_finder_index(manifest)), ("with", render_finder_index(described))):
+            print(
+                f"{Path(folder).name}: {name}: {sum(titles.values())} sections, finder.json {len(index) / 1000:.1f} KB, "
+                f"{len(gzip.compress(index, 9)) / 1000:.1f} KB compressed"
+            )
+            for kind, asked in queries.items():
+                ranks.setdefault(f"{kind} {name}", []).extend(find_ranks(index, asked))
+    for name, found in ranks.items():
+        shares = (f"@{at} {100 * sum(0 < rank <= at for rank in found) / len(found):.1f}" for at in CUTOFFS)
+        print(f"{name} ({len(found)}): {'  '.join(shares)}")
+
+
+def find_ranks(index: bytes, queries: Sequence[tuple[str, Sequence[str]]]) -> list[int]:
+    """Return the rank of the first right section for each query, 0 for none."""
+    with tempfile.TemporaryDirectory() as folder:
+        module = shutil.copy(ROOT / "widget" / "roaming-finder.js", Path(folder) / "finder.mjs")
+        done = subprocess.run(
+            ["node", "--input-type=module", "-e", FIND, Path(module).as_uri()],
+            input=json.dumps({"index": json.loads(index), "queries": queries}),
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    ranks: list[int] = json.loads(done.stdout)
+    return ranks
 
 
 if __name__ == "__main__":

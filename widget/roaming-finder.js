@@ -228,7 +228,8 @@ export function inScope({ path, source, tags = [] }, { tags: wanted = [], paths 
 
 /** The maximum number of sections that a browser searches. */
 export const MOST = 10_000;
-const WEIGHTS = [24, 4, 3]; // title, titles above, opening; integers, so that their sums do not depend on the order
+const WEIGHTS = [24, 4, 3, 8]; // title, titles above, opening, asks; integers, so that their sums do not depend on the order
+const ASKS = 3; // readers' questions and what the section is for
 const WHOLE = 5; // share of a term that matches
 const PART = 2; // share of an inflection, or of the beginning of a word
 const TITLE = 0.4; // what a title gains if nearly all of its words are in the query
@@ -240,7 +241,7 @@ const VALUES = ["id", "level", "title", "start", "anchor", "opening", "digest", 
 
 class Section {
   constructor(values, page, parent) {
-    Object.assign(this, { opening: "" }, values, { page, parent });
+    Object.assign(this, { opening: "", asks: [], about: "" }, values, { page, parent });
   }
   /** The titles from the nav down to the section. */
   get path() {
@@ -303,8 +304,9 @@ export class Finder {
     const section = this.sections[place >> 2];
     const key = (place & 3) === 1 ? section.parent ?? section.page : place; // siblings have the same titles above them
     if (!this.terms.has(key)) {
-      const text = [section.title, (section.parent?.path ?? section.page.above).join("\n"), section.opening][place & 3];
-      this.terms.set(key, terms(text, this.language));
+      const { title, parent, opening, asks, about } = section;
+      const texts = [title, (parent?.path ?? section.page.above).join("\n"), opening, [...asks, about].join("\n")];
+      this.terms.set(key, terms(texts[place & 3], this.language));
     }
     return this.terms.get(key);
   }
@@ -414,6 +416,7 @@ export class Finder {
     const rest = others.map((places) => new Set(places));
     return first.filter((place) => {
       if (!rest.every((places) => places.has(place))) return false;
+      if ((place & 3) === ASKS) return true; // the index has no text to compare
       const field = this.read(place);
       return field.some((_, at) => run.every((term, next) => field[at + next] === term));
     });

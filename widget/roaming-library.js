@@ -19,8 +19,8 @@ export class Library {
     const { page, words } = this.host.settings;
     if (words.stopWords) addStopWords(words.language, words.stopWords);
     if (this.#address !== page.manifest.href) {
-      const written = page.index && this.#load(new URL(page.index, document.baseURI)).catch(() => {});
-      const source = (await written) || (await this.#load(page.manifest.href));
+      const written = page.index && this.#load(new URL(page.index, document.baseURI), 2).catch(() => {});
+      const source = (await written) || (await this.#load(page.manifest.href, 1));
       const scope = JSON.parse(this.host.getAttribute("scope")) ?? {};
       this.finder = new Finder(source, (one) => inScope(one, scope));
       this.#address = page.manifest.href;
@@ -28,9 +28,9 @@ export class Library {
     }
     if (!this.isLarge) while (!this.finder.index()) await new Promise((next) => setTimeout(next));
   }
-  async #load(address) {
+  async #load(address, version) {
     const source = await (await this.host.fetch(address)).json();
-    if (source.version > 1) throw new Error(`version ${source.version} of ${address}`);
+    if (source.version > version) throw new Error(`version ${source.version} of ${address}`);
     return source;
   }
   /** Return the URL of a section. */

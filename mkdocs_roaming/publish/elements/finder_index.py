@@ -22,18 +22,22 @@ MAX_SECTIONS = 10_000
 """Maximum number of sections that a browser searches; of larger sites the index has only the number."""
 
 _VERSION = 1
+_VERSION_WITH_ASKS = 2  # a script of an earlier build in a browser's cache does not know the field
 _DIGEST_CHARS = len("sha256:") + 16  # notices changed files; it is no protection against forged ones
 
 
 def render_finder_index(manifest: Manifest) -> bytes:
     """Return the index as JSON: pages with their sections, and the places of each term.
 
-    A place is `4 * section + field` with the fields title (0), titles above (1) and opening (2). The places of a term
-    are in order, and each but the first is stored as the difference from the one before.
+    A place is `4 * section + field` with the fields title (0), titles above (1), opening (2), and the texts of a file
+    of descriptions (3), which are not in the index themselves. The places of a term are in order, and each but the
+    first is stored as the difference from the one before.
     """
     site = manifest.site
     found = sum(len(page.sections) for page in manifest.pages)
-    index: dict[str, Any] = {"version": _VERSION, "digest": manifest.digest, "count": found}
+    has_asks = any(section.asks or section.about for section in manifest.sections())
+    version = _VERSION_WITH_ASKS if has_asks else _VERSION
+    index: dict[str, Any] = {"version": version, "digest": manifest.digest, "count": found}
     index["site"] = {"name": site.name, "url": site.url, "language": site.language}
     if found <= MAX_SECTIONS:
         above = dict(_iter_titles_above(manifest.nav, ()))
@@ -84,7 +88,8 @@ def _find_places(manifest: Manifest, above: dict[str, tuple[str, ...]]) -> dict[
             titles = "\n".join((*above.get(page.path, ()), *(one.title for one in opened)))
             opened.append(section)
             number = next(numbers) * 4
-            for field, text in enumerate((section.title, titles, section.opening)):
+            asks = "\n".join((*section.asks, section.about))
+            for field, text in enumerate((section.title, titles, section.opening, asks)):
                 for term in find_terms(text):
                     places.setdefault(term, []).append(number + field - last.get(term, 0))
                     last[term] = number + field

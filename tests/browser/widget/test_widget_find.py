@@ -178,7 +178,7 @@ def test_index_is_loaded_instead_of_manifest(page: Page, stage: Stage, widget: W
     assert [path for path in asked if path.endswith(".json")] == [INDEX_PATH]
 
 
-@pytest.mark.parametrize("text", ["", "{", '{"version": 2}'])
+@pytest.mark.parametrize("text", ["", "{", '{"version": 3}'])
 def test_unusable_index_is_replaced_by_manifest(page: Page, stage: Stage, widget: Widget, text: str) -> None:
     write_index(stage)
     (stage.folder / INDEX_PATH).write_text(text)
@@ -198,7 +198,13 @@ def test_index_and_manifest_find_same_sections(
     kettle = (stage.folder / "settings" / "index.md").read_text("utf-8")
     manifest = make_site([("a/", markdown), ("b/", kettle)]).manifest
     site = msgspec.structs.replace(manifest.site, language=language)
-    manifest = msgspec.structs.replace(manifest, site=site)
+    first, *others = manifest.pages
+    sections = tuple(
+        msgspec.structs.replace(section, asks=(text, f"Why {text}?"), about=f"{text} explained")
+        for section, text in zip(first.sections, reversed(["", *texts]), strict=True)
+    )
+    pages = (msgspec.structs.replace(first, sections=sections), *others)
+    manifest = msgspec.structs.replace(manifest, site=site, pages=pages)
     words = {word for text in [*texts, kettle] for word in text.split()}
     queries = sorted({form for word in words for form in (word, f"{word} ", word[:3])})
     page.goto(stage.page(""))
@@ -214,6 +220,25 @@ def test_index_and_manifest_find_same_sections(
     )
     assert len(queries) > 100
     assert differing == []
+
+
+@pytest.mark.parametrize("indexed", [True, False])
+def test_words_of_readers_find_the_section_that_answers_them(
+    page: Page, stage: Stage, widget: Widget, indexed: bool
+) -> None:
+    file = stage.folder / "roaming" / "manifest.json"
+    manifest = load_manifest(file.read_bytes())
+    pages = [msgspec.structs.replace(one, sections=tuple(map(add_asks, one.sections))) for one in manifest.pages]
+    file.write_text(dump_manifest(msgspec.structs.replace(manifest, pages=tuple(pages))))
+    page.goto(stage.page("", index=write_index(stage) if indexed else "none.json"))
+    widget.open()
+    widget.input.fill("somebody else on my socket")
+    assert "The port is taken" in widget.hits.first.inner_text()
+
+
+def add_asks(section: SectionEntry) -> SectionEntry:
+    is_asked = section.title == "The port is taken"
+    return msgspec.structs.replace(section, asks=("Is somebody else on my socket?",)) if is_asked else section
 
 
 def test_index_is_restricted_to_scope(page: Page, stage: Stage, widget: Widget) -> None:

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from mkdocs_roaming.publish.elements.finder_index import INDEX_PATH, MAX_SECTIONS
+from mkdocs_roaming.library.targets import open_library
+from mkdocs_roaming.publish.elements.finder_index import INDEX_PATH, MAX_SECTIONS, render_finder_index
 from mkdocs_roaming.publish.options import PublishOptions
 
 from .conftest import HOME, INSTALL, publish_pages, read_tree
@@ -41,6 +43,18 @@ def test_index_has_places_of_terms_as_differences(tmp_path: Path) -> None:
     places = [sum(steps[: at + 1]) for at in range(len(steps))]
     named = [at for at, title in enumerate(titles) if "install" in title.lower()]
     assert [place // 4 for place in places if place % 4 == 0] == named
+
+
+def test_index_has_places_of_asks_without_their_text(tmp_path: Path) -> None:
+    publish_pages(tmp_path, HOME, INSTALL, options=PublishOptions(widget=True))
+    manifest = open_library(tmp_path).manifest
+    quiet = replace(manifest.pages[1].sections[1], asks=("Why the noise?", "A noise?"), about="Silence")
+    install = replace(manifest.pages[1], sections=(manifest.pages[1].sections[0], quiet))
+    data = render_finder_index(replace(manifest, pages=(manifest.pages[0], install)))
+    index, plain = json.loads(data), json.loads(render_finder_index(manifest))
+    assert (index["terms"]["nois"], index["terms"]["silenc"]) == ([11], [11])
+    assert (index["version"], plain["version"]) == (2, 1)
+    assert index["pages"] == plain["pages"]
 
 
 def test_index_of_too_many_sections_has_only_their_number(tmp_path: Path) -> None:
