@@ -29,6 +29,7 @@ def degraded(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("degraded")
     for name in ("docs", "src", "snippets"):
         shutil.copytree(SITE / name, folder / name)
+    shutil.copy(SITE / "descriptions.json", folder)
     _replace_once(folder / "docs/guide/stations/kelp/configure.md", "## Growth on the membrane", "## Misc")
     page = folder / "docs/guide/stations/heron/configure.md"
     text = page.read_text("utf-8")
