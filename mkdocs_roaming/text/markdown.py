@@ -314,8 +314,9 @@ def scan_headings(markdown: str) -> list[MarkdownHeading] | None:
                     title = _strip_closing_hashes(stripped[len(hashes) :])
                     sections.append(_Section(number, len(hashes), title, number + 1))
                 else:
-                    end, code_end = _find_end(lines, number + 1, fence, _Containers(indent))
-                if html or (indent and (hashes or end == code_end)):
+                    ends = {_find_end(lines, number + 1, fence, _Containers(width)) for width in {"", indent}}
+                    end, code_end = min(ends)
+                if html or (indent and (hashes or end == code_end or len(ends) > 1)):
                     return None
                 before = False
                 continue

@@ -125,6 +125,7 @@ MORE_LINES = st.one_of(
 @example(["- a", "   ```", "| a |", "==="])
 @example(["- a", "", "   ```", "=x", "==="])
 @example(["</p>", "   ```", "", "   # three"])
+@example(["   ```", "    ```", "# A"])
 def test_scan_headings_agrees_with_markdown_it(lines: list[str]) -> None:
     markdown = "\n".join(lines)
     quick = scan_headings(markdown)
