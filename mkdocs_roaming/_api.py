@@ -20,6 +20,7 @@ from mkdocs_roaming.answer.models.base import Model, create_model
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.targets import open_library
+from mkdocs_roaming.manifest.descriptions import read_descriptions
 from mkdocs_roaming.manifest.lookup import Scope
 from mkdocs_roaming.manifest.models import NavItem, Page, Site
 from mkdocs_roaming.publish.cache import ConversionCache
@@ -213,6 +214,7 @@ def publish_pages(
     version: str | None = None,
     llms_txt: Literal["preamble"] | bool = True,
     overwrite: bool = False,
+    descriptions: str | Path | None = None,
 ) -> PublishReport:
     """Publish pages from any source to a folder: Markdown, llms.txt and the manifest.
 
@@ -234,16 +236,20 @@ def publish_pages(
         version: The version that the site documents.
         llms_txt: Whether the list of pages is written to llms.txt; `preamble`: below the text of one that exists.
         overwrite: Whether files in the folder that something else wrote are overwritten.
+        descriptions: A file with descriptions of sections, from `roaming describe`.
 
     Raises:
+        UsageError: The file of descriptions cannot be read, or is not valid.
         PublishError: There is no page to publish, or a file would be overwritten that something else wrote.
     """
+    texts = read_descriptions(Path(descriptions)) if descriptions else None
     all_pages = list(pages)
     nav = tuple(NavItem(page.title, path=page.path) for page in all_pages)
     has_llms_txt = llms_txt is not False or bool(PublishedFiles(Path(folder)).author_text.strip())
     site = Site(name, url.rstrip("/") + "/", description, language, version, nav=nav, has_llms_txt=has_llms_txt)
     batch = convert_pages(site, all_pages, cache=ConversionCache(None), warn=_warn)
-    return publish_batch(batch, Path(folder), PublishOptions(llms_txt=llms_txt, overwrite=overwrite))
+    options = PublishOptions(llms_txt=llms_txt, overwrite=overwrite)
+    return publish_batch(batch, Path(folder), options, descriptions=texts)
 
 
 def _warn(message: str) -> None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from html import escape
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from described import write_descriptions
 
+from mkdocs_roaming import Page, UsageError, publish_pages, publish_site
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.library.targets import open_library
 
@@ -101,6 +104,34 @@ def test_widget_suggests_questions_of_descriptions(project: Path) -> None:
     assert escape(asks[1]) in (project / "site/gates/index.html").read_text("utf-8")
     home = (project / "site/index.html").read_text("utf-8")
     assert all(escape(ask[1:-1]) in home for ask in asks)
+
+
+def describe_priming(project: Path) -> str:
+    """Write a file with a question about a section, and return its path."""
+    texts = {"Priming": ("Water for the housing", "Why does my motor run dry?")}
+    return str(write_descriptions(project / "d.json", project / "site", texts))
+
+
+@pytest.mark.parametrize("command", [("index", "site"), ("build", "--site-dir", "site")])
+def test_index_and_build_publish_a_file(command: tuple[str, ...], project: Path) -> None:
+    file, run = describe_priming(project), ("--", "true") if command[0] == "build" else ()
+    result = invoke(*command, "--descriptions", file, *run)
+    assert result.exit_code == 0, result.output
+    assert "1 sections described" in result.output
+    assert find("motor runs dry") == "Priming"
+
+
+def test_python_api_publishes_a_file(project: Path) -> None:
+    file = describe_priming(project)
+    assert "1 sections described" in publish_site("site", descriptions=file).notes
+    assert find("motor runs dry") == "Priming"
+    page = Page("pumps/", "Pumps", markdown="# Pumps\n\n## Priming\n\nFill the bilge housing.\n")
+    publish = partial(publish_pages, [page], "site", url="https://docs.example/", name="Docs", overwrite=True)
+    publish()
+    assert "1 sections described" in publish(descriptions=describe_priming(project)).notes
+    assert find("motor runs dry") == "Priming"
+    with pytest.raises(UsageError, match="cannot be read"):
+        publish(descriptions="no.json")
 
 
 def test_check_fails_until_changed_sections_are_described(project: Path) -> None:
