@@ -28,16 +28,16 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from mkdocs_roaming.evals.questions import Question
+from mkdocs_roaming.evals.runner import Ranking, replace_descriptions
 from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.library.navigator import PREFETCH_TOKENS, Navigator
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import open_library
-from mkdocs_roaming.manifest.descriptions import Descriptions, PageTexts, describe_manifest, read_descriptions
+from mkdocs_roaming.manifest.descriptions import Descriptions, PageTexts, read_descriptions
 from mkdocs_roaming.publish.elements.finder_index import render_finder_index
 
 ROOT = Path(__file__).parents[1]
 MEASURES = ("section @1", "section @5", "section @12", "page @5", "1 / rank", "opened")
-DEPTH = 50
 
 
 def main() -> None:
@@ -68,22 +68,20 @@ def measure(
     library: Library, descriptions: Descriptions, questions: Sequence[dict[str, Any]]
 ) -> list[tuple[float, ...]]:
     """Return the measures of each question."""
-    described = library.rename_ids(lambda manifest: describe_manifest(manifest, descriptions)[0])
-    search = Search(described)
-    return [measure_question(described, search, question["ask"], question["sections"]) for question in questions]
+    described = replace_descriptions(library, descriptions)
+    ranking = Ranking(described, Search(described))
+    return [measure_question(ranking, Question(one["ask"], gold=tuple(one["sections"]))) for one in questions]
 
 
-def measure_question(library: Library, search: Search, ask: str, gold: Sequence[str]) -> tuple[float, ...]:
-    hits, sections = [hit.section for hit in search.find(ask, limit=DEPTH)], library.sections
-    pages = {section.page.path for id_ in gold if (section := sections.get(id_))}
-    rank = next((at for at, section in enumerate(hits, 1) if section.id in gold), 0)
-    seen_pages = list(dict.fromkeys(section.page.path for section in hits))
-    opened = Navigator(library, search=search).prefetch(ask, "", max_tokens=PREFETCH_TOKENS)
+def measure_question(ranking: Ranking, question: Question) -> tuple[float, ...]:
+    pages = {section.page.path for id_ in question.gold if (section := ranking.library.sections.get(id_))}
+    rank = ranking.rank(question) or 0
+    seen_pages = list(dict.fromkeys(section.page.path for section in ranking.hits(question)))
     return (
         *(float(0 < rank <= at) for at in (1, 5, 12)),
         float(bool(pages & set(seen_pages[:5]))),
         1 / rank if rank else 0.0,
-        float(any(section.id in gold for section in opened.sections)),
+        float(ranking.prefetches(question)),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -42,8 +43,10 @@ from mkdocs_roaming.evals.runner import (
     Ranking,
     SearchSystem,
     System,
+    replace_descriptions,
 )
 from mkdocs_roaming.files import check_writable, write_text_file
+from mkdocs_roaming.manifest.descriptions import Descriptions
 
 
 @click.command("eval")
@@ -53,6 +56,7 @@ from mkdocs_roaming.files import check_writable, write_text_file
 @model_options
 @click.option("--only", multiple=True, metavar="WORDS", help="Ask only questions with these words. Repeatable.")
 @click.option("--limit", type=click.IntRange(min=1), help="Maximum number of questions.")
+@click.option("--without-descriptions", is_flag=True, help="Compare with the site without descriptions by a model.")
 @click.option("--baseline", type=FILE, help="Exit with 4 for problems that this output of --json has not.")
 @click.option("--max-cost", type=click.FloatRange(min=0, min_open=True), help="Maximum cost of all questions.")
 @click.option("--parallel", type=click.IntRange(1, 16), default=1, show_default=True, help="Concurrent questions.")
@@ -71,14 +75,23 @@ def evaluate(lib: str, questions: Path, trust_rules: bool, **given: Any) -> None
     before = read_baseline(given["baseline"]) if given["baseline"] else None
     if given["html"] is not None:
         check_writable(given["html"])
-    ranking = Ranking(library, options.search_factory()(library))
-    systems = _create_systems(given["compare"], options, ranking, seconds_given=given["seconds"] is not None)
+    make_search = options.search_factory()
+    ranking, plain = Ranking(library, make_search(library)), None
+    if given["without_descriptions"]:
+        other = replace_descriptions(library, Descriptions())
+        if other.manifest == library.manifest:
+            raise UsageError(f"{lib}: has no descriptions by a model; omit --without-descriptions")
+        plain = Ranking(other, make_search(other), " without descriptions")
+        plain.word_only = ranking.word_only
+    rankings = [ranking, plain] if plain else [ranking]
+    systems = _create_systems(given["compare"], options, rankings, seconds_given=given["seconds"] is not None)
     if before is not None:
         check_comparable(before, selected, [system.name for system in systems], str(given["baseline"]))
     evaluation = Evaluation(
         questions=selected,
         systems=systems,
         ranking=ranking,
+        plain=plain,
         parallel=given["parallel"],
         max_cost=given["max_cost"],
     )
@@ -123,7 +136,7 @@ def _run(evaluation: Evaluation) -> bool:
 
 
 def _create_systems(
-    compare: str | None, options: ResolvedOptions, ranking: Ranking, *, seconds_given: bool
+    compare: str | None, options: ResolvedOptions, rankings: Sequence[Ranking], *, seconds_given: bool
 ) -> list[System]:
     names = [name.strip() for name in compare.split(",")] if compare is not None else [None]
     if len(set(names)) < len(names):
@@ -131,10 +144,10 @@ def _create_systems(
     systems: list[System] = []
     for name in names:
         if name == SEARCH:
-            systems.append(SearchSystem(ranking))
+            systems += map(SearchSystem, rankings)
             continue
         model, budget = options.create_model(name)
-        systems.append(
+        systems += [
             ModelSystem(
                 name or model.name,
                 model,
@@ -143,7 +156,8 @@ def _create_systems(
                 whole_site_tokens=budget.whole_site_tokens,
                 seconds_given=seconds_given,
             )
-        )
+            for ranking in rankings
+        ]
     return systems
 
 

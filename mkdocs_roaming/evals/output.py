@@ -33,7 +33,9 @@ def format_report(report: EvalReport) -> Iterator[str]:
     yield f"{report.site}: {len(questions)} questions, {unanswerable} of them without an answer in the docs"
     if report.ranks:
         yield "\nSearch ranks a gold section"
-        yield "  " + ", ".join(f"{one.name} {format_figure(one)}" for one in report.ranks)
+        yield f"  {_join_figures(report.ranks)}"
+    if report.ranks_without_descriptions:
+        yield f"  without descriptions: {_join_figures(report.ranks_without_descriptions)}"
     yield ""
     yield from _format_table(report.rows)
     for row in report.rows:
@@ -76,6 +78,10 @@ def format_figure(figure: Figure | None) -> str:
         return f"{figure.value:.{digits}f}"
     value, low, high = (f"{100 * share:.0f}" for share in (figure.value, *figure.interval))
     return f"{value} % [{low}–{high}]"
+
+
+def _join_figures(figures: Sequence[Figure]) -> str:
+    return ", ".join(f"{one.name} {format_figure(one)}" for one in figures)
 
 
 def format_cost(totals: Totals) -> str:
@@ -199,6 +205,7 @@ _FILTERS: dict[str, Callable[..., object]] = {
     "cost": format_cost,
     "failure": describe_failure,
     "figure": format_figure,
+    "figures": _join_figures,
 }
 
 

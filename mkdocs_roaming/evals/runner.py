@@ -23,6 +23,7 @@ from mkdocs_roaming.evals.metrics import (
     Figure,
     Totals,
     TrailStep,
+    compute_figure,
     compute_rank_figures,
     compute_totals,
 )
@@ -30,6 +31,7 @@ from mkdocs_roaming.evals.questions import Question, QuestionSet
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.search import Search
+from mkdocs_roaming.manifest.descriptions import Descriptions, describe_manifest
 from mkdocs_roaming.manifest.lookup import SectionRef
 
 SEARCH = "search"
@@ -61,12 +63,13 @@ class System(Protocol):
 class Ranking:
     """The search of a library, with the hits of each question cached.
 
-    `word_only` collects the questions for which embeddings were configured but not available.
+    `label` is added to the names of the systems that use it. `word_only` collects the questions for which embeddings
+    were configured but not available.
     """
 
-    def __init__(self, library: Library, search: Search) -> None:
+    def __init__(self, library: Library, search: Search, label: str = "") -> None:
         """Start without hits."""
-        self.library, self.search = library, search
+        self.library, self.search, self.label = library, search, label
         self.word_only: set[str] = set()
         self._hits: dict[str, list[SectionRef]] = {}
 
@@ -82,16 +85,21 @@ class Ranking:
         """Return the rank of the first gold section, counted from 1, or None if it is not among the hits."""
         return next((rank for rank, ref in enumerate(self.hits(question), 1) if ref.id in question.gold), None)
 
+    def prefetches(self, question: Question) -> bool:
+        """Return whether a gold section is opened for a question before a model is called."""
+        opened = Navigator(self.library, search=self.search).prefetch(question.ask).sections
+        return any(section.id in question.gold for section in opened)
+
 
 class SearchSystem:
     """Search alone: the hits of one call."""
 
-    name = SEARCH
     navigator = f"the first {SEARCH_LIMIT} search results"
     has_known_cost = True
 
     def __init__(self, ranking: Ranking) -> None:
         """Use the search of a library."""
+        self.name = SEARCH + ranking.label
         self._ranking = ranking
 
     async def ask(self, question: Question) -> EvalResult:
@@ -136,7 +144,7 @@ class ModelSystem:
         offline = model.name == ExtractiveModel.name
         if offline and not seconds_given:
             budget = replace(budget, seconds=_OFFLINE_SECONDS)
-        self.name = name
+        self.name = name + ranking.label
         self.navigator = "search and quotations" if offline else f"{model.name} in the answer loop"
         self.has_known_cost = offline or budget.prices is not None
         self.model, self.budget = model, budget
@@ -159,6 +167,13 @@ class ModelSystem:
         if any(isinstance(event, SectionsFound) and event.words_only for event in events):
             self._ranking.word_only.add(question.ask)
         return EvalResult.from_events(question, events, rank=self._ranking.rank(question), seconds=seconds)
+
+
+def replace_descriptions(library: Library, descriptions: Descriptions) -> Library:
+    """Return a library with other descriptions by a model; of an empty file, with none."""
+    replaced = library.rename_ids(lambda manifest: describe_manifest(manifest, descriptions)[0])
+    replaced.trusted = library.trusted
+    return replaced
 
 
 MAX_CONSECUTIVE_ERRORS = 5
@@ -199,6 +214,7 @@ class EvalReport:
     questions: QuestionSet
     ranks: tuple[Figure, ...]
     rows: tuple[ReportRow, ...]
+    ranks_without_descriptions: tuple[Figure, ...] = ()
     generator: str = f"mkdocs-roaming {__version__}"
 
 
@@ -210,6 +226,7 @@ class Evaluation:
         questions: The questions to ask.
         systems: The systems under test.
         ranking: The search of the site.
+        plain: The search of the site without descriptions, to compare with.
         parallel: Number of questions to ask concurrently.
         max_cost: Cost of this run at which no more questions are asked.
         on_progress: Called after each question.
@@ -218,6 +235,7 @@ class Evaluation:
     questions: QuestionSet
     systems: Sequence[System]
     ranking: Ranking
+    plain: Ranking | None = None
     parallel: int = 1
     max_cost: float | None = None
     on_progress: Callable[[], None] = lambda: None
@@ -266,9 +284,16 @@ class Evaluation:
             url=manifest.site.url,
             digest=manifest.digest,
             questions=self.questions,
-            ranks=compute_rank_figures(questions, [self.ranking.rank(question) for question in questions]),
+            ranks=self._compute_ranks(self.ranking),
             rows=tuple(rows),
+            ranks_without_descriptions=self._compute_ranks(self.plain) if self.plain else (),
         )
+
+    def _compute_ranks(self, ranking: Ranking) -> tuple[Figure, ...]:
+        questions = self.questions.questions
+        figures = compute_rank_figures(questions, [ranking.rank(question) for question in questions])
+        opened = [float(ranking.prefetches(one)) for one in questions if one.answerable] if self.plain else []
+        return (*figures, compute_figure("prefetched", opened)) if opened else figures
 
     async def _evaluate(
         self, row: int, position: int, system: System, question: Question, limiter: anyio.CapacityLimiter

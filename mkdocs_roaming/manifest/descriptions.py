@@ -199,7 +199,7 @@ class DescriptionCounts:
 
 
 def describe_manifest(manifest: Manifest, descriptions: Descriptions) -> tuple[Manifest, DescriptionCounts]:
-    """Return a manifest with the current texts of a file."""
+    """Return a manifest with the current texts of a file; other texts that a model has written are removed."""
     index, counts = TextIndex(descriptions, manifest), DescriptionCounts()
     pages = tuple(_describe_page(page, descriptions.pages.get(page.path), index, counts) for page in manifest.pages)
     return replace(manifest, pages=pages), counts
@@ -214,13 +214,13 @@ def _describe_page(page: PageEntry, texts: PageTexts | None, index: TextIndex, c
 
 def _describe_section(section: SectionEntry, index: TextIndex, counts: DescriptionCounts) -> SectionEntry:
     match = index.find(section)
-    if match.texts is None:
-        return section
+    texts = match.texts
     if match.is_stale:
         counts.stale.append(section.id)
-        return section
+    if texts is None or match.is_stale:
+        return replace(section, about="", asks=())
     counts.sections += 1
-    return replace(section, about=to_single_line(match.texts.about), asks=tuple(map(to_single_line, match.texts.asks)))
+    return replace(section, about=to_single_line(texts.about), asks=tuple(map(to_single_line, texts.asks)))
 
 
 def merge_texts(

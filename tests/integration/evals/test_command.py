@@ -9,15 +9,19 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import lxml.html
 import pytest
+from described import write_descriptions
 from kettle import KETTLE
 from messages_api import MessagesApi, serving
 from messages_api.navigator import Navigator as WordNavigator
 from messages_api.parts import Say, Wait
 from messages_api.script import Script
+
+import mkdocs_roaming
 
 from .conftest import Roaming
 
@@ -121,3 +125,45 @@ def test_eval_interrupted_reports_results_so_far(sample: Path) -> None:
     rows = [line.split()[0] for line in out.splitlines() if re.match("search |openai:x ", line)]
     assert rows == ["search", "openai:x"]
     assert "openai:x: 2 of 65 questions asked: interrupted" in err
+
+
+@pytest.fixture
+def described(tmp_path: Path) -> Path:
+    """A site with two pages, one of which is described."""
+    site = tmp_path / "site"
+    pages = [
+        mkdocs_roaming.Page(
+            "pumps/", "Pumps", markdown="# Pumps\n\nFill the bilge housing before the impeller starts.\n"
+        ),
+        mkdocs_roaming.Page("gates/", "Gates", markdown="# Gates\n\nThe leaves are held until the levels are equal.\n"),
+    ]
+    publish = partial(mkdocs_roaming.publish_pages, pages, site, url="https://docs.example/", name="Harbour")
+    publish()
+    publish(descriptions=write_descriptions(tmp_path / "d.json", site, {"Pumps": ("Priming", "Why is my motor dry?")}))
+    (tmp_path / "q.yml").write_text("questions:\n  - ask: my motor is dry\n    sections: [pumps/]\n", "utf-8")
+    return site
+
+
+def test_eval_without_descriptions_compares_both(described: Path, roaming: Roaming) -> None:
+    questions, page = described.parent / "q.yml", described.parent / "r.html"
+    arguments = ("eval", described, questions, "--compare", "search,offline", "--without-descriptions", "--html", page)
+    result = roaming(*arguments)
+    assert result.exit_code == 0, result.output
+    assert re.search(r"^  first 1 100 %.*, prefetched 100 %", result.stdout, re.MULTILINE)
+    assert re.search(r"^  without descriptions: first 1 0 %.*, prefetched 0 %", result.stdout, re.MULTILINE)
+    assert "Without descriptions: first 1 0 %" in page.read_text("utf-8")
+    report = json.loads(roaming(*arguments, "--json").stdout)
+    reached = {row["mode"]: row["results"][0]["reached"] for row in report["rows"]}
+    assert reached == {
+        "search": True,
+        "search without descriptions": False,
+        "offline": True,
+        "offline without descriptions": False,
+    }
+    assert report["ranks_without_descriptions"][0]["value"] == 0
+
+
+def test_eval_without_descriptions_of_undescribed_site_exits_with_message(questions: Path, roaming: Roaming) -> None:
+    result = roaming("eval", KETTLE, questions, "--without-descriptions")
+    assert result.exit_code == 1
+    assert "has no descriptions by a model" in result.stderr
