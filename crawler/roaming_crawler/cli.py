@@ -67,7 +67,7 @@ _SIZE = click.IntRange(min=1000)
 @setting_options(CrawlConfig, "allow_private")
 @setting_options(DiscoveryConfig, "llms", "manifest", "sitemap")
 @setting_options(CrawlConfig, "links", "source")
-@setting_options(PublishOptions, "llms_txt", "overwrite")
+@setting_options(PublishOptions, "llms_txt", "overwrite", "descriptions")
 @setting_options(CrawlConfig, "skip_flagged", "workers")
 @setting_options(PublishOptions, "search")
 @CONFIG
@@ -156,7 +156,7 @@ def _make_config(options: dict[str, Any]) -> CrawlConfig:
         politeness=Politeness(**given_settings(Politeness, options)),
         discovery=DiscoveryConfig(**given_settings(DiscoveryConfig, options)),
         options=parse_options(
-            {"llms_txt": options["llms_txt"], "overwrite": options["overwrite"], "similar_pages": False}
+            {name: options[name] for name in ("llms_txt", "overwrite", "descriptions")} | {"similar_pages": False}
         ),
         embeddings=embeddings_options(options),
         **given_settings(CrawlConfig, options),

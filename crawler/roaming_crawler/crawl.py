@@ -15,6 +15,7 @@ import msgspec
 from msgspec import structs
 
 from mkdocs_roaming.errors import ManifestError, UsageError
+from mkdocs_roaming.manifest.descriptions import Descriptions, describe_manifest, read_descriptions
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, iter_pages
 from mkdocs_roaming.manifest.models import LLMS_FULL, Manifest, PageEntry, path_to_url
 from mkdocs_roaming.manifest.sections import file_digest
@@ -66,7 +67,7 @@ async def crawl(
         on_event: Progress callback.
 
     Raises:
-        UsageError: The URL or the folder is not suitable.
+        UsageError: The URL, the folder or the file of descriptions is not suitable.
         CrawlFolderError: The folder cannot be written to.
         FetchError: The site cannot be fetched.
         PublishError: There is nothing to publish, or it cannot be written.
@@ -96,6 +97,8 @@ class _Crawl:
     ) -> None:
         self.given = self.start = _parse_start_url(url)
         self.folder, self.config, self.fetcher, self.clock, self.on_event = folder, config, fetcher, clock, on_event
+        file = config.options.descriptions
+        self.descriptions = read_descriptions(Path(file)) if file else None
 
     async def run(self) -> CrawlResult:
         """Lock the folder, crawl, and publish."""
@@ -135,12 +138,12 @@ class _Crawl:
         self.on_event("found", {"pages": len(discovered.entries), "manifest": has_manifest})
         _check_published_site(self.folder, discovered.manifest.site.url if discovered.manifest else scope.url)
         if discovered.manifest is not None:
-            result = await _mirror_site(session, discovered, self.folder, config, self.on_event)
+            result = await _mirror_site(session, discovered, self.folder, config, self.on_event, self.descriptions)
         else:
             with DiskDict[PageBody](state.path) as bodies:
                 visited = await visit_pages(session, discovered, config, self.on_event, bodies, self.start)
                 discovered.notes += scope.check_patterns(strict=config.scope.strict)
-                result = publish_crawl(session, discovered, visited, bodies, config)
+                result = publish_crawl(session, discovered, visited, bodies, config, self.descriptions)
         if session.is_complete:
             limit = config.limits.pages if session.stopped else None
             state.finish(structs.replace(self._record(), url=scope.url, max_pages=limit))
@@ -228,7 +231,12 @@ class _Crawl:
 
 
 async def _mirror_site(
-    session: Session, discovered: DiscoveredPages, folder: Path, config: CrawlConfig, on_event: EventHandler
+    session: Session,
+    discovered: DiscoveredPages,
+    folder: Path,
+    config: CrawlConfig,
+    on_event: EventHandler,
+    descriptions: Descriptions | None,
 ) -> CrawlResult:
     """Fetch the pages of a manifest and publish them unchanged. Pages that do not match their digest are skipped."""
     assert discovered.manifest is not None
@@ -241,6 +249,9 @@ async def _mirror_site(
         manifest = structs.replace(manifest, rules=())
     texts = await _split_llms_full(session, manifest, discovered.root)
     skipped += await _fetch_pages(session, manifest, discovered.root, texts, on_event)
+    if descriptions is not None:
+        manifest, counts = describe_manifest(manifest, descriptions)
+        notes.append(str(counts))
     manifest, flagged = flag_manifest(manifest, texts)
     if config.skip_flagged:
         skipped += skip_flagged(flagged, lambda path: texts.pop(path, None))

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from msgspec import structs
 
 from mkdocs_roaming.errors import ManifestError, PublishError, RoamingError
+from mkdocs_roaming.manifest.descriptions import Descriptions
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_pages
 from mkdocs_roaming.manifest.models import (
     Manifest,
@@ -122,6 +123,7 @@ def publish_crawl(
     visited: VisitedPages,
     bodies: MutableMapping[str, PageBody],
     config: CrawlConfig,
+    descriptions: Descriptions | None = None,
 ) -> CrawlResult:
     """Publish the fetched pages into the folder of a session. Bodies are read from disk one by one.
 
@@ -170,6 +172,7 @@ def publish_crawl(
             options,
             embeddings=config.embeddings,
             previous=previous,
+            descriptions=descriptions,
             page_copies=config.page_copies,
         )
     stale = [page.url for page in pages if page.is_stale]
@@ -408,12 +411,13 @@ def flag_manifest(manifest: Manifest, texts: Mapping[str, bytes]) -> tuple[Manif
 
     def mark(page: PageEntry) -> PageEntry:
         text = texts[page.path].decode("utf-8", "replace") if page.path in texts else ""
-        found = _scan_page(text, (page.title, page.description, *page.questions), ())
+        found = _scan_page(text, (page.title, page.description, page.summary, *page.questions), ())
         flags = _flags_by_section(found, text, page.sections)
         sections = []
         for section, kinds in zip(page.sections, flags, strict=True):
             # Outlines show what the manifest says, which need not be what the page says.
-            extra = [one for one in scan_markdown(f"{section.title}\n\n{section.opening}") if one.kind not in kinds]
+            shown = "\n\n".join((section.title, section.opening, section.about, *section.asks))
+            extra = [one for one in scan_markdown(shown) if one.kind not in kinds]
             found += extra
             sections.append(structs.replace(section, flags=(*kinds, *dict.fromkeys(one.kind for one in extra))))
         flagged.extend(_report(found, page.url or path_to_url(manifest.site.url, page.path), page.path))

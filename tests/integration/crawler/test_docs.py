@@ -56,7 +56,7 @@ def test_docs_name_every_crawl_option() -> None:
     known = {option for one in options for option in (*one.opts, *one.secondary_opts) if option.startswith("--")}
     settled = {"--output", "--name", "--description", "--workers"}  # documented by --help alone
     settled |= {"--search", "--config"}  # documented with semantic search
-    others = {"--scrapy"}  # an option of the benchmark
+    others = {"--scrapy", "--model"}  # options of the benchmark and of `roaming describe`
     named = set(re.findall(r"(?<![\w-])--[a-z][\w-]+", text))
     many = {"--many", "--engine", "--at-once", "--scratch", "--refresh-older-than"}
     assert [option for option in many if option not in fleet] == []
