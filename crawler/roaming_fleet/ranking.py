@@ -185,12 +185,12 @@ def coverage_factor(library: Library, hits: Iterable[Hit], words: Sequence[Query
     language = library.manifest.site.language
     for hit in hits:
         section = hit.section
-        breadcrumb = " / ".join(library.sections.breadcrumb(section))
+        context = " / ".join((*library.sections.breadcrumb(section), section.section.about, *section.section.asks))
         try:
             text = library.text(section)
         except LibraryError:
             text = ""
-        text_terms = set(extract_terms(f"{breadcrumb} / {text}", language))
+        text_terms = set(extract_terms(f"{context} / {text}", language))
         title_terms = set(extract_terms(section.section.title, language))
         best_text = max(best_text, sum(word.rarity for word in words if word.terms & text_terms))
         best_title = max(best_title, sum(word.rarity for word in words if word.terms & title_terms))

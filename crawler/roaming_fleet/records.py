@@ -114,8 +114,9 @@ def record_path(key: str) -> str:
 def make_catalog_entry(key: str, manifest: Manifest, crawled: float) -> CatalogEntry:
     """Return the catalog entry for a manifest.
 
-    The terms come from name, URL and summary, the titles of the navigation and the pages, and the titles and openings
-    of the sections. The manifest may be from an untrusted site: all texts are truncated to plausible lengths.
+    The terms come from name, URL and summary, the titles of the navigation and the pages, the titles and openings of
+    the sections, and what a model wrote about them. The manifest may be from an untrusted site: all texts are truncated
+    to plausible lengths.
     """
     site = manifest.site
     title, summary, url = shorten(site.name, 200), shorten(site.description, 400), shorten(site.url, 2_000)
@@ -128,9 +129,10 @@ def make_catalog_entry(key: str, manifest: Manifest, crawled: float) -> CatalogE
         (_URL_WEIGHT, [address, key]),
         (_SUMMARY_WEIGHT, [site.description]),
         (_NAV_WEIGHT, _nav_titles(manifest.nav)),
-        (_PAGE_WEIGHT, (text for page in manifest.pages for text in (page.title, page.description))),
+        (_PAGE_WEIGHT, (text for page in manifest.pages for text in (page.title, page.description, page.summary))),
         (_SECTION_WEIGHT, (section.title for section in manifest.sections())),
         (_OPENING_WEIGHT, (section.opening for section in manifest.sections())),
+        (_OPENING_WEIGHT, (text for section in manifest.sections() for text in (section.about, *section.asks))),
     ]
     weights = _weigh_terms(weighted_texts, language)
     terms = dict(sorted(weights.most_common(_MAX_TERMS), key=lambda pair: pair[0]))

@@ -10,10 +10,21 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from mkdocs_roaming.library.search import Search
+from mkdocs_roaming.library.targets import library_from_markdown
+from mkdocs_roaming.manifest.models import Manifest
 from roaming_fleet.buckets import BucketError, FolderBucket
 from roaming_fleet.catalog import CATALOG_DIR, load_head, read_records, update_catalog
-from roaming_fleet.ranking import Ranking
-from roaming_fleet.records import HEAD_PATH, RECORDS_DIR, CatalogEntry, SiteRecord, read_record, write_record
+from roaming_fleet.ranking import Ranking, coverage_factor
+from roaming_fleet.records import (
+    HEAD_PATH,
+    RECORDS_DIR,
+    CatalogEntry,
+    SiteRecord,
+    make_catalog_entry,
+    read_record,
+    write_record,
+)
 
 WORDS = [first + rest for first in "bdfgklmnprst" for rest in ("alor", "edin", "igan", "omet", "uvil", "anok")]
 
@@ -191,3 +202,29 @@ def test_catalog_of_other_version_is_replaced(tmp_path: Path) -> None:
     update_catalog(bucket)
     assert Ranking(bucket).keys == ["one"]
     assert not (tmp_path / ".fleet/catalogue/sites-abc.jsonl").exists()
+
+
+def test_site_is_found_by_words_that_only_a_model_wrote(tmp_path: Path) -> None:
+    texts = {"gauge": "Each minute the level is read.", "pump": "Fill the housing with water."}
+    libraries = {
+        key: library_from_markdown(f"# {key}\n\n{text}\n", name=key, url=f"https://{key}.example/")
+        for key, text in texts.items()
+    }
+    libraries["pump"] = libraries["pump"].rename_ids(_describe)
+    bucket = FolderBucket(tmp_path)
+    for key, library in libraries.items():
+        entry = make_catalog_entry(key, library.manifest, 1.0)
+        write_record(bucket, SiteRecord(key, entry.url, "done", "", "", 1.0, result="new", entry=entry))
+    update_catalog(bucket)
+    ranking = Ranking(bucket)
+    for question in ("cellar", "motor", "flood"):
+        assert [key for key, _ in ranking.best(question, 10)] == ["pump"]
+    question = "wet cellar"
+    found = Search(libraries["pump"]).find(question)
+    assert coverage_factor(libraries["pump"], found, ranking.query_terms(question)) == 1.0
+
+
+def _describe(manifest: Manifest) -> Manifest:
+    page = manifest.pages[0]
+    section = replace(page.sections[0], about="Priming of the motor", asks=("Why is my cellar wet?",))
+    return replace(manifest, pages=(replace(page, summary="Against floods.", sections=(section, *page.sections[1:])),))
