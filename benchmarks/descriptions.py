@@ -33,7 +33,7 @@ from mkdocs_roaming.evals.runner import Ranking, replace_descriptions
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import open_library
-from mkdocs_roaming.manifest.descriptions import Descriptions, PageTexts, read_descriptions
+from mkdocs_roaming.manifest.descriptions import Descriptions, PageTexts, describe_manifest, read_descriptions
 from mkdocs_roaming.publish.elements.finder_index import render_finder_index
 
 ROOT = Path(__file__).parents[1]
