@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from html import escape
 from functools import partial
+from html import escape
 from pathlib import Path
 from typing import Any
 
