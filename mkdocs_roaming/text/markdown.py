@@ -225,6 +225,13 @@ def _find_end(lines: Sequence[str], number: int, fence: str, containers: _Contai
     return number, number
 
 
+def _find_clear_end(lines: Sequence[str], number: int, fence: str, indent: str) -> int:
+    """Return the line after the code that begins at a line, or -1 if that depends on a list around an indented fence."""
+    ends = {_find_end(lines, number, fence, _Containers(width)) for width in {"", indent}}
+    end, stop = min(ends)
+    return -1 if indent and (end == stop or len(ends) > 1) else stop
+
+
 def _closes(line: str, fence: str) -> bool:
     line = line.rstrip(" \t\r\n")
     bare = line.lstrip(" ")
@@ -313,10 +320,9 @@ def scan_headings(markdown: str) -> list[MarkdownHeading] | None:
                 if hashes:
                     title = _strip_closing_hashes(stripped[len(hashes) :])
                     sections.append(_Section(number, len(hashes), title, number + 1))
-                else:
-                    ends = {_find_end(lines, number + 1, fence, _Containers(width)) for width in {"", indent}}
-                    end, code_end = min(ends)
-                if html or (indent and (hashes or end == code_end or len(ends) > 1)):
+                elif (code_end := _find_clear_end(lines, number + 1, fence, indent)) < 0:
+                    return None
+                if html or (indent and hashes):
                     return None
                 before = False
                 continue
