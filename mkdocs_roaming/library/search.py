@@ -374,7 +374,7 @@ class Search:
         # A name is as relevant in a long section as in a short one.
         exact = index.postings.find(word.runs, prefix=word.prefix, dilute=not _is_name(word))
         matches = [(exact, weight)]
-        if not len(exact.groups):
+        if not exact.rows:
             similar = [] if word.prefix or not weights.fuzzy else index.similar_terms(word.parts[-1])
             matches = [(index.postings.find([(term,) for term in similar]), weight * weights.fuzzy)]
         if weights.synonym and len(word.parts) == 1:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.readers import MemoryReader
@@ -161,6 +162,24 @@ def test_find_returns_equal_sections_in_site_order(make_site: Callable) -> None:
 
 def test_find_with_limit_0_returns_no_hits(library: Library) -> None:
     assert titles(library, "gauge", limit=0) == []
+
+
+@pytest.mark.parametrize(
+    ("language", "ask", "query"), [("en", "How do I zap it?", "zap"), ("ja", "動きを終わらせるには？", "動き")]
+)
+def test_find_matches_short_words_that_only_questions_of_a_section_contain(
+    make_site: Callable, language: str, ask: str, query: str
+) -> None:
+    site = make_site(
+        [("p/", "# P\n\n## Stop\n\nText.\n\n## Other\n\nText.\n")],
+        site=Site("Docs", "https://d.example/", language=language),
+    )
+    (page,) = site.manifest.pages
+    sections = tuple(replace(one, asks=(ask,) if one.title == "Stop" else ()) for one in page.sections)
+    manifest = replace(site.manifest, pages=(replace(page, sections=sections),))
+    files = {path: text.encode() for path, text in site.files.items()}
+    hits = Search(Library(manifest, MemoryReader(files, where="memory"))).find(query)
+    assert [hit.section.section.title for hit in hits] == ["Stop"]
 
 
 def test_find_matches_words_of_links_to_section(make_site: Callable) -> None:
