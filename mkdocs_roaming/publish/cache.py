@@ -60,6 +60,7 @@ class SiteFiles(msgspec.Struct, frozen=True):
     tokens: int
     outline_tokens: int
     markdown: int
+    notes: list[str] = []
 
 
 class _PageEntry(msgspec.Struct):

@@ -127,9 +127,9 @@ def publish_batch(
     site = batch.site
     pages = _BatchPages(batch, sort_paths_by_nav(site, batch.pages))
     published = PublishedFiles(folder)
-    is_plain = previous is None and rules is None and embeddings is None and descriptions is None
+    is_plain = previous is None and rules is None and embeddings is None
     is_cached = is_plain and options.llms_txt != "preamble" and batch.cache.is_enabled
-    key = _compute_key(pages, options) if is_cached else ""
+    key = _compute_key(pages, options, descriptions) if is_cached else ""
     files = batch.cache.read_site(key) if key else None
     output = _Output(folder, site, pages, options, published, extra, page_copies=page_copies, files=files)
     if files is None:
@@ -142,6 +142,8 @@ def publish_batch(
             manifest, counts = describe_manifest(manifest, descriptions)
             output.notes.append(str(counts))
         output.set_manifest(manifest, key)
+    else:
+        output.notes += files.notes
     report = output.publish(embeddings, batch.warn, batch.cache.file(_CACHED_VECTORS))
     batch.cache.commit(batch.pages, output.files if key else None)
     return replace(report, reused=batch.cache.reused, left_out=tuple(batch.left_out))
@@ -212,7 +214,7 @@ class _BatchPages(Sequence[PublishedPage]):
         return PublishedPage(self.batch.pages[path], converted.markdown, converted.sections, offset)
 
 
-def _compute_key(pages: _BatchPages, options: PublishOptions) -> str:
+def _compute_key(pages: _BatchPages, options: PublishOptions, descriptions: Descriptions | None) -> str:
     """Return a digest of all that the files of a site depend on; an empty string if they are not cached.
 
     Large sites are not cached: their manifest should not be in memory as a whole.
@@ -220,7 +222,7 @@ def _compute_key(pages: _BatchPages, options: PublishOptions) -> str:
     encode = msgspec.msgpack.Encoder(enc_hook=repr).encode
     digest, sections = hashlib.sha256(), 0
     try:
-        digest.update(encode((GENERATOR, CONVERTER_VERSION, pages.batch.site, options)))
+        digest.update(encode((GENERATOR, CONVERTER_VERSION, pages.batch.site, options, descriptions)))
         for path in pages.paths:
             page, converted = pages.batch.pages[path], pages.batch.converted[path]
             # Of the HTML only its conversion matters.
@@ -257,7 +259,7 @@ class _Output(msgspec.Struct):
     def set_manifest(self, manifest: Manifest, key: str = "") -> None:
         """Make the files from a manifest; with a key, they can be cached."""
         above = self.published.author_text.decode("utf-8", "surrogateescape").rstrip()
-        self.files = make_site_files(
+        files = make_site_files(
             manifest,
             self.site,
             self._read_page,
@@ -266,7 +268,8 @@ class _Output(msgspec.Struct):
             above=above if self.options.llms_txt == "preamble" else "",
             note=self.notes.append,
         )
-        self.manifest = None if key else msgspec.structs.replace(manifest, llms_txt=self.files.llms_txt)
+        self.files = msgspec.structs.replace(files, notes=[*self.notes])
+        self.manifest = None if key else msgspec.structs.replace(manifest, llms_txt=files.llms_txt)
 
     def publish(
         self, embeddings: EmbeddingsOptions | None, warn: Callable[[str], None], cache: Path | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from mkdocs_roaming.manifest.aliases import PreviousSite
+from mkdocs_roaming.manifest.descriptions import read_descriptions
 from mkdocs_roaming.manifest.models import NavItem, Page, Site
 from mkdocs_roaming.publish.cache import ConversionCache
 from mkdocs_roaming.publish.options import PublishOptions
@@ -29,11 +30,13 @@ def publish_pages(
     options: PublishOptions | None = None,
     cache: Path | None = None,
     previous: PreviousSite | None = None,
+    descriptions: Path | None = None,
 ) -> tuple[PublishReport, list[str]]:
     """Publish pages; return the report and the warnings."""
     warnings: list[str] = []
     batch = convert_pages(site, pages, cache=ConversionCache(cache), warn=warnings.append)
-    return publish_batch(batch, folder, options or PublishOptions(), previous=previous), warnings
+    texts = read_descriptions(descriptions) if descriptions else None
+    return publish_batch(batch, folder, options or PublishOptions(), previous=previous, descriptions=texts), warnings
 
 
 def read_tree(folder: Path) -> dict[str, bytes]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from described import write_descriptions
 
 from mkdocs_roaming.manifest.models import NavItem, Page, Site
 from mkdocs_roaming.publish.cache import ConversionCache, SiteFiles
@@ -63,6 +64,24 @@ def test_files_of_changed_site_are_made_again(site: Site, options: PublishOption
     publish_pages(tmp_path / "b", HOME, page, site=site, options=options, cache=cache)
     publish_pages(tmp_path / "c", HOME, page, site=site, options=options)
     assert read_tree(tmp_path / "b") == read_tree(tmp_path / "c") != read_tree(tmp_path / "a")
+
+
+def test_described_site_is_cached_until_its_file_changes(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    publish_pages(tmp_path / "a", HOME, INSTALL, cache=cache)
+    file = write_descriptions(tmp_path / "d.json", tmp_path / "a", {"Quiet mode": ("Less output", "Is it too chatty?")})
+    first, _ = publish_pages(tmp_path / "a", HOME, INSTALL, cache=cache, descriptions=file)
+    stored = (cache / SITE_FILES).stat().st_mtime_ns
+    again, _ = publish_pages(tmp_path / "b", HOME, INSTALL, cache=cache, descriptions=file)
+    assert (cache / SITE_FILES).stat().st_mtime_ns == stored
+    assert read_tree(tmp_path / "a") == read_tree(tmp_path / "b")
+    assert first.notes == again.notes == ("1 sections described",)
+    file.write_text(file.read_text("utf-8").replace("chatty", "noisy"), "utf-8")
+    publish_pages(tmp_path / "b", HOME, INSTALL, cache=cache, descriptions=file)
+    assert b"noisy" in (tmp_path / "b/roaming/manifest.json").read_bytes()
+    plain, _ = publish_pages(tmp_path / "b", HOME, INSTALL, cache=cache)
+    assert plain.notes == ()
+    assert b"asks" not in (tmp_path / "b/roaming/manifest.json").read_bytes()
 
 
 def test_cache_contains_nothing_of_pages_that_are_no_longer_published(tmp_path: Path) -> None:
