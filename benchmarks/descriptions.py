@@ -1,12 +1,15 @@
 """Measure what a file of descriptions changes in search and in the first request to a model.
 
-    python benchmarks/descriptions.py SITE_DIR=QUESTIONS.jsonl=DESCRIPTIONS.json …
+    python benchmarks/descriptions.py SITE_DIR=QUESTIONS.jsonl=DESCRIPTIONS.json … [--among SITE_DIR …]
+    python benchmarks/descriptions.py --cost SITE_DIR [--runs 9]
 
 A line of the questions is a JSON object with `ask` and `sections`, the ids of the sections that answer it. Printed are
 the shares of questions with the right section or page among the first results, and with the right section opened before
 the first request, without the file and with it; then with worse files: one question a section, half of the sections,
 and questions that are shuffled among the sections of their page. The last lines are the differences to search without
-the file, with 95 % intervals by paired bootstrap over all questions.
+the file, with 95 % intervals by paired bootstrap over all questions. With --among the catalog of a store of all sites
+is measured, too: the share of questions for which their site is first. --cost measures the CPU time that a file with
+2,000 entries adds to `roaming index`.
 
 --finder measures the finder of the widget instead, with Node: the size of its index, and the shares of questions with
 the right section among the first 1, 5 and 8 results; 8 are shown. “titles” are the titles of sections as queries.
@@ -22,10 +25,11 @@ import shutil
 import subprocess
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from descriptions_cost import measure_cost
 from msgspec.structs import replace
 
 from mkdocs_roaming.evals.questions import Question
@@ -35,24 +39,37 @@ from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.manifest.descriptions import Descriptions, PageTexts, describe_manifest, read_descriptions
 from mkdocs_roaming.publish.elements.finder_index import render_finder_index
+from roaming_fleet.buckets import FolderBucket
+from roaming_fleet.catalog import update_catalog
+from roaming_fleet.ranking import Ranking as SiteRanking
+from roaming_fleet.ranking import coverage_factor
+from roaming_fleet.records import SiteRecord, make_catalog_entry, write_record
 
 ROOT = Path(__file__).parents[1]
+SEARCHED_SITES, CHECKED_HITS = 5, 3
 MEASURES = ("section @1", "section @5", "section @12", "page @5", "1 / rank", "opened")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sets", nargs="+", metavar="SITE_DIR=QUESTIONS=DESCRIPTIONS")
+    parser.add_argument("sets", nargs="*", metavar="SITE_DIR=QUESTIONS=DESCRIPTIONS")
     parser.add_argument("--finder", action="store_true", help="Measure the finder of the widget.")
-    arguments = parser.parse_args()
-    if arguments.finder:
-        measure_finder(arguments.sets)
+    parser.add_argument("--among", nargs="+", default=[], metavar="SITE_DIR", help="Other sites of a store.")
+    parser.add_argument("--cost", type=Path, metavar="SITE_DIR", help="Measure CPU time with this built site.")
+    parser.add_argument("--runs", type=int, default=9, help="Number of rounds that --cost counts (default: 9).")
+    options = parser.parse_args()
+    if options.finder:
+        measure_finder(options.sets)
         return
+    if options.cost:
+        measure_cost(options.cost, options.runs)
     rows: dict[str, list[tuple[float, ...]]] = {}
-    for item in arguments.sets:
+    described: dict[str, tuple[Library, list[dict[str, Any]]]] = {}
+    for item in options.sets:
         folder, questions_file, file = item.split("=")
         library, descriptions = open_library(folder), read_descriptions(Path(file))
         questions = [json.loads(line) for line in Path(questions_file).read_text("utf-8").splitlines() if line.strip()]
+        described[Path(folder).name.lower()] = replace_descriptions(library, descriptions), questions
         for name, change in VARIANTS.items():
             found = measure(library, change(descriptions), questions)
             rows.setdefault(name, []).extend(found)
@@ -62,6 +79,9 @@ def main() -> None:
     for name, found in rows.items():
         if name != "without":
             print_difference(name, rows["without"], found)
+    if options.among:
+        others = {f"other{number}": open_library(folder) for number, folder in enumerate(options.among)}
+        measure_catalog(others, described)
 
 
 def measure(
@@ -83,6 +103,39 @@ def measure_question(ranking: Ranking, question: Question) -> tuple[float, ...]:
         1 / rank if rank else 0.0,
         float(ranking.prefetches(question)),
     )
+
+
+def measure_catalog(others: dict[str, Library], described: dict[str, tuple[Library, list[dict[str, Any]]]]) -> None:
+    """Print how often a site is the first of a store for its questions: all without files, one with, and all with."""
+    plain = {key: replace_descriptions(library, Descriptions()) for key, (library, _) in described.items()}
+    with_files = {key: library for key, (library, _) in described.items()}
+    for key, (library, questions) in described.items():
+        stores = {"without": plain, "with": plain | {key: library}, "all with": with_files}
+        for name, libraries in stores.items():
+            ranks = rank_site(key, others | libraries, [question["ask"] for question in questions])
+            catalog, checked = (100 * sum(one) / len(questions) for one in zip(*ranks, strict=True))
+            print(
+                f"{key} among {len(others) + len(libraries)} sites, {name}: catalog {catalog:.1f}  searched {checked:.1f}"
+            )
+
+
+def rank_site(key: str, libraries: dict[str, Library], asks: Sequence[str]) -> Iterator[tuple[bool, bool]]:
+    """Yield for each question whether a site is first in the catalog, and after the best sites were searched."""
+    searches = {name: Search(library) for name, library in libraries.items()}
+    with tempfile.TemporaryDirectory() as folder:
+        bucket = FolderBucket(Path(folder))
+        for name, library in libraries.items():
+            entry = make_catalog_entry(name, library.manifest, 1.0)
+            write_record(bucket, SiteRecord(name, entry.url, "done", "", "", 1.0, result="new", entry=entry))
+        update_catalog(bucket)
+        ranking = SiteRanking(bucket)
+        for ask in asks:
+            best, terms = dict(ranking.best(ask, SEARCHED_SITES)), ranking.query_terms(ask)
+            scores = {
+                name: score * coverage_factor(libraries[name], searches[name].find(ask, limit=CHECKED_HITS), terms)
+                for name, score in best.items()
+            }
+            yield next(iter(best), "") == key, max(scores, key=scores.__getitem__, default="") == key
 
 
 def with_one_ask(descriptions: Descriptions) -> Descriptions:
