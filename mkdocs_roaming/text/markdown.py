@@ -226,7 +226,7 @@ def _find_end(lines: Sequence[str], number: int, fence: str, containers: _Contai
 
 
 def _find_clear_end(lines: Sequence[str], number: int, fence: str, indent: str) -> int:
-    """Return the line after the code that begins at a line, or -1 if that depends on a list around an indented fence."""
+    """Return the line after the code that begins at a line, or -1 if a list around a fence decides."""
     ends = {_find_end(lines, number, fence, _Containers(width)) for width in {"", indent}}
     end, stop = min(ends)
     return -1 if indent and (end == stop or len(ends) > 1) else stop
