@@ -5,11 +5,12 @@
 
 A line of the questions is a JSON object with `ask` and `sections`, the ids of the sections that answer it. Printed are
 the shares of questions with the right section or page among the first results, and with the right section opened before
-the first request, without the file and with it; then with worse files: one question a section, half of the sections,
-and questions that are shuffled among the sections of their page. The last lines are the differences to search without
-the file, with 95 % intervals by paired bootstrap over all questions. With --among the catalog of a store of all sites
-is measured, too: the share of questions for which their site is first. --cost measures the CPU time that a file with
-2,000 entries adds to `roaming index`.
+the first request, without the file and with it; without the questions that `roaming describe --review` shows; then with
+worse files: one question a section, half of the sections, and questions that are shuffled among the sections of their
+page. The last lines are the differences to search without the file, and that of the reviewed file to the whole one, with
+95 % intervals by paired bootstrap over all questions. With --among the catalog of a store of all sites is measured, too:
+the share of questions for which their site is first. --cost measures the CPU time that a file with 2,000 entries adds to
+`roaming index`.
 
 --finder measures the finder of the widget instead, with Node: the size of its index, and the shares of questions with
 the right section among the first 1, 5 and 8 results; 8 are shown. “titles” are the titles of sections as queries.
@@ -32,6 +33,7 @@ from typing import Any
 from descriptions_cost import measure_cost
 from msgspec.structs import replace
 
+from mkdocs_roaming.describe.checks import find_misleading
 from mkdocs_roaming.evals.questions import Question
 from mkdocs_roaming.evals.runner import Ranking, replace_descriptions
 from mkdocs_roaming.library.library import Library
@@ -71,14 +73,15 @@ def main() -> None:
         questions = [json.loads(line) for line in Path(questions_file).read_text("utf-8").splitlines() if line.strip()]
         described[Path(folder).name.lower()] = replace_descriptions(library, descriptions), questions
         for name, change in VARIANTS.items():
-            found = measure(library, change(descriptions), questions)
+            found = measure(library, change(library, descriptions), questions)
             rows.setdefault(name, []).extend(found)
             print_row(f"{Path(folder).name}: {name}", found)
     for name, found in rows.items():
         print_row(f"all: {name}", found)
     for name, found in rows.items():
         if name != "without":
-            print_difference(name, rows["without"], found)
+            print_difference(f"{name} − without", rows["without"], found)
+    print_difference("reviewed − with", rows["with"], rows["reviewed"])
     if options.among:
         others = {f"other{number}": open_library(folder) for number, folder in enumerate(options.among)}
         measure_catalog(others, described)
@@ -138,19 +141,32 @@ def rank_site(key: str, libraries: dict[str, Library], asks: Sequence[str]) -> I
             yield next(iter(best), "") == key, max(scores, key=scores.__getitem__, default="") == key
 
 
-def with_one_ask(descriptions: Descriptions) -> Descriptions:
+def without_misleading(library: Library, descriptions: Descriptions) -> Descriptions:
+    found = {(one.section, one.text) for one in find_misleading(Search(library), descriptions)}
+    sections = (one for page in descriptions.pages.values() for one in page.sections.values())
+    print(f"  {len(found)} of {sum(len(one.asks) for one in sections)} questions are dropped")
+    return change_sections(
+        descriptions,
+        lambda page: {
+            id_: replace(one, asks=tuple(ask for ask in one.asks if (id_, ask) not in found))
+            for id_, one in page.sections.items()
+        },
+    )
+
+
+def with_one_ask(library: Library, descriptions: Descriptions) -> Descriptions:
     return change_sections(
         descriptions, lambda page: {id_: replace(one, asks=one.asks[:1]) for id_, one in page.sections.items()}
     )
 
 
-def with_half(descriptions: Descriptions) -> Descriptions:
+def with_half(library: Library, descriptions: Descriptions) -> Descriptions:
     return change_sections(
         descriptions, lambda page: {id_: one for id_, one in page.sections.items() if int(id_, 16) % 2}
     )
 
 
-def with_shuffled_asks(descriptions: Descriptions) -> Descriptions:
+def with_shuffled_asks(library: Library, descriptions: Descriptions) -> Descriptions:
     def shuffle(page: PageTexts) -> dict[str, Any]:
         asks = [one.asks for one in page.sections.values()]
         random.Random(page.title).shuffle(asks)
@@ -163,9 +179,10 @@ def change_sections(descriptions: Descriptions, change: Callable[[PageTexts], di
     return Descriptions(pages={path: replace(page, sections=change(page)) for path, page in descriptions.pages.items()})
 
 
-VARIANTS: dict[str, Callable[[Descriptions], Descriptions]] = {
-    "without": lambda descriptions: Descriptions(),
-    "with": lambda descriptions: descriptions,
+VARIANTS: dict[str, Callable[[Library, Descriptions], Descriptions]] = {
+    "without": lambda library, descriptions: Descriptions(),
+    "with": lambda library, descriptions: descriptions,
+    "reviewed": without_misleading,
     "one question a section": with_one_ask,
     "half of the sections": with_half,
     "shuffled within pages": with_shuffled_asks,
@@ -187,7 +204,7 @@ def print_difference(name: str, before: Sequence[tuple[float, ...]], after: Sequ
         cells.append(
             f"{measure} {100 * sum(gains) / len(gains):+.1f} ({100 * means[50]:+.1f} to {100 * means[1949]:+.1f})"
         )
-    print(f"{name} − without: {'  '.join(cells)}")
+    print(f"{name}: {'  '.join(cells)}")
 
 
 # The finder of the widget
