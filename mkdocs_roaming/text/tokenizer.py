@@ -152,9 +152,10 @@ _WIDE_SPACE = "[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
 
 # Words
 
-_SCRIPTS = "\u3005-\u3007\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"  # kana
-_SCRIPTS += "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff\uac00-\ud7a3"  # Han, Hangul
-_SCRIPTS += "\u0e01-\u0e3a\u0e40-\u0e5b\u0e81-\u0edf\u1000-\u109f\u1780-\u17d3"  # Thai, Lao, Burmese, Khmer
+SPACELESS = "\u3005-\u3007\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"  # kana
+SPACELESS += "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff\uac00-\ud7a3"  # Han, Hangul
+SPACELESS += "\u0e01-\u0e3a\u0e40-\u0e5b\u0e81-\u0edf\u1000-\u109f\u1780-\u17d3"  # Thai, Lao, Burmese, Khmer
+"""The characters of scripts without spaces between words, for a set of a regular expression."""
 
 _TYPOGRAPHIC_MARKS = "‘“”„–—‹›«»·•→×"
 """Characters that no word contains. A text without them and other letters is read by the expression for ASCII alone."""
@@ -166,7 +167,7 @@ _LINKED = r"(?:(?:[-._/:@\\'’]{1,3}|(?<=\d),(?=\d{3}(?!\d)))%s)*+(?:\+\+\d*|(?
 _ASCII_RUN = re.compile(_SIGN + "[A-Za-z0-9]++" + _LINKED % "[A-Za-z0-9]++")
 _LATIN_RUN = _SIGN + r"[^\W_]++" + _LINKED % r"[^\W_]++"
 _JOINING = languages.COMBINING_MARKS + "\u0900-\u0963\u0966-\u0dff\u0f18-\u0fbc\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff"
-_LETTERS = rf"[^\W_{_SCRIPTS}](?:[^\W_{_SCRIPTS}]++|[{_JOINING}])*+"
+_LETTERS = rf"[^\W_{SPACELESS}](?:[^\W_{SPACELESS}]++|[{_JOINING}])*+"
 
 
 def _find_runs(text: str) -> list[str]:
@@ -182,12 +183,12 @@ def _has_spaceless(text: str) -> bool:
 # These two take 8 ms to compile, and many sites do not need them.
 @cache
 def _spaceless() -> re.Pattern[str]:
-    return re.compile(f"[{_SCRIPTS}]")
+    return re.compile(f"[{SPACELESS}]")
 
 
 @cache
 def _run() -> re.Pattern[str]:
-    return re.compile(f"[{_SCRIPTS}]+|{_SIGN}{_LETTERS}{_LINKED % _LETTERS}")
+    return re.compile(f"[{SPACELESS}]+|{_SIGN}{_LETTERS}{_LINKED % _LETTERS}")
 
 
 _INVISIBLE = "[\u00ad\u200b-\u200f\u2060-\u2064\ufe00-\ufe0f\ufeff]"

@@ -26,7 +26,7 @@ from mkdocs_roaming.answer.support.evidence import (
 from mkdocs_roaming.answer.support.names import ADDRESS_OR_OPTION, NAME_IN_ENGLISH, NameReader
 from mkdocs_roaming.text.languages import base_language, load_words
 from mkdocs_roaming.text.markdown import find_code_spans
-from mkdocs_roaming.text.tokenizer import find_synonyms, is_common_word, is_stop_word, parse_word
+from mkdocs_roaming.text.tokenizer import SPACELESS, find_synonyms, is_common_word, is_stop_word, parse_word
 
 MarkKind = Literal["name", "number", "claim"]
 
@@ -52,7 +52,7 @@ _NEGATED = re.compile(r"\b(?:do|does|did)(?: not|n't)\b|\b(?:not|never|no|nothin
 _DOCUMENTATION = re.compile(r"\b(?:docs?|documentation|example|faq|guide|pages?|sections?)\b", re.IGNORECASE)
 _READER = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 _LINK_TARGET = re.compile(r"(?<=\])\([^()\s]{1,500}\)")  # not shown to readers; foreign ones are removed before
-_END_OF_NAME = re.compile(r"[^\W\d][_-]?")
+_END_OF_NAME = re.compile(rf"[^\W\d{SPACELESS}][_-]?")
 _JUDGEMENT = re.compile(r"^[ \t]*([0-9]{1,4})[ \t]*[:.)](.*)$", re.MULTILINE)
 _NO_JUDGEMENT = re.compile(r"\bnone\b", re.IGNORECASE)
 _NAME = re.compile(r"\S*(?:[/_@]|\w\.\w)\S*")

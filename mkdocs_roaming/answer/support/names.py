@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from mkdocs_roaming.answer.support.evidence import OPTION_WITH_VALUE, Evidence, normalize_text
-from mkdocs_roaming.text.tokenizer import stem
+from mkdocs_roaming.text.tokenizer import SPACELESS, stem
 
 Span = tuple[int, int]
 
@@ -24,7 +24,9 @@ _NAME = re.compile(
     r"|-{1,2}[A-Za-z][\w-]*"
     r"|[^\s\"'`,;()\[\]{}|=<>&!:*+]+(?::[^\s\"'`,;()\[\]{}|=<>&!]+)?"
 )
-_TOKEN_OF_PROSE = re.compile(r"https?://[^\s)\]>]*[^\s)\]>.,;:!?]|(?<![\w-])--[A-Za-z][\w-]+|[\w./~\\-]*[\w/~\\]")
+_TOKEN_OF_PROSE = re.compile(
+    rf"https?://[^\s)\]>]*[^\s)\]>.,;:!?]|(?<!-)(?<![^\W{SPACELESS}])--[A-Za-z][A-Za-z0-9_-]+|[\w./~\\-]*[\w/~\\]"
+)
 ADDRESS_OR_OPTION = re.compile(r"\A--|://")
 NAME_IN_ENGLISH = re.compile(rf"{ADDRESS_OR_OPTION.pattern}|\w_\w|\w/\w|\w\w\.[a-z]\w|\w[a-z][A-Z]")
 """The shape of a name. Ordinary words of other languages may have it: *und/oder*, *z.B.*"""
