@@ -9,8 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from unicodedata import normalize
 
 from mkdocs_roaming.answer.support.check import check_support
+from mkdocs_roaming.answer.support.evidence import Evidence, normalize_text
+from mkdocs_roaming.answer.support.names import NameReader
 from mkdocs_roaming.describe.requests import (
     MAX_ABOUT,
     MAX_ASK,
@@ -33,9 +36,28 @@ from mkdocs_roaming.manifest.descriptions import (
 from mkdocs_roaming.manifest.lookup import SectionRef
 from mkdocs_roaming.text.injection import scan_markdown
 from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word
+from mkdocs_roaming.text.tokenizer import SPACELESS
 
-_MARKUP = re.compile(r"</?\w|<!|\w://|\]\(|\[\^")
-_MIN_CHARS = 8
+_MARKUP = re.compile(
+    r"</?\w|<!|&#?\w+;|\w://|\]\(|\A\[.*\]:|\A#|\[\^|\w(?:\[\.\]|\[dot\]|\(dot\)|。)[a-z]|\b(?:data|javascript):\S",
+    re.IGNORECASE | re.ASCII,
+)
+_ORDER = re.compile(
+    r"\b(?:ignore|disregard|forget)\s+(?:(?:all|any|the)\s+)*(?:above|previous|prior)\b"
+    r"|\b(?:choose|cite|open|prefer|read|use)\s+(?:only\s+)?(?:this|(?:(?:any|no|the)\s+)?other)\s+sections?\b",
+    re.IGNORECASE,
+)
+_SCRIPT_CHANGE = re.compile(rf"(?<=[!-~])(?=[{SPACELESS}])|(?<=[{SPACELESS}])(?=[!-~])")
+_HYPHENS = dict.fromkeys(map(ord, "\u2010\u2011\u2212"), "-")
+_ADDRESS = re.compile(r"\w_\w|\w\.[^\W\d]\w|\A~?/\.?[A-Za-z]")
+_COMMAND = re.compile(
+    r"(?<!\S)-[a-z](?!\S)|\S*\\\w\S*|\$\{?[a-z_]\w*|[\w.+-]+@[\w.-]*\w|(?<!\S)(?=[a-z+/_-]*[\d=])[a-z0-9+/=_-]{20,}"
+    r"|\b(?:curl|eval|iex|npx|rm|sudo|uvx|wget|(?:apt(?:-get)?|brew|cargo|choco|conda|dnf|docker|git|npm|pip[3x]?|pnpm"
+    r"|uv|winget|yarn|yum) (?:add|clone|exec|i|install|pull|run))"
+    r" (?!(?:an?|and|as|for|from|in|into|is|it|of|on|or|the|this|to|with)\b)[\w./@:=-]*\w"
+)
+"""A short option, path of Windows, variable, account, key or command, in the form in which texts are compared."""
+_MIN_BYTES = 8
 _MISLEADING_RATIO = 1.5
 _OWN_RANK = 10
 
@@ -112,7 +134,7 @@ def _check_section(
 
     about = truncate_at_word(to_single_line(written.about), MAX_ABOUT)
     about = about if about and is_usable(about, is_ask=False) else ""
-    asks = dict.fromkeys(to_single_line(ask) for ask in written.asks)
+    asks = dict.fromkeys(to_single_line(ask) for ask in written.asks[: 3 * MAX_ASKS])
     asks = {ask: None for ask in asks if is_usable(ask, is_ask=True)}
     kept = tuple(asks)[:MAX_ASKS]
     return SectionTexts(section.section.title, text_digest(text), about, kept, written=digest_texts(about, *kept))
@@ -134,16 +156,26 @@ def _check_description(library: Library, request: DescriptionRequest, text: str,
 
 def _find_fault(candidate: str, evidence: dict[str, str], language: str, *, is_ask: bool) -> str:
     """Return why a text cannot be used, or an empty string."""
-    if len(candidate) < _MIN_CHARS or (is_ask and len(candidate) > MAX_ASK):
+    text = _SCRIPT_CHANGE.sub(" ", normalize("NFKC", candidate)).translate(_HYPHENS)
+    if len(candidate.encode("utf-8", "replace")) < _MIN_BYTES or (is_ask and len(candidate) > MAX_ASK):
         return "too short or too long"
-    if _MARKUP.search(candidate):
+    if _MARKUP.search(text):
         return "contains markup or an address"
-    if scan_markdown(candidate):
+    if scan_markdown(candidate) or _ORDER.search(text):
         return "reads like an instruction to a language model"
     first = next(iter(evidence))
-    marks = check_support(f"{candidate} [^{first}]", evidence, language=language).marks
+    marks = check_support(f"{text} [^{first}]", evidence, language=language).marks
     kinds = {mark.kind for mark in marks} & ({"name", "number"} if is_ask else {"name", "number", "claim"})
+    if _has_foreign_name(text, Evidence(evidence, "", language)):
+        kinds.add("name")
     return f"contains a {min(kinds)} that the section does not contain" if kinds else ""
+
+
+def _has_foreign_name(text: str, evidence: Evidence) -> bool:
+    """Return whether a text has an address, path, option, key or command that the evidence lacks, in any language."""
+    if any(NameReader(evidence).read_prose(text, shape=_ADDRESS)):
+        return True
+    return any(not evidence.contains(match[0]) for match in _COMMAND.finditer(normalize_text(text).replace("`", "")))
 
 
 def find_misleading(search: Search, descriptions: Descriptions) -> Iterator[Refusal]:

@@ -409,7 +409,7 @@ def _name_characters(characters: list[str]) -> str:
 
 
 _CONCEALED = re.compile(r"\x1b\[(?:\d+;)*8m")
-_FLAG = re.compile("\U0001f3f4[\U000e0061-\U000e007a\U000e0030-\U000e0039]+\U000e007f")
+_FLAG = re.compile("\U0001f3f4[\U000e0061-\U000e007a\U000e0030-\U000e0039]{3,6}\U000e007f")
 _TAGS = re.compile("[\U000e0000-\U000e007f]")
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _OVERRIDING = re.compile("[\u202d\u202e]")
