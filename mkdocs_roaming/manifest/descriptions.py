@@ -98,8 +98,12 @@ def read_descriptions(path: Path) -> Descriptions:
         )
     try:
         descriptions = msgspec.json.decode(data, type=Descriptions)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except msgspec.ValidationError as error:
         raise UsageError(f"{path}: not a file of descriptions: {error}") from None
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        byte = re.search(r"\(byte (\d+)\)", str(error))
+        line = data.count(b"\n", 0, int(byte[1]) if byte else len(data)) + 1
+        raise UsageError(f"{path}:{line}: not valid JSON ({error}); correct this line, or restore the file") from None
     if descriptions.format != _FORMAT:
         raise UsageError(f"{path}: has format {descriptions.format}, this version reads {_FORMAT}; update the package")
     return descriptions

@@ -168,7 +168,8 @@ def test_texts_of_a_person_are_recognized() -> None:
     ("content", "problem"),
     [
         ('{\n<<<<<<< ours\n "format": 1\n=======', ":2: has the marks of a merge conflict"),
-        ("{", "not a file of descriptions"),
+        ("{", ":1: not valid JSON (Input data was truncated); correct this line"),
+        ('{\n "format": 1\n "pages": {}\n}', ":3: not valid JSON (JSON is malformed: expected ',' or '}'"),
         ('{"format": 1, "pages": {"a/": {"sections": {"0a1b2c3d": {"title": 3}}}}}', "Expected `str`"),
         ('{"format": 2, "pages": {}}', "has format 2, this version reads 1"),
         ('{"pages": {"a/": {"sectoins": {}}}}', "unknown field `sectoins`"),
