@@ -7,6 +7,7 @@ interrupted run or from a file that somebody else wrote, is the reply to it, and
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -24,7 +25,7 @@ from mkdocs_roaming.manifest.descriptions import (
 )
 from mkdocs_roaming.manifest.lookup import SectionRef
 from mkdocs_roaming.manifest.models import PageEntry
-from mkdocs_roaming.text.tokenizer import estimate_tokens
+from mkdocs_roaming.text.tokenizer import SPACELESS, estimate_tokens
 
 MAX_ABOUT, MAX_ASK, MAX_DESCRIPTION = 110, 90, 160
 """Maximum length of texts, in characters."""
@@ -76,6 +77,7 @@ TOOL = Tool(
 )
 
 _PART_TOKENS = 6_000
+_PART_SECTIONS = 40
 _HEAD_CHARS, _TAIL_CHARS, _BEGINNING_CHARS = 1_200, 250, 2_500
 _TOKENS_PER_SECTION = 75
 _REPLY_FRAME_TOKENS = 120
@@ -125,8 +127,10 @@ class DescriptionRequest:
 
     @property
     def output_tokens(self) -> int:
-        """Estimated maximum length of the reply."""
-        return _REPLY_FRAME_TOKENS + 3 * _TOKENS_PER_SECTION * len(self.sections)
+        """Estimated maximum length of the reply: scripts without spaces need a token for each character or two."""
+        text = "".join(self.texts)
+        is_dense = 10 * len(re.findall(f"[{SPACELESS}]", text)) > len(text)
+        return _REPLY_FRAME_TOKENS + (6 if is_dense else 3) * _TOKENS_PER_SECTION * len(self.sections)
 
     @property
     def input_tokens(self) -> int:
@@ -253,7 +257,7 @@ def _split_page(
         except LibraryError:
             continue
         size += estimate_tokens(text)
-        if size > _PART_TOKENS and parts[-1][0]:
+        if (size > _PART_TOKENS and parts[-1][0]) or len(parts[-1][0]) == _PART_SECTIONS:
             parts.append(([], []))
             size = estimate_tokens(text)
         parts[-1][0].append(section)
