@@ -11,7 +11,7 @@ import anyio
 import click
 
 from mkdocs_roaming.answer.budget import Prices
-from mkdocs_roaming.answer.models.base import Model
+from mkdocs_roaming.answer.models.base import BatchModel, Model
 from mkdocs_roaming.cli.common import CONFIG, FAULTS_FOUND, FILE, FOLDER, LIBRARY, progress, sanitize, warn
 from mkdocs_roaming.cli.session import ResolvedOptions
 from mkdocs_roaming.cli.sites import open_lib
@@ -20,7 +20,7 @@ from mkdocs_roaming.describe.checks import find_misleading
 from mkdocs_roaming.describe.requests import DescriptionRequest, Missing, Selection, find_missing, make_requests
 from mkdocs_roaming.describe.run import DescribeRun, ModelRunner, ReplyFolder, apply_replies, estimate_cost
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.files import check_writable, write_atomically
+from mkdocs_roaming.files import check_writable, write_text_file
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.manifest.descriptions import (
@@ -40,6 +40,7 @@ class _Project:
 
     library: Library
     file: Path
+    selection: Selection
     descriptions: Descriptions
     missing: Missing
     requests: list[DescriptionRequest]
@@ -74,6 +75,7 @@ class _Project:
     show_default=True,
     help="Stop before the requests cost more.",
 )
+@click.option("--batch", is_flag=True, help="Send the requests as a batch of a Claude model, for half the price.")
 @click.option("--parallel", type=click.IntRange(1, 16), default=4, show_default=True, help="Concurrent requests.")
 def describe(lib: str, file: Path, **given: Any) -> None:
     """Let a model describe sections, in readers' words.
@@ -83,10 +85,10 @@ def describe(lib: str, file: Path, **given: Any) -> None:
     without a model; `roaming describe` writes those that are missing or whose section has changed.
     """
     library = open_lib(lib)
-    descriptions = read_descriptions(file) if file.exists() else Descriptions()
+    descriptions = _read_file(file)
     selection = Selection(given["pages_only"], given["top"], given["redo"])
     missing = find_missing(library, descriptions, selection)
-    project = _Project(library, file, descriptions, missing, list(make_requests(library, missing)))
+    project = _Project(library, file, selection, descriptions, missing, list(make_requests(library, missing)))
     if given["review"] is not None:
         _review(project, given["review"])
     elif given["check"]:
@@ -102,6 +104,10 @@ def describe(lib: str, file: Path, **given: Any) -> None:
         folder.remove(run.done)
     else:
         _ask_model(project, given)
+
+
+def _read_file(file: Path) -> Descriptions:
+    return read_descriptions(file) if file.exists() else Descriptions()
 
 
 def _summarize(project: _Project) -> str:
@@ -140,7 +146,10 @@ def _ask_model(project: _Project, given: dict[str, Any]) -> None:
     model, budget = options.create_model()
     if model.name == "offline":
         raise UsageError("--model: descriptions need a language model; without a key, use --plan and a coding agent")
+    if given["batch"] and not isinstance(model, BatchModel):
+        raise UsageError(f"--batch: {model.name} has no batches; leave the option out, or choose a Claude model")
     prices = _check_prices(model, budget.prices)
+    prices = prices.halved if prices and given["batch"] else prices
     tokens = sum(request.input_tokens for request in requests)
     cost = f", up to {estimate_cost(requests, prices):.2f} {prices.currency}" if prices else ""
     click.echo(f"{_summarize(project)}: {len(requests)} requests, ~{tokens} input tokens{cost}", err=True)
@@ -152,19 +161,17 @@ def _ask_model(project: _Project, given: dict[str, Any]) -> None:
 def _run(project: _Project, options: ResolvedOptions, prices: Prices | None, given: dict[str, Any]) -> None:
     """Send the requests, and merge what was written, also if the run was interrupted."""
     requests, folder = project.requests, ReplyFolder(Path(".cache/roaming/describe"))
+    folder.create()
+    if folder.batch_file.exists() and not given["batch"]:
+        raise UsageError(f"a batch is paid for: use --batch to get its replies, or delete {folder.batch_file}")
+    if given["batch"]:
+        click.echo("Waiting for the batch, up to a day; after Ctrl+C, the next run continues with it", err=True)
     with progress("Describing") as steps:
-        runner = ModelRunner(
-            project.library,
-            lambda: options.create_model()[0],
-            folder,
-            prices,
-            given["max_cost"] if prices else None,
-            given["parallel"],
-            steps(len(requests)),
-        )
+        runner = ModelRunner(project.library, lambda: options.create_model()[0], folder, prices, given["max_cost"])
+        runner.parallel, runner.on_progress = given["parallel"], steps(len(requests))
         interrupted = False
         try:
-            anyio.run(runner.send, requests)
+            anyio.run(runner.send_batches if given["batch"] else runner.send, requests)
         except KeyboardInterrupt:
             interrupted = True
     run = runner.run
@@ -187,15 +194,18 @@ def _check_prices(model: Model, prices: Prices | None) -> Prices | None:
 
 def _merge(project: _Project, run: DescribeRun) -> None:
     """Write the texts of a run into the file."""
-    texts = run.texts
-    merged = merge_texts(project.descriptions, project.library.manifest, texts.sections, texts.pages)
-    if texts.sections or texts.pages:
-        write_atomically(project.file, render_descriptions(merged))
-    pages = sum(1 for page in texts.pages.values() if page.description)
+    texts, current = run.texts, _read_file(project.file)  # a person may have edited it during the run
+    missing = find_missing(project.library, current, project.selection)
+    sections = {id_: one for id_, one in texts.sections.items() if id_ in missing.sections}
+    pages = {path: one for path, one in texts.pages.items() if path in missing.pages}
+    if sections or pages:
+        merged = merge_texts(current, project.library.manifest, sections, pages)
+        write_text_file(project.file, render_descriptions(merged).decode())
+    described = sum(1 for page in pages.values() if page.description)
     refused = f", {len(texts.refused)} texts refused" if texts.refused else ""
     left = len({request.name for request in project.requests} - {request.name for request in run.done})
     click.echo(
-        f"{project.file}: {len(texts.sections)} sections and {pages} pages described{refused}"
+        f"{project.file}: {len(sections)} sections and {described} pages described{refused}"
         + (f"; {left} requests without a reply" if left else "")
     )
     for problem in [*run.problems, *map(str, texts.refused)][:_MAX_SHOWN]:

@@ -39,16 +39,13 @@ from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word
 from mkdocs_roaming.text.tokenizer import SPACELESS
 
 _MARKUP = re.compile(
-    r"</?\w|<!|&#?\w+;|\w://|\]\(|\A\[.*\]:|\A#|\[\^|\w(?:\[\.\]|\[dot\]|\(dot\)|。)[a-z]|\b(?:data|javascript):\S",
-    re.IGNORECASE | re.ASCII,
+    r"(?ia)</?\w|<!|&#?\w+;|\w://|\]\(|\A\[.*\]:|\A#|\[\^|\w(?:\[\.\]|\[dot\]|\(dot\)|。)[a-z]|\b(?:data|javascript):\S"
 )
 _ORDER = re.compile(
-    r"\b(?:ignore|disregard|forget)\s+(?:(?:all|any|the)\s+)*(?:above|previous|prior)\b"
-    r"|\b(?:choose|cite|open|prefer|read|use)\s+(?:only\s+)?(?:this|(?:(?:any|no|the)\s+)?other)\s+sections?\b",
-    re.IGNORECASE,
+    r"(?i)\b(?:(?:ignore|disregard|forget)\s+(?:(?:all|any|the)\s+)*(?:above|previous|prior)"
+    r"|(?:choose|cite|open|prefer|read|use)\s+(?:only\s+)?(?:this|(?:(?:any|no|the)\s+)?other)\s+sections?)\b"
 )
 _SCRIPT_CHANGE = re.compile(rf"(?<=[!-~])(?=[{SPACELESS}])|(?<=[{SPACELESS}])(?=[!-~])")
-_HYPHENS = dict.fromkeys(map(ord, "\u2010\u2011\u2212"), "-")
 _ADDRESS = re.compile(r"\w_\w|\w\.[^\W\d]\w|\A~?/\.?[A-Za-z]")
 _COMMAND = re.compile(
     r"(?<!\S)-[a-z](?!\S)|\S*\\\w\S*|\$\{?[a-z_]\w*|[\w.+-]+@[\w.-]*\w|(?<!\S)(?=[a-z+/_-]*[\d=])[a-z0-9+/=_-]{20,}"
@@ -156,7 +153,7 @@ def _check_description(library: Library, request: DescriptionRequest, text: str,
 
 def _find_fault(candidate: str, evidence: dict[str, str], language: str, *, is_ask: bool) -> str:
     """Return why a text cannot be used, or an empty string."""
-    text = _SCRIPT_CHANGE.sub(" ", normalize("NFKC", candidate)).translate(_HYPHENS)
+    text = _SCRIPT_CHANGE.sub(" ", normalize("NFKC", candidate).replace("\u2010", "-"))  # which NFKC makes of U+2011
     if len(candidate.encode("utf-8", "replace")) < _MIN_BYTES or (is_ask and len(candidate) > MAX_ASK):
         return "too short or too long"
     if _MARKUP.search(text):
@@ -173,9 +170,9 @@ def _find_fault(candidate: str, evidence: dict[str, str], language: str, *, is_a
 
 def _has_foreign_name(text: str, evidence: Evidence) -> bool:
     """Return whether a text has an address, path, option, key or command that the evidence lacks, in any language."""
-    if any(NameReader(evidence).read_prose(text, shape=_ADDRESS)):
-        return True
-    return any(not evidence.contains(match[0]) for match in _COMMAND.finditer(normalize_text(text).replace("`", "")))
+    commands = _COMMAND.findall(normalize_text(text).replace("`", ""))
+    names = any(NameReader(evidence).read_prose(text, shape=_ADDRESS))
+    return names or not all(map(evidence.contains, commands))
 
 
 def find_misleading(search: Search, descriptions: Descriptions) -> Iterator[Refusal]:

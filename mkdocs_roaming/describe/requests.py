@@ -17,12 +17,7 @@ import msgspec
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.tools import Tool
-from mkdocs_roaming.manifest.descriptions import (
-    Descriptions,
-    TextIndex,
-    digest_texts,
-    page_digest,
-)
+from mkdocs_roaming.manifest.descriptions import Descriptions, TextIndex, digest_texts, page_digest
 from mkdocs_roaming.manifest.lookup import SectionRef
 from mkdocs_roaming.manifest.models import PageEntry
 from mkdocs_roaming.text.tokenizer import SPACELESS, estimate_tokens

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
 from functools import partial
 from html import escape
 from pathlib import Path
@@ -12,6 +11,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from described import write_descriptions
+from messages_api import MessagesApi, serving
+from messages_api.writer import Writer
 
 from mkdocs_roaming import Page, UsageError, publish_pages, publish_site
 from mkdocs_roaming.cli import main
@@ -167,24 +168,9 @@ def test_plan_replaces_the_requests_of_an_earlier_plan(project: Path) -> None:
     assert len(before ^ after) == 2
 
 
-class Writer:
-    """A brain that describes the sections of its request, with the tool."""
-
-    def __init__(self, change: Callable[[dict[str, Any]], object] = describe) -> None:
-        self.change = change
-
-    def reply(self, view: Any) -> Iterable[Any]:
-        from messages_api.parts import Call
-
-        text = view.context
-        return [Call("describe_sections", self.change(json.loads(text[text.index("{") : text.rindex("}") + 1])))]
-
-
 @pytest.mark.parametrize("wire", ["claude", "openai"])
 def test_model_writes_the_file(project: Path, monkeypatch: pytest.MonkeyPatch, wire: str) -> None:
-    from messages_api import MessagesApi, serving
-
-    with serving(MessagesApi(Writer())) as api:
+    with serving(MessagesApi(Writer(describe))) as api:
         monkeypatch.setenv("ANTHROPIC_API_KEY", api.key)
         monkeypatch.setenv("OPENAI_API_KEY", api.key)
         url = api.url if wire == "claude" else f"{api.url}/v1"
@@ -202,9 +188,7 @@ def test_model_writes_the_file(project: Path, monkeypatch: pytest.MonkeyPatch, w
 
 
 def test_run_ends_with_an_error_when_the_cost_is_reached(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from messages_api import MessagesApi, serving
-
-    with serving(MessagesApi(Writer())) as api:
+    with serving(MessagesApi(Writer(describe))) as api:
         monkeypatch.setenv("ANTHROPIC_API_KEY", api.key)
         (project / "roaming.toml").write_text(
             f'[model]\nname = "claude:test"\nbase_url = "{api.url}"\n[prices]\ninput = 1000.0\noutput = 5000.0\n',

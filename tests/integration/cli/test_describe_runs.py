@@ -1,0 +1,554 @@
+"""`roaming describe` when something goes wrong: killed, interrupted, edited files and sites, bad replies, batches."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from messages_api import MessagesApi, serving
+from messages_api.adversary import Adversary
+from messages_api.parts import Call, End, Expired, Part, Say, Status, Wait
+from messages_api.writer import Writer, describe, read_request
+
+from mkdocs_roaming.cli import main
+from mkdocs_roaming.library.targets import open_library
+
+ROAMING = str(Path(sys.executable).with_name("roaming"))
+FILE = "descriptions.json"
+BATCH = Path(".cache/roaming/describe/batch")
+PAGE = """<html lang='{language}'><head><title>{title}</title><link rel=canonical href="https://docs.example/{path}"></head>
+<body><main><h1>{title}</h1><p>{title} belong to the port.</p>{parts}</main></body></html>"""
+TIDES = "The tides of {0} are measured every hour at the quay."
+SECONDS = 60.0
+
+
+def write_page(folder: Path, name: str, parts: Iterable[tuple[str, str]], language: str = "en") -> None:
+    file = folder / "site" / name / "index.html"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    body = "".join(f"<h2 id='{title.lower()}'>{title}</h2><p>{text}</p>" for title, text in parts)
+    file.write_text(PAGE.format(language=language, title=name or "Home", path=f"{name}/", parts=body), "utf-8")
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Enter and return a folder with a published site of 8 pages with 2 sections each."""
+    write_page(tmp_path, "", [])
+    for number in range(1, 8):
+        write_page(tmp_path, f"p{number}", [(f"Tides{number}", TIDES.format(number))])
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "test-key")
+    monkeypatch.setenv("OPENAI_API_KEY", "test-key")
+    assert invoke("index", "site").exit_code == 0
+    return tmp_path
+
+
+def invoke(*arguments: str) -> Result:
+    result = CliRunner().invoke(main, list(arguments))
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result
+
+
+@contextmanager
+def serve(writer: Writer, *, wire: str = "openai", prices: bool = False) -> Iterator[MessagesApi]:
+    """Run a server whose address is in roaming.toml, and check that no request was malformed."""
+    with serving(MessagesApi(writer)) as api:
+        url = f"{api.url}/v1" if wire == "openai" else api.url
+        table = "[prices]\ninput = 1.0\noutput = 5.0\n" if prices else ""
+        Path("roaming.toml").write_text(f'[model]\nname = "{wire}:test"\nbase_url = "{url}"\n{table}', "utf-8")
+        yield api
+        assert api.take_faults() == []
+
+
+def read_file() -> dict[str, Any]:
+    pages: dict[str, Any] = json.loads(Path(FILE).read_text("utf-8"))["pages"]
+    return pages
+
+
+def read_titles() -> set[str]:
+    return {section["title"] for page in read_file().values() for section in page.get("sections", {}).values()}
+
+
+def asked_titles(asked: Iterable[dict[str, Any]]) -> list[str]:
+    return sorted(section["title"] for one in asked for section in one["sections"])
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def start(*arguments: str) -> subprocess.Popen[str]:
+    command = [ROAMING, "describe", "site", *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def stored_replies() -> int:
+    return len(list(BATCH.parent.glob("*.reply.json")))
+
+
+def hang_after(count: int) -> Callable[[dict[str, Any]], Iterable[Part]]:
+    """Return what makes a writer answer a number of requests, and leave the others waiting."""
+    seen: list[object] = []
+
+    def before(asked: dict[str, Any]) -> Iterable[Part]:
+        seen.append(asked)
+        return [Wait(SECONDS)] if len(seen) > count else []
+
+    return before
+
+
+# Interruptions
+
+
+@pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGINT])
+def test_run_that_is_stopped_in_the_middle_pays_for_no_reply_twice(project: Path, sign: signal.Signals) -> None:
+    writer = Writer(before=hang_after(3))
+    with serve(writer) as api:
+        process = start()
+        wait_until(lambda: stored_replies() == 3 and len(writer.asked) > 3)
+        process.send_signal(sign)
+        output, _ = process.communicate(timeout=SECONDS)
+        assert api.idle()
+        answered = [one for one, exchange in zip(writer.asked, api.exchanges, strict=True) if exchange.left is None]
+        assert len(answered) == 3
+        if sign == signal.SIGINT:
+            assert process.returncode == 1
+            assert "interrupted; run the command again to go on" in output
+            assert "Traceback" not in output
+            assert len(read_titles()) > 2
+        else:
+            assert not Path(FILE).exists()
+        second = Writer()
+        api.brain = second
+        described = invoke("describe", "site")
+    assert described.exit_code == 0, described.output
+    assert set(asked_titles(answered)).isdisjoint(asked_titles(second.asked))
+    assert len(read_titles()) == 15
+    assert invoke("describe", "site", "--check").exit_code == 0
+
+
+def test_section_whose_second_request_was_not_sent_is_asked_for_in_the_next_run(project: Path) -> None:
+    """Its first texts were refused; it must not count as described."""
+
+    def write(asked: dict[str, Any]) -> object:
+        texts = describe(asked)
+        for one in texts["sections"]:
+            if asked["page"] == "p3" and one["about"].endswith("Tides3"):
+                one |= {"about": "Costs 4711 dollars", "asks": []}
+        return texts
+
+    def before(asked: dict[str, Any]) -> Iterable[Part]:
+        return [Status(400, message="no")] if "cannot_be_used" in asked else []
+
+    with serve(Writer(write, before)) as api:
+        assert invoke("describe", "site").exit_code == 0
+        assert "Tides3" not in read_titles()
+        api.brain = second = Writer()
+        assert invoke("describe", "site").exit_code == 0
+    assert asked_titles(second.asked) == ["Tides3"]
+    assert "Tides3" in read_titles()
+
+
+def test_texts_that_a_person_edits_during_the_run_are_kept(project: Path) -> None:
+    invoke_with_writer()
+    id_, entry = next(iter(read_file()["p2/"]["sections"].items()))
+
+    def before(asked: dict[str, Any]) -> Iterable[Part]:
+        data = json.loads(Path(FILE).read_text("utf-8"))
+        data["pages"]["p2/"]["sections"][id_] = entry | {"about": "Edited during the run"}
+        Path(FILE).write_text(json.dumps(data), "utf-8")
+        return ()
+
+    write_page(project, "p1", [("Tides1", "Measured every minute now.")])
+    invoke("index", "site")
+    with serve(Writer(before=before)):
+        assert invoke("describe", "site").exit_code == 0
+    assert read_file()["p2/"]["sections"][id_]["about"] == "Edited during the run"
+
+
+def test_folder_of_replies_that_cannot_be_written_stops_before_the_first_request(project: Path) -> None:
+    Path(".cache").write_text("", "utf-8")
+    with serve(Writer()) as api:
+        described = invoke("describe", "site")
+        assert described.exit_code == 1
+        assert ".cache/roaming/describe" in described.output
+        assert api.requests == []
+
+
+# Edits of the site and of the file
+
+
+def invoke_with_writer() -> list[dict[str, Any]]:
+    """Describe the site, and return the requests."""
+    writer = Writer()
+    with serve(writer):
+        assert invoke("describe", "site").exit_code == 0
+    return writer.asked
+
+
+P2 = '   "title": "p2",'
+LONG = "The tides of 1 are measured every hour at the quay. " + "Each reading is stored with its time. " * 20
+
+RENAMED_AND_EDITED = {"p1": [("Levels", LONG + "Restart it.")]}
+
+
+@pytest.mark.parametrize(
+    ("change", "asked", "stale"),
+    [
+        ({"p1": [("Tides1", "They are measured every minute now.")]}, ["Tides1"], True),
+        ({"p1": [("Levels", LONG)]}, [], False),
+        ({"p1": [], "p2": [("Tides2", TIDES.format(2)), ("Tides1", LONG)]}, [], False),
+        (RENAMED_AND_EDITED, ["Levels"], True),
+        ({"p1": []}, [], False),
+    ],
+    ids=["edited", "renamed", "moved", "renamed and edited", "deleted"],
+)
+def test_changed_sections_are_asked_for_and_others_keep_their_texts(
+    project: Path, change: dict[str, list[tuple[str, str]]], asked: list[str], stale: bool
+) -> None:
+    write_page(project, "p1", [("Tides1", LONG)])
+    invoke("index", "site")
+    invoke_with_writer()
+    before = read_file()["p1/"]["sections"]
+    shutil.copytree("site", "before")
+    for name, parts in change.items():
+        write_page(project, name, parts)
+    previous = ["--previous", "before/roaming/manifest.json"] if change == RENAMED_AND_EDITED else []
+    indexed = invoke("index", "site", "--descriptions", FILE, *previous)
+    assert ("1 stale" in indexed.output) == stale, indexed.output
+    checked = invoke("describe", "site", "--check", "--top", "100")
+    assert (f"({len(asked)} stale)" in checked.output) == stale, checked.output
+    requests = invoke_with_writer()
+    assert [title for title in asked_titles(requests) if title not in ("p1", "p2")] == asked
+    texts = {id_: one for page in read_file().values() for id_, one in page.get("sections", {}).items()}
+    about = {one["title"]: one["about"] for one in texts.values()}
+    if "p2" in change:
+        assert about["Tides1"] == "About Tides1"
+    elif change == {"p1": []} and requests:
+        assert "Tides1" not in about
+    assert before.keys() & texts.keys()
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (lambda text: text.replace(P2, f"<<<<<<< HEAD\n{P2}\n=======\n", 1), "merge conflict; keep either side"),
+        (lambda text: text.replace(P2, P2.rstrip(","), 1), "expected ',' or '}'"),
+        (lambda text: text[: len(text) // 2], "truncated"),
+    ],
+    ids=["merge conflict", "comma", "cut"],
+)
+def test_damaged_file_is_an_error_with_its_line_and_nothing_is_lost(
+    project: Path, damage: Callable[[str], str], words: str
+) -> None:
+    invoke_with_writer()
+    text = Path(FILE).read_text("utf-8")
+    damaged = damage(text)
+    changed = zip(text.split("\n"), damaged.split("\n"), strict=False)
+    line = next(number for number, (before, after) in enumerate(changed, 1) if before != after)
+    Path(FILE).write_text(damaged, "utf-8")
+    with serve(Writer()) as api:
+        for arguments in (
+            ["describe", "site"],
+            ["describe", "site", "--check"],
+            ["index", "site", "--descriptions", FILE],
+        ):
+            result = invoke(*arguments)
+            assert result.exit_code == 1
+            found = re.search(rf"{FILE}:(\d+): ", result.output)
+            assert found, result.output
+            assert 0 <= int(found[1]) - line <= 1
+            assert words in result.output
+        assert api.requests == []
+    assert Path(FILE).read_text("utf-8") == damaged
+
+
+# Bad replies
+
+NOTHING = {"sections": []}
+
+
+@pytest.mark.parametrize("wire", ["claude", "openai"])
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ([Say("I cannot do that.")], "no JSON object"),
+        ([], "no JSON object"),
+        ([Say('{"sections": 3}')], "Expected `array`"),
+        ([Call("describe_sections", {"sections": [{"about": "x"}]})], "missing required field `id`"),
+        ([Call("describe_sections", "not json")], "no JSON object"),
+        ([Call("other_tool", NOTHING)], "no JSON object"),
+        ([Say('{"sections": [{"id": "a'), End("max_tokens")], "cut off"),
+        ([End("refusal")], "no JSON object"),
+    ],
+    ids=["nonsense", "empty", "wrong type", "wrong schema", "no JSON", "other tool", "cut off", "refusal"],
+)
+def test_invalid_replies_are_reported_and_stop_the_run(project: Path, wire: str, parts: list[Part], words: str) -> None:
+    class Brain(Writer):
+        def reply(self, view: Any) -> Iterable[Part]:
+            return parts
+
+    with serve(Brain(), wire=wire, prices=True) as api:
+        described = invoke("describe", "site", "--parallel", "1")
+        assert described.exit_code == 1
+        assert words in described.output
+        assert "failed 3 times" in described.output
+        assert len(api.requests) == 3
+    assert not Path(FILE).exists()
+
+
+def test_reply_as_text_instead_of_a_call_is_used(project: Path) -> None:
+    class Brain(Writer):
+        def reply(self, view: Any) -> Iterable[Part]:
+            return [Say(f"Here it is:\n```json\n{json.dumps(describe(read_request(view)))}\n```")]
+
+    with serve(Brain()):
+        assert invoke("describe", "site").exit_code == 0
+    assert len(read_titles()) == 15
+
+
+@pytest.mark.parametrize("wire", ["claude", "openai"])
+@pytest.mark.parametrize(
+    "behaviour", ["rate limit", "rate limit until a date", "overloaded", "server error", "not json", "cut at once"]
+)
+def test_temporary_failure_is_tried_again(project: Path, wire: str, behaviour: str) -> None:
+    writer = Writer()
+    with serve(writer, wire=wire, prices=True) as api:
+        api.brain = Adversary(behaviour, fails=1, then=writer)
+        described = invoke("describe", "site")
+        assert described.exit_code == 0, described.output
+        assert len(api.requests) == 9
+    assert len(read_titles()) == 15
+
+
+@pytest.mark.parametrize("wire", ["claude", "openai"])
+@pytest.mark.parametrize("behaviour", ["cut", "error frame", "garbage frame", "rate limit for an hour", "wrong key"])
+def test_lasting_failure_stops_the_run_and_keeps_what_is_there(project: Path, wire: str, behaviour: str) -> None:
+    writer = Writer()
+    with serve(writer, wire=wire, prices=True) as api:
+        api.brain = Adversary(behaviour)
+        described = invoke("describe", "site", "--parallel", "1")
+        assert described.exit_code == 1
+        assert "failed 3 times; run the command again to go on" in described.output
+        assert "Traceback" not in described.output
+        api.brain = writer
+        assert invoke("describe", "site").exit_code == 0
+    assert len(read_titles()) == 15
+
+
+# Languages
+
+GERMAN = [("Anhalten", "Die Pumpe hält nach 30 Sekunden an. Sie lässt sich mit <code>pump stop</code> anhalten.")]
+JAPANESE = [("止め方", "ポンプは30秒後に止まります。<code>pump stop</code>で止めます。")]
+
+
+@pytest.mark.parametrize(
+    ("language", "parts", "good", "bad", "query"),
+    [
+        ("de", GERMAN, "Wie bringe ich sie zum Stehen?", "Warum läuft sie 90 Sekunden nach?", "zum Stehen bringen"),
+        ("ja", JAPANESE, "動きを終わらせるには？", "なぜ90秒かかるのですか？", "動きを終わらせる"),
+    ],
+)
+def test_site_in_another_language_is_described_and_found_in_it(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    language: str,
+    parts: list[tuple[str, str]],
+    good: str,
+    bad: str,
+    query: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", "test-key")
+    write_page(tmp_path, "", [("Andere", "Text.")], language)
+    write_page(tmp_path, "pump", parts, language)
+    assert invoke("index", "site").exit_code == 0
+
+    def write(asked: dict[str, Any]) -> object:
+        return {
+            "sections": [
+                {"id": one["id"], "about": "", "asks": [good, bad] if one["title"] == parts[0][0] else []}
+                for one in asked["sections"]
+            ]
+        }
+
+    with serve(Writer(write)) as api:
+        assert invoke("describe", "site").exit_code == 0
+        assert all("in the language of the page" in json.dumps(request) for request in api.requests)
+    texts = {one["title"]: one for page in read_file().values() for one in page["sections"].values()}
+    assert texts[parts[0][0]]["asks"] == [good]
+    assert open_library("site").search(query) == []
+    assert invoke("index", "site", "--descriptions", FILE).exit_code == 0
+    assert open_library("site").search(query)[0].title == parts[0][0]
+
+
+# Batches
+
+
+@pytest.fixture
+def batches(project: Path) -> Iterator[MessagesApi]:
+    with serve(Writer(), wire="claude", prices=True) as api:
+        yield api
+
+
+def test_batch_describes_the_site_for_half_the_price(batches: MessagesApi) -> None:
+    full = re.search(r"up to ([\d.]+) USD", invoke("describe", "site", "--dry-run").output)
+    described = invoke("describe", "site", "--batch")
+    half = re.search(r"up to ([\d.]+) USD", described.output)
+    assert described.exit_code == 0, described.output
+    assert full
+    assert half
+    assert abs(2 * float(half[1]) - float(full[1])) <= 0.02
+    assert "Waiting for the batch" in described.output
+    assert len(read_titles()) == 15
+    assert len(batches.batches.billed) == 8
+    assert batches.requests == []
+    assert not list(BATCH.parent.iterdir())
+    usage = [result["message"]["usage"] for result in batches.batches.started["msgbatch_1"].results.values()]
+    tokens = sum(one["input_tokens"] for one in usage), sum(one["output_tokens"] for one in usage)
+    assert f"8 requests, {(tokens[0] + 5 * tokens[1]) / 2 / 1e6:.4f} USD" in described.output
+
+
+@pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGINT])
+def test_batch_of_a_stopped_run_is_continued(batches: MessagesApi, sign: signal.Signals) -> None:
+    batches.batches.polls = 1_000_000
+    process = start("--batch")
+    wait_until(lambda: any(batch.polls for batch in batches.batches.started.values()))
+    process.send_signal(sign)
+    output, _ = process.communicate(timeout=SECONDS)
+    assert "Traceback" not in output
+    assert BATCH.read_text("utf-8") == "msgbatch_1"
+    refused = invoke("describe", "site")
+    assert refused.exit_code == 1
+    assert "a batch is paid for: use --batch" in refused.output
+    batches.batches.polls = 0
+    described = invoke("describe", "site", "--batch")
+    assert described.exit_code == 0, described.output
+    assert len(batches.batches.started) == 1
+    assert len(read_titles()) == 15
+    assert not BATCH.exists()
+
+
+def test_interruption_while_a_batch_starts_does_not_lose_its_id(batches: MessagesApi) -> None:
+    batches.batches.pause = 2.0
+    process = start("--batch")
+    wait_until(lambda: bool(batches.batches.started))
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=SECONDS)
+    assert BATCH.read_text("utf-8") == "msgbatch_1"
+    assert invoke("describe", "site", "--batch").exit_code == 0
+    assert len(batches.batches.started) == 1
+
+
+@pytest.mark.parametrize(
+    ("first", "billed"),
+    [([Expired()], 8), ([Status(529, kind="overloaded_error", message="Overloaded")], 8), ([Say("I cannot.")], 11)],
+    ids=["expired", "errored", "nonsense"],
+)
+def test_failed_requests_of_a_batch_are_asked_again_once(batches: MessagesApi, first: list[Part], billed: int) -> None:
+    class Brain(Writer):
+        def reply(self, view: Any) -> Iterable[Part]:
+            asked = read_request(view)
+            self.asked.append(asked)
+            fails = asked["page"] == "p1" or (asked["page"] in ("p2", "p3") and self.asked.count(asked) == 1)
+            return first if fails else [Call("describe_sections", describe(asked))]
+
+    batches.brain = brain = Brain()
+    described = invoke("describe", "site", "--batch")
+    assert described.exit_code == 0, described.output
+    assert [len(batch.params) for batch in batches.batches.started.values()] == [8, 3]
+    assert len(read_titles()) == 13
+    assert "1 requests without a reply" in described.output
+    assert "/p1/" in described.output or "reply.json" in described.output
+    assert len(brain.asked) == 11
+    assert len(batches.batches.billed) == (11 if billed == 11 else 9 - 2)
+
+
+def test_refused_texts_of_a_batch_are_asked_for_in_a_second_one(batches: MessagesApi) -> None:
+    def write(asked: dict[str, Any]) -> object:
+        texts = describe(asked)
+        for one in texts["sections"]:
+            if one["about"] == "About Tides3" and "cannot_be_used" not in asked:
+                one |= {"about": "Costs 4711 dollars", "asks": []}
+        return texts
+
+    batches.brain = Writer(write)
+    assert invoke("describe", "site", "--batch").exit_code == 0
+    second = list(batches.batches.started.values())[1]
+    assert len(second.params) == 1
+    assert len(read_titles()) == 15
+
+
+def test_temporary_failures_do_not_end_the_wait(batches: MessagesApi) -> None:
+    batches.batches.unknown, batches.batches.half = 2, 1
+    described = invoke("describe", "site", "--batch")
+    assert described.exit_code == 0, described.output
+    assert len(batches.batches.started) == 1
+    assert len(read_titles()) == 15
+
+
+def test_unknown_batch_is_an_error_that_names_its_file(batches: MessagesApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mkdocs_roaming.describe.run._MAX_POLL_ERRORS", 1)
+    BATCH.parent.mkdir(parents=True)
+    BATCH.write_text("msgbatch_9", "utf-8")
+    described = invoke("describe", "site", "--batch")
+    assert described.exit_code == 1
+    assert str(BATCH) in described.output
+    assert batches.batches.started == {}
+    assert BATCH.exists()
+
+
+def test_changed_section_is_asked_for_in_a_new_batch(batches: MessagesApi) -> None:
+    batches.batches.polls = 1_000_000
+    process = start("--batch")
+    wait_until(lambda: any(batch.polls for batch in batches.batches.started.values()))
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=SECONDS)
+    batches.batches.polls = 0
+    write_page(Path(), "p1", [("Tides1", "Measured every minute now.")])
+    invoke("index", "site")
+    assert invoke("describe", "site", "--batch").exit_code == 0
+    assert [len(batch.params) for batch in batches.batches.started.values()] == [8, 1]
+    assert len(read_titles()) == 15
+    assert invoke("describe", "site", "--check").exit_code == 0
+
+
+def test_batch_stays_below_the_maximum_cost(batches: MessagesApi) -> None:
+    described = invoke("describe", "site", "--batch", "--max-cost", "0.002")
+    cost = re.search(r"requests, ([\d.]+) USD", described.output)
+    assert described.exit_code == 1, described.output
+    assert "would pass --max-cost 0.002" in described.output
+    assert cost
+    assert 0 < float(cost[1]) <= 0.002
+    assert 2 < len(read_titles()) < 15
+    assert invoke("describe", "site", "--batch").exit_code == 0
+    assert len(read_titles()) == 15
+    assert len(batches.batches.billed) == 8
+
+
+def test_batch_that_is_refused_is_an_error(batches: MessagesApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "another-key")
+    described = invoke("describe", "site", "--batch")
+    assert described.exit_code == 1
+    assert "the key is not accepted" in described.output
+    assert not BATCH.exists()
+
+
+def test_model_without_batches_is_refused(project: Path) -> None:
+    with serve(Writer()):
+        described = invoke("describe", "site", "--batch")
+    assert described.exit_code == 1
+    assert "has no batches; leave the option out" in described.output
