@@ -22,6 +22,9 @@ from mkdocs_roaming.text.markdown import parse_headings, to_single_line
 DESCRIPTIONS_FILE = "descriptions.json"
 """Default name of the file."""
 
+PROPOSAL = "reword:"
+"""Beginning of a question that a person has to reword; it is not published."""
+
 _FORMAT = 1
 _DIGEST_LENGTH = 16
 _CONFLICT = re.compile(rb"^(?:<{7}|={7}|>{7})", re.MULTILINE)
@@ -224,7 +227,8 @@ def _describe_section(section: SectionEntry, index: TextIndex, counts: Descripti
     if texts is None or match.is_stale:
         return replace(section, about="", asks=())
     counts.sections += 1
-    return replace(section, about=to_single_line(texts.about), asks=tuple(map(to_single_line, texts.asks)))
+    asks = tuple(to_single_line(ask) for ask in texts.asks if not ask.startswith(PROPOSAL))
+    return replace(section, about=to_single_line(texts.about), asks=asks)
 
 
 def merge_texts(

@@ -36,6 +36,8 @@ def format_report(report: Report) -> Iterator[str]:
         yield from (f"       nearest: {_name(section)}" for section in group.nearest)
         if group.finding:
             yield f"       lint: {group.finding}"
+        if group.description:
+            yield f"       describe: {group.description}"
     if report.more_groups:
         yield f"\n       and {report.more_groups} smaller groups; --html and --json have entries for roaming eval"
     yield from _format_sections("Cited most", report.cited)

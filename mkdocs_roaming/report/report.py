@@ -19,6 +19,7 @@ from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.evals.questions import section_address
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.lint.context import SEVERITIES, Finding
+from mkdocs_roaming.manifest.descriptions import PROPOSAL, PageTexts, SectionTexts
 from mkdocs_roaming.manifest.lookup import SectionRef
 from mkdocs_roaming.text.languages import load_words
 from mkdocs_roaming.text.tokenizer import parse_words
@@ -297,6 +298,7 @@ class Group(Struct, frozen=True):
         nearest: The sections that are nearest.
         finding: What the linter says about them, with its advice; empty for nothing.
         entry: An entry for a question file of `roaming eval`, as YAML, to be checked by a person.
+        description: An entry for the file of descriptions, with words that questions share, to be reworded by a person.
     """
 
     count: int
@@ -307,6 +309,7 @@ class Group(Struct, frozen=True):
     nearest: tuple[SectionInfo, ...]
     finding: str
     entry: str
+    description: str = ""
 
 
 class Day(Struct, frozen=True):
@@ -469,6 +472,7 @@ def _describe_group(entries: Sequence[Entry], log: Log, library: Library | None,
         nearest=nearest,
         finding=_choose_finding([section.id for section in nearest], findings),
         entry=_make_entry(questions[0], nearest, library),
+        description=_make_description(questions, nearest, library),
     )
 
 
@@ -496,6 +500,19 @@ def _make_entry(question: str, nearest: Sequence[SectionInfo], library: Library 
     else:
         entry["answerable"] = False
     return str(yaml.safe_dump([entry], allow_unicode=True, sort_keys=False, width=120))
+
+
+def _make_description(questions: Iterable[str], nearest: Sequence[SectionInfo], library: Library | None) -> str:
+    """Return an entry of the nearest section with words of several questions; a word of a single reader is left out."""
+    if library is None or not nearest or (section := library.sections.get(nearest[0].id)) is None:
+        return ""
+    parsed = (parse_words(question, library.manifest.site.language) for question in questions)
+    counts = Counter(name for words in parsed for name in {one.whole for one in words if not one.stop})
+    shared = [name for name in counts if counts[name] > 1 and name.isalpha() and name != "redacted"]
+    proposal = f"{PROPOSAL} {', '.join(sorted(shared, key=lambda name: (-counts[name], name))[:8])}"
+    texts = SectionTexts(section.section.title, section.section.body, asks=(proposal,))
+    entry = {section.page.path: PageTexts(sections={section.id: texts})}
+    return msgspec.json.encode(entry).decode()[1:-1] if shared else ""
 
 
 # Sections and pages

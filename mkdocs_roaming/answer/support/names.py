@@ -24,9 +24,8 @@ _NAME = re.compile(
     r"|-{1,2}[A-Za-z][\w-]*"
     r"|[^\s\"'`,;()\[\]{}|=<>&!:*+]+(?::[^\s\"'`,;()\[\]{}|=<>&!]+)?"
 )
-_TOKEN_OF_PROSE = re.compile(
-    rf"https?://[^\s)\]>]*[^\s)\]>.,;:!?]|(?<!-)(?<![^\W{SPACELESS}])--[A-Za-z][A-Za-z0-9_-]+|[\w./~\\-]*[\w/~\\]"
-)
+_OPTION = rf"(?<!-)(?<![^\W{SPACELESS}])--[A-Za-z][A-Za-z0-9_-]+"
+_TOKEN_OF_PROSE = re.compile(rf"https?://[^\s)\]>]*[^\s)\]>.,;:!?]|{_OPTION}|[\w./~\\-]*[\w/~\\]")
 ADDRESS_OR_OPTION = re.compile(r"\A--|://")
 NAME_IN_ENGLISH = re.compile(rf"{ADDRESS_OR_OPTION.pattern}|\w_\w|\w/\w|\w\w\.[a-z]\w|\w[a-z][A-Z]")
 """The shape of a name. Ordinary words of other languages may have it: *und/oder*, *z.B.*"""

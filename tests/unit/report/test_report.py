@@ -17,6 +17,7 @@ from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.evals.questions import read_questions
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.lint.context import Finding
+from mkdocs_roaming.manifest.descriptions import describe_manifest, read_descriptions
 from mkdocs_roaming.report.output import format_report, render_report
 from mkdocs_roaming.report.report import Log, group_questions, make_report, parse_since, read_log
 from mkdocs_roaming.serve.log import Journal
@@ -187,6 +188,35 @@ def test_groups_have_nearest_sections_a_finding_and_a_valid_question_entry(tmp_p
 def test_group_without_section_becomes_an_unanswerable_question(tmp_path: Path) -> None:
     (group,) = make_report(read(tmp_path, [line("is there an app", "not_found")])).groups
     assert yaml.safe_load(group.entry) == [{"ask": "is there an app", "answerable": False}]
+
+
+def test_group_has_an_entry_for_the_file_of_descriptions_that_is_not_published_before_it_is_reworded(
+    tmp_path: Path, library: Library
+) -> None:
+    oil = id_of(library, "Oil")
+    asked = ["motor grease k1x?", "grease motor k1x", "Miller: motor grease k1x", "motor grease k1x [redacted]"]
+    asked += ["grease motor k1x [redacted]"]
+    log = read(tmp_path, [line(one, "not_found", nearest=[oil]) for one in asked])
+    (group,) = make_report(log, library).groups
+    file = tmp_path / "descriptions.json"
+    file.write_text(f'{{"pages": {{{group.description}}}}}', "utf-8")
+    texts = read_descriptions(file).pages["pumps/"].sections[oil]
+    assert texts.asks == ("reword: grease, motor",)
+    assert texts.title == "Oil"
+    assert all(question not in group.description for question in group.questions)
+    described, counts = describe_manifest(library.manifest, read_descriptions(file))
+    assert (counts.sections, counts.stale) == (1, [])
+    assert not any(section.asks for section in described.sections())
+    report = make_report(log, library)
+    assert f"       describe: {group.description}" in list(format_report(report))
+    assert "reword: grease, motor" in render_report(report)
+
+
+def test_words_of_a_single_question_are_not_proposed(tmp_path: Path, library: Library) -> None:
+    oil = id_of(library, "Oil")
+    log = read(tmp_path, [line("grease the motor of Miller", "not_found", nearest=[oil]) for _ in range(3)])
+    (group,) = make_report(log, library).groups
+    assert (group.count, group.description) == (3, "")
 
 
 # Output
