@@ -23,7 +23,7 @@ COMMANDS = {
     "build": ("build:build", "Build a site with its generator, and publish it."),
     "bundle": ("export:bundle", "Write the documentation of a Python package for its package data."),
     "chat": ("chat:chat", "Ask questions in a conversation."),
-    "describe": ("describe:describe", "Let a model describe sections, in readers' words."),
+    "describe": ("describe:describe", "Describe sections in readers' words, with a model."),
     "eval": ("evaluate:evaluate", "Measure answers and search with a set of questions."),
     "expand": ("navigate:expand", "Print sections."),
     "export": ("export:export", "Export a site for other tools, such as an index for AGENTS.md."),

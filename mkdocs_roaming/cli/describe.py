@@ -78,7 +78,7 @@ class _Project:
 @click.option("--batch", is_flag=True, help="Send the requests as a batch of a Claude model, for half the price.")
 @click.option("--parallel", type=click.IntRange(1, 16), default=4, show_default=True, help="Concurrent requests.")
 def describe(lib: str, file: Path, **given: Any) -> None:
-    """Let a model describe sections, in readers' words.
+    """Describe sections in readers' words, with a model.
 
     It writes what each section is for, and questions that it answers, asked by somebody who does not know the docs.
     The file belongs next to the configuration of the site, under version control. The build publishes its entries

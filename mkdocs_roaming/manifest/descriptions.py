@@ -34,7 +34,7 @@ class SectionTexts(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
     """The texts about a section.
 
     Attributes:
-        title: The title, for whoever reviews the file.
+        title: The title, for reviews of the file.
         digest: Digest of the text below its heading that is described: 16 hex digits of its SHA-256.
         about: What the section tells or lets the reader do.
         asks: Questions that it answers, in readers' words.
@@ -57,7 +57,7 @@ class PageTexts(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_
     """The texts about a page and its sections, by id.
 
     Attributes:
-        title: The title, for whoever reviews the file.
+        title: The title, for reviews of the file.
         digest: Digest of its own text and the titles of its sections, which is described.
         description: The description for llms.txt.
         written: Digest of the description as the model wrote it.

@@ -191,7 +191,7 @@ class _Group(Struct, eq=False):
         return kinds[PageKind.REFERENCE] > kinds[PageKind.GUIDE]
 
     def raise_rank(self, rank: int) -> None:
-        """Give the group and all groups in it at least a rank."""
+        """Raise the rank of the group and of all groups in it to a minimum."""
         for group in self.walk():
             group.rank = max(group.rank, rank)
 
