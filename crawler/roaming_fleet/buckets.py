@@ -177,7 +177,7 @@ class FolderBucket:
 
 
 def _rename_exclusively(temporary: Path, file: Path) -> None:
-    """Give a temporary file its name, or raise FileExistsError."""
+    """Rename a temporary file, or raise FileExistsError."""
     try:
         os.link(temporary, file)
     except FileExistsError:
