@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,7 @@ class _Project:
 @click.option("--apply", "applied", type=FOLDER, help="Check and merge the replies in this folder.")
 @click.option("--check", is_flag=True, help="Exit with 4 if descriptions are missing or stale; needs no model.")
 @click.option(
-    "--review", type=click.IntRange(min=1), metavar="N", help="Show the N questions that fit their section least."
+    "--review", type=click.IntRange(min=1), metavar="N", help="Show N questions that another section may answer better."
 )
 @click.option("--dry-run", is_flag=True, help="Show what would be requested, and its cost.")
 @click.option("--pages-only", is_flag=True, help="Describe pages only.")
@@ -131,10 +132,10 @@ def _check(project: _Project) -> None:
 
 
 def _review(project: _Project, count: int) -> None:
-    found = list(find_misleading(Search(project.library), project.descriptions))
-    for one in found[:count]:
+    found = list(islice(find_misleading(Search(project.library), project.descriptions), count))
+    for one in found:
         click.echo(sanitize(f"{one.section}  {one.text}\n          {one.reason}"))
-    click.echo(f"{len(found)} questions fit another section better; edit or delete them in {project.file}")
+    click.echo(f"{len(found)} questions may fit another section better; edit those that do in {project.file}")
 
 
 def _ask_model(project: _Project, given: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ are refused only for addresses, numbers, options and names from code that the se
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from unicodedata import normalize
 
@@ -160,17 +160,16 @@ def _find_fault(candidate: str, evidence: dict[str, str], language: str, *, is_a
         return "contains markup or an address"
     if scan_markdown(candidate) or _ORDER.search(text):
         return "reads like an instruction to a language model"
-    first = next(iter(evidence))
-    marks = check_support(f"{text} [^{first}]", evidence, language=language).marks
+    marks = check_support(f"{text} [^{next(iter(evidence))}]", evidence, language=language).marks
     kinds = {mark.kind for mark in marks} & ({"name", "number"} if is_ask else {"name", "number", "claim"})
-    if _has_foreign_name(text, Evidence(evidence, "", language)):
+    commands = _COMMAND.findall(normalize_text(text).replace("`", ""))
+    if (commands or re.search("[_./]", text)) and _is_foreign(text, commands, Evidence(evidence, "", language)):
         kinds.add("name")
     return f"contains a {min(kinds)} that the section does not contain" if kinds else ""
 
 
-def _has_foreign_name(text: str, evidence: Evidence) -> bool:
-    """Return whether a text has an address, path, option, key or command that the evidence lacks, in any language."""
-    commands = _COMMAND.findall(normalize_text(text).replace("`", ""))
+def _is_foreign(text: str, commands: Sequence[str], evidence: Evidence) -> bool:
+    """Return whether the evidence lacks an address, path or identifier of a text, in any language, or a command."""
     names = any(NameReader(evidence).read_prose(text, shape=_ADDRESS))
     return names or not all(map(evidence.contains, commands))
 

@@ -167,16 +167,16 @@ class TextIndex:
     def __init__(self, descriptions: Descriptions, manifest: Manifest) -> None:
         self._by_id = {id_: texts for page in descriptions.pages.values() for id_, texts in page.sections.items()}
         present = {section.id for section in manifest.sections()}
-        self._moved: dict[str, list[SectionTexts]] = {}
+        self._moved: dict[tuple[str, str], SectionTexts] = {}  # by digest and title, and by digest alone
         for id_, texts in self._by_id.items():
-            if id_ not in present:
-                self._moved.setdefault(texts.digest[:8], []).append(texts)
+            for title in (texts.title, "") if id_ not in present else ():
+                self._moved.setdefault((texts.digest[:8], title), texts)
 
     def find(self, section: SectionEntry) -> Match:
         """Return the texts about a section."""
         candidates = [self._by_id[id_] for id_ in (section.id, *section.aliases) if id_ in self._by_id]
-        moved = self._moved.get(section.body, []) if section.body else []
-        candidates += sorted(moved, key=lambda texts: texts.title != section.title)
+        for title in (section.title, "") if section.body else ():
+            candidates += filter(None, [self._moved.get((section.body, title))])
         current = next((texts for texts in candidates if texts.digest[:8] == section.body), None)
         if current is not None:
             return Match(current)

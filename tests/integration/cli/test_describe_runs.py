@@ -23,6 +23,7 @@ from messages_api.writer import Writer, describe, read_request
 
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.library.targets import open_library
+from mkdocs_roaming.manifest.descriptions import merge_texts, read_descriptions, text_digest
 
 ROAMING = str(Path(sys.executable).with_name("roaming"))
 FILE = "descriptions.json"
@@ -164,19 +165,27 @@ def test_section_whose_second_request_was_not_sent_is_asked_for_in_the_next_run(
 
 def test_texts_that_a_person_edits_during_the_run_are_kept(project: Path) -> None:
     invoke_with_writer()
-    id_, entry = next(iter(read_file()["p2/"]["sections"].items()))
+    text = "Measured every minute now."
+    about = {"about": "Edited during the run"}
+
+    def find(pages: dict[str, Any], title: str) -> str:
+        return next(id_ for id_, one in pages[f"p{title[-1]}/"]["sections"].items() if one["title"] == title)
 
     def before(asked: dict[str, Any]) -> Iterable[Part]:
-        data = json.loads(Path(FILE).read_text("utf-8"))
-        data["pages"]["p2/"]["sections"][id_] = entry | {"about": "Edited during the run"}
-        Path(FILE).write_text(json.dumps(data), "utf-8")
+        pages = read_file()
+        pages["p1/"]["sections"][find(pages, "Tides1")] |= about | {"digest": text_digest(text)}
+        pages["p2/"]["sections"][find(pages, "Tides2")] |= about
+        Path(FILE).write_text(json.dumps({"pages": pages}), "utf-8")
         return ()
 
-    write_page(project, "p1", [("Tides1", "Measured every minute now.")])
+    write_page(project, "p1", [("Tides1", text)])
     invoke("index", "site")
-    with serve(Writer(before=before)):
+    with serve(Writer(before=before)) as api:
         assert invoke("describe", "site").exit_code == 0
-    assert read_file()["p2/"]["sections"][id_]["about"] == "Edited during the run"
+        assert len(api.requests) == 1
+    pages = read_file()
+    for title in ("Tides1", "Tides2"):
+        assert pages[f"p{title[-1]}/"]["sections"][find(pages, title)]["about"] == about["about"]
 
 
 def test_folder_of_replies_that_cannot_be_written_stops_before_the_first_request(project: Path) -> None:
@@ -552,3 +561,51 @@ def test_model_without_batches_is_refused(project: Path) -> None:
         described = invoke("describe", "site", "--batch")
     assert described.exit_code == 1
     assert "has no batches; leave the option out" in described.output
+
+
+# Large sites
+
+
+def make_large_site(make_site: Callable[..., Any], folder: Path, pages: int, prefix: str) -> None:
+    """Publish pages with 20 sections each; all sections of a page but the first have the same text, as API pages do."""
+    parts = "".join(f"\n## Method {number}\n\nReturns nothing.\n" for number in range(19))
+    texts = [(f"{prefix}{at}/", f"# Class {at}\n\nA class for part {at}.\n{parts}") for at in range(pages)]
+    make_site(texts).publish(folder)
+
+
+@pytest.mark.slow
+def test_time_for_10000_sections_grows_with_the_site(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make_site: Callable[..., Any]
+) -> None:
+    times: dict[int, dict[str, float]] = {}
+    for pages in (125, 500):
+        folder = tmp_path / str(pages)
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        make_large_site(make_site, folder / "site", pages, "p")
+        make_large_site(make_site, folder / "moved", pages, "q")
+        taken = times[pages] = {}
+
+        def run(name: str, site: str, *arguments: str, code: int = 0, taken: dict[str, float] = taken) -> str:
+            begun = time.process_time()
+            result = invoke("describe", site, *arguments)
+            taken[name] = time.process_time() - begun
+            assert result.exit_code == code, result.output
+            return result.output
+
+        assert f"about {pages * 20} sections" in run("plan", "site", "--plan", "plan")
+        for file in Path("plan").glob("*.request.json"):
+            asked = json.loads(file.read_text("utf-8"))
+            Path("plan", asked["reply_file"]).write_text(json.dumps(describe(asked)), "utf-8")
+        assert f"{pages * 20} sections and {pages} pages described" in run("apply", "site", "--apply", "plan")
+        assert "complete" in run("check", "site", "--check")
+        # Each section has another id now. Its texts are found by its text and title.
+        assert f"0 sections and {pages} pages" in run("check moved", "moved", "--check", code=4)
+        begun = time.process_time()
+        merged = merge_texts(read_descriptions(Path(FILE)), open_library("moved").manifest, {}, {})
+        taken["merge"] = time.process_time() - begun
+        assert sum(len(page.sections) for page in merged.pages.values()) == pages * 20
+    print(times)
+    for name, seconds in times[500].items():
+        assert seconds < 6 * times[125][name] + 1.0, name
+    assert sum(times[500].values()) < 120
