@@ -105,7 +105,7 @@ def check_reply(library: Library, request: DescriptionRequest, reply: Reply) -> 
     checked, language = Checked(), library.manifest.site.language
     by_id = {section.id: section for section in reply.sections}
     for section in request.sections:
-        written = by_id.get(section.id)
+        written = by_id.get(section.id, DescribedSection(section.id) if request.refused else None)
         text = library.text(section)
         refused_before = len(checked.refused)
         texts = _check_section(section, text, written, language, checked.refused) if written else None

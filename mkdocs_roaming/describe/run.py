@@ -263,7 +263,7 @@ class ModelRunner:
 
     async def _collect(self, model: BatchModel, requests: Mapping[str, DescriptionRequest]) -> None:
         """Store the replies of the batch when it has ended."""
-        id_ = self.folder.batch_file.read_text("utf-8")
+        id_ = self.folder.batch_file.read_text("utf-8").strip()
         replies, pause, errors = None, 1.0, 0
         while replies is None:
             try:

@@ -114,10 +114,13 @@ def hang_after(count: int) -> Callable[[dict[str, Any]], Iterable[Part]]:
 # Interruptions
 
 
+@pytest.mark.parametrize("wire", ["claude", "openai"])
 @pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGINT])
-def test_run_that_is_stopped_in_the_middle_pays_for_no_reply_twice(project: Path, sign: signal.Signals) -> None:
+def test_run_that_is_stopped_in_the_middle_pays_for_no_reply_twice(
+    project: Path, sign: signal.Signals, wire: str
+) -> None:
     writer = Writer(before=hang_after(3))
-    with serve(writer) as api:
+    with serve(writer, wire=wire, prices=True) as api:
         process = start()
         wait_until(lambda: stored_replies() == 3 and len(writer.asked) > 3)
         process.send_signal(sign)
@@ -161,6 +164,26 @@ def test_section_whose_second_request_was_not_sent_is_asked_for_in_the_next_run(
         assert invoke("describe", "site").exit_code == 0
     assert asked_titles(second.asked) == ["Tides3"]
     assert "Tides3" in read_titles()
+
+
+def test_section_that_the_model_always_leaves_out_is_asked_for_twice_in_all(project: Path) -> None:
+    def write(asked: dict[str, Any]) -> object:
+        texts = describe(asked)
+        return texts | {"sections": [one for one in texts["sections"] if not one["about"].endswith("Tides3")]}
+
+    with serve(Writer(write)) as api:
+        assert invoke("describe", "site").exit_code == 0
+        assert len(api.requests) == 9
+        assert "nothing to describe" in invoke("describe", "site").output
+    assert invoke("describe", "site", "--check").exit_code == 0
+
+
+def test_file_that_is_a_symbolic_link_stays_one(project: Path) -> None:
+    Path("texts").mkdir()
+    Path(FILE).symlink_to("texts/descriptions.json")
+    invoke_with_writer()
+    assert Path(FILE).is_symlink()
+    assert len(read_titles()) == 15
 
 
 def test_texts_that_a_person_edits_during_the_run_are_kept(project: Path) -> None:
