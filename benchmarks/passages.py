@@ -29,7 +29,7 @@ import yaml
 from mkdocs_roaming.answer.conversation import Exchange
 from mkdocs_roaming.answer.events import Answer, collect_answer
 from mkdocs_roaming.answer.loop import answer
-from mkdocs_roaming.answer.models.extractive import ExtractiveModel
+from mkdocs_roaming.answer.results import Offline
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.search import Search
@@ -56,7 +56,7 @@ class Site:
         """Return the passages for a question."""
         navigator = Navigator(self.library, search=self._search)
         return anyio.run(
-            partial(collect_answer, answer(question, navigator, ExtractiveModel(), history=history, opened=opened))
+            partial(collect_answer, answer(question, navigator, Offline(), history=history, opened=opened))
         )
 
     def follow_up(self, question: str, follow_up: str) -> Answer:
@@ -103,7 +103,7 @@ def print_row(site: Site, file: Path, others: Sequence[str]) -> None:
     cited = {question: [section.id for section in site.ask(question.ask).citations] for question in questions}
     golds = {question: site.resolve(question.gold) for question in questions if question.gold}
     shares = [
-        [site.ask(ask).state != "passages" for ask in others],
+        [site.ask(ask).state != "results" for ask in others],
         [not cited[question] for question in questions if not question.gold],
         [not cited[question] for question in golds],
         [not gold.isdisjoint(cited[question]) for question, gold in golds.items()],

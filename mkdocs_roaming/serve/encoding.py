@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from mkdocs_roaming.answer import events, prompts
+from mkdocs_roaming.answer import events
 from mkdocs_roaming.answer.events import Answer, Event, Finished, Reference
 from mkdocs_roaming.answer.support.check import Support
 from mkdocs_roaming.answer.support.passages import Passage
@@ -358,8 +358,7 @@ def _encode_arguments(name: str, event: events.ToolCalled) -> StreamPart:
 def answer_to_markdown(answer: schemas.Answer) -> str:
     """Return an answer with its sources as footnotes, and the sections to offer if there is no answer."""
     status, message = answer.status, answer.status.message or ""
-    blocks = [f"**{prompts.PASSAGES}**"] if answer.state == "passages" else []
-    blocks += [answer.answer.strip()] if answer.answer else []
+    blocks = [answer.answer.strip()] if answer.answer else []
     if answer.sources:
         blocks.append("\n".join(f"[^{source.id}]: {_markdown_link(source)}" for source in answer.sources))
     sections = status.looked_at or status.nearest

@@ -170,7 +170,7 @@ class Usage(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
 
 NO_USAGE = Usage()
 
-StopReason = Literal["end", "tools", "length", "refusal", "passages"]
+StopReason = Literal["end", "tools", "length", "refusal"]
 
 
 class Stop(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
@@ -285,7 +285,7 @@ _MODULES = "mkdocs_roaming.answer.models"
 _BUILT_IN = {
     "claude": f"{_MODULES}.anthropic:AnthropicModel.from_config",
     "openai": f"{_MODULES}.openai:OpenAIModel.from_config",
-    "offline": f"{_MODULES}.extractive:ExtractiveModel.from_config",
+    "offline": "mkdocs_roaming.answer.results:Offline.from_config",
     "scripted": f"{_MODULES}.scripted:ScriptedModel.from_config",
 }
 """Factories by provider, written like entry points: a module is imported when its model is created."""

@@ -103,7 +103,7 @@ def test_ask_sends_small_parts_without_delay(start: Start, folder: Path) -> None
 def test_ask_returns_one_object_for_accept_json(start: Start, folder: Path) -> None:
     response = start(folder).http.post("/v1/ask", json={"question": PORT}, headers={"Accept": "application/json"})
     result = response.json()
-    assert (response.status_code, result["state"]) == (200, "passages")
+    assert (response.status_code, result["state"]) == (200, "results")
     assert "8642" in result["answer"]
     assert result["sources"][0]["url"].startswith("https://docs.example/p/settings/")
     assert result["status"]["model"] == "offline"

@@ -156,7 +156,7 @@ def make_answer(state: str, text: str, *, sections: int = 0, message: str = "") 
 
 
 def test_answer_to_markdown_puts_heading_above_passages() -> None:
-    encoded = answer_to_markdown(make_answer("passages", "Port 80.", sections=1))
+    encoded = answer_to_markdown(make_answer("results", "Port 80.", sections=1))
     assert encoded == "**Closest passages**\n\nPort 80.\n\n*passages · offline · 1 section opened*\n"
 
 

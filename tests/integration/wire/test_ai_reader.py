@@ -18,7 +18,7 @@ import uvicorn
 
 from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.models.base import Model, Part, Request, Stop, Text
-from mkdocs_roaming.answer.models.extractive import ExtractiveModel
+from mkdocs_roaming.answer.results import Offline
 from mkdocs_roaming.errors import ModelError
 from mkdocs_roaming.serve.app import AppConfig, create_app
 from mkdocs_roaming.serve.quotas import AnswerQuota
@@ -78,7 +78,7 @@ def run_chat(package: Path, *arguments: str, model: Model) -> list[dict[str, Any
 @pytest.fixture(scope="module")
 def endpoint() -> Iterator[str]:
     """Return an endpoint that answers offline."""
-    with serving_model(ExtractiveModel()) as address:
+    with serving_model(Offline()) as address:
         yield address
 
 
@@ -167,7 +167,7 @@ def test_use_chat_shows_text_for_every_end_state(react_package: Path) -> None:
 def test_use_chat_works_as_it_is_for_thirty_long_questions(react_package: Path) -> None:
     trace = "".join(f'  File "/srv/kettle/steam_{line}.py", line {line}, in pour\n' for line in range(70))[:3_500]
     questions = [f"Question {number}: which port is the default?\n{trace}" for number in range(30)]
-    done = run_chat(react_package, "--one-conversation", *questions, model=ExtractiveModel())
+    done = run_chat(react_package, "--one-conversation", *questions, model=Offline())
     assert [(result["status"], result["error"]) for result in done] == [("ready", None)] * 30
     assert all(result["states"] for result in done)
 
@@ -177,5 +177,5 @@ def test_ai_package_transport_works_with_endpoint(package: Path, endpoint: str) 
     message_parts = result["message"]["parts"]
     assert result["errors"] == []
     assert "8642" in "".join(part["text"] for part in message_parts if part["type"] == "text")
-    assert [part["data"]["state"] for part in message_parts if part["type"] == "data-status"] == ["passages"]
+    assert [part["data"]["state"] for part in message_parts if part["type"] == "data-status"] == ["results"]
     assert result["message"]["metadata"]["turn"]

@@ -1,4 +1,4 @@
-"""The extractive model: search, passages, and questions that the documentation does not answer."""
+"""Results instead of an answer: passages, and questions that the documentation does not answer."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ import yaml
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.conversation import Exchange
-from mkdocs_roaming.answer.events import Event, SectionOpened, SectionsDropped, SectionsFound, summarize
-from mkdocs_roaming.answer.models.base import NO_SOURCE, Request, Stop, Text, UserTurn
-from mkdocs_roaming.answer.models.extractive import ExtractiveModel, compute_reply, is_elliptic
-from mkdocs_roaming.answer.models.passages import GAP
+from mkdocs_roaming.answer.events import Event, RoundStarted, SectionOpened, SectionsFound, summarize
+from mkdocs_roaming.answer.results import MAX_RESULTS, Offline, is_elliptic
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
+from mkdocs_roaming.library.passages import GAP
 from mkdocs_roaming.library.targets import library_from_markdown
 
 Ask = Callable[..., list[Event]]
@@ -31,9 +30,9 @@ QUESTIONS = yaml.safe_load((GOLDEN / "questions.yml").read_text("utf-8"))
 def test_offline_answers_documented_questions_and_declines_others(
     ask: Ask, ids: dict[str, str], case: dict[str, str]
 ) -> None:
-    result = summarize(ask(ExtractiveModel(), case["ask"]))
+    result = summarize(ask(Offline(), case["ask"]))
     if "contains" in case:
-        assert result.state == "passages"
+        assert result.state == "results"
         assert case["contains"] in result.text
         assert ids[case["section"]] in [section.id for section in result.citations]
     else:
@@ -43,65 +42,52 @@ def test_offline_answers_documented_questions_and_declines_others(
 
 
 @pytest.mark.parametrize("case", [case for case in QUESTIONS if "contains" in case], ids=lambda case: case["ask"])
-def test_offline_answer_lines_are_in_cited_sections(ask: Ask, library: Library, case: dict[str, str]) -> None:
-    result = summarize(ask(ExtractiveModel(), case["ask"]))
-    texts = [library.text(place) for section in result.citations if (place := library.sections.get(section.id))]
-    bare = re.sub(r"[ \t]*\[\^[0-9a-f]{8}\]", "", result.text)
-    for line in bare.splitlines():
-        for piece in line.split(GAP):
-            assert any(piece.strip() in text for text in texts), piece
+def test_results_are_text_of_their_sections(ask: Ask, library: Library, case: dict[str, str]) -> None:
+    result = summarize(ask(Offline(), case["ask"]))
+    for section, block in zip(result.citations, re.split(r"\s*\[\^[0-9a-f]{8}\]\s*", result.text)[:-1], strict=True):
+        title, *paragraphs = block.split("\n\n")
+        assert title.startswith(f"**{section.title}**")
+        place = library.sections.get(section.id)
+        assert place is not None
+        for paragraph in paragraphs:
+            assert paragraph in (GAP, *library.text(place).split("\n\n")) or paragraph in library.text(place)
 
 
 def test_offline_same_question_gives_equal_events(ask: Ask) -> None:
     question = "how long does boil.hold keep the water hot"
-    assert ask(ExtractiveModel(), question) == ask(ExtractiveModel(), question)
+    assert ask(Offline(), question) == ask(Offline(), question)
 
 
-def test_offline_searches_then_opens_then_answers(ask: Ask) -> None:
-    events = ask(ExtractiveModel(), "Which port does it listen on by default?")
+def test_offline_searches_then_opens_what_it_cites(ask: Ask) -> None:
+    events = ask(Offline(), "Which port does it listen on by default?")
     kinds = [type(event) for event in events]
     assert SectionsFound in kinds[: kinds.index(SectionOpened)]
-    assert kinds.count(SectionOpened) > 1
-    result = summarize(events)
-    assert {section.id for section in result.citations} <= {
-        section.id for event in events if isinstance(event, SectionOpened) for section in (event.section, *event.inside)
-    }
-
-
-def test_offline_without_tools_answers_from_open_sections(ask: Ask) -> None:
-    assert summarize(ask(ExtractiveModel(), "Which port?", budget=Budget(rounds=1))).state == "not_found"
-    parts = list(compute_reply(Request("", "", (UserTurn("Which port?"),))))
-    assert parts == [Text(f"{prompts.NO_ANSWER} [^{NO_SOURCE}]"), Stop()]
+    assert RoundStarted not in kinds
+    opened = [event.section for event in events if isinstance(event, SectionOpened)]
+    assert list(summarize(events).citations) == opened
 
 
 def test_offline_follow_up_uses_previous_question(ask: Ask, ids: dict[str, str]) -> None:
     server = ids["Server"]
     history = [Exchange("How many workers does the server have?", f"`server.workers` is 3 [^{server}].")]
-    result = summarize(ask(ExtractiveModel(), "And by default?", opened=[server], history=history))
-    assert result.state == "passages"
+    result = summarize(ask(Offline(), "And by default?", opened=[server], history=history))
+    assert result.state == "results"
     assert "server.workers" in result.text
-
-
-def test_offline_answers_with_little_room(ask: Ask) -> None:
-    events = ask(ExtractiveModel(), "Which port does it listen on by default?", budget=Budget(open_chars=600))
-    assert any(isinstance(event, SectionsDropped) for event in events)
-    assert summarize(events).state == "passages"
 
 
 def test_offline_answer_respects_output_limit(ask: Ask) -> None:
     question = "Which port does it listen on?"
-    long = summarize(ask(ExtractiveModel(), question))
-    short = summarize(ask(ExtractiveModel(), question, budget=Budget(output_tokens=60)))
-    assert short.state == "passages"
+    long = summarize(ask(Offline(), question))
+    short = summarize(ask(Offline(), question, budget=Budget(output_tokens=60)))
+    assert short.state == "results"
     assert len(short.text) < len(long.text)
-    assert all(paragraph in long.text for paragraph in short.text.split("\n\n"))
+    assert long.text.startswith(short.text)
 
 
 def test_offline_ignores_instructions_in_sections(ask: Ask) -> None:
-    events = ask(ExtractiveModel(), "what is the password")
+    events = ask(Offline(), "what is the password")
     result = summarize(events)
     assert all(section.title == "Notes of a stranger" for section in result.citations)
-    assert len([event for event in events if isinstance(event, SectionOpened)]) < 12
 
 
 @pytest.mark.parametrize(
@@ -119,8 +105,8 @@ def test_offline_ignores_instructions_in_sections(ask: Ask) -> None:
 )
 def test_offline_answers_other_languages(ask: Ask, markdown: str, language: str, question: str, wanted: str) -> None:
     library = library_from_markdown(markdown, name="Kettle", url="https://kettle.example/")
-    result = summarize(ask(ExtractiveModel(), question, navigator=Navigator(library)))
-    assert result.state == "passages", language
+    result = summarize(ask(Offline(), question, navigator=Navigator(library)))
+    assert result.state == "results", language
     assert wanted in result.text
 
 
@@ -141,18 +127,18 @@ def test_is_elliptic_finds_questions_without_subject(question: str, elliptic: bo
 
 def test_offline_follow_up_with_own_subject_ignores_previous_question(ask: Ask, ids: dict[str, str]) -> None:
     history = [Exchange("How many workers does the server have?", f"`server.workers` is 3 [^{ids['Server']}].")]
-    alone = summarize(ask(ExtractiveModel(), "how long are old logs kept"))
-    after = summarize(ask(ExtractiveModel(), "how long are old logs kept", history=history))
+    alone = summarize(ask(Offline(), "how long are old logs kept"))
+    after = summarize(ask(Offline(), "how long are old logs kept", history=history))
     assert after.text == alone.text
 
 
-def test_offline_quotes_at_most_one_passage_of_three_sections(ask: Ask) -> None:
-    result = summarize(ask(ExtractiveModel(), "kettle server port water default"))
-    assert 1 <= len(result.citations) <= 3
+def test_offline_shows_a_few_results(ask: Ask) -> None:
+    result = summarize(ask(Offline(), "kettle server port water default"))
+    assert 1 <= len(result.citations) <= MAX_RESULTS
     assert result.support is None
 
 
 def test_offline_answers_any_question_without_error(ask: Ask) -> None:
     odd: list[Any] = ["", " ", "a" * 5000, "[^deadbeef]", "```", "| a |", "\x00\ud83d", "🫖?", "port " * 400]
     for question in odd:
-        assert summarize(ask(ExtractiveModel(), question)).state in ("passages", "not_found"), question[:20]
+        assert summarize(ask(Offline(), question)).state in ("results", "not_found"), question[:20]

@@ -1,0 +1,180 @@
+"""The passage of a section that matches a query best, for readers: whole blocks, with a mark for what is left out.
+
+A short section is its own passage. Of a longer one, the passage begins with the block that has the rarest words of the
+query, or with the sentence that introduces it, and continues to the end of the section or until it is full: what
+restricts or reverses a statement comes after it. Code is never cut; a long table keeps its header and the rows that
+match, a long list the items that match.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import pairwise
+from math import log
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from msgspec import Struct
+
+from mkdocs_roaming.library.snippets import HEADING
+from mkdocs_roaming.text.tokenizer import Word, extract_terms
+
+GAP = "…"
+"""Stands for text that is left out."""
+
+MAX_PASSAGE_CHARS = 900
+"""Length up to which a passage grows; it is longer if its first blocks are, or if little would be left out."""
+
+_MAX_BLOCK_CHARS = 1_500  # of a longer block a part is shown
+_MAX_REST_CHARS = 300  # a shorter rest of the section is not left out
+_LEAD_TYPES = frozenset({"paragraph", "heading"})
+_LINE_END = re.compile(r"\r\n|\n|\r")
+_IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
+_FOOTNOTE = re.compile(r"[ \t]*\[\^[^\]\s]+\]:?")  # would look like a citation
+_SENTENCE_END = re.compile(r"(?<=[.!?。！？])(?:\s+|(?<=[。！？]))")
+
+
+class _Block(Struct, frozen=True):
+    """A block of Markdown: a paragraph, a list, a table, code or a note.
+
+    Attributes:
+        kind: What it is.
+        text: Its Markdown.
+        rows: Of a list or a table, the Markdown of its items or rows; a table's first is the header.
+    """
+
+    kind: str
+    text: str
+    rows: tuple[str, ...] = ()
+
+
+def choose_passage(markdown: str, words: Sequence[Word], language: str, *, max_chars: int = MAX_PASSAGE_CHARS) -> str:
+    """Return the passage of a section for a query; empty if the section has no text of its own.
+
+    Args:
+        markdown: The section's text, with its heading.
+        words: The words of the query.
+        language: The site's language.
+        max_chars: Length up to which the passage grows.
+    """
+    blocks = [each for each in _split_blocks(HEADING.sub("", markdown, count=1)) if re.search(r"\w", each.text)]
+    weights = _weigh_terms(blocks, words, language)
+    scores = [sum(weights[term] for term in weights.keys() & extract_terms(block.text, language)) for block in blocks]
+    best = max(range(len(blocks)), key=scores.__getitem__, default=0)
+    start, end = _choose_range(blocks, best, max_chars)
+    shown = [_shorten(block, set(weights), language) for block in blocks[start:end]]
+    texts = [GAP if start else "", *shown, GAP if end < len(blocks) else ""]
+    return "\n\n".join(filter(None, texts))
+
+
+def _weigh_terms(blocks: Sequence[_Block], words: Sequence[Word], language: str) -> dict[str, float]:
+    """Return the weight of each term of the words: the rarer it is among the blocks, the higher."""
+    found = [set(extract_terms(block.text, language)) for block in blocks]
+    terms = {term for word in words for run in word.runs for term in run}
+    return {term: log(1 + len(blocks) / (1 + sum(term in one for one in found))) for term in terms}
+
+
+def _choose_range(blocks: Sequence[_Block], best: int, max_chars: int) -> tuple[int, int]:
+    """Return start and end of the blocks around the best one."""
+    sizes = [min(len(block.text), _MAX_BLOCK_CHARS) for block in blocks]
+    start, end = best, min(best + 1, len(blocks))
+    while start and _is_introduced(blocks[start - 1], blocks[start]):
+        start -= 1
+    size = sum(sizes[start:end])
+    while end < len(blocks) and (
+        size + sizes[end] <= max_chars
+        or _introduces(blocks[end - 1])
+        or sum(len(block.text) for block in blocks[end:]) <= _MAX_REST_CHARS
+    ):
+        size += sizes[end]
+        end += 1
+    while start and (size + sizes[start - 1] <= max_chars or _is_introduced(blocks[start - 1], blocks[start])):
+        start -= 1
+        size += sizes[start]
+    return start, end
+
+
+def _is_introduced(before: _Block, block: _Block) -> bool:
+    """Return whether a block is not understood without the one before it."""
+    return before.kind in _LEAD_TYPES and (_introduces(before) or block.kind not in _LEAD_TYPES)
+
+
+def _introduces(block: _Block) -> bool:
+    return block.kind == "heading" or block.text.rstrip().endswith((":", "："))
+
+
+# Parts of long blocks
+
+
+def _shorten(block: _Block, terms: set[str], language: str) -> str:
+    if len(block.text) <= _MAX_BLOCK_CHARS:
+        return block.text.strip("\r\n")
+    if block.rows:
+        return _choose_rows(block, terms, language)
+    return _cut_at_sentence(block.text) if block.kind == "paragraph" else GAP
+
+
+def _choose_rows(block: _Block, terms: set[str], language: str) -> str:
+    """Return the header of a table and the rows that match best, or the items of a list, in their order."""
+    head, rows = (block.rows[:1], block.rows[1:]) if block.kind == "table" else ((), block.rows)
+    counts = [len(terms & set(extract_terms(row, language))) for row in rows]
+    room = _MAX_BLOCK_CHARS - sum(map(len, head))
+    chosen: list[int] = []
+    for at in sorted(range(len(rows)), key=lambda one: (-counts[one], one)):
+        if len(rows[at]) <= room:
+            room -= len(rows[at])
+            chosen.append(at)
+    chosen.sort()
+    shown = [row.strip("\r\n") for row in (*head, *(rows[at] for at in chosen))]
+    return "\n".join(shown) + f"\n\n{GAP}"
+
+
+def _cut_at_sentence(text: str) -> str:
+    ends = [match.start() for match in _SENTENCE_END.finditer(text, 0, _MAX_BLOCK_CHARS)]
+    return f"{text[: ends[-1]] if ends else ''} {GAP}".strip()
+
+
+# Blocks
+
+
+def _split_blocks(markdown: str) -> Iterator[_Block]:
+    """Yield the blocks of Markdown in order."""
+    lines = [0, *(match.end() for match in _LINE_END.finditer(markdown)), len(markdown)]
+    tokens = _parser().parse(markdown)
+    tops = [at for at, token in enumerate(tokens) if token.level == 0 and token.map and token.nesting >= 0]
+    for at, following in pairwise([*tops, len(tokens)]):
+        kind = _KINDS.get(tokens[at].type, "other")
+        first, last = tokens[at].map or (0, 0)
+        spans = [(first, last), *_find_rows(tokens[at + 1 : following], kind)]
+        if kind == "table" and len(spans) > 1:
+            spans[1] = (first, first + 2)  # with the line below the header
+        texts = [markdown[lines[start] : lines[min(end, len(lines) - 1)]] for start, end in spans]
+        if kind != "code":
+            texts = [_FOOTNOTE.sub("", _IMAGE.sub("", text)) for text in texts]
+        yield _Block(kind, texts[0], tuple(texts[1:]))
+
+
+def _find_rows(tokens: Sequence[Token], kind: str) -> Iterator[tuple[int, int]]:
+    """Yield the lines of the rows of a table, or of the items of a list."""
+    row = {"table": ("tr_open", 2), "list": ("list_item_open", 1)}.get(kind)
+    for token in tokens:
+        if (token.type, token.level) == row and token.map:
+            yield token.map[0], token.map[1]
+
+
+@cache
+def _parser() -> MarkdownIt:
+    return MarkdownIt("commonmark").enable("table").disable("inline")
+
+
+_KINDS = {
+    "paragraph_open": "paragraph",
+    "heading_open": "heading",
+    "fence": "code",
+    "code_block": "code",
+    "table_open": "table",
+    "bullet_list_open": "list",
+    "ordered_list_open": "list",
+}
