@@ -98,8 +98,6 @@ async def show_results(
     run.navigator.mark_opened(section.id for section in found.passages)
     for section, passage in found.passages.items():
         reference, tokens = Reference.from_section(sections, section), estimate_tokens(passage)
-        if text.text and estimate_tokens(text.text) + tokens > run.budget.output_tokens:
-            break
         run.conversation.tokens_read += tokens
         call = RULES_CALL_ID if section in found.pinned else _CALL_ID
         events.append(SectionOpened(call, reference, tokens=tokens))

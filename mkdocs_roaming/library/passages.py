@@ -9,9 +9,10 @@ match, a long list the items that match.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import log
 
 from markdown_it import MarkdownIt
@@ -30,9 +31,12 @@ MAX_PASSAGE_CHARS = 900
 _MAX_BLOCK_CHARS = 1_500  # of a longer block a part is shown
 _MAX_REST_CHARS = 300  # a shorter rest of the section is not left out
 _LEAD_TYPES = frozenset({"paragraph", "heading"})
+_TEXT_TYPES = frozenset({"paragraph", "note"})
 _LINE_END = re.compile(r"\r\n|\n|\r")
+_ADDRESS = re.compile(r"(?<=\])\([^()\s]*\)")
 _IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
 _FOOTNOTE = re.compile(r"[ \t]*\[\^[^\]\s]+\]:?")  # would look like a citation
+_QUOTE_MARK = re.compile(r"^ {0,3}> ?", re.MULTILINE)
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])(?:\s+|(?<=[。！？]))")
 
 
@@ -49,6 +53,15 @@ class _Block(Struct, frozen=True):
     text: str
     rows: tuple[str, ...] = ()
 
+    @property
+    def size(self) -> int:
+        """The number of characters without the addresses of links."""
+        return _measure(self.text)
+
+
+def _measure(markdown: str) -> int:
+    return len(_ADDRESS.sub("", markdown))
+
 
 def choose_passage(markdown: str, words: Sequence[Word], language: str, *, max_chars: int = MAX_PASSAGE_CHARS) -> str:
     """Return the passage of a section for a query; empty if the section has no text of its own.
@@ -59,34 +72,38 @@ def choose_passage(markdown: str, words: Sequence[Word], language: str, *, max_c
         language: The site's language.
         max_chars: Length up to which the passage grows.
     """
-    blocks = [each for each in _split_blocks(HEADING.sub("", markdown, count=1)) if re.search(r"\w", each.text)]
-    weights = _weigh_terms(blocks, words, language)
-    scores = [sum(weights[term] for term in weights.keys() & extract_terms(block.text, language)) for block in blocks]
+    terms = {term for word in words for run in word.runs for term in run}
+    return _choose(HEADING.sub("", markdown, count=1), terms, language, max_chars)
+
+
+def _choose(markdown: str, terms: set[str], language: str, max_chars: int) -> str:
+    blocks = [block for block in _split_blocks(markdown) if re.search(r"\w", block.text)]
+    found = [terms.intersection(extract_terms(block.text, language)) for block in blocks]
+    counts = Counter(chain.from_iterable(found))
+    scores = [sum(log(1 + len(blocks) / counts[term]) for term in one) for one in found]
     best = max(range(len(blocks)), key=scores.__getitem__, default=0)
     start, end = _choose_range(blocks, best, max_chars)
-    shown = [_shorten(block, set(weights), language) for block in blocks[start:end]]
+    shown = [_shorten(block, terms, language) for block in blocks[start:end]]
     texts = [GAP if start else "", *shown, GAP if end < len(blocks) else ""]
-    return "\n\n".join(filter(None, texts))
-
-
-def _weigh_terms(blocks: Sequence[_Block], words: Sequence[Word], language: str) -> dict[str, float]:
-    """Return the weight of each term of the words: the rarer it is among the blocks, the higher."""
-    found = [set(extract_terms(block.text, language)) for block in blocks]
-    terms = {term for word in words for run in word.runs for term in run}
-    return {term: log(1 + len(blocks) / (1 + sum(term in one for one in found))) for term in terms}
+    return "\n\n".join(filter(None, texts)) if any(text != GAP for text in shown) else ""
 
 
 def _choose_range(blocks: Sequence[_Block], best: int, max_chars: int) -> tuple[int, int]:
     """Return start and end of the blocks around the best one."""
-    sizes = [min(len(block.text), _MAX_BLOCK_CHARS) for block in blocks]
+    whole = [block.size for block in blocks]
+    sizes = [min(size, _MAX_BLOCK_CHARS) for size in whole]
     start, end = best, min(best + 1, len(blocks))
     while start and _is_introduced(blocks[start - 1], blocks[start]):
         start -= 1
     size = sum(sizes[start:end])
-    while end < len(blocks) and (
-        size + sizes[end] <= max_chars
-        or _introduces(blocks[end - 1])
-        or sum(len(block.text) for block in blocks[end:]) <= _MAX_REST_CHARS
+    while (
+        end < len(blocks)
+        and (
+            size + sizes[end] <= max_chars
+            or _introduces(blocks[end - 1])
+            or (end == best + 1 and blocks[end].kind in _TEXT_TYPES)  # may say that the opposite is true
+            or sum(whole[end:]) <= _MAX_REST_CHARS
+        )
     ):
         size += sizes[end]
         end += 1
@@ -109,22 +126,30 @@ def _introduces(block: _Block) -> bool:
 
 
 def _shorten(block: _Block, terms: set[str], language: str) -> str:
-    if len(block.text) <= _MAX_BLOCK_CHARS:
+    """Return a block, or a part of a long one; of long code only `GAP`."""
+    if block.size <= _MAX_BLOCK_CHARS:
         return block.text.strip("\r\n")
-    if block.rows:
-        return _choose_rows(block, terms, language)
-    return _cut_at_sentence(block.text) if block.kind == "paragraph" else GAP
+    match block.kind:
+        case "list" | "table":
+            return _choose_rows(block, terms, language)
+        case "note":
+            inner = _choose(_QUOTE_MARK.sub("", block.text), terms, language, MAX_PASSAGE_CHARS)
+            return re.sub(r"^", "> ", inner or GAP, flags=re.MULTILINE)
+        case "paragraph":
+            return _cut_at_sentence(block.text)
+        case _:
+            return GAP
 
 
 def _choose_rows(block: _Block, terms: set[str], language: str) -> str:
     """Return the header of a table and the rows that match best, or the items of a list, in their order."""
     head, rows = (block.rows[:1], block.rows[1:]) if block.kind == "table" else ((), block.rows)
-    counts = [len(terms & set(extract_terms(row, language))) for row in rows]
-    room = _MAX_BLOCK_CHARS - sum(map(len, head))
+    counts = [len(terms.intersection(extract_terms(row, language))) for row in rows]
+    room = _MAX_BLOCK_CHARS - sum(map(_measure, head))
     chosen: list[int] = []
     for at in sorted(range(len(rows)), key=lambda one: (-counts[one], one)):
-        if len(rows[at]) <= room:
-            room -= len(rows[at])
+        if (size := _measure(rows[at])) <= room:
+            room -= size
             chosen.append(at)
     chosen.sort()
     shown = [row.strip("\r\n") for row in (*head, *(rows[at] for at in chosen))]
@@ -140,12 +165,14 @@ def _cut_at_sentence(text: str) -> str:
 
 
 def _split_blocks(markdown: str) -> Iterator[_Block]:
-    """Yield the blocks of Markdown in order."""
+    """Yield the blocks of Markdown in order, without diagrams."""
     lines = [0, *(match.end() for match in _LINE_END.finditer(markdown)), len(markdown)]
     tokens = _parser().parse(markdown)
     tops = [at for at, token in enumerate(tokens) if token.level == 0 and token.map and token.nesting >= 0]
     for at, following in pairwise([*tops, len(tokens)]):
         kind = _KINDS.get(tokens[at].type, "other")
+        if tokens[at].info.strip() == "mermaid":
+            continue
         first, last = tokens[at].map or (0, 0)
         spans = [(first, last), *_find_rows(tokens[at + 1 : following], kind)]
         if kind == "table" and len(spans) > 1:
@@ -177,4 +204,5 @@ _KINDS = {
     "table_open": "table",
     "bullet_list_open": "list",
     "ordered_list_open": "list",
+    "blockquote_open": "note",
 }

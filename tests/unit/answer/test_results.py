@@ -11,7 +11,6 @@ import pytest
 import yaml
 
 from mkdocs_roaming.answer import prompts
-from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.conversation import Exchange
 from mkdocs_roaming.answer.events import Event, RoundStarted, SectionOpened, SectionsFound, summarize
 from mkdocs_roaming.answer.results import MAX_RESULTS, Offline, is_elliptic
@@ -73,15 +72,6 @@ def test_offline_follow_up_uses_previous_question(ask: Ask, ids: dict[str, str])
     result = summarize(ask(Offline(), "And by default?", opened=[server], history=history))
     assert result.state == "results"
     assert "server.workers" in result.text
-
-
-def test_offline_answer_respects_output_limit(ask: Ask) -> None:
-    question = "Which port does it listen on?"
-    long = summarize(ask(Offline(), question))
-    short = summarize(ask(Offline(), question, budget=Budget(output_tokens=60)))
-    assert short.state == "results"
-    assert len(short.text) < len(long.text)
-    assert long.text.startswith(short.text)
 
 
 def test_offline_ignores_instructions_in_sections(ask: Ask) -> None:
