@@ -6,7 +6,9 @@ question, they get the nearest sections only.
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Container, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 
 from msgspec import Struct
@@ -19,13 +21,14 @@ from mkdocs_roaming.answer.events import Event, Reference, SectionOpened, Sectio
 from mkdocs_roaming.answer.models.base import NO_SOURCE, ModelConfig, Part, Request, Stop, Text
 from mkdocs_roaming.answer.prepare import Run
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.library.navigator import Navigator
-from mkdocs_roaming.library.passages import choose_passage
+from mkdocs_roaming.library.navigator import LINK, Navigator
+from mkdocs_roaming.library.passages import MAX_PASSAGE_CHARS, choose_passage
 from mkdocs_roaming.library.relevance import MIN_CONFIDENCE
 from mkdocs_roaming.library.rules import RULES_CALL_ID, apply_rules, rules_share
 from mkdocs_roaming.library.search import parse_query
-from mkdocs_roaming.manifest.lookup import SectionRef
+from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.text.languages import load_words
+from mkdocs_roaming.text.markdown import sub_outside_code
 from mkdocs_roaming.text.tokenizer import estimate_tokens, is_common_word, split_words
 
 MAX_RESULTS = 3
@@ -33,7 +36,9 @@ MAX_RESULTS = 3
 _CALL_ID = "search"
 _MAX_HITS = 10
 _FOLLOW_UP_CONFIDENCE = 0.3  # a follow-up is more probably about the site, and has fewer words
-_MIN_CONTAINER_CHARS = 60  # a shorter text only introduces the subsections
+_MIN_CHARS = 40  # of words; a shorter text with links or subsections only leads to them
+_WORD = re.compile(r"\w")
+_WHOLE_LINK = re.compile(r"\[[^\]\n]*" + LINK.pattern)
 
 
 class Offline:
@@ -134,11 +139,19 @@ def _iter_passages(
     language = navigator.library.manifest.site.language
     words, seen = parse_query(query, language), set[str]()
     for section in sections:
-        passage = choose_passage(navigator.library.text(section), words, language)
-        is_container = len(passage) < _MIN_CONTAINER_CHARS and navigator.sections.children(section)
-        if passage and not is_container and passage not in seen:
+        max_chars = MAX_PASSAGE_CHARS // (2 if seen else 1)
+        passage = choose_passage(navigator.library.text(section), words, language, max_chars=max_chars)
+        own = _WHOLE_LINK.sub("", passage)
+        leads_on = len(_WORD.findall(own)) < _MIN_CHARS and (own != passage or navigator.sections.children(section))
+        if passage and not leads_on and passage not in seen:
             seen.add(passage)
-            yield section, passage
+            yield section, sub_outside_code(LINK, partial(_link_to_page, navigator.sections), passage)
+
+
+def _link_to_page(sections: SectionIndex, match: re.Match[str]) -> str:
+    """Return the end of a link to the Markdown of a section, with the address of its page."""
+    target = sections.resolve(match["url"])
+    return f"]({sections.url(target)})" if target else match[0]
 
 
 def is_elliptic(question: str, language: str) -> bool:

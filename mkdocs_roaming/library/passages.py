@@ -25,16 +25,15 @@ from mkdocs_roaming.text.tokenizer import Word, extract_terms
 GAP = "…"
 """Stands for text that is left out."""
 
-MAX_PASSAGE_CHARS = 900
-"""Length up to which a passage grows; it is longer if its first blocks are, or if little would be left out."""
+MAX_PASSAGE_CHARS = 1_000
+"""Length up to which a passage grows; it is longer if its first blocks are, or if the rest is less than half of it."""
 
 _MAX_BLOCK_CHARS = 1_500  # of a longer block a part is shown
-_MAX_REST_CHARS = 300  # a shorter rest of the section is not left out
 _LEAD_TYPES = frozenset({"paragraph", "heading"})
 _TEXT_TYPES = frozenset({"paragraph", "note"})
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _ADDRESS = re.compile(r"(?<=\])\([^()\s]*\)")
-_IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
+_IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)|\[\s*\]\([^)]*\)")  # also the link around one
 _FOOTNOTE = re.compile(r"[ \t]*\[\^[^\]\s]+\]:?")  # would look like a citation
 _QUOTE_MARK = re.compile(r"^ {0,3}> ?", re.MULTILINE)
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])(?:\s+|(?<=[。！？]))")
@@ -102,7 +101,7 @@ def _choose_range(blocks: Sequence[_Block], best: int, max_chars: int) -> tuple[
             size + sizes[end] <= max_chars
             or _introduces(blocks[end - 1])
             or (end == best + 1 and blocks[end].kind in _TEXT_TYPES)  # may say that the opposite is true
-            or sum(whole[end:]) <= _MAX_REST_CHARS
+            or sum(whole[end:]) <= max_chars // 2
         )
     ):
         size += sizes[end]
@@ -151,9 +150,13 @@ def _choose_rows(block: _Block, terms: set[str], language: str) -> str:
         if (size := _measure(rows[at])) <= room:
             room -= size
             chosen.append(at)
-    chosen.sort()
-    shown = [row.strip("\r\n") for row in (*head, *(rows[at] for at in chosen))]
-    return "\n".join(shown) + f"\n\n{GAP}"
+    gap = f"| {GAP} |" if head else f"- {GAP}"
+    shown, last = list(head), -1
+    for at in sorted(chosen):
+        shown += [*([gap] if at > last + 1 else []), rows[at]]
+        last = at
+    shown += [gap] if last + 1 < len(rows) else []
+    return "\n".join(row.strip("\r\n") for row in shown)
 
 
 def _cut_at_sentence(text: str) -> str:
@@ -165,15 +168,15 @@ def _cut_at_sentence(text: str) -> str:
 
 
 def _split_blocks(markdown: str) -> Iterator[_Block]:
-    """Yield the blocks of Markdown in order, without diagrams."""
+    """Yield the blocks of Markdown in order, without diagrams and footnotes."""
     lines = [0, *(match.end() for match in _LINE_END.finditer(markdown)), len(markdown)]
     tokens = _parser().parse(markdown)
     tops = [at for at, token in enumerate(tokens) if token.level == 0 and token.map and token.nesting >= 0]
     for at, following in pairwise([*tops, len(tokens)]):
         kind = _KINDS.get(tokens[at].type, "other")
-        if tokens[at].info.strip() == "mermaid":
-            continue
         first, last = tokens[at].map or (0, 0)
+        if tokens[at].info.strip() == "mermaid" or markdown.startswith("[^", lines[first]):
+            continue
         spans = [(first, last), *_find_rows(tokens[at + 1 : following], kind)]
         if kind == "table" and len(spans) > 1:
             spans[1] = (first, first + 2)  # with the line below the header
