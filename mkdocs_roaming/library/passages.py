@@ -26,7 +26,7 @@ GAP = "…"
 """Stands for text that is left out."""
 
 MAX_PASSAGE_CHARS = 1_000
-"""Length up to which a passage grows; it is longer if its first blocks are, or if the rest is less than half of it."""
+"""Length up to which a passage grows; it is longer if its first blocks are, or if no more than as much is left."""
 
 _MAX_BLOCK_CHARS = 1_500  # of a longer block a part is shown
 _LEAD_TYPES = frozenset({"paragraph", "heading"})
@@ -101,7 +101,7 @@ def _choose_range(blocks: Sequence[_Block], best: int, max_chars: int) -> tuple[
             size + sizes[end] <= max_chars
             or _introduces(blocks[end - 1])
             or (end == best + 1 and blocks[end].kind in _TEXT_TYPES)  # may say that the opposite is true
-            or sum(whole[end:]) <= max_chars // 2
+            or sum(whole[end:]) <= max_chars
         )
     ):
         size += sizes[end]
