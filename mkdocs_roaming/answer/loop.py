@@ -91,7 +91,7 @@ async def answer(
     run = Run(question, navigator, model, budget, Deadline(budget.seconds, clock))
     try:
         # The whole text of a small site, or an outline and the first sections; without a model, the answer.
-        if isinstance(model, Offline):
+        if model.name == Offline.name:
             first = _answer_with_results(run, page, history)
         else:
             first = prepare(run, page, opened, history, whole_site_tokens, prefetch_tokens)
@@ -260,7 +260,8 @@ async def _answer_with_results(run: Run, page: str | None, history: Sequence[Exc
 async def _find_replacement(run: Run, page: str | None, history: Sequence[Exchange]) -> list[Event]:
     """Return the events of a text that replaces an answer: the reason, and results if the model failed."""
     reason = run.stop.explain(has_text=False) if run.stop else prompts.NO_ANSWER
-    if run.stop is not None and run.stop.state != "refused" and run.stop.cause != "site":
+    is_failure = run.stop is not None and run.stop.state != "refused" and run.stop.cause != "site"
+    if is_failure and run.model.name != Offline.name:
         opened = set(run.navigator.opened)
         with suppress(StopAnswer):
             found, results = await show_results(run, page, history, Deadline(_REPLACEMENT_SECONDS, time.monotonic))
