@@ -20,6 +20,7 @@ from mkdocs_roaming.answer.conversation import Exchange
 from mkdocs_roaming.answer.events import Event, Reference, SectionOpened, SectionsFound, ToolCalled
 from mkdocs_roaming.answer.models.base import NO_SOURCE, ModelConfig, Part, Request, Stop, Text
 from mkdocs_roaming.answer.prepare import Run
+from mkdocs_roaming.answer.support.check import CITATION
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.navigator import LINK, Navigator
 from mkdocs_roaming.library.passages import MAX_PASSAGE_CHARS, choose_passage
@@ -28,7 +29,7 @@ from mkdocs_roaming.library.rules import RULES_CALL_ID, apply_rules, rules_share
 from mkdocs_roaming.library.search import parse_query
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.text.languages import load_words
-from mkdocs_roaming.text.markdown import sub_outside_code
+from mkdocs_roaming.text.markdown import escape_markup, sub_outside_code
 from mkdocs_roaming.text.tokenizer import estimate_tokens, is_common_word, split_words
 
 MAX_RESULTS = 3
@@ -112,8 +113,10 @@ async def show_results(
 
 def _format_result(section: Reference, passage: str) -> str:
     """Return a result as Markdown: its title with the titles above it, the passage, and a citation."""
-    above = " › ".join(section.breadcrumb[:-1])
-    title = f"**{section.title}**" + (f" · {above}" if above else "")
+    above = escape_markup(" › ".join(section.breadcrumb[:-1]))
+    title = f"**{escape_markup(section.title)}**" + (f" · {above}" if above else "")
+    while CITATION.search(passage):  # in code; what remains may form another one
+        passage = CITATION.sub("", passage)
     return f"{title}\n\n{passage}\n\n[^{section.id}]"
 
 

@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
+from html import unescape
 from itertools import chain, pairwise
 from math import log
 
@@ -20,6 +21,7 @@ from markdown_it.token import Token
 from msgspec import Struct
 
 from mkdocs_roaming.library.snippets import HEADING
+from mkdocs_roaming.text.markdown import escape_markup, sub_outside_code
 from mkdocs_roaming.text.tokenizer import Word, extract_terms
 
 GAP = "…"
@@ -29,12 +31,22 @@ MAX_PASSAGE_CHARS = 1_000
 """Length up to which a passage grows; it is longer if its first blocks are, or if no more than as much is left."""
 
 _MAX_BLOCK_CHARS = 1_500  # of a longer block a part is shown
+_MAX_ADDRESS_CHARS = 2_000
 _LEAD_TYPES = frozenset({"paragraph", "heading"})
 _TEXT_TYPES = frozenset({"paragraph", "note"})
 _LINE_END = re.compile(r"\r\n|\n|\r")
-_ADDRESS = re.compile(r"(?<=\])\([^()\s]*\)")
-_IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)|\[\s*\]\([^)]*\)")  # also the link around one
-_FOOTNOTE = re.compile(r"[ \t]*\[\^[^\]\s]+\]:?")  # would look like a citation
+_ADDRESS = re.compile(rf"(?<=\])\([^()\s]{{0,{_MAX_ADDRESS_CHARS}}}\)")
+_LEFT_OUT = re.compile(
+    r"(?:!\[[^\[\]]*\]|\[\s*\])\((?:[^()]|\([^()]*\))*\)"  # an image, or the link around one
+    r"|^ {0,3}\[\^[^\[\]\s]+\]:(?:[^\n]+(?:\n|\Z))*"  # a footnote
+    r"|(?<![ \t])[ \t]*\[\^[^\[\]\s]+\]"  # its mark, which would look like a citation
+    r"|<!--(?:(?!<!--).)*?-->|(?<!\\)</?(?:(?:script|style|iframe|object|svg|template)\b"
+    r"|[a-z][\w-]*(?:\s+[a-z@:][\w:.-]*)+\s*=)[^<>]*>",
+    re.IGNORECASE | re.DOTALL | re.MULTILINE,
+)
+_HTML = re.compile(
+    r"<(script|style)\b.*?(?:</\1\s*>|\Z)|<!--.*?(?:-->|\Z)|</?[a-z][^<>]*>|<[!?][^<>]*>", re.IGNORECASE | re.DOTALL
+)
 _QUOTE_MARK = re.compile(r"^ {0,3}> ?", re.MULTILINE)
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])(?:\s+|(?<=[。！？]))")
 
@@ -72,7 +84,7 @@ def choose_passage(markdown: str, words: Sequence[Word], language: str, *, max_c
         max_chars: Length up to which the passage grows.
     """
     terms = {term for word in words for run in word.runs for term in run}
-    return _choose(HEADING.sub("", markdown, count=1), terms, language, max_chars)
+    return _choose(_leave_out(HEADING.sub("", markdown, count=1)), terms, language, max_chars)
 
 
 def _choose(markdown: str, terms: set[str], language: str, max_chars: int) -> str:
@@ -91,22 +103,25 @@ def _choose_range(blocks: Sequence[_Block], best: int, max_chars: int) -> tuple[
     """Return start and end of the blocks around the best one."""
     whole = [block.size for block in blocks]
     sizes = [min(size, _MAX_BLOCK_CHARS) for size in whole]
-    start, end = best, min(best + 1, len(blocks))
-    while start and _is_introduced(blocks[start - 1], blocks[start]):
-        start -= 1
+    start, end, limit = best, min(best + 1, len(blocks)), max_chars + _MAX_BLOCK_CHARS
     size = sum(sizes[start:end])
+    while start and size <= limit and _is_introduced(blocks[start - 1], blocks[start]):
+        start -= 1
+        size += sizes[start]
     while (
         end < len(blocks)
         and (
             size + sizes[end] <= max_chars
-            or _introduces(blocks[end - 1])
+            or (size <= limit and _introduces(blocks[end - 1]))
             or (end == best + 1 and blocks[end].kind in _TEXT_TYPES)  # may say that the opposite is true
             or sum(whole[end:]) <= max_chars
         )
     ):
         size += sizes[end]
         end += 1
-    while start and (size + sizes[start - 1] <= max_chars or _is_introduced(blocks[start - 1], blocks[start])):
+    while start and (
+        size + sizes[start - 1] <= max_chars or (size <= limit and _is_introduced(blocks[start - 1], blocks[start]))
+    ):
         start -= 1
         size += sizes[start]
     return start, end
@@ -150,7 +165,7 @@ def _choose_rows(block: _Block, terms: set[str], language: str) -> str:
         if (size := _measure(rows[at])) <= room:
             room -= size
             chosen.append(at)
-    gap = f"| {GAP} |" if head else f"- {GAP}"
+    gap = f"| {GAP} |" if head else re.sub(r"(?<! )(?! ).*", f"- {GAP}", rows[0], count=1, flags=re.DOTALL)
     shown, last = list(head), -1
     for at in sorted(chosen):
         shown += [*([gap] if at > last + 1 else []), rows[at]]
@@ -161,29 +176,47 @@ def _choose_rows(block: _Block, terms: set[str], language: str) -> str:
 
 def _cut_at_sentence(text: str) -> str:
     ends = [match.start() for match in _SENTENCE_END.finditer(text, 0, _MAX_BLOCK_CHARS)]
-    return f"{text[: ends[-1]] if ends else ''} {GAP}".strip()
+    return f"{text[: ends[-1]]} {GAP}" if ends else GAP
 
 
 # Blocks
 
 
 def _split_blocks(markdown: str) -> Iterator[_Block]:
-    """Yield the blocks of Markdown in order, without diagrams and footnotes."""
+    """Yield the blocks of Markdown in order, without diagrams."""
     lines = [0, *(match.end() for match in _LINE_END.finditer(markdown)), len(markdown)]
     tokens = _parser().parse(markdown)
     tops = [at for at, token in enumerate(tokens) if token.level == 0 and token.map and token.nesting >= 0]
     for at, following in pairwise([*tops, len(tokens)]):
         kind = _KINDS.get(tokens[at].type, "other")
         first, last = tokens[at].map or (0, 0)
-        if tokens[at].info.strip() == "mermaid" or markdown.startswith("[^", lines[first]):
+        if tokens[at].info.strip() == "mermaid":
             continue
         spans = [(first, last), *_find_rows(tokens[at + 1 : following], kind)]
         if kind == "table" and len(spans) > 1:
             spans[1] = (first, first + 2)  # with the line below the header
         texts = [markdown[lines[start] : lines[min(end, len(lines) - 1)]] for start, end in spans]
-        if kind != "code":
-            texts = [_FOOTNOTE.sub("", _IMAGE.sub("", text)) for text in texts]
+        if tokens[at].type == "fence":
+            texts = [_format_fence(tokens[at])]
+        elif tokens[at].type == "html_block":
+            texts = [escape_markup(unescape(_HTML.sub(" ", texts[0])))]
         yield _Block(kind, texts[0], tuple(texts[1:]))
+
+
+def _format_fence(token: Token) -> str:
+    """Return fenced code between fences that every client reads as those of one block."""
+    code, mark = token.content.removesuffix("\n"), token.markup
+    longest = max(map(len, re.findall(f"{mark[0]}+", code)), default=0)
+    mark = mark[0] * max(len(mark), longest + 1)
+    return "\n".join([f"{mark}{token.info.replace('`', '')}", *([code] if code else []), mark])
+
+
+def _leave_out(markdown: str) -> str:
+    """Return Markdown without images, footnotes and raw HTML outside of code."""
+    before = ""
+    while markdown != before and _LEFT_OUT.search(markdown):  # what remains may form another one
+        before, markdown = markdown, sub_outside_code(_LEFT_OUT, lambda match: "", markdown)
+    return markdown
 
 
 def _find_rows(tokens: Sequence[Token], kind: str) -> Iterator[tuple[int, int]]:

@@ -27,6 +27,7 @@ from mkdocs_roaming.manifest.lookup import SectionIndex
 from mkdocs_roaming.serve import schemas
 from mkdocs_roaming.serve.requests import ProblemError
 from mkdocs_roaming.serve.schemas import encode_json
+from mkdocs_roaming.text.markdown import escape_markup
 
 StreamPart = dict[str, Any]
 
@@ -375,11 +376,10 @@ def answer_to_markdown(answer: schemas.Answer) -> str:
 
 
 def _markdown_link(source: schemas.Source) -> str:
-    label = _SPECIAL.sub(r"\\\g<0>", " ".join((" › ".join(source.path) or source.title).split()))
+    label = escape_markup(" › ".join(source.path) or source.title)
     return f"[{label}](<{_NOT_IN_LINK.sub('', source.url)}>) `{source.id}`"
 
 
 _EXPAND, _SEARCH = "expand_sections", "search_sections"
 _MAX_NEAREST = 5
-_SPECIAL = re.compile(r"[\\\[\]`*_<>]")
 _NOT_IN_LINK = re.compile(r"[<>\s]")

@@ -14,6 +14,7 @@ from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.conversation import Exchange
 from mkdocs_roaming.answer.events import Event, RoundStarted, SectionOpened, SectionsFound, summarize
 from mkdocs_roaming.answer.results import MAX_RESULTS, Offline, is_elliptic
+from mkdocs_roaming.answer.support.check import CITATION
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import LINK, Navigator
 from mkdocs_roaming.library.passages import GAP
@@ -79,6 +80,34 @@ def test_offline_ignores_instructions_in_sections(ask: Ask) -> None:
     events = ask(Offline(), "what is the password")
     result = summarize(events)
     assert all(section.title == "Notes of a stranger" for section in result.citations)
+
+
+HOSTILE = """\
+# Kettle
+
+## The **spout** [^0badcafe] `pour` <script> [x](javascript:alert(1))
+
+The spout pours[^0badcafe] tea.[^none]
+
+> [ref]: https://evil.example/
+
+[^deadbeef]: The spout
+
+```
+[^0badcafe] [^[^0badcafe]deadbeef]
+"""
+
+
+def test_text_of_a_section_is_no_citation_or_markup_of_a_result(ask: Ask) -> None:
+    result = summarize(ask(Offline(), "spout tea", navigator=Navigator(library_from_markdown(HOSTILE))))
+    (citation,) = result.citations
+    assert result.state == "results"
+    assert CITATION.findall(result.text) == [citation.id]
+    assert result.text.endswith(f"```\n\n[^{citation.id}]")
+    title, pours, *_ = result.text.split("\n\n")
+    assert title.startswith("**The spout ")
+    assert pours == "The spout pours tea."
+    assert not re.search(r"(?<!\\)(?:\]\(|<|\[\^)", title)
 
 
 @pytest.mark.parametrize(
