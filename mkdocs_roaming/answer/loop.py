@@ -253,6 +253,7 @@ def _judge_text(text: AnswerText) -> AnswerState:
 
 async def _answer_with_results(run: Run, page: str | None, history: Sequence[Exchange]) -> list[Event]:
     events, run.text = await show_results(run, page, history, run.deadline)
+    run.conversation.tokens_read = sum(event.tokens for event in events if isinstance(event, SectionOpened))
     run.state = "results" if run.text.text else "not_found"
     return events
 

@@ -104,7 +104,6 @@ async def show_results(
     run.navigator.mark_opened(section.id for section in found.passages)
     for section, passage in found.passages.items():
         reference, tokens = Reference.from_section(sections, section), estimate_tokens(passage)
-        run.conversation.tokens_read += tokens
         call = RULES_CALL_ID if section in found.pinned else _CALL_ID
         events.append(SectionOpened(call, reference, tokens=tokens))
         events += text.quote(_format_result(reference, passage), reference.id)
