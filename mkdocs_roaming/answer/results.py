@@ -30,14 +30,14 @@ from mkdocs_roaming.library.search import parse_query
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.text.languages import load_words
 from mkdocs_roaming.text.markdown import escape_markup, sub_outside_code
-from mkdocs_roaming.text.tokenizer import estimate_tokens, is_common_word, split_words
+from mkdocs_roaming.text.tokenizer import estimate_tokens, extract_terms, is_common_word, split_words
 
 MAX_RESULTS = 3
 
 _CALL_ID = "search"
 _MAX_HITS = 10
 _FOLLOW_UP_CONFIDENCE = 0.3  # a follow-up is more probably about the site, and has fewer words
-_MIN_CHARS = 40  # of words; a shorter text with links or subsections only leads to them
+_MIN_CHARS = 40  # of words; a shorter text without words of the question only leads to its links or subsections
 _WORD = re.compile(r"\w")
 _WHOLE_LINK = re.compile(r"\[[^\]\n]*" + LINK.pattern)
 
@@ -140,12 +140,16 @@ def _iter_passages(
     """Yield the sections with their passages, without those that repeat one and those that only introduce others."""
     language = navigator.library.manifest.site.language
     words, seen = parse_query(query, language), set[str]()
+    terms = {term for word in words if not word.stop for run in word.runs for term in run}
     for section in sections:
         max_chars = MAX_PASSAGE_CHARS // (2 if seen else 1)
         passage = choose_passage(navigator.library.text(section), words, language, max_chars=max_chars)
         own = _WHOLE_LINK.sub("", passage)
-        leads_on = len(_WORD.findall(own)) < _MIN_CHARS and (own != passage or navigator.sections.children(section))
-        if passage and not leads_on and passage not in seen:
+        says = terms.intersection(extract_terms(own, language)).difference(
+            extract_terms(section.section.title, language)
+        )
+        leads_on = not says and (own != passage or navigator.sections.children(section))
+        if passage and passage not in seen and not (leads_on and len(_WORD.findall(own)) < _MIN_CHARS):
             seen.add(passage)
             yield section, sub_outside_code(LINK, partial(_link_to_page, navigator.sections), passage)
 

@@ -82,6 +82,16 @@ def test_offline_ignores_instructions_in_sections(ask: Ask) -> None:
     assert all(section.title == "Notes of a stranger" for section in result.citations)
 
 
+def test_short_section_above_others_is_a_result_if_it_says_more_than_its_title(ask: Ask) -> None:
+    texts = ["# Fleet\n\nEach truck is washed on Fridays.\n\n## Tyres\n\nThey are changed in spring and in autumn.\n"]
+    texts += ["# Pumps\n\nAll about pumps.\n\n## Oil\n\nThe oil of pumps is changed after 310 hours, or each year.\n"]
+    library = library_from_markdown("\n".join(texts))
+    washed = summarize(ask(Offline(), "when is the truck washed", navigator=Navigator(library)))
+    pumps = summarize(ask(Offline(), "the pumps", navigator=Navigator(library)))
+    assert [section.title for section in washed.citations] == ["Fleet"]
+    assert [section.title for section in pumps.citations] == ["Oil"]
+
+
 HOSTILE = """\
 # Kettle
 
