@@ -147,7 +147,7 @@ def test_ask_accepts_body_of_use_chat(start: Start, folder: Path) -> None:
     result = endpoint.http.post("/v1/ask", json={"id": "x", "messages": messages, "trigger": "submit-message"}).text
     assert "kettle.log" in result
     assert "turns_dropped" not in result
-    assert result.index('"data-section"') < result.index('"start-step"')
+    assert result.index('"data-section"') < result.index('"text-start"')
 
 
 def test_ask_ignores_messages_of_other_roles(start: Start, folder: Path) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import uvicorn
 
+from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.models.base import Model, Part, Request, Stop, Text
 from mkdocs_roaming.answer.results import Offline
@@ -100,13 +101,13 @@ ENDS: dict[str, tuple[list[Any], str, str]] = {
     "How hot? Without words": ([], "not_found", "The docs do not seem to answer this."),
     "How hot? A refusal": ([Text("I will not say."), Stop("refusal")], "refused", "I will not say."),
     "How hot? A silent refusal": ([Stop("refusal")], "refused", "The model refused to answer."),
-    "How hot? Too long": ([Text("Water boils"), Stop("length")], "budget", "Closest passages in the documentation:"),
+    "How hot? Too long": ([Text("Water boils"), Stop("length")], "budget", prompts.NEAREST_SECTIONS),
     "How hot? An overload": (
         [ModelError("overloaded", cause="overload")],
         "error",
-        "Closest passages in the documentation:",
+        prompts.NEAREST_SECTIONS,
     ),
-    "How hot? A crash": ([Text("Water"), ValueError("a detail")], "error", "Closest passages in the documentation:"),
+    "How hot? A crash": ([Text("Water"), ValueError("a detail")], "error", prompts.NEAREST_SECTIONS),
 }
 """Questions with the reply, the state and a part of the text that is shown."""
 
