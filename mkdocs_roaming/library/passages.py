@@ -31,6 +31,7 @@ MAX_PASSAGE_CHARS = 1_000
 """Length up to which a passage grows; it is longer if its first blocks are, or if no more than as much is left."""
 
 _MAX_BLOCK_CHARS = 1_500  # of a longer block a part is shown
+_MAX_LEAD_CHARS = 2_500  # a longer passage gets no further blocks that introduce others
 _MAX_ADDRESS_CHARS = 2_000
 _LEAD_TYPES = frozenset({"paragraph", "heading"})
 _TEXT_TYPES = frozenset({"paragraph", "note"})
@@ -101,30 +102,36 @@ def _choose(markdown: str, terms: set[str], language: str, max_chars: int) -> st
 
 def _choose_range(blocks: Sequence[_Block], best: int, max_chars: int) -> tuple[int, int]:
     """Return start and end of the blocks around the best one."""
-    whole = [block.size for block in blocks]
-    sizes = [min(size, _MAX_BLOCK_CHARS) for size in whole]
-    start, end, limit = best, min(best + 1, len(blocks)), max_chars + _MAX_BLOCK_CHARS
+    sizes = [min(block.size, _MAX_BLOCK_CHARS) for block in blocks]
+    start = _find_start(blocks, sizes, best, best + 1, 0)
+    end = _find_end(blocks, sizes, start, best, max_chars)
+    return _find_start(blocks, sizes, start, end, max_chars), end
+
+
+def _find_start(blocks: Sequence[_Block], sizes: Sequence[int], start: int, end: int, max_chars: int) -> int:
+    """Return the start with the blocks that introduce those from start to end, and with those that fit."""
     size = sum(sizes[start:end])
-    while start and size <= limit and _is_introduced(blocks[start - 1], blocks[start]):
+    while start and (
+        size + sizes[start - 1] <= max_chars
+        or (size <= _MAX_LEAD_CHARS and _is_introduced(blocks[start - 1], blocks[start]))
+    ):
         start -= 1
         size += sizes[start]
-    while (
-        end < len(blocks)
-        and (
-            size + sizes[end] <= max_chars
-            or (size <= limit and _introduces(blocks[end - 1]))
-            or (end == best + 1 and blocks[end].kind in _TEXT_TYPES)  # may say that the opposite is true
-            or sum(whole[end:]) <= max_chars
-        )
-    ):
+    return start
+
+
+def _find_end(blocks: Sequence[_Block], sizes: Sequence[int], start: int, best: int, max_chars: int) -> int:
+    """Return the end with the blocks below the best one that fit, or may not be left out."""
+    end = min(best + 1, len(blocks))
+    size = sum(sizes[start:end])
+    while end < len(blocks):
+        fits = size + sizes[end] <= max_chars or (size <= _MAX_LEAD_CHARS and _introduces(blocks[end - 1]))
+        may_negate = end == best + 1 and blocks[end].kind in _TEXT_TYPES  # may say that the opposite is true
+        if not (fits or may_negate or sum(block.size for block in blocks[end:]) <= max_chars):
+            break
         size += sizes[end]
         end += 1
-    while start and (
-        size + sizes[start - 1] <= max_chars or (size <= limit and _is_introduced(blocks[start - 1], blocks[start]))
-    ):
-        start -= 1
-        size += sizes[start]
-    return start, end
+    return end
 
 
 def _is_introduced(before: _Block, block: _Block) -> bool:
