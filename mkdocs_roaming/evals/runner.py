@@ -130,7 +130,7 @@ class ModelSystem:
             budget: Limits of one answer.
             ranking: The search of the site.
             whole_site_tokens: Estimated tokens below which the model reads the whole site.
-            seconds_given: Whether the user set the time limit; by default the extractive model has nearly none, since
+            seconds_given: Whether the user set the time limit; by default `offline` has nearly none, since
                 a slow machine must not change its results.
         """
         offline = model.name == Offline.name

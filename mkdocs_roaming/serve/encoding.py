@@ -92,7 +92,7 @@ def encode_answer(answer: Answer, context: AnswerContext, *, digest: str) -> sch
 
 
 def make_failure(answer: schemas.Answer) -> ProblemError:
-    """Return the problem for an answer that failed, with the closest passages."""
+    """Return the problem for an answer that failed, with search results."""
     status = answer.status
     return ProblemError(
         502, "failed", status.message or FAILED_MESSAGE, retry_after=status.retry_after or None, answer=answer

@@ -177,8 +177,7 @@ class Stop(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     """The end of the reply.
 
     Attributes:
-        reason: Why it ended; `length` if the model reached its maximum output, `passages` if the text consists of
-            passages that may answer the question, but is not an answer.
+        reason: Why it ended; `length` if the model reached its maximum output.
         provider_state: Data that the model needs with this turn in later requests of the same answer. It comes back as
             `AssistantTurn.provider_state` and is never stored.
     """

@@ -18,7 +18,7 @@ from .evaluation import expand_reply, run_evaluation, text_reply, without_second
 SAMPLE = Path(__file__).parents[3] / "sample_site" / "questions.yml"
 
 
-def test_extractive_model_results_have_trail_rank_and_literals(library: Library) -> None:
+def test_offline_results_have_trail_rank_and_literals(library: Library) -> None:
     (row,) = run_evaluation(library, Offline()).rows
     port, _, logs, whistle, teapot = row.results
     assert port is not None
