@@ -55,7 +55,7 @@ def ask(
     Args:
         library: The site, or its folder or URL.
         question: The question.
-        model: A model, or its name: `claude`, `claude:MODEL`, `openai:MODEL`, `offline` (quotes the site, needs no key
+        model: A model, or its name: `claude`, `claude:MODEL`, `openai:MODEL`, `offline` (search results; needs no key
             and no server), or one of a plugin. By default the one in ROAMING_MODEL, Claude if ANTHROPIC_API_KEY is set,
             or `offline`.
         page: The page that the reader is on: its path or URL.

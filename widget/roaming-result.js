@@ -13,11 +13,11 @@ const ENGLISH = {
   search: "Search the docs instead",
   looked: "Looked at",
   nearest: "Nearest sections",
+  anyway: "Show the nearest sections anyway",
   person: "Ask a person",
   filled: "Your question and the sections read are filled in. You send it yourself.",
   partial: "The answer may be incomplete.",
-  unwritten: "No answer was written. These passages fit best.",
-  passages: "Closest passages",
+  found: "Search results",
   not_found: "The docs do not seem to answer this.",
   refused: "The model declined to answer this.",
   budget: "The answer reached its limit and may be incomplete.",
@@ -39,7 +39,7 @@ const ENGLISH = {
   followUps: "Ask next",
   tokens: "~{n} tokens",
 };
-const ENDS = ["answered", "partial", "passages", "not_found", "refused", "budget"];
+const ENDS = ["answered", "partial", "results", "not_found", "refused", "budget"];
 const SENTENCES = ["The docs do not seem to answer this.", "The model refused to answer."];
 const CITATION = /\[\^([0-9a-f]{8})\]/g;
 const LINK =
@@ -52,10 +52,10 @@ const LONGEST_COMMENT = 1000;
 
 const STYLE = `
 .turn > .label, .next { margin-block: 24px 0 }
-.turn > .label + *, .next .rows { margin-block-start: 8px }
+.turn > .label + *, :is(.next, details) > .rows { margin-block-start: 8px }
 .next .label { margin: 0 }
 .answer .label { margin-block: 0; font-size: .8em }
-.answer > p:first-child + .label { margin-block-start: 20px }
+.answer:has(> .label) > :has(.cites) + * { margin-block-start: 24px }
 .source { display: grid; grid-template-columns: auto minmax(0, 1fr); column-gap: 12px; padding: 12px 16px; color: inherit;
   text-decoration: none; transition: background .12s }
 .source:is(a):hover { background: var(--_soft) }
@@ -125,19 +125,21 @@ export class Result {
     const failed = problem || is("error");
     const bad = failed || is("refused", "budget");
     const sources = turn.cited.map((id) => turn.sections.get(id)).filter(Boolean);
-    const message = fill(words[is("down") ? "error" : state], { n: sources.length });
+    const message = fill(words[is("down") ? "error" : is("results") ? "found" : state], { n: sources.length });
+    this.found = is("results") || turn.text.startsWith(status.message || "\n"); // the server wrote the text, no model
     turn.article.ariaBusy = "false";
     turn.trail.finish({ sections: status.sections, answered: !is("not_found") });
     turn.failed = !!failed;
     turn.heading.hidden = turn.empty; // the question is back in the input
-    this.#list(sources);
-    if (is("passages")) turn.answer.prepend(el("p", {}, words.unwritten), el("h4", { class: "label" }, message));
+    turn.trail.element.hidden ||= is("results");
+    if (!this.found || !sources.length) this.#list(sources, is("not_found"));
+    if (is("results")) turn.answer.prepend(this.#label(message));
     else if (!is("answered")) this.#notify(message, state, bad);
     if (failed) this.#button(words.retry, "redo", () => host.ask(turn.question));
     if (is("partial", "budget")) this.#button(words.continue, "go", () => host.ask(turn.question));
-    if (is("passages", "not_found", "refused", "error", "rate", "money")) this.#button(words.search, "find", () => host._search(turn.question));
+    if (is("results", "not_found", "refused", "error", "rate", "money")) this.#button(words.search, "find", () => host._search(turn.question));
     if (!is("answered")) (this.notice.isConnected || this.notice.parentNode ? this.notice : turn.article).append(this.buttons);
-    if (is("passages", "not_found", "refused")) this.#waysOut();
+    if (is("results", "not_found", "refused")) this.#waysOut();
     if (seconds) this.#countDown(message, seconds);
     else {
       this.#complete(sources, state);
@@ -167,15 +169,17 @@ export class Result {
     if (bad) this.notice.part = "status error";
     this.turn.answer.after(this.notice);
   }
-  /** List the sources. Without an answer, list the nearest sections too, else those that were opened. */
-  #list(sources) {
+  /** List the sources. Without an answer, list the nearest sections too, else those that were opened; `folds` hides them. */
+  #list(sources, folds) {
     const { words, status } = this;
     const nearest = (status.nearest ?? []).filter(({ id }) => !sources.some((source) => source.id === id));
     const looked = !sources.length && !nearest.length && status.looked_at;
     for (const [title, listed] of Object.entries({ sources, nearest, looked })) {
       if (!listed?.length) continue;
       const rows = listed.map((one) => el("li", {}, this.#row(one, title === "sources")));
-      this.#append(this.#label(words[title]), el("ol", { class: "rows", part: "sources", role: "list" }, ...rows));
+      const list = el("ol", { class: "rows", part: "sources", role: "list" }, ...rows);
+      if (folds && title === "nearest") this.#append(el("details", {}, el("summary", {}, words.anyway, namedIcon("chev")), list));
+      else this.#append(this.#label(words[title]), list);
     }
   }
   #row(section, numbered) {
@@ -224,6 +228,11 @@ export class Result {
     const { text, answer, support, status } = turn;
     if (!text) return;
     this.#sayOnce(text, status);
+    const titles = this.found ? answer.querySelectorAll(":scope > :is(.label, :has(.cites)) + p > strong:first-child") : [];
+    [...titles].forEach((title, n) => {
+      const section = turn.sections.get(turn.cited[n]);
+      if (section) title.replaceChildren(el("a", { href: turn.address(section), "data-section": section.id }, ...title.childNodes));
+    });
     const say = (said) => host._say(said);
     const address = () => new URL(`?ask=${encodeURIComponent(turn.question)}`, location.href).href;
     actions.append(
@@ -248,6 +257,8 @@ export class Result {
     }
     const usage = host.hasAttribute("show-usage") && status && spent(status, words);
     if (usage) this.#append(el("p", { class: "small", part: "usage" }, usage));
+    const wrote = status && status.model !== "offline" && !this.found && !SENTENCES.includes(text);
+    if (wrote) this.#append(el("p", { class: "small" }, words.legal));
   }
   /** Keep a message from appearing twice, as notice and as the text of the answer. */
   #sayOnce(text, status) {
@@ -260,7 +271,7 @@ export class Result {
     if (!status?.message || !text.startsWith(status.message)) return;
     // The server's reason replaces the message, or the message replaces it in other languages. Passages may follow.
     if (!this.words.language) this.message.textContent = status.message;
-    answer.firstChild?.replaceWith(text === status.message ? "" : this.#label(this.words.passages));
+    answer.firstChild?.replaceWith(text === status.message ? "" : this.#label(this.words.found));
     answer.before(this.notice);
   }
   /** Show only the buttons of the notice. */

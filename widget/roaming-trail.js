@@ -24,17 +24,17 @@ const ENGLISH = {
 const MOST_BEADS = 24;
 
 const STYLE = `
-.trail > summary { display: flex; align-items: center; gap: 8px; min-height: 32px; margin-inline: -8px; padding: 4px 8px;
+summary { display: flex; align-items: center; gap: 8px; min-height: 32px; margin-inline: -8px; padding: 4px 8px;
   border-radius: 8px; font-size: .867em; line-height: 1.54; color: var(--_muted); list-style: none; cursor: pointer;
   transition: background .12s }
-.trail > summary::-webkit-details-marker { display: none }
-.trail > summary:hover { background: var(--_soft) }
+summary::-webkit-details-marker { display: none }
+summary:hover { background: var(--_soft) }
 .trail b { font-weight: 700; color: var(--_fg) }
 .trail .counted { flex: 1 }
 .trail time { font-variant-numeric: tabular-nums }
-.trail > summary > .icon { width: 16px; height: 16px; transition: rotate .12s }
-.trail[open] > summary > .icon, .trail[open] > summary > .icon.mirrored:dir(rtl) { rotate: 90deg }
-.trail[open] > summary > .icon.mirrored:dir(rtl) { rotate: -90deg }
+summary > .icon { width: 16px; height: 16px; transition: rotate .12s }
+[open] > summary > .icon, [open] > summary > .icon.mirrored:dir(rtl) { rotate: 90deg }
+[open] > summary > .icon.mirrored:dir(rtl) { rotate: -90deg }
 .ring { flex: none; width: 14px; height: 14px; border: 2px solid var(--_line); border-block-start-color: var(--_accent);
   border-radius: 50%; animation: .9s linear infinite ring }
 @keyframes ring { to { transform: rotate(1turn) } }
@@ -69,7 +69,7 @@ const STYLE = `
 @keyframes pulse { 50% { opacity: .3 } }
 @keyframes appear { from { opacity: 0; transform: translateY(4px) } }
 @media (max-width: 599px) {
-  .trail > summary, .tree .row { min-height: 44px }
+  summary, .tree .row { min-height: 44px }
   .tree .row > :first-child { padding-block: 12px }
   .tree ul .row::before { inset-block: -4px 22px }
   .tree ul .row + .row::before { inset-block-start: -31px }

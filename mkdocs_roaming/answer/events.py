@@ -18,12 +18,12 @@ from mkdocs_roaming.answer.support.check import Support
 from mkdocs_roaming.answer.support.passages import Passage
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 
-AnswerState = Literal["answered", "partial", "passages", "not_found", "refused", "budget", "error"]
+AnswerState = Literal["answered", "partial", "results", "not_found", "refused", "budget", "error"]
 """How an answer ended.
 
-It is `partial` if the documentation answers a part, if uncited text was withheld, or if support is low; `passages` if
-the text is not an answer, but the passages of the documentation that are closest to the question; `not_found` if no
-citation supports a statement.
+It is `partial` if the documentation answers a part, if uncited text was withheld, or if support is low; `results` if
+no model wrote the text: it has the best sections, with the passage of each that matches; `not_found` if no citation
+supports a statement.
 """
 
 
@@ -199,7 +199,7 @@ class TextReleased(_Event, frozen=True):
 
     Attributes:
         text: Whole paragraphs with `[^id]` citations; all released texts joined are the answer. Without an answer, a
-            sentence that says why, and the closest passages if the model failed.
+            sentence that says why, and results of a search if the model failed.
     """
 
     text: str
@@ -249,7 +249,7 @@ class SupportChecked(_Event, frozen=True):
     """The answer was compared with the opened sections.
 
     Attributes:
-        support: The result, or None; closest passages are not checked.
+        support: The result, or None; text that no model wrote is not checked.
         skipped: Why the check was not possible.
         passages: The passages that the answer cites.
     """

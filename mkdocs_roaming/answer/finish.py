@@ -36,7 +36,7 @@ _log = logging.getLogger(__name__)
 async def check_answer(run: Run) -> AsyncGenerator[Event, None]:
     """Compare the answer with all sections that were opened for it, and find the passages that it cites."""
     text, library, index = run.text.text, run.navigator.library, run.navigator.sections
-    if run.state == "passages":  # quoted word for word
+    if run.state == "results":  # quoted word for word
         yield SupportChecked(None, passages=await _find_passages(run))
         return
 
@@ -151,7 +151,9 @@ async def finish(run: Run) -> Finished:
     prices = run.budget.prices
     stop = run.stop
     foreign = run.text.removed_links + len(run.text.foreign_addresses)
-    has_answer = run.state in ("answered", "partial", "error") or (run.state == "budget" and bool(run.text.text))
+    has_answer = run.state in ("answered", "partial", "results", "error") or (
+        run.state == "budget" and bool(run.text.text)
+    )
     return Finished(
         state=run.state,
         model=run.model.name,

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 
 from msgspec.structs import replace as replace_struct
 
@@ -34,7 +34,6 @@ from mkdocs_roaming.answer.events import (
     SectionOpened,
     TextReleased,
     TokensUsed,
-    summarize,
 )
 from mkdocs_roaming.answer.finish import check_answer, finish
 from mkdocs_roaming.answer.models.base import (
@@ -48,8 +47,8 @@ from mkdocs_roaming.answer.models.base import (
     ToolResult,
     Usage,
 )
-from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.answer.prepare import Run, prepare
+from mkdocs_roaming.answer.results import Offline, show_results
 from mkdocs_roaming.library.navigator import PREFETCH_TOKENS, Navigator
 from mkdocs_roaming.library.tools import TOOLS, ToolError, ToolOutput
 
@@ -91,8 +90,12 @@ async def answer(
     budget = budget or Budget()
     run = Run(question, navigator, model, budget, Deadline(budget.seconds, clock))
     try:
-        # The whole text of a small site, or an outline and the first sections.
-        for event in await prepare(run, page, opened, history, whole_site_tokens, prefetch_tokens):
+        # The whole text of a small site, or an outline and the first sections; without a model, the answer.
+        if model.name == Offline.name:
+            first = _answer_with_results(run, page, history)
+        else:
+            first = prepare(run, page, opened, history, whole_site_tokens, prefetch_tokens)
+        for event in await first:
             yield event
         while run.state is None:
             run.round += 1
@@ -110,7 +113,7 @@ async def answer(
             if not calls:
                 for event in run.text.end():
                     yield event
-                run.state = "passages" if reply.stop.reason == "passages" else _judge_text(run.text)
+                run.state = _judge_text(run.text)
                 break
 
             # The tool calls, in order.
@@ -139,7 +142,7 @@ async def answer(
             async for event in checks:
                 yield event
     else:
-        for event in await _find_replacement(run, page, history, whole_site_tokens):
+        for event in await _find_replacement(run, page, history):
             yield event
     yield await finish(run)
 
@@ -248,34 +251,27 @@ def _judge_text(text: AnswerText) -> AnswerState:
     return "partial" if text.is_partial or text.foreign_addresses else "answered"
 
 
-async def _find_replacement(
-    run: Run, page: str | None, history: Sequence[Exchange], whole_site_tokens: int
-) -> list[Event]:
-    """Return the events of a text that replaces an answer: the reason, and the closest passages if the model failed."""
+async def _answer_with_results(run: Run, page: str | None, history: Sequence[Exchange]) -> list[Event]:
+    events, run.text = await show_results(run, page, history, run.deadline)
+    run.conversation.tokens_read = sum(event.tokens for event in events if isinstance(event, SectionOpened))
+    run.state = "results" if run.text.text else "not_found"
+    return events
+
+
+async def _find_replacement(run: Run, page: str | None, history: Sequence[Exchange]) -> list[Event]:
+    """Return the events of a text that replaces an answer: the reason, and results if the model failed."""
     reason = run.stop.explain(has_text=False) if run.stop else prompts.NO_ANSWER
-    found: list[Event] = []
     is_failure = run.stop is not None and run.stop.state != "refused" and run.stop.cause != "site"
-    if is_failure and run.model.name != ExtractiveModel.name:
+    if is_failure and run.model.name != Offline.name:
         opened = set(run.navigator.opened)
-        budget = Budget(seconds=_REPLACEMENT_SECONDS)
-        passages = answer(
-            run.question,
-            run.navigator,
-            ExtractiveModel(),
-            page=page,
-            history=history,
-            budget=budget,
-            whole_site_tokens=whole_site_tokens,
-        )
-        async with aclosing(passages) as events:
-            found = [event async for event in events]
-        run.has_passages = bool(summarize(found).citations)
-        found = [
-            event
-            for event in found
-            if isinstance(event, (TextReleased, SectionCited))
-            or (isinstance(event, SectionOpened) and event.section.id not in opened)
-        ]
-    if not run.has_passages:
-        return [TextReleased(reason)]
-    return [TextReleased(f"{reason} {prompts.CLOSEST_PASSAGES}\n\n"), *found]
+        with suppress(StopAnswer):
+            found, results = await show_results(run, page, history, Deadline(_REPLACEMENT_SECONDS, time.monotonic))
+            if results.text:
+                shown = [
+                    event
+                    for event in found
+                    if isinstance(event, (TextReleased, SectionCited))
+                    or (isinstance(event, SectionOpened) and event.section.id not in opened)
+                ]
+                return [TextReleased(f"{reason} {prompts.NEAREST_SECTIONS}\n\n"), *shown]
+    return [TextReleased(reason)]

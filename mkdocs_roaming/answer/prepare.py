@@ -25,7 +25,6 @@ from mkdocs_roaming.answer.models.base import (
     Usage,
     UserTurn,
 )
-from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.navigator import PREFETCH_CALL_ID, Navigator
 from mkdocs_roaming.library.rules import RULES_CALL_ID, apply_rules, rules_share
@@ -65,7 +64,6 @@ class Run:
         usage: All tokens so far.
         state: How the answer ended; None until then.
         stop: Why it ended early.
-        has_passages: Whether the reader has the closest passages instead of an answer.
     """
 
     question: str
@@ -84,7 +82,6 @@ class Run:
     usage: Usage = NO_USAGE
     state: AnswerState | None = None
     stop: StopAnswer | None = None
-    has_passages: bool = False
 
     def __post_init__(self) -> None:
         self.conversation = Conversation(self.navigator)
@@ -125,8 +122,6 @@ async def prepare(
     navigator.link_ids, navigator.search_tokens = True, _SEARCH_TOKENS
     manifest = navigator.library.manifest
     conversation.add_history(history)
-    if run.model.name == ExtractiveModel.name:
-        whole_site_tokens = 0  # it searches small sites, too
     site = await run.read(lambda: read_small_site(navigator, whole_site_tokens))
     if site is not None:
         run.rules, run.outline, run.site = prompts.build_rules(manifest.site, whole_site=True), site.text, site.sections

@@ -128,11 +128,8 @@ NO_ROOM = "No room for more text in this turn; this call was not made. Ask again
 NO_ANSWER = "The docs do not seem to answer this."
 """Shown to the reader if the model writes no sentence of its own."""
 
-CLOSEST_PASSAGES = "Closest passages in the documentation:"
-"""Shown to the reader before passages that replace an answer."""
-
-PASSAGES = "Closest passages"
-"""Heading of passages that are shown instead of an answer."""
+NEAREST_SECTIONS = "The nearest sections of the documentation:"
+"""Shown to the reader before results that replace an answer."""
 
 _SECTION_TAG = re.compile(r"<(\s*/?\s*section\s+[0-9a-f]{8}\s*>)", re.IGNORECASE)
 

@@ -9,7 +9,6 @@ from contextlib import aclosing
 import anyio
 import click
 
-from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import AnswerLimits, format_money
 from mkdocs_roaming.answer.conversation import Exchange, check_question
 from mkdocs_roaming.answer.events import (
@@ -26,8 +25,8 @@ from mkdocs_roaming.answer.events import (
 )
 from mkdocs_roaming.answer.loop import answer
 from mkdocs_roaming.answer.models.base import NO_USAGE, Model, Usage
-from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.answer.prepare import REOPEN_CALL_ID
+from mkdocs_roaming.answer.results import Offline
 from mkdocs_roaming.answer.support.check import CITATION, Mark, slice_utf16
 from mkdocs_roaming.cli.common import one_line, print_error, sanitize
 from mkdocs_roaming.library.navigator import PREFETCH_CALL_ID, Navigator
@@ -126,8 +125,7 @@ def print_answer(answer: Answer) -> None:
     """Print an answer with numbered sources on standard output, and its status on standard error."""
     lines = answer_lines(answer)
     if answer.text:
-        heading = f"**{prompts.PASSAGES}**\n\n" if answer.state == "passages" else ""
-        print_markdown(heading + next(lines))
+        print_markdown(next(lines))
     for line in lines:
         click.echo(line)
     if answer.error:
@@ -150,7 +148,7 @@ def answer_lines(answer: Answer) -> Iterator[str]:
     """Yield the parts of an answer on standard output: text, sources, unsupported parts, notes."""
     if answer.text:
         yield _numbered_text(answer)
-    if answer.citations:
+    if answer.citations and answer.state != "results":
         yield "\nSources"
         yield from source_lines(answer.citations)
     if answer.support is not None and answer.support.marks:
@@ -190,7 +188,7 @@ def status_line(answer: Answer) -> str:
     parts = [answer.state, one_line(answer.model), read, f"~{answer.tokens_read} tokens read"]
     if answer.withheld:
         parts.append(f"{answer.withheld} paragraph{'' if answer.withheld == 1 else 's'} without citation withheld")
-    if answer.model != ExtractiveModel.name:
+    if answer.model != Offline.name:
         parts.append(usage_line(answer.usage, answer.cost, answer.currency))
     return " · ".join(parts)
 
@@ -209,8 +207,10 @@ def breadcrumb_line(section: Reference) -> str:
 
 
 def _numbered_text(answer: Answer) -> str:
-    """Return the text with numbered citations."""
+    """Return the text with numbered citations; each result of a search ends with its URL."""
     numbers = {section.id: f"[{number}]" for number, section in enumerate(answer.citations, 1)}
+    if answer.state == "results":
+        numbers = {section.id: one_line(section.url) for section in answer.citations}
     return CITATION.sub(lambda found: numbers.get(found[1], found[0]), sanitize(answer.text)).strip()
 
 

@@ -101,7 +101,7 @@ class EvalResult:
 
     @property
     def answered(self) -> bool:
-        """Whether there is an answer, right or wrong, or closest passages."""
+        """Whether there is an answer, right or wrong, or search results."""
         if self.state == "budget":
             return bool(self.cited)
         return bool(self.text) and self.state not in ("not_found", "refused", "error")

@@ -15,7 +15,7 @@ from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.events import Reference, SectionsFound
 from mkdocs_roaming.answer.loop import answer
 from mkdocs_roaming.answer.models.base import Model
-from mkdocs_roaming.answer.models.extractive import ExtractiveModel
+from mkdocs_roaming.answer.results import Offline
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.evals.metrics import (
     SEARCH_LIMIT,
@@ -138,14 +138,14 @@ class ModelSystem:
             budget: Limits of one answer.
             ranking: The search of the site.
             whole_site_tokens: Estimated tokens below which the model reads the whole site.
-            seconds_given: Whether the user set the time limit; by default the extractive model has nearly none, since
+            seconds_given: Whether the user set the time limit; by default `offline` has nearly none, since
                 a slow machine must not change its results.
         """
-        offline = model.name == ExtractiveModel.name
+        offline = model.name == Offline.name
         if offline and not seconds_given:
             budget = replace(budget, seconds=_OFFLINE_SECONDS)
         self.name = name + ranking.label
-        self.navigator = "search and quotations" if offline else f"{model.name} in the answer loop"
+        self.navigator = "search" if offline else f"{model.name} in the answer loop"
         self.has_known_cost = offline or budget.prices is not None
         self.model, self.budget = model, budget
         self._ranking, self._whole_site_tokens = ranking, whole_site_tokens

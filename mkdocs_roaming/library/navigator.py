@@ -83,7 +83,7 @@ _COMPARED_CHARS = 300
 _STRIPPED_CHARS = 4 * _COMPARED_CHARS  # with their markup
 _MAX_ADDRESS_CHARS = 2_000
 _IDENTIFIER = re.compile(r"[a-z][A-Z]|\w_\w|(?<!\S)--?\w|\w\.[a-z]\w|\w\(|`")
-_LINK = re.compile(r"\]\((?P<url>https?://[^()\s]+)(?:\s+\"[^\"\n]*\")?\)")
+LINK = re.compile(r"\]\((?P<url>https?://[^()\s]+)(?:\s+\"[^\"\n]*\")?\)")
 _ID = re.compile(r"(?<![0-9A-Za-z])[0-9a-fA-F]{8}(?![0-9A-Za-z])")
 
 
@@ -393,7 +393,7 @@ class Navigator:
             return text
         key = section.id, text
         if key != self._linked[0]:
-            self._linked = key, sub_outside_code(_LINK, self._link_to_id, text)
+            self._linked = key, sub_outside_code(LINK, self._link_to_id, text)
         return self._linked[1]
 
     def _link_to_id(self, match: re.Match[str]) -> str:

@@ -10,7 +10,7 @@ from mkdocs_roaming.report.report import Report, SectionInfo
 STATE_NAMES = {  # in the order of plots
     "answered": "answered",
     "partial": "answered in part",
-    "passages": "closest passages",
+    "results": "search results",
     "not_found": "not answered",
     "refused": "refused by the model",
     "budget": "stopped by a limit",

@@ -26,7 +26,7 @@ from mkdocs_roaming.text.tokenizer import parse_words
 
 T = TypeVar("T")
 
-STATES = ("answered", "partial", "passages", "not_found", "refused", "budget", "error")
+STATES = ("answered", "partial", "results", "not_found", "refused", "budget", "error")
 """In the order of tables and plots."""
 
 _UNANSWERED = ("not_found", "partial")

@@ -78,7 +78,7 @@ from mkdocs_roaming.settings import check_keys, decode_table, table_keys
 
 KEY_VARIABLE, COUNTERS_VARIABLE = "ROAMING_KEY", "ROAMING_COUNTERS"
 MIN_KEY_CHARS = 16
-_END_SECONDS = 10  # an answer whose time is over may still look for the closest passages
+_END_SECONDS = 10  # an answer whose time is over may still search for results
 _log = logging.getLogger("mkdocs_roaming.serve")
 
 

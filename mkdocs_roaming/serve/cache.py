@@ -22,7 +22,7 @@ from mkdocs_roaming.answer.support.check import GOOD_SUPPORT
 from mkdocs_roaming.manifest.lookup import Scope
 
 MAX_CACHED_ANSWERS = 1_000
-CACHEABLE_STATES = frozenset({"answered", "partial", "passages", "not_found"})
+CACHEABLE_STATES = frozenset({"answered", "partial", "results", "not_found"})
 """States of answers that are cached. The others may turn out better on the next attempt."""
 _WHOLE_SITE = Scope()
 

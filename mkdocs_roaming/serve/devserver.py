@@ -23,7 +23,7 @@ import anyio
 from anyio.from_thread import start_blocking_portal
 
 from mkdocs_roaming.answer.budget import Budget
-from mkdocs_roaming.answer.models.extractive import ExtractiveModel
+from mkdocs_roaming.answer.results import Offline
 from mkdocs_roaming.config import FILE, Settings, load_settings
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.serve.content import build_health, choose_media_type
@@ -53,7 +53,7 @@ MAX_BODY_BYTES = 1_048_576
 MAX_CONCURRENT_ANSWERS = 8
 PING_SECONDS = 0.5
 """Silence after which a comment is sent. WSGI notices a disconnected client only when it writes."""
-OFFLINE_CONFIG = AnswerConfig(ExtractiveModel(), Budget())
+OFFLINE_CONFIG = AnswerConfig(Offline(), Budget())
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 _Response = tuple[int, list[tuple[str, str]], Iterable[bytes]]
@@ -74,7 +74,7 @@ def load_answer_config(model: str | None, folder: Path, environ: Mapping[str, st
     file = folder / FILE
     settings = load_settings(file) if file.is_file() else Settings()
     search_factory = settings.search_factory(environ, _log.warning)
-    selected, budget = settings.create_model(model, None, environ) if model else (ExtractiveModel(), Budget())
+    selected, budget = settings.create_model(model, None, environ) if model else (Offline(), Budget())
     return AnswerConfig(selected, budget, settings.budget.whole_site_tokens, search_factory)
 
 

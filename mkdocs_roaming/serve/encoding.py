@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from mkdocs_roaming.answer import events, prompts
+from mkdocs_roaming.answer import events
 from mkdocs_roaming.answer.events import Answer, Event, Finished, Reference
 from mkdocs_roaming.answer.support.check import Support
 from mkdocs_roaming.answer.support.passages import Passage
@@ -27,6 +27,7 @@ from mkdocs_roaming.manifest.lookup import SectionIndex
 from mkdocs_roaming.serve import schemas
 from mkdocs_roaming.serve.requests import ProblemError
 from mkdocs_roaming.serve.schemas import encode_json
+from mkdocs_roaming.text.markdown import escape_markup
 
 StreamPart = dict[str, Any]
 
@@ -91,7 +92,7 @@ def encode_answer(answer: Answer, context: AnswerContext, *, digest: str) -> sch
 
 
 def make_failure(answer: schemas.Answer) -> ProblemError:
-    """Return the problem for an answer that failed, with the closest passages."""
+    """Return the problem for an answer that failed, with search results."""
     status = answer.status
     return ProblemError(
         502, "failed", status.message or FAILED_MESSAGE, retry_after=status.retry_after or None, answer=answer
@@ -358,8 +359,7 @@ def _encode_arguments(name: str, event: events.ToolCalled) -> StreamPart:
 def answer_to_markdown(answer: schemas.Answer) -> str:
     """Return an answer with its sources as footnotes, and the sections to offer if there is no answer."""
     status, message = answer.status, answer.status.message or ""
-    blocks = [f"**{prompts.PASSAGES}**"] if answer.state == "passages" else []
-    blocks += [answer.answer.strip()] if answer.answer else []
+    blocks = [answer.answer.strip()] if answer.answer else []
     if answer.sources:
         blocks.append("\n".join(f"[^{source.id}]: {_markdown_link(source)}" for source in answer.sources))
     sections = status.looked_at or status.nearest
@@ -376,11 +376,10 @@ def answer_to_markdown(answer: schemas.Answer) -> str:
 
 
 def _markdown_link(source: schemas.Source) -> str:
-    label = _SPECIAL.sub(r"\\\g<0>", " ".join((" › ".join(source.path) or source.title).split()))
+    label = escape_markup(" › ".join(source.path) or source.title)
     return f"[{label}](<{_NOT_IN_LINK.sub('', source.url)}>) `{source.id}`"
 
 
 _EXPAND, _SEARCH = "expand_sections", "search_sections"
 _MAX_NEAREST = 5
-_SPECIAL = re.compile(r"[\\\[\]`*_<>]")
 _NOT_IN_LINK = re.compile(r"[<>\s]")

@@ -269,7 +269,7 @@ class Problem(Struct, frozen=True):
     status: int
     detail: str
     code: str
-    answer: Annotated[str, Meta(description="The closest passages, if a model failed.")] | UnsetType = UNSET
+    answer: Annotated[str, Meta(description="The reason and search results, if a model failed.")] | UnsetType = UNSET
     sources: list[Source] | UnsetType = UNSET
     retry_after: int | UnsetType = UNSET
 

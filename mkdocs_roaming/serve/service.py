@@ -26,7 +26,7 @@ from mkdocs_roaming.answer.estimate import estimate_cost, estimate_request
 from mkdocs_roaming.answer.events import Event, Finished, TextReleased, TokensUsed, summarize
 from mkdocs_roaming.answer.loop import answer
 from mkdocs_roaming.answer.models.base import NO_USAGE, Model, Part, Request, Usage
-from mkdocs_roaming.answer.models.extractive import ExtractiveModel
+from mkdocs_roaming.answer.results import Offline
 from mkdocs_roaming.answer.support.evidence import find_words, normalize_text
 from mkdocs_roaming.errors import ModelError
 from mkdocs_roaming.library.navigator import Navigator
@@ -112,7 +112,7 @@ class AnswerService:
     _is_draining: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
-        self.offline_config = AnswerConfig(ExtractiveModel(), Budget(), self.config.small_site_tokens)
+        self.offline_config = AnswerConfig(Offline(), Budget(), self.config.small_site_tokens)
 
     def open(self, question: Question, *, offline: bool = False) -> AnswerRequest:
         """Open a request. The caller must close it, even if it reads nothing: other clients may wait for the answer.
@@ -318,7 +318,7 @@ class AnswerRequest:
 
     def _suggest(self) -> list[str]:
         result, library = summarize(self._events), self.deployment.library
-        if result.state not in ("answered", "partial", "passages"):
+        if result.state not in ("answered", "partial", "results"):
             return []
         asked = [self.question.text, *(exchange.question for exchange in self._memory.history)]
         ids = [section.id for section in (*result.citations, *result.trail)]

@@ -406,6 +406,12 @@ def to_single_line(text: str) -> str:
     return text if text.isprintable() else " ".join(_UNSAFE.sub("", text).split())
 
 
+def escape_markup(text: str) -> str:
+    """Return text on a single line in which Markdown finds no markup; characters that mean nothing stay as they are."""
+    return _SPECIAL.sub(r"\\\g<0>", to_single_line(text))
+
+
+_SPECIAL = re.compile(r"[\\`*\[\]]|(?<![^\W_])_|_(?![^\W_])|<(?=[a-z/!?])|&(?=#?\w+;)|~(?=~)|(?<=~)~", re.IGNORECASE)
 _DIRECTION = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
 """Embeddings, overrides and isolates, and their ends."""
 _UNSAFE = re.compile(rf"[\x00-\x1f\x7f-\x9f\ud800-\udfff]|{_DIRECTION.pattern}")

@@ -202,8 +202,8 @@ def test_library_searches_outlines_and_expands(site: Path) -> None:
 
 def test_ask_opens_folder_and_cites_section(site: Path) -> None:
     answer = mkdocs_roaming.ask(str(site), "How many pumps has the harbour?", model="offline")
-    assert answer.state == "passages"
-    assert [source.url for source in answer.citations] == ["https://docs.example/"]
+    assert answer.state == "results"
+    assert answer.citations[0].url == "https://docs.example/"
 
 
 def test_ask_in_scope_cites_only_pages_in_scope(site: Path) -> None:

@@ -70,7 +70,7 @@ export class Panel {
     parts.clear = tool(words.clear, namedIcon("x"), () => this.#host.prefill(""), { class: "tool clear", hidden: true });
     const bar = el("div", { class: "bar" }, parts.chip, parts.send);
     const form = el("form", { part: "form", onsubmit: submit }, namedIcon("find"), this.input, parts.clear, bar);
-    return el("div", { class: "foot" }, parts.jump, parts.waiting, form, el("p", { class: "small legal" }, words.legal));
+    return el("div", { class: "foot" }, parts.jump, parts.waiting, form);
   }
   /** Create the edge that changes the width of the panel by dragging or with arrow keys. */
   #buildEdge(words) {

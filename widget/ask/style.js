@@ -169,11 +169,10 @@ textarea::placeholder { color: var(--_muted); opacity: 1 }
   color: var(--_on-accent) }
 .send:hover { background: color-mix(in srgb, var(--_accent) 88%, var(--_fg)); color: var(--_on-accent) }
 .send:is(:disabled, .idle) { background: var(--_soft); color: var(--_muted); opacity: 1 }
-.legal { padding: 8px 4px 0; unicode-bidi: plaintext }
 
 /* The finder: its field is on top, since nothing is written back */
 .finder .foot { order: 1; padding-block: 4px 8px }
-.finder .foot::before, .finder .head::after, .finder h2 .icon, .finder :is(.bar, .legal, .latest-button) { display: none }
+.finder .foot::before, .finder .head::after, .finder h2 .icon, .finder :is(.bar, .latest-button) { display: none }
 .finder form { display: flex; align-items: center; padding-block: 1px; padding-inline-start: 12px }
 .finder .log { order: 2 }
 form > .icon { display: none; color: var(--_muted) }
@@ -181,7 +180,6 @@ form > .icon { display: none; color: var(--_muted) }
 .finder .intro { margin-block-start: 0 }
 .finder article { display: none }
 
-summary { cursor: pointer; min-height: 2em }
 .alert { border-inline-start: 3px solid var(--_danger); padding-inline-start: 12px }
 .row { display: flex; flex-wrap: wrap; gap: .4em; font-size: .875em }
 @media (min-width: 1100px) and (max-width: 1219px) { :host { --_width: var(--roaming-width, 376px) } }
@@ -204,7 +202,7 @@ dialog:not(.docked) { box-shadow: 0 0 40px #00000026 }
 }
 @media (max-height: 420px) {
   .head { height: 44px }
-  .chip, .legal { display: none }
+  .chip { display: none }
   form { display: flex; align-items: end }
 }
 @media (hover: none) { .tool:hover:not(:focus-visible)::after { display: none } }

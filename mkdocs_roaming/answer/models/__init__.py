@@ -1,1 +1,1 @@
-"""Language models, and the model that quotes the documentation without one."""
+"""Language models of providers, and replies from a file."""

@@ -170,15 +170,14 @@ class Usage(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
 
 NO_USAGE = Usage()
 
-StopReason = Literal["end", "tools", "length", "refusal", "passages"]
+StopReason = Literal["end", "tools", "length", "refusal"]
 
 
 class Stop(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     """The end of the reply.
 
     Attributes:
-        reason: Why it ended; `length` if the model reached its maximum output, `passages` if the text consists of
-            passages that may answer the question, but is not an answer.
+        reason: Why it ended; `length` if the model reached its maximum output.
         provider_state: Data that the model needs with this turn in later requests of the same answer. It comes back as
             `AssistantTurn.provider_state` and is never stored.
     """
@@ -304,7 +303,7 @@ _MODULES = "mkdocs_roaming.answer.models"
 _BUILT_IN = {
     "claude": f"{_MODULES}.anthropic:AnthropicModel.from_config",
     "openai": f"{_MODULES}.openai:OpenAIModel.from_config",
-    "offline": f"{_MODULES}.extractive:ExtractiveModel.from_config",
+    "offline": "mkdocs_roaming.answer.results:Offline.from_config",
     "scripted": f"{_MODULES}.scripted:ScriptedModel.from_config",
 }
 """Factories by provider, written like entry points: a module is imported when its model is created."""

@@ -136,7 +136,7 @@ def every_state(page: Page, stage: Stage, widget: Widget, url: str) -> Iterator[
     widget.panel.locator(".card").wait_for()
     yield "card"
     page.keyboard.press("Escape")
-    for name in ("partial", "marked", "passages", "not_found", "refused", "budget", "error"):
+    for name in ("partial", "marked", "results", "not_found", "refused", "budget", "error"):
         start_over(widget)
         stage.plays(recorded(name))
         widget.ask("Does it whistle on Kubernetes?")
@@ -185,7 +185,7 @@ def _search_states(page: Page, stage: Stage, widget: Widget, url: str) -> Iterat
     yield "finder"
     widget.input.fill("server port")
     widget.panel.locator(".hit h3:has-text('Server')").wait_for()
-    yield "results"
+    yield "hits"
     widget.hits.first.locator(".peek").click()
     widget.hits.first.locator(".open a").wait_for()
     yield "opened"

@@ -139,7 +139,7 @@ def test_section_opened_with_its_parent_is_shown_as_read(page: Page, stage: Stag
 
 ENDS = {
     "partial": "The answer may be incomplete.",
-    "passages": "Closest passages",
+    "results": "Search results",
     "not_found": "The docs do not seem to answer this.",
     "refused": "The model declined to answer this.",
     "budget": "The answer reached its limit and may be incomplete.",
@@ -158,19 +158,37 @@ def test_all_results_are_shown_and_announced(page: Page, stage: Stage, widget: W
         "error": "The answer could not be finished. Please ask again in a moment.",
     }
     assert turn.inner_text().count(own.get(state, ENDS[state])) == 1
-    assert turn.inner_text().count("Closest passages\n\nWater boils") == (state == "error")
+    assert turn.inner_text().count("Search results\n\nBoiling · Settings\n\nWater boils") == (state == "error")
+    assert turn.inner_text().count("Written by a model") == (state in ("partial", "not_found", "budget"))
+    assert turn.locator("[part=sources]:visible").count() == (state in ("partial", "refused", "budget"))
     assert turn.inner_text().count("could not be finished") == (state == "error")
-    polite = state in ("partial", "passages", "not_found")
+    polite = state in ("partial", "results", "not_found")
     assert (widget.status if polite else widget.alert).inner_text() == ENDS[state]
     assert widget.input.input_value() == (QUESTION if state == "error" else "")
+
+
+def test_results_link_to_their_sections_and_are_no_answer(page: Page, stage: Stage, widget: Widget) -> None:
+    stage.plays(recorded("results").replace(b"https://kettle.example/", stage.url.encode()))
+    page.goto(stage.page())
+    turn = widget.open().ask("Which port does it listen on?")
+    titles = turn.locator(".answer strong a")
+    assert titles.all_inner_texts() == ["The port is taken", "Server"]
+    cited = [cite.get_attribute("href") for cite in turn.locator(".cite").all()]
+    assert [title.get_attribute("href") for title in titles.all()] == cited
+    assert all(href and href.startswith(stage.url) for href in cited)
+    assert turn.locator(".trail:visible, summary:visible").count() == 0
+    turn.get_by_role("button", name="Search the docs instead").click()
+    widget.hits.first.wait_for()
 
 
 def test_not_found_offers_nearest_sections_and_search(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(recorded("not_found"))
     page.goto(stage.page())
     turn = widget.open().ask("Does it whistle on Kubernetes?")
+    assert turn.locator(".trail > summary").inner_text() == "Read 7 sections, none answers this"
+    assert turn.locator("ol a b:visible").count() == 0
+    turn.locator("summary", has_text="Show the nearest sections anyway").click()
     assert turn.locator("ol a b").all_inner_texts() == ["Install", "It does not whistle"]
-    assert turn.locator("summary").inner_text() == "Read 7 sections, none answers this"
     turn.get_by_role("button", name="Search the docs instead").click()
     widget.hits.first.wait_for()
     assert "whistle" in widget.hits.first.inner_text()
@@ -192,15 +210,17 @@ def test_not_found_lists_nearest_sections_below_cited_and_instead_of_opened_ones
         {"nearest": [], "looked_at": [cited]},
     ]
     expected = [
-        ["Sources", "2ebf9271", "Nearest sections", "Install"],
-        ["Nearest sections", "Install"],
+        ["Sources", "2ebf9271", "Show the nearest sections anyway", "Install"],
+        ["Show the nearest sections anyway", "Install"],
         ["Looked at", "Server"],
     ]
     for body, listed, shown in zip(bodies, lists, expected, strict=True):
         stage.plays(body.replace(b'"state": "answered"', b'"state": "not_found", ' + json.dumps(listed)[1:-1].encode()))
         page.goto(stage.page())
         turn = widget.open().ask("Does it whistle?")
-        assert turn.locator(".label, ol a b").all_inner_texts() == shown
+        for summary in turn.locator(":not(.trail) > summary").all():
+            summary.click()
+        assert turn.locator(".label, :not(.trail) > summary, ol a b").all_inner_texts() == shown
         widget.panel.get_by_role("button", name="Start over").click()
 
 

@@ -237,9 +237,7 @@ def test_reason_of_failure_is_shown_once_in_the_language_of_the_widget(
     shown = turn.inner_text()
     assert shown.count("overloaded") == (language == "en")
     assert shown.count("Die Antwort wurde nicht fertig.") == (language == "de")
-    assert shown.index("\nWater boils") > shown.index(
-        {"en": "Closest passages", "de": "Nächstliegende Stellen"}[language]
-    )
+    assert shown.index("\nWater boils") > shown.index({"en": "Search results", "de": "Suchergebnisse"}[language])
     assert "could not be finished" not in shown
 
 

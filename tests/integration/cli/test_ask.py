@@ -69,8 +69,9 @@ def test_ask_reads_small_site_whole_with_a_model_and_searches_it_without(lamp: P
     offline = roaming("ask", lamp, question)
     assert offline.exit_code == 0
     assert "3.7 watts" in offline.stdout
-    assert "passages · offline · 3 sections opened, 1 cited" in offline.stderr
-    assert offline.stdout.startswith("**Closest passages**\n")
+    assert "Searched: How many watts does the lamp take? (3 found)" in offline.stderr
+    assert "results · offline · 3 sections opened, 3 cited" in offline.stderr
+    assert offline.stdout.startswith("**Power**\n\n")
 
 
 @pytest.mark.parametrize("how", ["option", "environment", "file"])

@@ -221,7 +221,7 @@ def test_chat_reads_questions_from_pipe_without_prompt(tmp_path: Path) -> None:
     assert result.exit_code == 0
     assert "8642" in result.stdout
     assert "? " not in result.stdout.replace("default? ", "")
-    assert result.stdout.count("Settings › Server\n") == 1
+    assert result.stdout.count("**Server** · Settings\n") == 1
     assert result.stderr.startswith("kettle: type a question, or /quit. Model: offline.\n")
 
 

@@ -131,11 +131,13 @@ def test_ask_prints_trail_on_stderr_and_answer_on_stdout(site: Path) -> None:
     result = roaming("ask", site, "At which pressure does a bilge pump work?", "--whole-site-tokens", 0)
     assert result.exit_code == 0
     assert "4.7 bar" in result.stdout
-    assert "[1]" in result.stdout
-    assert "  [1] Guide › Pumps › Pressure\n      https://boat.example/pumps/#pressure" in result.stdout
-    assert "Reading the outline: 7 sections" not in result.stdout
-    assert "Opened by search Guide › Pumps › Pressure" in result.stderr
-    assert "passages · offline" in result.stderr
+    assert result.stdout.startswith("**Pressure** · Guide › Pumps\n\nA bilge pump works at 4.7 bar.")
+    assert "\n\nhttps://boat.example/pumps/#pressure\n" in result.stdout
+    assert "[" not in result.stdout
+    assert "Sources" not in result.stdout
+    assert "Searched: At which pressure" in result.stderr
+    assert "Opened Guide › Pumps › Pressure" in result.stderr
+    assert "results · offline" in result.stderr
 
 
 def test_search_accepts_query_that_starts_with_dashes(site: Path) -> None:
@@ -144,7 +146,7 @@ def test_search_accepts_query_that_starts_with_dashes(site: Path) -> None:
 
 def test_ask_json_contains_whole_answer(site: Path) -> None:
     answer = json.loads(roaming("ask", site, "How often is the oil changed?", "--json").stdout)
-    assert answer["state"] == "passages"
+    assert answer["state"] == "results"
     assert answer["citations"][0]["url"] == "https://boat.example/pumps/#oil"
     assert "310 hours" in answer["text"]
 

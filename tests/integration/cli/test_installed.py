@@ -58,7 +58,9 @@ def run(*arguments: object, cwd: Path, installed: Path | None = None, code: int 
 def test_question_is_answered_from_the_right_package_and_names_its_version(environment: Path, tmp_path: Path) -> None:
     kite = run("ask", "--installed", "How long is the line of a kite?", cwd=tmp_path, installed=environment)
     assert "50 m long" in kite
-    assert "kite 0.9 › Kite › Line\n      https://kite.example/#line\n" in kite
+    assert kite.startswith(
+        "**Line** · kite 0.9 › Kite\n\nThe kite's line is 50 m long.\n\nhttps://kite.example/#line\n"
+    )
     ebb = run("ask", "--installed", "--drain-window default", cwd=tmp_path, installed=environment)
     assert "ebb-client 4.2.0 › " in ebb
     assert "83 s" in ebb

@@ -25,7 +25,7 @@ from mkdocs_roaming.settings import table_keys
 ROOT = Path(__file__).parents[3]
 COMMANDS_BY_NAME = load_commands()
 TEXTS = ["README.md", *sorted(file.relative_to(ROOT).as_posix() for file in (ROOT / "docs").rglob("*.md"))]
-CONSOLE = re.compile(r"^```console\n(\$ roaming .*?)^```$", re.MULTILINE | re.DOTALL)
+CONSOLE = re.compile(r"^(`{3,})console\n(?P<block>\$ roaming .*?)^\1$", re.MULTILINE | re.DOTALL)
 
 
 def run(command: str, site: Path) -> str:
@@ -44,7 +44,7 @@ def test_documented_output_equals_command_output(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     text = (ROOT / file).read_text("utf-8")
-    blocks = CONSOLE.findall(text)
+    blocks = [found["block"] for found in CONSOLE.finditer(text)]
     assert blocks
     for block in blocks:
         commands = re.findall(r"^\$ (roaming .*)$", block, re.MULTILINE)
@@ -154,8 +154,8 @@ def test_python_example_of_ask_guide_runs(sample: Path, tmp_path: Path) -> None:
     (tmp_path / "main.py").write_text(program.replace("sample_site/site", str(sample)), "utf-8")
     done = subprocess.run([sys.executable, tmp_path / "main.py"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("OutlineRead(")
-    assert "Finished(state='passages', model='offline'" in done.stdout
+    assert done.stdout.startswith("ToolCalled(")
+    assert "Finished(state='results', model='offline'" in done.stdout
 
 
 def test_configuration_example_of_ask_guide_is_valid(tmp_path: Path) -> None:

@@ -223,7 +223,7 @@ def endpoint(
     import uvicorn
 
     from mkdocs_roaming.answer.budget import Budget
-    from mkdocs_roaming.answer.models.extractive import ExtractiveModel
+    from mkdocs_roaming.answer.results import Offline
     from mkdocs_roaming.embeddings.client import EmbeddingsClient, QueryEmbedder
     from mkdocs_roaming.library.hybrid import HybridSearch
     from mkdocs_roaming.serve.app import AppConfig, create_app
@@ -233,7 +233,7 @@ def endpoint(
     queries = QueryEmbedder(
         EmbeddingsClient("toy", base_url=api.url, retries=0), on_warning=on_warning, timeout=timeout, pause=pause
     )
-    config = AnswerConfig(ExtractiveModel(), Budget(), 0, lambda library: HybridSearch(library, queries))
+    config = AnswerConfig(Offline(), Budget(), 0, lambda library: HybridSearch(library, queries))
     listening = bind_socket("127.0.0.1", 0)
     app = create_app(AppConfig(str(site), config, metrics=f"127.0.0.1:{METRICS_PORT}"))
     server = uvicorn.Server(uvicorn.Config(app, lifespan="on", log_config=None))

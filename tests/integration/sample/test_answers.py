@@ -13,7 +13,7 @@ import yaml
 
 from mkdocs_roaming.answer.events import Answer, collect_answer
 from mkdocs_roaming.answer.loop import answer
-from mkdocs_roaming.answer.models.extractive import ExtractiveModel
+from mkdocs_roaming.answer.results import Offline
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import open_library
@@ -30,7 +30,7 @@ def answers(sample: Path) -> list[tuple[Answer, Navigator]]:
 
     async def one(question: str) -> tuple[Answer, Navigator]:
         navigator = Navigator(library, search=search)
-        return await collect_answer(answer(question, navigator, ExtractiveModel())), navigator
+        return await collect_answer(answer(question, navigator, Offline())), navigator
 
     return [anyio.run(partial(one, question)) for question in asked]
 

@@ -25,8 +25,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.models.base import AssistantTurn, Model, Request
-from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.answer.prepare import REOPEN_CALL_ID
+from mkdocs_roaming.answer.results import Offline
 from mkdocs_roaming.library.navigator import PREFETCH_CALL_ID
 from mkdocs_roaming.library.rules import RULES_CALL_ID
 from mkdocs_roaming.library.search import Search
@@ -194,7 +194,7 @@ def start() -> Iterator[Start]:
             search_factory: SearchFactory = Search,
             **settings: Any,
         ) -> Endpoint:
-            answers = AnswerConfig(model or ExtractiveModel(), budget or Budget(), small_site_tokens, search_factory)
+            answers = AnswerConfig(model or Offline(), budget or Budget(), small_site_tokens, search_factory)
             place = f"127.0.0.1:{find_free_port()}"
             config = AppConfig(str(target), answers, **{"key": KEY, "quota": LARGE_QUOTA, "metrics": place, **settings})
             endpoint = stack.enter_context(running(create_app(config), ready=ready))

@@ -103,7 +103,7 @@ def test_ask_sends_small_parts_without_delay(start: Start, folder: Path) -> None
 def test_ask_returns_one_object_for_accept_json(start: Start, folder: Path) -> None:
     response = start(folder).http.post("/v1/ask", json={"question": PORT}, headers={"Accept": "application/json"})
     result = response.json()
-    assert (response.status_code, result["state"]) == (200, "passages")
+    assert (response.status_code, result["state"]) == (200, "results")
     assert "8642" in result["answer"]
     assert result["sources"][0]["url"].startswith("https://docs.example/p/settings/")
     assert result["status"]["model"] == "offline"
@@ -147,7 +147,7 @@ def test_ask_accepts_body_of_use_chat(start: Start, folder: Path) -> None:
     result = endpoint.http.post("/v1/ask", json={"id": "x", "messages": messages, "trigger": "submit-message"}).text
     assert "kettle.log" in result
     assert "turns_dropped" not in result
-    assert result.index('"data-section"') < result.index('"start-step"')
+    assert result.index('"data-section"') < result.index('"text-start"')
 
 
 def test_ask_ignores_messages_of_other_roles(start: Start, folder: Path) -> None:

@@ -155,9 +155,9 @@ def make_answer(state: str, text: str, *, sections: int = 0, message: str = "") 
     return schemas.Answer(state, text, [], [], None, status, "")
 
 
-def test_answer_to_markdown_puts_heading_above_passages() -> None:
-    encoded = answer_to_markdown(make_answer("passages", "Port 80.", sections=1))
-    assert encoded == "**Closest passages**\n\nPort 80.\n\n*passages · offline · 1 section opened*\n"
+def test_answer_to_markdown_states_that_results_are_no_answer() -> None:
+    encoded = answer_to_markdown(make_answer("results", "**Server**\n\nPort 80.", sections=1))
+    assert encoded == "**Server**\n\nPort 80.\n\n*results · offline · 1 section opened*\n"
 
 
 @pytest.mark.parametrize("state", ["not_found", "budget", "refused", "error"])
@@ -266,7 +266,7 @@ def test_feedback_and_question_have_same_turn(start: Start, folder: Path, tmp_pa
     assert [line["turn"] for line in question_lines for _ in range(2)] == [line["turn"] for line in opinion_lines]
     assert [line["comment"] for line in opinion_lines] == ["", "Which one?"] * 2
     assert (question_lines[0]["state"], question_lines[0]["page"], question_lines[0]["model"]) == (
-        "passages",
+        "results",
         "/install/",
         "offline",
     )

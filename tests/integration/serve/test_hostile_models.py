@@ -238,9 +238,7 @@ CAUSES = {
 
 
 @pytest.mark.parametrize("behaviour", CAUSES)
-def test_failure_of_provider_shows_reason_and_closest_passages(
-    start: Start, folder: Path, serve: Serve, behaviour: str
-) -> None:
+def test_failure_of_provider_shows_reason_and_results(start: Start, folder: Path, serve: Serve, behaviour: str) -> None:
     cause, message = CAUSES[behaviour]
     _, model = serve(Adversary(behaviour))
     endpoint = start(folder, model)
@@ -248,7 +246,7 @@ def test_failure_of_provider_shows_reason_and_closest_passages(
     status = status_of(parts)
     assert (status["state"], status["code"], status["cause"]) == ("error", "failed", cause)
     assert message in status["message"]
-    assert text_of(parts).startswith(f"{status['message']} {prompts.CLOSEST_PASSAGES}\n\n")
+    assert text_of(parts).startswith(f"{status['message']} {prompts.NEAREST_SECTIONS}\n\n")
     assert "8642" in text_of(parts)
     assert any(part["type"] == "source-url" for part in parts)
     assert [part["errorText"] for part in parts if part["type"] == "error"] == [status["message"]]
@@ -261,7 +259,7 @@ def test_failure_of_provider_shows_reason_and_closest_passages(
     assert response.headers.get("retry-after") == ("3600" if "hour" in behaviour else None)
 
 
-def test_refused_connection_shows_closest_passages(start: Start, folder: Path) -> None:
+def test_refused_connection_shows_results(start: Start, folder: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
     model = OpenAIModel("qwen3", key="test-key", base_url=f"http://127.0.0.1:{port}", retries=Retries(0))
@@ -280,14 +278,14 @@ def test_refused_connection_shows_closest_passages(start: Start, folder: Path) -
         ("cut short", Budget(), "output"),
     ],
 )
-def test_spent_budget_shows_reason_and_closest_passages(
+def test_spent_budget_shows_reason_and_results(
     start: Start, folder: Path, serve: Serve, behaviour: str, budget: Budget, spent: str
 ) -> None:
     _, model = serve(Adversary(behaviour))
     parts = start(folder, model, budget=budget).ask(QUESTION)
     status = status_of(parts)
     assert (status["state"], status["code"]) == ("budget", f"budget_{spent}")
-    assert text_of(parts).startswith(f"{status['message']} {prompts.CLOSEST_PASSAGES}\n\n")
+    assert text_of(parts).startswith(f"{status['message']} {prompts.NEAREST_SECTIONS}\n\n")
     assert "8642" in text_of(parts)
 
 

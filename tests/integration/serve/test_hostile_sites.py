@@ -67,9 +67,11 @@ def test_hostile_site_cannot_inject_lines(start: Start, hostile: Path) -> None:
     result = http.get("/ask", params={"q": "Which port is the default?"}).text
     notes = [line for line in result.splitlines() if line.startswith("[^") and "]: " in line]
     assert notes
+    assert not re.search(
+        r"(?<!\\)\]\(javascript:|(?<!\\)<script|\u202e|^(?:data:|# Not ours|roaming_evil)", result, re.MULTILINE
+    )
     for note in notes:
         assert note.endswith("`")
-        assert not re.search(r"(?<!\\)\]\(javascript:", note)
         assert note.count("](<https://docs.example/") == 1
 
 

@@ -88,7 +88,7 @@ def test_first_text_is_timed_for_answers_that_are_not_cached(start: Start, folde
         endpoint.ask(PORT)
     assert endpoint.metric("roaming_first_text_seconds_count", model="offline") == 1
     assert endpoint.metric("roaming_first_text_seconds_sum", model="offline") > 0
-    assert endpoint.metric("roaming_answers_total", model="offline", state="passages", cached="yes") == 1
+    assert endpoint.metric("roaming_answers_total", model="offline", state="results", cached="yes") == 1
 
 
 @pytest.mark.parametrize("cause", ["overload", "key"])
@@ -131,7 +131,7 @@ def test_address_in_use_is_logged_and_endpoint_answers(
         taken.listen()
         port = taken.getsockname()[1]
         endpoint = start(folder, metrics=f"127.0.0.1:{port}")
-        assert endpoint.status(PORT)["state"] == "passages"
+        assert endpoint.status(PORT)["state"] == "results"
     (warning,) = [record for record in caplog.records if record.levelname == "WARNING"]
     assert f"cannot bind to 127.0.0.1:{port}: address already in use. Set another address" in warning.message
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.models.anthropic import AnthropicModel
 from mkdocs_roaming.answer.models.base import Model
@@ -71,7 +72,7 @@ class Failing:
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_each_failure_has_its_own_message_and_closest_passages(start: Start, folder: Path, wire: str) -> None:
+def test_each_failure_has_its_own_message_and_results(start: Start, folder: Path, wire: str) -> None:
     from messages_api import MessagesApi, serving
 
     failures = {
@@ -95,7 +96,7 @@ def test_each_failure_has_its_own_message_and_closest_passages(start: Start, fol
         messages.add(status["message"])
         text = "".join(part["delta"] for part in parts if part["type"] == "text-delta")
         assert text.startswith(status["message"])
-        assert "Closest passages in the documentation:" in text
+        assert prompts.NEAREST_SECTIONS in text
         assert failure[2] not in text  # details are for the operator
     assert len(messages) == len(failures)
 

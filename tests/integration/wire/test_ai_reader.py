@@ -16,9 +16,10 @@ from typing import Any
 import pytest
 import uvicorn
 
+from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.models.base import Model, Part, Request, Stop, Text
-from mkdocs_roaming.answer.models.extractive import ExtractiveModel
+from mkdocs_roaming.answer.results import Offline
 from mkdocs_roaming.errors import ModelError
 from mkdocs_roaming.serve.app import AppConfig, create_app
 from mkdocs_roaming.serve.quotas import AnswerQuota
@@ -78,7 +79,7 @@ def run_chat(package: Path, *arguments: str, model: Model) -> list[dict[str, Any
 @pytest.fixture(scope="module")
 def endpoint() -> Iterator[str]:
     """Return an endpoint that answers offline."""
-    with serving_model(ExtractiveModel()) as address:
+    with serving_model(Offline()) as address:
         yield address
 
 
@@ -100,13 +101,13 @@ ENDS: dict[str, tuple[list[Any], str, str]] = {
     "How hot? Without words": ([], "not_found", "The docs do not seem to answer this."),
     "How hot? A refusal": ([Text("I will not say."), Stop("refusal")], "refused", "I will not say."),
     "How hot? A silent refusal": ([Stop("refusal")], "refused", "The model refused to answer."),
-    "How hot? Too long": ([Text("Water boils"), Stop("length")], "budget", "Closest passages in the documentation:"),
+    "How hot? Too long": ([Text("Water boils"), Stop("length")], "budget", prompts.NEAREST_SECTIONS),
     "How hot? An overload": (
         [ModelError("overloaded", cause="overload")],
         "error",
-        "Closest passages in the documentation:",
+        prompts.NEAREST_SECTIONS,
     ),
-    "How hot? A crash": ([Text("Water"), ValueError("a detail")], "error", "Closest passages in the documentation:"),
+    "How hot? A crash": ([Text("Water"), ValueError("a detail")], "error", prompts.NEAREST_SECTIONS),
 }
 """Questions with the reply, the state and a part of the text that is shown."""
 
@@ -167,7 +168,7 @@ def test_use_chat_shows_text_for_every_end_state(react_package: Path) -> None:
 def test_use_chat_works_as_it_is_for_thirty_long_questions(react_package: Path) -> None:
     trace = "".join(f'  File "/srv/kettle/steam_{line}.py", line {line}, in pour\n' for line in range(70))[:3_500]
     questions = [f"Question {number}: which port is the default?\n{trace}" for number in range(30)]
-    done = run_chat(react_package, "--one-conversation", *questions, model=ExtractiveModel())
+    done = run_chat(react_package, "--one-conversation", *questions, model=Offline())
     assert [(result["status"], result["error"]) for result in done] == [("ready", None)] * 30
     assert all(result["states"] for result in done)
 
@@ -177,5 +178,5 @@ def test_ai_package_transport_works_with_endpoint(package: Path, endpoint: str) 
     message_parts = result["message"]["parts"]
     assert result["errors"] == []
     assert "8642" in "".join(part["text"] for part in message_parts if part["type"] == "text")
-    assert [part["data"]["state"] for part in message_parts if part["type"] == "data-status"] == ["passages"]
+    assert [part["data"]["state"] for part in message_parts if part["type"] == "data-status"] == ["results"]
     assert result["message"]["metadata"]["turn"]

@@ -16,7 +16,7 @@ import uvicorn
 from npm import NODE, install
 
 from mkdocs_roaming.answer.budget import Budget
-from mkdocs_roaming.answer.models.extractive import ExtractiveModel
+from mkdocs_roaming.answer.results import Offline
 from mkdocs_roaming.library.tools import AGENT_TOOLS
 from mkdocs_roaming.serve.app import AppConfig, create_app
 from mkdocs_roaming.serve.server import bind_socket
@@ -37,7 +37,7 @@ def inspector(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     """Return the URL of an endpoint's tools."""
-    app = create_app(AppConfig(str(KETTLE), AnswerConfig(ExtractiveModel(), Budget(), 0)))
+    app = create_app(AppConfig(str(KETTLE), AnswerConfig(Offline(), Budget(), 0)))
     listener = bind_socket("127.0.0.1", 0)
     port = listener.getsockname()[1]
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="on"))

@@ -52,7 +52,7 @@ def test_spent_cost_ends_answer(ask: Ask, ids: dict[str, str]) -> None:
     assert isinstance(last, Finished)
     assert (last.state, last.spent, last.cost) == ("budget", "cost", pytest.approx(0.02))
     assert len(model.requests) == 1
-    assert summarize(events).text.startswith(f"{last.message} {prompts.CLOSEST_PASSAGES}")
+    assert summarize(events).text.startswith(f"{last.message} {prompts.NEAREST_SECTIONS}")
     server = ids["Server"]
     whole = ScriptedModel([[expand_call(server), Usage(1_000)], [Text(f"8642 [^{server}]."), Usage(100_000)]])
     assert summarize(ask(whole, budget=Budget(prices=PRICES, cost=0.01))).state == "answered"

@@ -315,7 +315,7 @@ def test_last_round_offers_no_tools(ask: Ask, ids: dict[str, str]) -> None:
     assert [bool(request.tools) for request in model.requests] == [True, True, True, False]
     assert [request.note for request in model.requests] == ["", "", prompts.LAST_ROUND_WITH_TOOLS, prompts.LAST_ROUND]
     assert finished.not_found is not None
-    assert summarize(events).text.startswith(f"{finished.message} {prompts.CLOSEST_PASSAGES}")
+    assert summarize(events).text.startswith(f"{finished.message} {prompts.NEAREST_SECTIONS}")
     assert len(summarize(events).trail) >= 3
 
 

@@ -24,8 +24,8 @@ from mkdocs_roaming.answer.events import (
 )
 from mkdocs_roaming.answer.loop import answer
 from mkdocs_roaming.answer.models.base import AssistantTurn, Model, Request, Text, ToolTurn
-from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.answer.models.scripted import ScriptedModel
+from mkdocs_roaming.answer.results import Offline
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.manifest.models import RuleCondition, RuleEntry
@@ -152,9 +152,9 @@ def test_offline_model_prefers_pinned_section(make_site: Callable[..., MadeSite]
     gauges = [(f"gauge{at}/", f"# Gauge {at}\n\nThe gauge may drift in frost.\n") for at in range(5)]
     site = make_site([*gauges, *lamps])
     meant = site.manifest.pages[4].id
-    plain = summarize(ask(ExtractiveModel(), Navigator(site.library()), question))
+    plain = summarize(ask(Offline(), Navigator(site.library()), question))
     ruled = msgspec.structs.replace(site.manifest, rules=(RuleEntry(RuleCondition(any=("drifting",)), (meant,)),))
-    result = summarize(ask(ExtractiveModel(), Navigator(replace(site, manifest=ruled).library()), question))
+    result = summarize(ask(Offline(), Navigator(replace(site, manifest=ruled).library()), question))
     assert meant not in {one.id for one in plain.citations}
     assert result.citations[0].id == result.trail[0].id == meant
 
@@ -164,12 +164,12 @@ def test_offline_model_quotes_pinned_sections_first(
 ) -> None:
     site = make_site([("a/", "# Bailing\n\nUse the hand pump.\n"), ("b/", "# Flares\n\nRed ones call for help.\n")])
     question = "are we foundering?"
-    assert summarize(ask(ExtractiveModel(), Navigator(site.library()), question)).state == "not_found"
+    assert summarize(ask(Offline(), Navigator(site.library()), question)).state == "not_found"
     opens = (site.manifest.pages[1].id, site.manifest.pages[0].id)
     ruled = msgspec.structs.replace(site.manifest, rules=(RuleEntry(RuleCondition(any=("founder",)), opens),))
-    result = summarize(ask(ExtractiveModel(), Navigator(replace(site, manifest=ruled).library()), question))
-    assert result.state == "passages"
+    result = summarize(ask(Offline(), Navigator(replace(site, manifest=ruled).library()), question))
+    assert result.state == "results"
     assert [one.id for one in result.citations] == list(opens)
     always = msgspec.structs.replace(site.manifest, rules=(RuleEntry(RuleCondition(always=True), opens),))
-    result = summarize(ask(ExtractiveModel(), Navigator(replace(site, manifest=always).library()), question))
+    result = summarize(ask(Offline(), Navigator(replace(site, manifest=always).library()), question))
     assert result.state == "not_found"

@@ -21,8 +21,8 @@ from mkdocs_roaming.answer.events import (
     summarize,
 )
 from mkdocs_roaming.answer.models.base import Text, ToolCall, UserTurn
-from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.answer.models.scripted import ScriptedModel
+from mkdocs_roaming.answer.results import Offline
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.targets import library_from_markdown
@@ -111,9 +111,9 @@ def test_follow_up_reads_site_again_without_duplicates(ask: Ask, ids: dict[str, 
 
 @pytest.mark.parametrize("case", QUESTIONS, ids=lambda case: case["ask"])
 def test_offline_model_answers_from_small_site(ask: Ask, ids: dict[str, str], case: dict[str, str]) -> None:
-    result = summarize(ask(ExtractiveModel(), case["ask"], whole_site_tokens=WHOLE))
+    result = summarize(ask(Offline(), case["ask"], whole_site_tokens=WHOLE))
     if "contains" in case:
-        assert result.state == "passages"
+        assert result.state == "results"
         assert case["contains"] in result.text
         assert ids[case["section"]] in [section.id for section in result.citations]
     else:

@@ -14,7 +14,7 @@ from kettle import QUESTIONS
 
 from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.events import Reference
-from mkdocs_roaming.answer.models.extractive import ExtractiveModel
+from mkdocs_roaming.answer.results import Offline
 from mkdocs_roaming.evals.metrics import EvalResult, TrailStep
 from mkdocs_roaming.evals.output import Regression, describe_failure, format_figure, render_evaluation
 from mkdocs_roaming.evals.questions import parse_questions, resolve_sections
@@ -28,7 +28,7 @@ HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&\x00\x1b[31m
 @pytest.fixture(scope="module")
 def report(library: Library) -> EvalReport:
     ranking = Ranking(library, Search(library))
-    offline = ModelSystem("offline", ExtractiveModel(), Budget(), ranking, whole_site_tokens=0)
+    offline = ModelSystem("offline", Offline(), Budget(), ranking, whole_site_tokens=0)
     questions = resolve_sections(parse_questions(QUESTIONS, "q.yml"), library.sections)
     evaluation = Evaluation(questions, [SearchSystem(ranking), offline], ranking)
     anyio.run(evaluation.run)

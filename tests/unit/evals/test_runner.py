@@ -6,8 +6,8 @@ import pytest
 from kettle import QUESTIONS
 
 from mkdocs_roaming.answer.budget import Budget
-from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.answer.models.scripted import ScriptedModel
+from mkdocs_roaming.answer.results import Offline
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.library import Library
 
@@ -32,7 +32,7 @@ def test_own_cost_budget_reached_is_no_error(library: Library) -> None:
 def test_max_cost_without_prices_raises(library: Library) -> None:
     with pytest.raises(UsageError, match="prices"):
         make_evaluation(library, ScriptedModel([]), budget=Budget(), max_cost=1.0)
-    assert make_evaluation(library, "search", ExtractiveModel(), budget=Budget(), max_cost=1.0)
+    assert make_evaluation(library, "search", Offline(), budget=Budget(), max_cost=1.0)
 
 
 def test_repeated_failures_stop_system(library: Library) -> None:

@@ -38,8 +38,8 @@ from mkdocs_roaming.answer.events import (
     ToolCallRejected,
 )
 from mkdocs_roaming.answer.models.base import Usage
-from mkdocs_roaming.answer.models.extractive import ExtractiveModel
 from mkdocs_roaming.answer.models.scripted import ScriptedModel, read_script
+from mkdocs_roaming.answer.results import Offline
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import library_from_markdown
 from mkdocs_roaming.serve.conversation_token import TokenSigner, Turn
@@ -50,7 +50,7 @@ from mkdocs_roaming.serve.service import AnswerConfig, AnswerRequest, AnswerServ
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 CASES = sorted(path.stem for path in (GOLDEN / "wire").glob("*.yml"))
-STATES = {"answered", "partial", "passages", "not_found", "refused", "budget", "error"}
+STATES = {"answered", "partial", "results", "not_found", "refused", "budget", "error"}
 SIGNER = TokenSigner(b"a key")
 SITE = "https://kettle.example/\nKettle"
 
@@ -71,7 +71,7 @@ def open_request(name: str, tmp_path: Path) -> AnswerRequest:
     budget = dict(case.get("budget", {}))
     if "prices" in budget:
         budget["prices"] = Prices(**budget["prices"])
-    model = ScriptedModel(read_script(tmp_path / "script.json")) if "replies" in case else ExtractiveModel()
+    model = ScriptedModel(read_script(tmp_path / "script.json")) if "replies" in case else Offline()
     config = AnswerConfig(model, Budget(**budget), case.get("whole_site_tokens", 0))
     turns = tuple(
         SIGNER.sign(Turn(**{**turn, "opened": tuple(turn["opened"])}), SITE) for turn in case.get("turns", [])

@@ -1,16 +1,16 @@
-"""Measure the closest passages that the model `offline` shows, and what it declines.
+"""Measure the results that readers get without a model, and which questions are declined.
 
-    python benchmarks/passages.py SITE_DIR=QUESTIONS [SITE_DIR=QUESTIONS …] [--pairs PAIRS.jsonl]
+    python benchmarks/results.py SITE_DIR=QUESTIONS [SITE_DIR=QUESTIONS …] [--pairs PAIRS.jsonl]
 
 A question file is YAML, as in `benchmarks/questions`, or has one JSON object with `question` and `gold_sections` in each
 line. The answerable questions about the other sites are the negatives of a site. Prints for each file:
 
 - the share of questions about other sites, and of unanswerable ones about the site, that are declined;
 - the share of answerable questions that are wrongly declined;
-- the share of answerable questions with a right section, and a right page, among the cited sections, of at most three.
+- the share of answerable questions with a right section, and a right page, among the results, of at most three.
 
 A pair is a question with a follow-up about the same site, which is the name of the folder. The follow-up is on the right
-page if a cited section is on one of its `gold_pages`; `first` counts the first cited section only.
+page if a result is on one of its `gold_pages`; `first` counts the first result only.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import yaml
 from mkdocs_roaming.answer.conversation import Exchange
 from mkdocs_roaming.answer.events import Answer, collect_answer
 from mkdocs_roaming.answer.loop import answer
-from mkdocs_roaming.answer.models.extractive import ExtractiveModel
+from mkdocs_roaming.answer.results import Offline
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.search import Search
@@ -53,14 +53,14 @@ class Site:
         self._search = Search(self.library)
 
     def ask(self, question: str, history: Sequence[Exchange] = (), opened: Sequence[str] = ()) -> Answer:
-        """Return the passages for a question."""
+        """Return the results for a question."""
         navigator = Navigator(self.library, search=self._search)
         return anyio.run(
-            partial(collect_answer, answer(question, navigator, ExtractiveModel(), history=history, opened=opened))
+            partial(collect_answer, answer(question, navigator, Offline(), history=history, opened=opened))
         )
 
     def follow_up(self, question: str, follow_up: str) -> Answer:
-        """Return the passages for a follow-up."""
+        """Return the results for a follow-up."""
         first = self.ask(question)
         opened = [section.id for section in first.trail]
         return self.ask(follow_up, [Exchange(question, first.text)], opened)
@@ -86,7 +86,7 @@ def main() -> None:
     sets = [(folder, Path(file)) for folder, _, file in (each.rpartition("=") for each in options.sets)]
     sites = {folder: Site(folder) for folder, _ in sets}
     print(f"{'':28}{'others':>12}{'own':>12}{'wrongly':>12}{'section':>12}{'page':>12}{'first':>12}")
-    print(f"{'':28}{'declined':>12}{'declined':>12}{'declined':>12}{'cited':>12}{'cited':>12}{'section':>12}")
+    print(f"{'':28}{'declined':>12}{'declined':>12}{'declined':>12}{'shown':>12}{'shown':>12}{'section':>12}")
     for folder, file in sets:
         others = [question for other, path in sets if other != folder for question in read_questions(path)]
         print_row(sites[folder], file, [question.ask for question in others if question.gold])
@@ -103,7 +103,7 @@ def print_row(site: Site, file: Path, others: Sequence[str]) -> None:
     cited = {question: [section.id for section in site.ask(question.ask).citations] for question in questions}
     golds = {question: site.resolve(question.gold) for question in questions if question.gold}
     shares = [
-        [site.ask(ask).state != "passages" for ask in others],
+        [site.ask(ask).state != "results" for ask in others],
         [not cited[question] for question in questions if not question.gold],
         [not cited[question] for question in golds],
         [not gold.isdisjoint(cited[question]) for question, gold in golds.items()],
