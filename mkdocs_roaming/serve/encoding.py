@@ -2,7 +2,7 @@
 
 A stream has these parts, in this order: `start`, `data-outline`; for each model call `start-step`, its tool calls with
 their sections, `finish-step`; the text; `source-url` for each cited section; `data-support`; `data-status`;
-`data-followups`; `finish`.
+`data-followups`; `finish`. Without a model there is neither an outline nor a step.
 
 Titles, paths and URLs come from the manifest. Of the model's output only the text and the requested ids are sent.
 """

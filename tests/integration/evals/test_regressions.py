@@ -62,7 +62,7 @@ def asked(sample: Path, tmp_path: Path) -> Path:
     sections = open_library(sample).sections
     lines = ["questions:"]
     for ask, address in (
-        ("growth on the membrane", RENAMED),
+        ("growth of mussels on the membrane", RENAMED),
         ("minimum clearance of the radar above the highest tide", HIDDEN),
         ("--drain-window default", UNCHANGED),
     ):
