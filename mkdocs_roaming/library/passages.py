@@ -36,6 +36,7 @@ _MAX_ADDRESS_CHARS = 2_000
 _LEAD_TYPES = frozenset({"paragraph", "heading"})
 _TEXT_TYPES = frozenset({"paragraph", "note"})
 _LINE_END = re.compile(r"\r\n|\n|\r")
+_HEADING = re.compile(HEADING.pattern + r"|\A\s*[^\s\-*+>#|`~][^\n]*\n {0,3}(?:=+|-+)[ \t]*(?:\n|\Z)")
 _ADDRESS = re.compile(rf"(?<=\])\([^()\s]{{0,{_MAX_ADDRESS_CHARS}}}\)")
 _LEFT_OUT = re.compile(
     r"(?:!\[[^\[\]]*\]|\[\s*\])\((?:[^()]|\([^()]*\))*\)"  # an image, or the link around one
@@ -85,7 +86,7 @@ def choose_passage(markdown: str, words: Sequence[Word], language: str, *, max_c
         max_chars: Length up to which the passage grows.
     """
     terms = {term for word in words for run in word.runs for term in run}
-    return _choose(_leave_out(HEADING.sub("", markdown, count=1)), terms, language, max_chars)
+    return _choose(_leave_out(_HEADING.sub("", markdown, count=1)), terms, language, max_chars)
 
 
 def _choose(markdown: str, terms: set[str], language: str, max_chars: int) -> str:

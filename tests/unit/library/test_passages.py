@@ -96,6 +96,11 @@ def test_passage_of_any_text_ends_before_text_below_it(parts: list[str]) -> None
     assert (first, citation, last) == ("Above.", "[^0badcafe]", "Below.")
 
 
+@pytest.mark.parametrize("heading", ["## Title", "Title\n=====", "The *title*\n---"])
+def test_passage_does_not_repeat_heading(heading: str) -> None:
+    assert choose_passage(f"{heading}\n\nWord.\n", parse_query("word", "en"), "en") == "Word."
+
+
 def test_section_without_text_has_no_passage() -> None:
     assert _passage("![only an image](image.png)", "image") == ""
     assert choose_passage("## Title\n", parse_query("title", "en"), "en") == ""
