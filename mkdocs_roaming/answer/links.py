@@ -33,7 +33,7 @@ _LINKS = re.compile(
     r"(?:[ \t]*\n?[ \t]*(?:\"[^\"\n]*\"|'[^'\n]*'|\([^()\n]*\)))?[ \t]*\n?)"
     r"|<(?P<auto>[a-z][a-z0-9+.-]{1,31}:[^\s<>]*|[^\s<>@/]+@[^\s<>]+)>"
     r"|(?P<html><(?P<raw>script|style|iframe|object|svg|template)\b[\s\S]*?(?:</(?P=raw)\s*>|\Z)|<!--[\s\S]*?(?:-->|\Z)"
-    r"|<[!?/]?[a-z][a-z0-9-]*(?:[\s/][^>]*)?(?:>|\Z))"
+    r"|<(?:[!?][a-z][^>]*|/?[a-z][a-z0-9-]*(?:[\s/][^>]*)?)(?:>|\Z))"
     rf"|(?P<bare>(?<![\w/]){_BARE})",
     re.MULTILINE | re.IGNORECASE,
 )

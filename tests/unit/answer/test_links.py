@@ -59,6 +59,7 @@ def test_remove_links_keeps_known_addresses_code_and_harmless_text(text: str) ->
         ("[b](../../b/)", "b"),
         ("[c](https:evil.example) [d](https:/evil.example)", "c d"),
         ("x <!-- https://evil.example --> y", "x  y"),
+        ("x <!evil.example> y", "x  y"),
         ("> [a]: https://evil.example/\n> b", "> b"),
         ("java&#115;cript:alert(1) [a](java&#115;cript:alert(1))", "java&#115;cript:alert(1) a"),
     ],
