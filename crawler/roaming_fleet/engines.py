@@ -137,8 +137,9 @@ def dask_engine(address: str, patience: float = 60.0) -> Engine:
         ) from None
 
     def engine(plan: RunPlan, groups: Groups, stop: Callable[[], None]) -> Generator[SiteRecord]:
-        # Its client takes fifty lines to report a lost scheduler.
-        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
+        # Its client and its event loop take fifty lines each to report a lost scheduler.
+        for name in ("distributed.client", "tornado.application"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
             client = distributed.Client(address, timeout=_CONNECT_SECONDS)
         except (OSError, TimeoutError):
