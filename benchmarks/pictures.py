@@ -56,17 +56,17 @@ The service unit waits 97 seconds before it kills, so raise both. [^d5c669c2]
 OPENED = "9f943be9"
 UNANSWERED = "Is there a Grafana dashboard for metrics?"
 NO_ANSWER = "The documentation describes the metrics, but no dashboard for Grafana. [^none]"
+QUESTIONS = [
+    QUESTION,
+    "What does a power cut cost?",
+    "How much disk do five years of readings need?",
+    "What happens when the disk is full?",
+]
 WIDGET = {
     "endpoint": "/",
     "feedback": True,
-    "questions": "questions.yml",
+    "questions": QUESTIONS,
     "links": [{"label": "Ask in the forum", "url": "https://forum.ebbkeeper.example/new?title={question}"}],
-}
-QUESTIONS = {
-    QUESTION: "guide/data/storage.md#stopping-without-loss",
-    "What does a power cut cost?": "guide/data/storage.md#what-a-power-cut-costs",
-    "How much disk do five years of readings need?": "guide/data/storage.md#how-long-history-is-kept",
-    "What happens when the disk is full?": "guide/data/storage.md#when-the-disk-is-full",
 }
 THEME = """\
   palette:
@@ -261,8 +261,6 @@ def build_site(folder: Path, url: str, options: Mapping[str, Any]) -> Path:
     (sample / "docs/pictures.css").write_text(":root { --md-text-font: Roboto }\n", "utf-8")
     lines = "".join(f"      {name}: {json.dumps(value)}\n" for name, value in options.items())
     config.write_text(text.replace("  - roaming:\n", f"  - roaming:\n{lines}", 1), "utf-8")
-    questions = [{"ask": question, "sections": [section]} for question, section in QUESTIONS.items()]
-    (sample / "questions.yml").write_text(json.dumps({"questions": questions}), "utf-8")
     command = [sys.executable, "-m", "mkdocs", "build", "-q", "-f", str(config), "-d", str(site)]
     subprocess.run(command, check=True, capture_output=True)
     return site
