@@ -80,7 +80,7 @@ def test_mirror_flags_instructions_in_descriptions_of_the_site(
 
 def test_invalid_file_stops_the_crawl_before_the_first_request(harbour: Any, run_crawl: Any, tmp_path: Path) -> None:
     (tmp_path / "d.json").write_text("{", "utf-8")
-    with pytest.raises(UsageError, match="not a file of descriptions"):
+    with pytest.raises(UsageError, match="not valid JSON"):
         run_crawl(harbour.url, options=PublishOptions(descriptions=str(tmp_path / "d.json")))
     assert not harbour.requests
 
