@@ -43,7 +43,7 @@ _WHOLE_LINK = re.compile(r"\[[^\]\n]*" + LINK.pattern)
 
 
 class Offline:
-    """Stands for no model: `answer` shows results."""
+    """The choice of no model: `answer` shows results."""
 
     name = "offline"
 

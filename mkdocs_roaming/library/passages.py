@@ -25,7 +25,7 @@ from mkdocs_roaming.text.markdown import escape_markup, sub_outside_code
 from mkdocs_roaming.text.tokenizer import Word, extract_terms
 
 GAP = "…"
-"""Stands for text that is left out."""
+"""Marks text that is left out."""
 
 MAX_PASSAGE_CHARS = 1_000
 """Length up to which a passage grows; it is longer if its first blocks are, or if no more than as much is left."""
