@@ -64,7 +64,7 @@ def ask(
 ) -> None:
     """Ask a question.
 
-    Without an API key and a model the answer consists of sentences of the documentation, each with its source.
+    Without an API key and a model it shows search results: up to three sections, each with the passage that matches.
     """
     if installed:
         if question is not None:

@@ -48,6 +48,11 @@ class SectionTexts(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
     written: str = ""
 
     @property
+    def questions(self) -> tuple[str, ...]:
+        """The asks to publish, each on one line: without proposals, which a person has to reword."""
+        return tuple(to_single_line(ask) for ask in self.asks if not ask.startswith(PROPOSAL))
+
+    @property
     def is_edited(self) -> bool:
         """Whether a person has edited the texts, or written them."""
         return self.written != digest_texts(self.about, *self.asks)
@@ -189,7 +194,7 @@ def index_first_asks(descriptions: Descriptions) -> dict[tuple[str, str], str]:
     The HTML of pages is written before their sections have ids.
     """
     sections = (texts for page in descriptions.pages.values() for texts in page.sections.values())
-    return {(texts.digest[:8], texts.title): to_single_line(texts.asks[0]) for texts in sections if texts.asks}
+    return {(texts.digest[:8], texts.title): texts.questions[0] for texts in sections if texts.questions}
 
 
 @dataclass(slots=True)
@@ -227,8 +232,7 @@ def _describe_section(section: SectionEntry, index: TextIndex, counts: Descripti
     if texts is None or match.is_stale:
         return replace(section, about="", asks=())
     counts.sections += 1
-    asks = tuple(to_single_line(ask) for ask in texts.asks if not ask.startswith(PROPOSAL))
-    return replace(section, about=to_single_line(texts.about), asks=asks)
+    return replace(section, about=to_single_line(texts.about), asks=texts.questions)
 
 
 def merge_texts(

@@ -72,6 +72,10 @@ def test_page_without_questions_of_people_suggests_first_asks_of_its_sections() 
     assert suggest("a/", asks=ASKS, home=("Home?",)) == ["Home?"]
 
 
+def test_proposals_are_not_suggested() -> None:
+    assert suggest("a/", asks={"1": ("reword: grease, motor", "One?"), "2": ("reword: drain",)}) == ["One?"]
+
+
 @pytest.mark.parametrize("path", ["", "b/", "unpublished/"])
 def test_home_page_and_pages_without_asks_suggest_those_of_different_pages(path: str) -> None:
     assert suggest(path, asks=ASKS) == ["What is it?", "One?"]
