@@ -13,11 +13,9 @@ import os
 import re
 import sys
 import zlib
-from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from itertools import chain
 from pathlib import Path
 from typing import Protocol, Self, TypeVar
 
@@ -29,7 +27,7 @@ from mkdocs_roaming.library.postings import Postings, PostingsBuilder, PostingsD
 from mkdocs_roaming.library.readers import read_file
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import Manifest, PageEntry
-from mkdocs_roaming.manifest.page_kinds import is_changelog
+from mkdocs_roaming.manifest.page_kinds import find_late_pages
 from mkdocs_roaming.settings import prepare
 from mkdocs_roaming.text.languages import load_words
 from mkdocs_roaming.text.tokenizer import Word, extract_terms, parse_words
@@ -40,9 +38,13 @@ FIELDS = ("title", "above", "nav", "below", "links", "asks", "body")
 """The fields of a section, in the order of the weights of `Index`."""
 
 _PAGE_WEIGHTS = [{"title": 3.0, "body": 1.0}.get(name, 0.0) for name in FIELDS]
+_PLACED = [FIELDS.index(name) for name in ("title", "links", "asks", "body")]  # the others are titles of other sections
 _BATCH_SIZE = 500
 _MIN_TYPO_LENGTH = 4
+_LONG_TERM = 7
 _MIN_STEM_LENGTH = 5
+_MIN_REPEATED_TERMS = 8
+_MAX_READ_MORE_TERMS = 4  # at the end of an excerpt: "Continue reading"
 _LINK = r"(?<!!)\[([^\]\[\n]{1,200})\]\(<?(https?://[^)>\s]+)"
 _TARGET = (  # of links and images; an expression such as `calls[0](event)` has none
     r"(?:\]\(<?(?=https?:|mailto:|data:|\.{0,2}/|#)|<(?=https?://)|\b(?:href|src)=\")[^()\s<>\"]*"
@@ -75,11 +77,19 @@ class SiteTexts(Protocol):
 
 
 class IndexData(msgspec.Struct, frozen=True, array_like=True):
-    """What an index file stores of a site: the postings, the rows whose titles contain a term, those of change logs."""
+    """What an index file stores of a site.
+
+    Attributes:
+        postings: The terms of the sections.
+        title_lengths: The number of distinct terms in each title, without stop words if others remain.
+        late_pages: The numbers of the pages that come after others: see `find_late_pages`.
+        repeats: The rows that repeat another one, and which: excerpts in the lists of a blog.
+    """
 
     postings: PostingsData
-    title_rows: dict[str, list[int]]
-    changelog_rows: list[int]
+    title_lengths: list[int]
+    late_pages: list[int]
+    repeats: dict[int, int]
 
 
 class Index:
@@ -87,7 +97,6 @@ class Index:
 
     Args:
         library: The site.
-        weights: The weight of a term in each of the `FIELDS`.
         data: The content of the index.
         complete: Whether all texts could be read.
 
@@ -95,18 +104,16 @@ class Index:
         ValueError: The data are of another site.
     """
 
-    def __init__(self, library: SiteTexts, weights: Sequence[float], data: IndexData, *, complete: bool = True) -> None:
+    def __init__(self, library: SiteTexts, data: IndexData, *, complete: bool = True) -> None:
         self.sections = list(library.sections)
         self.data, self.complete = data, complete
         numbers: dict[str, int] = {}
         self.page_numbers = [numbers.setdefault(section.page.path, len(numbers)) for section in self.sections]
         """The number of each row's page."""
         self.page_count = len(numbers)
-        self.changelog_rows = frozenset(data.changelog_rows)
-        self.title_rows = data.title_rows
-        self.title_lengths = Counter(chain.from_iterable(data.title_rows.values()))
-        """The number of distinct terms in the title of each row, without stop words if others remain."""
-        self.postings = Postings(data.postings, self.page_numbers, weights, _PAGE_WEIGHTS)
+        self.postings = Postings(data.postings, self.page_numbers)
+        if len(data.title_lengths) != len(self.sections) or not all(data.title_lengths):
+            raise ValueError("the index is of other titles")
 
     @classmethod
     def from_texts(
@@ -126,33 +133,99 @@ class Index:
             for section, text in zip(sections, read_texts, strict=True)
         ]
         links = _link_texts(library, sections, texts)
-        postings, title_rows = PostingsBuilder(weights, _PAGE_WEIGHTS), dict[str, list[int]]()
+        builder, title_lengths, repeats = PostingsBuilder(weights, _PAGE_WEIGHTS, _PLACED), list[int](), Repeats()
         pages: dict[str, int] = {}
         cached_terms = lru_cache(_BATCH_SIZE)(lambda part: extract_terms(part, language))  # many share a breadcrumb
-        for row, (section, text) in enumerate(zip(sections, texts, strict=True)):
+        for section, text in zip(sections, texts, strict=True):
             link_texts = [
                 words for words in links.get(section.id, ()) if (words.lower(), section.id) not in excluded_links
             ]
             fields = (section.section.title, *_context_fields(library, section, link_texts))
             page = pages.setdefault(section.page.path, len(pages))
-            postings.add(page, [*map(cached_terms, fields), extract_terms(strip_targets(text), language)])
-            for term in _title_terms(section.section.title, language):
-                title_rows.setdefault(term, []).append(row)
-        changelogs = {page.path for page in library.manifest.pages if is_changelog(page)}
-        changelog_rows = [row for row, section in enumerate(sections) if section.page.path in changelogs]
-        data = IndexData(postings.build(), title_rows, changelog_rows)
-        return cls(library, weights, data, complete=None not in read_texts)
+            title, body = _title_terms(section.section.title, language), extract_terms(strip_targets(text), language)
+            builder.add(page, [*map(cached_terms, fields), body], title)
+            title_lengths.append(len(title) or 1)
+            repeats.add(page, section.section.title, body)
+        late_pages = [pages[path] for path in find_late_pages(library.manifest) if path in pages]
+        data = IndexData(builder.build(), title_lengths, late_pages, repeats.find())
+        return cls(library, data, complete=None not in read_texts)
 
     def similar_terms(self, term: str) -> list[str]:
         """Return terms of the site for one that it never uses: other spellings, and the term without a prefix."""
         if len(term) < _MIN_TYPO_LENGTH or not term.isalpha():
             return []
-        candidates = [word for word in self.postings.terms_with_initial(term[0]) if abs(len(word) - len(term)) <= 2]
+        most = 2 if len(term) > _LONG_TERM else 1
+        errors = {other: count_errors(term, other, most) for other in self.postings.terms_with_initial(term[0])}
+        least = min(errors.values(), default=most + 1)
+        found = [other for other, count in errors.items() if count == least <= most and not _is_other_word(term, other)]
         stems = [term[at:] for at in range(2, 4) if len(term) - at >= _MIN_STEM_LENGTH]
-        from difflib import get_close_matches  # few queries need it
+        return list(dict.fromkeys(found + [stem for stem in stems if stem in self.postings]))
 
-        known_stems = [stem for stem in stems if stem in self.postings]
-        return list(dict.fromkeys(get_close_matches(term, candidates, 3, 0.8) + known_stems))
+    def compounds(self, term: str) -> list[str]:
+        """Return the words of the site that are composed with a term, by their beginning or end."""
+        if len(term) < _MIN_STEM_LENGTH or not term.isalpha():
+            return []
+        terms = self.postings.data.terms
+        found = [other for other in terms if other != term and (other.startswith(term) or other.endswith(term))]
+        halves = (
+            (term[:at].removesuffix(joint), term[at:])
+            for at in range(4, len(term) - 3)
+            for joint in ("", "s", "n", "en", "es")
+        )
+        return found + [half for pair in halves if all(half in self.postings for half in pair) for half in pair]
+
+
+class Repeats:
+    """Finds the sections that repeat another page's: the same title, and the same text or its beginning."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, list[tuple[int, int, list[str]]]] = {}
+        self._count = 0
+
+    def add(self, page: int, title: str, body: list[str]) -> None:
+        """Add the next row."""
+        if len(body) >= _MIN_REPEATED_TERMS:
+            self._rows.setdefault(title, []).append((self._count, page, body))
+        self._count += 1
+
+    def find(self) -> dict[int, int]:
+        """Return the rows that repeat another one, which has no less text."""
+        found: dict[int, int] = {}
+        for same in self._rows.values():
+            longest = sorted(same, key=lambda each: (-len(each[2]), each[0]))
+            for at, (row, page, body) in enumerate(longest):
+                beginning = body[: len(body) - _MAX_READ_MORE_TERMS] if at else body
+                for other, other_page, other_body in longest[:at]:
+                    if other not in found and page != other_page and other_body[: len(beginning)] == beginning:
+                        found[row] = other
+                        break
+        return found
+
+
+def _is_other_word(term: str, other: str) -> bool:
+    """Return whether a short term differs by another letter, as "move" and "more" do, and not by a slip of the keys."""
+    return len(term) == len(other) == _MIN_TYPO_LENGTH and sorted(term) != sorted(other)
+
+
+def count_errors(one: str, other: str, most: int) -> int:
+    """Return how many letters are inserted, deleted, replaced or swapped; more than `most` are not counted.
+
+    It is the optimal string alignment distance.
+    """
+    if abs(len(one) - len(other)) > most:
+        return most + 1
+    before, last = list[int](), list(range(len(other) + 1))
+    for row, letter in enumerate(one):
+        now = [row + 1]
+        for at, other_letter in enumerate(other):
+            count = min(last[at + 1] + 1, now[at] + 1, last[at] + (letter != other_letter))
+            if row and at and letter == other[at - 1] and one[row - 1] == other_letter:
+                count = min(count, before[at - 1] + 1)
+            now.append(count)
+        if min(now) > most:
+            return most + 1
+        before, last = last, now
+    return last[-1]
 
 
 def strip_targets(text: str) -> str:
@@ -213,7 +286,7 @@ def _link_texts(library: SiteTexts, sections: Sequence[SectionRef], texts: Seque
 
 # Index files
 
-INDEX_VERSION = "2"
+INDEX_VERSION = "3"
 """Increased when a site gets another index or other scores: by the tokenizer, the fields or the format of the files."""
 
 MAX_CACHE_BYTES = 256 * 2**20

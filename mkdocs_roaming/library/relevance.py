@@ -27,7 +27,7 @@ from math import log, log1p
 
 from msgspec import Struct
 
-from mkdocs_roaming.library.postings import PostingMatches, Postings
+from mkdocs_roaming.library.postings import PostingMatches, Postings, are_close
 from mkdocs_roaming.text.languages import base_language, load_phrases, load_table, load_words
 from mkdocs_roaming.text.tokenizer import Word, is_common_word, parse_query
 
@@ -52,7 +52,6 @@ _PRIOR_SECTIONS = 40
 _COMMON_WORD_WEIGHT = 0.4
 _SYNONYM_SHARE = 0.3
 _MAX_SYNONYM_SECTIONS = 3
-_NEAR_TERMS = 6
 _LEAST_PAIR_RARITY = 1.5
 _MIN_NAME_COVERAGE = 0.6
 _CODE_NAME = r"(?=.*[A-Za-z]{2})(?:[-.$@]|.*(?:\w[-_.:@]|[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z]\d|\d[A-Za-z]))"
@@ -182,9 +181,9 @@ class Relevance:
 
     def _sum_near_pairs(self, found: Iterable[_FoundWord], row: int) -> float:
         """Return the logarithm of the summed rarity of pairs of words that are near each other in a row."""
-        places = [(word.rarity, self._postings.positions(row, word.word.runs)) for word in found if row in word.rows]
+        places = [(word.rarity, self._postings.places(row, word.word.runs)) for word in found if row in word.rows]
         pairs = combinations(places, 2)
-        rarities = (min(rarity, other) for (rarity, at), (other, others) in pairs if _are_near(at, others))
+        rarities = (min(rarity, other) for (rarity, at), (other, others) in pairs if are_close(at, others))
         return log1p(sum(max(rarity - _LEAST_PAIR_RARITY, 0.0) for rarity in rarities))
 
 
@@ -214,11 +213,6 @@ def _score(features: Features | None) -> float:
     if features is None:
         return float("-inf")
     return sum(weight * value for weight, value in zip(_WEIGHTS, features, strict=True))
-
-
-def _are_near(positions: Iterable[int], others: Iterable[int]) -> bool:
-    near = {position + distance for position in positions for distance in range(-_NEAR_TERMS, _NEAR_TERMS + 1)}
-    return not near.isdisjoint(others)
 
 
 @cache

@@ -19,12 +19,12 @@ from msgspec import Struct
 
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.index import Index, IndexCache, IndexData, SiteTexts, asks_about_changes, index_key
-from mkdocs_roaming.library.postings import PostingMatches, merge_matches
+from mkdocs_roaming.library.postings import PostingMatches, are_close, merge_matches
 from mkdocs_roaming.library.relevance import DOUBTFUL_CONFIDENCE, Relevance
 from mkdocs_roaming.library.snippets import make_snippet
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.text import tokenizer
-from mkdocs_roaming.text.languages import load_words
+from mkdocs_roaming.text.languages import COMPOUNDING, base_language, load_words
 from mkdocs_roaming.text.markdown import truncate_at_word
 from mkdocs_roaming.text.tokenizer import Word, find_stem_synonyms
 
@@ -118,10 +118,12 @@ class Weights(Struct, frozen=True):
     """Share of a filler word, such as *want* and *often*."""
     fuzzy: float = 0.7
     """Share of terms that are similar to a word that the site never uses."""
+    compound: float = 0.4
+    """Share of words that are composed with a word of the query, in languages that write compounds as one word."""
     synonym: float = 0.2
     """Share of synonyms; see `_synonym_share`."""
-    changelog: float = 0.65
-    """Share of a change log's sections, unless the query is about changes."""
+    late: float = 0.65
+    """Share of sections of change logs, archives and pages for contributors, unless the query is about changes."""
 
 
 class Search:
@@ -278,9 +280,9 @@ class Search:
         if with_pairs and weights.pairs:
             for row, share in _pair_shares(index, found, scores).items():
                 scores[row] *= 1 + weights.pairs * share
-        if not asks_about_changes(words, self._language):
-            for row in scores.keys() & index.changelog_rows:
-                scores[row] *= weights.changelog
+        late_pages = _unasked_pages(index, words) if not asks_about_changes(words, self._language) else ()
+        for row in scores if late_pages else ():
+            scores[row] *= weights.late if page_numbers[row] in late_pages else 1
         return scores
 
     def _coverage_factors(self, found: Iterable[tuple[Word, PostingMatches]]) -> dict[int, float]:
@@ -309,6 +311,9 @@ class Search:
         if self.library is not self.library.whole:
             sections, visible = self._get_index().sections, self.library.sections
             scores = {row: score for row, score in scores.items() if visible.get(sections[row].id)}
+        for row, other in self._get_index().data.repeats.items():
+            if other in scores:
+                scores.pop(row, None)
         page_numbers, ahead = self._get_index().page_numbers, Counter[int]()
         # Equal scores are in page order.
         for row in sorted(sorted(scores), key=scores.__getitem__, reverse=True):
@@ -334,7 +339,7 @@ class Search:
         key = self._key = index_key(library.manifest, fields)
         if (data := self._cache.load(key, IndexData)) is not None:
             with suppress(ValueError):
-                return Index(library, fields, data)
+                return Index(library, data)
         index = Index.from_texts(library, fields)
         if index.complete:
             self._cache.store(key, index.data)
@@ -381,6 +386,9 @@ class Search:
             stems = find_stem_synonyms(word.parts[0], self._language)
             synonyms = index.postings.find([(stem,) for stem in stems])
             matches.append((synonyms, weight * weights.synonym * _synonym_share(exact, synonyms)))
+        if base_language(self._language) in COMPOUNDING and len(word.parts) == 1:
+            compounds = index.postings.find([(term,) for term in index.compounds(word.parts[0])])
+            matches.append((compounds, weight * weights.compound))
         return merge_matches([(match, share) for match, share in matches if match.rows])
 
     def _read(self, section: SectionRef) -> str:
@@ -444,6 +452,15 @@ def _is_name(word: Word) -> bool:
     return not word.text[0].isdigit() and (len(word.parts) > 1 or not word.text[0].isalnum())
 
 
+def _unasked_pages(index: Index, words: Iterable[Word]) -> set[int]:
+    """Return the late pages whose titles have no word of a query."""
+    terms = {term for word in words for run in word.runs for term in run}
+    rows = {row for term in terms for row in index.postings.title_rows(term)}
+    return set(index.data.late_pages).difference(
+        index.page_numbers[row] for row in rows if index.sections[row].position == 0
+    )
+
+
 def _title_shares(index: Index, found: Iterable[tuple[Word, PostingMatches]]) -> dict[int, float]:
     """Return the share of each row's title that is in the query, from 0 to 1.
 
@@ -456,11 +473,11 @@ def _title_shares(index: Index, found: Iterable[tuple[Word, PostingMatches]]) ->
         rarities |= {term: max(rarity, rarities.get(term, 0.0)) for run in word.runs for term in run}
     counts, rarest = Counter[int](), dict[int, float]()
     for term in sorted(rarities, key=rarities.__getitem__):
-        for row in index.title_rows.get(term, ()):
+        for row in index.postings.title_rows(term):
             counts[row] += 1
             rarest[row] = rarities[term]
     highest = max(rarities.values(), default=1.0)
-    return {row: count / index.title_lengths[row] * rarest[row] / highest for row, count in counts.items()}
+    return {row: count / index.data.title_lengths[row] * rarest[row] / highest for row, count in counts.items()}
 
 
 def _pair_shares(
@@ -470,19 +487,17 @@ def _pair_shares(
 
     Pairs that are in none of them do not count, but a query has at least `_MIN_PAIRS`.
     """
-    best = set(nlargest(_MAX_PAIRED, scores, scores.__getitem__))
-    rows = [best.intersection(match.rows) for _, match in found]
-    pairs = pairwise(zip((word for word, _ in found), rows, strict=True))
-    closeness = [
-        index.postings.closeness(first_rows & second_rows, first.runs, second.runs)
-        for (first, first_rows), (second, second_rows) in pairs
+    best = nlargest(_MAX_PAIRED, scores, scores.__getitem__)
+    places = [
+        {row: index.postings.places(row, word.runs) for row in set(best).intersection(match.rows)}
+        for word, match in found
     ]
-    closeness = [pair for pair in closeness if pair]
-    sums = Counter[int]()
-    for pair in closeness:
-        sums.update(pair)
-    count = max(len(closeness), _MIN_PAIRS)
-    return {row: total / count for row, total in sums.items()}
+    sums, count = Counter[int](), 0
+    for first, second in pairwise(places):
+        closeness = {row: are_close(first[row], second[row]) for row in best if row in first and row in second}
+        sums.update(closeness)
+        count += any(closeness.values())
+    return {row: total / max(count, _MIN_PAIRS) for row, total in sums.items()}
 
 
 def _sum_scores(matches: Iterable[PostingMatches], page_count: int) -> tuple[dict[int, float], list[float]]:

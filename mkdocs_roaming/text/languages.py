@@ -200,6 +200,8 @@ NOT_LATIN = frozenset({
     "ar", "be", "bg", "bn", "el", "fa", "he", "hi", "hy", "ja", "ka", "km", "ko", "lo", "mk", "ml", "mr", "my", "ne",
     "ru", "ta", "te", "th", "uk", "ur", "yi", "zh",
 })  # read in columns  # fmt: skip
+COMPOUNDING = frozenset({"da", "de", "fi", "hu", "is", "nb", "nl", "nn", "no", "sv"})
+"""Languages that write compounds as one word."""
 _UNSTEMMED = re.compile(r"[\d.+#$@_-]")
 _MAX_STEMMED_LENGTH = 40
 _HIRAGANA = "[\u3041-\u309f]+"
