@@ -225,23 +225,22 @@ export function inScope({ path, source, tags = [] }, { tags: wanted = [], paths 
 }
 
 // -------------------------------------------------------------------------------------------------------------- Finder
+// The ranking of mkdocs_roaming/search/ranking.py over the index of publish/elements/finder_index.py: the same numbers in
+// the same order, so that both find the same sections.
 
 /** The maximum number of sections that a browser searches. */
 export const MOST = 10_000;
-const WEIGHTS = [24, 4, 3, 8]; // title, titles above, opening, asks; integers, so that their sums do not depend on the order
-const ASKS = 3; // readers' questions and what the section is for
-const WHOLE = 5; // share of a term that matches
-const PART = 2; // share of an inflection, or of the beginning of a word
-const TITLE = 0.4; // what a title gains if nearly all of its words are in the query
-const FULL_TITLE = 0.6; // what it gains if all are: a page comes before its sections
-const EXACT = 60; // number of results whose order is exact
-const FEW = 8; // sections with an identifier, below which those with its parts are found, too
-const SHORTEST_TYPO = 4; // characters
-const VALUES = ["id", "level", "title", "start", "anchor", "opening", "digest", "tokens"]; // of a section in the index
+const VALUES = ["id", "level", "title", "start", "anchor", "opening"]; // of a section in the index
+const [SATURATION, LENGTH_SHARE, LEAST_RARITY] = [1.2, 0.75, 1e-6]; // of BM25
+const [LONGEST, MOST_WORDS, MOST_PAIRED, FEWEST_PAIRS, MOST_SYNONYM_SHARE] = [2000, 48, 30, 3, 2];
+const [SHORTEST_TYPO, LONG_TERM, SHORTEST_PART, NEXT_PLACE] = [4, 7, 5, 0.5];
+const [SHORTEST_BEGINNING, MOST_CONTINUED] = [3, 60]; // of an incomplete word: characters, and terms that begin with it
+const LONGEST_ENDING = 5; // characters that an inflection adds to a stem
+const JOINTS = ["", "s", "n", "en", "es"]; // between the parts of a compound
 
 class Section {
   constructor(values, page, parent) {
-    Object.assign(this, { opening: "", asks: [], about: "" }, values, { page, parent });
+    Object.assign(this, Object.fromEntries(VALUES.map((name, at) => [name, values[at]])), { page, parent });
   }
   /** The titles from the nav down to the section. */
   get path() {
@@ -249,178 +248,340 @@ class Section {
   }
 }
 
-// The source is the index that a build wrote (publish/elements/finder_index.py), or a manifest, whose words are read here first.
-
-/** Ranks sections by words. */
+/** Ranks sections by words. `load` returns a shard of the index by its name. */
 export class Finder {
-  constructor(source, visible = () => true) {
-    Object.assign(this, { source, language: source.site.language || "en", sections: [], places: new Map(), terms: new Map() });
-    const above = new Map();
-    const walk = (items, titles) => {
-      for (const item of items ?? []) {
-        if (item.page !== undefined) above.set(item.page, titles);
-        walk(item.children, [...titles, item.title]);
-      }
-    };
-    walk(source.nav, []);
-    const kept = []; // position of each section of the source, or -1
-    for (const entry of source.pages ?? []) {
-      const page = { ...entry, above: entry.above ?? above.get(entry.path) ?? [] };
-      const shown = visible(page);
+  #entries = new Map(); // rows of each term that was loaded: frequency, its share of the page's, title, places
+  #shards = new Map();
+  constructor(source, visible = () => true, load = undefined) {
+    Object.assign(this, { source, load, language: source.site.language || "en", sections: [], rows: [] });
+    for (const [number, entry] of (source.pages ?? []).entries()) {
+      const page = { ...entry, number, above: entry.above ?? [], shown: visible(entry) };
       const open = [];
       page.sections = entry.sections.map((values) => {
-        if (Array.isArray(values)) values = Object.fromEntries(VALUES.map((name, at) => [name, values[at]]));
-        while (open.length > 1 && open.at(-1).level >= values.level) open.pop();
+        while (open.length > 1 && open.at(-1).level >= values[1]) open.pop();
         const section = new Section(values, page, open.at(-1));
         open.push(section);
-        kept.push(shown ? this.sections.push(section) - 1 : -1);
+        this.rows.push(section);
         return section;
       });
-      page.sections.forEach((one, at) => (one.end ??= page.sections[at + 1]?.start ?? page.end));
+      page.sections.forEach((one, at) => (one.end = page.sections[at + 1]?.start ?? page.end));
     }
-    this.indexed = source.terms ? this.sections.length : 0;
-    for (const term in source.terms) this.places.set(term, { steps: source.terms[term], kept });
+    this.sections = this.rows.filter((section) => section.page.shown);
+    const { terms, lengths, pageLengths, fillers, changes, stop } = source.search ?? EMPTY;
+    this.numbers = new Map(terms.map((term, at) => [term, at]));
+    this.norms = normalize(lengths);
+    this.cappedNorms = this.norms.map((norm) => Math.min(norm, SATURATION));
+    this.pageNorms = normalize(pageLengths);
+    [this.fillers, this.changes] = [fillers, changes].map((text) => new Set(text.split(" ")));
+    addStopWords(this.language, stop);
   }
   /** The number of sections of the site; more than `MOST` are not searched. */
   get count() {
-    return Math.max(this.source.count ?? 0, this.sections.length);
+    return this.source.count;
   }
-  /** Index sections for some milliseconds; return whether all are indexed. */
-  index(milliseconds = 8) {
-    const until = performance.now() + milliseconds;
-    for (; this.indexed < this.sections.length && performance.now() < until; this.indexed++) {
-      for (let field = 0; field < WEIGHTS.length; field++) {
-        const place = this.indexed * 4 + field;
-        for (const term of new Set(this.read(place))) {
-          if (!this.places.has(term)) this.places.set(term, []);
-          this.places.get(term).push(place);
-        }
-      }
-    }
-    return this.indexed === this.sections.length;
+  /** Return the matching sections, best first. The last word may be incomplete, unless a space follows. */
+  async find(text) {
+    if (!this.source.search) return [];
+    const { wanted, grown } = await this.asked(text);
+    const found = this.#rank(wanted);
+    const more = grown ? this.#rank([...wanted.slice(0, -1), grown]) : [];
+    return [...new Set([...found, ...more])].map((row) => this.rows[row]);
   }
-  /** Return the terms at a place: of a field of a section. */
-  read(place) {
-    const section = this.sections[place >> 2];
-    const key = (place & 3) === 1 ? section.parent ?? section.page : place; // siblings have the same titles above them
-    if (!this.terms.has(key)) {
-      const { title, parent, opening, asks, about } = section;
-      const texts = [title, (parent?.path ?? section.page.above).join("\n"), opening, [...asks, about].join("\n")];
-      this.terms.set(key, terms(texts[place & 3], this.language));
-    }
-    return this.terms.get(key);
-  }
-  /** Return the places of a term. */
-  at(term) {
-    const places = this.places.get(term) ?? [];
-    if (!places.steps) return places;
-    const found = [];
-    let place = 0;
-    for (const step of places.steps) {
-      place += step;
-      const section = places.kept[place >> 2];
-      if (section >= 0) found.push(section * 4 + (place & 3));
-    }
-    this.places.set(term, found);
-    return found;
-  }
-  /** Return the words of a query that count, with similar terms of unknown ones, and whether the last may be incomplete. */
-  asked(text) {
-    let wanted = query(text.slice(0, 1000), this.language);
+  /** Return the words of a query that count, and the last one as the beginning of others, if it may be incomplete. */
+  async asked(text) {
+    if (text.length > LONGEST) text = `${text.slice(0, LONGEST / 2)}\n${text.slice(-LONGEST / 2)}`;
+    let wanted = query(text, this.language).filter((word) => word.runs.some((run) => run.length));
     if (!wanted.every((word) => word.stop)) wanted = wanted.filter((word) => !word.stop);
-    const growing = /[^\s]$/.test(text);
-    wanted = wanted.map((word, at) => {
-      const places = this.match(word, growing && at === wanted.length - 1);
-      if (places.size) return { ...word, places };
-      const similar = this.similar(word);
-      return { ...word, similar, places: this.match({ ...word, similar }) };
-    });
-    return { wanted, growing };
-  }
-  /** Return the matching sections, best first. The last word may be incomplete. */
-  find(text) {
-    const { wanted } = this.asked(text);
-    const scores = new Float64Array(this.sections.length);
-    const counts = new Uint16Array(this.sections.length);
-    for (const { places } of wanted) {
-      const held = new Map(); // score by section
-      for (const [place, share] of places)
-        held.set(place >> 2, (held.get(place >> 2) ?? 0) + WEIGHTS[place & 3] * share);
-      const rarity = Math.log(1 + this.sections.length / (1 + held.size));
-      for (const [section, score] of held) {
-        scores[section] += score * rarity;
-        counts[section]++;
-      }
+    if (wanted.length > MOST_WORDS) wanted = [...wanted.slice(0, MOST_WORDS / 2), ...wanted.slice(-MOST_WORDS / 2)];
+    if (this.source.search.stems) wanted = wanted.map((word) => this.#stemmed(word));
+    const last = wanted.at(-1);
+    let grown;
+    if (/[^\s]$/.test(text) && last && (last.whole.length >= SHORTEST_BEGINNING || last.prefix)) {
+      const continued = this.#terms((term) => term.startsWith(last.whole)).slice(0, MOST_CONTINUED);
+      if (continued.some((term) => !last.runs.flat().includes(term)))
+        grown = { ...last, continued, runs: [...last.runs, ...continued.map((term) => [term])] };
     }
-    const found = [];
-    scores.forEach((score, section) => {
-      if (counts[section]) found.push([section, (score * counts[section]) / wanted.length]);
-    });
-    const sort = () => found.sort((one, other) => other[1] - one[1] || one[0] - other[0]);
-    sort();
-    // Reading titles takes time, so only those are read that can reach the first results.
-    const least = (found[EXACT]?.[1] ?? 0) / (1 + FULL_TITLE);
-    const known = new Set(wanted.flatMap(({ terms, similar }) => similar ?? terms));
-    for (const one of found) {
-      if (one[1] < least) break;
-      const title = this.read(one[0] * 4);
-      const share = title.filter((term) => known.has(term)).length / (title.length || 1);
-      one[1] *= 1 + (share === 1 ? FULL_TITLE : TITLE * share);
-    }
-    return sort().map(([section]) => this.sections[section]);
+    const prepared = wanted.map((word) => this.#related(word));
+    await this.#read([...prepared, grown].flatMap((word) => (word ? [word.runs, word.others ?? []].flat(2) : [])));
+    const isKnown = (word) => word.runs.some((run) => this.#phrase(run).size);
+    if (grown && !isKnown(prepared.at(-1))) return { wanted: [...prepared.slice(0, -1), grown], language: this.language };
+    return { wanted: prepared, grown, language: this.language };
   }
-  /** Return the share of each place that matches a word. */
-  match(word, growing) {
-    const found = new Map();
-    for (const run of word.runs) for (const place of this.phrase(run)) found.set(place, WHOLE);
-    if (word.prefix || growing || this.language.slice(0, 2) !== "en")
-      for (const term of this.places.keys())
-        if (alike(word.whole, term, growing || word.prefix)) for (const place of this.at(term)) if (!found.has(place)) found.set(place, PART);
-    for (const term of word.similar ?? []) for (const place of this.at(term)) found.set(place, PART);
-    if (word.parts.length > 1 && new Set([...found.keys()].map((place) => place >> 2)).size < FEW) this.matchParts(word, found);
-    return found;
+
+  // Terms
+
+  #terms(fits) {
+    return this.source.search.terms.filter(fits);
   }
-  /** Add the places in sections that have most parts of an identifier, but not next to each other. */
-  matchParts({ parts }, found) {
-    const held = new Map(); // parts by place, of each section
-    for (const part of new Set(parts))
-      for (const place of this.at(part)) {
-        const section = held.get(place >> 2) ?? { parts: new Set(), places: new Map() };
-        section.parts.add(part);
-        section.places.set(place, (section.places.get(place) ?? 0) + 1);
-        held.set(place >> 2, section);
-      }
-    for (const section of held.values())
-      if (section.parts.size > parts.length / 2)
-        for (const [place, count] of section.places) if (!found.has(place)) found.set(place, (PART * count) / parts.length);
+  /** Return a word whose unknown parts are replaced by the stem that they begin with: Python has the stemmers. */
+  #stemmed(word) {
+    const known = (term) => {
+      if (this.numbers.has(term) || !/^\p{L}+$/u.test(term)) return term;
+      for (let end = term.length - 1; end >= Math.max(3, term.length - LONGEST_ENDING); end--)
+        if (this.numbers.has(term.slice(0, end))) return term.slice(0, end);
+      return term;
+    };
+    return { ...word, parts: word.parts.map(known), runs: distinct(word.runs.map((run) => run.map(known))) };
   }
-  /** Return the terms of the site that are most similar to a word that it does not have. */
-  similar({ parts, whole }) {
-    const [term] = parts;
-    if (parts.length > 1 || whole.length < SHORTEST_TYPO || !/^\p{L}+$/u.test(term)) return [];
-    let least = term.length > 7 ? 2 : 1;
-    let found = [];
-    for (const other of this.places.keys()) {
-      const edits = other[0] === term[0] ? distance(term, other, least) : Infinity;
-      if (edits > least || !this.at(other).length) continue; // a scope may hide all of its places
-      if (edits < least) found = [];
-      least = edits;
+  /** Return a word with the terms that are similar to it, its synonyms, and what is composed with it. */
+  #related(word) {
+    const part = word.parts.at(-1) ?? "";
+    const { synonyms, compounds } = this.source.search;
+    const isKnown = word.runs.some((run) => run.length && run.every((term) => this.numbers.has(term)));
+    const similar = word.prefix || (isKnown && word.parts.length === 1) ? [] : this.#similar(part);
+    const single = word.parts.length === 1;
+    const same = single ? synonyms.map((group) => group.split(" ")).filter((group) => group.includes(part)).flat() : [];
+    const alike = new Set(same.filter((term) => term !== part));
+    const composed = single && compounds ? this.#compounds(part) : [];
+    const prefixed = word.prefix ? this.#terms((term) => term.startsWith(word.whole)) : [];
+    const others = [similar, [...alike], composed, prefixed];
+    return { ...word, similar, synonyms: [...alike], composed, prefixed, others };
+  }
+  /** Return terms of the site for one that it never uses: other spellings, and the term without a prefix. */
+  #similar(term) {
+    if (term.length < SHORTEST_TYPO || !/^\p{L}+$/u.test(term)) return [];
+    const most = term.length > LONG_TERM ? 2 : 1;
+    let [least, found] = [most, []];
+    for (const other of this.#terms((one) => one[0] === term[0])) {
+      const errors = distance(term, other, least);
+      if (errors > least) continue;
+      if (errors < least) found = [];
+      least = errors;
       found.push(other);
     }
+    const sorted = (text) => [...text].sort().join("");
+    const isSlip = (other) => !(term.length === SHORTEST_TYPO && other.length === SHORTEST_TYPO) || sorted(term) === sorted(other);
+    const ends = [2, 3].filter((at) => term.length - at >= SHORTEST_PART).map((at) => term.slice(at));
+    return [...new Set([...found.filter(isSlip), ...ends.filter((end) => this.numbers.has(end))])];
+  }
+  /** Return the words of the site that are composed with a term, and the two words that it is composed of. */
+  #compounds(term) {
+    if (term.length < SHORTEST_PART || !/^\p{L}+$/u.test(term)) return [];
+    const found = this.#terms((other) => other !== term && (other.startsWith(term) || other.endsWith(term)));
+    for (let at = 4; at < term.length - 3; at++)
+      for (const joint of JOINTS) {
+        const first = term.slice(0, at);
+        const halves = [first.endsWith(joint) ? first.slice(0, first.length - joint.length) : first, term.slice(at)];
+        if (halves.every((half) => this.numbers.has(half))) found.push(...halves);
+      }
     return found;
   }
-  /** Return the places where terms follow each other. */
-  phrase(run) {
-    const [first, ...others] = run.map((term) => this.at(term));
-    if (!others.length) return first;
-    const rest = others.map((places) => new Set(places));
-    return first.filter((place) => {
-      if (!rest.every((places) => places.has(place))) return false;
-      if ((place & 3) === ASKS) return true; // the index has no text to compare
-      const field = this.read(place);
-      return field.some((_, at) => run.every((term, next) => field[at + next] === term));
-    });
+  /** Load the entries of terms. */
+  async #read(terms) {
+    const wanted = [...new Set(terms)].filter((term) => this.numbers.has(term) && !this.#entries.has(term));
+    await Promise.all(
+      wanted.map(async (term) => {
+        let at = this.numbers.get(term);
+        const [name] = this.source.search.shards.find(([, count]) => at < count || ((at -= count), false));
+        if (!this.#shards.has(name)) this.#shards.set(name, this.load(name));
+        const shard = this.#shards.get(name);
+        shard.catch(() => this.#shards.delete(name)); // the next query tries again
+        this.#entries.set(term, this.#decode((await shard)[at]));
+      }),
+    );
   }
+  #decode(numbers) {
+    const { kinds } = this.source.search;
+    const found = new Map();
+    let row = 0;
+    for (let at = 0; at < numbers.length; ) {
+      row += numbers[at++];
+      const [frequency, onPage, inTitle, count] = kinds[numbers[at++]];
+      const places = count ? [numbers[at++]] : [];
+      if (count > 1) places.push(places[0] + numbers[at++]);
+      found.set(row, { frequency, onPage, inTitle, places });
+    }
+    return found;
+  }
+  #rowsOf(term) {
+    return this.#entries.get(term) ?? NONE;
+  }
+
+  // Matches: the scores of rows, and of pages
+
+  /** Return the frequencies of a phrase, whose terms are close to each other, by row. */
+  #phrase(run) {
+    const [first, ...others] = run.map((term) => this.#rowsOf(term));
+    if (!others.length) return first ?? NONE;
+    const found = new Map();
+    const smallest = [first, ...others].reduce((one, other) => (other.size < one.size ? other : one));
+    for (const row of smallest.keys()) {
+      const entries = [first, ...others].map((rows) => rows.get(row));
+      if (!entries.every(Boolean) || !entries.every((entry) => closeness(entries[0].places, entry.places))) continue;
+      found.set(row, entries.reduce((one, other) => (isLess(other, one) ? other : one)));
+    }
+    return found;
+  }
+  #match(runs, norms = this.norms) {
+    return merge(runs.filter((run) => run.length).map((run) => [this.#score(this.#phrase(run), norms), 1]));
+  }
+  #score(entries, norms) {
+    const pages = new Map();
+    for (const [row, { onPage }] of entries) {
+      const { number } = this.rows[row].page;
+      if (onPage) pages.set(number, (pages.get(number) ?? 0) + onPage);
+    }
+    const rows = new Map(Array.from(entries, ([row, { frequency }]) => [row, frequency]));
+    return { rows: bm25(rows, norms), pages: bm25(pages, this.pageNorms) };
+  }
+  /** Return the matches of a word, of similar terms if it has none, and of its synonyms. */
+  #find(word) {
+    const { weights } = this.source.search;
+    const share = this.fillers.has(word.text.toLowerCase()) ? weights.filler : 1;
+    const norms = isName(word) ? this.cappedNorms : this.norms;
+    const exact = word.prefix ? this.#score(sum(word.prefixed.map((term) => this.#rowsOf(term))), norms) : this.#match(word.runs, norms);
+    const each = (terms) => this.#match((terms ?? []).map((term) => [term]));
+    let matches = [[exact, share]];
+    if (!exact.rows.size) matches = [[each(word.similar), share * weights.fuzzy]];
+    const synonyms = each(word.synonyms);
+    matches.push([synonyms, share * weights.synonym * synonymShare(exact, synonyms)]);
+    matches.push([each(word.composed), share * weights.compound]);
+    return merge(matches.filter(([match]) => match.rows.size));
+  }
+
+  // Ranking
+
+  /** Return the visible rows that contain one of the words, best first. */
+  #rank(words) {
+    const { weights, repeats } = this.source.search;
+    const scores = this.#scores(words);
+    for (const row of [...scores.keys()]) if (!this.rows[row].page.shown) scores.delete(row);
+    for (const [row, other] of repeats) if (scores.has(other)) scores.delete(row);
+    const order = () => [...scores.keys()].sort((one, other) => scores.get(other) - scores.get(one) || one - other);
+    const ahead = new Map();
+    for (const row of order()) {
+      const { page } = this.rows[row];
+      ahead.set(page, (ahead.get(page) ?? 0) + 1);
+      scores.set(row, scores.get(row) * weights.repeated_page ** Math.max(ahead.get(page) - 2, 0));
+    }
+    return order();
+  }
+  #scores(words) {
+    const { weights, late } = this.source.search;
+    const found = words.map((word) => ({ word, match: this.#find(word) })).filter(({ match }) => match.rows.size);
+    const [scores, pages] = [new Map(), new Map()];
+    for (const { match } of found) {
+      for (const [page, score] of match.pages) pages.set(page, (pages.get(page) ?? 0) + score);
+      for (const [row, score] of match.rows) scores.set(row, (scores.get(row) ?? 0) + score);
+    }
+    const coverage = this.#coverage(found);
+    const multiply = (row, factor) => scores.set(row, scores.get(row) * factor);
+    for (const [row, score] of scores)
+      scores.set(row, (score + weights.page * (pages.get(this.rows[row].page.number) ?? 0)) * coverage.get(row));
+    for (const [row, share] of this.#titleShares(found)) if (scores.has(row)) multiply(row, 1 + weights.full_title_bonus * share);
+    for (const [row, share] of this.#pairShares(found, scores)) multiply(row, 1 + weights.pairs * share);
+    if (words.some(({ whole, text }) => this.changes.has(whole) || /^v?\d+\.\d/.test(text))) return scores;
+    const terms = words.flatMap((word) => word.runs.flat());
+    const isAsked = (page) => terms.some((term) => this.#rowsOf(term).get(this.rows.indexOf(page.sections[0]))?.inTitle);
+    const pagesBehind = new Set(late);
+    for (const row of scores.keys()) {
+      const { page } = this.rows[row];
+      if (pagesBehind.has(page.number) && isAsked(page)) pagesBehind.delete(page.number);
+      if (pagesBehind.has(page.number)) multiply(row, weights.late);
+    }
+    return scores;
+  }
+  /** Return the factor of each row: 1 if it has all words, less for each word that it lacks. */
+  #coverage(found) {
+    const { weights } = this.source.search;
+    const counts = new Map();
+    let total = 0;
+    for (const { word, match } of found) {
+      const weight = isName(word) ? weights.name : 1;
+      total += weight;
+      for (const row of match.rows.keys()) counts.set(row, (counts.get(row) ?? 0) + weight);
+    }
+    const penalty = weights.coverage_penalty / (total || 1);
+    return new Map(Array.from(counts, ([row, count]) => [row, 1 - penalty * (total - count)]));
+  }
+  /** Return the share of each title that is in the query, relative to the rarity of its rarest word. */
+  #titleShares(found) {
+    const rarities = new Map();
+    for (const { word, match } of found) {
+      const rarity = Math.log1p(this.rows.length / match.rows.size);
+      for (const term of word.runs.flat()) rarities.set(term, Math.max(rarity, rarities.get(term) ?? 0));
+    }
+    const [counts, rarest] = [new Map(), new Map()];
+    for (const [term, rarity] of [...rarities].sort((one, other) => one[1] - other[1]))
+      for (const [row, { inTitle }] of this.#rowsOf(term))
+        if (inTitle) {
+          counts.set(row, (counts.get(row) ?? 0) + 1);
+          rarest.set(row, rarity);
+        }
+    const highest = Math.max(...rarities.values());
+    const { titleLengths } = this.source.search;
+    return new Map(Array.from(counts, ([row, count]) => [row, ((count / titleLengths[row]) * rarest.get(row)) / highest]));
+  }
+  /** Return the share of the pairs of neighbouring words that are close to each other in a row, for the best rows. */
+  #pairShares(found, scores) {
+    const best = [...scores].sort((one, other) => other[1] - one[1]).slice(0, MOST_PAIRED).map(([row]) => row);
+    const places = ({ word }, row) => word.runs.flatMap((run) => this.#phraseplaces(run, row));
+    const held = found.map((one) => new Map(best.filter((row) => one.match.rows.has(row)).map((row) => [row, places(one, row)])));
+    const sums = new Map();
+    let count = 0;
+    for (let at = 1; at < held.length; at++) {
+      let any = 0;
+      for (const row of best) {
+        if (!held[at - 1].has(row) || !held[at].has(row)) continue;
+        const close = closeness(held[at - 1].get(row), held[at].get(row));
+        any ||= close;
+        sums.set(row, (sums.get(row) ?? 0) + close);
+      }
+      count += any > 0;
+    }
+    return Array.from(sums, ([row, total]) => [row, total / Math.max(count, FEWEST_PAIRS)]);
+  }
+  #phraseplaces(run, row) {
+    const entries = run.map((term) => this.#rowsOf(term).get(row)?.places ?? []);
+    return entries.every((places) => closeness(entries[0], places)) ? entries[0] : [];
+  }
+}
+
+const NONE = new Map();
+const EMPTY = { terms: [], lengths: [], pageLengths: [], fillers: "", changes: "", stop: "" };
+
+const isLess = (one, other) => one.frequency - other.frequency || one.onPage - other.onPage < 0;
+/** Return whether a word looks like a name from code: of several parts, or with a sign. */
+const isName = ({ text, parts }) => !/^\p{N}/u.test(text) && (parts.length > 1 || !/^[\p{L}\p{N}]/u.test(text));
+
+function normalize(lengths) {
+  const average = lengths.reduce((total, length) => total + length, 0) / (lengths.length || 1) || 1;
+  return lengths.map((length) => SATURATION * (1 - LENGTH_SHARE + (LENGTH_SHARE * length) / average));
+}
+function bm25(frequencies, norms) {
+  const rarity = Math.log((norms.length - frequencies.size + 0.5) / (frequencies.size + 0.5));
+  const most = (SATURATION + 1) * (rarity > 0 ? rarity : LEAST_RARITY);
+  return new Map(Array.from(frequencies, ([row, count]) => [row, (most * count) / (count + norms[row])]));
+}
+/** Return all matching rows and pages with the highest of their weighted scores. */
+function merge(matches) {
+  if (matches.length === 1 && matches[0][1] === 1) return matches[0][0];
+  const merged = { rows: new Map(), pages: new Map() };
+  for (const [match, weight] of matches)
+    for (const kind of ["rows", "pages"])
+      for (const [at, score] of match[kind])
+        if (weight * score > (merged[kind].get(at) ?? -1)) merged[kind].set(at, weight * score);
+  return merged;
+}
+/** Return the entries of several terms as if they were one. */
+function sum(found) {
+  const sums = new Map();
+  for (const entries of found)
+    for (const [row, { frequency, onPage }] of entries) {
+      const before = sums.get(row) ?? { frequency: 0, onPage: 0 };
+      sums.set(row, { frequency: before.frequency + frequency, onPage: before.onPage + onPage });
+    }
+  return new Map([...sums].sort((one, other) => one[0] - other[0]));
+}
+/** Return the share that limits synonyms to twice the score of the word itself. */
+function synonymShare(exact, synonyms) {
+  if (!exact.rows.size || !synonyms.rows.size) return 1;
+  return Math.min(1, (MOST_SYNONYM_SHARE * Math.max(...exact.rows.values())) / Math.max(...synonyms.rows.values()));
+}
+/** Return how close two words are by their places: 1 in the same place, less in neighbouring ones, otherwise 0. */
+function closeness(first, second) {
+  if (first.some((place) => second.includes(place))) return 1;
+  return first.some((place) => second.includes(place + 1) || second.includes(place - 1)) ? NEXT_PLACE : 0;
 }
 /** Return whether a term may be an inflection of a word, or begins with it. */
 function alike(word, term, growing) {

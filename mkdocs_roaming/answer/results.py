@@ -24,10 +24,10 @@ from mkdocs_roaming.answer.support.check import CITATION
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.navigator import LINK, Navigator
 from mkdocs_roaming.library.passages import MAX_PASSAGE_CHARS, choose_passage
-from mkdocs_roaming.library.relevance import MIN_CONFIDENCE
 from mkdocs_roaming.library.rules import RULES_CALL_ID, apply_rules, rules_share
-from mkdocs_roaming.library.search import parse_query
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
+from mkdocs_roaming.search.ranking import parse_query
+from mkdocs_roaming.search.relevance import MIN_CONFIDENCE
 from mkdocs_roaming.text.languages import load_words
 from mkdocs_roaming.text.markdown import escape_markup, sub_outside_code
 from mkdocs_roaming.text.tokenizer import estimate_tokens, extract_terms, is_common_word, split_words

@@ -28,11 +28,11 @@ from mkdocs_roaming.cli.sites import find_section, scope_options, search_factory
 from mkdocs_roaming.library.grep import grep as find_lines
 from mkdocs_roaming.library.grep import render_grep
 from mkdocs_roaming.library.library import Origin
-from mkdocs_roaming.library.relevance import NO_ANSWER
 from mkdocs_roaming.library.targets import SiteInfo, TargetHit, open_target
 from mkdocs_roaming.manifest.expand import expand_section, render_expansion
 from mkdocs_roaming.manifest.lookup import Scope
 from mkdocs_roaming.manifest.outline import render_outline
+from mkdocs_roaming.search.relevance import NO_ANSWER
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 

@@ -15,12 +15,13 @@ from operator import mul
 from mkdocs_roaming.embeddings.client import FAILURE_PAUSE, QueryEmbedder, Vector
 from mkdocs_roaming.embeddings.store import MAX_WINDOWS, VectorFile, VectorsError, decode_vectors, split_windows
 from mkdocs_roaming.errors import LibraryError, RoamingError
-from mkdocs_roaming.library.index import IndexCache, SiteTexts
-from mkdocs_roaming.library.search import RankedSection, Search, Weights
+from mkdocs_roaming.library.index_cache import IndexCache
+from mkdocs_roaming.library.search import RankedSection, Search, SiteTexts
 from mkdocs_roaming.library.snippets import SNIPPET_CHARS, strip_markdown
 from mkdocs_roaming.manifest.io import VECTORS_PATH
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.sections import file_digest
+from mkdocs_roaming.search.ranking import Weights
 from mkdocs_roaming.text.markdown import truncate_at_word
 from mkdocs_roaming.text.tokenizer import Word
 

@@ -14,9 +14,9 @@ from typing import Protocol, Self
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.library.grep import GrepResult, render_grep
 from mkdocs_roaming.library.library import OWN, Origin
-from mkdocs_roaming.library.relevance import NO_ANSWER
 from mkdocs_roaming.library.search import SearchResult
 from mkdocs_roaming.manifest.expand import Expansion, ListedSection, render_expansion, render_listed
+from mkdocs_roaming.search.relevance import NO_ANSWER
 from mkdocs_roaming.text.markdown import truncate_at_word
 
 MAX_IDS = 8

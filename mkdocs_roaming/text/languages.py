@@ -135,6 +135,11 @@ def stem(word: str, code: str) -> str:
         return fold(stemmer(folded if name == "english" else word.replace("İ", "i").casefold())) or folded
 
 
+def has_stemmer(code: str) -> bool:
+    """Return whether words of a language are stemmed."""
+    return code in _SNOWBALL
+
+
 def is_stop_word(folded: str, code: str) -> bool:
     """Return whether a folded word says little about a question."""
     if code == "ja" and re.fullmatch(_HIRAGANA, folded):

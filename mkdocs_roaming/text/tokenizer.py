@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from unicodedata import normalize
 
@@ -328,6 +328,12 @@ def find_stem_synonyms(term: str, language: str) -> tuple[str, ...]:
         if any(word[0] == term[0] and stem(word) == term for word in words):  # stems are not computed for all words
             found |= dict.fromkeys(map(stem, words))
     return tuple(other for other in found if other != term)
+
+
+def synonym_stems(language: str) -> Iterator[tuple[str, ...]]:
+    """Yield the groups of stems among which `find_stem_synonyms` finds."""
+    for group in _synonym_groups() if base_language(language) == "en" else ():
+        yield tuple(stem(word) for word in group if word.isalpha())
 
 
 def find_synonyms(word: Word, language: str) -> tuple[Word, ...]:

@@ -1,49 +1,56 @@
-"""The index of the widget's finder: what a browser needs of the manifest to find and open sections.
+"""The index of the widget's finder: what a browser needs to rank sections as `roaming search` does.
 
-It is a file of the widget, not an interface: its format may change with each version. Clients read the manifest.
+It consists of files of the widget, which are no interface: their format may change with each version. Clients read the
+manifest. `INDEX_PATH` has the pages, the terms and the numbers of the ranking; what the sections contain is in shards,
+of which a browser loads those with the terms of a query. A shard is named by its content, so a browser that has loaded
+the index of an earlier build never combines it with shards of another.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
-from functools import lru_cache, partial
-from itertools import count
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import msgspec
 
+from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry, SectionEntry
-from mkdocs_roaming.text.languages import NOT_LATIN, base_language
-from mkdocs_roaming.text.tokenizer import extract_terms
+from mkdocs_roaming.search.index import Index
+from mkdocs_roaming.search.postings import Postings, unpack_places
+from mkdocs_roaming.search.ranking import Weights, change_words, filler_words
+from mkdocs_roaming.text.languages import COMPOUNDING, base_language, has_stemmer, is_stop_word, load_words
+from mkdocs_roaming.text.markdown import truncate_at_word
+from mkdocs_roaming.text.tokenizer import synonym_stems
 
 INDEX_PATH = "roaming/finder.json"
 MAX_SECTIONS = 10_000
 """Maximum number of sections that a browser searches; of larger sites the index has only the number."""
 
-_VERSION = 1
-_VERSION_WITH_ASKS = 2  # a script of an earlier build in a browser's cache does not know the field
+_VERSION = 3
+_SHARD_ENTRIES = 6_000
 _DIGEST_CHARS = len("sha256:") + 16  # notices changed files; it is no protection against forged ones
+_OPENING_CHARS = 140  # two lines
 
 
-def render_finder_index(manifest: Manifest) -> bytes:
-    """Return the index as JSON: pages with their sections, and the places of each term.
+def iter_finder_files(manifest: Manifest, read: Callable[[SectionRef], str]) -> Iterator[tuple[str, bytes]]:
+    """Yield path and content of the shards, and of the index.
 
-    A place is `4 * section + field` with the fields title (0), titles above (1), opening (2), and the texts of a file
-    of descriptions (3), which are not in the index themselves. The places of a term are in order, and each but the
-    first is stored as the difference from the one before.
+    Args:
+        manifest: The manifest of the site.
+        read: Returns the own text of a section.
     """
-    site = manifest.site
-    found = sum(len(page.sections) for page in manifest.pages)
-    has_asks = any(section.asks or section.about for section in manifest.sections())
-    version = _VERSION_WITH_ASKS if has_asks else _VERSION
-    index: dict[str, Any] = {"version": version, "digest": manifest.digest, "count": found}
+    site, sections = manifest.site, SectionIndex(manifest)
+    index: dict[str, Any] = {"version": _VERSION, "digest": manifest.digest, "count": len(sections)}
     index["site"] = {"name": site.name, "url": site.url, "language": site.language}
-    if found <= MAX_SECTIONS:
+    if len(sections) <= MAX_SECTIONS:
         above = dict(_iter_titles_above(manifest.nav, ()))
         index["pages"] = [_describe_page(page, above.get(page.path, ())) for page in manifest.pages]
-        index["terms"] = _find_places(manifest, above)
-    return msgspec.json.encode(index) + b"\n"
+        words = Index.from_texts(sections, map(read, sections), Weights().fields)
+        index["search"], shards = _describe_search(words, site.language)
+        yield from shards.items()
+    yield INDEX_PATH, msgspec.json.encode(index) + b"\n"
 
 
 def _iter_titles_above(items: Iterable[NavEntry], titles: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -71,37 +78,63 @@ def _describe_page(page: PageEntry, above: tuple[str, ...]) -> dict[str, Any]:
 
 def _describe_section(section: SectionEntry) -> tuple[object, ...]:
     """Return the values of a section in the order that `roaming-finder.js` expects."""
-    one = section
-    return one.id, one.level, one.title, one.start, one.anchor or "", one.opening, one.digest, one.tokens
+    opening = truncate_at_word(section.opening, _OPENING_CHARS)
+    return section.id, section.level, section.title, section.start, section.anchor or "", opening
 
 
-def _find_places(manifest: Manifest, above: dict[str, tuple[str, ...]]) -> dict[str, list[int]]:
-    find_terms = lru_cache(2_000)(partial(_find_terms, manifest.site.language))  # titles above are repeated
-    places: dict[str, list[int]] = {}
-    last: dict[str, int] = {}
-    numbers = count()
-    for page in manifest.pages:
-        opened: list[SectionEntry] = []
-        for section in page.sections:
-            while len(opened) > 1 and opened[-1].level >= section.level:
-                opened.pop()
-            titles = "\n".join((*above.get(page.path, ()), *(one.title for one in opened)))
-            opened.append(section)
-            number = next(numbers) * 4
-            asks = "\n".join((*section.asks, section.about))
-            for field, text in enumerate((section.title, titles, section.opening, asks)):
-                for term in find_terms(text):
-                    places.setdefault(term, []).append(number + field - last.get(term, 0))
-                    last[term] = number + field
-    return dict(sorted(places.items()))
+# Words
 
 
-def _find_terms(language: str, text: str) -> frozenset[str]:
-    """Return the terms of a text as the browser reads it: it stems only English."""
-    code = base_language(language)
-    if code == "fr":
-        text = _ELISION.sub("", text)
-    return frozenset(extract_terms(text, "en" if code == "en" else "th" if code in NOT_LATIN else "xx"))
+def _describe_search(index: Index, language: str) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """Return the part of the index for ranking, and the shards by their paths."""
+    code, data, postings = base_language(language), index.data, index.postings
+    terms = [term for term in data.postings.terms if not is_stop_word(term, code)]
+    kinds = Counter(kind for term in terms for kind, _ in _iter_entries(postings, term))
+    numbers = {kind: number for number, (kind, _) in enumerate(kinds.most_common())}
+    shards: dict[str, bytes] = {}
+    sizes: list[tuple[str, int]] = []
+    shard: list[list[int]] = []
+    for at, term in enumerate(terms):
+        shard.append(list(_encode(postings, term, numbers)))
+        if at + 1 == len(terms) or sum(map(len, shard)) >= 3 * _SHARD_ENTRIES:
+            content = msgspec.json.encode(shard) + b"\n"
+            name = hashlib.sha256(content).hexdigest()[:12]
+            shards[f"roaming/finder/{name}.json"] = content
+            sizes.append((name, len(shard)))
+            shard = []
+    search = {
+        "terms": terms,
+        "shards": sizes,
+        "kinds": list(numbers),
+        "lengths": list(postings.lengths),
+        "pageLengths": list(postings.group_lengths),
+        "titleLengths": data.title_lengths,
+        "late": data.late_pages,
+        "repeats": list(data.repeats.items()),
+        "weights": msgspec.to_builtins(Weights()),
+        "fillers": " ".join(sorted(filler_words())),
+        "changes": " ".join(sorted(change_words(language))),
+        "stop": "" if code == "en" else " ".join(sorted(load_words(code, "stop_words"))),
+        "synonyms": [" ".join(group) for group in synonym_stems(language) if any(stem in postings for stem in group)],
+        "stems": code != "en" and has_stemmer(code),
+        "compounds": code in COMPOUNDING,
+    }
+    return search, shards
 
 
-_ELISION = re.compile(r"(?<!\w)(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quoiqu)['’](?=\w)", re.IGNORECASE)
+def _iter_entries(postings: Postings, term: str) -> Iterator[tuple[tuple[float, float, int, int], tuple[int, ...]]]:
+    """Yield the kind of each entry of a term, with the number of its places, and its row and places."""
+    entries, kinds = postings.entries(term), postings.data.kinds
+    for row, kind, packed in zip(entries[0::3], entries[1::3], entries[2::3], strict=True):
+        places = sorted(unpack_places(packed))
+        in_row, in_group, in_title = kinds[kind]
+        yield (in_row, in_group, int(in_title), len(places)), (row, *places)
+
+
+def _encode(postings: Postings, term: str, numbers: dict[tuple[float, float, int, int], int]) -> Iterator[int]:
+    """Yield the entries of a term: row, kind and places, where rows and second places are differences."""
+    last = 0
+    for kind, (row, *places) in _iter_entries(postings, term):
+        yield from (row - last, numbers[kind], *places[:1])
+        yield from (second - places[0] for second in places[1:])
+        last = row

@@ -16,11 +16,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from mkdocs_roaming.library.index import IndexCache, IndexData, index_key
+from mkdocs_roaming.library.index_cache import IndexCache, index_key
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.readers import MemoryReader
-from mkdocs_roaming.library.search import Search, Weights
+from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.manifest.lookup import Scope
+from mkdocs_roaming.search.index import IndexData
+from mkdocs_roaming.search.ranking import Weights
 
 PAGES = [
     ("tides/", "# Tides\n\n## Gauge levels\n\nA gauge shows the level.\n\n## Alarms\n\nAn `AlarmLevel` rings.\n"),

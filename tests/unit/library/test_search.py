@@ -13,11 +13,12 @@ from msgspec.structs import replace
 
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.readers import MemoryReader
-from mkdocs_roaming.library.search import Search, Weights
+from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.snippets import make_snippet
 from mkdocs_roaming.library.targets import library_from_markdown
 from mkdocs_roaming.manifest.lookup import Scope
 from mkdocs_roaming.manifest.models import Site
+from mkdocs_roaming.search.ranking import Weights
 from mkdocs_roaming.text.tokenizer import parse_query
 
 SERVER = """\

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mkdocs_roaming.library.postings import (
+from mkdocs_roaming.search.postings import (
     PLACE_TERMS,
     PostingMatches,
     Postings,

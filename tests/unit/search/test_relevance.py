@@ -8,11 +8,11 @@ import pytest
 
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
-from mkdocs_roaming.library.relevance import MIN_CONFIDENCE, NO_ANSWER
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import library_from_markdown
 from mkdocs_roaming.library.tools import SearchResults, render
 from mkdocs_roaming.manifest.models import Site
+from mkdocs_roaming.search.relevance import MIN_CONFIDENCE, NO_ANSWER
 from mkdocs_roaming.text.languages import load_phrases
 
 HARBOUR = """# Harbour

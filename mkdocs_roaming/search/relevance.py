@@ -27,7 +27,7 @@ from math import log, log1p
 
 from msgspec import Struct
 
-from mkdocs_roaming.library.postings import PostingMatches, Postings, are_close
+from mkdocs_roaming.search.postings import PostingMatches, Postings, are_close
 from mkdocs_roaming.text.languages import base_language, load_phrases, load_table, load_words
 from mkdocs_roaming.text.tokenizer import Word, is_common_word, parse_query
 

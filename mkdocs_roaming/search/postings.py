@@ -132,8 +132,8 @@ class Postings:
         self.data = data
         self._groups = groups
         numbers = data.ends, data.lengths, data.group_lengths
-        self._ends, lengths, group_lengths = (array("I", each) for each in numbers)
-        if len(lengths) != len(groups) or len(group_lengths) != max(groups, default=-1) + 1:
+        self._ends, self.lengths, self.group_lengths = (array("I", each) for each in numbers)
+        if len(self.lengths) != len(groups) or len(self.group_lengths) != max(groups, default=-1) + 1:
             raise ValueError("the index is of other rows")
         if len(data.entries) % _ENTRY_BYTES or len(self._ends) != len(data.terms):
             raise ValueError("the index is incomplete")
@@ -141,9 +141,9 @@ class Postings:
             raise ValueError("the index has invalid numbers")
         self._entries = memoryview(data.entries).cast("I")
         self._numbers = dict(zip(data.terms, range(len(data.terms)), strict=True))
-        self._norms = _length_norms(lengths)
+        self._norms = _length_norms(self.lengths)
         self._capped_norms = [min(norm, SATURATION) for norm in self._norms]
-        self._group_norms = _length_norms(group_lengths)
+        self._group_norms = _length_norms(self.group_lengths)
         self._checked: set[int] = set()
 
     def find(self, phrases: Iterable[Phrase], *, prefix: bool = False, dilute: bool = True) -> PostingMatches:
