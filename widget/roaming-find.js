@@ -110,9 +110,10 @@ export class View {
     const note = (text) => el("p", { class: "muted" }, text);
     const library = this.#library;
     const before = library.finder;
+    let found;
     try {
       if (!before) this.into.replaceChildren(note(words.loading));
-      await library.open();
+      found = await library.find(question);
     } catch {
       if (latest === this.#latest) this.into.replaceChildren(note(words.unread));
       return;
@@ -121,10 +122,11 @@ export class View {
     if (finder !== before) this.host._emit("outline", { sections: finder.sections.length, digest: finder.source.digest });
     if (latest !== this.#latest) return;
     if (library.isLarge) return this.into.replaceChildren(note(fill(words.many, { n: finder.count })));
-    const found = finder.find(question);
+    const asked = await finder.asked(question);
+    if (latest !== this.#latest) return;
     const message = found.length ? fill(words.results, { n: found.length }) : words.none;
     this.into.replaceChildren(
-      ...(found.length ? this.#results(found, finder.asked(question)) : [note(message)]),
+      ...(found.length ? this.#results(found, asked) : [note(message)]),
       el("p", { class: "row" }, copier(words.prompt, () => this.#prompt(question.trim(), found), this.host)),
     );
     this.#mark();
@@ -181,7 +183,7 @@ export class View {
   #marked(text, asked) {
     const parts = [];
     let at = 0;
-    for (const [start, end] of findMatches(text, asked, this.#library.finder.language)) {
+    for (const [start, end] of findMatches(text, asked)) {
       parts.push(text.slice(at, start), el("mark", {}, text.slice(start, end)));
       at = end;
     }
@@ -189,8 +191,8 @@ export class View {
   }
   async #read(section, url, body) {
     const { words, host } = this;
-    const { id, title, path, tokens } = section;
-    host._emit("section", { id, title, path, url, tokens, state: "open" });
+    const { id, title, path } = section;
+    host._emit("section", { id, title, path, url, state: "open" });
     body.append(words.loading);
     const markdown = import("./roaming-markdown.js"); // not needed for the results
     const text = await this.#library.text(section).catch(() => words.unread);
@@ -198,7 +200,7 @@ export class View {
     body.replaceChildren();
     new Markdown(body, { link: host.settings.link, words, root: host.shadowRoot, say: (text) => host._say(text) }).push(`${text}\n\n`);
     body.append(el("p", {}, host.settings.anchor({ url }, words.page)));
-    host._emit("section", { id, title, path, url, tokens, state: "read" });
+    host._emit("section", { id, title, path, url, state: "read" });
   }
 
   // Keys: the arrows move through the links; letters go to the input again

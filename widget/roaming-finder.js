@@ -31,12 +31,6 @@ const ALL_MARKS = new RegExp(`[${MARKS}]`, "g");
 const ACCENTED = /^[A-Za-z\u00c0-\u024f\u0370-\u03ff\u1e00-\u1fff\u0415\u0435]/;
 const LETTERS = { ß: "ss", ς: "σ", ø: "o", ł: "l", đ: "d", ħ: "h", ı: "i", ŧ: "t", æ: "ae", œ: "oe", þ: "th", ð: "d" };
 const NOT_LATIN = "ar be bg bn el fa he hi hy ja ka km ko lo mk ml mr my ne ru ta te th uk ur yi zh".split(" ");
-const STOP =
-  "a about am an and any are as at be been being but by can could did do does doing done for from had has have having he her " +
-  "here him his how i if in into is it its may me might mine must my of on or our ours please shall she should so some such " +
-  "than that the their them then there these they this those to us want was we were what when where which who whom whose why " +
-  "will with would you your yours";
-
 const ascii = (text) => /^[\0-\x7f]*$/.test(text);
 
 /** Return a text without case, accents and compatibility forms. */
@@ -164,12 +158,12 @@ function read(run, code) {
   return { text: run, whole, parts, terms, runs: distinct(runs), stop: simple && isStop(whole, code) };
 }
 const distinct = (runs) => [...new Map(runs.map((run) => [run.join(" "), run])).values()];
-const stopWords = { __proto__: null, en: STOP.split(" ") };
-/** Add the stop words of a language. */
-export const addStopWords = (code, text) => (stopWords[code] ??= text.split(" "));
+const stopWords = { __proto__: null };
+/** Set the stop words of a language. */
+export const setStopWords = (code, text) => (stopWords[code] = new Set(text.split(" ")));
 function isStop(word, code) {
   if (code === "ja" && /^[\u3041-\u309f]+$/.test(word)) return !/^(?:ない|なく|なし|せん|ずに)$/.test(word);
-  return stopWords[ascii(word) && NOT_LATIN.includes(code) ? "en" : code]?.includes(word) ?? false;
+  return stopWords[ascii(word) && NOT_LATIN.includes(code) ? "en" : code]?.has(word) ?? false;
 }
 
 const memory = new Map(); // words that were parsed before
@@ -239,8 +233,8 @@ const LONGEST_ENDING = 5; // characters that an inflection adds to a stem
 const JOINTS = ["", "s", "n", "en", "es"]; // between the parts of a compound
 
 class Section {
-  constructor(values, page, parent) {
-    Object.assign(this, Object.fromEntries(VALUES.map((name, at) => [name, values[at]])), { page, parent });
+  constructor(values, row, page, parent) {
+    Object.assign(this, Object.fromEntries(VALUES.map((name, at) => [name, values[at]])), { row, page, parent });
   }
   /** The titles from the nav down to the section. */
   get path() {
@@ -259,7 +253,7 @@ export class Finder {
       const open = [];
       page.sections = entry.sections.map((values) => {
         while (open.length > 1 && open.at(-1).level >= values[1]) open.pop();
-        const section = new Section(values, page, open.at(-1));
+        const section = new Section(values, this.rows.length, page, open.at(-1));
         open.push(section);
         this.rows.push(section);
         return section;
@@ -273,7 +267,7 @@ export class Finder {
     this.cappedNorms = this.norms.map((norm) => Math.min(norm, SATURATION));
     this.pageNorms = normalize(pageLengths);
     [this.fillers, this.changes] = [fillers, changes].map((text) => new Set(text.split(" ")));
-    addStopWords(this.language, stop);
+    for (const code in stop) setStopWords(code, stop[code]);
   }
   /** The number of sections of the site; more than `MOST` are not searched. */
   get count() {
@@ -293,7 +287,7 @@ export class Finder {
     let wanted = query(text, this.language).filter((word) => word.runs.some((run) => run.length));
     if (!wanted.every((word) => word.stop)) wanted = wanted.filter((word) => !word.stop);
     if (wanted.length > MOST_WORDS) wanted = [...wanted.slice(0, MOST_WORDS / 2), ...wanted.slice(-MOST_WORDS / 2)];
-    if (this.source.search.stems) wanted = wanted.map((word) => this.#stemmed(word));
+    wanted = wanted.map((word) => this.#shortened(this.source.search.stems ? this.#stemmed(word) : word));
     const last = wanted.at(-1);
     let grown;
     if (/[^\s]$/.test(text) && last && (last.whole.length >= SHORTEST_BEGINNING || last.prefix)) {
@@ -315,13 +309,18 @@ export class Finder {
   }
   /** Return a word whose unknown parts are replaced by the stem that they begin with: Python has the stemmers. */
   #stemmed(word) {
-    const known = (term) => {
-      if (this.numbers.has(term) || !/^\p{L}+$/u.test(term)) return term;
-      for (let end = term.length - 1; end >= Math.max(3, term.length - LONGEST_ENDING); end--)
-        if (this.numbers.has(term.slice(0, end))) return term.slice(0, end);
-      return term;
-    };
-    return { ...word, parts: word.parts.map(known), runs: distinct(word.runs.map((run) => run.map(known))) };
+    const { stems } = this.source.search;
+    const guess = (term) => [term, ...beginnings(term)].find((one) => this.numbers.has(one)) ?? term;
+    const known = (term) => (Object.hasOwn(stems, term) ? stems[term] : guess(term));
+    const [parts, whole] = [word.parts.map(known), word.whole];
+    const runs = parts.length > 1 ? [[whole], [known(whole)], parts] : [parts, [whole], [known(whole)]];
+    return { ...word, parts, runs: distinct(runs) };
+  }
+  /** Return a word without the stop words among its parts: `built-in`. */
+  #shortened(word) {
+    const code = this.language.slice(0, 2);
+    const runs = word.runs.map((run) => run.filter((term) => run.length === 1 || !isStop(term, code)));
+    return { ...word, runs: runs.filter((run) => run.length) };
   }
   /** Return a word with the terms that are similar to it, its synonyms, and what is composed with it. */
   #related(word) {
@@ -472,7 +471,7 @@ export class Finder {
     for (const [row, share] of this.#pairShares(found, scores)) multiply(row, 1 + weights.pairs * share);
     if (words.some(({ whole, text }) => this.changes.has(whole) || /^v?\d+\.\d/.test(text))) return scores;
     const terms = words.flatMap((word) => word.runs.flat());
-    const isAsked = (page) => terms.some((term) => this.#rowsOf(term).get(this.rows.indexOf(page.sections[0]))?.inTitle);
+    const isAsked = (page) => terms.some((term) => this.#rowsOf(term).get(page.sections[0].row)?.inTitle);
     const pagesBehind = new Set(late);
     for (const row of scores.keys()) {
       const { page } = this.rows[row];
@@ -538,9 +537,15 @@ export class Finder {
 }
 
 const NONE = new Map();
-const EMPTY = { terms: [], lengths: [], pageLengths: [], fillers: "", changes: "", stop: "" };
 
-const isLess = (one, other) => one.frequency - other.frequency || one.onPage - other.onPage < 0;
+/** Return what may be the stem of a word, longest first. */
+function beginnings(term) {
+  const least = Math.max(SHORTEST_BEGINNING, term.length - LONGEST_ENDING);
+  return /^\p{L}+$/u.test(term) ? Array.from({ length: Math.max(0, term.length - least) }, (_, at) => term.slice(0, term.length - 1 - at)) : [];
+}
+const EMPTY = { terms: [], lengths: [], pageLengths: [], fillers: "", changes: "" };
+
+const isLess = (one, other) => (one.frequency - other.frequency || one.onPage - other.onPage) < 0;
 /** Return whether a word looks like a name from code: of several parts, or with a sign. */
 const isName = ({ text, parts }) => !/^\p{N}/u.test(text) && (parts.length > 1 || !/^[\p{L}\p{N}]/u.test(text));
 
@@ -583,15 +588,6 @@ function closeness(first, second) {
   if (first.some((place) => second.includes(place))) return 1;
   return first.some((place) => second.includes(place + 1) || second.includes(place - 1)) ? NEXT_PLACE : 0;
 }
-/** Return whether a term may be an inflection of a word, or begins with it. */
-function alike(word, term, growing) {
-  if (term.startsWith(word)) return growing || (word.length > 3 && term.length - word.length < 4);
-  if (growing || term.slice(0, 4) !== word.slice(0, 4)) return false;
-  let same = 4;
-  while (same < word.length && word[same] === term[same]) same++;
-  return same > 3 && word.length - same < 5 && term.length - same < 4;
-}
-
 /** Return how many letters have to be inserted, deleted, replaced or swapped; more than `most` are not counted. */
 function distance(one, other, most) {
   if (Math.abs(one.length - other.length) > most) return most + 1;
@@ -611,11 +607,10 @@ function distance(one, other, most) {
 }
 
 /** Return the parts of a text that match a query, as pairs of start and end; `asked` is from `Finder.asked`. */
-export function findMatches(text, { wanted, growing }, language) {
+export function findMatches(text, { wanted, grown, language }) {
   const code = language.toLowerCase().split(/[-_]/)[0];
-  const known = new Set(wanted.flatMap((word) => [...word.runs.flat(), ...(word.similar ?? [])]));
-  const last = growing ? wanted.at(-1)?.whole : "";
-  const fits = (term) => known.has(term) || (last && term.startsWith(last)) || (code !== "en" && wanted.some((word) => alike(word.whole, term)));
+  const known = new Set([...wanted, grown ?? []].flatMap((word) => [...(word.runs ?? []).flat(), ...(word.similar ?? [])]));
+  const fits = (term) => known.has(term) || (code !== "en" && beginnings(term).some((one) => known.has(one)));
   const found = [];
   const add = (start, end) => (found.at(-1)?.[1] >= start ? (found.at(-1)[1] = end) : found.push([start, end]));
   for (const { 0: run, index } of text.matchAll(RUN)) {
@@ -627,7 +622,8 @@ export function findMatches(text, { wanted, growing }, language) {
     } else
       for (let at = 0; at < run.length; at++) {
         const pair = run.slice(at, at + 2);
-        if (known.has(pair) || (last && pair.startsWith(last))) add(index + at, index + at + Math.min(pair.length, last === pair[0] ? 1 : 2));
+        if (known.has(pair)) add(index + at, index + at + pair.length);
+        else if (known.has(pair[0])) add(index + at, index + at + 1);
       }
   }
   return found;

@@ -14,12 +14,13 @@ from itertools import pairwise
 from math import log1p
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mkdocs_roaming.search.index import Index
 from mkdocs_roaming.search.postings import PostingMatches, are_close, merge_matches
 from mkdocs_roaming.text import tokenizer
 from mkdocs_roaming.text.languages import COMPOUNDING, base_language, load_words
-from mkdocs_roaming.text.tokenizer import Word, find_stem_synonyms
+from mkdocs_roaming.text.tokenizer import Word, find_stem_synonyms, is_stop_word
 
 MAX_QUERY_CHARS = 2_000
 """A longer query is cut."""
@@ -178,10 +179,18 @@ def parse_query(query: str, language: str) -> list[Word]:
     if len(query) > MAX_QUERY_CHARS:
         query = f"{query[: MAX_QUERY_CHARS // 2]}\n{query[-MAX_QUERY_CHARS // 2 :]}"
     words = [word for word in tokenizer.parse_query(query, language) if any(word.runs)]
-    words = [word for word in words if not word.stop] or words
+    words = [_drop_stop_words(word, language) for word in words if not word.stop] or words
     if len(words) > _MAX_QUERY_WORDS:
         words = words[: _MAX_QUERY_WORDS // 2] + words[-_MAX_QUERY_WORDS // 2 :]
     return words
+
+
+def _drop_stop_words(word: Word, language: str) -> Word:
+    """Return a word without the stop words among its parts: `built-in`."""
+    if len(word.parts) == 1:
+        return word
+    runs = [tuple(term for term in run if len(run) == 1 or not is_stop_word(term, language)) for run in word.runs]
+    return replace(word, runs=tuple(filter(None, runs)))
 
 
 def filler_words() -> frozenset[str]:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -22,7 +23,7 @@ from mkdocs_roaming.search.postings import Postings, unpack_places
 from mkdocs_roaming.search.ranking import Weights, change_words, filler_words
 from mkdocs_roaming.text.languages import COMPOUNDING, base_language, has_stemmer, is_stop_word, load_words
 from mkdocs_roaming.text.markdown import truncate_at_word
-from mkdocs_roaming.text.tokenizer import synonym_stems
+from mkdocs_roaming.text.tokenizer import Word, is_spaceless, parse_word, split_words, synonym_stems
 
 INDEX_PATH = "roaming/finder.json"
 MAX_SECTIONS = 10_000
@@ -32,6 +33,7 @@ _VERSION = 3
 _SHARD_ENTRIES = 6_000
 _DIGEST_CHARS = len("sha256:") + 16  # notices changed files; it is no protection against forged ones
 _OPENING_CHARS = 140  # two lines
+_MIN_STEM, _MAX_ENDING = 3, 5  # characters
 
 
 def iter_finder_files(manifest: Manifest, read: Callable[[SectionRef], str]) -> Iterator[tuple[str, bytes]]:
@@ -47,8 +49,12 @@ def iter_finder_files(manifest: Manifest, read: Callable[[SectionRef], str]) -> 
     if len(sections) <= MAX_SECTIONS:
         above = dict(_iter_titles_above(manifest.nav, ()))
         index["pages"] = [_describe_page(page, above.get(page.path, ())) for page in manifest.pages]
-        words = Index.from_texts(sections, map(read, sections), Weights().fields)
-        index["search"], shards = _describe_search(words, site.language)
+        texts = [read(section) for section in sections]
+        built = Index.from_texts(sections, texts, Weights().fields)
+        titles = [section.title for section in manifest.sections()]
+        runs = set(chain.from_iterable(map(split_words, chain(titles, texts))))
+        words = [parse_word(run, site.language) for run in runs if not is_spaceless(run)]
+        index["search"], shards = _describe_search(built, words, site.language)
         yield from shards.items()
     yield INDEX_PATH, msgspec.json.encode(index) + b"\n"
 
@@ -85,25 +91,44 @@ def _describe_section(section: SectionEntry) -> tuple[object, ...]:
 # Words
 
 
-def _describe_search(index: Index, language: str) -> tuple[dict[str, Any], dict[str, bytes]]:
+def _find_stems(words: Iterable[Word], terms: Iterable[str]) -> dict[str, str]:
+    """Return the stems of the words of a site that a browser, which has only a stemmer for English, cannot guess."""
+    known = frozenset(terms)
+    stems = {word.whole: word.parts[0] for word in words if len(word.parts) == 1 and word.whole.isalpha()}
+    return {word: stem for word, stem in sorted(stems.items()) if _guess_stem(word, known) != stem}
+
+
+def _guess_stem(word: str, known: frozenset[str]) -> str:
+    """Return the longest beginning of a word that is a term of the site, as `roaming-finder.js` does."""
+    ends = range(len(word), max(_MIN_STEM, len(word) - _MAX_ENDING) - 1, -1)
+    return next((word[:end] for end in ends if word[:end] in known), word)
+
+
+def _describe_search(index: Index, words: Sequence[Word], language: str) -> tuple[dict[str, Any], dict[str, bytes]]:
     """Return the part of the index for ranking, and the shards by their paths."""
     code, data, postings = base_language(language), index.data, index.postings
-    terms = [term for term in data.postings.terms if not is_stop_word(term, code)]
-    kinds = Counter(kind for term in terms for kind, _ in _iter_entries(postings, term))
+    # Of stop words a browser needs those titles alone that have no other words.
+    spoken = {term for word in words if not word.stop for term in word.terms}
+    found = {
+        term: list(_iter_entries(postings, term, in_title=is_stop_word(term, code) and term not in spoken))
+        for term in data.postings.terms
+    }
+    entries = {term: each for term, each in found.items() if each}
+    kinds = Counter(kind for each in entries.values() for kind, _ in each)
     numbers = {kind: number for number, (kind, _) in enumerate(kinds.most_common())}
     shards: dict[str, bytes] = {}
     sizes: list[tuple[str, int]] = []
     shard: list[list[int]] = []
-    for at, term in enumerate(terms):
-        shard.append(list(_encode(postings, term, numbers)))
-        if at + 1 == len(terms) or sum(map(len, shard)) >= 3 * _SHARD_ENTRIES:
+    for at, each in enumerate(entries.values(), 1):
+        shard.append(list(_encode(each, numbers)))
+        if at == len(entries) or sum(map(len, shard)) >= 3 * _SHARD_ENTRIES:
             content = msgspec.json.encode(shard) + b"\n"
             name = hashlib.sha256(content).hexdigest()[:12]
             shards[f"roaming/finder/{name}.json"] = content
             sizes.append((name, len(shard)))
             shard = []
     search = {
-        "terms": terms,
+        "terms": list(entries),
         "shards": sizes,
         "kinds": list(numbers),
         "lengths": list(postings.lengths),
@@ -114,27 +139,32 @@ def _describe_search(index: Index, language: str) -> tuple[dict[str, Any], dict[
         "weights": msgspec.to_builtins(Weights()),
         "fillers": " ".join(sorted(filler_words())),
         "changes": " ".join(sorted(change_words(language))),
-        "stop": "" if code == "en" else " ".join(sorted(load_words(code, "stop_words"))),
+        "stop": {each: " ".join(sorted(load_words(each, "stop_words"))) for each in {code: "", "en": ""}},
         "synonyms": [" ".join(group) for group in synonym_stems(language) if any(stem in postings for stem in group)],
-        "stems": code != "en" and has_stemmer(code),
+        "stems": _find_stems(words, entries) if has_stemmer(code) and code != "en" else None,
         "compounds": code in COMPOUNDING,
     }
     return search, shards
 
 
-def _iter_entries(postings: Postings, term: str) -> Iterator[tuple[tuple[float, float, int, int], tuple[int, ...]]]:
-    """Yield the kind of each entry of a term, with the number of its places, and its row and places."""
+_Entry = tuple[tuple[float, float, int, int], tuple[int, ...]]
+"""The kind of an entry, with the number of its places, and its row and places."""
+
+
+def _iter_entries(postings: Postings, term: str, *, in_title: bool) -> Iterator[_Entry]:
+    """Yield the entries of a term, or only those in titles."""
     entries, kinds = postings.entries(term), postings.data.kinds
     for row, kind, packed in zip(entries[0::3], entries[1::3], entries[2::3], strict=True):
         places = sorted(unpack_places(packed))
-        in_row, in_group, in_title = kinds[kind]
-        yield (in_row, in_group, int(in_title), len(places)), (row, *places)
+        in_row, in_group, is_title = kinds[kind]
+        if is_title or not in_title:
+            yield (in_row, in_group, int(is_title), len(places)), (row, *places)
 
 
-def _encode(postings: Postings, term: str, numbers: dict[tuple[float, float, int, int], int]) -> Iterator[int]:
-    """Yield the entries of a term: row, kind and places, where rows and second places are differences."""
+def _encode(entries: Iterable[_Entry], numbers: dict[tuple[float, float, int, int], int]) -> Iterator[int]:
+    """Yield row, kind and places of entries, where rows and second places are differences."""
     last = 0
-    for kind, (row, *places) in _iter_entries(postings, term):
+    for kind, (row, *places) in entries:
         yield from (row - last, numbers[kind], *places[:1])
         yield from (second - places[0] for second in places[1:])
         last = row
