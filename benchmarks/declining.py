@@ -120,9 +120,9 @@ def print_names(sites: Sequence[Site], *, show: bool) -> None:
         print_row(site.name, declined)
         for total, values in zip(totals, declined, strict=True):
             total += values
-        if show:
-            rows = [zip(*each, strict=True) for each in zip(asked, declined, strict=True)]
-            print(*(f"    {ask}" for row in rows for ask, is_declined in row if is_declined), sep="\n")
+        rows = [zip(*each, strict=True) for each in zip(asked, declined, strict=True)] if show else []
+        for ask in [ask for row in rows for ask, is_declined in row if is_declined]:
+            print(f"    {ask}")
     print_row("all", totals)
 
 
