@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -30,7 +30,7 @@ MAX_SECTIONS = 10_000
 """Maximum number of sections that a browser searches; of larger sites the index has only the number."""
 
 _VERSION = 3
-_SHARD_ENTRIES = 6_000
+_SHARD_NUMBERS = 18_000
 _DIGEST_CHARS = len("sha256:") + 16  # notices changed files; it is no protection against forged ones
 _OPENING_CHARS = 140  # two lines
 _MIN_STEM, _MAX_ENDING = 3, 5  # characters
@@ -107,30 +107,14 @@ def _guess_stem(word: str, known: frozenset[str]) -> str:
 def _describe_search(index: Index, words: Sequence[Word], language: str) -> tuple[dict[str, Any], dict[str, bytes]]:
     """Return the part of the index for ranking, and the shards by their paths."""
     code, data, postings = base_language(language), index.data, index.postings
-    # Of stop words a browser needs those titles alone that have no other words.
-    spoken = {term for word in words if not word.stop for term in word.terms}
-    found = {
-        term: list(_iter_entries(postings, term, in_title=is_stop_word(term, code) and term not in spoken))
-        for term in data.postings.terms
-    }
-    entries = {term: each for term, each in found.items() if each}
-    kinds = Counter(kind for each in entries.values() for kind, _ in each)
-    numbers = {kind: number for number, (kind, _) in enumerate(kinds.most_common())}
-    shards: dict[str, bytes] = {}
-    sizes: list[tuple[str, int]] = []
-    shard: list[list[int]] = []
-    for at, each in enumerate(entries.values(), 1):
-        shard.append(list(_encode(each, numbers)))
-        if at == len(entries) or sum(map(len, shard)) >= 3 * _SHARD_ENTRIES:
-            content = msgspec.json.encode(shard) + b"\n"
-            name = hashlib.sha256(content).hexdigest()[:12]
-            shards[f"roaming/finder/{name}.json"] = content
-            sizes.append((name, len(shard)))
-            shard = []
+    entries = _collect_entries(postings, words, code)
+    counts = Counter(kind for each in entries.values() for kind, _ in each)
+    kinds = [kind for kind, _ in counts.most_common()]
+    shards = {hashlib.sha256(data).hexdigest()[:12]: (count, data) for count, data in _make_shards(entries, kinds)}
     search = {
         "terms": list(entries),
-        "shards": sizes,
-        "kinds": list(numbers),
+        "shards": [(name, count) for name, (count, _) in shards.items()],
+        "kinds": kinds,
         "lengths": list(postings.lengths),
         "pageLengths": list(postings.group_lengths),
         "titleLengths": data.title_lengths,
@@ -139,16 +123,41 @@ def _describe_search(index: Index, words: Sequence[Word], language: str) -> tupl
         "weights": msgspec.to_builtins(Weights()),
         "fillers": " ".join(sorted(filler_words())),
         "changes": " ".join(sorted(change_words(language))),
-        "stop": {each: " ".join(sorted(load_words(each, "stop_words"))) for each in {code: "", "en": ""}},
+        "stop": {each: " ".join(sorted(load_words(each, "stop_words"))) for each in dict.fromkeys([code, "en"])},
         "synonyms": [" ".join(group) for group in synonym_stems(language) if any(stem in postings for stem in group)],
         "stems": _find_stems(words, entries) if has_stemmer(code) and code != "en" else None,
         "compounds": code in COMPOUNDING,
     }
-    return search, shards
+    return search, {f"roaming/finder/{name}.json": data for name, (_, data) in shards.items()}
 
 
-_Entry = tuple[tuple[float, float, int, int], tuple[int, ...]]
-"""The kind of an entry, with the number of its places, and its row and places."""
+_Kind = tuple[float, float, int, int]
+"""The kind of an entry in the index, with the number of its places."""
+
+_Entry = tuple[_Kind, tuple[int, ...]]
+"""The kind of an entry, and its row and places."""
+
+
+def _collect_entries(postings: Postings, words: Iterable[Word], code: str) -> dict[str, list[_Entry]]:
+    """Return the entries of each term; of stop words, a browser needs only those titles that have no other words."""
+    spoken = {term for word in words if not word.stop for term in word.terms}
+    found = {
+        term: list(_iter_entries(postings, term, in_title=is_stop_word(term, code) and term not in spoken))
+        for term in postings.data.terms
+    }
+    return {term: entries for term, entries in found.items() if entries}
+
+
+def _make_shards(entries: Mapping[str, Iterable[_Entry]], kinds: Iterable[_Kind]) -> Iterator[tuple[int, bytes]]:
+    """Yield the number of terms and the content of each shard."""
+    numbers = {kind: number for number, kind in enumerate(kinds)}
+    shard, size = list[list[int]](), 0
+    for at, each in enumerate(entries.values(), 1):
+        shard.append(list(_encode(each, numbers)))
+        size += len(shard[-1])
+        if size >= _SHARD_NUMBERS or at == len(entries):
+            yield len(shard), msgspec.json.encode(shard) + b"\n"
+            shard, size = [], 0
 
 
 def _iter_entries(postings: Postings, term: str, *, in_title: bool) -> Iterator[_Entry]:
@@ -161,7 +170,7 @@ def _iter_entries(postings: Postings, term: str, *, in_title: bool) -> Iterator[
             yield (in_row, in_group, int(is_title), len(places)), (row, *places)
 
 
-def _encode(entries: Iterable[_Entry], numbers: dict[tuple[float, float, int, int], int]) -> Iterator[int]:
+def _encode(entries: Iterable[_Entry], numbers: Mapping[_Kind, int]) -> Iterator[int]:
     """Yield row, kind and places of entries, where rows and second places are differences."""
     last = 0
     for kind, (row, *places) in entries:
