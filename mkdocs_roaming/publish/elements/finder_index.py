@@ -110,10 +110,10 @@ def _describe_search(index: Index, words: Sequence[Word], language: str) -> tupl
     entries = _collect_entries(postings, words, code)
     counts = Counter(kind for each in entries.values() for kind, _ in each)
     kinds = [kind for kind, _ in counts.most_common()]
-    shards = {hashlib.sha256(data).hexdigest()[:12]: (count, data) for count, data in _make_shards(entries, kinds)}
+    shards = list(_make_shards(entries, kinds))
     search = {
         "terms": list(entries),
-        "shards": [(name, count) for name, (count, _) in shards.items()],
+        "shards": [(name, count) for name, count, _ in shards],
         "kinds": kinds,
         "lengths": list(postings.lengths),
         "pageLengths": list(postings.group_lengths),
@@ -128,7 +128,7 @@ def _describe_search(index: Index, words: Sequence[Word], language: str) -> tupl
         "stems": _find_stems(words, entries) if has_stemmer(code) and code != "en" else None,
         "compounds": code in COMPOUNDING,
     }
-    return search, {f"roaming/finder/{name}.json": data for name, (_, data) in shards.items()}
+    return search, {f"roaming/finder/{name}.json": content for name, _, content in shards}
 
 
 _Kind = tuple[float, float, int, int]
@@ -148,15 +148,16 @@ def _collect_entries(postings: Postings, words: Iterable[Word], code: str) -> di
     return {term: entries for term, entries in found.items() if entries}
 
 
-def _make_shards(entries: Mapping[str, Iterable[_Entry]], kinds: Iterable[_Kind]) -> Iterator[tuple[int, bytes]]:
-    """Yield the number of terms and the content of each shard."""
+def _make_shards(entries: Mapping[str, Iterable[_Entry]], kinds: Iterable[_Kind]) -> Iterator[tuple[str, int, bytes]]:
+    """Yield the name, the number of terms and the content of each shard."""
     numbers = {kind: number for number, kind in enumerate(kinds)}
     shard, size = list[list[int]](), 0
     for at, each in enumerate(entries.values(), 1):
         shard.append(list(_encode(each, numbers)))
         size += len(shard[-1])
         if size >= _SHARD_NUMBERS or at == len(entries):
-            yield len(shard), msgspec.json.encode(shard) + b"\n"
+            content = msgspec.json.encode(shard) + b"\n"
+            yield hashlib.sha256(content).hexdigest()[:12], len(shard), content
             shard, size = [], 0
 
 
