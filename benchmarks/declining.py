@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
 
-from mkdocs_roaming.library.relevance import MIN_CONFIDENCE
+from mkdocs_roaming.search.relevance import MIN_CONFIDENCE
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.text.markdown import find_code

@@ -43,6 +43,7 @@ NO_ANSWER = "Probably no section answers this."
 """The line above doubtful search results."""
 
 _BEST_SECTIONS = 3  # their text is compared with the query
+_SECTIONS_OF_WORD = 50  # of a query of one word, which may be the name of an option in any of them
 _MIN_COVERAGE = 0.25
 _WEIGHTS = (0.67, 0.17, 2.8, 0.82)
 _LEAST_SHARE = 0.001
@@ -135,7 +136,7 @@ class Relevance:
         words = [word for word in words if not word.stop]
         fillers = load_words("en", "search.filler_words")
         found = [self._find(word) for word in [word for word in words if word.text.lower() not in fillers] or words]
-        return found, self._rank(words)[:_BEST_SECTIONS]
+        return found, self._rank(words)[: _BEST_SECTIONS if len(found) > 1 else _SECTIONS_OF_WORD]
 
     def _features(self, found: Sequence[_FoundWord], rows: Sequence[int]) -> Features | None:
         """Return the features *typical*, *untypical*, *coverage* and *proximity*; None if no section has a word."""
