@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import random
 import re
+import shutil
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,6 +41,7 @@ def make_language(language: str) -> MadeSite:
     return make(pages, nav, site=Site("Ebbe", URL, language=language))
 
 
+@cache
 def make_docs() -> MadeSite:
     """Return a site of this repository's own documentation."""
     files = sorted(DOCS.rglob("*.md"))
@@ -100,6 +103,13 @@ def test_sections_have_same_order_in_each_language(page: Page, stage: Stage, lan
 
 def test_documentation_has_same_order_as_in_search(page: Page, stage: Stage) -> None:
     folder = make_docs().publish(stage.folder / "site")
+    queries = select_queries(open_library(str(folder)), 60)
+    assert len(queries) > 200
+    assert find_differences(page, stage, folder, queries) == []
+
+
+def test_sample_site_has_same_order_as_in_search(page: Page, stage: Stage, sample: Path) -> None:
+    folder = shutil.copytree(sample, stage.folder / "site")
     queries = select_queries(open_library(str(folder)), 60)
     assert len(queries) > 200
     assert find_differences(page, stage, folder, queries) == []
