@@ -1,7 +1,7 @@
-// The finder of <roaming-ask>: lists the sections that match the typed words. Enter opens the page of a section, the button
-// beside it its text in place. It is loaded if there is no endpoint, or if the endpoint fails.
+// The finder of <roaming-ask>: lists the sections that match the typed words, and before there are any where to start. Enter
+// opens the page of a section, the button beside it its text in place. It is loaded when sections are searched.
 
-import { el, fill, icon } from "./roaming-ask.js";
+import { el, fill, icon, namedIcon } from "./roaming-ask.js";
 import { findMatches } from "./roaming-finder.js";
 import { Library } from "./roaming-library.js";
 import { copier } from "./roaming-tools.js";
@@ -21,15 +21,19 @@ const ENGLISH = {
   keyOpen: "open",
   keyRead: "read here",
   keyClose: "close",
+  onThisPage: "On this page",
+  topPages: "Start here",
   prompt: "Copy a prompt for your own AI",
   promptText:
     "Answer this question from the documentation of {site}: {question}\n\nIts pages are listed at {llms}. Read these " +
     "sections first, and cite the ones you use by their address:\n\n{sections}\n",
 };
+const MAC = /^(Mac|iP)/.test(navigator.platform);
 const MOST_SHOWN = 8;
 const MORE = 20; // results that are added at a time
 const STYLE = `
 .found > p { margin-block: 12px 0 }
+.found > .label:first-child { margin-block-start: 8px }
 .found > .count { margin-block: 0 8px; font-size: .8em; line-height: 1.334; font-weight: 700; color: var(--_muted) }
 .hits { list-style: none; padding: 0; border: 1px solid var(--_line); border-radius: 12px; overflow: hidden }
 .hit + .hit { border-block-start: 1px solid var(--_line) }
@@ -53,6 +57,12 @@ const STYLE = `
 .peek:dir(rtl) .icon { scale: -1 1 }
 .peek[aria-expanded=true] .icon { rotate: 90deg }
 .peek[aria-expanded=true]:dir(rtl) .icon { rotate: -90deg }
+.asks { margin-block-end: 16px }
+.asks .row-of-hit { grid-template-columns: auto minmax(0, 1fr) auto; gap: 12px; padding-inline-end: 16px; background: var(--_tint) }
+.asks .row-of-hit:is(:hover, :has(a:focus-visible)), .asks .current .row-of-hit { background: var(--_mark) }
+.asks .icon { color: var(--_accent) }
+.asks h3 { overflow: hidden; text-overflow: ellipsis; white-space: nowrap }
+.asks kbd { font-size: .8em; line-height: 1.334 }
 .hit > .open { padding: 12px 16px; border-block-start: 1px solid var(--_line); font-size: .9333em }
 .keys { display: none; order: 3; flex: none; gap: 4px 16px; flex-wrap: wrap; padding: 10px 20px;
   border-block-start: 1px solid var(--_line); font-size: .8em; line-height: 1.334; color: var(--_muted) }
@@ -60,7 +70,7 @@ const STYLE = `
 .keys span { display: inline-flex; gap: 4px }
 kbd { font: inherit; border: 1px solid color-mix(in srgb, currentColor 36%, transparent); border-radius: 4px; padding: 0 5px }
 @media (max-width: 599px), (pointer: coarse) {
-  .finder .keys { display: none }
+  .finder .keys, .asks kbd { display: none }
   .row-of-hit { grid-template-columns: minmax(0, 1fr) 44px }
   .hit .peek { width: 44px; height: 44px }
 }
@@ -73,9 +83,10 @@ kbd { font: inherit; border: 1px solid color-mix(in srgb, currentColor 36%, tran
 /** Shows search results in `into`. `host` is the <roaming-ask> element. */
 export class View {
   #library;
-  #latest;
+  #shown; // what the list was made for
   #counting;
-  #list; // the shown results
+  #best; // the link that Enter in the input opens
+  #entered; // the list that was not there yet when Enter was pressed
   constructor(host, into) {
     Object.assign(this, { host, into });
     this.#library = new Library(host);
@@ -100,35 +111,76 @@ export class View {
   get #active() {
     return this.panel.classList.contains("finder");
   }
-  /** Show the results for a query, unless a newer query has arrived in between. */
-  async list(question) {
-    const { words } = this;
-    const latest = (this.#latest = {});
-    clearTimeout(this.#counting);
-    this.#list = undefined;
-    if (!question.trim()) return this.into.replaceChildren();
-    const note = (text) => el("p", { class: "muted" }, text);
+  /**
+   * Show the results for a query, or where to start, unless another list was asked for in between.
+   * With `asks`, a row before the results asks the query.
+   */
+  async list(question, asks) {
+    const { words, host } = this;
     const library = this.#library;
+    const { path, manifest } = host.settings.page;
+    const key = JSON.stringify([question, asks, this.#active, path, manifest]);
+    if (key === this.#shown) return; // new elements would lose the focus
+    this.#shown = key;
+    clearTimeout(this.#counting);
+    this.#best = undefined;
+    const isEmpty = !question.trim();
+    const row = asks && !isEmpty ? [this.#asking(question.trim())] : [];
+    const show = (...parts) => key === this.#shown && this.into.replaceChildren(...row, ...parts);
+    const note = (text) => show(isEmpty ? "" : el("p", { class: "muted" }, text));
+    if (isEmpty && !this.#active) return show();
     const before = library.finder;
     try {
-      if (!before) this.into.replaceChildren(note(words.loading));
+      if (!before) note(words.loading);
       await library.open();
     } catch {
-      if (latest === this.#latest) this.into.replaceChildren(note(words.unread));
+      note(words.unread);
+      if (key === this.#shown) this.#shown = undefined; // try again
       return;
     }
     const { finder } = library;
-    if (finder !== before) this.host._emit("outline", { sections: finder.sections.length, digest: finder.source.digest });
-    if (latest !== this.#latest) return;
-    if (library.isLarge) return this.into.replaceChildren(note(fill(words.many, { n: finder.count })));
-    const found = finder.find(question);
+    if (finder !== before) host._emit("outline", { sections: finder.sections.length, digest: finder.source.digest });
+    if (library.isLarge) return note(fill(words.many, { n: finder.count }));
+    if (isEmpty) return show(...this.#start(path));
+    const found = await finder.find(question);
+    if (key !== this.#shown) return;
     const message = found.length ? fill(words.results, { n: found.length }) : words.none;
-    this.into.replaceChildren(
-      ...(found.length ? this.#results(found, finder.asked(question)) : [note(message)]),
-      el("p", { class: "row" }, copier(words.prompt, () => this.#prompt(question.trim(), found), this.host)),
-    );
+    if (found.length) show(...this.#results(found, finder.asked(question)));
+    else note(message);
+    this.into.append(el("p", { class: "row" }, copier(words.prompt, () => this.#prompt(question.trim(), found), host)));
+    this.#best = this.into.querySelector(".hits:not(.asks) a") ?? this.into.querySelector(".asks a");
     this.#mark();
-    this.#counting = setTimeout(() => this.host._say(message), 600); // after a pause in typing
+    if (this.#entered === key) this.#best?.click();
+    this.#counting = setTimeout(() => host._say(message), 600); // after a pause in typing
+  }
+
+  // Before the results
+
+  /** Return a row that asks the query. */
+  #asking(query) {
+    const ask = (event) => {
+      if (event.metaKey || event.ctrlKey || event.shiftKey) return;
+      event.preventDefault();
+      event.stopPropagation(); // it leads to no other page
+      this.host.ask(query);
+    };
+    const link = el("a", { href: `?ask=${encodeURIComponent(query)}`, onclick: ask }, fill(this.words.askRow, { query }));
+    const row = el("div", { class: "row-of-hit" }, namedIcon("ask"), el("h3", {}, link), el("kbd", {}, MAC ? "⌘ ↵" : "Ctrl ↵"));
+    return el("ul", { class: "hits asks", role: "list" }, el("li", { class: "hit" }, row));
+  }
+  /** Return the sections of a page, or a page of each part of the site. */
+  #start(path) {
+    const { words } = this;
+    const { sections } = this.#library.finder;
+    const inPage = sections.filter((one) => path && one.page.path === path && one.parent && !one.parent.parent);
+    const pages = sections.filter((one) => one === one.page.sections[0] && one.page.path);
+    const parts = new Map();
+    for (const one of pages) parts.set(one.page.above[0] ?? one, parts.get(one.page.above[0]) ?? one);
+    const top = [...new Set([...parts.values(), ...pages])].slice(0, MOST_SHOWN);
+    const shown = inPage.length ? inPage.slice(0, MOST_SHOWN) : pages.filter((one) => top.includes(one));
+    if (!shown.length) return [];
+    const label = el("h4", { class: "label" }, inPage.length ? words.onThisPage : words.topPages);
+    return [label, el("ul", { class: "hits", role: "list" }, ...shown.map((one) => this.#hit(one)))];
   }
 
   // Results
@@ -136,7 +188,7 @@ export class View {
   #results(found, asked) {
     const { words } = this;
     const count = el("p", { class: "count" });
-    const list = (this.#list = el("ul", { class: "hits", role: "list" }));
+    const list = el("ul", { class: "hits", role: "list" });
     const showMore = () => {
       const next = list.children.length;
       show(MORE);
@@ -156,12 +208,13 @@ export class View {
     show(MOST_SHOWN);
     return [count, list, below];
   }
+  /** Return the row of a section; without a query only its title. */
   #hit(section, asked) {
     const { words, host } = this;
-    const { title, path, opening } = section;
+    const { title, path, opening, parent } = section;
     const url = this.#library.address(section);
     const link = host.settings.anchor({ url }, "");
-    link.append(...this.#marked(title, asked));
+    link.append(...(asked ? this.#marked(title, asked) : [title]));
     const body = el("div", { class: "open answer", hidden: true });
     const label = fill(words.peek, { title });
     const peek = el("button", { type: "button", class: "peek", "aria-expanded": "false", "aria-label": label });
@@ -171,10 +224,9 @@ export class View {
       peek.ariaExpanded = `${!body.hidden}`;
       if (!body.hidden && !body.firstChild) this.#read(section, url, body);
     });
-    const text = el(
-      "div", {}, el("p", { class: "crumb" }, path.slice(0, -1).join(" › ")), el("h3", {}, link),
-      el("p", { class: "snippet" }, ...this.#marked(opening, asked)),
-    );
+    const crumb = (asked || !parent) && el("p", { class: "crumb" }, path.slice(0, -1).join(" › "));
+    const snippet = asked && el("p", { class: "snippet" }, ...this.#marked(opening, asked));
+    const text = el("div", {}, crumb, el("h3", {}, link), snippet);
     return el("li", { class: "hit", part: "trail-item" }, el("div", { class: "row-of-hit" }, text, peek), body);
   }
   /** Return a text with its matches marked. */
@@ -205,12 +257,12 @@ export class View {
 
   #keyed = (event) => {
     const { key, target, isComposing, ctrlKey, metaKey, altKey, shiftKey } = event;
-    if (!this.#active || !this.#list || isComposing || ctrlKey || metaKey || altKey || shiftKey) return;
+    if (!this.#active || isComposing || ctrlKey || metaKey || altKey || shiftKey) return;
     const input = this.panel.querySelector("textarea");
-    const links = [...this.#list.querySelectorAll("h3 > a")];
-    const at = links.findIndex((link) => link.closest(".hit").contains(target));
+    const links = [...this.into.querySelectorAll(".row-of-hit h3 > a")];
+    const at = links.findIndex((link) => link.closest("li").contains(target));
     if (target !== input && at < 0) return;
-    if (key === "Escape" && input.value) {
+    if (key === "Escape" && input.value && !this.host.settings.replacesSearch) {
       this.host.prefill("");
       input.focus();
       event.preventDefault();
@@ -220,8 +272,8 @@ export class View {
     const inText = target.closest(".open");
     if (key === "ArrowDown") links[Math.min(at + 1, links.length - 1)]?.focus();
     else if (key === "ArrowUp" && target !== input) (links[at - 1] ?? input).focus();
-    else if (key === "Enter" && target === input) links[0]?.click();
-    else if (key === peek && at >= 0 && !inText) links[at].closest(".hit").querySelector(".peek").click();
+    else if (key === "Enter" && target === input) this.#best ? this.#best.click() : (this.#entered = this.#shown);
+    else if (key === peek && at >= 0 && !inText) links[at].closest("li").querySelector(".peek")?.click();
     else {
       if (at >= 0 && !inText && /^[^\s]$/u.test(key)) input.focus(); // and the letter is inserted
       return;
@@ -231,8 +283,8 @@ export class View {
   };
   /** Mark the result that Enter in the input opens. */
   #mark() {
-    const first = this.#list?.firstElementChild;
-    first?.classList.toggle("current", this.#active && this.host.shadowRoot.activeElement?.localName === "textarea");
+    const row = this.#best?.closest("li");
+    row?.classList.toggle("current", this.#active && this.host.shadowRoot.activeElement?.localName === "textarea");
   }
 
   #prompt(question, found) {

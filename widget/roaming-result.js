@@ -137,7 +137,7 @@ export class Result {
     else if (!is("answered")) this.#notify(message, state, bad);
     if (failed) this.#button(words.retry, "redo", () => host.ask(turn.question));
     if (is("partial", "budget")) this.#button(words.continue, "go", () => host.ask(turn.question));
-    if (is("results", "not_found", "refused", "error", "rate", "money")) this.#button(words.search, "find", () => host._search(turn.question));
+    if (is("results", "not_found", "refused", "error", "rate", "money")) this.#button(words.search, "find", () => host.search(turn.question));
     if (!is("answered")) (this.notice.isConnected || this.notice.parentNode ? this.notice : turn.article).append(this.buttons);
     if (is("results", "not_found", "refused")) this.#waysOut();
     if (seconds) this.#countDown(message, seconds);

@@ -1,12 +1,9 @@
-// "Ask: …" in the search of Material for MkDocs: the first row of its results, also if there are none. It is loaded when
-// the search is first focused.
+// The search of the theme: the panel replaces it, or the search of Material for MkDocs gets a row "Ask: …", the first one of
+// its results, also if there are none. It is loaded with the page, or when that search is first focused.
 
 import { el, fill, namedIcon } from "./roaming-ask.js";
 
-const ENGLISH = {
-  askRow: "Ask: {query}",
-  findRow: "Find in all sections: {query}",
-};
+const ENGLISH = { findRow: "Find in all sections: {query}" };
 const STYLE = `
 .roaming-search-row { display: flex; align-items: center; gap: 12px; padding: 12px 16px; color: var(--md-default-fg-color);
   background: color-mix(in srgb, var(--md-typeset-a-color) 9%, var(--md-default-bg-color)); font-size: 14px; line-height: 20px }
@@ -22,6 +19,32 @@ const STYLE = `
 @media (hover: none), (max-width: 599px) { .roaming-search-row kbd { display: none } }
 `;
 const MAC = /^(Mac|iP)/.test(navigator.platform);
+// Fields, their buttons, the icons of Material and the button of Zensical; the theme of MkDocs has a dialog.
+const SEARCH = ".md-search__form, .md-search__button, [for=__search], #rtd-search-form";
+const DIALOG = "mkdocs_search_modal";
+const EVENTS = "keydown focusin focusout click input compositionend submit show.bs.modal".split(" ");
+
+/** Let the panel replace the search of the theme, which sees none of its events: its keys, focus, clicks, typed words. */
+export function takeOver(host, signal) {
+  let isTab = false; // then a focus opens nothing
+  const take = (event) => {
+    const { type, key, target, relatedTarget } = event;
+    if (type === "keydown") isTab = key === "Tab";
+    const isKey = type === "keydown" && (MAC ? event.metaKey : event.ctrlKey) && !event.shiftKey && !event.altKey && key === "k";
+    const one = type === "focusout" ? relatedTarget : target;
+    const isSearch = type === "show.bs.modal" ? target.id === DIALOG : type !== "keydown" && one?.closest?.(SEARCH);
+    if (!(isKey ? !target.isContentEditable : isSearch) || host.settings.mode === "off") return;
+    event.stopImmediatePropagation();
+    if (type === "focusout" || event.isComposing || (type === "focusin" && (isTab || host._isClosing))) return;
+    event.preventDefault();
+    if (isKey) return host._toggle(true);
+    relatedTarget?.focus?.({ preventScroll: true }); // gets the focus back
+    const words = /^(input|compositionend)$/.test(type) ? target.value : undefined;
+    if (words) target.value = "";
+    host.search(words);
+  };
+  for (const type of EVENTS) addEventListener(type, take, { capture: true, signal });
+}
 
 /** Add the row to the search that contains an input. `asks` says whether there are answers, not only sections. */
 export function addRow(host, input, asks) {
