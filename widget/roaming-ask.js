@@ -289,7 +289,7 @@ export class RoamingAsk extends HTMLElement {
     this._draw();
   };
   #pressed = (event) => {
-    const key = this.getAttribute("shortcut") ?? "i";
+    const key = (this.getAttribute("shortcut") ?? "i").toLowerCase();
     const isOpen = this.#panel?.isOpen;
     if (event.defaultPrevented) return;
     if (event.key === "Escape") return isOpen && !event.target.closest?.(TYPED) && this.#escape(event);
