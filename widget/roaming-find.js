@@ -180,7 +180,7 @@ export class View {
     const shown = inPage.length ? inPage.slice(0, MOST_SHOWN) : pages.filter((one) => top.includes(one));
     if (!shown.length) return [];
     const label = el("h4", { class: "label" }, inPage.length ? words.onThisPage : words.topPages);
-    return [label, el("ul", { class: "hits", role: "list" }, ...shown.map((one) => this.#hit(one)))];
+    return [label, el("ul", { class: "hits start", role: "list" }, ...shown.map((one) => this.#hit(one)))];
   }
 
   // Results

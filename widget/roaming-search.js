@@ -3,7 +3,9 @@
 
 import { el, fill, namedIcon } from "./roaming-ask.js";
 
-const ENGLISH = { findRow: "Find in all sections: {query}" };
+const ENGLISH = {
+  findRow: "Find in all sections: {query}",
+};
 const STYLE = `
 .roaming-search-row { display: flex; align-items: center; gap: 12px; padding: 12px 16px; color: var(--md-default-fg-color);
   background: color-mix(in srgb, var(--md-typeset-a-color) 9%, var(--md-default-bg-color)); font-size: 14px; line-height: 20px }
