@@ -161,7 +161,7 @@ export class RoamingAsk extends HTMLElement {
     for (const one of buttons) one.style.display = onlyFinds ? "none" : ""; // they ask
     const isInHeader = PHONE.matches && buttons.some((one) => one.checkVisibility());
     this.#button.hidden = isOpen || isParked || isInHeader || mode === "off";
-    for (const one of [this.#button, ...buttons]) one.ariaExpanded = isOpen;
+    for (const one of [this.#button, ...buttons]) one.ariaExpanded = isOpen && finds === onlyFinds;
     this.#parked.hidden = !isParked || isOpen;
     if (!this.#conversation) return;
     const { isDown, isRunning: runs, turns } = this.#conversation;
@@ -212,9 +212,6 @@ export class RoamingAsk extends HTMLElement {
     const root = this.attachShadow({ mode: "open" });
     if (!sheet) (sheet = new CSSStyleSheet()).replaceSync(STYLE);
     root.adoptedStyleSheets = [sheet];
-    // Typed keys must not trigger shortcuts of the site, such as "s" for its search. Ctrl and Meta pass.
-    for (const kind of ["keydown", "keypress", "keyup"])
-      root.addEventListener(kind, (event) => event.ctrlKey || event.metaKey || event.stopPropagation());
     root.addEventListener("click", this.#visit);
     this.#buildButtons(root);
     this._draw();
@@ -258,6 +255,9 @@ export class RoamingAsk extends HTMLElement {
       },
       isRunning: () => this.#conversation.isRunning,
     });
+    // Typed keys must not trigger shortcuts of the site, such as "s" for its search. Ctrl and Meta pass.
+    for (const kind of ["keydown", "keypress", "keyup"])
+      this.#panel.element.addEventListener(kind, (event) => event.ctrlKey || event.metaKey || event.stopPropagation());
     this.#panel.input.value = this.#memory.state.draft ?? "";
     this.#conversation = new Conversation(this, this.#panel, this.#memory);
   }

@@ -268,10 +268,10 @@ function create(tag, properties, ...children) {
 
 const STYLE = `
 .roaming-missing { display: flex; flex-wrap: wrap; gap: 8px; max-width: 480px; margin-block: 16px }
-.roaming-missing > * { min-height: 40px; margin: 0; padding: 0 12px; border: 1px solid color-mix(in srgb, currentColor 50%, transparent);
+form.roaming-missing > * { min-height: 40px; margin: 0; padding: 0 12px; border: 1px solid color-mix(in srgb, currentColor 50%, transparent);
   border-radius: 8px; background: none; box-shadow: none; color: inherit; font: inherit }
-.roaming-missing > input { flex: 1 12em; min-width: 0 }
-.roaming-missing > button { cursor: pointer; font-weight: 700 }
+form.roaming-missing > input { flex: 1 8em; min-width: 0 }
+form.roaming-missing > button { cursor: pointer; font-weight: 700 }
 `;
 
 const place = globalThis.document?.querySelector("[data-roaming-missing]:empty");
