@@ -11,18 +11,16 @@
 //
 // A build joins this file with those that it imports, so a page loads one file.
 
-import { el, namedIcon, tool } from "./ask/elements.js";
-import { Memory, PHONE, WIDE, drawHeader, headerButtons, moveAside } from "./ask/page.js";
+import { MODIFIER, adopt, el, namedIcon, tool } from "./ask/elements.js";
+import { Memory, PHONE, WIDE, headerButtons, moveAside } from "./ask/page.js";
 import { STYLE } from "./ask/style.js";
 import { Settings } from "./ask/settings.js";
 import { Panel } from "./ask/panel.js";
 import { Conversation } from "./ask/conversation.js";
-export { el, fill, icon, namedIcon, plain, svg, tool } from "./ask/elements.js";
+export { MODIFIER, SEND_KEY, adopt, el, fill, icon, namedIcon, plain, svg, tool } from "./ask/elements.js";
 
-let sheet; // created once, by the first element on a page
 const LONGEST_QUESTION = 4000; // characters
 const TYPED = "input, textarea, select, [contenteditable]"; // elements that use the Escape key themselves
-const MODIFIER = /^(Mac|iP)/.test(navigator.platform) ? "metaKey" : "ctrlKey";
 const load = (name) => import(new URL(name, import.meta.url));
 
 /** The element. It dispatches bubbling events `roaming:…`; `request` and `fetch` may be overridden. */
@@ -65,7 +63,7 @@ export class RoamingAsk extends HTMLElement {
     this._isClosing = true;
     this.#panel.close();
     this.removeAttribute("open");
-    this.#memory.remember({ open: false, finding: false });
+    this.#memory.remember({ open: false, ...(PHONE.matches || { finding: false }) }); // a bar may lead back
     this._draw();
     const back = this.#opener?.isConnected && this.#opener !== document.body ? this.#opener : this.#button;
     if (isInside) back.focus({ preventScroll: true });
@@ -210,8 +208,7 @@ export class RoamingAsk extends HTMLElement {
     if (!open || !WIDE.matches || settings.mode === "off") moveAside(0);
     await settings.loadWords();
     const root = this.attachShadow({ mode: "open" });
-    if (!sheet) (sheet = new CSSStyleSheet()).replaceSync(STYLE);
-    root.adoptedStyleSheets = [sheet];
+    adopt(root, STYLE);
     root.addEventListener("click", this.#visit);
     this.#buildButtons(root);
     this._draw();
@@ -229,10 +226,10 @@ export class RoamingAsk extends HTMLElement {
       if (key && MODIFIER === "metaKey") key.textContent = key.textContent.replace("Ctrl ", "⌘");
     }
     const attrs = { class: "opener", part: "button", "aria-haspopup": "dialog", "aria-expanded": "false" };
-    this.#button = el("button", { type: "button", onclick: () => this._toggle(false), ...attrs });
+    this.#button = el("button", { onclick: () => this._toggle(false), ...attrs });
     this.#parked = el(
       "div", { class: "parked", part: "back", hidden: true },
-      el("button", { type: "button", onclick: () => this.open() }),
+      el("button", { onclick: () => this.open() }),
       tool(words.close, namedIcon("x"), () => this.#park(false)),
     );
     root.append(this.#button, this.#parked);
@@ -305,15 +302,16 @@ export class RoamingAsk extends HTMLElement {
     const invitation = event.target.closest?.("[data-roaming-open]");
     if (!invitation || event.defaultPrevented) return;
     event.preventDefault();
-    if (invitation.ariaExpanded && !invitation.dataset.roamingOpen) return this._toggle(false);
+    const question = invitation.dataset.roamingOpen || undefined;
+    if (!question && invitation.ariaExpanded) return this._toggle(false);
     this.#memory.remember({ finding: false });
-    this.prefill(invitation.dataset.roamingOpen || undefined);
+    this.prefill(question);
   };
   /** Close a panel that covers the focused element of the page; offer to ask in the search of Material. */
   #yield = ({ target }) => {
     const { mode, replacesSearch } = this.settings;
     if (target.matches?.("[data-md-component=search-query]") && this.#button && mode !== "off" && !replacesSearch)
-      load("roaming-search.js").then(({ addRow }) => addRow(this, target, () => !this.settings.onlyFinds), () => {});
+      load("roaming-search.js").then(({ addRow }) => addRow(this, target), () => {});
     if (target === this || !this.#panel?.isOpen || !target.getBoundingClientRect) return;
     if (this.#panel.covers(target)) this.close();
   };
@@ -340,9 +338,7 @@ export class RoamingAsk extends HTMLElement {
     const anchor = el("a", { href, hidden: true });
     this.append(anchor);
     if (PHONE.matches) {
-      const { finding } = this.#memory.state;
       this.close();
-      this.#memory.remember({ finding });
       this.#park(true);
     }
     anchor.click();
@@ -370,10 +366,9 @@ export class RoamingAsk extends HTMLElement {
     this.#conversation.isRunning && !this.#finds && event.cancelable ? this.stop() : this.close(); // otherwise the system closes it anyway
   };
   #submit() {
-    const { input, hits } = this.#panel;
+    const { input } = this.#panel;
     if (!input.value.trim()) input.focus();
-    else if (this.#finds) hits.querySelector(".hit a")?.focus();
-    else this.ask(input.value);
+    else if (!this.#finds) this.ask(input.value);
   }
   /** Whether typed words search sections. */
   get #finds() {
@@ -396,7 +391,6 @@ export class RoamingAsk extends HTMLElement {
   }
 }
 
-drawHeader();
 customElements.get("roaming-ask") ?? customElements.define("roaming-ask", RoamingAsk);
 // A page that only loads this file gets the element, too.
 const complete = () => {

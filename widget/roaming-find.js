@@ -1,7 +1,7 @@
 // The finder of <roaming-ask>: lists the sections that match the typed words, and before there are any where to start. Enter
 // opens the page of a section, the button beside it its text in place. It is loaded when sections are searched.
 
-import { el, fill, icon, namedIcon } from "./roaming-ask.js";
+import { SEND_KEY, adopt, el, fill, icon, namedIcon } from "./roaming-ask.js";
 import { findMatches } from "./roaming-finder.js";
 import { Library } from "./roaming-library.js";
 import { copier } from "./roaming-tools.js";
@@ -21,14 +21,12 @@ const ENGLISH = {
   keyOpen: "open",
   keyRead: "read here",
   keyClose: "close",
-  onThisPage: "On this page",
   topPages: "Start here",
   prompt: "Copy a prompt for your own AI",
   promptText:
     "Answer this question from the documentation of {site}: {question}\n\nIts pages are listed at {llms}. Read these " +
     "sections first, and cite the ones you use by their address:\n\n{sections}\n",
 };
-const MAC = /^(Mac|iP)/.test(navigator.platform);
 const MOST_SHOWN = 8;
 const MORE = 20; // results that are added at a time
 const STYLE = `
@@ -38,8 +36,7 @@ const STYLE = `
 .hits { list-style: none; padding: 0; border: 1px solid var(--_line); border-radius: 12px; overflow: hidden }
 .hit + .hit { border-block-start: 1px solid var(--_line) }
 .row-of-hit { position: relative; display: grid; grid-template-columns: minmax(0, 1fr) 32px; gap: 0 8px; align-items: center;
-  padding: 12px 8px 12px 16px; transition: background .12s }
-.row-of-hit:dir(rtl) { padding: 12px 16px 12px 8px }
+  padding-block: 12px; padding-inline: 16px 8px; transition: background .12s }
 .row-of-hit:hover, .row-of-hit:has(a:focus-visible), .current .row-of-hit { background: var(--_soft) }
 .row-of-hit::before { content: ""; position: absolute; inset-block: 0; inset-inline-start: 0; width: 2px }
 .row-of-hit:has(a:focus-visible)::before, .current .row-of-hit::before { background: var(--_accent) }
@@ -58,11 +55,10 @@ const STYLE = `
 .peek[aria-expanded=true] .icon { rotate: 90deg }
 .peek[aria-expanded=true]:dir(rtl) .icon { rotate: -90deg }
 .asks { margin-block-end: 16px }
-.asks .row-of-hit { grid-template-columns: auto minmax(0, 1fr) auto; gap: 12px; padding-inline-end: 16px; background: var(--_tint) }
-.asks .row-of-hit:is(:hover, :has(a:focus-visible)), .asks .current .row-of-hit { background: var(--_mark) }
+.asks .pick { background: var(--_tint); font-size: .9333em; font-weight: 700 }
+.asks .pick:is(:hover, :focus-visible, .current > *) { background: var(--_mark) }
 .asks .icon { color: var(--_accent) }
-.asks h3 { overflow: hidden; text-overflow: ellipsis; white-space: nowrap }
-.asks kbd { font-size: .8em; line-height: 1.334 }
+.asks kbd { font-size: .8571em; font-weight: 400 }
 .hit > .open { padding: 12px 16px; border-block-start: 1px solid var(--_line); font-size: .9333em }
 .keys { display: none; order: 3; flex: none; gap: 4px 16px; flex-wrap: wrap; padding: 10px 20px;
   border-block-start: 1px solid var(--_line); font-size: .8em; line-height: 1.334; color: var(--_muted) }
@@ -91,9 +87,7 @@ export class View {
     Object.assign(this, { host, into });
     this.#library = new Library(host);
     into.className = "found";
-    const sheet = new CSSStyleSheet();
-    sheet.replaceSync(STYLE);
-    host.shadowRoot.adoptedStyleSheets.push(sheet);
+    adopt(host.shadowRoot, STYLE);
     const key = (name, ...keys) => el("span", {}, ...keys.map((each) => el("kbd", {}, each)), this.words[name]);
     const read = host.matches(":dir(rtl)") ? "←" : "→";
     const keys = [key("keyMove", "↑", "↓"), key("keyOpen", "↵"), key("keyRead", read), key("keyClose", "Esc")];
@@ -111,12 +105,9 @@ export class View {
   get #active() {
     return this.panel.classList.contains("finder");
   }
-  /**
-   * Show the results for a query, or where to start, unless another list was asked for in between.
-   * With `asks`, a row before the results asks the query.
-   */
+  /** Show the results for a query, or where to start; `asks` adds a row that asks it. A newer list wins. */
   async list(question, asks) {
-    const { words, host } = this;
+    const { words, host, into } = this;
     const library = this.#library;
     const { path, manifest } = host.settings.page;
     const key = JSON.stringify([question, asks, this.#active, path, manifest]);
@@ -126,29 +117,30 @@ export class View {
     this.#best = undefined;
     const isEmpty = !question.trim();
     const row = asks && !isEmpty ? [this.#asking(question.trim())] : [];
-    const show = (...parts) => key === this.#shown && this.into.replaceChildren(...row, ...parts);
+    const show = (...parts) => key === this.#shown && into.replaceChildren(...row, ...parts);
     const note = (text) => show(isEmpty ? "" : el("p", { class: "muted" }, text));
     if (isEmpty && !this.#active) return show();
     const before = library.finder;
+    let found, asked;
     try {
       if (!before) note(words.loading);
       await library.open();
+      if (library.isLarge) return note(fill(words.many, { n: library.finder.count }));
+      found = isEmpty ? [] : await library.finder.find(question);
+      asked = await library.finder.asked(question);
     } catch {
       note(words.unread);
       if (key === this.#shown) this.#shown = undefined; // try again
       return;
     }
-    const { finder } = library;
-    if (finder !== before) host._emit("outline", { sections: finder.sections.length, digest: finder.source.digest });
-    if (library.isLarge) return note(fill(words.many, { n: finder.count }));
+    const { sections, source } = library.finder;
+    if (library.finder !== before) host._emit("outline", { sections: sections.length, digest: source.digest });
     if (isEmpty) return show(...this.#start(path));
-    const found = await finder.find(question);
-    if (key !== this.#shown) return;
     const message = found.length ? fill(words.results, { n: found.length }) : words.none;
-    if (found.length) show(...this.#results(found, finder.asked(question)));
-    else note(message);
-    this.into.append(el("p", { class: "row" }, copier(words.prompt, () => this.#prompt(question.trim(), found), host)));
-    this.#best = this.into.querySelector(".hits:not(.asks) a") ?? this.into.querySelector(".asks a");
+    const prompt = el("p", { class: "row" }, copier(words.prompt, () => this.#prompt(question.trim(), found), host));
+    const results = found.length ? this.#results(found, asked) : [el("p", { class: "muted" }, message)];
+    if (show(...results, prompt) === false) return;
+    this.#best = into.querySelector(".hits a") ?? into.querySelector(".pick");
     this.#mark();
     if (this.#entered === key) this.#best?.click();
     this.#counting = setTimeout(() => host._say(message), 600); // after a pause in typing
@@ -158,25 +150,20 @@ export class View {
 
   /** Return a row that asks the query. */
   #asking(query) {
-    const ask = (event) => {
-      if (event.metaKey || event.ctrlKey || event.shiftKey) return;
-      event.preventDefault();
-      event.stopPropagation(); // it leads to no other page
-      this.host.ask(query);
-    };
-    const link = el("a", { href: `?ask=${encodeURIComponent(query)}`, onclick: ask }, fill(this.words.askRow, { query }));
-    const row = el("div", { class: "row-of-hit" }, namedIcon("ask"), el("h3", {}, link), el("kbd", {}, MAC ? "⌘ ↵" : "Ctrl ↵"));
-    return el("ul", { class: "hits asks", role: "list" }, el("li", { class: "hit" }, row));
+    const ask = () => this.host.ask(query);
+    const text = el("span", {}, fill(this.words.askRow, { query }));
+    const row = el("button", { class: "pick", onclick: ask }, namedIcon("ask"), text, el("kbd", {}, SEND_KEY));
+    return el("ul", { class: "rows asks" }, el("li", {}, row));
   }
   /** Return the sections of a page, or a page of each part of the site. */
   #start(path) {
     const { words } = this;
     const { sections } = this.#library.finder;
-    const inPage = sections.filter((one) => path && one.page.path === path && one.parent && !one.parent.parent);
-    const pages = sections.filter((one) => one === one.page.sections[0] && one.page.path);
+    const pages = sections.filter(({ page, parent }) => page.path && !parent);
     const parts = new Map();
     for (const one of pages) parts.set(one.page.above[0] ?? one, parts.get(one.page.above[0]) ?? one);
     const top = [...new Set([...parts.values(), ...pages])].slice(0, MOST_SHOWN);
+    const inPage = sections.filter(({ page, parent }) => path && page.path === path && parent && !parent.parent);
     const shown = inPage.length ? inPage.slice(0, MOST_SHOWN) : pages.filter((one) => top.includes(one));
     if (!shown.length) return [];
     const label = el("h4", { class: "label" }, inPage.length ? words.onThisPage : words.topPages);
@@ -194,7 +181,7 @@ export class View {
       show(MORE);
       list.children[next].querySelector("a")?.focus(); // the button may be gone
     };
-    const more = el("button", { type: "button", onclick: showMore });
+    const more = el("button", { onclick: showMore });
     const below = el("p", {}, more);
     const show = (number) => {
       const shown = list.children.length;
@@ -217,7 +204,7 @@ export class View {
     link.append(...(asked ? this.#marked(title, asked) : [title]));
     const body = el("div", { class: "open answer", hidden: true });
     const label = fill(words.peek, { title });
-    const peek = el("button", { type: "button", class: "peek", "aria-expanded": "false", "aria-label": label });
+    const peek = el("button", { class: "peek", "aria-expanded": "false", "aria-label": label });
     peek.append(icon("m9 6 6 6-6 6"));
     peek.addEventListener("click", () => {
       body.hidden = !body.hidden;
@@ -259,7 +246,7 @@ export class View {
     const { key, target, isComposing, ctrlKey, metaKey, altKey, shiftKey } = event;
     if (!this.#active || isComposing || ctrlKey || metaKey || altKey || shiftKey) return;
     const input = this.panel.querySelector("textarea");
-    const links = [...this.into.querySelectorAll(".row-of-hit h3 > a")];
+    const links = [...this.into.querySelectorAll(".pick, .row-of-hit h3 > a")];
     const at = links.findIndex((link) => link.closest("li").contains(target));
     if (target !== input && at < 0) return;
     if (key === "Escape" && input.value && !this.host.settings.replacesSearch) {

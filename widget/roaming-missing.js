@@ -219,6 +219,8 @@ async function show(place) {
   const address = (path) => root.pathname + path.split("/").map(encodeURIComponent).join("/");
   list(place, pages.map(([path, title]) => [address(path), title]));
   await customElements.whenDefined("roaming-ask");
+  const { adopt } = await import("./roaming-ask.js");
+  adopt(document, STYLE);
   const host = document.querySelector("roaming-ask");
   await host._ready;
   const [folders, last] = splitPath(withoutRoot(addresses, location.pathname));
@@ -248,16 +250,13 @@ async function findSections(host, text) {
 /** Create the input whose words the panel searches. */
 function makeForm(host, text) {
   const { findPlaceholder, findButton } = host.settings.words;
-  const input = create("input", { type: "search", value: text, ariaLabel: findPlaceholder, placeholder: findPlaceholder });
-  const form = create("form", { role: "search", className: "roaming-missing" }, input, create("button", {}, findButton));
-  form.addEventListener("submit", (event) => {
+  const input = create("input", { type: "search", value: text, ariaLabel: findPlaceholder });
+  const search = (event) => {
     event.preventDefault();
     host.search(input.value);
-  });
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(STYLE);
-  document.adoptedStyleSheets.push(sheet);
-  return form;
+  };
+  const button = create("button", {}, findButton);
+  return create("form", { role: "search", className: "roaming-missing", onsubmit: search }, input, button);
 }
 
 function create(tag, properties, ...children) {
@@ -268,10 +267,9 @@ function create(tag, properties, ...children) {
 
 const STYLE = `
 .roaming-missing { display: flex; flex-wrap: wrap; gap: 8px; max-width: 480px; margin-block: 16px }
-form.roaming-missing > * { min-height: 40px; margin: 0; padding: 0 12px; border: 1px solid color-mix(in srgb, currentColor 50%, transparent);
+form.roaming-missing > * { min-height: 40px; padding: 0 12px; border: 1px solid color-mix(in srgb, currentColor 50%, transparent);
   border-radius: 8px; background: none; box-shadow: none; color: inherit; font: inherit }
 form.roaming-missing > input { flex: 1 8em; min-width: 0 }
-form.roaming-missing > button { cursor: pointer; font-weight: 700 }
 `;
 
 const place = globalThis.document?.querySelector("[data-roaming-missing]:empty");

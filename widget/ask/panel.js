@@ -254,7 +254,7 @@ export class Panel {
     intro.dataset.key = key;
     const suggest = (text) => {
       const pick = () => (onlyFinds ? this.#host.prefill(text) : this.#host.ask(text));
-      return el("li", {}, el("button", { type: "button", class: "pick", onclick: pick }, el("span", {}, text), namedIcon("go")));
+      return el("li", {}, el("button", { class: "pick", onclick: pick }, el("span", {}, text), namedIcon("go")));
     };
     const hello = [el("span", {}, namedIcon("ask")), el("h3", {}, words.hello)];
     intro.replaceChildren(
@@ -268,7 +268,7 @@ export class Panel {
     if (!isDown === !notice.firstChild) return;
     const text = [el("strong", {}, words.down), el("p", {}, words.kept)];
     const again = () => this.#host.ask(this.input.value);
-    const button = el("button", { type: "button", onclick: again }, namedIcon("redo"), words.retry);
+    const button = el("button", { onclick: again }, namedIcon("redo"), words.retry);
     notice.replaceChildren(
       ...(isDown ? [el("div", { class: "notice", part: "error" }, namedIcon("off"), el("div", {}, ...text, button))] : []),
     );

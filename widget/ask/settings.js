@@ -18,6 +18,11 @@ const ENGLISH = {
   findIntro: "Type a few words: the sections that fit open right here.",
   suggested: "Suggested questions",
   askRow: "Ask: {query}",
+  onThisPage: "On this page",
+  outline: "Reading the outline",
+  slow: "Still reading…",
+  tokens: "~{n} tokens",
+  copied: "Copied",
   placeholder: "Ask a question",
   followUp: "Ask a follow-up",
   findPlaceholder: "Find a section",
@@ -61,7 +66,7 @@ export class Settings {
   }
   /** Whether the panel replaces the search of the theme. */
   get replacesSearch() {
-    return (this.#element.getAttribute("replace-search") ?? "off") !== "off";
+    return this.#element.getAttribute("replace-search") === "on";
   }
   get language() {
     return (this.#element.closest("[lang]")?.lang || "en").toLowerCase().split("-")[0];
