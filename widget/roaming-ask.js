@@ -156,7 +156,7 @@ export class RoamingAsk extends HTMLElement {
     this.#button.replaceChildren(namedIcon(onlyFinds ? "find" : "ask"), el("span", {}, onlyFinds ? words.findButton : words.button));
     this.#parked.firstChild.replaceChildren(namedIcon(finds ? "find" : "ask"), finds ? words.backToFind : words.back);
     const buttons = [...headerButtons()];
-    for (const one of buttons) one.style.display = onlyFinds ? "none" : ""; // they ask
+    for (const one of buttons) one.hidden = onlyFinds; // they ask
     const isInHeader = PHONE.matches && buttons.some((one) => one.checkVisibility());
     this.#button.hidden = isOpen || isParked || isInHeader || mode === "off";
     for (const one of [this.#button, ...buttons]) one.ariaExpanded = isOpen && finds === onlyFinds;
@@ -287,9 +287,8 @@ export class RoamingAsk extends HTMLElement {
   };
   #pressed = (event) => {
     const key = (this.getAttribute("shortcut") ?? "i").toLowerCase();
-    const isOpen = this.#panel?.isOpen;
     if (event.defaultPrevented) return;
-    if (event.key === "Escape") return isOpen && !event.target.closest?.(TYPED) && this.#escape(event);
+    if (event.key === "Escape") return this.#panel?.isOpen && !event.target.closest?.(TYPED) && this.#escape(event);
     if (!event[MODIFIER] || event.altKey || event.shiftKey) return;
     // With a non-Latin layout the physical key counts.
     if (event.key.toLowerCase() !== key && (event.key <= "~" || event.code.slice(3).toLowerCase() !== key)) return;

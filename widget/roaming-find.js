@@ -31,7 +31,6 @@ const MOST_SHOWN = 8;
 const MORE = 20; // results that are added at a time
 const STYLE = `
 .found > p { margin-block: 12px 0 }
-.found > .label:first-child { margin-block-start: 8px }
 .found > .count { margin-block: 0 8px; font-size: .8em; line-height: 1.334; font-weight: 700; color: var(--_muted) }
 .hits { list-style: none; padding: 0; border: 1px solid var(--_line); border-radius: 12px; overflow: hidden }
 .hit + .hit { border-block-start: 1px solid var(--_line) }
@@ -82,7 +81,7 @@ export class View {
   #shown; // what the list was made for
   #counting;
   #best; // the link that Enter in the input opens
-  #entered; // the list that was not there yet when Enter was pressed
+  #entered; // the list for which Enter was pressed too early
   constructor(host, into) {
     Object.assign(this, { host, into });
     this.#library = new Library(host);
@@ -110,24 +109,25 @@ export class View {
     const { words, host, into } = this;
     const library = this.#library;
     const { path, manifest } = host.settings.page;
-    const key = JSON.stringify([question, asks, this.#active, path, manifest]);
+    const isEmpty = !question.trim();
+    const key = JSON.stringify([question, asks, this.#active, manifest, isEmpty && path]);
     if (key === this.#shown) return; // new elements would lose the focus
     this.#shown = key;
     clearTimeout(this.#counting);
     this.#best = undefined;
-    const isEmpty = !question.trim();
     const row = asks && !isEmpty ? [this.#asking(question.trim())] : [];
     const show = (...parts) => key === this.#shown && into.replaceChildren(...row, ...parts);
     const note = (text) => show(isEmpty ? "" : el("p", { class: "muted" }, text));
     if (isEmpty && !this.#active) return show();
     const before = library.finder;
-    let found, asked;
+    let found = [];
+    let asked;
     try {
       if (!before) note(words.loading);
       await library.open();
       if (library.isLarge) return note(fill(words.many, { n: library.finder.count }));
-      found = isEmpty ? [] : await library.finder.find(question);
-      asked = await library.finder.asked(question);
+      if (!isEmpty) found = await library.finder.find(question);
+      if (found.length) asked = await library.finder.asked(question);
     } catch {
       note(words.unread);
       if (key === this.#shown) this.#shown = undefined; // try again
@@ -145,8 +145,6 @@ export class View {
     if (this.#entered === key) this.#best?.click();
     this.#counting = setTimeout(() => host._say(message), 600); // after a pause in typing
   }
-
-  // Before the results
 
   /** Return a row that asks the query. */
   #asking(query) {
@@ -166,7 +164,7 @@ export class View {
     const inPage = sections.filter(({ page, parent }) => path && page.path === path && parent && !parent.parent);
     const shown = inPage.length ? inPage.slice(0, MOST_SHOWN) : pages.filter((one) => top.includes(one));
     if (!shown.length) return [];
-    const label = el("h4", { class: "label" }, inPage.length ? words.onThisPage : words.topPages);
+    const label = el("h3", { class: "label" }, inPage.length ? words.onThisPage : words.topPages);
     return [label, el("ul", { class: "hits start", role: "list" }, ...shown.map((one) => this.#hit(one)))];
   }
 

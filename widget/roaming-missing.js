@@ -216,8 +216,7 @@ async function show(place) {
   if (!response.ok) return;
   const addresses = await response.json();
   const pages = await suggest(addresses, location.pathname);
-  const address = (path) => root.pathname + path.split("/").map(encodeURIComponent).join("/");
-  list(place, pages.map(([path, title]) => [address(path), title]));
+  list(place, pages.map(([path, title]) => [root.pathname + path.split("/").map(encodeURIComponent).join("/"), title]));
   await customElements.whenDefined("roaming-ask");
   const { adopt } = await import("./roaming-ask.js");
   adopt(document, STYLE);
@@ -247,7 +246,6 @@ async function findSections(host, text) {
   return found.slice(0, MAX_SUGGESTIONS).map((section) => [library.address(section), section.path.join(" › ")]);
 }
 
-/** Create the input whose words the panel searches. */
 function makeForm(host, text) {
   const { findPlaceholder, findButton } = host.settings.words;
   const input = create("input", { type: "search", value: text, ariaLabel: findPlaceholder });
@@ -255,8 +253,8 @@ function makeForm(host, text) {
     event.preventDefault();
     host.search(input.value);
   };
-  const button = create("button", {}, findButton);
-  return create("form", { role: "search", className: "roaming-missing", onsubmit: search }, input, button);
+  const properties = { role: "search", className: "roaming-missing", onsubmit: search };
+  return create("form", properties, input, create("button", {}, findButton));
 }
 
 function create(tag, properties, ...children) {

@@ -3,9 +3,6 @@
 
 import { MODIFIER, SEND_KEY, adopt, el, fill, namedIcon } from "./roaming-ask.js";
 
-const ENGLISH = {
-  findRow: "Find in all sections: {query}",
-};
 const STYLE = `
 .roaming-search-row:not([hidden]) { display: flex; align-items: center; gap: 12px; padding: 12px 16px;
   color: var(--md-default-fg-color); font: 14px/20px var(--md-text-font-family, sans-serif);
@@ -57,12 +54,12 @@ export function addRow(host, input) {
   icon.dataset.mdScore = "-1";
   const text = el("span");
   const row = el("a", { class: "roaming-search-row" }, icon, text, el("kbd", {}, SEND_KEY));
-  const words = { ...ENGLISH, ...host.settings.words };
   const draw = () => {
+    const { words, onlyFinds } = host.settings;
     const query = input.value.trim();
     row.hidden = !query;
     row.href = `?ask=${encodeURIComponent(query)}`;
-    text.textContent = fill(host.settings.onlyFinds ? words.findRow : words.askRow, { query });
+    text.textContent = fill(onlyFinds ? words.findRow : words.askRow, { query });
   };
   const ask = (event) => {
     if (!input.value.trim()) return;

@@ -30,6 +30,7 @@ ${HEADER_BUTTON} { z-index: 0; display: flex; flex: none; align-items: center; g
 ${HEADER_BUTTON}:is(:hover, [aria-expanded=true]) { opacity: 1; background: color-mix(in srgb, currentColor 12%, transparent) }
 ${HEADER_BUTTON} kbd { display: inline-block; min-width: 38px; padding: 0 5px; border-radius: 4px; text-align: center;
   font: 12px/16px var(--md-text-font-family); box-shadow: inset 0 0 0 1px color-mix(in srgb, currentColor 36%, transparent); white-space: nowrap }
+${HEADER_BUTTON}[hidden] { display: none }
 @media (max-width: 59.98em) {
   ${HEADER_BUTTON} { width: 44px; height: 44px; justify-content: center; margin: 0; padding: 0; box-shadow: none }
   ${HEADER_BUTTON} svg { width: 22px; height: 22px }

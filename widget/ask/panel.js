@@ -40,7 +40,8 @@ export class Panel {
       parts.alert,
     );
     host.shadowRoot.append(this.element);
-    new ResizeObserver(this.dock).observe(document.body); // the page has loaded, or is another one
+    const follow = () => (this.dock(), host._draw());
+    new ResizeObserver(follow).observe(document.body); // the page has loaded, or is another one
   }
 
   // Parts
@@ -259,7 +260,7 @@ export class Panel {
     const hello = [el("span", {}, namedIcon("ask")), el("h3", {}, words.hello)];
     intro.replaceChildren(
       el("div", { class: "hello" }, ...(finds ? [] : hello), el("p", {}, finds ? words.findIntro : words.intro)),
-      ...(suggestions.length ? [el("h4", { class: "label" }, words.suggested)] : []),
+      ...(suggestions.length ? [el(finds ? "h3" : "h4", { class: "label" }, words.suggested)] : []),
       el("ul", { class: "rows" }, ...suggestions.map(suggest)),
     );
   }

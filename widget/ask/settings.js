@@ -18,6 +18,7 @@ const ENGLISH = {
   findIntro: "Type a few words: the sections that fit open right here.",
   suggested: "Suggested questions",
   askRow: "Ask: {query}",
+  findRow: "Find in all sections: {query}",
   onThisPage: "On this page",
   outline: "Reading the outline",
   slow: "Still reading…",
