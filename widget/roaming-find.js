@@ -116,7 +116,11 @@ export class View {
     clearTimeout(this.#counting);
     this.#best = undefined;
     const row = asks && !isEmpty ? [this.#asking(question.trim())] : [];
-    const show = (...parts) => key === this.#shown && into.replaceChildren(...row, ...parts);
+    const show = (...parts) => {
+      if (key !== this.#shown) return false;
+      if (into.contains(host.shadowRoot.activeElement)) this.panel.querySelector("textarea").focus();
+      into.replaceChildren(...row, ...parts);
+    };
     const note = (text) => show(isEmpty ? "" : el("p", { class: "muted" }, text));
     if (isEmpty && !this.#active) return show();
     const before = library.finder;
