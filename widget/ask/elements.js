@@ -50,6 +50,19 @@ export function namedIcon(name) {
   return drawn;
 }
 
+const sheets = new Map(); // by their text
+
+/** Add a style sheet to a document or a shadow root, once. */
+export function adopt(root, style) {
+  const sheet = sheets.get(style) ?? new CSSStyleSheet();
+  if (!sheets.has(style)) sheet.replaceSync(style);
+  sheets.set(style, sheet);
+  if (root && !root.adoptedStyleSheets.includes(sheet)) root.adoptedStyleSheets.push(sheet);
+}
+
+export const MODIFIER = /^(Mac|iP)/.test(navigator.platform) ? "metaKey" : "ctrlKey";
+export const SEND_KEY = MODIFIER === "metaKey" ? "⌘ ↵" : "Ctrl ↵";
+
 // Direction overrides could disguise what a text says.
 export const plain = (text) => String(text).replace(/[\u202a-\u202e\u2066-\u2069\0-\b]/g, "");
 

@@ -132,11 +132,11 @@ def test_add_widget_escapes_attributes_and_can_be_removed() -> None:
         '<script type="module" async blocking="render" src="../../roaming/roaming-ask.js" data-roaming></script></head>'
         in html
     )
-    links = '[{"label": "Open an issue", "url": "https://git.example/new?title={question}"}]'
+    links = '[{"label":"Open an issue","url":"https://git.example/new?title={question}"}]'
     assert f'show-usage="on" links="{escape(links)}" scope=' in html
     assert 'scope="{&quot;paths&quot;:[&quot;guide/**&quot;]}"' in html
     assert 'endpoint="https://ask.example/?a&amp;b" show-usage=' in html
-    assert 'strings="{&quot;title&quot;: &quot;Say \\&quot;hi\\&quot;' in html
+    assert 'strings="{&quot;title&quot;:&quot;Say \\&quot;hi\\&quot;' in html
     assert html.endswith(" open></roaming-ask></body></html>")
     assert remove_own_elements(html) == PAGE
 
