@@ -29,6 +29,8 @@ const ENGLISH = {
 };
 const MOST_SHOWN = 8;
 const MORE = 20; // results that are added at a time
+const MOST_PASSAGES = 3; // results that show more than their opening
+const PAUSE = 600; // milliseconds in typing
 const STYLE = `
 .found > p { margin-block: 12px 0 }
 .found > .count { margin-block: 0 8px; font-size: .8em; line-height: 1.334; font-weight: 700; color: var(--_muted) }
@@ -58,6 +60,8 @@ const STYLE = `
 .asks .pick:is(:hover, :focus-visible, .current > *) { background: var(--_mark) }
 .asks .icon { color: var(--_accent) }
 .asks kbd { font-size: .8571em; font-weight: 400 }
+.passage { padding: 4px 16px 12px; font-size: .8667em }
+.hit:has(.peek[aria-expanded=true]) .passage { display: none }
 .hit > .open { padding: 12px 16px; border-block-start: 1px solid var(--_line); font-size: .9333em }
 .keys { display: none; order: 3; flex: none; gap: 4px 16px; flex-wrap: wrap; padding: 10px 20px;
   border-block-start: 1px solid var(--_line); font-size: .8em; line-height: 1.334; color: var(--_muted) }
@@ -147,7 +151,11 @@ export class View {
     this.#best = into.querySelector(".hits a") ?? into.querySelector(".pick");
     this.#mark();
     if (this.#entered === key) this.#best?.click();
-    this.#counting = setTimeout(() => host._say(message), 600); // after a pause in typing
+    const pause = () => {
+      host._say(message);
+      this.#showPassages(found, asked).catch(() => {}); // the openings remain
+    };
+    this.#counting = setTimeout(pause, PAUSE);
   }
 
   /** Return a row that asks the query. */
@@ -218,6 +226,26 @@ export class View {
     const text = el("div", {}, crumb, el("h3", {}, link), snippet);
     return el("li", { class: "hit", part: "trail-item" }, el("div", { class: "row-of-hit" }, text, peek), body);
   }
+  /** Show the passages of the best results instead of their openings. */
+  async #showPassages(found, asked) {
+    const { into, words, host } = this;
+    const key = this.#shown;
+    const best = found.slice(0, MOST_PASSAGES);
+    const [{ Markdown }, { cut }, ...texts] = await Promise.all([
+      import("./roaming-markdown.js"),
+      import("./roaming-excerpt.js"),
+      ...best.map((section) => this.#library.text(section, { subsections: false }).catch(() => "")),
+    ]);
+    const rows = into.querySelectorAll(".hits > li");
+    for (const [at, text] of texts.entries()) {
+      if (key !== this.#shown || !rows[at] || !text.trim()) continue;
+      const passage = el("div", { class: "passage answer" });
+      rows[at].querySelector(".row-of-hit").after(passage);
+      rows[at].querySelector(".snippet").hidden = true;
+      new Markdown(passage, { link: host.settings.link, words, root: host.shadowRoot, say: (said) => host._say(said) }).push(`${text}\n\n`);
+      cut(passage, asked, at);
+    }
+  }
   /** Return a text with its matches marked. */
   #marked(text, asked) {
     const parts = [];
@@ -258,7 +286,7 @@ export class View {
       return event.stopPropagation();
     }
     const peek = this.host.matches(":dir(rtl)") ? "ArrowLeft" : "ArrowRight";
-    const inText = target.closest(".open");
+    const inText = target.closest(".open, .passage");
     if (key === "ArrowDown") links[Math.min(at + 1, links.length - 1)]?.focus();
     else if (key === "ArrowUp" && target !== input) (links[at - 1] ?? input).focus();
     else if (key === "Enter" && target === input) this.#best ? this.#best.click() : (this.#entered = this.#shown);

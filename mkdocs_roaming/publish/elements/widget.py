@@ -229,6 +229,7 @@ MODULES = (
     "roaming-passage.js",
     "roaming-tools.js",
     "roaming-find.js",
+    "roaming-excerpt.js",
     "roaming-finder.js",
     "roaming-library.js",
     "roaming-search.js",
