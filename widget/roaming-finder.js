@@ -115,7 +115,7 @@ function stem(word, code) {
 /** Parse one word: its terms for the index, and the runs of terms that match it. */
 function read(run, code) {
   let word = run.replace(/’/g, "'");
-  word = word.replace(code === "fr" ? /^(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quoiqu)'(?=.)/i : /'(?:s|re|ve|ll|d|m)$/i, "");
+  word = word.replace(code === "fr" ? /(?<!\w)(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quoiqu)'(?=.)/i : /'(?:s|re|ve|ll|d|m)$/i, "");
   const [, sign = "", body, end = ""] = /^(--?|[.$@])?([^]*?)(\+\+\d*|#)?$/.exec(word.replace(/'/g, ""));
   const shape = body.replace(/[^\0-\x7f]/gu, (one) => (/\p{Nd}/u.test(one) ? "0" : /\p{Lu}/u.test(one) ? "Z" : "z").repeat(one.length));
   const pieces = [];
@@ -157,7 +157,10 @@ function read(run, code) {
   const runs = simple ? [parts, [whole], [stemmed]] : [[whole], [stemmed], parts];
   return { text: run, whole, parts, terms, runs: distinct(runs), stop: simple && isStop(whole, code) };
 }
-const distinct = (runs) => [...new Map(runs.map((run) => [run.join(" "), run])).values()];
+const distinct = (items, key = String) => {
+  const seen = new Set();
+  return items.filter((item) => !seen.has(key(item)) && seen.add(key(item)));
+};
 const stopWords = { __proto__: null };
 /** Set the stop words of a language. */
 export const setStopWords = (code, text) => (stopWords[code] = new Set(text.split(" ")));
@@ -166,16 +169,10 @@ function isStop(word, code) {
   return stopWords[ascii(word) && NOT_LATIN.includes(code) ? "en" : code]?.has(word) ?? false;
 }
 
-const memory = new Map(); // words that were parsed before
-function words(text, language = "en") {
-  const code = language.toLowerCase().split(/[-_]/)[0];
+function words(text, code) {
   if (!ascii(text)) text = text.replace(/[\u00ad\u200b-\u200f\u2060-\u2064\ufe00-\ufe0f\ufeff]/g, "").normalize("NFKC").replace(/ʼ/g, "'");
   text = text.replace(/(?<=\p{L})-\n[ \t]*(?=[a-z])/gu, "-");
-  return (text.match(RUN) ?? []).flatMap((run) => {
-    const key = code + run;
-    if (!memory.has(key)) memory.set(key, SPACELESS_RUN.test(run) ? pairs(Array.from(run), code) : [read(run, code)]);
-    return memory.get(key);
-  });
+  return (text.match(RUN) ?? []).flatMap((run) => (SPACELESS_RUN.test(run) ? pairs(Array.from(run), code) : read(run, code)));
 }
 const pairs = (characters, code) =>
   Array.from({ length: Math.max(1, characters.length - 1) }, (_, at) => {
@@ -186,13 +183,10 @@ const pairs = (characters, code) =>
   });
 
 /** Return the terms of a text in order. */
-export const terms = (text, language) => words(text, language).flatMap((word) => word.terms);
+export const terms = (text, code) => words(text, code).flatMap((word) => word.terms);
 /** Return the distinct words of a query. */
-export const query = (text, language) => {
-  const seen = new Set();
-  const first = ({ runs }) => !seen.has(`${runs[0]}`) && seen.add(`${runs[0]}`);
-  return words(text, language).filter(first);
-};
+export const query = (text, code) => distinctWords(words(text, code));
+const distinctWords = (words) => distinct(words, ({ runs }) => `${runs[0]}`);
 
 // --------------------------------------------------------------------------------------------------------------- Scope
 
@@ -222,156 +216,143 @@ export function inScope({ path, source, tags = [] }, { tags: wanted = [], paths 
 // The ranking of mkdocs_roaming/search/ranking.py over the index of publish/elements/finder_index.py: the same numbers in
 // the same order, so that both find the same sections.
 
-/** The maximum number of sections that a browser searches. */
-export const MOST = 10_000;
-const VALUES = ["id", "level", "title", "start", "anchor", "opening"]; // of a section in the index
 const [SATURATION, LENGTH_SHARE, LEAST_RARITY] = [1.2, 0.75, 1e-6]; // of BM25
 const [LONGEST, MOST_WORDS, MOST_PAIRED, FEWEST_PAIRS, MOST_SYNONYM_SHARE] = [2000, 48, 30, 3, 2];
 const [SHORTEST_TYPO, LONG_TERM, SHORTEST_PART, NEXT_PLACE] = [4, 7, 5, 0.5];
 const [SHORTEST_BEGINNING, MOST_CONTINUED] = [3, 60]; // of an incomplete word: characters, and terms that begin with it
 const LONGEST_ENDING = 5; // characters that an inflection adds to a stem
 const JOINTS = ["", "s", "n", "en", "es"]; // between the parts of a compound
-
-class Section {
-  constructor(values, row, page, parent) {
-    Object.assign(this, Object.fromEntries(VALUES.map((name, at) => [name, values[at]])), { row, page, parent });
-  }
-  /** The titles from the nav down to the section. */
-  get path() {
-    return [...(this.parent?.path ?? this.page.above), this.title];
-  }
-}
+const NONE = new Map();
 
 /** Ranks sections by words. `load` returns a shard of the index by its name. */
 export class Finder {
   #entries = new Map(); // rows of each term that was loaded: frequency, its share of the page's, title, places
   #shards = new Map();
+  rows = []; // all sections
   constructor(source, visible = () => true, load = undefined) {
-    Object.assign(this, { source, load, language: source.site.language || "en", sections: [], rows: [] });
-    for (const [number, entry] of (source.pages ?? []).entries()) {
-      const page = { ...entry, number, above: entry.above ?? [], shown: visible(entry) };
+    const { site, pages = [], search } = source;
+    Object.assign(this, { source, search, load, language: (site.language || "en").toLowerCase().split(/[-_]/)[0] });
+    this.pages = pages.map((entry, number) => {
+      const page = { above: [], ...entry, number, shown: visible(entry) };
       const open = [];
-      page.sections = entry.sections.map((values) => {
-        while (open.length > 1 && open.at(-1).level >= values[1]) open.pop();
-        const section = new Section(values, this.rows.length, page, open.at(-1));
+      page.sections = entry.sections.map(([id, level, title, start, anchor, opening]) => {
+        while (open.length > 1 && open.at(-1).level >= level) open.pop();
+        const parent = open.at(-1);
+        const path = [...(parent?.path ?? page.above), title]; // from the nav down
+        const section = { id, level, title, start, anchor, opening, path, parent, page, row: this.rows.length };
         open.push(section);
         this.rows.push(section);
         return section;
       });
-      page.sections.forEach((one, at) => (one.end = page.sections[at + 1]?.start ?? page.end));
-    }
-    this.sections = this.rows.filter((section) => section.page.shown);
-    const { terms, lengths, pageLengths, fillers, changes, stop } = source.search ?? EMPTY;
-    this.numbers = new Map(terms.map((term, at) => [term, at]));
-    this.norms = normalize(lengths);
+      return page;
+    });
+    this.sections = this.rows.filter(({ page }) => page.shown);
+    if (!search) return; // the site is too large
+    this.numbers = new Map(search.terms.map((term, at) => [term, at]));
+    this.norms = normalize(search.lengths);
     this.cappedNorms = this.norms.map((norm) => Math.min(norm, SATURATION));
-    this.pageNorms = normalize(pageLengths);
-    [this.fillers, this.changes] = [fillers, changes].map((text) => new Set(text.split(" ")));
-    for (const code in stop) setStopWords(code, stop[code]);
+    this.pageNorms = normalize(search.pageLengths);
+    for (const name of ["fillers", "changes"]) this[name] = new Set(search[name].split(" "));
+    for (const code in search.stop) setStopWords(code, search.stop[code]);
   }
-  /** The number of sections of the site; more than `MOST` are not searched. */
+  /** The number of sections of the site. */
   get count() {
     return this.source.count;
   }
   /** Return the matching sections, best first. The last word may be incomplete, unless a space follows. */
   async find(text) {
-    if (!this.source.search) return [];
+    if (!this.search) return [];
     const { wanted, grown } = await this.asked(text);
-    const found = this.#rank(wanted);
     const more = grown ? this.#rank([...wanted.slice(0, -1), grown]) : [];
-    return [...new Set([...found, ...more])].map((row) => this.rows[row]);
+    return [...new Set([...this.#rank(wanted), ...more])];
   }
   /** Return the words of a query that count, and the last one as the beginning of others, if it may be incomplete. */
   async asked(text) {
+    const { language } = this;
     if (text.length > LONGEST) text = `${text.slice(0, LONGEST / 2)}\n${text.slice(-LONGEST / 2)}`;
-    let wanted = query(text, this.language).filter((word) => word.runs.some((run) => run.length));
-    if (!wanted.every((word) => word.stop)) wanted = wanted.filter((word) => !word.stop);
+    let wanted = query(text, language).filter(({ runs }) => runs.length).map((word) => this.#indexed(word));
+    wanted = distinctWords(wanted);
+    if (!wanted.every(({ stop }) => stop)) wanted = wanted.filter(({ stop }) => !stop);
     if (wanted.length > MOST_WORDS) wanted = [...wanted.slice(0, MOST_WORDS / 2), ...wanted.slice(-MOST_WORDS / 2)];
-    wanted = wanted.map((word) => this.#shortened(this.source.search.stems ? this.#stemmed(word) : word));
+    wanted = wanted.map((word) => this.#related(word));
     const last = wanted.at(-1);
     let grown;
-    if (/[^\s]$/.test(text) && last && (last.whole.length >= SHORTEST_BEGINNING || last.prefix)) {
+    if (last?.whole.length >= SHORTEST_BEGINNING && text.endsWith(last.text)) {
       const continued = this.#terms((term) => term.startsWith(last.whole)).slice(0, MOST_CONTINUED);
-      if (continued.some((term) => !last.runs.flat().includes(term)))
-        grown = { ...last, continued, runs: [...last.runs, ...continued.map((term) => [term])] };
+      const runs = distinct([...last.runs, ...continued.map((term) => [term])]);
+      if (runs.length > last.runs.length) grown = { ...last, runs, related: {} };
     }
-    const prepared = wanted.map((word) => this.#related(word));
-    await this.#read([...prepared, grown].flatMap((word) => (word ? [word.runs, word.others ?? []].flat(2) : [])));
-    const isKnown = (word) => word.runs.some((run) => this.#phrase(run).size);
-    if (grown && !isKnown(prepared.at(-1))) return { wanted: [...prepared.slice(0, -1), grown], language: this.language };
-    return { wanted: prepared, grown, language: this.language };
+    await this.#read([...wanted, grown ?? []].flatMap(({ runs = [], related = {} }) => [runs, Object.values(related)].flat(2)));
+    const isKnown = last?.runs.some((run) => this.#phrase(run).size);
+    if (grown && !isKnown) return { wanted: [...wanted.slice(0, -1), grown], language };
+    return { wanted, grown, language };
   }
 
   // Terms
 
   #terms(fits) {
-    return this.source.search.terms.filter(fits);
+    return this.search.terms.filter(fits);
   }
-  /** Return a word whose unknown parts are replaced by the stem that they begin with: Python has the stemmers. */
-  #stemmed(word) {
-    const { stems } = this.source.search;
-    const guess = (term) => [term, ...beginnings(term)].find((one) => this.numbers.has(one)) ?? term;
-    const known = (term) => (Object.hasOwn(stems, term) ? stems[term] : guess(term));
-    const [parts, whole] = [word.parts.map(known), word.whole];
-    const runs = parts.length > 1 ? [[whole], [known(whole)], parts] : [parts, [whole], [known(whole)]];
-    return { ...word, parts, runs: distinct(runs) };
+  /** Return a word as the index has it: stemmed, because Python has the stemmers, and without stop words among its parts. */
+  #indexed(word) {
+    const { stems } = this.search;
+    let { whole, parts, runs } = word;
+    if (stems) {
+      const guess = (term) => [term, ...beginnings(term)].find((one) => this.numbers.has(one)) ?? term;
+      const known = (term, unknown) => (Object.hasOwn(stems, term) ? stems[term] : unknown(term)).split(" ");
+      const start = whole.slice(0, whole.length - parts.at(-1).length);
+      parts = parts.map((term) => known(term, guess)[0]);
+      const wholes = [whole, ...known(whole, () => start + parts.at(-1))].map((term) => [term]);
+      runs = distinct(parts.length > 1 ? [...wholes, parts] : [parts, ...wholes]);
+    }
+    runs = runs.map((run) => run.filter((term) => run.length === 1 || !isStop(term, this.language)));
+    return { ...word, parts, runs: runs.filter((run) => run.length) };
   }
-  /** Return a word without the stop words among its parts: `built-in`. */
-  #shortened(word) {
-    const code = this.language.slice(0, 2);
-    const runs = word.runs.map((run) => run.filter((term) => run.length === 1 || !isStop(term, code)));
-    return { ...word, runs: runs.filter((run) => run.length) };
-  }
-  /** Return a word with the terms that are similar to it, its synonyms, and what is composed with it. */
+  /** Return a word with the terms that are similar to it, its synonyms, what is composed with it, or begins with it. */
   #related(word) {
-    const part = word.parts.at(-1) ?? "";
-    const { synonyms, compounds } = this.source.search;
-    const isKnown = word.runs.some((run) => run.length && run.every((term) => this.numbers.has(term)));
-    const similar = word.prefix || (isKnown && word.parts.length === 1) ? [] : this.#similar(part);
-    const single = word.parts.length === 1;
-    const same = single ? synonyms.map((group) => group.split(" ")).filter((group) => group.includes(part)).flat() : [];
-    const alike = new Set(same.filter((term) => term !== part));
-    const composed = single && compounds ? this.#compounds(part) : [];
-    const prefixed = word.prefix ? this.#terms((term) => term.startsWith(word.whole)) : [];
-    const others = [similar, [...alike], composed, prefixed];
-    return { ...word, similar, synonyms: [...alike], composed, prefixed, others };
+    const [part, ...others] = word.parts;
+    const { synonyms, compounds } = this.search;
+    if (word.prefix) return { ...word, related: { begun: this.#terms((term) => term.startsWith(word.whole)) } };
+    const isKnown = word.runs.flat().some((term) => this.numbers.has(term));
+    const similar = isKnown && !others.length ? [] : this.#similar(word.parts.at(-1));
+    if (others.length) return { ...word, related: { similar } };
+    const groups = synonyms.map((group) => group.split(" ")).filter((group) => group.includes(part));
+    const same = [...new Set(groups.flat())].filter((term) => term !== part);
+    return { ...word, related: { similar, synonyms: same, composed: compounds ? this.#compounds(part) : [] } };
   }
   /** Return terms of the site for one that it never uses: other spellings, and the term without a prefix. */
   #similar(term) {
-    if (term.length < SHORTEST_TYPO || !/^\p{L}+$/u.test(term)) return [];
-    const most = term.length > LONG_TERM ? 2 : 1;
-    let [least, found] = [most, []];
+    if (term.length < SHORTEST_TYPO || !isLetters(term)) return [];
+    let [least, found] = [term.length > LONG_TERM ? 2 : 1, []];
     for (const other of this.#terms((one) => one[0] === term[0])) {
       const errors = distance(term, other, least);
-      if (errors > least) continue;
       if (errors < least) found = [];
-      least = errors;
-      found.push(other);
+      if (errors <= least) found.push(other);
+      least = Math.min(least, errors);
     }
     const sorted = (text) => [...text].sort().join("");
-    const isSlip = (other) => !(term.length === SHORTEST_TYPO && other.length === SHORTEST_TYPO) || sorted(term) === sorted(other);
-    const ends = [2, 3].filter((at) => term.length - at >= SHORTEST_PART).map((at) => term.slice(at));
-    return [...new Set([...found.filter(isSlip), ...ends.filter((end) => this.numbers.has(end))])];
+    const isSlip = (other) => term.length > SHORTEST_TYPO || other.length !== term.length || sorted(term) === sorted(other);
+    const ends = [2, 3].map((at) => term.slice(at)).filter((end) => end.length >= SHORTEST_PART && this.numbers.has(end));
+    return [...found.filter(isSlip), ...ends];
   }
   /** Return the words of the site that are composed with a term, and the two words that it is composed of. */
   #compounds(term) {
-    if (term.length < SHORTEST_PART || !/^\p{L}+$/u.test(term)) return [];
+    if (term.length < SHORTEST_PART || !isLetters(term)) return [];
     const found = this.#terms((other) => other !== term && (other.startsWith(term) || other.endsWith(term)));
     for (let at = 4; at < term.length - 3; at++)
       for (const joint of JOINTS) {
-        const first = term.slice(0, at);
-        const halves = [first.endsWith(joint) ? first.slice(0, first.length - joint.length) : first, term.slice(at)];
+        const halves = [term.slice(0, at).replace(new RegExp(`${joint}$`), ""), term.slice(at)];
         if (halves.every((half) => this.numbers.has(half))) found.push(...halves);
       }
     return found;
   }
   /** Load the entries of terms. */
   async #read(terms) {
-    const wanted = [...new Set(terms)].filter((term) => this.numbers.has(term) && !this.#entries.has(term));
+    const wanted = terms.filter((term) => this.numbers.has(term) && !this.#entries.has(term));
     await Promise.all(
       wanted.map(async (term) => {
         let at = this.numbers.get(term);
-        const [name] = this.source.search.shards.find(([, count]) => at < count || ((at -= count), false));
+        const [name] = this.search.shards.find(([, count]) => at < count || ((at -= count), false));
         if (!this.#shards.has(name)) this.#shards.set(name, this.load(name));
         const shard = this.#shards.get(name);
         shard.catch(() => this.#shards.delete(name)); // the next query tries again
@@ -380,12 +361,11 @@ export class Finder {
     );
   }
   #decode(numbers) {
-    const { kinds } = this.source.search;
     const found = new Map();
     let row = 0;
     for (let at = 0; at < numbers.length; ) {
       row += numbers[at++];
-      const [frequency, onPage, inTitle, count] = kinds[numbers[at++]];
+      const [frequency, onPage, inTitle, count] = this.search.kinds[numbers[at++]];
       const places = count ? [numbers[at++]] : [];
       if (count > 1) places.push(places[0] + numbers[at++]);
       found.set(row, { frequency, onPage, inTitle, places });
@@ -398,159 +378,140 @@ export class Finder {
 
   // Matches: the scores of rows, and of pages
 
-  /** Return the frequencies of a phrase, whose terms are close to each other, by row. */
-  #phrase(run) {
-    const [first, ...others] = run.map((term) => this.#rowsOf(term));
-    if (!others.length) return first ?? NONE;
+  /** Return the entries of the rarest term of a phrase, in rows in which its terms are close to each other. */
+  #phrase([first, ...others]) {
+    const entries = this.#rowsOf(first);
+    if (!others.length) return entries;
     const found = new Map();
-    const smallest = [first, ...others].reduce((one, other) => (other.size < one.size ? other : one));
-    for (const row of smallest.keys()) {
-      const entries = [first, ...others].map((rows) => rows.get(row));
-      if (!entries.every(Boolean) || !entries.every((entry) => closeness(entries[0].places, entry.places))) continue;
-      found.set(row, entries.reduce((one, other) => (isLess(other, one) ? other : one)));
+    for (const [row, entry] of entries) {
+      const all = [entry, ...others.map((term) => this.#rowsOf(term).get(row))];
+      if (!all.every((one) => one && closeness(entry.places, one.places))) continue;
+      const [rarest] = all.sort((one, other) => one.frequency - other.frequency || one.onPage - other.onPage);
+      found.set(row, { ...rarest, places: entry.places });
     }
     return found;
   }
-  #match(runs, norms = this.norms) {
-    return merge(runs.filter((run) => run.length).map((run) => [this.#score(this.#phrase(run), norms), 1]));
+  #match(found, norms = this.norms) {
+    return merge(found.map((entries) => [this.#score(entries, norms), 1]));
   }
   #score(entries, norms) {
-    const pages = new Map();
-    for (const [row, { onPage }] of entries) {
-      const { number } = this.rows[row].page;
-      if (onPage) pages.set(number, (pages.get(number) ?? 0) + onPage);
+    const [rows, pages] = [new Map(), new Map()];
+    for (const [row, { frequency, onPage }] of entries) {
+      rows.set(row, frequency);
+      if (onPage) add(pages, this.rows[row].page.number, onPage);
     }
-    const rows = new Map(Array.from(entries, ([row, { frequency }]) => [row, frequency]));
     return { rows: bm25(rows, norms), pages: bm25(pages, this.pageNorms) };
   }
-  /** Return the matches of a word, of similar terms if it has none, and of its synonyms. */
+  /** Return the matches of a word, of similar terms if it has none, and of its synonyms and compounds. */
   #find(word) {
-    const { weights } = this.source.search;
+    const { weights } = this.search;
+    const { similar = [], synonyms = [], composed = [], begun } = word.related;
+    const each = (terms) => terms.map((term) => this.#rowsOf(term));
     const share = this.fillers.has(word.text.toLowerCase()) ? weights.filler : 1;
-    const norms = isName(word) ? this.cappedNorms : this.norms;
-    const exact = word.prefix ? this.#score(sum(word.prefixed.map((term) => this.#rowsOf(term))), norms) : this.#match(word.runs, norms);
-    const each = (terms) => this.#match((terms ?? []).map((term) => [term]));
-    let matches = [[exact, share]];
-    if (!exact.rows.size) matches = [[each(word.similar), share * weights.fuzzy]];
-    const synonyms = each(word.synonyms);
-    matches.push([synonyms, share * weights.synonym * synonymShare(exact, synonyms)]);
-    matches.push([each(word.composed), share * weights.compound]);
-    return merge(matches.filter(([match]) => match.rows.size));
+    const found = begun ? [sum(each(begun))] : word.runs.map((run) => this.#phrase(run));
+    const exact = this.#match(found, isName(word) ? this.cappedNorms : this.norms);
+    const alike = this.#match(each(synonyms));
+    return merge([
+      [exact, share],
+      [this.#match(exact.rows.size ? [] : each(similar)), share * weights.fuzzy],
+      [alike, share * weights.synonym * synonymShare(exact, alike)],
+      [this.#match(each(composed)), share * weights.compound],
+    ]);
   }
 
   // Ranking
 
-  /** Return the visible rows that contain one of the words, best first. */
+  /** Return the visible sections that contain one of the words, best first. */
   #rank(words) {
-    const { weights, repeats } = this.source.search;
+    const { weights, repeats } = this.search;
     const scores = this.#scores(words);
-    for (const row of [...scores.keys()]) if (!this.rows[row].page.shown) scores.delete(row);
+    for (const row of scores.keys()) if (!this.rows[row].page.shown) scores.delete(row);
     for (const [row, other] of repeats) if (scores.has(other)) scores.delete(row);
-    const order = () => [...scores.keys()].sort((one, other) => scores.get(other) - scores.get(one) || one - other);
+    const order = () => [...scores].sort((one, other) => other[1] - one[1] || one[0] - other[0]).map(([row]) => this.rows[row]);
     const ahead = new Map();
-    for (const row of order()) {
-      const { page } = this.rows[row];
-      ahead.set(page, (ahead.get(page) ?? 0) + 1);
+    for (const { row, page } of order()) {
+      add(ahead, page, 1);
       scores.set(row, scores.get(row) * weights.repeated_page ** Math.max(ahead.get(page) - 2, 0));
     }
     return order();
   }
   #scores(words) {
-    const { weights, late } = this.source.search;
-    const found = words.map((word) => ({ word, match: this.#find(word) })).filter(({ match }) => match.rows.size);
-    const [scores, pages] = [new Map(), new Map()];
-    for (const { match } of found) {
-      for (const [page, score] of match.pages) pages.set(page, (pages.get(page) ?? 0) + score);
-      for (const [row, score] of match.rows) scores.set(row, (scores.get(row) ?? 0) + score);
+    const { weights, late } = this.search;
+    const found = words.map((word) => ({ ...word, ...this.#find(word) })).filter(({ rows }) => rows.size);
+    const [scores, pages, counts] = [new Map(), new Map(), new Map()];
+    let total = 0;
+    for (const word of found) {
+      const count = isName(word) ? weights.name : 1;
+      total += count;
+      for (const [page, score] of word.pages) add(pages, page, score);
+      for (const [row, score] of word.rows) {
+        add(scores, row, score);
+        add(counts, row, count);
+      }
     }
-    const coverage = this.#coverage(found);
-    const multiply = (row, factor) => scores.set(row, scores.get(row) * factor);
-    for (const [row, score] of scores)
-      scores.set(row, (score + weights.page * (pages.get(this.rows[row].page.number) ?? 0)) * coverage.get(row));
-    for (const [row, share] of this.#titleShares(found)) if (scores.has(row)) multiply(row, 1 + weights.full_title_bonus * share);
+    const penalty = weights.coverage_penalty / (total || 1); // for each word that a section lacks
+    const multiply = (row, factor) => scores.has(row) && scores.set(row, scores.get(row) * factor);
+    for (const [row, score] of scores) {
+      const onPage = pages.get(this.rows[row].page.number) ?? 0;
+      scores.set(row, (score + weights.page * onPage) * (1 - penalty * (total - counts.get(row))));
+    }
+    for (const [row, share] of this.#titleShares(found)) multiply(row, 1 + weights.full_title_bonus * share);
     for (const [row, share] of this.#pairShares(found, scores)) multiply(row, 1 + weights.pairs * share);
     if (words.some(({ whole, text }) => this.changes.has(whole) || /^v?\d+\.\d/.test(text))) return scores;
-    const terms = words.flatMap((word) => word.runs.flat());
-    const isAsked = (page) => terms.some((term) => this.#rowsOf(term).get(page.sections[0].row)?.inTitle);
-    const pagesBehind = new Set(late);
-    for (const row of scores.keys()) {
-      const { page } = this.rows[row];
-      if (pagesBehind.has(page.number) && isAsked(page)) pagesBehind.delete(page.number);
-      if (pagesBehind.has(page.number)) multiply(row, weights.late);
-    }
+    const terms = words.flatMap(({ runs }) => runs.flat());
+    const isAsked = ({ row }) => terms.some((term) => this.#rowsOf(term).get(row)?.inTitle);
+    const behind = late.map((number) => this.pages[number].sections).filter(([first]) => !isAsked(first));
+    for (const { row } of behind.flat()) multiply(row, weights.late);
     return scores;
-  }
-  /** Return the factor of each row: 1 if it has all words, less for each word that it lacks. */
-  #coverage(found) {
-    const { weights } = this.source.search;
-    const counts = new Map();
-    let total = 0;
-    for (const { word, match } of found) {
-      const weight = isName(word) ? weights.name : 1;
-      total += weight;
-      for (const row of match.rows.keys()) counts.set(row, (counts.get(row) ?? 0) + weight);
-    }
-    const penalty = weights.coverage_penalty / (total || 1);
-    return new Map(Array.from(counts, ([row, count]) => [row, 1 - penalty * (total - count)]));
   }
   /** Return the share of each title that is in the query, relative to the rarity of its rarest word. */
   #titleShares(found) {
-    const rarities = new Map();
-    for (const { word, match } of found) {
-      const rarity = Math.log1p(this.rows.length / match.rows.size);
-      for (const term of word.runs.flat()) rarities.set(term, Math.max(rarity, rarities.get(term) ?? 0));
+    const [rarities, shares] = [new Map(), new Map()];
+    for (const { runs, rows } of found) {
+      const rarity = Math.log1p(this.rows.length / rows.size);
+      for (const term of runs.flat()) rarities.set(term, Math.max(rarity, rarities.get(term) ?? 0));
     }
-    const [counts, rarest] = [new Map(), new Map()];
-    for (const [term, rarity] of [...rarities].sort((one, other) => one[1] - other[1]))
-      for (const [row, { inTitle }] of this.#rowsOf(term))
-        if (inTitle) {
-          counts.set(row, (counts.get(row) ?? 0) + 1);
-          rarest.set(row, rarity);
-        }
     const highest = Math.max(...rarities.values());
-    const { titleLengths } = this.source.search;
-    return new Map(Array.from(counts, ([row, count]) => [row, ((count / titleLengths[row]) * rarest.get(row)) / highest]));
+    const counts = new Map();
+    for (const [term, rarity] of [...rarities].sort((one, other) => one[1] - other[1]))
+      for (const [row, { inTitle }] of this.#rowsOf(term)) {
+        if (!inTitle) continue;
+        add(counts, row, 1);
+        shares.set(row, ((counts.get(row) / this.search.titleLengths[row]) * rarity) / highest);
+      }
+    return shares;
   }
   /** Return the share of the pairs of neighbouring words that are close to each other in a row, for the best rows. */
   #pairShares(found, scores) {
     const best = [...scores].sort((one, other) => other[1] - one[1]).slice(0, MOST_PAIRED).map(([row]) => row);
-    const places = ({ word }, row) => word.runs.flatMap((run) => this.#phraseplaces(run, row));
-    const held = found.map((one) => new Map(best.filter((row) => one.match.rows.has(row)).map((row) => [row, places(one, row)])));
+    const held = found.map(({ runs, rows }) => {
+      const phrases = runs.map((run) => this.#phrase(run));
+      const places = (row) => phrases.flatMap((entries) => entries.get(row)?.places ?? []);
+      return new Map(best.filter((row) => rows.has(row)).map((row) => [row, places(row)]));
+    });
     const sums = new Map();
     let count = 0;
     for (let at = 1; at < held.length; at++) {
-      let any = 0;
-      for (const row of best) {
-        if (!held[at - 1].has(row) || !held[at].has(row)) continue;
-        const close = closeness(held[at - 1].get(row), held[at].get(row));
-        any ||= close;
-        sums.set(row, (sums.get(row) ?? 0) + close);
-      }
-      count += any > 0;
+      const close = best.map((row) => [row, closeness(held[at - 1].get(row) ?? [], held[at].get(row) ?? [])]);
+      for (const [row, value] of close) add(sums, row, value);
+      count += close.some(([, value]) => value);
     }
     return Array.from(sums, ([row, total]) => [row, total / Math.max(count, FEWEST_PAIRS)]);
   }
-  #phraseplaces(run, row) {
-    const entries = run.map((term) => this.#rowsOf(term).get(row)?.places ?? []);
-    return entries.every((places) => closeness(entries[0], places)) ? entries[0] : [];
-  }
 }
 
-const NONE = new Map();
-
+const add = (sums, key, value) => sums.set(key, (sums.get(key) ?? 0) + value);
+const isLetters = (term) => /^\p{L}+$/u.test(term);
 /** Return what may be the stem of a word, longest first. */
 function beginnings(term) {
-  const least = Math.max(SHORTEST_BEGINNING, term.length - LONGEST_ENDING);
-  return /^\p{L}+$/u.test(term) ? Array.from({ length: Math.max(0, term.length - least) }, (_, at) => term.slice(0, term.length - 1 - at)) : [];
+  const count = isLetters(term) ? Math.min(LONGEST_ENDING, term.length - SHORTEST_BEGINNING) : 0;
+  return Array.from({ length: Math.max(0, count) }, (_, at) => term.slice(0, -1 - at));
 }
-const EMPTY = { terms: [], lengths: [], pageLengths: [], fillers: "", changes: "" };
-
-const isLess = (one, other) => (one.frequency - other.frequency || one.onPage - other.onPage) < 0;
 /** Return whether a word looks like a name from code: of several parts, or with a sign. */
 const isName = ({ text, parts }) => !/^\p{N}/u.test(text) && (parts.length > 1 || !/^[\p{L}\p{N}]/u.test(text));
 
 function normalize(lengths) {
-  const average = lengths.reduce((total, length) => total + length, 0) / (lengths.length || 1) || 1;
+  const average = lengths.reduce((total, length) => total + length, 0) / lengths.length || 1;
   return lengths.map((length) => SATURATION * (1 - LENGTH_SHARE + (LENGTH_SHARE * length) / average));
 }
 function bm25(frequencies, norms) {
@@ -560,7 +521,6 @@ function bm25(frequencies, norms) {
 }
 /** Return all matching rows and pages with the highest of their weighted scores. */
 function merge(matches) {
-  if (matches.length === 1 && matches[0][1] === 1) return matches[0][0];
   const merged = { rows: new Map(), pages: new Map() };
   for (const [match, weight] of matches)
     for (const kind of ["rows", "pages"])
@@ -571,11 +531,10 @@ function merge(matches) {
 /** Return the entries of several terms as if they were one. */
 function sum(found) {
   const sums = new Map();
-  for (const entries of found)
-    for (const [row, { frequency, onPage }] of entries) {
-      const before = sums.get(row) ?? { frequency: 0, onPage: 0 };
-      sums.set(row, { frequency: before.frequency + frequency, onPage: before.onPage + onPage });
-    }
+  for (const [row, { frequency, onPage }] of found.flatMap((entries) => [...entries])) {
+    const before = sums.get(row) ?? { frequency: 0, onPage: 0 };
+    sums.set(row, { frequency: before.frequency + frequency, onPage: before.onPage + onPage });
+  }
   return new Map([...sums].sort((one, other) => one[0] - other[0]));
 }
 /** Return the share that limits synonyms to twice the score of the word itself. */
@@ -608,15 +567,14 @@ function distance(one, other, most) {
 
 /** Return the parts of a text that match a query, as pairs of start and end; `asked` is from `Finder.asked`. */
 export function findMatches(text, { wanted, grown, language }) {
-  const code = language.toLowerCase().split(/[-_]/)[0];
-  const known = new Set([...wanted, grown ?? []].flatMap((word) => [...(word.runs ?? []).flat(), ...(word.similar ?? [])]));
-  const fits = (term) => known.has(term) || (code !== "en" && beginnings(term).some((one) => known.has(one)));
+  const known = new Set([...wanted, grown ?? []].flatMap(({ runs = [], related = {} }) => [...runs.flat(), ...(related.similar ?? [])]));
+  const fits = (term) => known.has(term) || (language !== "en" && beginnings(term).some((one) => known.has(one)));
   const found = [];
   const add = (start, end) => (found.at(-1)?.[1] >= start ? (found.at(-1)[1] = end) : found.push([start, end]));
   for (const { 0: run, index } of text.matchAll(RUN)) {
     if (!SPACELESS_RUN.test(run)) {
-      if (!read(run, code).terms.some(fits)) continue;
-      const pieces = [...run.matchAll(PIECE)].filter((piece) => fits(stem(piece[2], code)));
+      if (!read(run, language).terms.some(fits)) continue;
+      const pieces = [...run.matchAll(PIECE)].filter((piece) => fits(stem(piece[2], language)));
       for (const piece of pieces) add(index + piece.index + piece[1].length, index + piece.index + piece[0].length);
       if (!pieces.length) add(index, index + run.length);
     } else

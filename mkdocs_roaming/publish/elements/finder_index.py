@@ -52,7 +52,7 @@ def iter_finder_files(manifest: Manifest, read: Callable[[SectionRef], str]) -> 
         texts = [read(section) for section in sections]
         built = Index.from_texts(sections, texts, Weights().fields)
         titles = [section.title for section in manifest.sections()]
-        runs = set(chain.from_iterable(map(split_words, chain(titles, texts))))
+        runs = dict.fromkeys(chain.from_iterable(map(split_words, chain(titles, texts))))
         words = [parse_word(run, site.language) for run in runs if not is_spaceless(run)]
         index["search"], shards = _describe_search(built, words, site.language)
         yield from shards.items()
@@ -93,9 +93,16 @@ def _describe_section(section: SectionEntry) -> tuple[object, ...]:
 
 def _find_stems(words: Iterable[Word], terms: Iterable[str]) -> dict[str, str]:
     """Return the stems of the words of a site that a browser, which has only a stemmer for English, cannot guess."""
-    known = frozenset(terms)
-    stems = {word.whole: word.parts[0] for word in words if len(word.parts) == 1 and word.whole.isalpha()}
-    return {word: stem for word, stem in sorted(stems.items()) if _guess_stem(word, known) != stem}
+    known, stems = frozenset(terms), dict[str, dict[str, None]]()
+    for word in words:
+        if word.whole.isalpha():
+            found = (run[0] for run in word.runs if len(run) == 1 and run[0] != word.whole and run[0] in known)
+            stems.setdefault(word.whole, {}).update(dict.fromkeys(found))
+    return {
+        word: " ".join(found)
+        for word, found in sorted(stems.items())
+        if found and list(found) != [_guess_stem(word, known)]
+    }
 
 
 def _guess_stem(word: str, known: frozenset[str]) -> str:
@@ -140,11 +147,12 @@ _Entry = tuple[_Kind, tuple[int, ...]]
 
 def _collect_entries(postings: Postings, words: Iterable[Word], code: str) -> dict[str, list[_Entry]]:
     """Return the entries of each term; of stop words, a browser needs only those titles that have no other words."""
-    spoken = {term for word in words if not word.stop for term in word.terms}
-    found = {
-        term: list(_iter_entries(postings, term, in_title=is_stop_word(term, code) and term not in spoken))
-        for term in postings.data.terms
-    }
+    # The stem of another word may be a stop word, and with a sign it is none: `--all`.
+    spoken = {term for word in words if not word.stop and len(word.parts) == 1 for term in word.terms}
+    silent = {term for term in postings.data.terms if is_stop_word(term, code)} - spoken
+    if code == "zh":  # a single character matches the stop words that begin with it
+        silent = {term for term in silent if term.isascii()}
+    found = {term: list(_iter_entries(postings, term, in_title=term in silent)) for term in postings.data.terms}
     return {term: entries for term, entries in found.items() if entries}
 
 
