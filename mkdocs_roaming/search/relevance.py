@@ -37,7 +37,7 @@ from mkdocs_roaming.text.tokenizer import SPACELESS, Word, is_common_word, parse
 
 Features = tuple[float, float, float, float]
 
-MIN_CONFIDENCE = 0.75
+MIN_CONFIDENCE = 0.65
 """Below this confidence a site probably does not answer a query."""
 
 LOW_CONFIDENCE = 0.3
