@@ -207,7 +207,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
 
     @event_priority(LAST)
     def on_post_template(self, output_content: str, *, template_name: str, config: MkDocsConfig) -> str:
-        """Add links to similar addresses to the 404 page."""
+        """Add links to similar addresses and the widget to the 404 page."""
         build = self._builds.get(language_folder(config))
         if template_name != "404.html" or build is None or not self._options.similar_pages:
             return output_content

@@ -199,8 +199,7 @@ _HEADER_BUTTON = (
 
 def _format_attributes(options: WidgetOptions) -> str:
     """Return the attributes of the element for all options that differ from their default."""
-    values = {one.name: getattr(options, one.name) for one in fields(options)}
-    changed = {one.name: values[one.name] for one in fields(options) if values[one.name] != one.default}
+    changed = {one.name: value for one in fields(options) if (value := getattr(options, one.name)) != one.default}
     flag = " open" if changed.pop("open", False) else ""
     changed.pop("questions", None)
     texts = {name.replace("_", "-"): escape(_format_value(value)) for name, value in changed.items()}

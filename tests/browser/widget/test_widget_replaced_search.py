@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -239,6 +240,22 @@ def test_start_follows_instant_navigation(page: Page, material: Stage, widget: W
     widget.panel.locator(".start h3:has-text('Server')").wait_for()
     assert page.evaluate("loadedOnce")
     assert widget.focused() == "textarea"
+
+
+@pytest.mark.parametrize("path", ["", "install/"])
+def test_page_without_sections_starts_with_a_page_of_each_part(
+    page: Page, tmp_path: Path, widget: Widget, path: str
+) -> None:
+    pages = {"index.md": "# Home\n\n## News\n", "install.md": "# Install\n", "reference/cli.md": "# Commands\n"}
+    pages |= {f"guide/{at}.md": f"# Guide {at}\n" for at in range(9)}
+    with served(tmp_path / "site") as stage:
+        built(stage, "mkdocs", pages, plugins=["search", {"roaming": {"widget": True}}])
+        page.goto(stage.url + path)
+        widget.open()
+        start = widget.panel.locator(".start h3")
+        start.first.wait_for()
+        assert start.all_inner_texts() == ["Install", *(f"Guide {at}" for at in range(6)), "Commands"]
+        assert widget.panel.locator(".start .crumb").last.inner_text() == "Reference"
 
 
 @pytest.mark.parametrize("width", [1280, 390])
