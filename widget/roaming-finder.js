@@ -31,6 +31,10 @@ const ALL_MARKS = new RegExp(`[${MARKS}]`, "g");
 const ACCENTED = /^[A-Za-z\u00c0-\u024f\u0370-\u03ff\u1e00-\u1fff\u0415\u0435]/;
 const LETTERS = { ß: "ss", ς: "σ", ø: "o", ł: "l", đ: "d", ħ: "h", ı: "i", ŧ: "t", æ: "ae", œ: "oe", þ: "th", ð: "d" };
 const NOT_LATIN = "ar be bg bn el fa he hi hy ja ka km ko lo mk ml mr my ne ru ta te th uk ur yi zh".split(" ");
+const ELISIONS = {
+  __proto__: null, // otherwise "constructor" would be inherited
+  fr: "[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quoiqu", it: "[clmnstvd]|un|[dns]?[aeou]ll|quell|quest|sant|dov|com", ca: "[dlmnst]",
+};
 const ascii = (text) => /^[\0-\x7f]*$/.test(text);
 
 /** Return a text without case, accents and compatibility forms. */
@@ -45,7 +49,7 @@ function fold(text) {
 }
 
 const IRREGULAR = {
-  __proto__: null, // otherwise "constructor" would be inherited
+  __proto__: null,
   skis: "ski", skies: "sky", idly: "idl", gently: "gentl", ugly: "ugli", early: "earli", only: "onli", singly: "singl",
   ...Object.fromEntries("andes atlas bias cosmos howe news sky".split(" ").map((word) => [word, word])),
 };
@@ -115,7 +119,8 @@ function stem(word, code) {
 /** Parse one word: its terms for the index, and the runs of terms that match it. */
 function read(run, code) {
   let word = run.replace(/’/g, "'");
-  word = word.replace(code === "fr" ? /(?<!\w)(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quoiqu)'(?=.)/i : /'(?:s|re|ve|ll|d|m)$/i, "");
+  const clitic = ELISIONS[code] ? `(?<!\\w)(?:${ELISIONS[code]})'(?=.)` : "'(?:s|re|ve|ll|d|m)$";
+  word = word.replace(new RegExp(clitic, "i"), "");
   const [, sign = "", body, end = ""] = /^(--?|[.$@])?([^]*?)(\+\+\d*|#)?$/.exec(word.replace(/'/g, ""));
   const shape = body.replace(/[^\0-\x7f]/gu, (one) => (/\p{Nd}/u.test(one) ? "0" : /\p{Lu}/u.test(one) ? "Z" : "z").repeat(one.length));
   const pieces = [];
@@ -134,8 +139,8 @@ function read(run, code) {
   let terms = pieces.flatMap(([, piece]) => {
     if (!piece.includes(".")) return [stem(piece, code)];
     const numbers = fold(piece).split(".");
-    const upto = numbers.length > 3 ? [2, 3, numbers.length] : numbers.length > 2 ? [2, 3] : [2];
-    return upto.map((count) => numbers.slice(0, count).join("."));
+    const counts = [2, 3, numbers.length].filter((count, at) => at > 1 || count < numbers.length);
+    return counts.map((count) => numbers.slice(0, count).join("."));
   });
   const parts = single ? terms.slice(-1) : terms;
   let [whole, start, count] = ["", 0, 0];
@@ -161,15 +166,15 @@ const distinct = (items, key = String) => {
   const seen = new Set();
   return items.filter((item) => !seen.has(key(item)) && seen.add(key(item)));
 };
-const stopWords = { __proto__: null };
-/** Set the stop words of a language. */
-export const setStopWords = (code, text) => (stopWords[code] = new Set(text.split(" ")));
+/** The stop words by language. */
+export const stopWords = { __proto__: null };
 function isStop(word, code) {
   if (code === "ja" && /^[\u3041-\u309f]+$/.test(word)) return !/^(?:ない|なく|なし|せん|ずに)$/.test(word);
-  return stopWords[ascii(word) && NOT_LATIN.includes(code) ? "en" : code]?.has(word) ?? false;
+  return stopWords[ascii(word) && NOT_LATIN.includes(code) ? "en" : code]?.includes(word);
 }
 
-function words(text, code) {
+/** Return the words of a text in order. */
+export function words(text, code) {
   if (!ascii(text)) text = text.replace(/[\u00ad\u200b-\u200f\u2060-\u2064\ufe00-\ufe0f\ufeff]/g, "").normalize("NFKC").replace(/ʼ/g, "'");
   text = text.replace(/(?<=\p{L})-\n[ \t]*(?=[a-z])/gu, "-");
   return (text.match(RUN) ?? []).flatMap((run) => (SPACELESS_RUN.test(run) ? pairs(Array.from(run), code) : read(run, code)));
@@ -181,12 +186,6 @@ const pairs = (characters, code) =>
     const last = at + 2 >= characters.length && !prefix;
     return { text: pair, whole: pair, parts: [pair], terms: last ? [pair, characters.at(-1)] : [pair], runs: [[pair]], stop: isStop(pair, code), prefix };
   });
-
-/** Return the terms of a text in order. */
-export const terms = (text, code) => words(text, code).flatMap((word) => word.terms);
-/** Return the distinct words of a query. */
-export const query = (text, code) => distinctWords(words(text, code));
-const distinctWords = (words) => distinct(words, ({ runs }) => `${runs[0]}`);
 
 // --------------------------------------------------------------------------------------------------------------- Scope
 
@@ -216,22 +215,21 @@ export function inScope({ path, source, tags = [] }, { tags: wanted = [], paths 
 // The ranking of mkdocs_roaming/search/ranking.py over the index of publish/elements/finder_index.py: the same numbers in
 // the same order, so that both find the same sections.
 
-const [SATURATION, LENGTH_SHARE, LEAST_RARITY] = [1.2, 0.75, 1e-6]; // of BM25
-const [LONGEST, MOST_WORDS, MOST_PAIRED, FEWEST_PAIRS, MOST_SYNONYM_SHARE] = [2000, 48, 30, 3, 2];
-const [SHORTEST_TYPO, LONG_TERM, SHORTEST_PART, NEXT_PLACE] = [4, 7, 5, 0.5];
-const [SHORTEST_BEGINNING, MOST_CONTINUED] = [3, 60]; // of an incomplete word: characters, and terms that begin with it
+const SATURATION = 1.2, LENGTH_SHARE = 0.75, LEAST_RARITY = 1e-6; // of BM25
+const LONGEST = 2000, MOST_WORDS = 48, MOST_PAIRED = 30, FEWEST_PAIRS = 3, MOST_SYNONYM_SHARE = 2;
+const SHORTEST_TYPO = 4, LONG_TERM = 7, SHORTEST_PART = 5, NEXT_PLACE = 0.5;
+const SHORTEST_BEGINNING = 3, MOST_CONTINUED = 60; // of an incomplete word: characters, and terms that begin with it
 const LONGEST_ENDING = 5; // characters that an inflection adds to a stem
 const JOINTS = ["", "s", "n", "en", "es"]; // between the parts of a compound
-const NONE = new Map();
 
 /** Ranks sections by words. `load` returns a shard of the index by its name. */
 export class Finder {
   #entries = new Map(); // rows of each term that was loaded: frequency, its share of the page's, title, places
   #shards = new Map();
   rows = []; // all sections
-  constructor(source, visible = () => true, load = undefined) {
+  constructor(source, visible = () => true, load) {
     const { site, pages = [], search } = source;
-    Object.assign(this, { source, search, load, language: (site.language || "en").toLowerCase().split(/[-_]/)[0] });
+    Object.assign(this, { source, count: source.count, search, load, language: (site.language || "en").toLowerCase().split(/[-_]/)[0] });
     this.pages = pages.map((entry, number) => {
       const page = { above: [], ...entry, number, shown: visible(entry) };
       const open = [];
@@ -250,14 +248,8 @@ export class Finder {
     if (!search) return; // the site is too large
     this.numbers = new Map(search.terms.map((term, at) => [term, at]));
     this.norms = normalize(search.lengths);
-    this.cappedNorms = this.norms.map((norm) => Math.min(norm, SATURATION));
     this.pageNorms = normalize(search.pageLengths);
-    for (const name of ["fillers", "changes"]) this[name] = new Set(search[name].split(" "));
-    for (const code in search.stop) setStopWords(code, search.stop[code]);
-  }
-  /** The number of sections of the site. */
-  get count() {
-    return this.source.count;
+    Object.assign(stopWords, search.stop);
   }
   /** Return the matching sections, best first. The last word may be incomplete, unless a space follows. */
   async find(text) {
@@ -270,8 +262,8 @@ export class Finder {
   async asked(text) {
     const { language } = this;
     if (text.length > LONGEST) text = `${text.slice(0, LONGEST / 2)}\n${text.slice(-LONGEST / 2)}`;
-    let wanted = query(text, language).filter(({ runs }) => runs.length).map((word) => this.#indexed(word));
-    wanted = distinctWords(wanted);
+    let wanted = words(text, language).filter(({ runs }) => runs.length).map((word) => this.#indexed(word));
+    wanted = distinct(wanted, ({ runs }) => `${runs[0]}`);
     if (!wanted.every(({ stop }) => stop)) wanted = wanted.filter(({ stop }) => !stop);
     if (wanted.length > MOST_WORDS) wanted = [...wanted.slice(0, MOST_WORDS / 2), ...wanted.slice(-MOST_WORDS / 2)];
     wanted = wanted.map((word) => this.#related(word));
@@ -316,8 +308,8 @@ export class Finder {
     const isKnown = word.runs.flat().some((term) => this.numbers.has(term));
     const similar = isKnown && !others.length ? [] : this.#similar(word.parts.at(-1));
     if (others.length) return { ...word, related: { similar } };
-    const groups = synonyms.map((group) => group.split(" ")).filter((group) => group.includes(part));
-    const same = [...new Set(groups.flat())].filter((term) => term !== part);
+    const groups = synonyms.filter((group) => group.includes(part));
+    const same = distinct(groups.flat()).filter((term) => term !== part);
     return { ...word, related: { similar, synonyms: same, composed: compounds ? this.#compounds(part) : [] } };
   }
   /** Return terms of the site for one that it never uses: other spellings, and the term without a prefix. */
@@ -373,7 +365,7 @@ export class Finder {
     return found;
   }
   #rowsOf(term) {
-    return this.#entries.get(term) ?? NONE;
+    return this.#entries.get(term) ?? new Map();
   }
 
   // Matches: the scores of rows, and of pages
@@ -391,30 +383,32 @@ export class Finder {
     }
     return found;
   }
-  #match(found, norms = this.norms) {
-    return merge(found.map((entries) => [this.#score(entries, norms), 1]));
+  #match(found, most) {
+    return merge(found.map((entries) => [this.#score([entries], most), 1]));
   }
-  #score(entries, norms) {
+  /** Return the scores of several terms as if they were one; `most` is the maximum norm. */
+  #score(found, most) {
     const [rows, pages] = [new Map(), new Map()];
-    for (const [row, { frequency, onPage }] of entries) {
-      rows.set(row, frequency);
+    for (const [row, { frequency, onPage }] of found.flatMap((entries) => [...entries]).sort((one, other) => one[0] - other[0])) {
+      add(rows, row, frequency);
       if (onPage) add(pages, this.rows[row].page.number, onPage);
     }
-    return { rows: bm25(rows, norms), pages: bm25(pages, this.pageNorms) };
+    return { rows: bm25(rows, this.norms, most), pages: bm25(pages, this.pageNorms) };
   }
   /** Return the matches of a word, of similar terms if it has none, and of its synonyms and compounds. */
   #find(word) {
-    const { weights } = this.search;
+    const { weights, fillers } = this.search;
     const { similar = [], synonyms = [], composed = [], begun } = word.related;
     const each = (terms) => terms.map((term) => this.#rowsOf(term));
-    const share = this.fillers.has(word.text.toLowerCase()) ? weights.filler : 1;
-    const found = begun ? [sum(each(begun))] : word.runs.map((run) => this.#phrase(run));
-    const exact = this.#match(found, isName(word) ? this.cappedNorms : this.norms);
-    const alike = this.#match(each(synonyms));
+    const share = fillers.includes(word.text.toLowerCase()) ? weights.filler : 1;
+    const norm = isName(word) ? SATURATION : Infinity; // a name is as relevant in a long section as in a short one
+    const exact = begun ? this.#score(each(begun)) : this.#match(word.runs.map((run) => this.#phrase(run)), norm);
+    const alike = this.#match(each(synonyms)); // limited to twice the score of the word itself
+    const most = exact.rows.size ? (MOST_SYNONYM_SHARE * best(exact)) / best(alike) : 1;
     return merge([
       [exact, share],
       [this.#match(exact.rows.size ? [] : each(similar)), share * weights.fuzzy],
-      [alike, share * weights.synonym * synonymShare(exact, alike)],
+      [alike, share * weights.synonym * Math.min(1, most)],
       [this.#match(each(composed)), share * weights.compound],
     ]);
   }
@@ -436,7 +430,7 @@ export class Finder {
     return order();
   }
   #scores(words) {
-    const { weights, late } = this.search;
+    const { weights, changes, late } = this.search;
     const found = words.map((word) => ({ ...word, ...this.#find(word) })).filter(({ rows }) => rows.size);
     const [scores, pages, counts] = [new Map(), new Map(), new Map()];
     let total = 0;
@@ -457,7 +451,7 @@ export class Finder {
     }
     for (const [row, share] of this.#titleShares(found)) multiply(row, 1 + weights.full_title_bonus * share);
     for (const [row, share] of this.#pairShares(found, scores)) multiply(row, 1 + weights.pairs * share);
-    if (words.some(({ whole, text }) => this.changes.has(whole) || /^v?\d+\.\d/.test(text))) return scores;
+    if (words.some(({ whole, text }) => changes.includes(whole) || /^v?\d+\.\d/.test(text))) return scores;
     const terms = words.flatMap(({ runs }) => runs.flat());
     const isAsked = ({ row }) => terms.some((term) => this.#rowsOf(term).get(row)?.inTitle);
     const behind = late.map((number) => this.pages[number].sections).filter(([first]) => !isAsked(first));
@@ -508,16 +502,17 @@ function beginnings(term) {
   return Array.from({ length: Math.max(0, count) }, (_, at) => term.slice(0, -1 - at));
 }
 /** Return whether a word looks like a name from code: of several parts, or with a sign. */
-const isName = ({ text, parts }) => !/^\p{N}/u.test(text) && (parts.length > 1 || !/^[\p{L}\p{N}]/u.test(text));
+const isName = ({ text, parts }) => !(parts.length > 1 ? /^\p{N}/u : /^[\p{L}\p{N}]/u).test(text);
 
+const best = ({ rows }) => Math.max(...rows.values());
 function normalize(lengths) {
   const average = lengths.reduce((total, length) => total + length, 0) / lengths.length || 1;
   return lengths.map((length) => SATURATION * (1 - LENGTH_SHARE + (LENGTH_SHARE * length) / average));
 }
-function bm25(frequencies, norms) {
+function bm25(frequencies, norms, norm = Infinity) {
   const rarity = Math.log((norms.length - frequencies.size + 0.5) / (frequencies.size + 0.5));
-  const most = (SATURATION + 1) * (rarity > 0 ? rarity : LEAST_RARITY);
-  return new Map(Array.from(frequencies, ([row, count]) => [row, (most * count) / (count + norms[row])]));
+  const most = (SATURATION + 1) * Math.max(rarity, LEAST_RARITY);
+  return new Map(Array.from(frequencies, ([row, count]) => [row, (most * count) / (count + Math.min(norms[row], norm))]));
 }
 /** Return all matching rows and pages with the highest of their weighted scores. */
 function merge(matches) {
@@ -528,24 +523,10 @@ function merge(matches) {
         if (weight * score > (merged[kind].get(at) ?? -1)) merged[kind].set(at, weight * score);
   return merged;
 }
-/** Return the entries of several terms as if they were one. */
-function sum(found) {
-  const sums = new Map();
-  for (const [row, { frequency, onPage }] of found.flatMap((entries) => [...entries])) {
-    const before = sums.get(row) ?? { frequency: 0, onPage: 0 };
-    sums.set(row, { frequency: before.frequency + frequency, onPage: before.onPage + onPage });
-  }
-  return new Map([...sums].sort((one, other) => one[0] - other[0]));
-}
-/** Return the share that limits synonyms to twice the score of the word itself. */
-function synonymShare(exact, synonyms) {
-  if (!exact.rows.size || !synonyms.rows.size) return 1;
-  return Math.min(1, (MOST_SYNONYM_SHARE * Math.max(...exact.rows.values())) / Math.max(...synonyms.rows.values()));
-}
 /** Return how close two words are by their places: 1 in the same place, less in neighbouring ones, otherwise 0. */
 function closeness(first, second) {
-  if (first.some((place) => second.includes(place))) return 1;
-  return first.some((place) => second.includes(place + 1) || second.includes(place - 1)) ? NEXT_PLACE : 0;
+  const isNear = (step) => first.some((place) => second.includes(place + step));
+  return isNear(0) ? 1 : isNear(1) || isNear(-1) ? NEXT_PLACE : 0;
 }
 /** Return how many letters have to be inserted, deleted, replaced or swapped; more than `most` are not counted. */
 function distance(one, other, most) {
@@ -554,8 +535,7 @@ function distance(one, other, most) {
   for (let row = 1; row <= one.length; row++) {
     const now = [row];
     for (let at = 1; at <= other.length; at++) {
-      const isSame = one[row - 1] === other[at - 1];
-      now[at] = Math.min(last[at] + 1, now[at - 1] + 1, last[at - 1] + (isSame ? 0 : 1));
+      now[at] = Math.min(last[at] + 1, now[at - 1] + 1, last[at - 1] + (one[row - 1] !== other[at - 1]));
       const isSwapped = row > 1 && at > 1 && one[row - 1] === other[at - 2] && one[row - 2] === other[at - 1];
       if (isSwapped) now[at] = Math.min(now[at], before[at - 2] + 1);
     }
@@ -579,9 +559,8 @@ export function findMatches(text, { wanted, grown, language }) {
       if (!pieces.length) add(index, index + run.length);
     } else
       for (let at = 0; at < run.length; at++) {
-        const pair = run.slice(at, at + 2);
-        if (known.has(pair)) add(index + at, index + at + pair.length);
-        else if (known.has(pair[0])) add(index + at, index + at + 1);
+        const part = [run.slice(at, at + 2), run[at]].find((part) => known.has(part));
+        if (part) add(index + at, index + at + part.length);
       }
   }
   return found;

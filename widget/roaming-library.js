@@ -1,6 +1,6 @@
 // The sections of the site in the browser: its index, and their texts, which must fit the digests of the index.
 
-import { Finder, MOST, inScope } from "./roaming-finder.js";
+import { Finder, inScope } from "./roaming-finder.js";
 
 const VERSION = 3;
 
@@ -8,24 +8,30 @@ const VERSION = 3;
 export class Library {
   finder; // of the loaded index
   #address; // of the index
+  #opening;
   constructor(host) {
     this.host = host;
   }
   /** Whether the site has too many sections to be searched here. */
   get isLarge() {
-    return this.finder.count > MOST;
+    return !this.finder.search;
   }
-  /** Load the index of the site. */
-  async open(options) {
-    const { index } = this.host.settings.page;
-    const address = new URL(index, document.baseURI).href;
-    if (this.#address === address) return;
+  /** Load the index of the site, once. */
+  open(options) {
+    const address = new URL("finder.json", this.host.settings.page.manifest).href;
+    if (this.#address !== address) {
+      this.#address = address;
+      this.#opening = this.#open(address, options);
+      this.#opening.catch(() => (this.#address = undefined)); // the next query tries again
+    }
+    return this.#opening;
+  }
+  async #open(address, options) {
     const source = await this.#load(address, options);
     if (source.version !== VERSION) throw new Error(`version ${source.version} of ${address}`);
     const scope = JSON.parse(this.host.getAttribute("scope")) ?? {};
     const load = (name) => this.#load(new URL(`finder/${name}.json`, address));
     this.finder = new Finder(source, (one) => inScope(one, scope), load);
-    this.#address = address;
   }
   async #load(address, options) {
     const response = await this.host.fetch(address, options);
@@ -34,8 +40,8 @@ export class Library {
   }
   /** Return the sections that match a query, best first. */
   async find(query) {
-    await this.open();
     try {
+      await this.open();
       return await this.finder.find(query);
     } catch {
       this.#address = undefined; // a new build has other files
@@ -55,7 +61,7 @@ export class Library {
   }
   /** Return the number of bytes of a section with its subsections. */
   size(section) {
-    return (sectionAfter(section)?.start ?? section.page.sections.at(-1).end) - section.start;
+    return (sectionAfter(section)?.start ?? section.page.end) - section.start;
   }
   /** Load the Markdown below a section's heading. */
   async text(section, { subsections = true } = {}) {
