@@ -181,11 +181,8 @@ class Search:
 
     def rank(self, words: Sequence[Word]) -> list[tuple[SectionRef, float]]:
         """Return all sections that contain one of the words, with their scores, best first."""
-        return list(self._iter_ranked(words))
-
-    def _iter_ranked(self, words: Sequence[Word]) -> Iterator[tuple[SectionRef, float]]:
         sections = self._get_index().sections
-        return ((sections[row], score) for row, score in self._rank_rows(words))
+        return [(sections[row], score) for row, score in self._rank_rows(words)]
 
     def confidence(self, query: str) -> float:
         """Return how probably the site answers a query, from 0 to 1; see `relevance.MIN_CONFIDENCE`."""
@@ -234,7 +231,7 @@ class Search:
 
     def _rank_query(self, query: str, words: Sequence[Word]) -> Iterator[RankedSection]:
         """Yield the sections for a query, best first."""
-        return ((section, score, None) for section, score in self._iter_ranked(words))
+        return ((section, score, None) for section, score in self.rank(words))
 
     def _make_snippet(self, section: SectionRef, window: int | None, words: Sequence[Word]) -> str:
         return make_snippet(self._read(section), words, self._language)
