@@ -22,7 +22,7 @@ export function cut(body, asked, rank = 0) {
 }
 
 function describe(element, asked) {
-  const text = element.textContent.trim();
+  const text = element.innerText.trim(); // with white space between cells
   const words = new Set(findMatches(text, asked).map(([start, end]) => text.slice(start, end).toLowerCase()));
   const isText = element.matches("p, blockquote");
   return { element, words, length: text.length, isText, introduces: element.matches("h4") || /[:：]$/.test(text) };
@@ -52,6 +52,6 @@ function choose(blocks, room) {
 function otherRows(element, asked) {
   const table = element.querySelector("table");
   const rows = [...(table ? table.rows : element.children)];
-  const matches = rows.map((row) => findMatches(row.textContent, asked).length);
+  const matches = rows.map((row) => findMatches(row.innerText, asked).length);
   return rows.filter((_, at) => (at || !table) && !matches[at] && matches.some(Boolean));
 }
