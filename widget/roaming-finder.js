@@ -43,7 +43,7 @@ function fold(text) {
   const folded = Array.from(text.normalize("NFKC"), (character) => {
     const bare = character.normalize("NFKD");
     const kept = ACCENTED.test(bare) ? bare : character;
-    return kept.replace(ALL_MARKS, "").toLowerCase().replace(/[ßςøłđħıŧæœþð]/g, (each) => LETTERS[each]);
+    return kept.replace(ALL_MARKS, "").toLowerCase().replace(/[^\0-\x7f]/g, (each) => LETTERS[each] ?? each);
   });
   return folded.join("").normalize("NFKC");
 }
@@ -129,7 +129,7 @@ function read(run, code) {
     const piece = body.slice(at, at + found[2].length);
     if (fold(piece)) pieces.push([found[1], piece.includes(".") ? piece.replace(/^v/i, "") : piece]);
   }
-  if (!pieces.length) return { text: run, whole: "", parts: [], terms: [], runs: [] };
+  if (!pieces.length) return { terms: [], runs: [] };
   if (end && /^\p{L}$/u.test(pieces.at(-1)[1])) {
     pieces.at(-1)[1] += end.replace(/\d+$/, "");
     if (/\d/.test(end)) pieces.push(["", end.replace(/^\++/, "")]);
@@ -163,8 +163,8 @@ function read(run, code) {
   return { text: run, whole, parts, terms, runs: distinct(runs), stop: simple && isStop(whole, code) };
 }
 const distinct = (items, key = String) => {
-  const seen = new Set();
-  return items.filter((item) => !seen.has(key(item)) && seen.add(key(item)));
+  const keys = items.map((item) => key(item));
+  return items.filter((_, at) => keys.indexOf(keys[at]) === at);
 };
 /** The stop words by language. */
 export const stopWords = { __proto__: null };
@@ -219,7 +219,6 @@ const SATURATION = 1.2, LENGTH_SHARE = 0.75, LEAST_RARITY = 1e-6; // of BM25
 const LONGEST = 2000, MOST_WORDS = 48, MOST_PAIRED = 30, FEWEST_PAIRS = 3, MOST_SYNONYM_SHARE = 2;
 const SHORTEST_TYPO = 4, LONG_TERM = 7, SHORTEST_PART = 5, NEXT_PLACE = 0.5;
 const SHORTEST_BEGINNING = 3, MOST_CONTINUED = 60; // of an incomplete word: characters, and terms that begin with it
-const LONGEST_ENDING = 5; // characters that an inflection adds to a stem
 const JOINTS = ["", "s", "n", "en", "es"]; // between the parts of a compound
 
 /** Ranks sections by words. `load` returns a shard of the index by its name. */
@@ -247,6 +246,7 @@ export class Finder {
     this.sections = this.rows.filter(({ page }) => page.shown);
     if (!search) return; // the site is too large
     this.numbers = new Map(search.terms.map((term, at) => [term, at]));
+    this.stems = new Map(Object.entries(search.stems ?? {}));
     this.norms = normalize(search.lengths);
     this.pageNorms = normalize(search.pageLengths);
     Object.assign(stopWords, search.stop);
@@ -255,7 +255,7 @@ export class Finder {
   async find(text) {
     if (!this.search) return [];
     const { wanted, grown } = await this.asked(text);
-    const more = grown ? this.#rank([...wanted.slice(0, -1), grown]) : [];
+    const more = grown && !wanted.includes(grown) ? this.#rank([...wanted.slice(0, -1), grown]) : [];
     return [...new Set([...this.#rank(wanted), ...more])];
   }
   /** Return the words of a query that count, and the last one as the beginning of others, if it may be incomplete. */
@@ -274,9 +274,9 @@ export class Finder {
       const runs = distinct([...last.runs, ...continued.map((term) => [term])]);
       if (runs.length > last.runs.length) grown = { ...last, runs, related: {} };
     }
-    await this.#read([...wanted, grown ?? []].flatMap(({ runs = [], related = {} }) => [runs, Object.values(related)].flat(2)));
+    await this.#read([...wanted, grown ?? []].flatMap(({ runs, related = {} }) => [runs, Object.values(related)].flat(2)));
     const isKnown = last?.runs.some((run) => this.#phrase(run).size);
-    if (grown && !isKnown) return { wanted: [...wanted.slice(0, -1), grown], language };
+    if (grown && !isKnown) wanted.splice(-1, 1, grown);
     return { wanted, grown, language };
   }
 
@@ -287,18 +287,20 @@ export class Finder {
   }
   /** Return a word as the index has it: stemmed, because Python has the stemmers, and without stop words among its parts. */
   #indexed(word) {
-    const { stems } = this.search;
     let { whole, parts, runs } = word;
-    if (stems) {
-      const guess = (term) => [term, ...beginnings(term)].find((one) => this.numbers.has(one)) ?? term;
-      const known = (term, unknown) => (Object.hasOwn(stems, term) ? stems[term] : unknown(term)).split(" ");
+    if (this.search.stems) {
       const start = whole.slice(0, whole.length - parts.at(-1).length);
-      parts = parts.map((term) => known(term, guess)[0]);
-      const wholes = [whole, ...known(whole, () => start + parts.at(-1))].map((term) => [term]);
+      parts = parts.map((term) => this.#guess(term));
+      const wholes = [whole, ...(this.stems.get(whole) ?? start + parts.at(-1)).split(" ")].map((term) => [term]);
       runs = distinct(parts.length > 1 ? [...wholes, parts] : [parts, ...wholes]);
     }
     runs = runs.map((run) => run.filter((term) => run.length === 1 || !isStop(term, this.language)));
     return { ...word, parts, runs: runs.filter((run) => run.length) };
+  }
+  /** Return the stem of a word, or of the longest beginning of it that the site has. */
+  #guess(word) {
+    const guess = (one) => (this.numbers.has(one) ? one : this.stems.get(one));
+    return (this.stems.get(word) ?? [word, ...beginnings(word)].map(guess).find(Boolean) ?? word).split(" ")[0];
   }
   /** Return a word with the terms that are similar to it, its synonyms, what is composed with it, or begins with it. */
   #related(word) {
@@ -331,9 +333,10 @@ export class Finder {
   #compounds(term) {
     if (term.length < SHORTEST_PART || !isLetters(term)) return [];
     const found = this.#terms((other) => other !== term && (other.startsWith(term) || other.endsWith(term)));
+    const stem = (end) => (this.numbers.has(term) ? end : this.#guess(end)); // of an unknown word, its end may be inflected
     for (let at = 4; at < term.length - 3; at++)
       for (const joint of JOINTS) {
-        const halves = [term.slice(0, at).replace(new RegExp(`${joint}$`), ""), term.slice(at)];
+        const halves = [term.slice(0, at).replace(new RegExp(`${joint}$`), ""), stem(term.slice(at))];
         if (halves.every((half) => this.numbers.has(half))) found.push(...halves);
       }
     return found;
@@ -443,7 +446,7 @@ export class Finder {
         add(counts, row, count);
       }
     }
-    const penalty = weights.coverage_penalty / (total || 1); // for each word that a section lacks
+    const penalty = weights.coverage_penalty / total; // for each word that a section lacks
     const multiply = (row, factor) => scores.has(row) && scores.set(row, scores.get(row) * factor);
     for (const [row, score] of scores) {
       const onPage = pages.get(this.rows[row].page.number) ?? 0;
@@ -496,9 +499,9 @@ export class Finder {
 
 const add = (sums, key, value) => sums.set(key, (sums.get(key) ?? 0) + value);
 const isLetters = (term) => /^\p{L}+$/u.test(term);
-/** Return what may be the stem of a word, longest first. */
+/** Return what may be the stem of a word, longest first: at least half of it. */
 function beginnings(term) {
-  const count = isLetters(term) ? Math.min(LONGEST_ENDING, term.length - SHORTEST_BEGINNING) : 0;
+  const count = isLetters(term) ? term.length - 1 - Math.max(2, (term.length - 1) >> 1) : 0;
   return Array.from({ length: Math.max(0, count) }, (_, at) => term.slice(0, -1 - at));
 }
 /** Return whether a word looks like a name from code: of several parts, or with a sign. */
@@ -547,7 +550,7 @@ function distance(one, other, most) {
 
 /** Return the parts of a text that match a query, as pairs of start and end; `asked` is from `Finder.asked`. */
 export function findMatches(text, { wanted, grown, language }) {
-  const known = new Set([...wanted, grown ?? []].flatMap(({ runs = [], related = {} }) => [...runs.flat(), ...(related.similar ?? [])]));
+  const known = new Set([...wanted, grown ?? []].flatMap(({ runs, related }) => [runs, related?.similar].flat(2)));
   const fits = (term) => known.has(term) || (language !== "en" && beginnings(term).some((one) => known.has(one)));
   const found = [];
   const add = (start, end) => (found.at(-1)?.[1] >= start ? (found.at(-1)[1] = end) : found.push([start, end]));

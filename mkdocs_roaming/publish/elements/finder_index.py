@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -33,7 +33,6 @@ _VERSION = 3
 _SHARD_NUMBERS = 18_000
 _DIGEST_CHARS = len("sha256:") + 16  # notices changed files; it is no protection against forged ones
 _OPENING_CHARS = 140  # two lines
-_MIN_STEM, _MAX_ENDING = 3, 5  # characters
 
 
 def iter_finder_files(manifest: Manifest, read: Callable[[SectionRef], str]) -> Iterator[tuple[str, bytes]]:
@@ -98,17 +97,19 @@ def _find_stems(words: Iterable[Word], terms: Iterable[str]) -> dict[str, str]:
         if word.whole.isalpha():
             found = (run[0] for run in word.runs if len(run) == 1 and run[0] != word.whole and run[0] in known)
             stems.setdefault(word.whole, {}).update(dict.fromkeys(found))
-    return {
-        word: " ".join(found)
-        for word, found in sorted(stems.items())
-        if found and list(found) != [_guess_stem(word, known)]
-    }
+    unguessed: dict[str, str] = {}
+    for whole in sorted(stems, key=lambda word: (len(word), word)):
+        stem = " ".join(stems[whole])
+        if stem and _guess_stem(whole, known, unguessed) != stem:
+            unguessed[whole] = stem
+    return unguessed
 
 
-def _guess_stem(word: str, known: frozenset[str]) -> str:
-    """Return the longest beginning of a word that is a term of the site, as `roaming-finder.js` does."""
-    ends = range(len(word), max(_MIN_STEM, len(word) - _MAX_ENDING) - 1, -1)
-    return next((word[:end] for end in ends if word[:end] in known), word)
+def _guess_stem(word: str, known: Container[str], stems: Mapping[str, str]) -> str:
+    """Return the stem of the longest beginning of a word that the site has, as `roaming-finder.js` does."""
+    ends = range(len(word), max(2, (len(word) - 1) // 2), -1)
+    beginnings = (word[:end] for end in ends)
+    return next((each if each in known else stems[each] for each in beginnings if each in known or each in stems), word)
 
 
 def _describe_search(index: Index, words: Sequence[Word], language: str) -> tuple[dict[str, Any], dict[str, bytes]]:
