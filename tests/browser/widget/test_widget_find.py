@@ -26,21 +26,13 @@ VECTORS = json.loads((TESTS / "golden" / "words" / "vectors.json").read_text("ut
 STEMMED_HERE = {"en", "ja", "zh", "ko", "th", "xx"}
 """Languages whose words the browser reads as `tokenizer.py` does: of the others it knows no stems."""
 
-<<<<<<< HEAD
 MAGNIFIER = "M4.5 11a6.5 6.5 0 1 0 13 0 6.5 6.5 0 0 0-13 0M20 20l-4.3-4.3"
 
-FIND = """async ([manifest, text]) => {
-    const { Finder } = await import("/roaming/roaming-finder.js");
-    const finder = new Finder(manifest);
-    while (!finder.index());
-    return finder.find(text).map((section) => section.title);
-=======
 OPEN = """async (folder) => {
     const { Finder, findMatches } = await import("/roaming/roaming-finder.js");
     const load = async (name) => (await fetch(`${folder}/roaming/finder${name}.json`)).json();
     const open = async () => new Finder(await load(""), () => true, (name) => load(`/${name}`));
     Object.assign(window, { finder: await open(), findMatches });
->>>>>>> findtests
 }"""
 """Script that opens the finder of a site in a folder of the stage, without the widget."""
 
