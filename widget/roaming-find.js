@@ -1,5 +1,5 @@
-// The finder of <roaming-ask>: lists the sections that match the typed words, and before there are any where to start. Enter
-// opens the page of a section, the button beside it its text in place. It is loaded when sections are searched.
+// The finder of <roaming-ask>: lists where to start, then the sections that match the typed words. Enter opens the page of
+// a section, the button beside it its text in place.
 
 import { SEND_KEY, adopt, el, fill, icon, namedIcon } from "./roaming-ask.js";
 import { findMatches } from "./roaming-finder.js";

@@ -231,7 +231,6 @@ async function show(place) {
   list(place, await findSections(host, text));
 }
 
-/** Show links below their heading. */
 function list(place, links) {
   if (!links.length) return;
   const items = links.map(([href, text]) => create("li", {}, create("a", { href }, text)));

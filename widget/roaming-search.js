@@ -1,5 +1,4 @@
-// The search of the theme: the panel replaces it, or the search of Material for MkDocs gets a row "Ask: …", the first one of
-// its results, also if there are none. It is loaded with the page, or when that search is first focused.
+// The search of the theme: the panel replaces it, or that of Material gets a first row "Ask: …", also without results.
 
 import { MODIFIER, SEND_KEY, adopt, el, fill, namedIcon } from "./roaming-ask.js";
 

@@ -1,4 +1,4 @@
-// Elements, icons and texts, for all modules of <roaming-ask>. A build puts this file into roaming-ask.js.
+// Elements, icons and texts, for all modules of <roaming-ask>.
 
 /** Replace names in braces by their values; `n` selects singular or plural. */
 export const fill = (text, values) => {
