@@ -10,13 +10,13 @@
 //
 // A build joins this file with those in the folder ask, so a page loads one file.
 
-import { MODIFIER, adopt, el, namedIcon, tool } from "./ask/elements.js";
+import { MODIFIER, adopt, el, isShortcut, namedIcon, tool } from "./ask/elements.js";
 import { Memory, PHONE, WIDE, headerButtons, moveAside } from "./ask/page.js";
 import { STYLE } from "./ask/style.js";
 import { Settings } from "./ask/settings.js";
 import { Panel } from "./ask/panel.js";
 import { Conversation } from "./ask/conversation.js";
-export { MODIFIER, SEND_KEY, adopt, el, fill, icon, namedIcon, plain, svg, tool } from "./ask/elements.js";
+export { MODIFIER, SEND_KEY, adopt, el, fill, icon, isShortcut, namedIcon, plain, svg, tool } from "./ask/elements.js";
 
 const LONGEST_QUESTION = 4000; // characters
 const TYPED = "input, textarea, select, [contenteditable]"; // elements that use the Escape key themselves
@@ -289,10 +289,7 @@ export class RoamingAsk extends HTMLElement {
     const key = (this.getAttribute("shortcut") ?? "i").toLowerCase();
     if (event.defaultPrevented) return;
     if (event.key === "Escape") return this.#panel?.isOpen && !event.target.closest?.(TYPED) && this.#escape(event);
-    if (!event[MODIFIER] || event.altKey || event.shiftKey) return;
-    // With a non-Latin layout the physical key counts.
-    if (event.key.toLowerCase() !== key && (event.key <= "~" || event.code.slice(3).toLowerCase() !== key)) return;
-    if (event.target.isContentEditable || this.settings.mode === "off") return;
+    if (!isShortcut(event, key) || this.settings.mode === "off") return;
     event.preventDefault();
     this._toggle(false);
   };

@@ -198,7 +198,7 @@ export class View {
     show(MOST_SHOWN);
     return [count, list, below];
   }
-  /** Return the row of a section; without a query only its title. */
+  /** Return a section's row; without a query only its title. */
   #hit(section, asked) {
     const { words, host } = this;
     const { title, path, opening, parent } = section;
