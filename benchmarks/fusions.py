@@ -29,7 +29,7 @@ from mkdocs_roaming.embeddings.client import EmbeddingsClient, QueryEmbedder, cr
 from mkdocs_roaming.embeddings.store import EmbeddingsOptions
 from mkdocs_roaming.library.hybrid import VECTOR_WEIGHT, HybridSearch, fuse_scores
 from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.library.search import Weights, parse_query
+from mkdocs_roaming.search.ranking import Weights, parse_query
 
 Scores = Mapping[str, float]
 """Scores of sections by id, best first."""

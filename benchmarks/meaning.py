@@ -25,11 +25,12 @@ from mkdocs_roaming.embeddings.store import EmbeddingsOptions, add_vectors
 from mkdocs_roaming.library.hybrid import HybridSearch
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.readers import MemoryReader
-from mkdocs_roaming.library.search import Search, Weights
+from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.manifest.io import VECTORS_PATH
 from mkdocs_roaming.manifest.lookup import SectionRef
 from mkdocs_roaming.manifest.models import Page, PublishedPage
+from mkdocs_roaming.search.ranking import Weights
 
 
 def main() -> None:

@@ -27,9 +27,10 @@ from pathlib import Path
 from search_quality import LINK, Question, find_ranks, fts5_ranking, make_link_questions, read_questions
 
 from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.library.search import Search, Weights, parse_query
+from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.manifest.lookup import SectionRef
+from mkdocs_roaming.search.ranking import Weights, parse_query
 from mkdocs_roaming.text.tokenizer import is_stop_word, split_words
 
 MIN_LINKS = 40

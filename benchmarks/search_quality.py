@@ -22,9 +22,10 @@ import yaml
 from public.baselines import make_fts5
 
 from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.library.search import Search, Weights
+from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.manifest.lookup import SectionRef
+from mkdocs_roaming.search.ranking import Weights
 from mkdocs_roaming.text.tokenizer import is_stop_word, split_words
 
 DEPTHS = (1, 5, 12)

@@ -18,8 +18,8 @@ from math import log2
 from pathlib import Path
 from pydoc_data.topics import topics
 
-from mkdocs_roaming.library.index import strip_targets
 from mkdocs_roaming.library.targets import open_library
+from mkdocs_roaming.search.index import strip_targets
 from mkdocs_roaming.text.languages import load_words
 from mkdocs_roaming.text.tokenizer import parse_words, stem
 

@@ -53,7 +53,7 @@ from mkdocs_roaming.embeddings.client import (
     parse_embeddings_config,
 )
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.library.index import IndexCache
+from mkdocs_roaming.library.index_cache import IndexCache
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.settings import CONFIG_FILE, decode_table

@@ -29,6 +29,8 @@ const ENGLISH = {
 };
 const MOST_SHOWN = 8;
 const MORE = 20; // results that are added at a time
+const MOST_PASSAGES = 3; // results that show more than their opening
+const PAUSE = 600; // milliseconds in typing
 const STYLE = `
 .found > p { margin-block: 12px 0 }
 .found > .count { margin-block: 0 8px; font-size: .8em; line-height: 1.334; font-weight: 700; color: var(--_muted) }
@@ -58,6 +60,8 @@ const STYLE = `
 .asks .pick:is(:hover, :focus-visible, .current > *) { background: var(--_mark) }
 .asks .icon { color: var(--_accent) }
 .asks kbd { font-size: .8571em; font-weight: 400 }
+.passage { padding: 4px 16px 12px; font-size: .8667em }
+.hit:has(.peek[aria-expanded=true]) .passage { display: none }
 .hit > .open { padding: 12px 16px; border-block-start: 1px solid var(--_line); font-size: .9333em }
 .keys { display: none; order: 3; flex: none; gap: 4px 16px; flex-wrap: wrap; padding: 10px 20px;
   border-block-start: 1px solid var(--_line); font-size: .8em; line-height: 1.334; color: var(--_muted) }
@@ -131,7 +135,7 @@ export class View {
       if (!before) note(words.loading);
       await (this.#opening ??= library.open().finally(() => (this.#opening = undefined)));
       if (library.isLarge) return note(fill(words.many, { n: library.finder.count }));
-      if (!isEmpty) found = await library.finder.find(question);
+      if (!isEmpty) found = await library.find(question);
       if (found.length) asked = await library.finder.asked(question);
     } catch {
       note(words.unread);
@@ -148,7 +152,11 @@ export class View {
     this.#best = into.querySelector(".hits a") ?? into.querySelector(".pick");
     this.#mark();
     if (this.#entered === key) this.#best?.click();
-    this.#counting = setTimeout(() => host._say(message), 600); // after a pause in typing
+    const pause = () => {
+      host._say(message);
+      this.#showPassages(found, asked).catch(() => {}); // the openings remain
+    };
+    this.#counting = setTimeout(pause, PAUSE);
   }
 
   /** Return a row that asks the query. */
@@ -219,11 +227,31 @@ export class View {
     const text = el("div", {}, crumb, el("h3", {}, link), snippet);
     return el("li", { class: "hit", part: "trail-item" }, el("div", { class: "row-of-hit" }, text, peek), body);
   }
+  /** Show the passages of the best results instead of their openings. */
+  async #showPassages(found, asked) {
+    const { into, words, host } = this;
+    const key = this.#shown;
+    const best = found.slice(0, MOST_PASSAGES);
+    const [{ Markdown }, { cut }, ...texts] = await Promise.all([
+      import("./roaming-markdown.js"),
+      import("./roaming-excerpt.js"),
+      ...best.map((section) => this.#library.text(section, { subsections: false }).catch(() => "")),
+    ]);
+    const rows = into.querySelectorAll(".hits > li");
+    for (const [at, text] of texts.entries()) {
+      if (key !== this.#shown || !rows[at] || !text.trim()) continue;
+      const passage = el("div", { class: "passage answer" });
+      rows[at].querySelector(".row-of-hit").after(passage);
+      rows[at].querySelector(".snippet").hidden = true;
+      new Markdown(passage, { link: host.settings.link, words, root: host.shadowRoot, say: (said) => host._say(said) }).push(`${text}\n\n`);
+      cut(passage, asked, at);
+    }
+  }
   /** Return a text with its matches marked. */
   #marked(text, asked) {
     const parts = [];
     let at = 0;
-    for (const [start, end] of findMatches(text, asked, this.#library.finder.language)) {
+    for (const [start, end] of findMatches(text, asked)) {
       parts.push(text.slice(at, start), el("mark", {}, text.slice(start, end)));
       at = end;
     }
@@ -231,8 +259,8 @@ export class View {
   }
   async #read(section, url, body) {
     const { words, host } = this;
-    const { id, title, path, tokens } = section;
-    host._emit("section", { id, title, path, url, tokens, state: "open" });
+    const { id, title, path } = section;
+    host._emit("section", { id, title, path, url, state: "open" });
     body.append(words.loading);
     const markdown = import("./roaming-markdown.js"); // not needed for the results
     const text = await this.#library.text(section).catch(() => words.unread);
@@ -240,7 +268,7 @@ export class View {
     body.replaceChildren();
     new Markdown(body, { link: host.settings.link, words, root: host.shadowRoot, say: (text) => host._say(text) }).push(`${text}\n\n`);
     body.append(el("p", {}, host.settings.anchor({ url }, words.page)));
-    host._emit("section", { id, title, path, url, tokens, state: "read" });
+    host._emit("section", { id, title, path, url, state: "read" });
   }
 
   // Keys: the arrows move through the links; letters go to the input again
@@ -259,7 +287,7 @@ export class View {
       return event.stopPropagation();
     }
     const peek = this.host.matches(":dir(rtl)") ? "ArrowLeft" : "ArrowRight";
-    const inText = target.closest(".open");
+    const inText = target.closest(".open, .passage");
     if (key === "ArrowDown") links[Math.min(at + 1, links.length - 1)]?.focus();
     else if (key === "ArrowUp" && target !== input) (links[at - 1] ?? input).focus();
     else if (key === "Enter" && target === input) this.#best ? this.#best.click() : (this.#entered = this.#shown);

@@ -31,12 +31,10 @@ const ALL_MARKS = new RegExp(`[${MARKS}]`, "g");
 const ACCENTED = /^[A-Za-z\u00c0-\u024f\u0370-\u03ff\u1e00-\u1fff\u0415\u0435]/;
 const LETTERS = { ß: "ss", ς: "σ", ø: "o", ł: "l", đ: "d", ħ: "h", ı: "i", ŧ: "t", æ: "ae", œ: "oe", þ: "th", ð: "d" };
 const NOT_LATIN = "ar be bg bn el fa he hi hy ja ka km ko lo mk ml mr my ne ru ta te th uk ur yi zh".split(" ");
-const STOP =
-  "a about am an and any are as at be been being but by can could did do does doing done for from had has have having he her " +
-  "here him his how i if in into is it its may me might mine must my of on or our ours please shall she should so some such " +
-  "than that the their them then there these they this those to us want was we were what when where which who whom whose why " +
-  "will with would you your yours";
-
+const ELISIONS = {
+  __proto__: null, // otherwise "constructor" would be inherited
+  fr: "[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quoiqu", it: "[clmnstvd]|un|[dns]?[aeou]ll|quell|quest|sant|dov|com", ca: "[dlmnst]",
+};
 const ascii = (text) => /^[\0-\x7f]*$/.test(text);
 
 /** Return a text without case, accents and compatibility forms. */
@@ -45,13 +43,13 @@ function fold(text) {
   const folded = Array.from(text.normalize("NFKC"), (character) => {
     const bare = character.normalize("NFKD");
     const kept = ACCENTED.test(bare) ? bare : character;
-    return kept.replace(ALL_MARKS, "").toLowerCase().replace(/[ßςøłđħıŧæœþð]/g, (each) => LETTERS[each]);
+    return kept.replace(ALL_MARKS, "").toLowerCase().replace(/[^\0-\x7f]/g, (each) => LETTERS[each] ?? each);
   });
   return folded.join("").normalize("NFKC");
 }
 
 const IRREGULAR = {
-  __proto__: null, // otherwise "constructor" would be inherited
+  __proto__: null,
   skis: "ski", skies: "sky", idly: "idl", gently: "gentl", ugly: "ugli", early: "earli", only: "onli", singly: "singl",
   ...Object.fromEntries("andes atlas bias cosmos howe news sky".split(" ").map((word) => [word, word])),
 };
@@ -121,7 +119,8 @@ function stem(word, code) {
 /** Parse one word: its terms for the index, and the runs of terms that match it. */
 function read(run, code) {
   let word = run.replace(/’/g, "'");
-  word = word.replace(code === "fr" ? /^(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quoiqu)'(?=.)/i : /'(?:s|re|ve|ll|d|m)$/i, "");
+  const clitic = ELISIONS[code] ? `(?<!\\w)(?:${ELISIONS[code]})'(?=.)` : "'(?:s|re|ve|ll|d|m)$";
+  word = word.replace(new RegExp(clitic, "i"), "");
   const [, sign = "", body, end = ""] = /^(--?|[.$@])?([^]*?)(\+\+\d*|#)?$/.exec(word.replace(/'/g, ""));
   const shape = body.replace(/[^\0-\x7f]/gu, (one) => (/\p{Nd}/u.test(one) ? "0" : /\p{Lu}/u.test(one) ? "Z" : "z").repeat(one.length));
   const pieces = [];
@@ -130,7 +129,7 @@ function read(run, code) {
     const piece = body.slice(at, at + found[2].length);
     if (fold(piece)) pieces.push([found[1], piece.includes(".") ? piece.replace(/^v/i, "") : piece]);
   }
-  if (!pieces.length) return { text: run, whole: "", parts: [], terms: [], runs: [] };
+  if (!pieces.length) return { terms: [], runs: [] };
   if (end && /^\p{L}$/u.test(pieces.at(-1)[1])) {
     pieces.at(-1)[1] += end.replace(/\d+$/, "");
     if (/\d/.test(end)) pieces.push(["", end.replace(/^\++/, "")]);
@@ -140,8 +139,8 @@ function read(run, code) {
   let terms = pieces.flatMap(([, piece]) => {
     if (!piece.includes(".")) return [stem(piece, code)];
     const numbers = fold(piece).split(".");
-    const upto = numbers.length > 3 ? [2, 3, numbers.length] : numbers.length > 2 ? [2, 3] : [2];
-    return upto.map((count) => numbers.slice(0, count).join("."));
+    const counts = [2, 3, numbers.length].filter((count, at) => at > 1 || count < numbers.length);
+    return counts.map((count) => numbers.slice(0, count).join("."));
   });
   const parts = single ? terms.slice(-1) : terms;
   let [whole, start, count] = ["", 0, 0];
@@ -163,25 +162,22 @@ function read(run, code) {
   const runs = simple ? [parts, [whole], [stemmed]] : [[whole], [stemmed], parts];
   return { text: run, whole, parts, terms, runs: distinct(runs), stop: simple && isStop(whole, code) };
 }
-const distinct = (runs) => [...new Map(runs.map((run) => [run.join(" "), run])).values()];
-const stopWords = { __proto__: null, en: STOP.split(" ") };
-/** Add the stop words of a language. */
-export const addStopWords = (code, text) => (stopWords[code] ??= text.split(" "));
+const distinct = (items, key = String) => {
+  const keys = items.map((item) => key(item));
+  return items.filter((_, at) => keys.indexOf(keys[at]) === at);
+};
+/** The stop words by language. */
+export const stopWords = { __proto__: null };
 function isStop(word, code) {
   if (code === "ja" && /^[\u3041-\u309f]+$/.test(word)) return !/^(?:ない|なく|なし|せん|ずに)$/.test(word);
-  return stopWords[ascii(word) && NOT_LATIN.includes(code) ? "en" : code]?.includes(word) ?? false;
+  return stopWords[ascii(word) && NOT_LATIN.includes(code) ? "en" : code]?.includes(word);
 }
 
-const memory = new Map(); // words that were parsed before
-function words(text, language = "en") {
-  const code = language.toLowerCase().split(/[-_]/)[0];
+/** Return the words of a text in order. */
+export function words(text, code) {
   if (!ascii(text)) text = text.replace(/[\u00ad\u200b-\u200f\u2060-\u2064\ufe00-\ufe0f\ufeff]/g, "").normalize("NFKC").replace(/ʼ/g, "'");
   text = text.replace(/(?<=\p{L})-\n[ \t]*(?=[a-z])/gu, "-");
-  return (text.match(RUN) ?? []).flatMap((run) => {
-    const key = code + run;
-    if (!memory.has(key)) memory.set(key, SPACELESS_RUN.test(run) ? pairs(Array.from(run), code) : [read(run, code)]);
-    return memory.get(key);
-  });
+  return (text.match(RUN) ?? []).flatMap((run) => (SPACELESS_RUN.test(run) ? pairs(Array.from(run), code) : read(run, code)));
 }
 const pairs = (characters, code) =>
   Array.from({ length: Math.max(1, characters.length - 1) }, (_, at) => {
@@ -190,15 +186,6 @@ const pairs = (characters, code) =>
     const last = at + 2 >= characters.length && !prefix;
     return { text: pair, whole: pair, parts: [pair], terms: last ? [pair, characters.at(-1)] : [pair], runs: [[pair]], stop: isStop(pair, code), prefix };
   });
-
-/** Return the terms of a text in order. */
-export const terms = (text, language) => words(text, language).flatMap((word) => word.terms);
-/** Return the distinct words of a query. */
-export const query = (text, language) => {
-  const seen = new Set();
-  const first = ({ runs }) => !seen.has(`${runs[0]}`) && seen.add(`${runs[0]}`);
-  return words(text, language).filter(first);
-};
 
 // --------------------------------------------------------------------------------------------------------------- Scope
 
@@ -225,212 +212,325 @@ export function inScope({ path, source, tags = [] }, { tags: wanted = [], paths 
 }
 
 // -------------------------------------------------------------------------------------------------------------- Finder
+// The ranking of mkdocs_roaming/search/ranking.py over the index of publish/elements/finder_index.py: the same numbers in
+// the same order, so that both find the same sections.
 
-/** The maximum number of sections that a browser searches. */
-export const MOST = 10_000;
-const WEIGHTS = [24, 4, 3, 8]; // title, titles above, opening, asks; integers, so that their sums do not depend on the order
-const ASKS = 3; // readers' questions and what the section is for
-const WHOLE = 5; // share of a term that matches
-const PART = 2; // share of an inflection, or of the beginning of a word
-const TITLE = 0.4; // what a title gains if nearly all of its words are in the query
-const FULL_TITLE = 0.6; // what it gains if all are: a page comes before its sections
-const EXACT = 60; // number of results whose order is exact
-const FEW = 8; // sections with an identifier, below which those with its parts are found, too
-const SHORTEST_TYPO = 4; // characters
-const VALUES = ["id", "level", "title", "start", "anchor", "opening", "digest", "tokens"]; // of a section in the index
+const SATURATION = 1.2, LENGTH_SHARE = 0.75, LEAST_RARITY = 1e-6; // of BM25
+const LONGEST = 2000, MOST_WORDS = 48, MOST_PAIRED = 30, FEWEST_PAIRS = 3, MOST_SYNONYM_SHARE = 2;
+const SHORTEST_TYPO = 4, LONG_TERM = 7, SHORTEST_PART = 5, NEXT_PLACE = 0.5;
+const SHORTEST_BEGINNING = 3, MOST_CONTINUED = 60; // of an incomplete word: characters, and terms that begin with it
+const JOINTS = ["", "s", "n", "en", "es"]; // between the parts of a compound
 
-class Section {
-  constructor(values, page, parent) {
-    Object.assign(this, { opening: "", asks: [], about: "" }, values, { page, parent });
-  }
-  /** The titles from the nav down to the section. */
-  get path() {
-    return [...(this.parent?.path ?? this.page.above), this.title];
-  }
-}
-
-// The source is the index that a build wrote (publish/elements/finder_index.py), or a manifest, whose words are read here first.
-
-/** Ranks sections by words. */
+/** Ranks sections by words. `load` returns a shard of the index by its name. */
 export class Finder {
-  constructor(source, visible = () => true) {
-    Object.assign(this, { source, language: source.site.language || "en", sections: [], places: new Map(), terms: new Map() });
-    const above = new Map();
-    const walk = (items, titles) => {
-      for (const item of items ?? []) {
-        if (item.page !== undefined) above.set(item.page, titles);
-        walk(item.children, [...titles, item.title]);
-      }
-    };
-    walk(source.nav, []);
-    const kept = []; // position of each section of the source, or -1
-    for (const entry of source.pages ?? []) {
-      const page = { ...entry, above: entry.above ?? above.get(entry.path) ?? [] };
-      const shown = visible(page);
+  #entries = new Map(); // rows of each term that was loaded: frequency, its share of the page's, title, places
+  #shards = new Map();
+  rows = []; // all sections
+  constructor(source, visible = () => true, load) {
+    const { site, pages = [], search } = source;
+    Object.assign(this, { source, count: source.count, search, load, language: (site.language || "en").toLowerCase().split(/[-_]/)[0] });
+    this.pages = pages.map((entry, number) => {
+      const page = { above: [], ...entry, number, shown: visible(entry) };
       const open = [];
-      page.sections = entry.sections.map((values) => {
-        if (Array.isArray(values)) values = Object.fromEntries(VALUES.map((name, at) => [name, values[at]]));
-        while (open.length > 1 && open.at(-1).level >= values.level) open.pop();
-        const section = new Section(values, page, open.at(-1));
+      page.sections = entry.sections.map(([id, level, title, start, anchor, opening]) => {
+        while (open.length > 1 && open.at(-1).level >= level) open.pop();
+        const parent = open.at(-1);
+        const path = [...(parent?.path ?? page.above), title]; // from the nav down
+        const section = { id, level, title, start, anchor, opening, path, parent, page, row: this.rows.length };
         open.push(section);
-        kept.push(shown ? this.sections.push(section) - 1 : -1);
+        this.rows.push(section);
         return section;
       });
-      page.sections.forEach((one, at) => (one.end ??= page.sections[at + 1]?.start ?? page.end));
+      return page;
+    });
+    this.sections = this.rows.filter(({ page }) => page.shown);
+    if (!search) return; // the site is too large
+    this.numbers = new Map(search.terms.map((term, at) => [term, at]));
+    this.stems = new Map(Object.entries(search.stems ?? {}));
+    this.norms = normalize(search.lengths);
+    this.pageNorms = normalize(search.pageLengths);
+    Object.assign(stopWords, search.stop);
+  }
+  /** Return the matching sections, best first. The last word may be incomplete, unless a space follows. */
+  async find(text) {
+    if (!this.search) return [];
+    const { wanted, grown } = await this.asked(text);
+    const more = grown && !wanted.includes(grown) ? this.#rank([...wanted.slice(0, -1), grown]) : [];
+    return [...new Set([...this.#rank(wanted), ...more])];
+  }
+  /** Return the words of a query that count, and the last one as the beginning of others, if it may be incomplete. */
+  async asked(text) {
+    const { language } = this;
+    if (text.length > LONGEST) text = `${text.slice(0, LONGEST / 2)}\n${text.slice(-LONGEST / 2)}`;
+    let wanted = words(text, language).filter(({ runs }) => runs.length).map((word) => this.#indexed(word));
+    wanted = distinct(wanted, ({ runs }) => `${runs[0]}`);
+    if (!wanted.every(({ stop }) => stop)) wanted = wanted.filter(({ stop }) => !stop);
+    if (wanted.length > MOST_WORDS) wanted = [...wanted.slice(0, MOST_WORDS / 2), ...wanted.slice(-MOST_WORDS / 2)];
+    wanted = wanted.map((word) => this.#related(word));
+    const last = wanted.at(-1);
+    let grown;
+    if (last?.whole.length >= SHORTEST_BEGINNING && text.endsWith(last.text)) {
+      const continued = this.#terms((term) => term.startsWith(last.whole)).slice(0, MOST_CONTINUED);
+      const runs = distinct([...last.runs, ...continued.map((term) => [term])]);
+      if (runs.length > last.runs.length) grown = { ...last, runs, related: {} };
     }
-    this.indexed = source.terms ? this.sections.length : 0;
-    for (const term in source.terms) this.places.set(term, { steps: source.terms[term], kept });
+    await this.#read([...wanted, grown ?? []].flatMap(({ runs, related = {} }) => [runs, Object.values(related)].flat(2)));
+    const isKnown = last?.runs.some((run) => this.#phrase(run).size);
+    if (grown && !isKnown) wanted.splice(-1, 1, grown);
+    return { wanted, grown, language };
   }
-  /** The number of sections of the site; more than `MOST` are not searched. */
-  get count() {
-    return Math.max(this.source.count ?? 0, this.sections.length);
+
+  // Terms
+
+  #terms(fits) {
+    return this.search.terms.filter(fits);
   }
-  /** Index sections for some milliseconds; return whether all are indexed. */
-  index(milliseconds = 8) {
-    const until = performance.now() + milliseconds;
-    for (; this.indexed < this.sections.length && performance.now() < until; this.indexed++) {
-      for (let field = 0; field < WEIGHTS.length; field++) {
-        const place = this.indexed * 4 + field;
-        for (const term of new Set(this.read(place))) {
-          if (!this.places.has(term)) this.places.set(term, []);
-          this.places.get(term).push(place);
-        }
+  /** Return a word as the index has it: stemmed, because Python has the stemmers, and without stop words among its parts. */
+  #indexed(word) {
+    let { whole, parts, runs } = word;
+    if (this.search.stems) {
+      const start = whole.slice(0, whole.length - parts.at(-1).length);
+      parts = parts.map((term) => this.#guess(term));
+      const wholes = [whole, ...(this.stems.get(whole) ?? start + parts.at(-1)).split(" ")].map((term) => [term]);
+      runs = distinct(parts.length > 1 ? [...wholes, parts] : [parts, ...wholes]);
+    }
+    runs = runs.map((run) => run.filter((term) => run.length === 1 || !isStop(term, this.language)));
+    return { ...word, parts, runs: runs.filter((run) => run.length) };
+  }
+  /** Return the stem of a word, or of the longest beginning of it that the site has. */
+  #guess(word) {
+    const guess = (one) => (this.numbers.has(one) ? one : this.stems.get(one));
+    return (this.stems.get(word) ?? [word, ...beginnings(word)].map(guess).find(Boolean) ?? word).split(" ")[0];
+  }
+  /** Return a word with the terms that are similar to it, its synonyms, what is composed with it, or begins with it. */
+  #related(word) {
+    const [part, ...others] = word.parts;
+    const { synonyms, compounds } = this.search;
+    if (word.prefix) return { ...word, related: { begun: this.#terms((term) => term.startsWith(word.whole)) } };
+    const isKnown = word.runs.flat().some((term) => this.numbers.has(term));
+    const similar = isKnown && !others.length ? [] : this.#similar(word.parts.at(-1));
+    if (others.length) return { ...word, related: { similar } };
+    const groups = synonyms.filter((group) => group.includes(part));
+    const same = distinct(groups.flat()).filter((term) => term !== part);
+    return { ...word, related: { similar, synonyms: same, composed: compounds ? this.#compounds(part) : [] } };
+  }
+  /** Return terms of the site for one that it never uses: other spellings, and the term without a prefix. */
+  #similar(term) {
+    if (term.length < SHORTEST_TYPO || !isLetters(term)) return [];
+    let [least, found] = [term.length > LONG_TERM ? 2 : 1, []];
+    for (const other of this.#terms((one) => one[0] === term[0])) {
+      const errors = distance(term, other, least);
+      if (errors < least) found = [];
+      if (errors <= least) found.push(other);
+      least = Math.min(least, errors);
+    }
+    const sorted = (text) => [...text].sort().join("");
+    const isSlip = (other) => term.length > SHORTEST_TYPO || other.length !== term.length || sorted(term) === sorted(other);
+    const ends = [2, 3].map((at) => term.slice(at)).filter((end) => end.length >= SHORTEST_PART && this.numbers.has(end));
+    return [...found.filter(isSlip), ...ends];
+  }
+  /** Return the words of the site that are composed with a term, and the two words that it is composed of. */
+  #compounds(term) {
+    if (term.length < SHORTEST_PART || !isLetters(term)) return [];
+    const found = this.#terms((other) => other !== term && (other.startsWith(term) || other.endsWith(term)));
+    const stem = (end) => (this.numbers.has(term) ? end : this.#guess(end)); // of an unknown word, its end may be inflected
+    for (let at = 4; at < term.length - 3; at++)
+      for (const joint of JOINTS) {
+        const halves = [term.slice(0, at).replace(new RegExp(`${joint}$`), ""), stem(term.slice(at))];
+        if (halves.every((half) => this.numbers.has(half))) found.push(...halves);
       }
-    }
-    return this.indexed === this.sections.length;
-  }
-  /** Return the terms at a place: of a field of a section. */
-  read(place) {
-    const section = this.sections[place >> 2];
-    const key = (place & 3) === 1 ? section.parent ?? section.page : place; // siblings have the same titles above them
-    if (!this.terms.has(key)) {
-      const { title, parent, opening, asks, about } = section;
-      const texts = [title, (parent?.path ?? section.page.above).join("\n"), opening, [...asks, about].join("\n")];
-      this.terms.set(key, terms(texts[place & 3], this.language));
-    }
-    return this.terms.get(key);
-  }
-  /** Return the places of a term. */
-  at(term) {
-    const places = this.places.get(term) ?? [];
-    if (!places.steps) return places;
-    const found = [];
-    let place = 0;
-    for (const step of places.steps) {
-      place += step;
-      const section = places.kept[place >> 2];
-      if (section >= 0) found.push(section * 4 + (place & 3));
-    }
-    this.places.set(term, found);
     return found;
   }
-  /** Return the words of a query that count, with similar terms of unknown ones, and whether the last may be incomplete. */
-  asked(text) {
-    let wanted = query(text.slice(0, 1000), this.language);
-    if (!wanted.every((word) => word.stop)) wanted = wanted.filter((word) => !word.stop);
-    const growing = /[^\s]$/.test(text);
-    wanted = wanted.map((word, at) => {
-      const places = this.match(word, growing && at === wanted.length - 1);
-      if (places.size) return { ...word, places };
-      const similar = this.similar(word);
-      return { ...word, similar, places: this.match({ ...word, similar }) };
-    });
-    return { wanted, growing };
+  /** Load the entries of terms. */
+  async #read(terms) {
+    const wanted = terms.filter((term) => this.numbers.has(term) && !this.#entries.has(term));
+    await Promise.all(
+      wanted.map(async (term) => {
+        let at = this.numbers.get(term);
+        const [name] = this.search.shards.find(([, count]) => at < count || ((at -= count), false));
+        if (!this.#shards.has(name)) this.#shards.set(name, this.load(name));
+        const shard = this.#shards.get(name);
+        shard.catch(() => this.#shards.delete(name)); // the next query tries again
+        this.#entries.set(term, this.#decode((await shard)[at]));
+      }),
+    );
   }
-  /** Return the matching sections, best first. The last word may be incomplete. */
-  find(text) {
-    const { wanted } = this.asked(text);
-    const scores = new Float64Array(this.sections.length);
-    const counts = new Uint16Array(this.sections.length);
-    for (const { places } of wanted) {
-      const held = new Map(); // score by section
-      for (const [place, share] of places)
-        held.set(place >> 2, (held.get(place >> 2) ?? 0) + WEIGHTS[place & 3] * share);
-      const rarity = Math.log(1 + this.sections.length / (1 + held.size));
-      for (const [section, score] of held) {
-        scores[section] += score * rarity;
-        counts[section]++;
-      }
-    }
-    const found = [];
-    scores.forEach((score, section) => {
-      if (counts[section]) found.push([section, (score * counts[section]) / wanted.length]);
-    });
-    const sort = () => found.sort((one, other) => other[1] - one[1] || one[0] - other[0]);
-    sort();
-    // Reading titles takes time, so only those are read that can reach the first results.
-    const least = (found[EXACT]?.[1] ?? 0) / (1 + FULL_TITLE);
-    const known = new Set(wanted.flatMap(({ terms, similar }) => similar ?? terms));
-    for (const one of found) {
-      if (one[1] < least) break;
-      const title = this.read(one[0] * 4);
-      const share = title.filter((term) => known.has(term)).length / (title.length || 1);
-      one[1] *= 1 + (share === 1 ? FULL_TITLE : TITLE * share);
-    }
-    return sort().map(([section]) => this.sections[section]);
-  }
-  /** Return the share of each place that matches a word. */
-  match(word, growing) {
+  #decode(numbers) {
     const found = new Map();
-    for (const run of word.runs) for (const place of this.phrase(run)) found.set(place, WHOLE);
-    if (word.prefix || growing || this.language.slice(0, 2) !== "en")
-      for (const term of this.places.keys())
-        if (alike(word.whole, term, growing || word.prefix)) for (const place of this.at(term)) if (!found.has(place)) found.set(place, PART);
-    for (const term of word.similar ?? []) for (const place of this.at(term)) found.set(place, PART);
-    if (word.parts.length > 1 && new Set([...found.keys()].map((place) => place >> 2)).size < FEW) this.matchParts(word, found);
-    return found;
-  }
-  /** Add the places in sections that have most parts of an identifier, but not next to each other. */
-  matchParts({ parts }, found) {
-    const held = new Map(); // parts by place, of each section
-    for (const part of new Set(parts))
-      for (const place of this.at(part)) {
-        const section = held.get(place >> 2) ?? { parts: new Set(), places: new Map() };
-        section.parts.add(part);
-        section.places.set(place, (section.places.get(place) ?? 0) + 1);
-        held.set(place >> 2, section);
-      }
-    for (const section of held.values())
-      if (section.parts.size > parts.length / 2)
-        for (const [place, count] of section.places) if (!found.has(place)) found.set(place, (PART * count) / parts.length);
-  }
-  /** Return the terms of the site that are most similar to a word that it does not have. */
-  similar({ parts, whole }) {
-    const [term] = parts;
-    if (parts.length > 1 || whole.length < SHORTEST_TYPO || !/^\p{L}+$/u.test(term)) return [];
-    let least = term.length > 7 ? 2 : 1;
-    let found = [];
-    for (const other of this.places.keys()) {
-      const edits = other[0] === term[0] ? distance(term, other, least) : Infinity;
-      if (edits > least || !this.at(other).length) continue; // a scope may hide all of its places
-      if (edits < least) found = [];
-      least = edits;
-      found.push(other);
+    let row = 0;
+    for (let at = 0; at < numbers.length; ) {
+      row += numbers[at++];
+      const [frequency, onPage, inTitle, count] = this.search.kinds[numbers[at++]];
+      const places = count ? [numbers[at++]] : [];
+      if (count > 1) places.push(places[0] + numbers[at++]);
+      found.set(row, { frequency, onPage, inTitle, places });
     }
     return found;
   }
-  /** Return the places where terms follow each other. */
-  phrase(run) {
-    const [first, ...others] = run.map((term) => this.at(term));
-    if (!others.length) return first;
-    const rest = others.map((places) => new Set(places));
-    return first.filter((place) => {
-      if (!rest.every((places) => places.has(place))) return false;
-      if ((place & 3) === ASKS) return true; // the index has no text to compare
-      const field = this.read(place);
-      return field.some((_, at) => run.every((term, next) => field[at + next] === term));
-    });
+  #rowsOf(term) {
+    return this.#entries.get(term) ?? new Map();
   }
-}
-/** Return whether a term may be an inflection of a word, or begins with it. */
-function alike(word, term, growing) {
-  if (term.startsWith(word)) return growing || (word.length > 3 && term.length - word.length < 4);
-  if (growing || term.slice(0, 4) !== word.slice(0, 4)) return false;
-  let same = 4;
-  while (same < word.length && word[same] === term[same]) same++;
-  return same > 3 && word.length - same < 5 && term.length - same < 4;
+
+  // Matches: the scores of rows, and of pages
+
+  /** Return the entries of the rarest term of a phrase, in rows in which its terms are close to each other. */
+  #phrase([first, ...others]) {
+    const entries = this.#rowsOf(first);
+    if (!others.length) return entries;
+    const found = new Map();
+    for (const [row, entry] of entries) {
+      const all = [entry, ...others.map((term) => this.#rowsOf(term).get(row))];
+      if (!all.every((one) => one && closeness(entry.places, one.places))) continue;
+      const [rarest] = all.sort((one, other) => one.frequency - other.frequency || one.onPage - other.onPage);
+      found.set(row, { ...rarest, places: entry.places });
+    }
+    return found;
+  }
+  #match(found, most) {
+    return merge(found.map((entries) => [this.#score([entries], most), 1]));
+  }
+  /** Return the scores of several terms as if they were one; `most` is the maximum norm. */
+  #score(found, most) {
+    const [rows, pages] = [new Map(), new Map()];
+    for (const [row, { frequency, onPage }] of found.flatMap((entries) => [...entries]).sort((one, other) => one[0] - other[0])) {
+      add(rows, row, frequency);
+      if (onPage) add(pages, this.rows[row].page.number, onPage);
+    }
+    return { rows: bm25(rows, this.norms, most), pages: bm25(pages, this.pageNorms) };
+  }
+  /** Return the matches of a word, of similar terms if it has none, and of its synonyms and compounds. */
+  #find(word) {
+    const { weights, fillers } = this.search;
+    const { similar = [], synonyms = [], composed = [], begun } = word.related;
+    const each = (terms) => terms.map((term) => this.#rowsOf(term));
+    const share = fillers.includes(word.text.toLowerCase()) ? weights.filler : 1;
+    const norm = isName(word) ? SATURATION : Infinity; // a name is as relevant in a long section as in a short one
+    const exact = begun ? this.#score(each(begun)) : this.#match(word.runs.map((run) => this.#phrase(run)), norm);
+    const alike = this.#match(each(synonyms)); // limited to twice the score of the word itself
+    const most = exact.rows.size ? (MOST_SYNONYM_SHARE * best(exact)) / best(alike) : 1;
+    return merge([
+      [exact, share],
+      [this.#match(exact.rows.size ? [] : each(similar)), share * weights.fuzzy],
+      [alike, share * weights.synonym * Math.min(1, most)],
+      [this.#match(each(composed)), share * weights.compound],
+    ]);
+  }
+
+  // Ranking
+
+  /** Return the visible sections that contain one of the words, best first. */
+  #rank(words) {
+    const { weights, repeats } = this.search;
+    const scores = this.#scores(words);
+    for (const row of scores.keys()) if (!this.rows[row].page.shown) scores.delete(row);
+    for (const [row, other] of repeats) if (scores.has(other)) scores.delete(row);
+    const order = () => [...scores].sort((one, other) => other[1] - one[1] || one[0] - other[0]).map(([row]) => this.rows[row]);
+    const ahead = new Map();
+    for (const { row, page } of order()) {
+      add(ahead, page, 1);
+      scores.set(row, scores.get(row) * weights.repeated_page ** Math.max(ahead.get(page) - 2, 0));
+    }
+    return order();
+  }
+  #scores(words) {
+    const { weights, changes, late } = this.search;
+    const found = words.map((word) => ({ ...word, ...this.#find(word) })).filter(({ rows }) => rows.size);
+    const [scores, pages, counts] = [new Map(), new Map(), new Map()];
+    let total = 0;
+    for (const word of found) {
+      const count = isName(word) ? weights.name : 1;
+      total += count;
+      for (const [page, score] of word.pages) add(pages, page, score);
+      for (const [row, score] of word.rows) {
+        add(scores, row, score);
+        add(counts, row, count);
+      }
+    }
+    const penalty = weights.coverage_penalty / total; // for each word that a section lacks
+    const multiply = (row, factor) => scores.has(row) && scores.set(row, scores.get(row) * factor);
+    for (const [row, score] of scores) {
+      const onPage = pages.get(this.rows[row].page.number) ?? 0;
+      scores.set(row, (score + weights.page * onPage) * (1 - penalty * (total - counts.get(row))));
+    }
+    for (const [row, share] of this.#titleShares(found)) multiply(row, 1 + weights.full_title_bonus * share);
+    for (const [row, share] of this.#pairShares(found, scores)) multiply(row, 1 + weights.pairs * share);
+    if (words.some(({ whole, text }) => changes.includes(whole) || /^v?\d+\.\d/.test(text))) return scores;
+    const terms = words.flatMap(({ runs }) => runs.flat());
+    const isAsked = ({ row }) => terms.some((term) => this.#rowsOf(term).get(row)?.inTitle);
+    const behind = late.map((number) => this.pages[number].sections).filter(([first]) => !isAsked(first));
+    for (const { row } of behind.flat()) multiply(row, weights.late);
+    return scores;
+  }
+  /** Return the share of each title that is in the query, relative to the rarity of its rarest word. */
+  #titleShares(found) {
+    const [rarities, shares] = [new Map(), new Map()];
+    for (const { runs, rows } of found) {
+      const rarity = Math.log1p(this.rows.length / rows.size);
+      for (const term of runs.flat()) rarities.set(term, Math.max(rarity, rarities.get(term) ?? 0));
+    }
+    const highest = Math.max(...rarities.values());
+    const counts = new Map();
+    for (const [term, rarity] of [...rarities].sort((one, other) => one[1] - other[1]))
+      for (const [row, { inTitle }] of this.#rowsOf(term)) {
+        if (!inTitle) continue;
+        add(counts, row, 1);
+        shares.set(row, ((counts.get(row) / this.search.titleLengths[row]) * rarity) / highest);
+      }
+    return shares;
+  }
+  /** Return the share of the pairs of neighbouring words that are close to each other in a row, for the best rows. */
+  #pairShares(found, scores) {
+    const best = [...scores].sort((one, other) => other[1] - one[1]).slice(0, MOST_PAIRED).map(([row]) => row);
+    const held = found.map(({ runs, rows }) => {
+      const phrases = runs.map((run) => this.#phrase(run));
+      const places = (row) => phrases.flatMap((entries) => entries.get(row)?.places ?? []);
+      return new Map(best.filter((row) => rows.has(row)).map((row) => [row, places(row)]));
+    });
+    const sums = new Map();
+    let count = 0;
+    for (let at = 1; at < held.length; at++) {
+      const close = best.map((row) => [row, closeness(held[at - 1].get(row) ?? [], held[at].get(row) ?? [])]);
+      for (const [row, value] of close) add(sums, row, value);
+      count += close.some(([, value]) => value);
+    }
+    return Array.from(sums, ([row, total]) => [row, total / Math.max(count, FEWEST_PAIRS)]);
+  }
 }
 
+const add = (sums, key, value) => sums.set(key, (sums.get(key) ?? 0) + value);
+const isLetters = (term) => /^\p{L}+$/u.test(term);
+/** Return what may be the stem of a word, longest first: at least half of it. */
+function beginnings(term) {
+  const count = isLetters(term) ? term.length - 1 - Math.max(2, (term.length - 1) >> 1) : 0;
+  return Array.from({ length: Math.max(0, count) }, (_, at) => term.slice(0, -1 - at));
+}
+/** Return whether a word looks like a name from code: of several parts, or with a sign. */
+const isName = ({ text, parts }) => !(parts.length > 1 ? /^\p{N}/u : /^[\p{L}\p{N}]/u).test(text);
+
+const best = ({ rows }) => Math.max(...rows.values());
+function normalize(lengths) {
+  const average = lengths.reduce((total, length) => total + length, 0) / lengths.length || 1;
+  return lengths.map((length) => SATURATION * (1 - LENGTH_SHARE + (LENGTH_SHARE * length) / average));
+}
+function bm25(frequencies, norms, norm = Infinity) {
+  const rarity = Math.log((norms.length - frequencies.size + 0.5) / (frequencies.size + 0.5));
+  const most = (SATURATION + 1) * Math.max(rarity, LEAST_RARITY);
+  return new Map(Array.from(frequencies, ([row, count]) => [row, (most * count) / (count + Math.min(norms[row], norm))]));
+}
+/** Return all matching rows and pages with the highest of their weighted scores. */
+function merge(matches) {
+  const merged = { rows: new Map(), pages: new Map() };
+  for (const [match, weight] of matches)
+    for (const kind of ["rows", "pages"])
+      for (const [at, score] of match[kind])
+        if (weight * score > (merged[kind].get(at) ?? -1)) merged[kind].set(at, weight * score);
+  return merged;
+}
+/** Return how close two words are by their places: 1 in the same place, less in neighbouring ones, otherwise 0. */
+function closeness(first, second) {
+  const isNear = (step) => first.some((place) => second.includes(place + step));
+  return isNear(0) ? 1 : isNear(1) || isNear(-1) ? NEXT_PLACE : 0;
+}
 /** Return how many letters have to be inserted, deleted, replaced or swapped; more than `most` are not counted. */
 function distance(one, other, most) {
   if (Math.abs(one.length - other.length) > most) return most + 1;
@@ -438,8 +538,7 @@ function distance(one, other, most) {
   for (let row = 1; row <= one.length; row++) {
     const now = [row];
     for (let at = 1; at <= other.length; at++) {
-      const isSame = one[row - 1] === other[at - 1];
-      now[at] = Math.min(last[at] + 1, now[at - 1] + 1, last[at - 1] + (isSame ? 0 : 1));
+      now[at] = Math.min(last[at] + 1, now[at - 1] + 1, last[at - 1] + (one[row - 1] !== other[at - 1]));
       const isSwapped = row > 1 && at > 1 && one[row - 1] === other[at - 2] && one[row - 2] === other[at - 1];
       if (isSwapped) now[at] = Math.min(now[at], before[at - 2] + 1);
     }
@@ -450,23 +549,21 @@ function distance(one, other, most) {
 }
 
 /** Return the parts of a text that match a query, as pairs of start and end; `asked` is from `Finder.asked`. */
-export function findMatches(text, { wanted, growing }, language) {
-  const code = language.toLowerCase().split(/[-_]/)[0];
-  const known = new Set(wanted.flatMap((word) => [...word.runs.flat(), ...(word.similar ?? [])]));
-  const last = growing ? wanted.at(-1)?.whole : "";
-  const fits = (term) => known.has(term) || (last && term.startsWith(last)) || (code !== "en" && wanted.some((word) => alike(word.whole, term)));
+export function findMatches(text, { wanted, grown, language }) {
+  const known = new Set([...wanted, grown ?? []].flatMap(({ runs, related }) => [runs, related?.similar].flat(2)));
+  const fits = (term) => known.has(term) || (language !== "en" && beginnings(term).some((one) => known.has(one)));
   const found = [];
   const add = (start, end) => (found.at(-1)?.[1] >= start ? (found.at(-1)[1] = end) : found.push([start, end]));
   for (const { 0: run, index } of text.matchAll(RUN)) {
     if (!SPACELESS_RUN.test(run)) {
-      if (!read(run, code).terms.some(fits)) continue;
-      const pieces = [...run.matchAll(PIECE)].filter((piece) => fits(stem(piece[2], code)));
+      if (!read(run, language).terms.some(fits)) continue;
+      const pieces = [...run.matchAll(PIECE)].filter((piece) => fits(stem(piece[2], language)));
       for (const piece of pieces) add(index + piece.index + piece[1].length, index + piece.index + piece[0].length);
       if (!pieces.length) add(index, index + run.length);
     } else
       for (let at = 0; at < run.length; at++) {
-        const pair = run.slice(at, at + 2);
-        if (known.has(pair) || (last && pair.startsWith(last))) add(index + at, index + at + Math.min(pair.length, last === pair[0] ? 1 : 2));
+        const part = [run.slice(at, at + 2), run[at]].find((part) => known.has(part));
+        if (part) add(index + at, index + at + part.length);
       }
   }
   return found;

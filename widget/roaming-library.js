@@ -1,37 +1,53 @@
 // The sections of the site in the browser: its index, and their texts, which must fit the digests of the index.
 
-import { Finder, MOST, addStopWords, inScope } from "./roaming-finder.js";
+import { Finder, inScope } from "./roaming-finder.js";
+
+const VERSION = 3;
 
 /** The sections of the current page's site. `host` is the <roaming-ask> element. */
 export class Library {
-  finder; // of the loaded index or manifest
-  #address; // of the manifest
-  #fileless; // whether the site has no section files
+  finder; // of the loaded index
+  #address; // of the index
+  #opening;
   constructor(host) {
     this.host = host;
   }
   /** Whether the site has too many sections to be searched here. */
   get isLarge() {
-    return this.finder.count > MOST;
+    return !this.finder.search;
   }
-  /** Load the index of the site, or its manifest, which is indexed in slices that do not block typing. */
-  async open() {
-    const { page, words } = this.host.settings;
-    if (words.stopWords) addStopWords(words.language, words.stopWords);
-    if (this.#address !== page.manifest.href) {
-      const written = page.index && this.#load(new URL(page.index, document.baseURI), 2).catch(() => {});
-      const source = (await written) || (await this.#load(page.manifest.href, 1));
-      const scope = JSON.parse(this.host.getAttribute("scope")) ?? {};
-      this.finder = new Finder(source, (one) => inScope(one, scope));
-      this.#address = page.manifest.href;
-      this.#fileless = false;
+  /** Load the index of the site, once. */
+  open(options) {
+    const address = new URL("finder.json", this.host.settings.page.manifest).href;
+    if (this.#address !== address) {
+      this.#address = address;
+      this.#opening = this.#open(address, options);
+      this.#opening.catch(() => (this.#address = undefined)); // the next query tries again
     }
-    if (!this.isLarge) while (!this.finder.index()) await new Promise((next) => setTimeout(next));
+    return this.#opening;
   }
-  async #load(address, version) {
-    const source = await (await this.host.fetch(address)).json();
-    if (source.version > version) throw new Error(`version ${source.version} of ${address}`);
-    return source;
+  async #open(address, options) {
+    const source = await this.#load(address, options);
+    if (source.version !== VERSION) throw new Error(`version ${source.version} of ${address}`);
+    const scope = JSON.parse(this.host.getAttribute("scope")) ?? {};
+    const load = (name) => this.#load(new URL(`finder/${name}.json`, address));
+    this.finder = new Finder(source, (one) => inScope(one, scope), load);
+  }
+  async #load(address, options) {
+    const response = await this.host.fetch(address, options);
+    if (!response.ok) throw new Error(`${response.status} of ${address}`);
+    return response.json();
+  }
+  /** Return the sections that match a query, best first. */
+  async find(query) {
+    try {
+      await this.open();
+      return await this.finder.find(query);
+    } catch {
+      this.#address = undefined; // a new build has other files
+      await this.open({ cache: "reload" });
+      return this.finder.find(query);
+    }
   }
   /** Return the URL of a section. */
   address({ page, anchor }) {
@@ -45,27 +61,13 @@ export class Library {
   }
   /** Return the number of bytes of a section with its subsections. */
   size(section) {
-    return (sectionAfter(section)?.start ?? section.page.sections.at(-1).end) - section.start;
+    return (sectionAfter(section)?.start ?? section.page.end) - section.start;
   }
-  /** Load the Markdown below a section's heading: from its own file if that contains all of it, else from its page. */
+  /** Load the Markdown below a section's heading. */
   async text(section, { subsections = true } = {}) {
     const { page, start } = section;
     const after = subsections ? sectionAfter(section) : page.sections.find((other) => other.start > start);
-    const bytes = (await this.#file(section, after)) ?? (await this.#page(page)).slice(start, after?.start);
-    return new TextDecoder().decode(bytes).replace(/^#.*\n/, "");
-  }
-  /** Return the text from the section's file, if there is one and all digests match the manifest. */
-  async #file({ id, page, start }, after) {
-    if (this.#fileless || !globalThis.crypto?.subtle) return;
-    const response = await this.host.fetch(new URL(`roaming/sections/${id}.md`, this.host.settings.page.base));
-    this.#fileless = response.status === 404; // then the site has no section files at all
-    if (!response.ok) return;
-    const file = new Uint8Array(await response.arrayBuffer());
-    const text = file.slice(file.findIndex((byte, at) => byte === 10 && file[at + 1] === 10) + 2); // after the breadcrumb
-    const end = after?.start ?? page.sections.at(-1).end;
-    for (const part of page.sections.filter((one) => one.start >= start && one.end <= end))
-      if (!(await sha256(text.slice(part.start - start, part.end - start))).startsWith(part.digest)) return;
-    return text.slice(0, end - start);
+    return new TextDecoder().decode((await this.#page(page)).slice(start, after?.start)).replace(/^#.*\n/, "");
   }
   /** Return a page's Markdown if its digest matches the manifest. */
   async #page(page) {
@@ -74,7 +76,7 @@ export class Library {
       const bytes = response.ok && (await response.arrayBuffer());
       if (bytes && (await fits(bytes, page))) return bytes;
     }
-    throw new Error(`${page.markdown} does not match the manifest`);
+    throw new Error(`${page.markdown} does not match the index`);
   }
 }
 

@@ -59,10 +59,10 @@ const reply = (text, isError) => ({ content: [{ type: "text", text }], ...(isErr
 /** An error whose message the agent gets. */
 class ToolError extends Error {}
 
-function search(library, { query, limit }) {
+async function search(library, { query, limit }) {
   if (typeof query !== "string" || !query.trim()) throw new ToolError("search_docs needs `query`, a text of one word or more.");
   const most = Math.min(Math.max(Math.trunc(limit) || HITS, 1), MOST_HITS);
-  const found = library.finder.find(`${query.slice(0, LONGEST_QUERY)} `); // with a space the last word is complete
+  const found = await library.find(`${query.slice(0, LONGEST_QUERY)} `); // with a space the last word is complete
   if (!found.length) return "No section matches. Try other words.";
   const hits = found.slice(0, most).map((section) => {
     return [line(section), library.address(section), section.opening].filter(Boolean).join("\n");

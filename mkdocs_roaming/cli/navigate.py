@@ -28,7 +28,6 @@ from mkdocs_roaming.cli.sites import find_section, scope_options, search_factory
 from mkdocs_roaming.library.grep import grep as find_lines
 from mkdocs_roaming.library.grep import render_grep
 from mkdocs_roaming.library.library import Origin
-from mkdocs_roaming.library.relevance import NO_ANSWER
 from mkdocs_roaming.library.targets import SiteInfo, TargetHit, open_target
 from mkdocs_roaming.manifest.expand import expand_section, render_expansion
 from mkdocs_roaming.manifest.lookup import Scope
@@ -168,8 +167,8 @@ def _hit_as_json(found: TargetHit) -> dict[str, Any]:
 def _print_hits(hits: Sequence[TargetHit]) -> None:
     """Print search results: id and breadcrumb, URL, snippet; for a store also the age of the crawl."""
     click.echo(reduce(or_, map(_hit_origin, hits)).render(), nl=False)
-    if any(found.doubtful for found in hits):
-        click.echo(NO_ANSWER)
+    for note in dict.fromkeys(found.note for found in hits if found.note):
+        click.echo(note)
     for found in hits:
         sections, section = found.library.sections, found.hit.section
         title = one_line(" › ".join(sections.breadcrumb(section)))

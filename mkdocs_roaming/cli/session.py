@@ -17,7 +17,7 @@ from mkdocs_roaming.config import Settings, load_settings
 from mkdocs_roaming.embeddings.client import create_embeddings_client
 from mkdocs_roaming.embeddings.store import EmbeddingsOptions
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.library.index import IndexCache
+from mkdocs_roaming.library.index_cache import IndexCache
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Search
 

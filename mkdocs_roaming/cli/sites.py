@@ -12,7 +12,7 @@ import click
 
 from mkdocs_roaming.cli.common import F
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.library.index import IndexCache
+from mkdocs_roaming.library.index_cache import IndexCache
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import SiteInfo, SiteTarget

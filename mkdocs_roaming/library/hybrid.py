@@ -15,12 +15,13 @@ from operator import mul
 from mkdocs_roaming.embeddings.client import FAILURE_PAUSE, QueryEmbedder, Vector
 from mkdocs_roaming.embeddings.store import MAX_WINDOWS, VectorFile, VectorsError, decode_vectors, split_windows
 from mkdocs_roaming.errors import LibraryError, RoamingError
-from mkdocs_roaming.library.index import IndexCache, SiteTexts
-from mkdocs_roaming.library.search import RankedSection, Search, Weights
+from mkdocs_roaming.library.index_cache import IndexCache
+from mkdocs_roaming.library.search import RankedSection, Search, SiteTexts
 from mkdocs_roaming.library.snippets import SNIPPET_CHARS, strip_markdown
 from mkdocs_roaming.manifest.io import VECTORS_PATH
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.sections import file_digest
+from mkdocs_roaming.search.ranking import Weights
 from mkdocs_roaming.text.markdown import truncate_at_word
 from mkdocs_roaming.text.tokenizer import Word
 
@@ -57,9 +58,9 @@ class HybridSearch(Search):
         """Return whether a query was searched by words because its vector could not be computed."""
         return not self.vectors.healthy and not self.vectors.has_cached(query)
 
-    def is_doubtful(self, query: str) -> bool:
-        """Return whether probably no section answers a query; vectors find sections that have none of its words."""
-        return self.words_only(query) and super().is_doubtful(query)
+    def judge(self, query: str, *, is_follow_up: bool = False) -> str:
+        """Return the line above doubtful results; vectors find sections that have none of the query's words."""
+        return super().judge(query, is_follow_up=is_follow_up or not self.words_only(query))
 
     def load(self) -> None:
         """Build the index and read the vectors, without a request for embeddings."""

@@ -14,14 +14,7 @@ from mkdocs_roaming.errors import LibraryError, UsageError
 from mkdocs_roaming.library.grep import GrepResult, grep, limit_grep
 from mkdocs_roaming.library.library import MAX_LABEL_CHARS, Library, Origin
 from mkdocs_roaming.library.open_sections import OpenSections
-from mkdocs_roaming.library.search import (
-    MAX_QUERY_CHARS,
-    Hit,
-    Search,
-    SearchResult,
-    parse_query,
-    to_search_result,
-)
+from mkdocs_roaming.library.search import Hit, Search, SearchResult, to_search_result
 from mkdocs_roaming.library.snippets import HEADING, cut_best_part, strip_markdown
 from mkdocs_roaming.library.tools import (
     MAX_IDS,
@@ -49,6 +42,7 @@ from mkdocs_roaming.manifest.lookup import SectionRef, iter_nav
 from mkdocs_roaming.manifest.models import OUTLINE_BUDGET, PageEntry
 from mkdocs_roaming.manifest.outline import render_outline, render_page_outline
 from mkdocs_roaming.manifest.page_kinds import PageKind, classify_page
+from mkdocs_roaming.search.ranking import MAX_QUERY_CHARS, parse_query
 from mkdocs_roaming.text.markdown import sub_outside_code, truncate_at_word
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
@@ -447,7 +441,7 @@ class Navigator:
             tuple(list_section(self.sections, section) for section in before),
             self.search.find_unknown_words(query),
             self.search.confidence(query),
-            judge and bool(hits) and self.search.is_doubtful(query),
+            self.search.judge(query) if judge and hits else "",
             self._origin(opened),
         )
         return replace(found, hits=self._list_hits(hits, known, max_lines, self.cap - len(render(found))))

@@ -1,50 +1,64 @@
-"""Full-text search over sections: BM25 over their fields, plus the score of their page."""
+"""Full-text search over the sections of a library; `search.ranking` ranks them."""
 
 from __future__ import annotations
 
 import re
 import threading
-from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
-from heapq import nlargest
-from itertools import chain, islice, pairwise
-from math import log1p
-from typing import Self
+from functools import cached_property, partial
+from itertools import chain, islice
+from typing import Protocol, Self
 
 from msgspec import Struct
 
 from mkdocs_roaming.errors import LibraryError
-from mkdocs_roaming.library.index import Index, IndexCache, IndexData, SiteTexts, asks_about_changes, index_key
-from mkdocs_roaming.library.postings import PostingMatches, merge_matches
-from mkdocs_roaming.library.relevance import DOUBTFUL_CONFIDENCE, Relevance
+from mkdocs_roaming.library.index_cache import IndexCache, index_key
 from mkdocs_roaming.library.snippets import make_snippet
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
-from mkdocs_roaming.text import tokenizer
-from mkdocs_roaming.text.languages import load_words
+from mkdocs_roaming.manifest.models import Manifest, PageEntry
+from mkdocs_roaming.search.index import Index, IndexData
+from mkdocs_roaming.search.ranking import MAX_QUERY_CHARS, Ranker, Weights, filler_words, parse_query
+from mkdocs_roaming.search.relevance import LOW_CONFIDENCE, MIN_CONFIDENCE, NO_ANSWER, Relevance, name_language
 from mkdocs_roaming.text.markdown import truncate_at_word
-from mkdocs_roaming.text.tokenizer import Word, find_stem_synonyms
+from mkdocs_roaming.text.tokenizer import Word
 
 RankedSection = tuple[SectionRef, float, int | None]
 """A section, its score, and the number of its nearest text window if it contains no word of the query."""
 
-MAX_QUERY_CHARS = 2_000
-"""A longer query is cut."""
-
-_MAX_QUERY_WORDS = 48
+_BATCH_SIZE = 500
 _RARE_SHARE = 0.02
 _MIN_RARE_SECTIONS = 3
 _MAX_SPECIFIC = 40
-_MAX_PAIRED = 30
-_MIN_PAIRS = 3  # of a query: the only pair of two words says less; link texts lose without this
-_MAX_SYNONYM_SHARE = 2.0  # at 1 one of 51 questions is lost; at 5, which never applies, link texts gain less
 _MAX_UNKNOWN = 8
 _MAX_UNKNOWN_CHARS = 40
-_WORD_CACHE_SIZE = 256
 _ADDRESS = r"[/#]|\.md$"
+
+
+class SiteTexts(Protocol):
+    """What search reads of a `Library`."""
+
+    manifest: Manifest
+    sections: SectionIndex
+
+    @property
+    def whole(self) -> SiteTexts:
+        """The whole site, if this is the part of it in a scope."""
+
+    @property
+    def where(self) -> str:
+        """The folder or address, for messages."""
+
+    def text(self, section: SectionRef) -> str:
+        """Return a section's own text, or raise LibraryError."""
+
+    def file(self, path: str, cache_key: str = "") -> bytes:
+        """Return a published file, or raise LibraryError."""
+
+    def prefetch(self, pages: Sequence[PageEntry] | None = None) -> None:
+        """Load pages ahead of `text`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,43 +101,6 @@ class Hit(Struct, frozen=True, dict=True):
         return self.make_snippet()
 
 
-class Weights(Struct, frozen=True):
-    """The parameters of the ranking, measured by benchmarks/search_quality.py."""
-
-    title: float = 12.0
-    above: float = 2.0
-    """Titles of the sections above it on its page."""
-    nav: float = 1.2
-    """The title of its page, and titles above that in the navigation."""
-    below: float = 0.9
-    """Titles of its subsections."""
-    links: float = 4.0
-    """Words of the links to it."""
-    asks: float = 4.0
-    """Questions that it answers, and what it is for, as a model or the author wrote it."""
-    body: float = 0.9
-    page: float = 0.7
-    """Share of the page's score."""
-    full_title_bonus: float = 0.6
-    """Share that is added for a title all of whose words are in the query, if one of them is its rarest word."""
-    pairs: float = 0.7
-    """Share that is added for words that are as close to each other as in the query."""
-    coverage_penalty: float = 0.5
-    """Share that is taken off a section with none of the words, and less for each word that it has."""
-    name: int = 4
-    """Number of words that a name from code counts for in the coverage."""
-    repeated_page: float = 0.9
-    """Share of each further section of a page of which two sections are ahead."""
-    filler: float = 0.4
-    """Share of a filler word, such as *want* and *often*."""
-    fuzzy: float = 0.7
-    """Share of terms that are similar to a word that the site never uses."""
-    synonym: float = 0.2
-    """Share of synonyms; see `_synonym_share`."""
-    changelog: float = 0.65
-    """Share of a change log's sections, unless the query is about changes."""
-
-
 class Search:
     """Search by words; `HybridSearch` adds vectors.
 
@@ -152,11 +129,10 @@ class Search:
         self._cache = None if excluded_links else cache
         self._language = library.manifest.site.language
         self._lock = threading.Lock()
-        self._index: Index | None = None
+        self._ranker: Ranker | None = None
         self._indexed: Search | None = None
         self._relevance: Relevance | None = None
         self._key = ""  # of the files in the cache
-        self._find_word = lru_cache(_WORD_CACHE_SIZE)(self._find_word_uncached)
         self._last_ranking: tuple[object, list[tuple[int, float]]] = (None, [])  # an answer ranks its question twice
 
     def restrict(self, library: SiteTexts) -> Self:
@@ -196,7 +172,7 @@ class Search:
         rows: set[int] = set()
         for word in parse_query(query, self._language):
             found = index.postings.find(word.runs, prefix=word.prefix).rows
-            is_filler = word.stop or word.text.lower() in load_words("en", "search.filler_words")
+            is_filler = word.stop or word.text.lower() in filler_words()
             if not is_filler and len(found) <= most:
                 rows.update(found)
         ids = {index.sections[row].id for row in rows}
@@ -205,23 +181,29 @@ class Search:
 
     def rank(self, words: Sequence[Word]) -> list[tuple[SectionRef, float]]:
         """Return all sections that contain one of the words, with their scores, best first."""
-        return list(self._iter_ranked(words))
-
-    def _iter_ranked(self, words: Sequence[Word]) -> Iterator[tuple[SectionRef, float]]:
         sections = self._get_index().sections
-        return ((sections[row], score) for row, score in self._rank_rows(words))
+        return [(sections[row], score) for row, score in self._rank_rows(words)]
 
     def confidence(self, query: str) -> float:
         """Return how probably the site answers a query, from 0 to 1; see `relevance.MIN_CONFIDENCE`."""
         return self._get_relevance().confidence(query[:MAX_QUERY_CHARS])
 
-    def is_doubtful(self, query: str) -> bool:
-        """Return whether probably no section answers a query; never for the address of a section.
+    def judge(self, query: str, *, is_follow_up: bool = False) -> str:
+        """Return the line above results that probably do not answer a query; empty for others and for an address.
 
-        It is known for languages with word shares only.
+        It is `NO_ANSWER`, or names the site's language if the query is in another one.
         """
-        is_calibrated = self._get_relevance().is_calibrated and self._resolve_address(query) is None
-        return is_calibrated and self.confidence(query) < DOUBTFUL_CONFIDENCE
+        relevance, query = self._get_relevance(), query[:MAX_QUERY_CHARS]
+        if self._resolve_address(query) is not None:
+            return ""
+        if (language := relevance.find_language(query)) is not None:
+            return name_language(self._language, language)
+        least = LOW_CONFIDENCE if is_follow_up else MIN_CONFIDENCE
+        return NO_ANSWER if relevance.confidence(query) < least else ""
+
+    def find_names(self, query: str) -> str:
+        """Return the words of a query in another language that the site contains, if one is a name in its code."""
+        return self._get_relevance().find_names(query[:MAX_QUERY_CHARS])
 
     def words_only(self, query: str) -> bool:
         """Return whether the query was searched by words although vectors are configured."""
@@ -249,7 +231,7 @@ class Search:
 
     def _rank_query(self, query: str, words: Sequence[Word]) -> Iterator[RankedSection]:
         """Yield the sections for a query, best first."""
-        return ((section, score, None) for section, score in self._iter_ranked(words))
+        return ((section, score, None) for section, score in self.rank(words))
 
     def _make_snippet(self, section: SectionRef, window: int | None, words: Sequence[Word]) -> str:
         return make_snippet(self._read(section), words, self._language)
@@ -261,81 +243,41 @@ class Search:
             return None
         return sections.get(query) or (sections.resolve(query) if re.search(_ADDRESS, query) else None)
 
-    def _scores(self, words: Sequence[Word], *, with_pairs: bool = True) -> dict[int, float]:
-        """Return the score of each row that contains one of the words."""
-        index, weights = self._get_index(), self.weights
-        found = [(word, match) for word in words if (match := self._find_word(word)).rows]
-        scores, page_scores = _sum_scores([match for _, match in found], index.page_count)
-        coverage = self._coverage_factors(found)
-        page_numbers = index.page_numbers
-        scores = {
-            row: (score + weights.page * page_scores[page_numbers[row]]) * coverage[row]
-            for row, score in scores.items()
-        }
-        for row, share in _title_shares(index, found).items():
-            if row in scores:
-                scores[row] *= 1 + weights.full_title_bonus * share
-        if with_pairs and weights.pairs:
-            for row, share in _pair_shares(index, found, scores).items():
-                scores[row] *= 1 + weights.pairs * share
-        if not asks_about_changes(words, self._language):
-            for row in scores.keys() & index.changelog_rows:
-                scores[row] *= weights.changelog
-        return scores
-
-    def _coverage_factors(self, found: Iterable[tuple[Word, PostingMatches]]) -> dict[int, float]:
-        """Return the factor of each row: 1 if it has all words, less for each word that it lacks."""
-        counts, total = Counter[int](), 0
-        for word, match in found:
-            weight = self.weights.name if _is_name(word) else 1
-            total += weight
-            for _ in range(weight):
-                counts.update(match.rows)
-        penalty = self.weights.coverage_penalty / (total or 1)
-        return {row: 1 - penalty * (total - count) for row, count in counts.items()}
-
     def _rank_rows(self, words: Sequence[Word], *, with_pairs: bool = True) -> list[tuple[int, float]]:
         """Return the visible rows that contain one of the words, with their scores, best first."""
         key = tuple(words), with_pairs, self.library
         last, ranked = self._last_ranking
         if key != last:
-            ranked = self._compute_ranking(words, with_pairs=with_pairs)
+            ranker, library = self._get_ranker(), self.library
+            sections, visible = ranker.index.sections, library.sections
+            is_visible = None if library is library.whole else lambda row: visible.get(sections[row].id) is not None
+            ranked = ranker.rank(words, is_visible, with_pairs=with_pairs)
             if with_pairs:
                 self._last_ranking = key, ranked
         return ranked
 
-    def _compute_ranking(self, words: Sequence[Word], *, with_pairs: bool) -> list[tuple[int, float]]:
-        scores = self._scores(words, with_pairs=with_pairs)
-        if self.library is not self.library.whole:
-            sections, visible = self._get_index().sections, self.library.sections
-            scores = {row: score for row, score in scores.items() if visible.get(sections[row].id)}
-        page_numbers, ahead = self._get_index().page_numbers, Counter[int]()
-        # Equal scores are in page order.
-        for row in sorted(sorted(scores), key=scores.__getitem__, reverse=True):
-            page = page_numbers[row]
-            ahead[page] += 1
-            scores[row] *= self.weights.repeated_page ** max(ahead[page] - 2, 0)
-        return [(row, scores[row]) for row in sorted(sorted(scores), key=scores.__getitem__, reverse=True)]
+    def _get_ranker(self) -> Ranker:
+        if self._indexed is not None:
+            return self._indexed._get_ranker()
+        with self._lock:
+            if self._ranker is None:
+                self._ranker = Ranker(self._open_index(), self.weights, self._language)
+            return self._ranker
 
     def _get_index(self) -> Index:
-        if self._indexed is not None:
-            return self._indexed._get_index()
-        with self._lock:
-            if self._index is None:
-                self._index = self._open_index()
-            return self._index
+        return self._get_ranker().index
 
     def _open_index(self) -> Index:
         """Return the index from the cache, or build and cache it."""
-        own, library = self.weights, self.library.whole
-        fields = (own.title, own.above, own.nav, own.below, own.links, own.asks, own.body)
-        if self._cache is None or len(library.sections) < self._cache.min_sections:
-            return Index.from_texts(library, fields, self._excluded_links)
+        library, fields = self.library.whole, self.weights.fields
+        sections = library.sections
+        if self._cache is None or len(sections) < self._cache.min_sections:
+            return Index.from_texts(sections, _read_texts(library), fields, self._excluded_links)
         key = self._key = index_key(library.manifest, fields)
         if (data := self._cache.load(key, IndexData)) is not None:
             with suppress(ValueError):
-                return Index(library, fields, data)
-        index = Index.from_texts(library, fields)
+                return Index(sections, data)
+        index = Index.from_texts(sections, _read_texts(library), fields)
         if index.complete:
             self._cache.store(key, index.data)
         else:
@@ -343,14 +285,15 @@ class Search:
         return index
 
     def _get_relevance(self) -> Relevance:
-        index = self._get_index()
+        ranker = self._get_ranker()
+        index = ranker.index
         with self._lock:
             if self._relevance is None:
                 self._relevance = Relevance(
                     index.postings,
                     self._language,
                     lambda words: [row for row, _ in self._rank_rows(words, with_pairs=False)],  # as it was fitted
-                    self._find_word,
+                    ranker.find_word,
                     lambda row: self._read(index.sections[row]),
                     self._recall_scores,
                 )
@@ -367,42 +310,11 @@ class Search:
             self._cache.store(key, scores)
         return scores
 
-    def _find_word_uncached(self, word: Word) -> PostingMatches:
-        """Return the matches of a word, of similar terms if it has none, and of its synonyms."""
-        index, weights = self._get_index(), self.weights
-        weight = weights.filler if word.text.lower() in load_words("en", "search.filler_words") else 1.0
-        # A name is as relevant in a long section as in a short one.
-        exact = index.postings.find(word.runs, prefix=word.prefix, dilute=not _is_name(word))
-        matches = [(exact, weight)]
-        if not exact.rows:
-            similar = [] if word.prefix or not weights.fuzzy else index.similar_terms(word.parts[-1])
-            matches = [(index.postings.find([(term,) for term in similar]), weight * weights.fuzzy)]
-        if weights.synonym and len(word.parts) == 1:
-            stems = find_stem_synonyms(word.parts[0], self._language)
-            synonyms = index.postings.find([(stem,) for stem in stems])
-            matches.append((synonyms, weight * weights.synonym * _synonym_share(exact, synonyms)))
-        return merge_matches([(match, share) for match, share in matches if match.rows])
-
     def _read(self, section: SectionRef) -> str:
         try:
             return self.library.text(section)
         except LibraryError:
             return section.section.opening
-
-
-def parse_query(query: str, language: str) -> list[Word]:
-    """Return the distinct words of a query, without stop words if others remain.
-
-    Of a long query the start and the end count: the error is in the last line of a traceback, the question above or
-    below it.
-    """
-    if len(query) > MAX_QUERY_CHARS:
-        query = f"{query[: MAX_QUERY_CHARS // 2]}\n{query[-MAX_QUERY_CHARS // 2 :]}"
-    words = [word for word in tokenizer.parse_query(query, language) if any(word.runs)]
-    words = [word for word in words if not word.stop] or words
-    if len(words) > _MAX_QUERY_WORDS:
-        words = words[: _MAX_QUERY_WORDS // 2] + words[-_MAX_QUERY_WORDS // 2 :]
-    return words
 
 
 def to_search_result(
@@ -422,76 +334,24 @@ def to_search_result(
     )
 
 
+def _read_texts(library: SiteTexts) -> Iterator[str | None]:
+    """Yield the text of each section, or None if it cannot be read.
+
+    Pages are prefetched in batches, for a site that is larger than the page cache.
+    """
+    sections = list(library.sections)
+    library.prefetch()
+    for start in range(0, len(sections), _BATCH_SIZE):
+        batch = sections[start : start + _BATCH_SIZE]
+        library.prefetch(list({section.page.path: section.page for section in batch}.values()))
+        for section in batch:
+            try:
+                yield library.text(section)
+            except LibraryError:
+                yield None
+
+
 def _put_first(target: SectionRef, ranked: Iterator[RankedSection]) -> Iterator[RankedSection]:
     best = next(ranked, None)
     yield target, best[1] + 1 if best else 1.0, None
     yield from (each for each in chain([best] if best else [], ranked) if each[0].id != target.id)
-
-
-def _synonym_share(exact: PostingMatches, synonyms: PostingMatches) -> float:
-    """Return the share that limits synonyms to twice the score of the word itself.
-
-    A word in most sections scores next to nothing, such as *validator* on a site about validation; a rare synonym
-    would decide the ranking.
-    """
-    if not exact.rows or not synonyms.rows:
-        return 1.0
-    return min(1.0, _MAX_SYNONYM_SHARE * max(exact.scores) / max(synonyms.scores))
-
-
-def _is_name(word: Word) -> bool:
-    """Return whether a word looks like a name from code: of several parts, or with a sign."""
-    return not word.text[0].isdigit() and (len(word.parts) > 1 or not word.text[0].isalnum())
-
-
-def _title_shares(index: Index, found: Iterable[tuple[Word, PostingMatches]]) -> dict[int, float]:
-    """Return the share of each row's title that is in the query, from 0 to 1.
-
-    It is multiplied by the rarity of the rarest of its words, relative to the rarest word of the query: otherwise the
-    title *Usage* would be the best match for the use of a function that other sections explain.
-    """
-    rarities: dict[str, float] = {}
-    for word, match in found:
-        rarity = log1p(len(index.sections) / len(match.rows))
-        rarities |= {term: max(rarity, rarities.get(term, 0.0)) for run in word.runs for term in run}
-    counts, rarest = Counter[int](), dict[int, float]()
-    for term in sorted(rarities, key=rarities.__getitem__):
-        for row in index.title_rows.get(term, ()):
-            counts[row] += 1
-            rarest[row] = rarities[term]
-    highest = max(rarities.values(), default=1.0)
-    return {row: count / index.title_lengths[row] * rarest[row] / highest for row, count in counts.items()}
-
-
-def _pair_shares(
-    index: Index, found: Sequence[tuple[Word, PostingMatches]], scores: Mapping[int, float]
-) -> dict[int, float]:
-    """Return the share of the pairs of neighbouring words that are close to each other in a row, for the best rows.
-
-    Pairs that are in none of them do not count, but a query has at least `_MIN_PAIRS`.
-    """
-    best = set(nlargest(_MAX_PAIRED, scores, scores.__getitem__))
-    rows = [best.intersection(match.rows) for _, match in found]
-    pairs = pairwise(zip((word for word, _ in found), rows, strict=True))
-    closeness = [
-        index.postings.closeness(first_rows & second_rows, first.runs, second.runs)
-        for (first, first_rows), (second, second_rows) in pairs
-    ]
-    closeness = [pair for pair in closeness if pair]
-    sums = Counter[int]()
-    for pair in closeness:
-        sums.update(pair)
-    count = max(len(closeness), _MIN_PAIRS)
-    return {row: total / count for row, total in sums.items()}
-
-
-def _sum_scores(matches: Iterable[PostingMatches], page_count: int) -> tuple[dict[int, float], list[float]]:
-    """Return the sums of the scores by row and by page."""
-    scores: dict[int, float] = {}
-    page_scores = [0.0] * page_count
-    for match in matches:
-        for page, score in zip(match.groups, match.group_scores, strict=True):
-            page_scores[page] += score
-        for row, score in zip(match.rows, match.scores, strict=True):
-            scores[row] = scores.get(row, 0.0) + score
-    return scores, page_scores

@@ -63,6 +63,17 @@ def classify_pages(manifest: Manifest) -> dict[str, PageKind]:
     }
 
 
+def find_late_pages(manifest: Manifest) -> list[str]:
+    """Return the pages that readers seldom look for: archives, change logs and pages for contributors."""
+    kinds, names = classify_pages(manifest), _load_names().contributor
+    return [
+        page.path
+        for page in manifest.pages
+        if kinds[page.path] is PageKind.ARCHIVE
+        or not names.isdisjoint(map(_squeeze, (*page.path.strip("/").split("/"), page.title)))
+    ]
+
+
 def sort_by_kind(entries: Iterable[NavEntry], kinds: Mapping[str, PageKind]) -> tuple[NavEntry, ...]:
     """Return nav entries, on each level, with guides first, then reference, then archives; otherwise in nav order.
 
@@ -161,6 +172,7 @@ class _Names(Struct, frozen=True):
     changelog_endings: frozenset[str]
     archive: frozenset[str]
     archive_top: frozenset[str]
+    contributor: frozenset[str]
     reference: frozenset[str]
     reference_endings: frozenset[str]
 
@@ -175,6 +187,7 @@ def _load_names() -> _Names:
         load("pages.changelog_endings"),
         load("pages.archive_titles"),
         load("pages.archive_top_titles"),
+        load("pages.contributor_titles"),
         load("pages.reference_titles"),
         load("pages.reference_endings"),
     )

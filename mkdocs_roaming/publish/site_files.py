@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
+from itertools import starmap
 
 from msgspec.structs import replace
 
@@ -15,7 +16,7 @@ from mkdocs_roaming.manifest.outline import render_outline
 from mkdocs_roaming.manifest.sections import file_digest
 from mkdocs_roaming.publish.agents.skill import iter_copies, iter_skill_files, skill_path
 from mkdocs_roaming.publish.cache import SiteFile, SiteFiles
-from mkdocs_roaming.publish.elements.finder_index import INDEX_PATH, render_finder_index
+from mkdocs_roaming.publish.elements.finder_index import iter_finder_files
 from mkdocs_roaming.publish.elements.html import iter_not_found_files
 from mkdocs_roaming.publish.llms_txt import MAX_CHARS, build_llms_txt
 from mkdocs_roaming.publish.options import MAX_SECTION_FILES, PublishOptions
@@ -63,7 +64,7 @@ def make_site_files(
     if options.similar_pages:
         files += [SiteFile(path, data) for path, data in iter_not_found_files(manifest, site)]
     if _has_widget(options):
-        files.append(SiteFile(INDEX_PATH, render_finder_index(manifest)))
+        files += starmap(SiteFile, iter_finder_files(manifest, _section_reader(sections, read_page)))
     llms_txt = LlmsTxtEntry(len(own), file_digest(own))
     if key:
         complete = replace(manifest, llms_txt=llms_txt)
@@ -95,7 +96,8 @@ def _has_section_files(options: PublishOptions, count: int, note: Callable[[str]
     return count <= MAX_SECTION_FILES
 
 
-def _make_section_files(sections: SectionIndex, read_page: Callable[[int], bytes]) -> Iterator[SiteFile]:
+def _section_reader(sections: SectionIndex, read_page: Callable[[int], bytes]) -> Callable[[SectionRef], str]:
+    """Return a function that returns the own text of a section."""
     read_page = lru_cache(maxsize=4)(read_page)  # sections are in page order
     positions = {page.path: position for position, page in enumerate(sections.manifest.pages)}
 
@@ -103,6 +105,14 @@ def _make_section_files(sections: SectionIndex, read_page: Callable[[int], bytes
         section = place.section
         return read_page(positions[place.page.path])[section.start : section.end].decode("utf-8", "surrogatepass")
 
+    return read
+
+
+def _make_section_files(sections: SectionIndex, read_page: Callable[[int], bytes]) -> Iterator[SiteFile]:
+    read_page = lru_cache(maxsize=4)(read_page)  # sections are in page order
+    positions = {page.path: position for position, page in enumerate(sections.manifest.pages)}
+
+    read = _section_reader(sections, read_page)
     for place in sections:
         head, (start, end), tail = render_section_file(sections, place, read)
         position = positions[place.page.path]

@@ -135,6 +135,11 @@ def stem(word: str, code: str) -> str:
         return fold(stemmer(folded if name == "english" else word.replace("İ", "i").casefold())) or folded
 
 
+def has_stemmer(code: str) -> bool:
+    """Return whether words of a language are stemmed."""
+    return code in _SNOWBALL
+
+
 def is_stop_word(folded: str, code: str) -> bool:
     """Return whether a folded word says little about a question."""
     if code == "ja" and re.fullmatch(_HIRAGANA, folded):
@@ -200,6 +205,8 @@ NOT_LATIN = frozenset({
     "ar", "be", "bg", "bn", "el", "fa", "he", "hi", "hy", "ja", "ka", "km", "ko", "lo", "mk", "ml", "mr", "my", "ne",
     "ru", "ta", "te", "th", "uk", "ur", "yi", "zh",
 })  # read in columns  # fmt: skip
+COMPOUNDING = frozenset({"da", "de", "fi", "hu", "is", "nb", "nl", "nn", "no", "sv"})
+"""Languages that write compounds as one word."""
 _UNSTEMMED = re.compile(r"[\d.+#$@_-]")
 _MAX_STEMMED_LENGTH = 40
 _HIRAGANA = "[\u3041-\u309f]+"

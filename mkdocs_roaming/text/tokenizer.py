@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from unicodedata import normalize
 
@@ -323,11 +323,16 @@ def _join_pieces(pieces: list[tuple[str, str]]) -> list[str]:
 def find_stem_synonyms(term: str, language: str) -> tuple[str, ...]:
     """Return the stems of words that mean nearly the same as a stemmed English word; a weak hint for search."""
     found: dict[str, None] = {}
-    for group in _synonym_groups() if base_language(language) == "en" else ():
-        words = [word for word in group if word.isalpha()]
+    for words in _synonym_words() if base_language(language) == "en" else ():
         if any(word[0] == term[0] and stem(word) == term for word in words):  # stems are not computed for all words
             found |= dict.fromkeys(map(stem, words))
     return tuple(other for other in found if other != term)
+
+
+def synonym_stems(language: str) -> Iterator[tuple[str, ...]]:
+    """Yield the groups of stems among which `find_stem_synonyms` finds."""
+    for words in _synonym_words() if base_language(language) == "en" else ():
+        yield tuple(map(stem, words))
 
 
 def find_synonyms(word: Word, language: str) -> tuple[Word, ...]:
@@ -349,6 +354,14 @@ def is_common_word(word: Word) -> bool:
 @cache
 def _synonym_groups() -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(group.split(", ")) for group in load_phrases("en", "synonyms"))
+
+
+@cache
+def _synonym_words() -> tuple[tuple[str, ...], ...]:
+    """Return the groups without phrases and stop words."""
+    return tuple(
+        tuple(word for word in group if word.isalpha() and not is_stop_word(word)) for group in _synonym_groups()
+    )
 
 
 @cache

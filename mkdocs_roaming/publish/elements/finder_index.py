@@ -1,49 +1,61 @@
-"""The index of the widget's finder: what a browser needs of the manifest to find and open sections.
+"""The index of the widget's finder: what a browser needs to rank sections as `roaming search` does.
 
-It is a file of the widget, not an interface: its format may change with each version. Clients read the manifest.
+It consists of files of the widget, which are no interface: their format may change with each version. Clients read the
+manifest. `INDEX_PATH` has the pages, the terms and the numbers of the ranking; what the sections contain is in shards,
+of which a browser loads those with the terms of a query. A shard is named by its content, so a browser that has loaded
+the index of an earlier build never combines it with shards of another.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
-from functools import lru_cache, partial
-from itertools import count
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import msgspec
 
+from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry, SectionEntry
-from mkdocs_roaming.text.languages import NOT_LATIN, base_language
-from mkdocs_roaming.text.tokenizer import extract_terms
+from mkdocs_roaming.search.index import Index
+from mkdocs_roaming.search.postings import Postings, unpack_places
+from mkdocs_roaming.search.ranking import Weights, change_words, filler_words
+from mkdocs_roaming.text.languages import COMPOUNDING, base_language, has_stemmer, is_stop_word, load_words
+from mkdocs_roaming.text.markdown import truncate_at_word
+from mkdocs_roaming.text.tokenizer import Word, is_spaceless, parse_word, split_words, synonym_stems
 
 INDEX_PATH = "roaming/finder.json"
 MAX_SECTIONS = 10_000
 """Maximum number of sections that a browser searches; of larger sites the index has only the number."""
 
-_VERSION = 1
-_VERSION_WITH_ASKS = 2  # a script of an earlier build in a browser's cache does not know the field
+_VERSION = 3
+_SHARD_NUMBERS = 18_000
 _DIGEST_CHARS = len("sha256:") + 16  # notices changed files; it is no protection against forged ones
+_OPENING_CHARS = 140  # two lines
 
 
-def render_finder_index(manifest: Manifest) -> bytes:
-    """Return the index as JSON: pages with their sections, and the places of each term.
+def iter_finder_files(manifest: Manifest, read: Callable[[SectionRef], str]) -> Iterator[tuple[str, bytes]]:
+    """Yield path and content of the shards, and of the index.
 
-    A place is `4 * section + field` with the fields title (0), titles above (1), opening (2), and the texts of a file
-    of descriptions (3), which are not in the index themselves. The places of a term are in order, and each but the
-    first is stored as the difference from the one before.
+    Args:
+        manifest: The manifest of the site.
+        read: Returns the own text of a section.
     """
-    site = manifest.site
-    found = sum(len(page.sections) for page in manifest.pages)
-    has_asks = any(section.asks or section.about for section in manifest.sections())
-    version = _VERSION_WITH_ASKS if has_asks else _VERSION
-    index: dict[str, Any] = {"version": version, "digest": manifest.digest, "count": found}
+    site, sections = manifest.site, SectionIndex(manifest)
+    index: dict[str, Any] = {"version": _VERSION, "digest": manifest.digest, "count": len(sections)}
     index["site"] = {"name": site.name, "url": site.url, "language": site.language}
-    if found <= MAX_SECTIONS:
+    if len(sections) <= MAX_SECTIONS:
         above = dict(_iter_titles_above(manifest.nav, ()))
         index["pages"] = [_describe_page(page, above.get(page.path, ())) for page in manifest.pages]
-        index["terms"] = _find_places(manifest, above)
-    return msgspec.json.encode(index) + b"\n"
+        texts = [read(section) for section in sections]
+        built = Index.from_texts(sections, texts, Weights().fields)
+        titles = [section.title for section in manifest.sections()]
+        runs = dict.fromkeys(chain.from_iterable(map(split_words, chain(titles, texts))))
+        words = [parse_word(run, site.language) for run in runs if not is_spaceless(run)]
+        index["search"], shards = _describe_search(built, words, site.language)
+        yield from shards.items()
+    yield INDEX_PATH, msgspec.json.encode(index) + b"\n"
 
 
 def _iter_titles_above(items: Iterable[NavEntry], titles: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -71,37 +83,107 @@ def _describe_page(page: PageEntry, above: tuple[str, ...]) -> dict[str, Any]:
 
 def _describe_section(section: SectionEntry) -> tuple[object, ...]:
     """Return the values of a section in the order that `roaming-finder.js` expects."""
-    one = section
-    return one.id, one.level, one.title, one.start, one.anchor or "", one.opening, one.digest, one.tokens
+    opening = truncate_at_word(section.opening, _OPENING_CHARS)
+    return section.id, section.level, section.title, section.start, section.anchor or "", opening
 
 
-def _find_places(manifest: Manifest, above: dict[str, tuple[str, ...]]) -> dict[str, list[int]]:
-    find_terms = lru_cache(2_000)(partial(_find_terms, manifest.site.language))  # titles above are repeated
-    places: dict[str, list[int]] = {}
-    last: dict[str, int] = {}
-    numbers = count()
-    for page in manifest.pages:
-        opened: list[SectionEntry] = []
-        for section in page.sections:
-            while len(opened) > 1 and opened[-1].level >= section.level:
-                opened.pop()
-            titles = "\n".join((*above.get(page.path, ()), *(one.title for one in opened)))
-            opened.append(section)
-            number = next(numbers) * 4
-            asks = "\n".join((*section.asks, section.about))
-            for field, text in enumerate((section.title, titles, section.opening, asks)):
-                for term in find_terms(text):
-                    places.setdefault(term, []).append(number + field - last.get(term, 0))
-                    last[term] = number + field
-    return dict(sorted(places.items()))
+# Words
 
 
-def _find_terms(language: str, text: str) -> frozenset[str]:
-    """Return the terms of a text as the browser reads it: it stems only English."""
-    code = base_language(language)
-    if code == "fr":
-        text = _ELISION.sub("", text)
-    return frozenset(extract_terms(text, "en" if code == "en" else "th" if code in NOT_LATIN else "xx"))
+def _find_stems(words: Iterable[Word], terms: Iterable[str]) -> dict[str, str]:
+    """Return the stems of the words of a site that a browser, which has only a stemmer for English, cannot guess."""
+    known, stems = frozenset(terms), dict[str, dict[str, None]]()
+    for word in words:
+        if word.whole.isalpha():
+            found = (run[0] for run in word.runs if len(run) == 1 and run[0] != word.whole and run[0] in known)
+            stems.setdefault(word.whole, {}).update(dict.fromkeys(found))
+    unguessed: dict[str, str] = {}
+    for whole in sorted(stems, key=lambda word: (len(word), word)):
+        stem = " ".join(stems[whole])
+        if stem and _guess_stem(whole, known, unguessed) != stem:
+            unguessed[whole] = stem
+    return unguessed
 
 
-_ELISION = re.compile(r"(?<!\w)(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quoiqu)['’](?=\w)", re.IGNORECASE)
+def _guess_stem(word: str, known: Container[str], stems: Mapping[str, str]) -> str:
+    """Return the stem of the longest beginning of a word that the site has, as `roaming-finder.js` does."""
+    ends = range(len(word), max(2, (len(word) - 1) // 2), -1)
+    beginnings = (word[:end] for end in ends)
+    return next((each if each in known else stems[each] for each in beginnings if each in known or each in stems), word)
+
+
+def _describe_search(index: Index, words: Sequence[Word], language: str) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """Return the part of the index for ranking, and the shards by their paths."""
+    code, data, postings = base_language(language), index.data, index.postings
+    entries = _collect_entries(postings, words, code)
+    counts = Counter(kind for each in entries.values() for kind, _ in each)
+    kinds = [kind for kind, _ in counts.most_common()]
+    shards = list(_make_shards(entries, kinds))
+    search = {
+        "terms": list(entries),
+        "shards": [(name, count) for name, count, _ in shards],
+        "kinds": kinds,
+        "lengths": list(postings.lengths),
+        "pageLengths": list(postings.group_lengths),
+        "titleLengths": data.title_lengths,
+        "late": data.late_pages,
+        "repeats": list(data.repeats.items()),
+        "weights": msgspec.to_builtins(Weights()),
+        "fillers": sorted(filler_words()),
+        "changes": sorted(change_words(language)),
+        "stop": {each: sorted(load_words(each, "stop_words")) for each in dict.fromkeys([code, "en"])},
+        "synonyms": [group for group in synonym_stems(language) if any(stem in postings for stem in group)],
+        "stems": _find_stems(words, entries) if has_stemmer(code) and code != "en" else None,
+        "compounds": code in COMPOUNDING,
+    }
+    return search, {f"roaming/finder/{name}.json": content for name, _, content in shards}
+
+
+_Kind = tuple[float, float, int, int]
+"""The kind of an entry in the index, with the number of its places."""
+
+_Entry = tuple[_Kind, tuple[int, ...]]
+"""The kind of an entry, and its row and places."""
+
+
+def _collect_entries(postings: Postings, words: Iterable[Word], code: str) -> dict[str, list[_Entry]]:
+    """Return the entries of each term; of stop words, a browser needs only those titles that have no other words."""
+    # The stem of another word may be a stop word, and with a sign it is none: `--all`.
+    spoken = {term for word in words if not word.stop and len(word.parts) == 1 for term in word.terms}
+    silent = {term for term in postings.data.terms if is_stop_word(term, code)} - spoken
+    if code == "zh":  # a single character matches the stop words that begin with it
+        silent = {term for term in silent if term.isascii()}
+    found = {term: list(_iter_entries(postings, term, in_title=term in silent)) for term in postings.data.terms}
+    return {term: entries for term, entries in found.items() if entries}
+
+
+def _make_shards(entries: Mapping[str, Iterable[_Entry]], kinds: Iterable[_Kind]) -> Iterator[tuple[str, int, bytes]]:
+    """Yield the name, the number of terms and the content of each shard."""
+    numbers = {kind: number for number, kind in enumerate(kinds)}
+    shard, size = list[list[int]](), 0
+    for at, each in enumerate(entries.values(), 1):
+        shard.append(list(_encode(each, numbers)))
+        size += len(shard[-1])
+        if size >= _SHARD_NUMBERS or at == len(entries):
+            content = msgspec.json.encode(shard) + b"\n"
+            yield hashlib.sha256(content).hexdigest()[:12], len(shard), content
+            shard, size = [], 0
+
+
+def _iter_entries(postings: Postings, term: str, *, in_title: bool) -> Iterator[_Entry]:
+    """Yield the entries of a term, or only those in titles."""
+    entries, kinds = postings.entries(term), postings.data.kinds
+    for row, kind, packed in zip(entries[0::3], entries[1::3], entries[2::3], strict=True):
+        places = sorted(unpack_places(packed))
+        in_row, in_group, is_title = kinds[kind]
+        if is_title or not in_title:
+            yield (in_row, in_group, int(is_title), len(places)), (row, *places)
+
+
+def _encode(entries: Iterable[_Entry], numbers: Mapping[_Kind, int]) -> Iterator[int]:
+    """Yield row, kind and places of entries, where rows and second places are differences."""
+    last = 0
+    for kind, (row, *places) in entries:
+        yield from (row - last, numbers[kind], *places[:1])
+        yield from (second - places[0] for second in places[1:])
+        last = row

@@ -16,7 +16,6 @@ from mkdocs_roaming.errors import PublishError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.manifest.lookup import Scope
 from mkdocs_roaming.manifest.models import Site, relative_url
-from mkdocs_roaming.publish.elements.finder_index import INDEX_PATH
 from mkdocs_roaming.publish.elements.html import (
     LANGUAGES,
     find_content_start,
@@ -147,9 +146,7 @@ def add_widget(
     """
     if options.endpoint and options.mode != "finder":
         html = _add_header_button(html, options)
-    files = {"manifest": MANIFEST_PATH, "index": INDEX_PATH}
-    data = {name: relative_url(path, file, root) for name, file in files.items()}
-    data |= {"site": site.url, "title": site.name}
+    data = {"manifest": relative_url(path, MANIFEST_PATH, root), "site": site.url, "title": site.name}
     if published:
         data["path"] = path
     if suggested := list(suggestions):
@@ -228,6 +225,7 @@ MODULES = (
     "roaming-passage.js",
     "roaming-tools.js",
     "roaming-find.js",
+    "roaming-excerpt.js",
     "roaming-finder.js",
     "roaming-library.js",
     "roaming-search.js",

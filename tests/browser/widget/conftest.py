@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mkdocs_roaming.library.targets import open_library
-from mkdocs_roaming.manifest.expand import expand_section, render_expansion
+from mkdocs_roaming.publish.elements.finder_index import iter_finder_files
 from mkdocs_roaming.publish.elements.widget import iter_widget_files
 
 if TYPE_CHECKING:
@@ -180,22 +181,21 @@ def stage(tmp_path: Path, make_site: Callable[..., Any]) -> Iterator[Stage]:
         if text[2:].split("\n")[0] in titles
     ]
     folder: Path = make_site(pages).publish(tmp_path / "site")
-    for path, data in (*iter_widget_files("en"), *section_files(folder)):
-        (folder / path).parent.mkdir(exist_ok=True)
+    for path, data in iter_widget_files("en"):
         (folder / path).write_bytes(data)
+    write_index(folder)
     (folder / "page2.html").write_text("<!doctype html><title>Two</title><link rel=icon href='data:,'><h1>Two</h1>")
     with served(folder) as stage:
         yield stage
 
 
-def section_files(folder: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield the published file of each section."""
+def write_index(folder: Path) -> None:
+    """Write the files of the finder, as a build does after it has changed the pages of a site."""
+    shutil.rmtree(folder / "roaming" / "finder", ignore_errors=True)
     library = open_library(str(folder))
-    for place in library.sections:
-        yield (
-            f"roaming/sections/{place.id}.md",
-            render_expansion(expand_section(library.sections, place, library.text)).encode(),
-        )
+    for path, data in iter_finder_files(library.manifest, library.text):
+        (folder / path).parent.mkdir(exist_ok=True)
+        (folder / path).write_bytes(data)
 
 
 @contextmanager

@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from mkdocs_roaming.publish.elements.finder_index import INDEX_PATH
+
 from .conftest import KETTLE, Reply, Stage, Widget, recorded, stream
 
 if TYPE_CHECKING:
@@ -200,23 +202,16 @@ def _search_states(page: Page, stage: Stage, widget: Widget, url: str) -> Iterat
     widget.input.fill("zzzz")
     _wait_for_text(page, "Nothing found")
     yield "none"
-    for state, manifest in (("many", _too_large(stage)), ("unread", "{")):
-        (stage.folder / "roaming" / "manifest.json").write_text(manifest, "utf-8")
-        (stage.folder / "roaming" / "finder.json").unlink(missing_ok=True)
+    index = stage.folder / INDEX_PATH
+    large = {name: value for name, value in json.loads(index.read_bytes()).items() if name not in ("pages", "search")}
+    for state, text in (("many", json.dumps({**large, "count": 10_001})), ("unread", "{")):
+        index.write_text(text, "utf-8")
         page.goto(url)
         widget.open()
         page.evaluate("document.querySelector('roaming-ask').setAttribute('mode', 'finder')")
         widget.input.fill("port")
         _wait_for_text(page, {"many": "too many to search", "unread": "cannot be read"}[state])
         yield state
-
-
-def _too_large(stage: Stage) -> str:
-    """Return a manifest with too many sections for the browser."""
-    manifest = json.loads((stage.folder / "roaming" / "manifest.json").read_text("utf-8"))
-    one = {"id": "0", "title": "One", "level": 1, "start": 0, "end": 1}
-    manifest["pages"][0]["sections"] = [one] * 10_001
-    return json.dumps(manifest)
 
 
 def _section(url: str, id_: str, state: str, **given: str) -> dict[str, Any]:

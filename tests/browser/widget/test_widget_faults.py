@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import expect
 
+from mkdocs_roaming.manifest.models import Site
+from mkdocs_roaming.publish.elements.finder_index import INDEX_PATH
 from mkdocs_roaming.publish.elements.widget import iter_widget_files
 
-from .conftest import Reply, Stage, Widget, answer, recorded, stream
+from .conftest import Reply, Stage, Widget, answer, recorded, stream, write_index
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Route
@@ -246,19 +248,17 @@ def test_forbidden_clipboard_shows_no_confirmation(page: Page, stage: Stage, wid
 
 
 def test_page_paths_that_look_like_urls_stay_on_the_site(page: Page, stage: Stage, widget: Widget) -> None:
-    path = stage.folder / "roaming" / "manifest.json"
-    manifest = json.loads(path.read_text("utf-8"))
-    (trouble,) = (page for page in manifest["pages"] if page["path"] == "trouble/")
+    path = stage.folder / INDEX_PATH
+    index = json.loads(path.read_text("utf-8"))
+    (trouble,) = (page for page in index["pages"] if page["path"] == "trouble/")
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     addresses = ("a#b?c 100%.md", "//evil.example/x.md", "https://evil.example/x.md", "api:v1.md")
     for number, markdown in enumerate(addresses):
         trouble["markdown"] = markdown
-        path.write_text(json.dumps(manifest), "utf-8")
+        path.write_text(json.dumps(index), "utf-8")
         if number == 0:
             (stage.folder / "trouble" / "index.md").rename(stage.folder / markdown)
-            for file in stage.folder.glob("roaming/sections/*.md"):
-                file.unlink()
         page.goto(stage.page(""))
         widget.open()
         widget.input.fill("port taken")
@@ -269,18 +269,20 @@ def test_page_paths_that_look_like_urls_stay_on_the_site(page: Page, stage: Stag
     assert [url for url in asked if not url.startswith((stage.url, "data:"))] == []
 
 
-def test_property_names_of_objects_can_be_searched(page: Page, stage: Stage, widget: Widget) -> None:
-    path = stage.folder / "roaming" / "manifest.json"
-    manifest = json.loads(path.read_text("utf-8"))
-    manifest["pages"][0]["sections"][0]["opening"] = "constructor, __proto__, toString"
-    for language in ("en", "constructor"):
-        manifest["site"]["language"] = language
-        path.write_text(json.dumps(manifest), "utf-8")
-        page.goto(stage.page(""))
-        widget.open()
-        for word in ("constructor", "port", "tostring", "__proto__", "constructors "):
-            widget.input.fill(word)
-            widget.hits.first.wait_for()
+@pytest.mark.parametrize("language", ["en", "constructor"])
+def test_property_names_of_objects_can_be_searched(
+    page: Page, stage: Stage, widget: Widget, make_site: Callable[..., Any], language: str
+) -> None:
+    site = Site("Docs", stage.url, language=language)
+    make_site([("", "# Names\n\nA constructor, __proto__, toString and a port.\n")], site=site).publish(stage.folder)
+    write_index(stage.folder)
+    page.goto(stage.page(""))
+    widget.open()
+    for word in ("constructor", "port", "tostring", "__proto__", "constructors "):
+        widget.input.fill(word)
+        widget.hits.first.wait_for()
+        widget.input.fill("")
+        widget.hits.first.wait_for(state="detached")
 
 
 # Haste

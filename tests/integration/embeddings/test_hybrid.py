@@ -70,7 +70,7 @@ def test_scores_of_hits_are_fused_from_words_and_vectors(site: Path, api: Embedd
 
 
 def _words(query: str) -> Any:
-    from mkdocs_roaming.library.search import parse_query
+    from mkdocs_roaming.search.ranking import parse_query
 
     return parse_query(query, "en")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import struct
 import threading
 import zlib
 from array import array
@@ -17,11 +16,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from mkdocs_roaming.library.index import IndexCache, IndexData, index_key
+from mkdocs_roaming.library.index_cache import IndexCache, index_key
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.readers import MemoryReader
-from mkdocs_roaming.library.search import Search, Weights
+from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.manifest.lookup import Scope
+from mkdocs_roaming.search.index import IndexData
+from mkdocs_roaming.search.ranking import Weights
 
 PAGES = [
     ("tides/", "# Tides\n\n## Gauge levels\n\nA gauge shows the level.\n\n## Alarms\n\nAn `AlarmLevel` rings.\n"),
@@ -153,7 +154,6 @@ def test_file_of_another_site_is_ignored(make_site: Callable, library: Library, 
 
 
 _number = st.one_of(st.integers(0, 9), st.integers(0, 2**32 - 1))
-_float = st.one_of(st.floats(0, 9, width=32), st.floats(width=32))
 
 
 @given(data=st.data())
@@ -168,8 +168,9 @@ def test_search_with_manipulated_index_does_not_fail(library: Library, cache: In
     postings = content.postings
     changes = {
         "ends": st.lists(_number, max_size=len(postings.terms)).map(lambda ends: array("I", ends).tobytes()),
-        "entries": st.lists(_float, min_size=3, max_size=99).map(lambda them: struct.pack(f"{len(them)}f", *them)),
-        "texts": st.lists(st.text("\0\x01\x02\x03(", max_size=9), min_size=5, max_size=5),
+        "entries": st.lists(_number, min_size=3, max_size=99).map(lambda them: array("I", them).tobytes()),
+        "kinds": st.lists(st.tuples(st.floats(), st.floats(0, 9), st.booleans()), max_size=len(postings.kinds)),
+        "lengths": st.lists(_number, min_size=5, max_size=5).map(lambda them: array("I", them).tobytes()),
         "group_lengths": st.lists(_number, min_size=2, max_size=2).map(lambda them: array("I", them).tobytes()),
         "terms": st.permutations(postings.terms),
     }
@@ -180,10 +181,9 @@ def test_search_with_manipulated_index_does_not_fail(library: Library, cache: In
         if name == "entries":
             value = (value + postings.entries[len(value) :])[: len(postings.entries)]
         postings = replace(postings, **{name: value})
-    rows = st.dictionaries(
-        st.sampled_from(postings.terms), st.lists(st.integers(-9, 2**63), max_size=5), max_size=len(postings.terms)
-    )
-    changed = IndexData(postings, data.draw(st.one_of(st.just(content.title_rows), rows)), content.changelog_rows)
+    numbers = st.lists(st.integers(-9, 2**63), min_size=5, max_size=5)
+    repeats = st.dictionaries(st.integers(-9, 9), st.integers(-9, 2**63), max_size=5)
+    changed = IndexData(postings, data.draw(numbers), data.draw(numbers), data.draw(repeats))
     file.write_bytes(with_checksum(msgspec.msgpack.encode(changed)))
     search = Search(library, cache=cache)
     for query in QUERIES:

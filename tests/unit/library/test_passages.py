@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from mkdocs_roaming.library.passages import GAP, choose_passage
-from mkdocs_roaming.library.search import parse_query
+from mkdocs_roaming.search.ranking import parse_query
 
 CASES = yaml.safe_load((Path(__file__).parents[2] / "golden" / "passages" / "cases.yml").read_text("utf-8"))
 SENTENCE = "The keeper writes what he sees into the book of the day. "

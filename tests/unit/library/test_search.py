@@ -13,10 +13,12 @@ from msgspec.structs import replace
 
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.readers import MemoryReader
-from mkdocs_roaming.library.search import Search, Weights
+from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.snippets import make_snippet
 from mkdocs_roaming.library.targets import library_from_markdown
+from mkdocs_roaming.manifest.lookup import Scope
 from mkdocs_roaming.manifest.models import Site
+from mkdocs_roaming.search.ranking import Weights
 from mkdocs_roaming.text.tokenizer import parse_query
 
 SERVER = """\
@@ -236,7 +238,7 @@ def test_find_ranks_section_with_all_words_first(make_site: Callable) -> None:
     library = make_site(pages).library()
     query = "how often should I rinse and dry a gauge"
     assert titles(library, query, limit=2) == ["Care", "Gauge"]
-    lenient = Search(library, weights=Weights(coverage_penalty=0.0)).find(query, limit=2)
+    lenient = Search(library, weights=Weights(coverage_penalty=0.0, pairs=0.0)).find(query, limit=2)
     assert [hit.section.section.title for hit in lenient] == ["Gauge", "Care"]
 
 
@@ -385,3 +387,54 @@ def test_find_specific_returns_sections_with_rare_words_only(make_site: Callable
     assert search.find_specific("Does the server listen?") == []
     assert search.find_specific("Kubernetes on a server") == []
     assert [hit.section.section.title for hit in search.find_specific("Does the server measure tides?")] == ["Tide"]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("Tabellenkalkulation", "Tabellenkalkulationsdatei öffnen"),
+        ("Kodierung der Zeichen", "Zeichenkodierung"),
+        ("Dateiformat", "Format einer Datei"),
+    ],
+)
+def test_find_matches_parts_of_compounds(make_site: Callable, query: str, expected: str) -> None:
+    text = "# Hilfe\n\n" + "".join(
+        f"## {title}\n\nSo geht das.\n\n"
+        for title in ("Tabellenkalkulationsdatei öffnen", "Zeichenkodierung", "Format einer Datei", "Drucken")
+    )
+    site = Site("Hilfe", "https://docs.example/p/", language="de")
+    library = make_site([("hilfe/", text)], site=site).library()
+
+    assert titles(library, query, limit=1) == [expected]
+
+
+POST = "We rewrote the kettle so that it whistles in B minor, and nobody has complained about the noise since then.\n"
+
+
+@pytest.mark.parametrize("excerpt", [POST, POST[:60] + "\n\n[Continue reading](https://docs.example/p/blog/kettle/)\n"])
+def test_find_shows_post_and_not_its_excerpts(make_site: Callable, excerpt: str) -> None:
+    lists = [("blog/", f"# Blog\n\n## Kettle 2\n\n{excerpt}"), ("blog/archive/", f"# 2024\n\n## Kettle 2\n\n{excerpt}")]
+    library = make_site([*lists, ("blog/kettle/", f"# Kettle 2\n\n{POST}\nIt is blue.\n")]).library()
+
+    hits = [hit.section for hit in Search(library).find("kettle whistles in B minor")]
+
+    assert [hit.page.path for hit in hits if hit.section.title == "Kettle 2"] == ["blog/kettle/"]
+
+
+def test_find_shows_excerpt_if_its_post_is_not_in_the_scope(make_site: Callable) -> None:
+    site = make_site([("a/", f"# Kettle 2\n\n{POST}"), ("b/", f"# Kettle 2\n\n{POST}")])
+    library = site.library()
+    search = Search(library)
+
+    part = search.restrict(library.restrict(Scope(paths=("b/**",))))
+
+    assert [hit.section.page.path for hit in search.find("kettle")] == ["a/"]
+    assert [hit.section.page.path for hit in part.find("kettle")] == ["b/"]
+
+
+def test_find_ranks_pages_for_contributors_lower_unless_query_names_them(make_site: Callable) -> None:
+    text = "Run the tests with nox, and the linter with nox.\n"
+    library = make_site([("contributing/", f"# Contributing\n\n{text}"), ("use/", f"# Use\n\nYes. {text}")]).library()
+
+    assert titles(library, "run the tests", limit=1) == ["Use"]
+    assert titles(library, "run the tests when contributing", limit=1) == ["Contributing"]
