@@ -82,7 +82,6 @@ kbd { font: inherit; border: 1px solid color-mix(in srgb, currentColor 36%, tran
 /** Shows search results in `into`. `host` is the <roaming-ask> element. */
 export class View {
   #library;
-  #opening; // resolves when the library is open
   #shown; // what the list was made for
   #counting;
   #best; // the link that Enter in the input opens
@@ -133,7 +132,7 @@ export class View {
     let asked;
     try {
       if (!before) note(words.loading);
-      await (this.#opening ??= library.open().finally(() => (this.#opening = undefined)));
+      await library.open();
       if (library.isLarge) return note(fill(words.many, { n: library.finder.count }));
       if (!isEmpty) found = await library.find(question);
       if (found.length) asked = await library.finder.asked(question);
