@@ -3,21 +3,20 @@
 //   <script type="module" src="roaming/roaming-ask.js"></script>
 //   <roaming-ask endpoint="https://ask.example/"></roaming-ask>      without an endpoint it searches sections
 //
-// The modules next to this file are loaded on demand: roaming-turn.js and what it imports with the first question,
-// roaming-find.js and what it imports where sections are searched without an endpoint, roaming-webmcp.js where the
-// browser has WebMCP.
+// The modules next to this file are loaded on demand: roaming-turn.js with the first question, roaming-find.js where sections
+// are searched, roaming-search.js for the search of the theme, roaming-webmcp.js where the browser has WebMCP.
 // There are no inline styles, no inline scripts and no HTML from strings, so the strictest content security policy
 // works. Text from answers and manifests is only inserted as text nodes.
 //
-// A build joins this file with those that it imports, so a page loads one file.
+// A build joins this file with those in the folder ask, so a page loads one file.
 
-import { MODIFIER, adopt, el, namedIcon, tool } from "./ask/elements.js";
+import { MODIFIER, adopt, el, isShortcut, namedIcon, tool } from "./ask/elements.js";
 import { Memory, PHONE, WIDE, headerButtons, moveAside } from "./ask/page.js";
 import { STYLE } from "./ask/style.js";
 import { Settings } from "./ask/settings.js";
 import { Panel } from "./ask/panel.js";
 import { Conversation } from "./ask/conversation.js";
-export { MODIFIER, SEND_KEY, adopt, el, fill, icon, namedIcon, plain, svg, tool } from "./ask/elements.js";
+export { MODIFIER, SEND_KEY, adopt, el, fill, icon, isShortcut, namedIcon, plain, svg, tool } from "./ask/elements.js";
 
 const LONGEST_QUESTION = 4000; // characters
 const TYPED = "input, textarea, select, [contenteditable]"; // elements that use the Escape key themselves
@@ -149,7 +148,7 @@ export class RoamingAsk extends HTMLElement {
   }
   /** Show the current state of button and panel. */
   _draw() {
-    const { words, onlyFinds, mode } = this.settings;
+    const { words, onlyFinds, mode, replacesSearch } = this.settings;
     const isOpen = !!this.#panel?.isOpen;
     const isParked = this.#memory.state.parked && PHONE.matches;
     const finds = this.#finds;
@@ -157,7 +156,8 @@ export class RoamingAsk extends HTMLElement {
     this.#parked.firstChild.replaceChildren(namedIcon(finds ? "find" : "ask"), finds ? words.backToFind : words.back);
     const buttons = [...headerButtons()];
     for (const one of buttons) one.hidden = onlyFinds; // they ask
-    const isInHeader = PHONE.matches && buttons.some((one) => one.checkVisibility());
+    const entrances = onlyFinds && replacesSearch ? [...document.querySelectorAll("[for=__search]")] : buttons;
+    const isInHeader = PHONE.matches && entrances.some((one) => one.checkVisibility());
     this.#button.hidden = isOpen || isParked || isInHeader || mode === "off";
     for (const one of [this.#button, ...buttons]) one.ariaExpanded = isOpen && finds === onlyFinds;
     this.#parked.hidden = !isParked || isOpen;
@@ -289,10 +289,7 @@ export class RoamingAsk extends HTMLElement {
     const key = (this.getAttribute("shortcut") ?? "i").toLowerCase();
     if (event.defaultPrevented) return;
     if (event.key === "Escape") return this.#panel?.isOpen && !event.target.closest?.(TYPED) && this.#escape(event);
-    if (!event[MODIFIER] || event.altKey || event.shiftKey) return;
-    // With a non-Latin layout the physical key counts.
-    if (event.key.toLowerCase() !== key && (event.key <= "~" || event.code.slice(3).toLowerCase() !== key)) return;
-    if (event.target.isContentEditable || this.settings.mode === "off") return;
+    if (!isShortcut(event, key) || this.settings.mode === "off") return;
     event.preventDefault();
     this._toggle(false);
   };

@@ -1,5 +1,5 @@
-// The finder of <roaming-ask>: lists the sections that match the typed words, and before there are any where to start. Enter
-// opens the page of a section, the button beside it its text in place. It is loaded when sections are searched.
+// The finder of <roaming-ask>: lists where to start, then the sections that match the typed words. Enter opens the page of
+// a section, the button beside it its text in place.
 
 import { SEND_KEY, adopt, el, fill, icon, namedIcon } from "./roaming-ask.js";
 import { findMatches } from "./roaming-finder.js";
@@ -82,7 +82,6 @@ kbd { font: inherit; border: 1px solid color-mix(in srgb, currentColor 36%, tran
 /** Shows search results in `into`. `host` is the <roaming-ask> element. */
 export class View {
   #library;
-  #opening; // resolves when the library is open
   #shown; // what the list was made for
   #counting;
   #best; // the link that Enter in the input opens
@@ -133,7 +132,7 @@ export class View {
     let asked;
     try {
       if (!before) note(words.loading);
-      await (this.#opening ??= library.open().finally(() => (this.#opening = undefined)));
+      await library.open();
       if (library.isLarge) return note(fill(words.many, { n: library.finder.count }));
       if (!isEmpty) found = await library.find(question);
       if (found.length) asked = await library.finder.asked(question);
@@ -206,7 +205,7 @@ export class View {
     show(MOST_SHOWN);
     return [count, list, below];
   }
-  /** Return the row of a section; without a query only its title. */
+  /** Return a section's row; without a query only its title. */
   #hit(section, asked) {
     const { words, host } = this;
     const { title, path, opening, parent } = section;

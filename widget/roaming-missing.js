@@ -231,7 +231,6 @@ async function show(place) {
   list(place, await findSections(host, text));
 }
 
-/** Show links below their heading. */
 function list(place, links) {
   if (!links.length) return;
   const items = links.map(([href, text]) => create("li", {}, create("a", { href }, text)));
@@ -241,8 +240,7 @@ function list(place, links) {
 async function findSections(host, text) {
   const { Library } = await import("./roaming-library.js");
   const library = new Library(host);
-  await library.open();
-  const found = library.isLarge ? [] : await library.finder.find(`${text} `); // with a space the last word is complete
+  const found = await library.find(`${text} `); // with a space the last word is complete
   return found.slice(0, MAX_SUGGESTIONS).map((section) => [library.address(section), section.path.join(" › ")]);
 }
 

@@ -1,11 +1,10 @@
-// The search of the theme: the panel replaces it, or the search of Material for MkDocs gets a row "Ask: …", the first one of
-// its results, also if there are none. It is loaded with the page, or when that search is first focused.
+// The search of the theme: the panel replaces it, or that of Material gets a first row "Ask: …", also without results.
 
-import { MODIFIER, SEND_KEY, adopt, el, fill, namedIcon } from "./roaming-ask.js";
+import { MODIFIER, SEND_KEY, adopt, el, fill, isShortcut, namedIcon } from "./roaming-ask.js";
 
 const STYLE = `
 .roaming-search-row:not([hidden]) { display: flex; align-items: center; gap: 12px; padding: 12px 16px;
-  color: var(--md-default-fg-color); font: 14px/20px var(--md-text-font-family, sans-serif);
+  color: var(--md-default-fg-color); font-size: 14px; line-height: 20px;
   background: color-mix(in srgb, var(--md-typeset-a-color) 9%, var(--md-default-bg-color)) }
 .roaming-search-row:is(:hover, :focus-visible):not([hidden]) {
   background: color-mix(in srgb, var(--md-typeset-a-color) 18%, var(--md-default-bg-color)) }
@@ -28,9 +27,8 @@ export function takeOver(host, signal) {
     const isKey = type === "keydown";
     if (isKey) isTab = key === "Tab";
     const one = type === "focusout" ? relatedTarget : target;
-    const isOurs = isKey
-      ? key === "k" && event[MODIFIER] && !event.shiftKey && !event.altKey && !target.isContentEditable
-      : one?.closest?.(type === "show.bs.modal" ? "#mkdocs_search_modal" : SEARCH);
+    const place = type === "show.bs.modal" ? "#mkdocs_search_modal" : SEARCH;
+    const isOurs = isKey ? isShortcut(event, "k") : one?.closest?.(place);
     if (!isOurs || host.settings.mode === "off") return;
     event.stopImmediatePropagation();
     if (type === "focusout" || event.isComposing || (type === "focusin" && (isTab || host._isClosing))) return;

@@ -1,4 +1,4 @@
-// Buttons that copy, for several modules of the widget.
+// Buttons that copy: with an icon, or with words.
 
 import { el, icon, tool } from "./roaming-ask.js";
 
@@ -8,7 +8,6 @@ const COPY =
 export const TICK = "m5 12.5 4.5 4.5L19 7.5";
 const COPIED = 1600; // ms
 
-/** Create an icon button that copies. */
 export function copyTool(label, what, { words, say, drawn = icon(COPY) }) {
   const button = tool(label, drawn);
   return copying(button, what, say, words.copied, (copied) => {
@@ -17,7 +16,6 @@ export function copyTool(label, what, { words, say, drawn = icon(COPY) }) {
   });
 }
 
-/** Create a copy button with words. */
 export function copier(label, what, host) {
   const button = el("button", { class: "button" }, label);
   const say = (text) => host._say(text);

@@ -16,7 +16,7 @@ from playwright.sync_api import expect
 
 from .widget.conftest import Stage
 from .widget.states import sources
-from .widget.themes import built
+from .widget.themes import THEMES, built
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -203,7 +203,8 @@ def test_input_is_accessible(found: str, page: Page, axe: str, width: int) -> No
     assert found_by_axe == []
 
 
-def test_site_in_another_language_has_its_texts(page: Page, tmp_path: Path) -> None:
+def test_site_in_another_language_has_its_texts(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(THEMES, "german", {"name": "material", "font": False, "language": "de"})
     folder = tmp_path / "site"
     with hosted(folder) as url:
         stage = Stage(folder)

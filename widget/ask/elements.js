@@ -1,4 +1,4 @@
-// Elements, icons and texts, for all modules of <roaming-ask>. A build puts this file into roaming-ask.js.
+// Elements, icons and texts, for all modules of <roaming-ask>.
 
 /** Replace names in braces by their values; `n` selects singular or plural. */
 export const fill = (text, values) => {
@@ -61,6 +61,12 @@ export function adopt(root, style) {
 }
 
 export const MODIFIER = /^(Mac|iP)/.test(navigator.platform) ? "metaKey" : "ctrlKey";
+/** Whether a letter is pressed with Ctrl or Cmd. With a non-Latin layout the physical key counts. */
+export function isShortcut(event, letter) {
+  const { key, code, altKey, shiftKey, target } = event;
+  if (!event[MODIFIER] || altKey || shiftKey || target.isContentEditable) return false;
+  return key.toLowerCase() === letter || (key > "~" && code.slice(3).toLowerCase() === letter);
+}
 export const SEND_KEY = MODIFIER === "metaKey" ? "⌘ ↵" : "Ctrl ↵";
 
 // Direction overrides could disguise what a text says.

@@ -1,6 +1,4 @@
-// The page around <roaming-ask>: room beside it for a docked panel, the button in the header of Material,
-// stored data.
-// A build puts this file into roaming-ask.js.
+// The page around <roaming-ask>: room beside it for a docked panel, the button in the header of Material, stored data.
 
 import { adopt } from "./elements.js";
 

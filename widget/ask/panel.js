@@ -1,5 +1,5 @@
 // The panel of <roaming-ask>: a dialog with the conversation and the input, its place beside the page, and what it shows
-// before there is an answer. A build puts this file into roaming-ask.js.
+// before there is an answer.
 
 import { el, fill, namedIcon, plain, tool } from "./elements.js";
 import { PHONE, WIDE, headerEnd, moveAside } from "./page.js";

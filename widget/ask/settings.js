@@ -1,5 +1,4 @@
 // What the attributes of <roaming-ask> and the data of the page say: texts, mode, endpoint, links that are allowed.
-// A build puts this file into roaming-ask.js.
 
 import { el } from "./elements.js";
 

@@ -1,5 +1,4 @@
 // The style sheet of <roaming-ask>. Modules that are loaded on demand bring their own; they use these variables.
-// A build puts this file into roaming-ask.js.
 
 export const STYLE = `
 :host {

@@ -18,7 +18,6 @@ THEMES: dict[str, dict[str, Any]] = {
     "material": {"name": "material", **_INSTANT},
     "material plain": {"name": "material", "font": False},
     "slate": {"name": "material", **_INSTANT, "palette": {"scheme": "slate", "primary": "amber"}},
-    "german": {"name": "material", "font": False, "language": "de"},
     "mkdocs": {"name": "mkdocs", "highlightjs": False},
     "mkdocs dark": {"name": "mkdocs", "highlightjs": False, "color_mode": "dark"},
     "readthedocs": {"name": "readthedocs", "highlightjs": False},
