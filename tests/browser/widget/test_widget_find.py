@@ -449,7 +449,7 @@ def test_start_of_unreadable_site_is_empty(page: Page, stage: Stage, widget: Wid
 
 def test_phone_returns_to_the_results_after_one_of_them(page: Page, stage: Stage, widget: Widget) -> None:
     page.set_viewport_size({"width": 390, "height": 800})
-    (stage.folder / "trouble" / "index.html").write_text(Path(stage.folder / "page2.html").read_text("utf-8"), "utf-8")
+    (stage.folder / "trouble" / "index.html").write_text((stage.folder / "page2.html").read_text("utf-8"), "utf-8")
     page.goto(stage.page(""))
     widget.open()
     widget.input.fill("port is taken")
