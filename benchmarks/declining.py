@@ -26,9 +26,9 @@ from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
 
-from mkdocs_roaming.search.relevance import MIN_CONFIDENCE
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import open_library
+from mkdocs_roaming.search.relevance import MIN_CONFIDENCE
 from mkdocs_roaming.text.markdown import find_code
 from mkdocs_roaming.text.tokenizer import extract_terms, is_common_word, is_stop_word, parse_query
 

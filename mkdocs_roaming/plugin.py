@@ -49,9 +49,9 @@ from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.html.final_page import reconcile_article
 from mkdocs_roaming.html.themes import parse_classes
 from mkdocs_roaming.manifest.descriptions import Descriptions, read_descriptions
-from mkdocs_roaming.manifest.models import LLMS_TXT, Page, Site
+from mkdocs_roaming.manifest.models import LLMS_TXT, Page
 from mkdocs_roaming.publish.cache import ConversionCache
-from mkdocs_roaming.publish.elements.html import add_markdown_links, add_similar_pages
+from mkdocs_roaming.publish.elements.html import add_markdown_links
 from mkdocs_roaming.publish.elements.page import ElementOptions, PageElements
 from mkdocs_roaming.publish.options import PublishOptions, parse_options
 from mkdocs_roaming.publish.ownership import check_llms_txt
@@ -88,7 +88,7 @@ class _LanguageBuild:
 
     batch: Batch
     rules: RuleSet | None
-    elements: PageElements | None
+    elements: PageElements
     seconds: float
     """Time of the conversion."""
 
@@ -107,7 +107,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         self._code_languages = CodeLanguages()
         self._builds: dict[str, _LanguageBuild] = {}
         self._lint: LintConfig | None = None
-        self._elements: ElementOptions | None = None
+        self._elements = ElementOptions()
         self._descriptions: Descriptions | None = None
         self._embeddings: EmbeddingsOptions | None = None
 
@@ -140,7 +140,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             self._load_selection()
             self._load_rules((), config)
             self._lint = self._load_lint()
-            self._elements = self._load_elements(config)
+            self._elements = ElementOptions.parse(self._options, own_endpoint=dev_server_path(config))
             self._descriptions = self._load_descriptions(config)
             self._embeddings = self._load_embeddings()
         return config
@@ -196,22 +196,22 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             batch = convert_pages(site, included, cache=cache, warn=log.warning)
             batch.left_out += left_out
             rules = self._load_rules(pages, config)
-        elements = self._make_elements(site, folder)
+        elements = PageElements(self._select_elements(folder), batch, self._descriptions)
         self._builds[folder] = _LanguageBuild(batch, rules, elements, time.perf_counter() - started)
 
     @event_priority(LAST)  # encryption plugins replace articles in this hook
     def on_post_page(self, output: str, *, page: MkDocsPage, config: MkDocsConfig) -> str:
         """Drop pages whose final HTML hides the article; add the links and the widget to the others."""
         html = self._check_page(output, page, config)
-        return self._add_elements(html, page, config) if self._elements and html.strip() else html
+        return self._add_elements(html, page, config) if html.strip() else html
 
     @event_priority(LAST)
     def on_post_template(self, output_content: str, *, template_name: str, config: MkDocsConfig) -> str:
-        """Add links to similar addresses to the 404 page."""
+        """Add links to similar addresses and the widget to the 404 page."""
         build = self._builds.get(language_folder(config))
         if template_name != "404.html" or build is None or not self._options.similar_pages:
             return output_content
-        return add_similar_pages(output_content, build.batch.site)
+        return build.elements.add_to_not_found(output_content)
 
     @event_priority(LAST)  # mkdocs-static-i18n builds the other languages in this hook, with priority -100
     def on_post_build(self, *, config: MkDocsConfig) -> None:
@@ -261,16 +261,11 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         lint = parse_config(self._options.lint, "lint")
         return lint if lint.level != "off" else None
 
-    def _load_elements(self, config: MkDocsConfig) -> ElementOptions | None:
-        if not (self._options.widget or self._options.page_menu):
-            return None
-        return ElementOptions.parse(self._options, own_endpoint=dev_server_path(config))
-
-    def _make_elements(self, site: Site, folder: str) -> PageElements | None:
+    def _select_elements(self, folder: str) -> ElementOptions:
         options = self._elements
-        if options and options.widget and folder:  # the questions of the options are in the default language
+        if options.widget and folder:  # the questions of the options are in the default language
             options = replace(options, widget=replace(options.widget, questions=()))
-        return PageElements(options, site, self._descriptions) if options else None
+        return options
 
     def _load_embeddings(self) -> EmbeddingsOptions | None:
         if self._options.search == "lexical":
@@ -350,9 +345,9 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         """Add the widget, unless the front matter has `ask: false`; add the page menu if the page is published."""
         folder = language_folder(config)
         build, path = self._builds.get(folder), page_path(page, folder)
-        if build is None or build.elements is None or path is None:
+        if build is None or path is None:
             return html
-        return build.elements.add(html, path, build.batch, has_widget=page.meta.get("ask") is not False)
+        return build.elements.add(html, path, has_widget=page.meta.get("ask") is not False)
 
     # Writing
 
@@ -379,7 +374,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
                 previous=previous,
                 rules=build.rules,
                 descriptions=self._descriptions,
-                extra=build.elements.iter_files() if build.elements else (),
+                extra=build.elements.iter_files(),
             )
         if batch.site.has_llms_txt and not (site_folder / LLMS_TXT).exists():
             log.warning("pages link to llms.txt, which no plugin has written, and `llms_txt` is false")

@@ -3,33 +3,31 @@
 //   <script type="module" src="roaming/roaming-ask.js"></script>
 //   <roaming-ask endpoint="https://ask.example/"></roaming-ask>      without an endpoint it searches sections
 //
-// The modules next to this file are loaded on demand: roaming-turn.js and what it imports with the first question,
-// roaming-find.js and what it imports where sections are searched without an endpoint, roaming-webmcp.js where the
-// browser has WebMCP.
+// The modules next to this file are loaded on demand: roaming-turn.js with the first question, roaming-find.js where sections
+// are searched, roaming-search.js for the search of the theme, roaming-webmcp.js where the browser has WebMCP.
 // There are no inline styles, no inline scripts and no HTML from strings, so the strictest content security policy
 // works. Text from answers and manifests is only inserted as text nodes.
 //
-// A build joins this file with those that it imports, so a page loads one file.
+// A build joins this file with those in the folder ask, so a page loads one file.
 
-import { el, namedIcon, tool } from "./ask/elements.js";
-import { Memory, PHONE, WIDE, drawHeader, headerButtons, moveAside } from "./ask/page.js";
+import { MODIFIER, adopt, el, isShortcut, namedIcon, tool } from "./ask/elements.js";
+import { Memory, PHONE, WIDE, headerButtons, moveAside } from "./ask/page.js";
 import { STYLE } from "./ask/style.js";
 import { Settings } from "./ask/settings.js";
 import { Panel } from "./ask/panel.js";
 import { Conversation } from "./ask/conversation.js";
-export { el, fill, icon, namedIcon, plain, svg, tool } from "./ask/elements.js";
+export { MODIFIER, SEND_KEY, adopt, el, fill, icon, isShortcut, namedIcon, plain, svg, tool } from "./ask/elements.js";
 
-let sheet; // created once, by the first element on a page
 const LONGEST_QUESTION = 4000; // characters
 const TYPED = "input, textarea, select, [contenteditable]"; // elements that use the Escape key themselves
-const MODIFIER = /^(Mac|iP)/.test(navigator.platform) ? "metaKey" : "ctrlKey";
 const load = (name) => import(new URL(name, import.meta.url));
 
 /** The element. It dispatches bubbling events `roaming:…`; `request` and `fetch` may be overridden. */
 export class RoamingAsk extends HTMLElement {
   static observedAttributes = ["open", "mode", "endpoint"];
   settings = new Settings(this);
-  #ready; // resolves when the button is shown
+  _ready; // resolves when the button is shown
+  _isClosing = false; // the focus returns to the page
   #memory;
   #button;
   #parked; // the bar that leads back to the answer on a phone
@@ -38,7 +36,6 @@ export class RoamingAsk extends HTMLElement {
   #opener; // the element that gets the focus back
   #abort; // aborts the listeners on the page
   #tools; // removes the tools for the browser's agent
-  #found; // the question that the reader searches instead
   #view; // of the finder
   #query; // of the view
   #scrollTop = 0; // the page's last scroll position
@@ -47,7 +44,7 @@ export class RoamingAsk extends HTMLElement {
 
   /** Open the panel; without `focus` the focus does not move. */
   open(focus = true) {
-    if (!this.#button) this.#ready?.then(() => this.open());
+    if (!this.#button) this._ready?.then(() => this.open());
     if (!this.#button || this.settings.mode === "off" || this.#panel?.isOpen) return;
     this.#build();
     this.#opener = document.activeElement;
@@ -62,30 +59,41 @@ export class RoamingAsk extends HTMLElement {
   close() {
     if (!this.#panel?.isOpen) return;
     const isInside = this.shadowRoot.activeElement;
+    this._isClosing = true;
     this.#panel.close();
     this.removeAttribute("open");
-    this.#memory.remember({ open: false });
+    this.#memory.remember({ open: false, ...(PHONE.matches || { finding: false }) }); // a bar may lead back
     this._draw();
     const back = this.#opener?.isConnected && this.#opener !== document.body ? this.#opener : this.#button;
     if (isInside) back.focus({ preventScroll: true });
+    this._isClosing = false;
     this._emit("close");
   }
-  /** Put a question into the input. */
+  /** Put a question into the input; without one, its words stay. */
   async prefill(question) {
-    await this.#ready;
+    await this._ready;
     this.open();
     if (!this.#panel) return;
-    this.#panel.input.value = question;
+    this.#panel.input.value = question ?? this.#panel.input.value;
     this.#panel.input.focus();
     this._draw();
   }
+  /** Search sections for words; without any, for those in the input, which are selected. */
+  async search(words) {
+    await this._ready;
+    this.#memory.remember({ finding: true });
+    await this.prefill(words);
+    if (words === undefined) this.#panel?.input.select();
+  }
   /** Send a question after the current answer has ended; without an endpoint, search sections. */
   async ask(question) {
-    await this.#ready;
+    await this._ready;
     question = String(question).trim().slice(0, LONGEST_QUESTION);
+    this.#memory.remember({ finding: false });
     this.open();
+    this._draw();
     if (!question || !this.#panel || this.#panel.waits) return;
-    if (this.#finds) return this.prefill(question);
+    if (this.settings.onlyFinds) return this.prefill(question);
     await this.#conversation.ask(question);
   }
   /** Stop the current answer. */
@@ -94,10 +102,9 @@ export class RoamingAsk extends HTMLElement {
   }
   /** Delete all turns. */
   reset() {
-    this.#found = undefined;
     if (this.#conversation) this.#conversation.reset();
     else this.#memory?.keepTurns([]);
-    this.#memory?.remember({ everywhere: undefined });
+    this.#memory?.remember({ everywhere: undefined, finding: false });
     if (this.#panel) this.prefill("");
   }
   /** Send a question to the endpoint. */
@@ -126,10 +133,12 @@ export class RoamingAsk extends HTMLElement {
   _wait(waits) {
     this.#panel.waits = waits;
   }
-  /** Search sections for a question that the endpoint did not answer. */
-  _search(question) {
-    this.#found = question;
-    this.prefill(question).then(() => this.#panel.hits.scrollIntoView({ block: "nearest" }));
+  /** Open the panel to ask or to search, or close it if it is open for that. */
+  _toggle(finding) {
+    if (this.#panel?.isOpen && (this.#finds === finding || this.settings.onlyFinds)) return this.close();
+    if (finding) return this.search();
+    this.#memory.remember({ finding });
+    this.prefill();
   }
   /** Return the request of a question. */
   _describe(question, turns) {
@@ -139,28 +148,31 @@ export class RoamingAsk extends HTMLElement {
   }
   /** Show the current state of button and panel. */
   _draw() {
-    const { words, onlyFinds, mode } = this.settings;
+    const { words, onlyFinds, mode, replacesSearch } = this.settings;
     const isOpen = !!this.#panel?.isOpen;
     const isParked = this.#memory.state.parked && PHONE.matches;
-    this.#button.lastChild.textContent = onlyFinds ? words.findButton : words.button;
+    const finds = this.#finds;
+    this.#button.replaceChildren(namedIcon(onlyFinds ? "find" : "ask"), el("span", {}, onlyFinds ? words.findButton : words.button));
+    this.#parked.firstChild.replaceChildren(namedIcon(finds ? "find" : "ask"), finds ? words.backToFind : words.back);
     const buttons = [...headerButtons()];
-    const isInHeader = PHONE.matches && buttons.some((one) => one.checkVisibility());
+    for (const one of buttons) one.hidden = onlyFinds; // they ask
+    const entrances = onlyFinds && replacesSearch ? [...document.querySelectorAll("[for=__search]")] : buttons;
+    const isInHeader = PHONE.matches && entrances.some((one) => one.checkVisibility());
     this.#button.hidden = isOpen || isParked || isInHeader || mode === "off";
-    for (const one of [this.#button, ...buttons]) one.ariaExpanded = isOpen;
+    for (const one of [this.#button, ...buttons]) one.ariaExpanded = isOpen && finds === onlyFinds;
     this.#parked.hidden = !isParked || isOpen;
     if (!this.#conversation) return;
-    const finds = this.#finds;
     const { isDown, isRunning: runs, turns } = this.#conversation;
-    const query = finds || isDown ? this.#found ?? this.#panel.input.value : "";
-    this.#panel.draw({ onlyFinds, finds, runs, isDown, isHere: this.#isHere, turns: turns.length, query });
-    this.#find(query);
+    this.#panel.draw({ onlyFinds, finds, runs, isDown, isHere: this.#isHere, turns: turns.length });
+    this.#query = finds || isDown ? this.#panel.input.value : "";
+    if (this.#query || finds || this.#view) this.#find(finds && !onlyFinds && !isDown);
   }
 
   // Lifecycle
 
   connectedCallback() {
     this.#refit(); // a dialog that was removed and inserted again is no longer modal
-    this.#ready ??= this.#begin();
+    this._ready ??= this.#begin();
     const { signal } = (this.#abort = new AbortController());
     const listen = (names, listener, target = globalThis) =>
       names.split(" ").forEach((name) => target.addEventListener(name, listener, { signal, passive: name === "scroll" }));
@@ -172,7 +184,8 @@ export class RoamingAsk extends HTMLElement {
     listen("pagehide", () => this.#leave());
     listen("change", this.#refit, WIDE);
     listen("change", this.#refit, PHONE);
-    this.#ready.then(() => this.#offerTools());
+    this._ready.then(() => this.#offerTools());
+    if (this.settings.replacesSearch) load("roaming-search.js").then(({ takeOver }) => takeOver(this, signal), () => {});
   }
   disconnectedCallback() {
     this.stop();
@@ -195,11 +208,7 @@ export class RoamingAsk extends HTMLElement {
     if (!open || !WIDE.matches || settings.mode === "off") moveAside(0);
     await settings.loadWords();
     const root = this.attachShadow({ mode: "open" });
-    if (!sheet) (sheet = new CSSStyleSheet()).replaceSync(STYLE);
-    root.adoptedStyleSheets = [sheet];
-    // Typed keys must not trigger shortcuts of the site, such as "s" for its search. Ctrl and Meta pass.
-    for (const kind of ["keydown", "keypress", "keyup"])
-      root.addEventListener(kind, (event) => event.ctrlKey || event.metaKey || event.stopPropagation());
+    adopt(root, STYLE);
     root.addEventListener("click", this.#visit);
     this.#buildButtons(root);
     this._draw();
@@ -216,12 +225,11 @@ export class RoamingAsk extends HTMLElement {
       const key = button.querySelector("kbd");
       if (key && MODIFIER === "metaKey") key.textContent = key.textContent.replace("Ctrl ", "⌘");
     }
-    const open = () => this.open();
     const attrs = { class: "opener", part: "button", "aria-haspopup": "dialog", "aria-expanded": "false" };
-    this.#button = el("button", { type: "button", onclick: open, ...attrs }, namedIcon("ask"), el("span"));
+    this.#button = el("button", { onclick: () => this._toggle(false), ...attrs });
     this.#parked = el(
       "div", { class: "parked", part: "back", hidden: true },
-      el("button", { type: "button", onclick: open }, namedIcon("ask"), words.back),
+      el("button", { onclick: () => this.open() }),
       tool(words.close, namedIcon("x"), () => this.#park(false)),
     );
     root.append(this.#button, this.#parked);
@@ -231,10 +239,8 @@ export class RoamingAsk extends HTMLElement {
     this.#panel = new Panel(this, this.#memory, {
       escape: this.#escape,
       typed: this.#typed,
-      changed: () => {
-        this.#found = undefined;
-        this._draw();
-      },
+      changed: () => this._draw(),
+      leave: () => this._toggle(false),
       submit: (event) => {
         event.preventDefault();
         this.#conversation.isRunning ? this.stop() : this.#submit();
@@ -246,6 +252,9 @@ export class RoamingAsk extends HTMLElement {
       },
       isRunning: () => this.#conversation.isRunning,
     });
+    // Typed keys must not trigger shortcuts of the site, such as "s" for its search. Ctrl and Meta pass.
+    for (const kind of ["keydown", "keypress", "keyup"])
+      this.#panel.element.addEventListener(kind, (event) => event.ctrlKey || event.metaKey || event.stopPropagation());
     this.#panel.input.value = this.#memory.state.draft ?? "";
     this.#conversation = new Conversation(this, this.#panel, this.#memory);
   }
@@ -277,29 +286,28 @@ export class RoamingAsk extends HTMLElement {
     this._draw();
   };
   #pressed = (event) => {
-    const key = this.getAttribute("shortcut") ?? "i";
-    const isOpen = this.#panel?.isOpen;
+    const key = (this.getAttribute("shortcut") ?? "i").toLowerCase();
     if (event.defaultPrevented) return;
-    if (event.key === "Escape") return isOpen && !event.target.closest?.(TYPED) && this.#escape(event);
-    if (!event[MODIFIER] || event.altKey || event.shiftKey) return;
-    // With a non-Latin layout the physical key counts.
-    if (event.key.toLowerCase() !== key && (event.key <= "~" || event.code.slice(3).toLowerCase() !== key)) return;
-    if (event.target.isContentEditable || this.settings.mode === "off") return;
+    if (event.key === "Escape") return this.#panel?.isOpen && !event.target.closest?.(TYPED) && this.#escape(event);
+    if (!isShortcut(event, key) || this.settings.mode === "off") return;
     event.preventDefault();
-    isOpen ? this.close() : this.open();
+    this._toggle(false);
   };
   /** Open the panel from any element with `data-roaming-open`; its value, if any, becomes the question. */
   #invited = (event) => {
-    const question = event.target.closest?.("[data-roaming-open]")?.dataset.roamingOpen;
-    if (question === undefined || event.defaultPrevented) return;
+    const invitation = event.target.closest?.("[data-roaming-open]");
+    if (!invitation || event.defaultPrevented) return;
     event.preventDefault();
-    if (question) this.prefill(question);
-    else this.#panel?.isOpen && event.target.closest("[aria-expanded]") ? this.close() : this.open();
+    const question = invitation.dataset.roamingOpen || undefined;
+    if (!question && invitation.ariaExpanded) return this._toggle(false);
+    this.#memory.remember({ finding: false });
+    this.prefill(question);
   };
   /** Close a panel that covers the focused element of the page; offer to ask in the search of Material. */
   #yield = ({ target }) => {
-    if (target.matches?.("[data-md-component=search-query]") && this.#button && this.settings.mode !== "off")
-      load("roaming-search.js").then(({ addRow }) => addRow(this, target, () => !this.settings.onlyFinds), () => {});
+    const { mode, replacesSearch } = this.settings;
+    if (target.matches?.("[data-md-component=search-query]") && this.#button && mode !== "off" && !replacesSearch)
+      load("roaming-search.js").then(({ addRow }) => addRow(this, target), () => {});
     if (target === this || !this.#panel?.isOpen || !target.getBoundingClientRect) return;
     if (this.#panel.covers(target)) this.close();
   };
@@ -339,8 +347,9 @@ export class RoamingAsk extends HTMLElement {
     const { key, isComposing, keyCode, shiftKey } = event;
     const { last } = this.#conversation;
     if (isComposing || keyCode === 229) return; // a key for the input method
-    if (key === "Enter" && !shiftKey) this.#submit();
-    else if (key === "ArrowUp" && !this.#panel.input.value && last) {
+    if (key === "Enter" && event[MODIFIER]) this.ask(this.#panel.input.value);
+    else if (key === "Enter" && !shiftKey) this.#submit();
+    else if (key === "ArrowUp" && !this.#panel.input.value && last && !this.#finds) {
       this.#conversation.queue();
       this.prefill(last);
     } else return;
@@ -350,36 +359,34 @@ export class RoamingAsk extends HTMLElement {
   #escape = (event) => {
     if ((event.key ?? "Escape") !== "Escape" || event.isComposing) return;
     event.preventDefault();
-    this.#conversation.isRunning && event.cancelable ? this.stop() : this.close(); // otherwise the system closes it anyway
+    this.#conversation.isRunning && !this.#finds && event.cancelable ? this.stop() : this.close(); // otherwise the system closes it anyway
   };
   #submit() {
-    const { input, hits } = this.#panel;
+    const { input } = this.#panel;
     if (!input.value.trim()) input.focus();
-    else if (this.#finds) hits.querySelector(".hit a")?.focus();
-    else this.ask(input.value);
+    else if (!this.#finds) this.ask(input.value);
   }
   /** Whether typed words search sections. */
   get #finds() {
-    return this.#found !== undefined || this.settings.onlyFinds;
+    return this.settings.onlyFinds || !!this.#memory.state.finding;
   }
   /** Whether questions are about the current page first. */
   get #isHere() {
-    return this.getAttribute("page-context") !== "off" && this.#memory.state.everywhere !== this.settings.page.path;
+    const { path } = this.settings.page;
+    return path !== undefined && this.getAttribute("page-context") !== "off" && this.#memory.state.everywhere !== path;
   }
-  async #find(query) {
-    this.#query = query;
-    if (!query && !this.#view) return;
+  /** Show the results for the query; with `asks`, a row before them asks it. */
+  async #find(asks) {
     try {
       const { View } = await load("roaming-find.js");
       this.#view ??= new View(this, this.#panel.hits);
-      if (query === this.#query) await this.#view.list(query); // otherwise a newer query has arrived
+      await this.#view.list(this.#query, asks);
     } catch {
       this.#panel.hits.textContent = this.settings.words.lost;
     }
   }
 }
 
-drawHeader();
 customElements.get("roaming-ask") ?? customElements.define("roaming-ask", RoamingAsk);
 // A page that only loads this file gets the element, too.
 const complete = () => {

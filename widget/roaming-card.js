@@ -1,10 +1,8 @@
 // The card of a citation: breadcrumb, title and passage of its section. It is loaded when a citation is first hovered.
 
-import { el } from "./roaming-ask.js";
-import { adopt } from "./roaming-tools.js";
+import { adopt, el } from "./roaming-ask.js";
 
 const ENGLISH = {
-  onThisPage: "On this page",
   onAnotherPage: "On another page",
   goThere: "go to the passage",
 };

@@ -1,7 +1,7 @@
-// The finder of <roaming-ask>: lists the sections that match the typed words. Enter opens the page of a section, the button
-// beside it its text in place. It is loaded if there is no endpoint, or if the endpoint fails.
+// The finder of <roaming-ask>: lists where to start, then the sections that match the typed words. Enter opens the page of
+// a section, the button beside it its text in place.
 
-import { el, fill, icon } from "./roaming-ask.js";
+import { SEND_KEY, adopt, el, fill, icon, namedIcon } from "./roaming-ask.js";
 import { findMatches } from "./roaming-finder.js";
 import { Library } from "./roaming-library.js";
 import { copier } from "./roaming-tools.js";
@@ -21,6 +21,7 @@ const ENGLISH = {
   keyOpen: "open",
   keyRead: "read here",
   keyClose: "close",
+  topPages: "Start here",
   prompt: "Copy a prompt for your own AI",
   promptText:
     "Answer this question from the documentation of {site}: {question}\n\nIts pages are listed at {llms}. Read these " +
@@ -28,14 +29,15 @@ const ENGLISH = {
 };
 const MOST_SHOWN = 8;
 const MORE = 20; // results that are added at a time
+const MOST_PASSAGES = 3; // results that show more than their opening
+const PAUSE = 600; // milliseconds in typing
 const STYLE = `
 .found > p { margin-block: 12px 0 }
 .found > .count { margin-block: 0 8px; font-size: .8em; line-height: 1.334; font-weight: 700; color: var(--_muted) }
 .hits { list-style: none; padding: 0; border: 1px solid var(--_line); border-radius: 12px; overflow: hidden }
 .hit + .hit { border-block-start: 1px solid var(--_line) }
 .row-of-hit { position: relative; display: grid; grid-template-columns: minmax(0, 1fr) 32px; gap: 0 8px; align-items: center;
-  padding: 12px 8px 12px 16px; transition: background .12s }
-.row-of-hit:dir(rtl) { padding: 12px 16px 12px 8px }
+  padding-block: 12px; padding-inline: 16px 8px; transition: background .12s }
 .row-of-hit:hover, .row-of-hit:has(a:focus-visible), .current .row-of-hit { background: var(--_soft) }
 .row-of-hit::before { content: ""; position: absolute; inset-block: 0; inset-inline-start: 0; width: 2px }
 .row-of-hit:has(a:focus-visible)::before, .current .row-of-hit::before { background: var(--_accent) }
@@ -53,6 +55,13 @@ const STYLE = `
 .peek:dir(rtl) .icon { scale: -1 1 }
 .peek[aria-expanded=true] .icon { rotate: 90deg }
 .peek[aria-expanded=true]:dir(rtl) .icon { rotate: -90deg }
+.asks { margin-block-end: 16px }
+.asks .pick { background: var(--_tint); font-size: .9333em; font-weight: 700 }
+.asks .pick:is(:hover, :focus-visible, .current > *) { background: var(--_mark) }
+.asks .icon { color: var(--_accent) }
+.asks kbd { font-size: .8571em; font-weight: 400 }
+.passage { padding: 4px 16px 12px; font-size: .8667em }
+.hit:has(.peek[aria-expanded=true]) .passage { display: none }
 .hit > .open { padding: 12px 16px; border-block-start: 1px solid var(--_line); font-size: .9333em }
 .keys { display: none; order: 3; flex: none; gap: 4px 16px; flex-wrap: wrap; padding: 10px 20px;
   border-block-start: 1px solid var(--_line); font-size: .8em; line-height: 1.334; color: var(--_muted) }
@@ -60,7 +69,7 @@ const STYLE = `
 .keys span { display: inline-flex; gap: 4px }
 kbd { font: inherit; border: 1px solid color-mix(in srgb, currentColor 36%, transparent); border-radius: 4px; padding: 0 5px }
 @media (max-width: 599px), (pointer: coarse) {
-  .finder .keys { display: none }
+  .finder .keys, .asks kbd { display: none }
   .row-of-hit { grid-template-columns: minmax(0, 1fr) 44px }
   .hit .peek { width: 44px; height: 44px }
 }
@@ -73,16 +82,15 @@ kbd { font: inherit; border: 1px solid color-mix(in srgb, currentColor 36%, tran
 /** Shows search results in `into`. `host` is the <roaming-ask> element. */
 export class View {
   #library;
-  #latest;
+  #shown; // what the list was made for
   #counting;
-  #list; // the shown results
+  #best; // the link that Enter in the input opens
+  #entered; // the list for which Enter was pressed too early
   constructor(host, into) {
     Object.assign(this, { host, into });
     this.#library = new Library(host);
     into.className = "found";
-    const sheet = new CSSStyleSheet();
-    sheet.replaceSync(STYLE);
-    host.shadowRoot.adoptedStyleSheets.push(sheet);
+    adopt(host.shadowRoot, STYLE);
     const key = (name, ...keys) => el("span", {}, ...keys.map((each) => el("kbd", {}, each)), this.words[name]);
     const read = host.matches(":dir(rtl)") ? "←" : "→";
     const keys = [key("keyMove", "↑", "↓"), key("keyOpen", "↵"), key("keyRead", read), key("keyClose", "Esc")];
@@ -100,37 +108,76 @@ export class View {
   get #active() {
     return this.panel.classList.contains("finder");
   }
-  /** Show the results for a query, unless a newer query has arrived in between. */
-  async list(question) {
-    const { words } = this;
-    const latest = (this.#latest = {});
-    clearTimeout(this.#counting);
-    this.#list = undefined;
-    if (!question.trim()) return this.into.replaceChildren();
-    const note = (text) => el("p", { class: "muted" }, text);
+  /** Show the results for a query, or where to start; `asks` adds a row that asks it. A newer list wins. */
+  async list(question, asks) {
+    const { words, host, into } = this;
     const library = this.#library;
+    const { path, manifest } = host.settings.page;
+    const isEmpty = !question.trim();
+    const key = JSON.stringify([question, asks, this.#active, manifest, isEmpty && path]);
+    if (key === this.#shown) return; // new elements would lose the focus
+    this.#shown = key;
+    clearTimeout(this.#counting);
+    this.#best = undefined;
+    const row = asks && !isEmpty ? [this.#asking(question.trim())] : [];
+    const show = (...parts) => {
+      if (key !== this.#shown) return false;
+      if (into.contains(host.shadowRoot.activeElement)) this.panel.querySelector("textarea").focus();
+      into.replaceChildren(...row, ...parts);
+    };
+    const note = (text) => show(isEmpty ? "" : el("p", { class: "muted" }, text));
+    if (isEmpty && !this.#active) return show();
     const before = library.finder;
-    let found;
+    let found = [];
+    let asked;
     try {
-      if (!before) this.into.replaceChildren(note(words.loading));
-      found = await library.find(question);
+      if (!before) note(words.loading);
+      await library.open();
+      if (library.isLarge) return note(fill(words.many, { n: library.finder.count }));
+      if (!isEmpty) found = await library.find(question);
+      if (found.length) asked = await library.finder.asked(question);
     } catch {
-      if (latest === this.#latest) this.into.replaceChildren(note(words.unread));
+      note(words.unread);
+      if (key === this.#shown) this.#shown = undefined; // try again
       return;
     }
-    const { finder } = library;
-    if (finder !== before) this.host._emit("outline", { sections: finder.sections.length, digest: finder.source.digest });
-    if (latest !== this.#latest) return;
-    if (library.isLarge) return this.into.replaceChildren(note(fill(words.many, { n: finder.count })));
-    const asked = await finder.asked(question);
-    if (latest !== this.#latest) return;
+    const { sections, source } = library.finder;
+    if (library.finder !== before) host._emit("outline", { sections: sections.length, digest: source.digest });
+    if (isEmpty) return show(...this.#start(path));
     const message = found.length ? fill(words.results, { n: found.length }) : words.none;
-    this.into.replaceChildren(
-      ...(found.length ? this.#results(found, asked) : [note(message)]),
-      el("p", { class: "row" }, copier(words.prompt, () => this.#prompt(question.trim(), found), this.host)),
-    );
+    const prompt = el("p", { class: "row" }, copier(words.prompt, () => this.#prompt(question.trim(), found), host));
+    const results = found.length ? this.#results(found, asked) : [el("p", { class: "muted" }, message)];
+    if (show(...results, prompt) === false) return;
+    this.#best = into.querySelector(".hits a") ?? into.querySelector(".pick");
     this.#mark();
-    this.#counting = setTimeout(() => this.host._say(message), 600); // after a pause in typing
+    if (this.#entered === key) this.#best?.click();
+    const pause = () => {
+      host._say(message);
+      this.#showPassages(found, asked).catch(() => {}); // the openings remain
+    };
+    this.#counting = setTimeout(pause, PAUSE);
+  }
+
+  /** Return a row that asks the query. */
+  #asking(query) {
+    const ask = () => this.host.ask(query);
+    const text = el("span", {}, fill(this.words.askRow, { query }));
+    const row = el("button", { class: "pick", onclick: ask }, namedIcon("ask"), text, el("kbd", {}, SEND_KEY));
+    return el("ul", { class: "rows asks" }, el("li", {}, row));
+  }
+  /** Return the sections of a page, or a page of each part of the site. */
+  #start(path) {
+    const { words } = this;
+    const { sections } = this.#library.finder;
+    const pages = sections.filter(({ page, parent }) => page.path && !parent);
+    const parts = new Map();
+    for (const one of pages) parts.set(one.page.above[0] ?? one, parts.get(one.page.above[0]) ?? one);
+    const top = [...new Set([...parts.values(), ...pages])].slice(0, MOST_SHOWN);
+    const inPage = sections.filter(({ page, parent }) => path && page.path === path && parent && !parent.parent);
+    const shown = inPage.length ? inPage.slice(0, MOST_SHOWN) : pages.filter((one) => top.includes(one));
+    if (!shown.length) return [];
+    const label = el("h3", { class: "label" }, inPage.length ? words.onThisPage : words.topPages);
+    return [label, el("ul", { class: "hits start", role: "list" }, ...shown.map((one) => this.#hit(one)))];
   }
 
   // Results
@@ -138,13 +185,13 @@ export class View {
   #results(found, asked) {
     const { words } = this;
     const count = el("p", { class: "count" });
-    const list = (this.#list = el("ul", { class: "hits", role: "list" }));
+    const list = el("ul", { class: "hits", role: "list" });
     const showMore = () => {
       const next = list.children.length;
       show(MORE);
       list.children[next].querySelector("a")?.focus(); // the button may be gone
     };
-    const more = el("button", { type: "button", onclick: showMore });
+    const more = el("button", { onclick: showMore });
     const below = el("p", {}, more);
     const show = (number) => {
       const shown = list.children.length;
@@ -158,26 +205,46 @@ export class View {
     show(MOST_SHOWN);
     return [count, list, below];
   }
+  /** Return a section's row; without a query only its title. */
   #hit(section, asked) {
     const { words, host } = this;
-    const { title, path, opening } = section;
+    const { title, path, opening, parent } = section;
     const url = this.#library.address(section);
     const link = host.settings.anchor({ url }, "");
-    link.append(...this.#marked(title, asked));
+    link.append(...(asked ? this.#marked(title, asked) : [title]));
     const body = el("div", { class: "open answer", hidden: true });
     const label = fill(words.peek, { title });
-    const peek = el("button", { type: "button", class: "peek", "aria-expanded": "false", "aria-label": label });
+    const peek = el("button", { class: "peek", "aria-expanded": "false", "aria-label": label });
     peek.append(icon("m9 6 6 6-6 6"));
     peek.addEventListener("click", () => {
       body.hidden = !body.hidden;
       peek.ariaExpanded = `${!body.hidden}`;
       if (!body.hidden && !body.firstChild) this.#read(section, url, body);
     });
-    const text = el(
-      "div", {}, el("p", { class: "crumb" }, path.slice(0, -1).join(" › ")), el("h3", {}, link),
-      el("p", { class: "snippet" }, ...this.#marked(opening, asked)),
-    );
+    const crumb = (asked || !parent) && el("p", { class: "crumb" }, path.slice(0, -1).join(" › "));
+    const snippet = asked && el("p", { class: "snippet" }, ...this.#marked(opening, asked));
+    const text = el("div", {}, crumb, el("h3", {}, link), snippet);
     return el("li", { class: "hit", part: "trail-item" }, el("div", { class: "row-of-hit" }, text, peek), body);
+  }
+  /** Show the passages of the best results instead of their openings. */
+  async #showPassages(found, asked) {
+    const { into, words, host } = this;
+    const key = this.#shown;
+    const best = found.slice(0, MOST_PASSAGES);
+    const [{ Markdown }, { cut }, ...texts] = await Promise.all([
+      import("./roaming-markdown.js"),
+      import("./roaming-excerpt.js"),
+      ...best.map((section) => this.#library.text(section, { subsections: false }).catch(() => "")),
+    ]);
+    const rows = into.querySelectorAll(".hits > li");
+    for (const [at, text] of texts.entries()) {
+      if (key !== this.#shown || !rows[at] || !text.trim()) continue;
+      const passage = el("div", { class: "passage answer" });
+      rows[at].querySelector(".row-of-hit").after(passage);
+      rows[at].querySelector(".snippet").hidden = true;
+      new Markdown(passage, { link: host.settings.link, words, root: host.shadowRoot, say: (said) => host._say(said) }).push(`${text}\n\n`);
+      cut(passage, asked, at);
+    }
   }
   /** Return a text with its matches marked. */
   #marked(text, asked) {
@@ -207,23 +274,23 @@ export class View {
 
   #keyed = (event) => {
     const { key, target, isComposing, ctrlKey, metaKey, altKey, shiftKey } = event;
-    if (!this.#active || !this.#list || isComposing || ctrlKey || metaKey || altKey || shiftKey) return;
+    if (!this.#active || isComposing || ctrlKey || metaKey || altKey || shiftKey) return;
     const input = this.panel.querySelector("textarea");
-    const links = [...this.#list.querySelectorAll("h3 > a")];
-    const at = links.findIndex((link) => link.closest(".hit").contains(target));
+    const links = [...this.into.querySelectorAll(".pick, .row-of-hit h3 > a")];
+    const at = links.findIndex((link) => link.closest("li").contains(target));
     if (target !== input && at < 0) return;
-    if (key === "Escape" && input.value) {
+    if (key === "Escape" && input.value && !this.host.settings.replacesSearch) {
       this.host.prefill("");
       input.focus();
       event.preventDefault();
       return event.stopPropagation();
     }
     const peek = this.host.matches(":dir(rtl)") ? "ArrowLeft" : "ArrowRight";
-    const inText = target.closest(".open");
+    const inText = target.closest(".open, .passage");
     if (key === "ArrowDown") links[Math.min(at + 1, links.length - 1)]?.focus();
     else if (key === "ArrowUp" && target !== input) (links[at - 1] ?? input).focus();
-    else if (key === "Enter" && target === input) links[0]?.click();
-    else if (key === peek && at >= 0 && !inText) links[at].closest(".hit").querySelector(".peek").click();
+    else if (key === "Enter" && target === input) this.#best ? this.#best.click() : (this.#entered = this.#shown);
+    else if (key === peek && at >= 0 && !inText) links[at].closest("li").querySelector(".peek")?.click();
     else {
       if (at >= 0 && !inText && /^[^\s]$/u.test(key)) input.focus(); // and the letter is inserted
       return;
@@ -233,8 +300,8 @@ export class View {
   };
   /** Mark the result that Enter in the input opens. */
   #mark() {
-    const first = this.#list?.firstElementChild;
-    first?.classList.toggle("current", this.#active && this.host.shadowRoot.activeElement?.localName === "textarea");
+    const row = this.#best?.closest("li");
+    row?.classList.toggle("current", this.#active && this.host.shadowRoot.activeElement?.localName === "textarea");
   }
 
   #prompt(question, found) {

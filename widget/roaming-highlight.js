@@ -3,7 +3,7 @@
 // A language is one regular expression. Its named groups are the kinds of token: k keyword, s string, n number,
 // f function, c comment, i inserted, d deleted. Everything else keeps the colour of the text.
 
-import { adopt } from "./roaming-tools.js";
+import { adopt } from "./roaming-ask.js";
 
 const LONGEST = 20_000;
 

@@ -1,8 +1,8 @@
 // Renders the Markdown of answers and sections: paragraphs, headings, lists, fences, tables, quotes, emphasis, links and
 // [^id]. No HTML and no images, so a hostile answer can only show text. Limits protect the page from endless input.
 
-import { el, fill, icon, plain, tool } from "./roaming-ask.js";
-import { adopt, copyTool } from "./roaming-tools.js";
+import { adopt, el, fill, icon, plain, tool } from "./roaming-ask.js";
+import { copyTool } from "./roaming-tools.js";
 
 const ENGLISH = {
   table: "Table",

@@ -1,7 +1,6 @@
 // Marks the statements of an answer that no opened section supports. A mark opens a note in the text.
 
-import { el, fill, namedIcon } from "./roaming-ask.js";
-import { adopt } from "./roaming-tools.js";
+import { adopt, el, fill, namedIcon } from "./roaming-ask.js";
 
 const ENGLISH = {
   unsupported: "The sections that were read do not confirm this. Check it before you rely on it.",
@@ -63,7 +62,7 @@ function statement(turn, words, { passage }, text) {
       note = el(
         "div", { class: "note", id: `note-${++notes}` }, namedIcon("info"), el("p", {}, words.unsupported),
         passage && el("p", {}, fill(words.closest, { passage })),
-        el("button", { type: "button", onclick: () => trail.show() }, words.whatWasRead),
+        el("button", { onclick: () => trail.show() }, words.whatWasRead),
       );
       const block = underlined.closest("li, .code, .wide, p, blockquote, h4") ?? underlined;
       block.matches("li") ? block.append(note) : block.after(note);

@@ -1,4 +1,4 @@
-// The 404 page: links to the pages that the missing address may mean.
+// The 404 page: links to the pages that the missing address may mean. With the widget on it, also a search.
 
 const MAX_SUGGESTIONS = 5;
 const MAX_REQUEST_CHARS = 300;
@@ -15,13 +15,16 @@ const [MIN_SIMILARITY, TYPING_ERROR, UNEQUAL, BEGINNING, SAME_NAME] = [0.4, 0.8,
  * @param path The requested path, percent-encoded, from the root of the host.
  */
 export async function suggest(addresses, path) {
-  path = decode(path);
-  path = Array.from(path).slice(0, MAX_REQUEST_CHARS).join("");
-  const root = decode(new URL(addresses.url).pathname);
-  if (path.startsWith(root)) path = path.slice(root.length);
+  path = withoutRoot(addresses, path);
   const found = await findCertain(addresses, path);
   const pages = new Map([...(found ? [found] : []), ...rank(addresses, path)].map((page) => [page[0], page]));
   return [...pages.values()].slice(0, MAX_SUGGESTIONS);
+}
+
+function withoutRoot(addresses, path) {
+  path = Array.from(decode(path)).slice(0, MAX_REQUEST_CHARS).join("");
+  const root = decode(new URL(addresses.url).pathname);
+  return path.startsWith(root) ? path.slice(root.length) : path;
 }
 
 function decode(path) {
@@ -211,21 +214,59 @@ async function show(place) {
   const root = new URL("..", import.meta.url);
   const response = await fetch(new URL("roaming/addresses.json", root));
   if (!response.ok) return;
-  const pages = await suggest(await response.json(), location.pathname);
-  if (!pages.length) return;
-  const heading = document.createElement("p");
-  heading.textContent = place.getAttribute("aria-label");
-  const list = document.createElement("ul");
-  for (const [path, title] of pages) {
-    const link = document.createElement("a");
-    link.href = root.pathname + path.split("/").map(encodeURIComponent).join("/");
-    link.textContent = title;
-    const item = document.createElement("li");
-    item.append(link);
-    list.append(item);
-  }
-  place.replaceChildren(heading, list);
+  const addresses = await response.json();
+  const pages = await suggest(addresses, location.pathname);
+  list(place, pages.map(([path, title]) => [root.pathname + path.split("/").map(encodeURIComponent).join("/"), title]));
+  await customElements.whenDefined("roaming-ask");
+  const { adopt } = await import("./roaming-ask.js");
+  adopt(document, STYLE);
+  const host = document.querySelector("roaming-ask");
+  await host._ready;
+  const [folders, last] = splitPath(withoutRoot(addresses, location.pathname));
+  const text = [...folders.flat(), ...last].join(" ");
+  const form = makeForm(host, text);
+  if (pages.length) return place.after(form);
+  place.before(form); // it does not move when sections are found
+  place.ariaLabel = host.settings.words.nearest ?? "Nearest sections";
+  list(place, await findSections(host, text));
 }
+
+function list(place, links) {
+  if (!links.length) return;
+  const items = links.map(([href, text]) => create("li", {}, create("a", { href }, text)));
+  place.replaceChildren(create("p", {}, place.ariaLabel), create("ul", {}, ...items));
+}
+
+async function findSections(host, text) {
+  const { Library } = await import("./roaming-library.js");
+  const library = new Library(host);
+  const found = await library.find(`${text} `); // with a space the last word is complete
+  return found.slice(0, MAX_SUGGESTIONS).map((section) => [library.address(section), section.path.join(" › ")]);
+}
+
+function makeForm(host, text) {
+  const { findPlaceholder, findButton } = host.settings.words;
+  const input = create("input", { type: "search", value: text, ariaLabel: findPlaceholder });
+  const search = (event) => {
+    event.preventDefault();
+    host.search(input.value);
+  };
+  const properties = { role: "search", className: "roaming-missing", onsubmit: search };
+  return create("form", properties, input, create("button", {}, findButton));
+}
+
+function create(tag, properties, ...children) {
+  const element = Object.assign(document.createElement(tag), properties);
+  element.append(...children);
+  return element;
+}
+
+const STYLE = `
+.roaming-missing { display: flex; flex-wrap: wrap; gap: 8px; max-width: 480px; margin-block: 16px }
+form.roaming-missing > * { min-height: 40px; padding: 0 12px; border: 1px solid color-mix(in srgb, currentColor 50%, transparent);
+  border-radius: 8px; background: none; box-shadow: none; color: inherit; font: inherit }
+form.roaming-missing > input { flex: 1 8em; min-width: 0 }
+`;
 
 const place = globalThis.document?.querySelector("[data-roaming-missing]:empty");
 if (place) show(place).catch(() => {}); // without suggestions it is the page of the theme

@@ -1,14 +1,13 @@
 // The result of a turn: sources, nearest sections, notices, ways out, actions, feedback and follow-up questions.
 
-import { el, fill, icon, namedIcon, plain, tool } from "./roaming-ask.js";
+import { adopt, el, fill, icon, namedIcon, plain, tool } from "./roaming-ask.js";
 import { mark } from "./roaming-marks.js";
-import { adopt, copyTool } from "./roaming-tools.js";
+import { copyTool } from "./roaming-tools.js";
 
 const ENGLISH = {
   answered: "Answer ready, {n} source|Answer ready, {n} sources",
   sources: "Sources",
   youAreHere: "you are here",
-  retry: "Try again",
   continue: "Continue",
   search: "Search the docs instead",
   looked: "Looked at",
@@ -26,7 +25,6 @@ const ENGLISH = {
   invalid: "This question was not accepted. Shorten it.",
   rate: "Too many questions just now.",
   money: "Today's budget for answers is spent.",
-  lost: "The connection was lost. Please ask again.",
   wait: "You can ask again in {n}.",
   now: "You can ask again now.",
   copy: "Copy answer",
@@ -37,7 +35,6 @@ const ENGLISH = {
   comment: "What was wrong or missing? (optional)",
   sendComment: "Send comment",
   followUps: "Ask next",
-  tokens: "~{n} tokens",
 };
 const ENDS = ["answered", "partial", "results", "not_found", "refused", "budget"];
 const SENTENCES = ["The docs do not seem to answer this.", "The model refused to answer."];
@@ -137,7 +134,7 @@ export class Result {
     else if (!is("answered")) this.#notify(message, state, bad);
     if (failed) this.#button(words.retry, "redo", () => host.ask(turn.question));
     if (is("partial", "budget")) this.#button(words.continue, "go", () => host.ask(turn.question));
-    if (is("results", "not_found", "refused", "error", "rate", "money")) this.#button(words.search, "find", () => host._search(turn.question));
+    if (is("results", "not_found", "refused", "error", "rate", "money")) this.#button(words.search, "find", () => host.search(turn.question));
     if (!is("answered")) (this.notice.isConnected || this.notice.parentNode ? this.notice : turn.article).append(this.buttons);
     if (is("results", "not_found", "refused")) this.#waysOut();
     if (seconds) this.#countDown(message, seconds);
@@ -151,7 +148,7 @@ export class Result {
     return failed;
   }
   #button(label, name, onclick) {
-    this.buttons.append(el("button", { type: "button", class: "button", onclick }, namedIcon(name), label));
+    this.buttons.append(el("button", { class: "button", onclick }, namedIcon(name), label));
   }
   #append(...nodes) {
     this.turn.article.append(...nodes);
@@ -251,7 +248,7 @@ export class Result {
     const questions = (Array.isArray(turn.followUps) ? turn.followUps : []).slice(0, 3);
     if (questions.length) {
       const asks = (question) =>
-        el("button", { type: "button", class: "pick", onclick: () => host.ask(question) }, el("span", {}, question), namedIcon("next"));
+        el("button", { class: "pick", onclick: () => host.ask(question) }, el("span", {}, question), namedIcon("next"));
       const rows = questions.map((question) => el("li", {}, asks(plain(question))));
       this.#append(el("div", { class: "next" }, this.#label(words.followUps), el("ul", { class: "rows", role: "list" }, ...rows)));
     }

@@ -1,14 +1,12 @@
 // The trail of a turn: a tree of the sections while they are opened, then one line with as many beads as sections.
 
-import { el, fill, icon, namedIcon, plain, svg } from "./roaming-ask.js";
-import { TICK, adopt } from "./roaming-tools.js";
+import { adopt, el, fill, icon, namedIcon, plain, svg } from "./roaming-ask.js";
+import { TICK } from "./roaming-tools.js";
 
 const ENGLISH = {
-  outline: "Reading the outline",
   outlineOf: "Reading the outline · {n} section|Reading the outline · {n} sections",
   current: "Reading",
   progress: "{n} of {all} section|{n} of {all} sections",
-  slow: "Still reading…",
   opened: "Read {n} section|Read {n} sections",
   whole: "Read all {n} sections",
   counted: "{text}, cited {n}",
@@ -19,7 +17,6 @@ const ENGLISH = {
   unused: "not used",
   missing: "not there",
   too_big: "too long",
-  tokens: "~{n} tokens",
 };
 const MOST_BEADS = 24;
 

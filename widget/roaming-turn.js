@@ -1,18 +1,15 @@
 // A turn of the conversation: the question, the trail of opened sections, the answer with its citations, and the result.
 // <roaming-ask> loads this module with the first question.
 
-import { el, fill, plain } from "./roaming-ask.js";
+import { adopt, el, fill, plain } from "./roaming-ask.js";
 import { Markdown } from "./roaming-markdown.js";
 import { Result } from "./roaming-result.js";
-import { adopt } from "./roaming-tools.js";
 import { Trail } from "./roaming-trail.js";
 
 const ENGLISH = {
-  outline: "Reading the outline",
   opening: "Opening {title}",
   reading: "Reading {n} section|Reading {n} sections",
   writing: "Writing the answer",
-  slow: "Still reading…",
   source: "Source {n}: {title}",
 };
 const STYLE = `

@@ -130,9 +130,9 @@ class AnswerText:
         self.withheld = self._held_back
         yield from (TextWithheld(len(text)) for text in self.withheld)
 
-    def quote(self, text: str, id_: str) -> Iterator[Event]:
-        """Release a text of the documentation, which ends with its citation; yield the events."""
-        yield from self._release(text, [id_])
+    def add(self, text: str, *ids: str) -> Iterator[Event]:
+        """Release a text that no model wrote, with its citations; yield the events."""
+        yield from self._release(text, list(ids))
 
     def discard(self) -> None:
         """Discard the text that is not released: the model called tools, so this was not the answer."""

@@ -184,8 +184,8 @@ async def _describe_not_found(run: Run) -> NotFound:
     nearest: tuple[Reference, ...] = ()
 
     def find() -> list[Hit]:
-        specific = search.find_specific(run.question, limit=_MAX_NEAREST)
-        return specific or search.find(run.question, limit=_MAX_UNSPECIFIC)
+        query = "" if run.note else run.question  # the words of another language say nothing
+        return search.find_specific(query, limit=_MAX_NEAREST) or search.find(query, limit=_MAX_UNSPECIFIC)
 
     with anyio.move_on_after(_NEAREST_SECONDS):
         try:

@@ -260,7 +260,7 @@ async def _answer_with_results(run: Run, page: str | None, history: Sequence[Exc
 
 async def _find_replacement(run: Run, page: str | None, history: Sequence[Exchange]) -> list[Event]:
     """Return the events of a text that replaces an answer: the reason, and results if the model failed."""
-    reason = run.stop.explain(has_text=False) if run.stop else prompts.NO_ANSWER
+    reason = run.stop.explain(has_text=False) if run.stop else run.note or prompts.NO_ANSWER
     is_failure = run.stop is not None and run.stop.state != "refused" and run.stop.cause != "site"
     if is_failure and run.model.name != Offline.name:
         opened = set(run.navigator.opened)
@@ -274,4 +274,6 @@ async def _find_replacement(run: Run, page: str | None, history: Sequence[Exchan
                     or (isinstance(event, SectionOpened) and event.section.id not in opened)
                 ]
                 return [TextReleased(f"{reason} {prompts.NEAREST_SECTIONS}\n\n"), *shown]
+            if run.note:
+                return [TextReleased(f"{reason}\n\n{run.note}")]
     return [TextReleased(reason)]

@@ -64,6 +64,7 @@ class Run:
         usage: All tokens so far.
         state: How the answer ended; None until then.
         stop: Why it ended early.
+        note: What to say to a reader whose question is in another language than the site.
     """
 
     question: str
@@ -82,6 +83,7 @@ class Run:
     usage: Usage = NO_USAGE
     state: AnswerState | None = None
     stop: StopAnswer | None = None
+    note: str = ""
 
     def __post_init__(self) -> None:
         self.conversation = Conversation(self.navigator)

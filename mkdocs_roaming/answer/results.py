@@ -1,15 +1,15 @@
 """Results instead of an answer: the sections that search ranks first, with the passage of each that matches.
 
 Readers get them without a model, and if the model fails. If search estimates that the site does not answer the
-question, they get the nearest sections only.
+question, they get the nearest sections only. Of a question in another language, names from code are searched.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Container, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 
 from msgspec import Struct
 
@@ -21,13 +21,13 @@ from mkdocs_roaming.answer.events import Event, Reference, SectionOpened, Sectio
 from mkdocs_roaming.answer.models.base import NO_SOURCE, ModelConfig, Part, Request, Stop, Text
 from mkdocs_roaming.answer.prepare import Run
 from mkdocs_roaming.answer.support.check import CITATION
-from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.errors import LibraryError, UsageError
 from mkdocs_roaming.library.navigator import LINK, Navigator
-from mkdocs_roaming.library.passages import MAX_PASSAGE_CHARS, choose_passage
+from mkdocs_roaming.library.passages import DEFINITION, MAX_PASSAGE_CHARS, choose_passage, find_warning
 from mkdocs_roaming.library.rules import RULES_CALL_ID, apply_rules, rules_share
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.search.ranking import parse_query
-from mkdocs_roaming.search.relevance import MIN_CONFIDENCE
+from mkdocs_roaming.search.relevance import NO_ANSWER
 from mkdocs_roaming.text.languages import load_words
 from mkdocs_roaming.text.markdown import escape_markup, sub_outside_code
 from mkdocs_roaming.text.tokenizer import estimate_tokens, extract_terms, is_common_word, split_words
@@ -36,7 +36,6 @@ MAX_RESULTS = 3
 
 _CALL_ID = "search"
 _MAX_HITS = 10
-_FOLLOW_UP_CONFIDENCE = 0.3  # a follow-up is more probably about the site, and has fewer words
 _MIN_CHARS = 40  # of words; a shorter text without words of the question only leads to its links or subsections
 _WORD = re.compile(r"\w")
 _WHOLE_LINK = re.compile(r"\[[^\]\n]*" + LINK.pattern)
@@ -69,6 +68,7 @@ class _Found(Struct, frozen=True):
         pinned: The sections that the site's rules open for words of the question.
         passages: The passage of each section to show.
         words_only: Whether the search by meaning was not available.
+        note: The line that names the site's language, if the question is in another one.
     """
 
     query: str
@@ -76,6 +76,7 @@ class _Found(Struct, frozen=True):
     pinned: Container[SectionRef]
     passages: Mapping[SectionRef, str]
     words_only: bool
+    note: str
 
 
 async def show_results(
@@ -102,11 +103,14 @@ async def show_results(
         SectionsFound(_CALL_ID, found.query, references, words_only=found.words_only),
     ]
     run.navigator.mark_opened(section.id for section in found.passages)
+    run.note = found.note
+    if found.note and found.passages:
+        events += text.add(found.note)
     for section, passage in found.passages.items():
         reference, tokens = Reference.from_section(sections, section), estimate_tokens(passage)
         call = RULES_CALL_ID if section in found.pinned else _CALL_ID
         events.append(SectionOpened(call, reference, tokens=tokens))
-        events += text.quote(_format_result(reference, passage), reference.id)
+        events += text.add(_format_result(reference, passage), reference.id)
     return events, text
 
 
@@ -126,24 +130,26 @@ def _find_results(run: Run, page: str | None, history: Sequence[Exchange]) -> _F
     query = f"{history[-1].question} {run.question}" if is_elliptic_question else run.question
     rules = apply_rules(navigator, run.question, page, rules_share(run.budget.open_chars))
     pinned = [section for id_ in rules.opens if rules.words and (section := navigator.sections.get(id_))]
-    hits = [hit.section for hit in search.find(query, limit=_MAX_HITS)]
-    least = _FOLLOW_UP_CONFIDENCE if history else MIN_CONFIDENCE
+    note = search.judge(query, is_follow_up=bool(history))
+    is_foreign = note not in ("", NO_ANSWER)
+    names = search.find_names(query) if is_foreign else query
+    hits = [hit.section for hit in search.find(names, limit=_MAX_HITS)]
     passages: dict[SectionRef, str] = {}
-    if pinned or search.confidence(query) >= least:
-        passages = dict(islice(_iter_passages(navigator, query, dict.fromkeys([*pinned, *hits])), MAX_RESULTS))
-    return _Found(query, hits, pinned, passages, search.words_only(query))
+    if pinned or (names if is_foreign else not note):
+        passages = dict(islice(_iter_passages(navigator, names, dict.fromkeys([*pinned, *hits])), MAX_RESULTS))
+    return _Found(names or query, hits, pinned, passages, search.words_only(query), note if is_foreign else "")
 
 
 def _iter_passages(
-    navigator: Navigator, query: str, sections: Iterable[SectionRef]
+    navigator: Navigator, query: str, sections: Collection[SectionRef]
 ) -> Iterator[tuple[SectionRef, str]]:
     """Yield the sections with their passages, without those that repeat one and those that only introduce others."""
     language = navigator.library.manifest.site.language
     words, seen = parse_query(query, language), set[str]()
     terms = {term for word in words if not word.stop for run in word.runs for term in run}
-    for section in sections:
+    for section, text, definitions, warnings in _iter_texts(navigator, sections):
         max_chars = MAX_PASSAGE_CHARS // (2 if seen else 1)
-        passage = choose_passage(navigator.library.text(section), words, language, max_chars=max_chars)
+        passage = choose_passage(text, words, language, max_chars=max_chars, definitions=definitions)
         own = _WHOLE_LINK.sub("", passage)
         says = terms.intersection(extract_terms(own, language)).difference(
             extract_terms(section.section.title, language)
@@ -151,7 +157,29 @@ def _iter_passages(
         leads_on = not says and (own != passage or navigator.sections.children(section))
         if passage and passage not in seen and not (leads_on and len(_WORD.findall(own)) < _MIN_CHARS):
             seen.add(passage)
-            yield section, sub_outside_code(LINK, partial(_link_to_page, navigator.sections), passage)
+            link = partial(_link_to_page, navigator.sections)
+            yield section, sub_outside_code(LINK, link, f"{warnings}\n\n{passage}".lstrip("\n"))
+
+
+def _iter_texts(navigator: Navigator, sections: Collection[SectionRef]) -> Iterator[tuple[SectionRef, str, str, str]]:
+    """Yield the sections that can be read: text, definitions of the page, and warnings of the sections around it.
+
+    Raises:
+        LibraryError: None can be read.
+    """
+    read, failures = navigator.library.text, list[LibraryError]()
+    for section in sections:
+        try:
+            text = read(section)
+            warnings = [find_warning(read(one)) for one in navigator.sections.ancestors(section)]
+            page = [SectionRef(section.page, at) for at in range(len(section.page.sections))]
+            found = [DEFINITION.findall(read(one)) for one in page if "[^" in text or "][" in text]
+        except LibraryError as error:
+            failures.append(error)
+        else:
+            yield section, text, "\n\n".join(chain.from_iterable(found)), "\n\n".join(filter(None, warnings))
+    if failures and len(failures) == len(sections):
+        raise failures[0]
 
 
 def _link_to_page(sections: SectionIndex, match: re.Match[str]) -> str:

@@ -32,7 +32,6 @@ from mkdocs_roaming.library.targets import SiteInfo, TargetHit, open_target
 from mkdocs_roaming.manifest.expand import expand_section, render_expansion
 from mkdocs_roaming.manifest.lookup import Scope
 from mkdocs_roaming.manifest.outline import render_outline
-from mkdocs_roaming.search.relevance import NO_ANSWER
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 
@@ -168,8 +167,8 @@ def _hit_as_json(found: TargetHit) -> dict[str, Any]:
 def _print_hits(hits: Sequence[TargetHit]) -> None:
     """Print search results: id and breadcrumb, URL, snippet; for a store also the age of the crawl."""
     click.echo(reduce(or_, map(_hit_origin, hits)).render(), nl=False)
-    if any(found.doubtful for found in hits):
-        click.echo(NO_ANSWER)
+    for note in dict.fromkeys(found.note for found in hits if found.note):
+        click.echo(note)
     for found in hits:
         sections, section = found.library.sections, found.hit.section
         title = one_line(" › ".join(sections.breadcrumb(section)))

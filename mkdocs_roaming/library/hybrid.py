@@ -58,9 +58,9 @@ class HybridSearch(Search):
         """Return whether a query was searched by words because its vector could not be computed."""
         return not self.vectors.healthy and not self.vectors.has_cached(query)
 
-    def is_doubtful(self, query: str) -> bool:
-        """Return whether probably no section answers a query; vectors find sections that have none of its words."""
-        return self.words_only(query) and super().is_doubtful(query)
+    def judge(self, query: str, *, is_follow_up: bool = False) -> str:
+        """Return the line above doubtful results; vectors find sections that have none of the query's words."""
+        return super().judge(query, is_follow_up=is_follow_up or not self.words_only(query))
 
     def load(self) -> None:
         """Build the index and read the vectors, without a request for embeddings."""

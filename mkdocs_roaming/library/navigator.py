@@ -441,7 +441,7 @@ class Navigator:
             tuple(list_section(self.sections, section) for section in before),
             self.search.find_unknown_words(query),
             self.search.confidence(query),
-            judge and bool(hits) and self.search.is_doubtful(query),
+            self.search.judge(query) if judge and hits else "",
             self._origin(opened),
         )
         return replace(found, hits=self._list_hits(hits, known, max_lines, self.cap - len(render(found))))

@@ -2,26 +2,28 @@
 
 A short section is its own passage. Of a longer one, the passage begins with the block that has the rarest words of the
 query, or with the sentence that introduces it, and continues to the end of the section or until it is full: what
-restricts or reverses a statement comes after it. Code is never cut; a long table keeps its header and the rows that
-match, a long list the items that match.
+restricts or reverses a statement comes after it. Short callouts at the beginning stay, too. Code is never cut; a long
+table keeps its header and the rows that match, a long list the items that match. Footnotes follow at the end.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from html import unescape
-from itertools import chain, pairwise
+from itertools import chain, pairwise, takewhile
 from math import log
+from types import MappingProxyType
 
 from markdown_it import MarkdownIt
+from markdown_it.common.utils import normalizeReference
 from markdown_it.token import Token
 from msgspec import Struct
 
 from mkdocs_roaming.library.snippets import HEADING
-from mkdocs_roaming.text.markdown import escape_markup, sub_outside_code
+from mkdocs_roaming.text.markdown import escape_markup, follow_fence, sub_outside_code, truncate_at_word
 from mkdocs_roaming.text.tokenizer import Word, extract_terms
 
 GAP = "…"
@@ -33,19 +35,29 @@ MAX_PASSAGE_CHARS = 1_000
 _MAX_BLOCK_CHARS = 1_500  # of a longer block a part is shown
 _MAX_LEAD_CHARS = 2_500  # a longer passage gets no further blocks that introduce others
 _MAX_ADDRESS_CHARS = 2_000
+_MAX_NOTE_CHARS = 300  # of a callout or a footnote
 _LEAD_TYPES = frozenset({"paragraph", "heading"})
 _TEXT_TYPES = frozenset({"paragraph", "note"})
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _HEADING = re.compile(HEADING.pattern + r"|\A\s*[^\s\-*+>#|`~][^\n]*\n {0,3}(?:=+|-+)[ \t]*(?:\n|\Z)")
 _ADDRESS = re.compile(rf"(?<=\])\([^()\s]{{0,{_MAX_ADDRESS_CHARS}}}\)")
 _LEFT_OUT = re.compile(
-    r"(?:!\[[^\[\]]*\]|\[\s*\])\((?:[^()]|\([^()]*\))*\)"  # an image, or the link around one
-    r"|^ {0,3}\[\^[^\[\]\s]+\]:(?:[^\n]+(?:\n|\Z))*"  # a footnote
-    r"|(?<![ \t])[ \t]*\[\^[^\[\]\s]+\]"  # its mark, which would look like a citation
+    r"(?:!\[[^\[\]]*\]|\[\s*\])(?:\((?:[^()]|\([^()]*\))*\)|\[[^\[\]\n]*\])"  # an image, or the link around one
+    r"|(?<![ \t])[ \t]*\[\^([^\[\]\s]+)\]"  # the mark of a footnote, which would look like a citation
     r"|<!--(?:(?!<!--).)*?-->|(?<!\\)</?(?:(?:script|style|iframe|object|svg|template)\b"
     r"|[a-z][\w-]*(?:\s+[a-z@:][\w:.-]*)+\s*=)[^<>]*>",
     re.IGNORECASE | re.DOTALL | re.MULTILINE,
 )
+_WARNING = re.compile(r"\s*> \[!(?:WARNING|CAUTION)\].*(?:\n>.*)*")
+_FOOTNOTE = re.compile(r"^ {0,3}\[\^([^\[\]\s]+)\]:(.*(?:\n(?! {0,3}\[\^).+)*)\n?", re.MULTILINE)
+_SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+_ANY_SUPERSCRIPT = "[⁰¹²³⁴⁵⁶⁷⁸⁹]+"
+_REFERENCE = re.compile(r"(?<![\w\]\\!])\[(?!\d+\])([^\[\]\n^]+)\]\[([^\[\]\n^]*)\]")
+DEFINITION = re.compile(
+    r"^ {0,3}\[(?:\^[^\[\]\s]+\]:.*(?:\n(?! {0,3}\[).+)*|[^\[\]\n]+\]:[ \t]*\S+[ \t]*$)", re.MULTILINE
+)
+"""Matches footnotes, and the addresses of links such as `[text][name]`."""
+
 _HTML = re.compile(
     r"<(script|style)\b.*?(?:</\1\s*>|\Z)|<!--.*?(?:-->|\Z)|</?[a-z][^<>]*>|<[!?][^<>]*>", re.IGNORECASE | re.DOTALL
 )
@@ -67,6 +79,11 @@ class _Block(Struct, frozen=True):
     rows: tuple[str, ...] = ()
 
     @property
+    def is_callout(self) -> bool:
+        """Whether it is a short callout, such as a warning."""
+        return self.size <= _MAX_NOTE_CHARS and self.text.lstrip().startswith("> [!")
+
+    @property
     def size(self) -> int:
         """The number of characters without the addresses of links."""
         return _measure(self.text)
@@ -76,7 +93,15 @@ def _measure(markdown: str) -> int:
     return len(_ADDRESS.sub("", markdown))
 
 
-def choose_passage(markdown: str, words: Sequence[Word], language: str, *, max_chars: int = MAX_PASSAGE_CHARS) -> str:
+def find_warning(markdown: str) -> str:
+    """Return the short warning that a section begins with; empty if there is none."""
+    found = _WARNING.match(_HEADING.sub("", markdown, count=1))
+    return _leave_out(found[0].strip()) if found and _measure(found[0]) <= _MAX_NOTE_CHARS else ""
+
+
+def choose_passage(
+    markdown: str, words: Sequence[Word], language: str, *, max_chars: int = MAX_PASSAGE_CHARS, definitions: str = ""
+) -> str:
     """Return the passage of a section for a query; empty if the section has no text of its own.
 
     Args:
@@ -84,9 +109,24 @@ def choose_passage(markdown: str, words: Sequence[Word], language: str, *, max_c
         words: The words of the query.
         language: The site's language.
         max_chars: Length up to which the passage grows.
+        definitions: The footnotes and addresses of links (`DEFINITION`) of its page.
     """
+    body = _HEADING.sub("", markdown, count=1)
+    if not re.search(r"\w", _leave_out(body)):
+        return ""
+    footnotes = dict[str, str]()
+
+    def collect(match: re.Match[str]) -> str:
+        note = _leave_out(match[2]).replace("\\\n", "\n")
+        footnotes.setdefault(match[1], truncate_at_word(" ".join(note.split()), _MAX_NOTE_CHARS))
+        return ""
+
+    text = sub_outside_code(_FOOTNOTE, collect, _resolve_references(f"{definitions}\n\n{body}"))
+    marks = {label: str(number).translate(_SUPERSCRIPT) for number, label in enumerate(footnotes, 1)}
     terms = {term for word in words for run in word.runs for term in run}
-    return _choose(_leave_out(_HEADING.sub("", markdown, count=1)), terms, language, max_chars)
+    passage = _choose(_leave_out(text, marks), terms, language, max_chars)
+    used = set(re.findall(_ANY_SUPERSCRIPT, passage))
+    return "\n\n".join([passage, *(f"{mark} {footnotes[label]}" for label, mark in marks.items() if mark in used)])
 
 
 def _choose(markdown: str, terms: set[str], language: str, max_chars: int) -> str:
@@ -97,7 +137,9 @@ def _choose(markdown: str, terms: set[str], language: str, max_chars: int) -> st
     best = max(range(len(blocks)), key=scores.__getitem__, default=0)
     start, end = _choose_range(blocks, best, max_chars)
     shown = [_shorten(block, terms, language) for block in blocks[start:end]]
-    texts = [GAP if start else "", *shown, GAP if end < len(blocks) else ""]
+    first = takewhile(lambda block: block.is_callout or block.kind == "code", blocks[:start])
+    callouts = [block.text.strip() for block in first if block.is_callout]
+    texts = [*callouts, GAP if start > len(callouts) else "", *shown, GAP if end < len(blocks) else ""]
     return "\n\n".join(filter(None, texts)) if any(text != GAP for text in shown) else ""
 
 
@@ -184,7 +226,10 @@ def _choose_rows(block: _Block, terms: set[str], language: str) -> str:
 
 def _cut_at_sentence(text: str) -> str:
     ends = [match.start() for match in _SENTENCE_END.finditer(text, 0, _MAX_BLOCK_CHARS)]
-    return f"{text[: ends[-1]]} {GAP}" if ends else GAP
+    start = text[: ends[-1]] if ends else ""
+    return (
+        GAP if any(map(follow_fence, start.splitlines())) else f"{start} {GAP}".lstrip()
+    )  # inline code became a fence
 
 
 # Blocks
@@ -219,12 +264,27 @@ def _format_fence(token: Token) -> str:
     return "\n".join([f"{mark}{token.info.replace('`', '')}", *([code] if code else []), mark])
 
 
-def _leave_out(markdown: str) -> str:
-    """Return Markdown without images, footnotes and raw HTML outside of code."""
+def _leave_out(markdown: str, marks: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Return Markdown without images and raw HTML outside of code, and with `marks` for those of footnotes."""
     before = ""
     while markdown != before and _LEFT_OUT.search(markdown):  # what remains may form another one
-        before, markdown = markdown, sub_outside_code(_LEFT_OUT, lambda match: "", markdown)
+        before = markdown
+        markdown = sub_outside_code(_LEFT_OUT, lambda match: marks.get(match[1], ""), markdown)
     return markdown
+
+
+def _resolve_references(markdown: str) -> str:
+    """Return Markdown with the addresses of `[text][name]` in place, or the text alone if there is none."""
+    found: dict[str, dict[str, dict[str, str]]] = {}
+    if "][" in markdown:
+        _parser().parse(markdown, found)
+
+    def resolve(match: re.Match[str]) -> str:
+        definition = found.get("references", {}).get(normalizeReference(match[2] or match[1]))
+        address = definition["href"].replace("(", "%28").replace(")", "%29") if definition else ""
+        return f"[{match[1]}]({address})" if address else match[1]
+
+    return sub_outside_code(_REFERENCE, resolve, markdown)
 
 
 def _find_rows(tokens: Sequence[Token], kind: str) -> Iterator[tuple[int, int]]:

@@ -21,7 +21,7 @@ from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import Manifest, PageEntry
 from mkdocs_roaming.search.index import Index, IndexData
 from mkdocs_roaming.search.ranking import MAX_QUERY_CHARS, Ranker, Weights, filler_words, parse_query
-from mkdocs_roaming.search.relevance import DOUBTFUL_CONFIDENCE, Relevance
+from mkdocs_roaming.search.relevance import LOW_CONFIDENCE, MIN_CONFIDENCE, NO_ANSWER, Relevance, name_language
 from mkdocs_roaming.text.markdown import truncate_at_word
 from mkdocs_roaming.text.tokenizer import Word
 
@@ -181,23 +181,29 @@ class Search:
 
     def rank(self, words: Sequence[Word]) -> list[tuple[SectionRef, float]]:
         """Return all sections that contain one of the words, with their scores, best first."""
-        return list(self._iter_ranked(words))
-
-    def _iter_ranked(self, words: Sequence[Word]) -> Iterator[tuple[SectionRef, float]]:
         sections = self._get_index().sections
-        return ((sections[row], score) for row, score in self._rank_rows(words))
+        return [(sections[row], score) for row, score in self._rank_rows(words)]
 
     def confidence(self, query: str) -> float:
         """Return how probably the site answers a query, from 0 to 1; see `relevance.MIN_CONFIDENCE`."""
         return self._get_relevance().confidence(query[:MAX_QUERY_CHARS])
 
-    def is_doubtful(self, query: str) -> bool:
-        """Return whether probably no section answers a query; never for the address of a section.
+    def judge(self, query: str, *, is_follow_up: bool = False) -> str:
+        """Return the line above results that probably do not answer a query; empty for others and for an address.
 
-        It is known for languages with word shares only.
+        It is `NO_ANSWER`, or names the site's language if the query is in another one.
         """
-        is_calibrated = self._get_relevance().is_calibrated and self._resolve_address(query) is None
-        return is_calibrated and self.confidence(query) < DOUBTFUL_CONFIDENCE
+        relevance, query = self._get_relevance(), query[:MAX_QUERY_CHARS]
+        if self._resolve_address(query) is not None:
+            return ""
+        if (language := relevance.find_language(query)) is not None:
+            return name_language(self._language, language)
+        least = LOW_CONFIDENCE if is_follow_up else MIN_CONFIDENCE
+        return NO_ANSWER if relevance.confidence(query) < least else ""
+
+    def find_names(self, query: str) -> str:
+        """Return the words of a query in another language that the site contains, if one is a name in its code."""
+        return self._get_relevance().find_names(query[:MAX_QUERY_CHARS])
 
     def words_only(self, query: str) -> bool:
         """Return whether the query was searched by words although vectors are configured."""
@@ -225,7 +231,7 @@ class Search:
 
     def _rank_query(self, query: str, words: Sequence[Word]) -> Iterator[RankedSection]:
         """Yield the sections for a query, best first."""
-        return ((section, score, None) for section, score in self._iter_ranked(words))
+        return ((section, score, None) for section, score in self.rank(words))
 
     def _make_snippet(self, section: SectionRef, window: int | None, words: Sequence[Word]) -> str:
         return make_snippet(self._read(section), words, self._language)

@@ -64,14 +64,14 @@ class ResolvedAddress(Struct, frozen=True):
 class TargetHit(Struct, frozen=True):
     """A search hit, the library it is from, and its score among the hits of all sites.
 
-    `doubtful` is whether probably no hit for the query answers it.
+    `note` says that probably no hit for the query answers it; see `Search.judge`.
     """
 
     library: Library
     hit: Hit
     score: float
     site: SiteInfo | None = None
-    doubtful: bool = False
+    note: str = ""
 
 
 class Candidate(Struct, frozen=True):
@@ -395,8 +395,8 @@ class SiteTarget:
         """Return the best sections for a query, best first."""
         library, search = self.library, self._search(self.library)
         hits = search.find(query, limit=limit)
-        doubtful = bool(hits) and search.is_doubtful(query)
-        return [TargetHit(library, hit, hit.score, doubtful=doubtful) for hit in hits]
+        note = search.judge(query) if hits else ""
+        return [TargetHit(library, hit, hit.score, note=note) for hit in hits]
 
     def candidates(self, question: str, page: str | None, *, warn: Callable[[str], None]) -> Iterator[Candidate]:
         """Yield this site."""

@@ -16,7 +16,6 @@ from mkdocs_roaming.library.grep import GrepResult, render_grep
 from mkdocs_roaming.library.library import OWN, Origin
 from mkdocs_roaming.library.search import SearchResult
 from mkdocs_roaming.manifest.expand import Expansion, ListedSection, render_expansion, render_listed
-from mkdocs_roaming.search.relevance import NO_ANSWER
 from mkdocs_roaming.text.markdown import truncate_at_word
 
 MAX_IDS = 8
@@ -172,7 +171,7 @@ class SearchResults:
         already_open: The hits that were open before.
         unknown_words: The words of the query that the site does not contain.
         confidence: How probably the site answers the query, from 0 to 1; see `relevance.MIN_CONFIDENCE`.
-        doubtful: Whether to say that probably no section answers the query.
+        note: Says that probably no section answers the query; see `Search.judge`.
         origin: The site that the results are from.
     """
 
@@ -183,7 +182,7 @@ class SearchResults:
     already_open: tuple[ListedSection, ...] = ()
     unknown_words: tuple[str, ...] = ()
     confidence: float = 1.0
-    doubtful: bool = False
+    note: str = ""
     origin: Origin = OWN
 
 
@@ -232,7 +231,7 @@ def limit_results(query: str, results: Iterable[SearchResult], cap: int) -> Sear
 
 def _render_hits(results: SearchResults) -> str:
     """Return the opened sections, then a line for each other hit, and what is open or missing."""
-    blocks = [NO_ANSWER + "\n"] if results.doubtful else []
+    blocks = [results.note + "\n"] if results.note else []
     blocks += [render_expansion(expansion) for expansion in results.sections if expansion.shown]
     # A model that gets the texts in another way needs only the list of what remains closed.
     closed = {one.id: one for expansion in results.sections if not expansion.shown for one in expansion.listed}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
+from itertools import starmap
 
 from msgspec.structs import replace
 
@@ -63,8 +64,7 @@ def make_site_files(
     if options.similar_pages:
         files += [SiteFile(path, data) for path, data in iter_not_found_files(manifest, site)]
     if _has_widget(options):
-        read = _section_reader(sections, read_page)
-        files += [SiteFile(path, data) for path, data in iter_finder_files(manifest, read)]
+        files += starmap(SiteFile, iter_finder_files(manifest, _section_reader(sections, read_page)))
     llms_txt = LlmsTxtEntry(len(own), file_digest(own))
     if key:
         complete = replace(manifest, llms_txt=llms_txt)

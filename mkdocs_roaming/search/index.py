@@ -91,7 +91,8 @@ class Index:
             section.section.opening if text is None else text for section, text in zip(sections, given, strict=True)
         ]
         links = _link_texts(sections, bodies)
-        builder, title_lengths, repeats = PostingsBuilder(weights, _PAGE_WEIGHTS, _PLACED), list[int](), Repeats()
+        builder, title_lengths = PostingsBuilder(weights, _PAGE_WEIGHTS, _PLACED), list[int]()
+        rows: list[tuple[int, str, list[str]]] = []
         pages: dict[str, int] = {}
         cached_terms = lru_cache(_CACHED_TERMS)(lambda part: extract_terms(part, language))  # many share a breadcrumb
         for section, text in zip(sections, bodies, strict=True):
@@ -103,9 +104,9 @@ class Index:
             title, body = _title_terms(section.section.title, language), extract_terms(strip_targets(text), language)
             builder.add(page, [*map(cached_terms, fields), body], title)
             title_lengths.append(len(title) or 1)
-            repeats.add(page, section.section.title, body)
+            rows.append((page, section.section.title, body))
         late_pages = [pages[path] for path in find_late_pages(sections.manifest) if path in pages]
-        data = IndexData(builder.build(), title_lengths, late_pages, repeats.find())
+        data = IndexData(builder.build(), title_lengths, late_pages, _find_repeats(rows))
         return cls(sections, data, complete=None not in given)
 
     def similar_terms(self, term: str) -> list[str]:
@@ -113,7 +114,7 @@ class Index:
         if len(term) < _MIN_TYPO_LENGTH or not term.isalpha():
             return []
         most = 2 if len(term) > _LONG_TERM else 1
-        errors = {other: count_errors(term, other, most) for other in self.postings.terms_with_initial(term[0])}
+        errors = {other: count_errors(term, other, most) for other in self.postings.terms_with_prefix(term[0])}
         least = min(errors.values(), default=most + 1)
         found = [other for other, count in errors.items() if count == least <= most and not _is_other_word(term, other)]
         stems = [term[at:] for at in range(2, 4) if len(term) - at >= _MIN_STEM_LENGTH]
@@ -133,31 +134,29 @@ class Index:
         return found + [half for pair in halves if all(half in self.postings for half in pair) for half in pair]
 
 
-class Repeats:
-    """Finds the sections that repeat another page's: the same title, and the same text or its beginning."""
+def _find_repeats(rows: Iterable[tuple[int, str, list[str]]]) -> dict[int, int]:
+    """Return the rows that repeat another page's: with the same title, and the same text or its beginning.
 
-    def __init__(self) -> None:
-        self._rows: dict[str, list[tuple[int, int, list[str]]]] = {}
-        self._count = 0
-
-    def add(self, page: int, title: str, body: list[str]) -> None:
-        """Add the next row."""
+    Args:
+        rows: The page, the title and the terms of each row.
+    """
+    found: dict[int, int] = {}
+    same_titles: dict[str, list[tuple[int, int, list[str]]]] = {}
+    for row, (page, title, body) in enumerate(rows):
         if len(body) >= _MIN_REPEATED_TERMS:
-            self._rows.setdefault(title, []).append((self._count, page, body))
-        self._count += 1
-
-    def find(self) -> dict[int, int]:
-        """Return the rows that repeat another one, which has no less text."""
-        found: dict[int, int] = {}
-        for same in self._rows.values():
-            longest = sorted(same, key=lambda each: (-len(each[2]), each[0]))
-            for at, (row, page, body) in enumerate(longest):
-                beginning = body[: len(body) - _MAX_READ_MORE_TERMS] if at else body
-                for other, other_page, other_body in longest[:at]:
-                    if other not in found and page != other_page and other_body[: len(beginning)] == beginning:
-                        found[row] = other
-                        break
-        return found
+            same_titles.setdefault(title, []).append((row, page, body))
+    for same in same_titles.values():
+        longest = sorted(same, key=lambda each: -len(each[2]))
+        for at, (row, page, body) in enumerate(longest):
+            beginning = body[: len(body) - _MAX_READ_MORE_TERMS] if at else body
+            originals = (
+                other
+                for other, other_page, text in longest[:at]
+                if other not in found and page != other_page and text[: len(beginning)] == beginning
+            )
+            if (original := next(originals, None)) is not None:
+                found[row] = original
+    return found
 
 
 def _is_other_word(term: str, other: str) -> bool:

@@ -12,8 +12,7 @@ from array import array
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, islice, takewhile
 from math import isfinite, log
 
 from msgspec import Struct, field
@@ -158,9 +157,10 @@ class Postings:
         matches = [each for phrase in phrases if phrase and (each := self._find_phrase(phrase, prefix, norms)).rows]
         return merge_matches([(each, 1.0) for each in matches])
 
-    def terms_with_initial(self, character: str) -> Sequence[str]:
-        """Return the terms that begin with a character, sorted."""
-        return self._terms_by_initial.get(character, ())
+    def terms_with_prefix(self, prefix: str) -> list[str]:
+        """Return the terms that begin with a prefix, sorted."""
+        terms = self.data.terms
+        return list(takewhile(lambda term: term.startswith(prefix), islice(terms, bisect_left(terms, prefix), None)))
 
     @property
     def row_count(self) -> int:
@@ -197,13 +197,6 @@ class Postings:
     def __contains__(self, term: str) -> bool:
         return term in self._numbers
 
-    @cached_property
-    def _terms_by_initial(self) -> dict[str, list[str]]:
-        terms: dict[str, list[str]] = {}
-        for term in sorted(self._numbers):
-            terms.setdefault(term[:1], []).append(term)
-        return terms
-
     def _places_of(self, term: str, row: int) -> set[int]:
         entries = self.entries(term)
         rows = entries[0::3]
@@ -212,8 +205,7 @@ class Postings:
 
     def _find_phrase(self, phrase: Phrase, prefix: bool, norms: Sequence[float]) -> PostingMatches:
         if prefix:
-            terms = [term for term in self.terms_with_initial(phrase[0][0]) if term.startswith(phrase[0])]
-            return self._score(_add(map(self._frequencies, terms)), norms)
+            return self._score(_add(map(self._frequencies, self.terms_with_prefix(phrase[0]))), norms)
         if len(phrase) == 1:
             return self._score(self._frequencies(phrase[0]), norms)
         return self._score(self._phrase_frequencies(phrase), norms)

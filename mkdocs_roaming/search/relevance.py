@@ -13,6 +13,9 @@ Sites differ in size and vocabulary, so the score is compared with those of ques
 
 A name of the query that one of the best sections contains verbatim is worth `MIN_CONFIDENCE`: a name from code, such as
 `allow_headers`, or a word that is code there, such as `force`, if the section covers most of the query.
+
+A query in another language than the site's is recognized by its script, or by stop words of that language, and by the
+words that neither the site nor software documentation in general contains.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from __future__ import annotations
 import re
 import threading
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import cache
 from itertools import combinations
 from math import log, log1p
@@ -28,19 +31,23 @@ from math import log, log1p
 from msgspec import Struct
 
 from mkdocs_roaming.search.postings import PostingMatches, Postings, are_close
-from mkdocs_roaming.text.languages import base_language, load_phrases, load_table, load_words
-from mkdocs_roaming.text.tokenizer import Word, is_common_word, parse_query
+from mkdocs_roaming.text import languages
+from mkdocs_roaming.text.languages import available_languages, base_language, load_phrases, load_table, load_words
+from mkdocs_roaming.text.tokenizer import SPACELESS, Word, is_common_word, parse_query, split_words, stem
 
 Features = tuple[float, float, float, float]
 
-MIN_CONFIDENCE = 0.75
+MIN_CONFIDENCE = 0.65
 """Below this confidence a site probably does not answer a query."""
 
-DOUBTFUL_CONFIDENCE = 0.65
-"""Below this confidence search says above its results that probably none of them answers the query."""
+LOW_CONFIDENCE = 0.3
+"""The same for follow-ups, which have fewer words, and for search by meaning, which finds other words."""
 
 NO_ANSWER = "Probably no section answers this."
 """The line above doubtful search results."""
+
+OTHER_LANGUAGE = "These docs are in {language}. Search in {language}, or by names from code."
+"""The line above the results of a query in another language."""
 
 _BEST_SECTIONS = 3  # their text is compared with the query
 _SECTIONS_OF_WORD = 50  # of a query of one word, which may be the name of an option in any of them
@@ -57,6 +64,12 @@ _LEAST_PAIR_RARITY = 1.5
 _MIN_NAME_COVERAGE = 0.6
 _CODE_NAME = r"(?=.*[A-Za-z]{2})(?:[-.$@]|.*(?:\w[-_.:@]|[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z]\d|\d[A-Za-z]))"
 _QUOTED = r"`([^`\n]+)`"
+_LAST_LATIN = "\u024f"
+_KANA_OR_HANGUL = "[\u3041-\u309f]{2,4}|[\u30a0-\u30ff]+|[\uac00-\ud7a3]+"
+_PLAIN_WORD = rf"{_KANA_OR_HANGUL}|(?![\u3041-\u309f])[{SPACELESS}]{{1,2}}|[^\W\d_{SPACELESS}]+"
+_SCRIPTS = {"ja": "[\u3041-\u30ff]", "ko": "[\uac00-\ud7a3]", "zh": "[\u4e00-\u9fff]", "uk": "[іїєґ]", "ru": "[а-я]"}
+_RARE_SHARE = 0.03
+_MIN_SIGNS = 5  # a stop word or a word in another script counts twice
 
 
 class Relevance:
@@ -125,10 +138,51 @@ class Relevance:
         questions = load_phrases(self._language, "relevance.unrelated_questions")
         return sorted(_score(self._features(*self._match(question))) for question in questions)
 
-    @property
-    def is_calibrated(self) -> bool:
-        """Whether the confidence was measured for the language of the site."""
-        return bool(self._shares)
+    def find_language(self, query: str) -> str | None:
+        """Return the language of a query, empty if it is not clear; None for one in the language of the site."""
+        counts, own = self._count_rows(query), load_words(self._language, "stop_words")
+        words, script = counts.keys(), {word for word in counts if word > _LAST_LATIN}
+        if self._language in languages.NOT_LATIN:
+            own, script = own | script, set()
+        language, stops = _find_stop_words(words, own)
+        content = words - own - stops
+        script &= content
+        unknown = {word for word in content if not counts[word] and stem(word, self._language) not in self._shares}
+        signs = stops | (unknown & script)
+        most = _RARE_SHARE * self._postings.row_count
+        if (
+            2 * len(signs) + len(unknown - signs) < _MIN_SIGNS
+            or len(signs | unknown) <= 2 * len(words & own - stops) + len(content - unknown)
+            or min(map(counts.__getitem__, signs - own), default=most + 1) > most
+            or max(map(counts.__getitem__, script), default=0) > most
+            or self._has_pages_in(language)
+        ):
+            return None
+        return _guess_language(query, stops)
+
+    def _has_pages_in(self, language: str) -> bool:
+        """Return whether more sections have stop words of a language than of the site's, whatever the manifest says."""
+        others, own = (load_words(code, "stop_words") for code in (language, self._language))
+        phrases = ([(stem(word, self._language),) for word in words] for words in (own - others, others - own))
+        count, other_count = (len(self._postings.find(each).rows) for each in phrases)
+        return self._language not in languages.NOT_LATIN and 0 < count < other_count
+
+    def find_names(self, query: str) -> str:
+        """Return the words of a query in another language that the site contains, if one of them is a name in code."""
+        stops = load_words(self.find_language(query) or "", "stop_words")
+        words = [word for word in parse_query(query, self._language) if any(word.runs) and not word.stop]
+        names = " ".join(word.text for word in words if word.whole not in stops and self._find(word).rows)
+        return names if self._contain_name(query, *self._match(names), coverage=1) else ""
+
+    def _count_rows(self, query: str) -> dict[str, int]:
+        """Return the folded words of a query that are no names from code, with the number of rows that contain each."""
+        counts = dict[str, int]()
+        for run in split_words(re.sub(_QUOTED, " ", query)):
+            is_code = re.match(_CODE_NAME, re.sub(r"(?<=\w)-", "", run))
+            for word in [] if is_code else re.findall(_PLAIN_WORD, languages.fold(run)):
+                parts = [self._find(part).rows for part in parse_query(word, self._language) if any(part.runs)]
+                counts[word] = min(map(len, parts), default=0)
+        return counts
 
     def _match(self, query: str) -> tuple[list[_FoundWord], Sequence[int]]:
         """Return the words of a query, without fillers if others remain, and the best rows."""
@@ -208,6 +262,27 @@ class _FoundWord(Struct, frozen=True):
     def match(self, row: int) -> float:
         """Return 1 if a row contains the word, less if it contains a similar one, otherwise 0."""
         return 1.0 if row in self.rows else _SYNONYM_SHARE if row in self.similar_rows else 0.0
+
+
+def name_language(site: str, question: str) -> str:
+    """Return the line that names the language of a site, in that of the question if there is a translation."""
+    code, names = base_language(site), load_table("en", "search.languages", dict[str, str]) or {}
+    translation = load_table(question, "search.english_only", str) if code == "en" else None
+    return translation or OTHER_LANGUAGE.format(language=names.get(code, "another language"))
+
+
+def _guess_language(text: str, stops: Set[str]) -> str:
+    """Return the language of a text by its script, or the only one with its stop words; empty if it is not clear."""
+    by_script = [code for code, pattern in _SCRIPTS.items() if re.search(pattern, text.lower())]
+    by_words = [code for code in available_languages() if len(stops) > 1 and stops <= load_words(code, "stop_words")]
+    return by_script[0] if by_script else by_words[0] if len(by_words) == 1 else ""
+
+
+def _find_stop_words(words: Set[str], own: Set[str]) -> tuple[str, Set[str]]:
+    """Return the language that has most of the words as stop words, except own ones, and all of its stop words."""
+    found = {code: words & load_words(code, "stop_words") for code in available_languages()}
+    language = max(found, key=lambda code: len(found[code] - own))
+    return (language, found[language]) if found[language] - own else ("", set())
 
 
 def _score(features: Features | None) -> float:

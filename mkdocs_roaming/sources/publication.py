@@ -12,7 +12,7 @@ from mkdocs_roaming.library.readers import CRAWL_STATE
 from mkdocs_roaming.manifest.descriptions import read_descriptions
 from mkdocs_roaming.manifest.models import NOT_FOUND_PAGE, canonicalize_path, root_path
 from mkdocs_roaming.publish.cache import ConversionCache
-from mkdocs_roaming.publish.elements.html import add_markdown_links, add_similar_pages, remove_own_elements
+from mkdocs_roaming.publish.elements.html import add_markdown_links, remove_own_elements
 from mkdocs_roaming.publish.elements.page import ElementOptions, PageElements
 from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.ownership import PublishedFiles, check_llms_txt
@@ -65,7 +65,7 @@ def index_site(
     batch.left_out += built.left_out
     if options.strict and warnings:
         raise PublishError(f"{folder}: nothing is published, because there are warnings; fix them, or omit --strict")
-    elements = PageElements(element_options, built.site, descriptions)
+    elements = PageElements(element_options, batch, descriptions)
     report = publish_batch(
         batch,
         target or folder,
@@ -131,10 +131,12 @@ def _update_html(folder: Path, built: BuiltSite, batch: Batch, elements: PageEle
         html = remove_own_elements(_read(file))
         html = add_markdown_links(html, path, has_llms_txt=batch.site.has_llms_txt, root=root)
         has_widget = built.meta.get(path, {}).get("ask") is not False
-        _write(file, elements.add(html, path, batch, has_widget=has_widget, root=root))
+        _write(file, elements.add(html, path, has_widget=has_widget, root=root))
     for file in built.left_out_files:
         html = remove_own_elements(_read(file))
-        _write(file, add_similar_pages(html, built.site) if not_found and file == folder / NOT_FOUND_PAGE else html)
+        if not_found and file == folder / NOT_FOUND_PAGE:
+            html = elements.add_to_not_found(html)
+        _write(file, html)
 
 
 def _find_root(site_url: str, path: str, file: str) -> str:

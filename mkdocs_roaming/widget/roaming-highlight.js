@@ -1,4 +1,4 @@
-import{adopt as _}from"./roaming-tools.js";var E=2e4,q=`
+import{adopt as _}from"./roaming-ask.js";var E=2e4,q=`
 pre { --_k: var(--md-code-hl-keyword-color, light-dark(#2f5bb0, #8fb0ff));
   --_s: var(--md-code-hl-string-color, light-dark(#1a6e44, #6fcf97));
   --_n: var(--md-code-hl-number-color, light-dark(#b3261e, #ff9d94));

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -12,6 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import expect
+
+from .widget.conftest import Stage
+from .widget.states import sources
+from .widget.themes import THEMES, built
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -37,9 +42,9 @@ class _StaticHost(SimpleHTTPRequestHandler):
     def log_message(self, *_: Any) -> None: ...
 
 
-@pytest.fixture(scope="module")
-def url(sample: Path) -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_StaticHost, directory=str(sample))) as server:
+@contextmanager
+def hosted(folder: Path) -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_StaticHost, directory=str(folder))) as server:
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}/handbook/"
@@ -47,9 +52,17 @@ def url(sample: Path) -> Iterator[str]:
         thread.join()
 
 
+@pytest.fixture(scope="module")
+def url(sample: Path) -> Iterator[str]:
+    """The sample site, which has no widget."""
+    with hosted(sample) as url:
+        yield url
+
+
 @pytest.fixture
 def tolerated() -> str:
-    return r": 404$|Failed to load resource: the server responded with a status of 404"
+    hosts = r"asked for https://|request to https://|fonts\.g|cdnjs|ERR_FAILED"
+    return rf"{hosts}|: 404$|Failed to load resource: the server responded with a status of 404"
 
 
 @pytest.mark.parametrize(
@@ -76,6 +89,7 @@ def test_page_without_similar_pages_is_that_of_the_theme(url: str, page: Page) -
         page.goto(f"{url}zzz/xyzzy")
     expect(page.locator("h1")).to_have_text("404 - Not found")
     expect(page.locator("[data-roaming-missing]")).to_be_empty()
+    expect(page.locator("form.roaming-missing")).to_have_count(0)
 
 
 def test_page_without_scripts_links_to_all_pages(url: str, browser: Browser) -> None:
@@ -120,3 +134,83 @@ def test_path_suggests_pages(url: str, page: Page) -> None:
         golden,
     )
     assert suggested == golden["cases"]
+
+
+# With the widget
+
+
+@pytest.fixture(scope="module", params=["material", "mkdocs", "readthedocs"])
+def found(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A site with the widget, without an endpoint."""
+    folder = tmp_path_factory.mktemp("widget") / "site"
+    with hosted(folder) as url:
+        stage = Stage(folder)
+        stage.url = url
+        search = "material/search" if request.param == "material" else "search"
+        built(stage, request.param, sources(), plugins=[search, {"roaming": {"widget": True}}])
+        yield url
+
+
+def test_words_of_the_address_are_searched_in_the_panel(found: str, page: Page) -> None:
+    page.goto(f"{found}v2/setings/the-port.html")
+    place = page.get_by_role("navigation", name="Pages at similar addresses")
+    expect(place.get_by_role("link").first).to_have_text("Settings")
+    field = page.get_by_role("searchbox", name="Find a section")
+    expect(field).to_have_value("setings the port")
+    assert field.bounding_box()["y"] > place.bounding_box()["y"]
+    field.fill("port taken")
+    field.press("Enter")
+    panel = page.locator("roaming-ask dialog")
+    expect(panel.locator("textarea")).to_have_value("port taken")
+    expect(panel.locator(".hit h3").first).to_have_text("The port is taken")
+    panel.locator("[part=close]").click()
+    page.get_by_role("button", name="Find in the docs").first.click()
+    expect(panel).to_be_visible()
+
+
+def test_sections_are_listed_where_no_page_is_similar(found: str, page: Page) -> None:
+    page.goto(f"{found}attic/whistle.php")
+    place = page.get_by_role("navigation", name="Nearest sections")
+    link = place.get_by_role("link").first
+    expect(link).to_have_text("Troubleshooting › It does not whistle")
+    expect(place.get_by_role("link")).to_have_count(1)
+    expect(page.get_by_role("searchbox", name="Find a section")).to_have_value("attic whistle")
+    link.click()
+    expect(page).to_have_url(f"{found}trouble/#it-does-not-whistle")
+
+
+def test_input_is_alone_where_nothing_is_similar(found: str, page: Page) -> None:
+    page.goto(f"{found}zzzz/qqqq")
+    expect(page.get_by_role("searchbox", name="Find a section")).to_have_value("zzzz qqqq")
+    page.wait_for_timeout(200)
+    expect(page.locator("[data-roaming-missing]")).to_be_empty()
+    page.locator("roaming-ask .opener").click()
+    start = page.locator("roaming-ask .start h3")
+    expect(start).to_have_text(["Install", "Settings", "Troubleshooting"])
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_input_is_accessible(found: str, page: Page, axe: str, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto(f"{found}setings")
+    form = page.locator("form.roaming-missing")
+    field, button = form.locator("input").bounding_box(), form.locator("button").bounding_box()
+    assert min(field["height"], button["height"]) >= 40
+    assert field["width"] > 100
+    assert max(one["x"] + one["width"] for one in (field, button)) <= width
+    page.evaluate(axe)
+    found_by_axe = page.evaluate("async () => (await axe.run('form.roaming-missing')).violations.map(one => one.id)")
+    assert found_by_axe == []
+
+
+def test_site_in_another_language_has_its_texts(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(THEMES, "german", {"name": "material", "font": False, "language": "de"})
+    folder = tmp_path / "site"
+    with hosted(folder) as url:
+        stage = Stage(folder)
+        stage.url = url
+        built(stage, "german", sources(), plugins=["material/search", {"roaming": {"widget": True}}])
+        page.goto(f"{url}zz/whistle")
+        expect(page.get_by_role("navigation", name="Nächstliegende Abschnitte").get_by_role("link")).to_have_count(1)
+        page.get_by_role("searchbox", name="Abschnitt finden").press("Enter")
+        expect(page.locator("roaming-ask .hit").first).to_be_visible()

@@ -1,5 +1,4 @@
 // The turns of <roaming-ask>: one question runs at a time, the next one waits; after an outage questions are sent again.
-// A build puts this file into roaming-ask.js.
 
 const MOST_SENT = 6; // turns that are sent with a question
 const OUTAGE = 60_000; // ms between two attempts to reach an endpoint that could not be reached

@@ -1,4 +1,4 @@
-// Elements, icons and texts, for all modules of <roaming-ask>. A build puts this file into roaming-ask.js.
+// Elements, icons and texts, for all modules of <roaming-ask>.
 
 /** Replace names in braces by their values; `n` selects singular or plural. */
 export const fill = (text, values) => {
@@ -49,6 +49,25 @@ export function namedIcon(name) {
   drawn.classList.toggle("mirrored", MIRRORED.includes(name));
   return drawn;
 }
+
+const sheets = new Map(); // by their text
+
+/** Add a style sheet to a document or a shadow root, once. */
+export function adopt(root, style) {
+  const sheet = sheets.get(style) ?? new CSSStyleSheet();
+  if (!sheets.has(style)) sheet.replaceSync(style);
+  sheets.set(style, sheet);
+  if (root && !root.adoptedStyleSheets.includes(sheet)) root.adoptedStyleSheets.push(sheet);
+}
+
+export const MODIFIER = /^(Mac|iP)/.test(navigator.platform) ? "metaKey" : "ctrlKey";
+/** Whether a letter is pressed with Ctrl or Cmd. With a non-Latin layout the physical key counts. */
+export function isShortcut(event, letter) {
+  const { key, code, altKey, shiftKey, target } = event;
+  if (!event[MODIFIER] || altKey || shiftKey || target.isContentEditable) return false;
+  return key.toLowerCase() === letter || (key > "~" && code.slice(3).toLowerCase() === letter);
+}
+export const SEND_KEY = MODIFIER === "metaKey" ? "⌘ ↵" : "Ctrl ↵";
 
 // Direction overrides could disguise what a text says.
 export const plain = (text) => String(text).replace(/[\u202a-\u202e\u2066-\u2069\0-\b]/g, "");

@@ -1,49 +1,43 @@
-// The page around <roaming-ask>: room beside it for a docked panel, the button in the header of Material,
-// stored data.
-// A build puts this file into roaming-ask.js.
+// The page around <roaming-ask>: room beside it for a docked panel, the button in the header of Material, stored data.
+
+import { adopt } from "./elements.js";
 
 // The page beside a docked panel. Themes have sidebars of a fixed width, which leave little room between them.
+const DOCKED = ":root[data-roaming-docked]";
 const PAGE_STYLE = `
 @media screen and (min-width: 1100px) {
-  :root[data-roaming-docked] body { padding-inline-end: var(--roaming-inset) }
-  :root[data-roaming-docked] body > :is(.md-header, .navbar) { margin-inline-end: calc(-1 * var(--roaming-inset)) }
-  :root[data-roaming-docked] .wy-grid-for-nav { width: calc(100% - var(--roaming-inset)) }
-  :root[data-roaming-docked] :is(.VPDoc .aside, .toc-drawer) { display: none }
-  :root[data-roaming-docked] :is(div.document, .page > .main, .main > .content) { min-width: 0; max-width: 100% }
+  ${DOCKED} body { padding-inline-end: var(--roaming-inset) }
+  ${DOCKED} body > :is(.md-header, .navbar) { margin-inline-end: calc(-1 * var(--roaming-inset)) }
+  ${DOCKED} .wy-grid-for-nav { width: calc(100% - var(--roaming-inset)) }
+  ${DOCKED} :is(.VPDoc .aside, .toc-drawer) { display: none }
+  ${DOCKED} :is(div.document, .page > .main, .main > .content) { min-width: 0; max-width: 100% }
 }
 @media screen and (min-width: 1100px) and (max-width: 1499px) {
-  :root[data-roaming-docked] .md-sidebar { width: 190px }
+  ${DOCKED} .md-sidebar { width: 190px }
 }
 `;
 const HEADERS = "[data-md-component=header], .navbar.fixed-top, header:not(main *)";
 const BLOCKS = ":is(main, [role=main], article) :is(h1, h2, h3, h4, p, li, pre, td):not(nav *)";
-let pageSheet;
 
 // The button that a build adds to the header of Material. It gets its size before the page is first drawn.
 const HEADER_BUTTON = ".md-header [data-roaming-open][aria-expanded]";
 const HEADER_STYLE = `
-.md-header [data-roaming-open][aria-expanded] { z-index: 0; display: flex; flex: none; align-items: center; gap: 8px; height: 36px;
-  margin-inline-start: 8px; padding: 0 8px 0 12px; border-radius: 4px; font: 700 14px/20px var(--md-text-font-family);
+${HEADER_BUTTON} { z-index: 0; display: flex; flex: none; align-items: center; gap: 8px; height: 36px;
+  margin-inline-start: 8px; padding-inline: 12px 8px; border-radius: 4px; font: 700 14px/20px var(--md-text-font-family);
   box-shadow: inset 0 0 0 1px color-mix(in srgb, currentColor 36%, transparent); transition: background .12s }
-.md-header [data-roaming-open]:dir(rtl) { padding: 0 12px 0 8px }
-.md-header [data-roaming-open][aria-expanded]:is(:hover, [aria-expanded=true]) { opacity: 1;
-  background: color-mix(in srgb, currentColor 12%, transparent) }
-.md-header [data-roaming-open] kbd { display: inline-block; min-width: 38px; padding: 0 5px; border-radius: 4px; text-align: center;
+${HEADER_BUTTON}:is(:hover, [aria-expanded=true]) { opacity: 1; background: color-mix(in srgb, currentColor 12%, transparent) }
+${HEADER_BUTTON} kbd { display: inline-block; min-width: 38px; padding: 0 5px; border-radius: 4px; text-align: center;
   font: 12px/16px var(--md-text-font-family); box-shadow: inset 0 0 0 1px color-mix(in srgb, currentColor 36%, transparent); white-space: nowrap }
+${HEADER_BUTTON}[hidden] { display: none }
 @media (max-width: 59.98em) {
-  .md-header [data-roaming-open][aria-expanded] { width: 44px; height: 44px; justify-content: center; margin: 0; padding: 0;
-    box-shadow: none }
-  .md-header [data-roaming-open] svg { width: 22px; height: 22px }
-  .md-header [data-roaming-open] :is(b, kbd) { display: none }
+  ${HEADER_BUTTON} { width: 44px; height: 44px; justify-content: center; margin: 0; padding: 0; box-shadow: none }
+  ${HEADER_BUTTON} svg { width: 22px; height: 22px }
+  ${HEADER_BUTTON} :is(b, kbd) { display: none }
 }
-@media (forced-colors: active) { .md-header [data-roaming-open][aria-expanded] { border: 1px solid } }
+@media (forced-colors: active) { ${HEADER_BUTTON} { border: 1px solid } }
 `;
 export const headerButtons = () => document.querySelectorAll(HEADER_BUTTON);
-export function drawHeader() {
-  const styles = new CSSStyleSheet(); // the header may not be parsed yet
-  styles.replaceSync(HEADER_STYLE);
-  document.adoptedStyleSheets.push(styles);
-}
+adopt(document, HEADER_STYLE); // the header may not be parsed yet
 
 /** Return where the page's own header ends that stays in sight. */
 export function headerEnd() {
@@ -57,11 +51,8 @@ export function headerEnd() {
 export function moveAside(width) {
   const root = document.documentElement;
   const inset = `${width}px`;
-  if (root.style.getPropertyValue("--roaming-inset") === inset || (!width && !pageSheet)) return;
-  if (!pageSheet) {
-    (pageSheet = new CSSStyleSheet()).replaceSync(PAGE_STYLE);
-    document.adoptedStyleSheets.push(pageSheet);
-  }
+  if ((root.style.getPropertyValue("--roaming-inset") || "0px") === inset) return;
+  adopt(document, PAGE_STYLE);
   const end = headerEnd();
   const top = (one) => one.getBoundingClientRect().top;
   const first = scrollY && [...document.querySelectorAll(BLOCKS)].find((one) => top(one) >= end);
@@ -77,7 +68,7 @@ export const PHONE = matchMedia("(max-width: 599.98px)");
 
 const PANEL = `roaming:${new URL("../", import.meta.url)}:panel`; // key of the panel's state
 
-/** What the next page needs: the state of the panel (open, width, inset, draft, place, everywhere, parked) and the turns. */
+/** What the next page needs: the state of the panel (open, width, inset, draft, place, everywhere, parked, finding) and the turns. */
 export class Memory {
   #store;
   #key; // of the turns

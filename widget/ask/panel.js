@@ -1,5 +1,5 @@
 // The panel of <roaming-ask>: a dialog with the conversation and the input, its place beside the page, and what it shows
-// before there is an answer. A build puts this file into roaming-ask.js.
+// before there is an answer.
 
 import { el, fill, namedIcon, plain, tool } from "./elements.js";
 import { PHONE, WIDE, headerEnd, moveAside } from "./page.js";
@@ -27,19 +27,21 @@ export class Panel {
     const parts = this.#parts;
     parts.title = el("span");
     parts.reset = tool(words.reset, namedIcon("new"), () => host.reset(), { part: "reset" });
+    parts.leave = tool(words.button, namedIcon("ask"), actions.leave);
     parts.polite = el("div", { class: "sr", role: "status" });
     parts.alert = el("div", { class: "sr", role: "alert" });
     this.element = el(
       "dialog", { part: "panel", onkeydown: actions.escape, oncancel: actions.escape },
       this.#buildEdge(words),
-      el("div", { class: "head", part: "header" }, el("h2", { part: "title" }, namedIcon("ask"), parts.title), parts.reset, close),
+      el("div", { class: "head", part: "header" }, el("h2", { part: "title" }, namedIcon("ask"), parts.title), parts.leave, parts.reset, close),
       this.#buildLog(words),
       this.#buildFoot(words),
       parts.polite,
       parts.alert,
     );
     host.shadowRoot.append(this.element);
-    new ResizeObserver(this.dock).observe(document.body); // the page has loaded, or is another one
+    const follow = () => (this.dock(), host._draw());
+    new ResizeObserver(follow).observe(document.body); // the page has loaded, or is another one
   }
 
   // Parts
@@ -219,21 +221,22 @@ export class Panel {
 
   // State
 
-  /** Show a state: whether the panel only finds, finds now, runs, is down, asks about this page; number of turns; query. */
-  draw({ onlyFinds, finds, runs, isDown, isHere, turns, query }) {
+  /** Show a state: whether the panel only finds, finds now, runs, is down, asks about this page; number of turns. */
+  draw({ onlyFinds, finds, runs, isDown, isHere, turns }) {
     const { words, page } = this.#host.settings;
-    const { title, reset, chip, clear } = this.#parts;
-    const name = fill(onlyFinds ? words.findTitle : words.title, { site: plain(page.title || words.docs) });
-    this.element.classList.toggle("finder", onlyFinds);
+    const { title, reset, leave, chip, clear, intro } = this.#parts;
+    const name = fill(finds ? words.findTitle : words.title, { site: plain(page.title || words.docs) });
+    this.element.classList.toggle("finder", finds);
     title.textContent = this.element.ariaLabel = name;
-    reset.hidden = onlyFinds || !(turns || isDown);
+    reset.hidden = finds || !(turns || isDown);
+    leave.hidden = onlyFinds || !finds;
     this.input.placeholder = this.input.ariaLabel = finds ? words.findPlaceholder : turns ? words.followUp : words.placeholder;
     chip.hidden = !isHere;
-    clear.hidden = !onlyFinds || !this.input.value;
+    clear.hidden = !finds || !this.input.value;
     this.#drawSend(runs, words);
-    this.#drawIntro(onlyFinds, words);
-    this.#parts.intro.hidden = turns || query.trim() || isDown;
-    this.#drawNotice(isDown && !onlyFinds, words);
+    this.#drawIntro(finds, onlyFinds, words);
+    intro.hidden = finds ? this.input.value.trim() : turns || isDown;
+    this.#drawNotice(isDown && !finds, words);
   }
   #drawSend(runs, words) {
     const { send } = this.#parts;
@@ -244,20 +247,20 @@ export class Panel {
     send.replaceChildren(namedIcon(runs ? "stop" : "up"));
   }
   /** Show what can be asked, if nothing was asked or typed yet. */
-  #drawIntro(onlyFinds, words) {
+  #drawIntro(finds, onlyFinds, words) {
     const { intro } = this.#parts;
     const suggestions = JSON.parse(this.#host.settings.page.suggestions ?? "[]").slice(0, MOST_SUGGESTIONS);
-    const key = JSON.stringify([onlyFinds, suggestions]);
+    const key = JSON.stringify([finds, onlyFinds, suggestions]);
     if (intro.dataset.key === key) return; // a new element would lose the focus
     intro.dataset.key = key;
     const suggest = (text) => {
       const pick = () => (onlyFinds ? this.#host.prefill(text) : this.#host.ask(text));
-      return el("li", {}, el("button", { type: "button", class: "pick", onclick: pick }, el("span", {}, text), namedIcon("go")));
+      return el("li", {}, el("button", { class: "pick", onclick: pick }, el("span", {}, text), namedIcon("go")));
     };
     const hello = [el("span", {}, namedIcon("ask")), el("h3", {}, words.hello)];
     intro.replaceChildren(
-      el("div", { class: "hello" }, ...(onlyFinds ? [] : hello), el("p", {}, onlyFinds ? words.findIntro : words.intro)),
-      ...(suggestions.length ? [el("h4", { class: "label" }, words.suggested)] : []),
+      el("div", { class: "hello" }, ...(finds ? [] : hello), el("p", {}, finds ? words.findIntro : words.intro)),
+      ...(suggestions.length ? [el(finds ? "h3" : "h4", { class: "label" }, words.suggested)] : []),
       el("ul", { class: "rows" }, ...suggestions.map(suggest)),
     );
   }
@@ -266,7 +269,7 @@ export class Panel {
     if (!isDown === !notice.firstChild) return;
     const text = [el("strong", {}, words.down), el("p", {}, words.kept)];
     const again = () => this.#host.ask(this.input.value);
-    const button = el("button", { type: "button", onclick: again }, namedIcon("redo"), words.retry);
+    const button = el("button", { onclick: again }, namedIcon("redo"), words.retry);
     notice.replaceChildren(
       ...(isDown ? [el("div", { class: "notice", part: "error" }, namedIcon("off"), el("div", {}, ...text, button))] : []),
     );

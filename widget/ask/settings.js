@@ -1,5 +1,4 @@
 // What the attributes of <roaming-ask> and the data of the page say: texts, mode, endpoint, links that are allowed.
-// A build puts this file into roaming-ask.js.
 
 import { el } from "./elements.js";
 
@@ -17,6 +16,13 @@ const ENGLISH = {
   intro: "Answers come from these docs. Every statement links to its section.",
   findIntro: "Type a few words: the sections that fit open right here.",
   suggested: "Suggested questions",
+  askRow: "Ask: {query}",
+  findRow: "Find in all sections: {query}",
+  onThisPage: "On this page",
+  outline: "Reading the outline",
+  slow: "Still reading…",
+  tokens: "~{n} tokens",
+  copied: "Copied",
   placeholder: "Ask a question",
   followUp: "Ask a follow-up",
   findPlaceholder: "Find a section",
@@ -29,6 +35,7 @@ const ENGLISH = {
   here: "About this page",
   everywhere: "Ask about all pages",
   back: "Back to the answer",
+  backToFind: "Back to the results",
   legal: "Written by a model from these docs. Check the sources.",
   down: "No answer: the service can’t be reached",
   kept: "Your question is kept below. The panel comes back with the connection.",
@@ -57,15 +64,19 @@ export class Settings {
   get onlyFinds() {
     return this.mode === "finder" || (this.mode === "auto" && !this.endpoint);
   }
+  /** Whether the panel replaces the search of the theme. */
+  get replacesSearch() {
+    return this.#element.getAttribute("replace-search") === "on";
+  }
   get language() {
     return (this.#element.closest("[lang]")?.lang || "en").toLowerCase().split("-")[0];
   }
-  /** The data that the build wrote on the current page. */
+  /** The data that the build wrote on the current page. It has no path on a page that is not published. */
   get page() {
-    const data = document.querySelector("template[data-roaming-page]")?.dataset ?? {};
+    const data = document.querySelector("template[data-roaming-page]")?.dataset ?? { path: location.pathname };
     const address = this.#element.getAttribute("manifest") || data.manifest || new URL("manifest.json", import.meta.url);
     const manifest = new URL(address, document.baseURI);
-    return { path: location.pathname, ...data, manifest, base: new URL("../", manifest) };
+    return { ...data, manifest, base: new URL("../", manifest) };
   }
   /** Load the translation, and the site's own texts: attribute `strings`, a URL or JSON. */
   async loadWords() {

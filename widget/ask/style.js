@@ -1,5 +1,4 @@
 // The style sheet of <roaming-ask>. Modules that are loaded on demand bring their own; they use these variables.
-// A build puts this file into roaming-ask.js.
 
 export const STYLE = `
 :host {
@@ -82,12 +81,11 @@ button:hover, .button:hover { background: var(--_soft) }
 .rows { list-style: none; padding: 0; border: 1px solid var(--_line); border-radius: 12px; overflow: hidden }
 .rows > * + * { border-block-start: 1px solid var(--_line) }
 .rows :focus-visible { outline-offset: -2px; border-radius: 11px }
-.pick { display: flex; width: 100%; min-height: 48px; gap: 12px; align-items: center; padding: 12px 12px 12px 16px; border: 0;
+.pick { display: flex; width: 100%; min-height: 48px; gap: 12px; align-items: center; padding-block: 12px; padding-inline: 16px 12px; border: 0;
   border-radius: 0; background: none; font-size: 1em; font-weight: 400; text-align: start }
 .pick span { flex: 1 }
 .pick .icon { color: var(--_muted); transition: translate .16s var(--_ease) }
 .pick:hover .icon { color: var(--_accent); translate: 2px }
-.pick:dir(rtl) { padding: 12px 16px 12px 12px }
 .pick:dir(rtl):hover .icon { translate: -2px }
 
 /* The button that opens the panel, and the bar that leads back to an answer on a phone */
@@ -180,7 +178,6 @@ form > .icon { display: none; color: var(--_muted) }
 .finder .intro { margin-block-start: 0 }
 .finder article { display: none }
 
-.alert { border-inline-start: 3px solid var(--_danger); padding-inline-start: 12px }
 .row { display: flex; flex-wrap: wrap; gap: .4em; font-size: .875em }
 @media (min-width: 1100px) and (max-width: 1219px) { :host { --_width: var(--roaming-width, 376px) } }
 dialog:not(.docked) { box-shadow: 0 0 40px #00000026 }

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mkdocs_roaming.manifest.descriptions import Descriptions, index_first_asks
-from mkdocs_roaming.manifest.models import Site, sort_paths_by_nav
+from mkdocs_roaming.manifest.models import NOT_FOUND_PAGE, root_path, sort_paths_by_nav
+from mkdocs_roaming.publish.elements.finder_index import MAX_SECTIONS
+from mkdocs_roaming.publish.elements.html import add_similar_pages
 from mkdocs_roaming.publish.elements.menu import (
     PageMenu,
     PageMenuOptions,
@@ -29,9 +31,9 @@ class ElementOptions:
     `mcp_endpoint` is the answer endpoint if it offers MCP, too.
     """
 
-    widget: WidgetOptions | None
-    menu: PageMenuOptions | None
-    mcp_endpoint: str
+    widget: WidgetOptions | None = None
+    menu: PageMenuOptions | None = None
+    mcp_endpoint: str = ""
 
     @classmethod
     def parse(cls, options: PublishOptions, *, own_endpoint: str = "") -> ElementOptions:
@@ -56,9 +58,11 @@ class PageElements:
         menu: The page menu, None if pages have none.
     """
 
-    def __init__(self, options: ElementOptions, site: Site, descriptions: Descriptions | None = None) -> None:
-        self._widget, self._site = options.widget, site
-        self.menu = PageMenu(options.menu, site, options.mcp_endpoint) if options.menu else None
+    def __init__(self, options: ElementOptions, batch: Batch, descriptions: Descriptions | None = None) -> None:
+        self._widget, self._batch, self._site = options.widget, batch, batch.site
+        if options.widget and sum(len(one.sections) for one in batch.converted.values()) > MAX_SECTIONS:
+            self._widget = replace(options.widget, replace_search=False)
+        self.menu = PageMenu(options.menu, batch.site, options.mcp_endpoint) if options.menu else None
         self._asks = index_first_asks(descriptions) if descriptions else {}
         self._home_asks: list[str] | None = None  # the first question of each page
 
@@ -69,36 +73,41 @@ class PageElements:
         if self.menu:
             yield from iter_page_menu_files()
 
-    def add(self, html: str, path: str, batch: Batch, *, has_widget: bool = True, root: str = "") -> str:
+    def add_to_not_found(self, html: str) -> str:
+        """Add links to similar addresses and the widget to the 404 page."""
+        html = add_similar_pages(html, self._site)
+        return self.add(html, NOT_FOUND_PAGE, root=root_path(self._site.url))
+
+    def add(self, html: str, path: str, *, has_widget: bool = True, root: str = "") -> str:
         """Add the elements to a page.
 
         Args:
             html: The page.
             path: The path of the page. A page that is not published has no menu.
-            batch: The published pages.
             has_widget: Whether the page has the widget.
             root: See `relative_url`.
         """
-        converted = batch.converted.get(path)
+        converted, pages = self._batch.converted.get(path), self._batch.pages
         if self._widget and has_widget:
-            own, home = (batch.pages[one].questions if one in batch.pages else () for one in (path, ""))
+            own, home = (pages[one].questions if one in pages else () for one in (path, ""))
             suggestions = own or tuple(map(to_single_line, self._widget.questions)) or home
-            suggestions = (suggestions or self._suggest_asks(path, batch))[:MAX_SUGGESTIONS]
+            suggestions = (suggestions or self._suggest_asks(path))[:MAX_SUGGESTIONS]
             is_published = converted is not None
             html = add_widget(html, self._widget, path, self._site, suggestions, published=is_published, root=root)
         return self.menu.add(html, path, converted.sections[0].title, root) if self.menu and converted else html
 
-    def _suggest_asks(self, path: str, batch: Batch) -> tuple[str, ...]:
+    def _suggest_asks(self, path: str) -> tuple[str, ...]:
         """Return the first question of each section; for the home page and pages without any also of other pages."""
-        asks = self._find_asks(path, batch)
+        asks = self._find_asks(path)
         if self._asks and (not asks or not path):
             if self._home_asks is None:
-                paths = sort_paths_by_nav(self._site, batch.pages)
-                self._home_asks = [ask for one in paths for ask in self._find_asks(one, batch)[:1]]
+                paths = sort_paths_by_nav(self._site, self._batch.pages)
+                self._home_asks = [ask for one in paths for ask in self._find_asks(one)[:1]]
             asks += self._home_asks
         return tuple(dict.fromkeys(asks))
 
-    def _find_asks(self, path: str, batch: Batch) -> list[str]:
-        sections = batch.converted[path].sections if path in batch.converted else ()
+    def _find_asks(self, path: str) -> list[str]:
+        converted = self._batch.converted.get(path)
+        sections = converted.sections if converted else ()
         keys = ((section.body, to_single_line(section.title)) for section in sections)
         return [self._asks[key] for key in keys if key in self._asks]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from html import escape
 from typing import Annotated, Literal
 
@@ -52,6 +52,8 @@ class WidgetOptions:
     persist: Literal["off", "session", "local"] = "session"
     shortcut: Annotated[str, Meta(max_length=1, examples=["i"])] = "i"
     """The key that opens the panel together with Ctrl or Cmd; empty for none."""
+    replace_search: bool = False
+    """Whether the panel replaces the search of the theme: its field, its keys, and Ctrl+K."""
     allow_links: tuple[
         Annotated[str, Meta(pattern=r"^https?://[^/\s]+\S*$", examples=["https://example.org/"])], ...
     ] = ()
@@ -194,22 +196,19 @@ _HEADER_BUTTON = (
 
 def _format_attributes(options: WidgetOptions) -> str:
     """Return the attributes of the element for all options that differ from their default."""
-    default = WidgetOptions()
-    attributes = {
-        "endpoint": options.endpoint,
-        "mode": options.mode if options.mode != default.mode else "",
-        "persist": options.persist if options.persist != default.persist else "",
-        "shortcut": "" if options.shortcut == default.shortcut else options.shortcut.lower() or "off",
-        "allow-links": " ".join(options.allow_links),
-        "page-context": "" if options.page_context else "off",
-        "feedback": "on" if options.feedback else "",
-        "show-usage": "on" if options.show_usage else "",
-        "links": json.dumps([asdict(link) for link in options.links], ensure_ascii=False) if options.links else "",
-        "scope": msgspec.json.encode(options.scope).decode() if options.scope else "",
-        "strings": json.dumps(options.strings, ensure_ascii=False) if options.strings else "",
-    }
-    text = "".join(f' {name}="{escape(value)}"' for name, value in attributes.items() if value)
-    return text + (" open" if options.open else "")
+    changed = {one.name: value for one in fields(options) if (value := getattr(options, one.name)) != one.default}
+    flag = " open" if changed.pop("open", False) else ""
+    changed.pop("questions", None)
+    texts = {name.replace("_", "-"): escape(_format_value(value)) for name, value in changed.items()}
+    return "".join(f' {name}="{text}"' for name, text in texts.items()) + flag
+
+
+def _format_value(value: object) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, tuple) and isinstance(value[0], str):
+        return " ".join(value)
+    return (value or "off") if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 # Files
@@ -226,6 +225,7 @@ MODULES = (
     "roaming-passage.js",
     "roaming-tools.js",
     "roaming-find.js",
+    "roaming-excerpt.js",
     "roaming-finder.js",
     "roaming-library.js",
     "roaming-search.js",

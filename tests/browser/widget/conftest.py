@@ -262,7 +262,7 @@ class Widget:
         self.turns = self.panel.locator("article")
         self.status = self.panel.locator("[role=status]")
         self.alert = self.panel.locator("[role=alert]")
-        self.hits = self.panel.locator(".hit")
+        self.hits = self.panel.locator(".hits:not(.start, .asks) > .hit")
 
     def open(self) -> Widget:
         """Open the panel if the previous page did not leave it open, and wait for its turns."""

@@ -144,6 +144,14 @@ def every_state(page: Page, stage: Stage, widget: Widget, url: str) -> Iterator[
         widget.ask("Does it whistle on Kubernetes?")
         yield name
     start_over(widget)
+    page.evaluate("document.querySelector('roaming-ask').search()")
+    widget.panel.locator(".start").wait_for()
+    yield "start"
+    widget.input.fill("server port")
+    widget.hits.first.wait_for()
+    yield "search"
+    widget.panel.get_by_role("button", name="Ask the docs").click()
+    widget.input.fill("")
     yield from _failure_states(page, stage, widget)
     yield from _search_states(page, stage, widget, url)
 

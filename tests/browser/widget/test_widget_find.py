@@ -26,6 +26,8 @@ VECTORS = json.loads((TESTS / "golden" / "words" / "vectors.json").read_text("ut
 STEMMED_HERE = {"en", "ja", "zh", "ko", "th", "xx"}
 """Languages whose words the browser reads as `tokenizer.py` does: of the others it knows no stems."""
 
+MAGNIFIER = "M4.5 11a6.5 6.5 0 1 0 13 0 6.5 6.5 0 0 0-13 0M20 20l-4.3-4.3"
+
 
 def test_tokenizer_matches_shared_vectors(page: Page, stage: Stage) -> None:
     page.goto(stage.page(""))
@@ -400,6 +402,67 @@ def test_placeholder_starts_at_the_right_from_right_to_left(page: Page, stage: S
     assert widget.input.evaluate(align) == "right"
     widget.input.fill("port")
     assert widget.input.evaluate(align) != "right"
+
+
+def test_page_starts_with_its_sections(page: Page, stage: Stage, widget: Widget) -> None:
+    page.goto(stage.page(""))
+    widget.open()
+    start = widget.panel.locator(".start")
+    start.wait_for()
+    assert widget.panel.locator(".label").inner_text() == "On this page"
+    assert start.locator("h3").all_inner_texts() == ["Server", "Boiling", "Logs"]
+    widget.input.press("Enter")
+    assert page.url == stage.url + "index.html"
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    start.locator("text=server.workers").first.wait_for()
+    widget.input.fill("port")
+    widget.hits.first.wait_for()
+    assert start.count() == 0
+    widget.input.fill("")
+    start.wait_for()
+
+
+def test_start_of_unreadable_site_is_empty(page: Page, stage: Stage, widget: Widget) -> None:
+    (stage.folder / "roaming" / "manifest.json").write_text("{")
+    (stage.folder / INDEX_PATH).unlink(missing_ok=True)
+    page.goto(stage.page(""))
+    widget.open()
+    page.wait_for_timeout(200)
+    assert widget.panel.locator(".found").inner_text() == ""
+
+
+def test_phone_returns_to_the_results_after_one_of_them(page: Page, stage: Stage, widget: Widget) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    (stage.folder / "trouble" / "index.html").write_text((stage.folder / "page2.html").read_text("utf-8"), "utf-8")
+    page.goto(stage.page(""))
+    widget.open()
+    widget.input.fill("port is taken")
+    widget.hits.first.locator("a").click()
+    page.wait_for_url("**/trouble/**")
+    page.goto(stage.url + "index.html")
+    back = page.get_by_role("button", name="Back to the results")
+    back.wait_for()
+    assert back.locator("path").get_attribute("d") == MAGNIFIER
+    back.click()
+    widget.hits.first.wait_for()
+
+
+@pytest.mark.parametrize(("attributes", "name"), [("", "Find in the docs"), ('endpoint="/"', "Ask the docs")])
+def test_button_has_a_magnifier_where_no_model_answers(page: Page, stage: Stage, attributes: str, name: str) -> None:
+    page.goto(stage.page(attributes))
+    button = page.get_by_role("button", name=name)
+    button.wait_for()
+    assert (button.locator("path").first.get_attribute("d") == MAGNIFIER) == (not attributes)
+
+
+def test_header_button_of_material_leaves_where_no_model_answers(page: Page, stage: Stage) -> None:
+    button = '<div class="md-header"><button data-roaming-open aria-expanded="false">Ask</button></div>'
+    page.goto(stage.page(body=button))
+    header = page.locator(".md-header button")
+    header.wait_for()
+    page.evaluate("document.querySelector('roaming-ask').setAttribute('mode', 'finder')")
+    header.wait_for(state="hidden")
 
 
 def test_enter_opens_first_result(page: Page, stage: Stage, widget: Widget) -> None:

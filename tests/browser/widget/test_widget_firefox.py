@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ..firefox import Firefox, launch_firefox
-from .conftest import Stage, answer, recorded
+from .conftest import Stage, answer, recorded, served
 from .test_widget_answer import BODY, GLUED, LINES, PASSAGE, passage
+from .themes import built
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -102,8 +103,34 @@ def test_finder_lists_sections_without_endpoint(firefox: Firefox, stage: Stage) 
     firefox.press("Control", "i")
     firefox.wait(f"{SHADOW}.activeElement?.matches('textarea, input')")
     firefox.type("port")
-    hits = firefox.wait(f"[...{SHADOW}.querySelectorAll('.hit')].map((hit) => hit.innerText).join('|')")
+    hits = firefox.wait(
+        f"[...{SHADOW}.querySelectorAll('.hits:not(.start) .hit')].map((hit) => hit.innerText).join('|')"
+    )
     assert "The port is taken" in json.dumps(hits)
+
+
+LOADED = "performance.getEntriesByName(new URL('roaming/roaming-search.js', location)).length > 0"
+
+
+def test_panel_replaces_search_of_material(firefox: Firefox, tmp_path: Path) -> None:
+    with served(tmp_path / "site") as stage:
+        widget = {"replace_search": True, "endpoint": stage.url}
+        plugins = ["material/search", {"roaming": {"widget": widget}}]
+        built(stage, "material plain", {"index.md": "# Home\n\n[On](#)\n\n## Port\n\nIt is 80.\n"}, plugins=plugins)
+        stage.plays(answer("It is 80."))
+        firefox.open(stage.url)
+        firefox.wait(f"{SHADOW}?.querySelector('.opener') && {LOADED}")
+        firefox.evaluate("void document.querySelector('[data-md-component=search-query]').click()")
+        firefox.wait(f"{SHADOW}.activeElement?.localName === 'textarea'")
+        firefox.press("Escape")
+        firefox.wait(f"!{SHADOW}.querySelector('dialog').open")
+        assert not firefox.evaluate("document.querySelector('#__search').checked")
+        firefox.press("Control", "k")
+        firefox.wait(f"{SHADOW}.activeElement?.localName === 'textarea'")
+        firefox.type("port")
+        firefox.wait(f"!!{SHADOW}.querySelector('.hits:not(.start) .hit')")
+        firefox.press("Control", "Enter")
+        assert "It is 80." in str(firefox.wait(ENDED))
 
 
 HIGHLIGHTED = "globalThis.CSS?.highlights ? [...(CSS.highlights.get('roaming-passage') ?? [])].join() : 'unsupported'"

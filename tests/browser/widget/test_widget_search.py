@@ -137,6 +137,16 @@ def test_control_enter_in_search_asks(page: Page, site: Stage, widget: Widget) -
     assert [asked["question"] for asked in site.asked] == ["port"]
 
 
+def test_theme_keeps_its_keys_by_default(page: Page, site: Stage, widget: Widget) -> None:
+    page.goto(site.url)
+    page.locator("roaming-ask .opener").wait_for(state="attached")
+    page.keyboard.press("Control+k")
+    assert not widget.panel.is_visible()
+    page.keyboard.press("s")
+    page.locator(".md-search__output").wait_for()
+    assert not widget.panel.is_visible()
+
+
 def test_row_is_hidden_without_query(page: Page, site: Stage) -> None:
     page.goto(site.url)
     row = search(page, "a")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,16 @@ import yaml
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.conversation import Exchange
 from mkdocs_roaming.answer.events import Event, RoundStarted, SectionOpened, SectionsFound, summarize
+from mkdocs_roaming.answer.models.base import Part, Request
 from mkdocs_roaming.answer.results import MAX_RESULTS, Offline, is_elliptic
 from mkdocs_roaming.answer.support.check import CITATION
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import LINK, Navigator
 from mkdocs_roaming.library.passages import GAP
+from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import library_from_markdown
+from mkdocs_roaming.search.relevance import name_language
+from tests.conftest import MadeSite
 
 Ask = Callable[..., list[Event]]
 
@@ -52,6 +56,34 @@ def test_results_are_text_of_their_sections(ask: Ask, library: Library, case: di
         for paragraph in paragraphs:
             text = LINK.sub("]()", library.text(place))
             assert paragraph == GAP or LINK.sub("]()", paragraph) in text
+
+
+def test_offline_finds_names_of_a_question_in_another_language(ask: Ask, ids: dict[str, str]) -> None:
+    result = summarize(ask(Offline(), "Was macht die Option server.workers?"))
+    assert result.state == "results"
+    assert result.text.startswith(f"{name_language('en', 'de')}\n\n**Server**")
+    assert [section.id for section in result.citations][:1] == [ids["Server"]]
+
+
+def test_offline_names_the_language_of_the_site_only_without_names(ask: Ask) -> None:
+    result = summarize(ask(Offline(), "Wie heiß wird das Wasser in der Küche?"))
+    assert (result.state, result.text) == ("not_found", name_language("en", "de"))
+    assert result.not_found is not None
+    assert not result.not_found.nearest
+
+
+@pytest.mark.parametrize("asked", ["Was macht die Option server.workers?", "Wie heiß wird das Wasser?"])
+def test_failed_model_names_the_language_of_the_site(ask: Ask, asked: str) -> None:
+    class Broken(Offline):
+        name = "broken"
+
+        async def reply(self, request: Request) -> AsyncIterator[Part]:
+            raise ConnectionError
+            yield
+
+    result = summarize(ask(Broken(), asked))
+    assert result.state == "error"
+    assert name_language("en", "de") in result.text.split("\n\n")
 
 
 def test_offline_same_question_gives_equal_events(ask: Ask) -> None:
@@ -118,6 +150,29 @@ def test_text_of_a_section_is_no_citation_or_markup_of_a_result(ask: Ask) -> Non
     assert title.startswith("**The spout ")
     assert pours == "The spout pours tea."
     assert not re.search(r"(?<!\\)(?:\]\(|<|\[\^)", title)
+
+
+def test_result_has_warnings_and_footnotes_of_its_page(ask: Ask) -> None:
+    page = "# Locks\n\n> [!CAUTION]\n> Deprecated.\n\nLocks[^1].\n\n[^1]: Not at night.\n\n[gate]: https://docs.example/gate/\n\n"
+    page += "## Opening\n\n> [!NOTE]\n> Since 2.0.\n\n### By hand\n\nTurn the crank[^1] of the [gate][gate].\n"
+    result = summarize(ask(Offline(), "turn the crank", navigator=Navigator(library_from_markdown(page))))
+    crank = "Turn the crank¹ of the [gate](https://docs.example/gate/)."
+    assert f"> [!CAUTION]\n> Deprecated.\n\n{crank}\n\n¹ Not at night." in result.text
+    assert "Since 2.0" not in result.text
+
+
+def test_section_that_cannot_be_read_is_no_result(ask: Ask, make_site: Callable[..., MadeSite]) -> None:
+    site = make_site([("a/", "# Crank\n\nTurn the crank at noon.\n"), ("b/", "# Wheel\n\nThe crank has a wheel.\n")])
+    library = site.library()
+    search = Search(library)
+    search.load()
+    both = summarize(ask(Offline(), "the crank", navigator=Navigator(library, search=search)))
+    assert {section.title for section in both.citations} == {"Crank", "Wheel"}
+    for broken, titles, state in (("a/index.md", {"Wheel"}, "results"), ("b/index.md", set[str](), "error")):
+        site.files[broken] = "# Changed\n"
+        result = summarize(ask(Offline(), "the crank", navigator=Navigator(site.library(), search=search)))
+        assert result.state == state
+        assert {section.title for section in result.citations} == titles
 
 
 @pytest.mark.parametrize(

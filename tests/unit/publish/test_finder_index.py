@@ -118,7 +118,9 @@ def test_chinese_stop_words_have_all_entries() -> None:
 
 
 def test_stems_are_those_that_a_browser_cannot_guess() -> None:
-    text = "# Wahl\n\nDie Einstellungen und die Größen. NoSQL-Datenbanken, eine nosqldatenbank. Ein Haus, viele Häuser.\n"
+    text = (
+        "# Wahl\n\nDie Einstellungen und die Größen. NoSQL-Datenbanken, eine nosqldatenbank. Ein Haus, viele Häuser.\n"
+    )
     stems = read_index(make([("a/", text)], site=Site("Docs", URL, language="de")))[0]["search"]["stems"]
     assert stems["nosqldatenbanken"] == "nosqldatenbank"
     assert stems["hauser"] == "haus"
@@ -127,7 +129,11 @@ def test_stems_are_those_that_a_browser_cannot_guess() -> None:
 
 
 def test_index_does_not_depend_on_hash_seed() -> None:
-    words = " ".join(random.Random(1).sample(re.findall(r"\w+", (Path(__file__).parents[2] / "golden/ranking/fr.md").read_text("utf-8")), 200))
+    words = " ".join(
+        random.Random(1).sample(
+            re.findall(r"\w+", (Path(__file__).parents[2] / "golden/ranking/fr.md").read_text("utf-8")), 200
+        )
+    )
     script = f"""
 from conftest import make, URL
 from mkdocs_roaming.manifest.models import Site
@@ -143,7 +149,9 @@ for path, data in iter_finder_files(library.manifest, library.text): print(path,
 def run_with_seed(script: str, seed: int) -> str:
     environment = {**os.environ, "PYTHONHASHSEED": str(seed)}
     command = [sys.executable, "-c", script]
-    return subprocess.run(command, cwd=Path(__file__).parents[2], env=environment, capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        command, cwd=Path(__file__).parents[2], env=environment, capture_output=True, text=True, check=True
+    ).stdout
 
 
 def test_index_of_too_many_sections_has_only_their_number(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,8 +43,8 @@ def suggest(
         if asks and section.title in asks
     }
     options = ElementOptions.parse(PublishOptions(widget={"questions": list(listed)}))
-    elements = PageElements(options, SITE, Descriptions(pages={"": PageTexts(sections=texts)}))
-    found = re.search(r'data-suggestions="([^"]*)"', elements.add("<body></body>", path, batch))
+    elements = PageElements(options, batch, Descriptions(pages={"": PageTexts(sections=texts)}))
+    found = re.search(r'data-suggestions="([^"]*)"', elements.add("<body></body>", path))
     return json.loads(unescape(found[1])) if found else []
 
 
@@ -82,10 +82,10 @@ def test_home_page_and_pages_without_asks_suggest_those_of_different_pages(path:
 
 
 def test_asks_of_another_text_are_not_suggested() -> None:
+    batch = convert_pages(SITE, [PAGE], cache=ConversionCache(None), warn=print)
     elements = PageElements(
         ElementOptions.parse(PublishOptions(widget=True)),
-        SITE,
+        batch,
         Descriptions(pages={"a/": PageTexts(sections={"0" * 8: SectionTexts("A", "0" * 16, asks=("Old?",))})}),
     )
-    batch = convert_pages(SITE, [PAGE], cache=ConversionCache(None), warn=print)
-    assert "Old?" not in elements.add("<body></body>", "a/", batch)
+    assert "Old?" not in elements.add("<body></body>", "a/")

@@ -14,9 +14,13 @@ from typing import Any
 import pytest
 
 from mkdocs_roaming.errors import PublishError
-from mkdocs_roaming.manifest.models import Site
+from mkdocs_roaming.manifest.models import Page, Site
+from mkdocs_roaming.publish.cache import ConversionCache
 from mkdocs_roaming.publish.elements.html import LANGUAGES, load_texts, remove_own_elements
+from mkdocs_roaming.publish.elements.page import ElementOptions, PageElements
 from mkdocs_roaming.publish.elements.widget import WidgetOptions, add_widget, iter_widget_files, parse_widget_options
+from mkdocs_roaming.publish.options import PublishOptions
+from mkdocs_roaming.publish.pipeline import convert_pages
 from mkdocs_roaming.settings import SettingError
 
 ROOT = Path(__file__).parents[3]
@@ -31,7 +35,17 @@ def test_widget_modules_stay_below_size_limits() -> None:
     """Each is below its limit with gzip; only the first is loaded with a page."""
     sizes = {path: len(gzip.compress(data, 9)) for path, data in iter_widget_files("en")}
     limits = {"ask": 14, "turn": 4, "trail": 4, "markdown": 6, "highlight": 4, "result": 6, "marks": 2}
-    limits |= {"card": 2, "passage": 3, "tools": 2, "find": 5, "finder": 7, "library": 2, "search": 2, "webmcp": 2}
+    limits |= {
+        "card": 2,
+        "excerpt": 2,
+        "passage": 3,
+        "tools": 2,
+        "find": 5,
+        "finder": 7,
+        "library": 2,
+        "search": 2,
+        "webmcp": 2,
+    }
     assert set(sizes) == {f"roaming/roaming-{name}.js" for name in limits}
     for name, limit in limits.items():
         assert sizes[f"roaming/roaming-{name}.js"] <= limit * 1024
@@ -132,13 +146,33 @@ def test_add_widget_escapes_attributes_and_can_be_removed() -> None:
         '<script type="module" async blocking="render" src="../../roaming/roaming-ask.js" data-roaming></script></head>'
         in html
     )
-    links = '[{"label": "Open an issue", "url": "https://git.example/new?title={question}"}]'
+    links = '[{"label":"Open an issue","url":"https://git.example/new?title={question}"}]'
     assert f'show-usage="on" links="{escape(links)}" scope=' in html
     assert 'scope="{&quot;paths&quot;:[&quot;guide/**&quot;]}"' in html
     assert 'endpoint="https://ask.example/?a&amp;b" show-usage=' in html
-    assert 'strings="{&quot;title&quot;: &quot;Say \\&quot;hi\\&quot;' in html
+    assert 'strings="{&quot;title&quot;:&quot;Say \\&quot;hi\\&quot;' in html
     assert html.endswith(" open></roaming-ask></body></html>")
     assert remove_own_elements(html) == PAGE
+
+
+def test_options_become_attributes() -> None:
+    config = {"mode": "finder", "persist": False, "shortcut": "K", "replace_search": True, "page_context": False}
+    options = parse_widget_options({**config, "allow_links": ["https://a.example/", "https://b.example/"]})
+    assert options is not None
+    attributes = 'mode="finder" persist="off" shortcut="K" replace-search="on"'
+    attributes += ' allow-links="https://a.example/ https://b.example/" page-context="off"'
+    assert f"<roaming-ask data-roaming {attributes}></roaming-ask>" in add_widget(PAGE, options, "", SITE)
+    options = WidgetOptions(shortcut="")
+    assert '<roaming-ask data-roaming shortcut="off"></roaming-ask>' in add_widget(PAGE, options, "", SITE)
+
+
+def test_theme_keeps_its_search_where_a_browser_cannot_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = ElementOptions.parse(PublishOptions(widget={"replace_search": True}))
+    page = Page("a/", "A", "<h1>A</h1><h2 id=b>B</h2>")
+    batch = convert_pages(SITE, [page], cache=ConversionCache(None), warn=print)
+    for most, replaced in ((2, True), (1, False)):
+        monkeypatch.setattr("mkdocs_roaming.publish.elements.page.MAX_SECTIONS", most)
+        assert ("replace-search" in PageElements(options, batch).add(PAGE, "a/")) == replaced
 
 
 def test_add_widget_works_without_body() -> None:
@@ -152,13 +186,19 @@ def test_index_adds_widget_and_removes_it_again(tmp_path: Path, make_site: Any) 
         '<h2 id="a">Warum pfeift er?</h2><p>Weil er kocht.</p></main></body></html>'
     )
     command = [sys.executable, "-m", "mkdocs_roaming", "index", str(tmp_path), "--url", "https://kettle.example/"]
+    (tmp_path / "404.html").write_text('<html lang="de"><head></head><body><h1>404</h1></body></html>')
     subprocess.run([*command, "--endpoint", "https://ask.example/"], check=True, capture_output=True)
+    missing = (tmp_path / "404.html").read_text()
+    assert 'data-manifest="/roaming/manifest.json"' in missing
+    assert "data-path" not in missing
+    assert '<roaming-ask data-roaming endpoint="https://ask.example/"></roaming-ask></body>' in missing
     html = (tmp_path / "index.html").read_text()
     assert '<roaming-ask data-roaming endpoint="https://ask.example/"></roaming-ask></body>' in html
     assert "data-suggestions" not in html
     assert (tmp_path / "roaming" / "ask.de.json").exists()
     subprocess.run(command, check=True, capture_output=True)
-    assert "roaming-ask" not in (tmp_path / "index.html").read_text()
+    for name in ("index.html", "404.html"):
+        assert "roaming-ask" not in (tmp_path / name).read_text()
 
 
 # Header of Material

@@ -12,7 +12,7 @@ from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import library_from_markdown
 from mkdocs_roaming.library.tools import SearchResults, render
 from mkdocs_roaming.manifest.models import Site
-from mkdocs_roaming.search.relevance import MIN_CONFIDENCE, NO_ANSWER
+from mkdocs_roaming.search.relevance import LOW_CONFIDENCE, MIN_CONFIDENCE, NO_ANSWER
 from mkdocs_roaming.text.languages import load_phrases
 
 HARBOUR = """# Harbour
@@ -90,7 +90,7 @@ def settings() -> Search:
 )
 def test_confidence_is_high_for_name_that_section_contains_verbatim(settings: Search, question: str) -> None:
     assert settings.confidence(question) >= MIN_CONFIDENCE
-    assert not settings.is_doubtful(question)
+    assert not settings.judge(question)
 
 
 @pytest.mark.parametrize(
@@ -132,12 +132,19 @@ def test_search_sections_says_above_its_hits_that_none_probably_is_an_answer(
     assert text.count(NO_ANSWER) == doubtful
 
 
-def test_search_does_not_doubt_hits_in_a_language_without_word_shares(make_site: Callable) -> None:
+def test_search_doubts_hits_in_a_language_without_word_shares_too(make_site: Callable) -> None:
     site = Site("Hafen", "https://docs.example/p/", language="de")
     german = Search(make_site([("a/", "# Hafen\n\nPegel messen die Tide.\n")], site=site).library())
-    assert german.find("Kubernetes mit Pegel und Proxy verteilen")
-    assert not german.is_doubtful("Kubernetes mit Pegel und Proxy verteilen")
+    assert german.judge("Kubernetes mit Pegel und Proxy verteilen") == NO_ANSWER
+    assert not german.judge("Wie messen Pegel die Tide?")
 
 
 def test_search_does_not_doubt_an_address(search: Search) -> None:
-    assert not search.is_doubtful(next(iter(search.library.sections)).id)
+    assert not search.judge(next(iter(search.library.sections)).id)
+
+
+def test_follow_up_is_doubted_less(settings: Search) -> None:
+    question = "which colour has a busy pump"
+    assert LOW_CONFIDENCE <= settings.confidence(question) < MIN_CONFIDENCE
+    assert settings.judge(question) == NO_ANSWER
+    assert not settings.judge(question, is_follow_up=True)
