@@ -135,7 +135,7 @@ def repeat(folder: Path, sections: int) -> tuple[Manifest, Read]:
     """Repeat the pages of a site up to a number of sections; paths and ids stay distinct."""
     library = open_library(folder)
     manifest, pages, texts = library.manifest, [], {}
-    for number in range(-(-sections // len(library.sections))):
+    for number in range(max(1, sections // len(library.sections))):
         for section in library.sections:
             id_ = f"{(int(section.id, 16) + number) % 2**32:08x}"
             texts[id_] = f"copy{number} {library.text(section)}" if number else library.text(section)

@@ -386,17 +386,18 @@ export class Finder {
     }
     return found;
   }
-  #match(found, most) {
-    return merge(found.map((entries) => [this.#score([entries], most), 1]));
+  /** Return the scores of any of several terms or phrases; `norm` is the maximum norm. */
+  #match(found, norm = Infinity) {
+    return merge(found.map((entries) => [(entries[norm] ??= this.#score([entries], norm)), 1]));
   }
-  /** Return the scores of several terms as if they were one; `most` is the maximum norm. */
-  #score(found, most) {
+  /** Return the scores of several terms as if they were one. */
+  #score(found, norm) {
     const [rows, pages] = [new Map(), new Map()];
     for (const [row, { frequency, onPage }] of found.flatMap((entries) => [...entries]).sort((one, other) => one[0] - other[0])) {
       add(rows, row, frequency);
       if (onPage) add(pages, this.rows[row].page.number, onPage);
     }
-    return { rows: bm25(rows, this.norms, most), pages: bm25(pages, this.pageNorms) };
+    return { rows: bm25(rows, this.norms, norm), pages: bm25(pages, this.pageNorms) };
   }
   /** Return the matches of a word, of similar terms if it has none, and of its synonyms and compounds. */
   #find(word) {
@@ -421,45 +422,47 @@ export class Finder {
   /** Return the visible sections that contain one of the words, best first. */
   #rank(words) {
     const { weights, repeats } = this.search;
-    const scores = this.#scores(words);
-    for (const row of scores.keys()) if (!this.rows[row].page.shown) scores.delete(row);
-    for (const [row, other] of repeats) if (scores.has(other)) scores.delete(row);
-    const order = () => [...scores].sort((one, other) => other[1] - one[1] || one[0] - other[0]).map(([row]) => this.rows[row]);
+    const [rows, scores] = this.#scores(words);
+    for (const row of rows) if (!this.rows[row].page.shown) rows.delete(row);
+    for (const [row, other] of repeats) if (rows.has(other)) rows.delete(row);
+    const order = () => [...rows].sort((one, other) => scores[other] - scores[one] || one - other);
     const ahead = new Map();
-    for (const { row, page } of order()) {
+    for (const row of order()) {
+      const { page } = this.rows[row];
       add(ahead, page, 1);
-      scores.set(row, scores.get(row) * weights.repeated_page ** Math.max(ahead.get(page) - 2, 0));
+      scores[row] *= weights.repeated_page ** Math.max(ahead.get(page) - 2, 0);
     }
-    return order();
+    return order().map((row) => this.rows[row]);
   }
+  /** Return the rows that contain one of the words, and the scores of all rows. */
   #scores(words) {
     const { weights, changes, late } = this.search;
-    const found = words.map((word) => ({ ...word, ...this.#find(word) })).filter(({ rows }) => rows.size);
-    const [scores, pages, counts] = [new Map(), new Map(), new Map()];
+    const found = words.map((word) => ({ ...word, ...(word.match ??= this.#find(word)) })).filter(({ rows }) => rows.size);
+    const [scores, counts, pages] = [this.rows, this.rows, this.pages].map((all) => all.map(() => 0));
+    const rows = new Set();
     let total = 0;
     for (const word of found) {
       const count = isName(word) ? weights.name : 1;
       total += count;
-      for (const [page, score] of word.pages) add(pages, page, score);
+      for (const [page, score] of word.pages) pages[page] += score;
       for (const [row, score] of word.rows) {
-        add(scores, row, score);
-        add(counts, row, count);
+        rows.add(row);
+        scores[row] += score;
+        counts[row] += count;
       }
     }
     const penalty = weights.coverage_penalty / total; // for each word that a section lacks
-    const multiply = (row, factor) => scores.has(row) && scores.set(row, scores.get(row) * factor);
-    for (const [row, score] of scores) {
-      const onPage = pages.get(this.rows[row].page.number) ?? 0;
-      scores.set(row, (score + weights.page * onPage) * (1 - penalty * (total - counts.get(row))));
-    }
-    for (const [row, share] of this.#titleShares(found)) multiply(row, 1 + weights.full_title_bonus * share);
-    for (const [row, share] of this.#pairShares(found, scores)) multiply(row, 1 + weights.pairs * share);
-    if (words.some(({ whole, text }) => changes.includes(whole) || /^v?\d+\.\d/.test(text))) return scores;
+    for (const row of rows)
+      scores[row] = (scores[row] + weights.page * pages[this.rows[row].page.number]) * (1 - penalty * (total - counts[row]));
+    for (const [row, share] of this.#titleShares(found)) scores[row] *= 1 + weights.full_title_bonus * share;
+    const ahead = [...rows].sort((one, other) => scores[other] - scores[one]).slice(0, MOST_PAIRED);
+    for (const [row, share] of this.#pairShares(found, ahead)) scores[row] *= 1 + weights.pairs * share;
+    if (words.some(({ whole, text }) => changes.includes(whole) || /^v?\d+\.\d/.test(text))) return [rows, scores];
     const terms = words.flatMap(({ runs }) => runs.flat());
     const isAsked = ({ row }) => terms.some((term) => this.#rowsOf(term).get(row)?.inTitle);
     const behind = late.map((number) => this.pages[number].sections).filter(([first]) => !isAsked(first));
-    for (const { row } of behind.flat()) multiply(row, weights.late);
-    return scores;
+    for (const { row } of behind.flat()) scores[row] *= weights.late;
+    return [rows, scores];
   }
   /** Return the share of each title that is in the query, relative to the rarity of its rarest word. */
   #titleShares(found) {
@@ -479,19 +482,17 @@ export class Finder {
     return shares;
   }
   /** Return the share of the pairs of neighbouring words that are close to each other in a row, for the best rows. */
-  #pairShares(found, scores) {
-    const best = [...scores].sort((one, other) => other[1] - one[1]).slice(0, MOST_PAIRED).map(([row]) => row);
-    const held = found.map(({ runs, rows }) => {
+  #pairShares(found, best) {
+    const places = found.map(({ runs }) => {
       const phrases = runs.map((run) => this.#phrase(run));
-      const places = (row) => phrases.flatMap((entries) => entries.get(row)?.places ?? []);
-      return new Map(best.filter((row) => rows.has(row)).map((row) => [row, places(row)]));
+      return best.map((row) => phrases.flatMap((entries) => entries.get(row)?.places ?? []));
     });
     const sums = new Map();
     let count = 0;
-    for (let at = 1; at < held.length; at++) {
-      const close = best.map((row) => [row, closeness(held[at - 1].get(row) ?? [], held[at].get(row) ?? [])]);
-      for (const [row, value] of close) add(sums, row, value);
-      count += close.some(([, value]) => value);
+    for (let at = 1; at < places.length; at++) {
+      const close = best.map((_, number) => closeness(places[at - 1][number], places[at][number]));
+      close.forEach((value, number) => add(sums, best[number], value));
+      count += close.some(Boolean);
     }
     return Array.from(sums, ([row, total]) => [row, total / Math.max(count, FEWEST_PAIRS)]);
   }
@@ -519,6 +520,7 @@ function bm25(frequencies, norms, norm = Infinity) {
 }
 /** Return all matching rows and pages with the highest of their weighted scores. */
 function merge(matches) {
+  if (matches.length === 1 && matches[0][1] === 1) return matches[0][0];
   const merged = { rows: new Map(), pages: new Map() };
   for (const [match, weight] of matches)
     for (const kind of ["rows", "pages"])
