@@ -3,6 +3,7 @@
 import { Finder, inScope } from "./roaming-finder.js";
 
 const VERSION = 3;
+const RELOAD = { cache: "reload" };
 
 /** The sections of the current page's site. `host` is the <roaming-ask> element. */
 export class Library {
@@ -21,7 +22,8 @@ export class Library {
     const address = new URL("finder.json", this.host.settings.page.manifest).href;
     if (this.#address !== address) {
       this.#address = address;
-      this.#opening = this.#open(address, options);
+      const reload = () => this.#open(address, RELOAD); // a cache may have the index of another version
+      this.#opening = this.#open(address, options).catch(reload);
       this.#opening.catch(() => (this.#address = undefined)); // the next query tries again
     }
     return this.#opening;
@@ -40,12 +42,12 @@ export class Library {
   }
   /** Return the sections that match a query, best first. */
   async find(query) {
+    await this.open();
     try {
-      await this.open();
       return await this.finder.find(query);
     } catch {
       this.#address = undefined; // a new build has other files
-      await this.open({ cache: "reload" });
+      await this.open(RELOAD);
       return this.finder.find(query);
     }
   }

