@@ -26,7 +26,7 @@ import shutil
 import subprocess
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,7 @@ from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.manifest.descriptions import Descriptions, PageTexts, describe_manifest, read_descriptions
-from mkdocs_roaming.publish.elements.finder_index import render_finder_index
+from mkdocs_roaming.publish.elements.finder_index import iter_finder_files
 from roaming_fleet.buckets import FolderBucket
 from roaming_fleet.catalog import update_catalog
 from roaming_fleet.ranking import Ranking as SiteRanking
@@ -211,10 +211,13 @@ def print_difference(name: str, before: Sequence[tuple[float, ...]], after: Sequ
 
 FIND = """
 const { Finder } = await import(process.argv[1]);
-const { index, queries } = JSON.parse(await new Response(process.stdin).text());
-const finder = new Finder(index);
-const rank = ([text, ids]) => finder.find(text + " ").findIndex((section) => ids.includes(section.id)) + 1;
-console.log(JSON.stringify(queries.map(rank)));
+const { files, queries } = JSON.parse(await new Response(process.stdin).text());
+const load = (name) => JSON.parse(files[`roaming/finder${name}.json`]);
+const finder = new Finder(load(""), () => true, async (name) => load(`/${name}`));
+const ranks = [];
+for (const [text, ids] of queries)
+  ranks.push((await finder.find(text + " ")).findIndex((section) => ids.includes(section.id)) + 1);
+console.log(JSON.stringify(ranks));
 """
 CUTOFFS = (1, 5, 8)
 
@@ -223,7 +226,8 @@ def measure_finder(sets: Sequence[str]) -> None:
     ranks: dict[str, list[int]] = {}
     for item in sets:
         folder, questions_file, file = item.split("=")
-        manifest = open_library(folder).manifest
+        library = open_library(folder)
+        manifest = library.manifest
         described, _ = describe_manifest(manifest, read_descriptions(Path(file)))
         lines = [json.loads(line) for line in Path(questions_file).read_text("utf-8").splitlines() if line.strip()]
         titles = Counter(section.title for section in manifest.sections())
@@ -231,25 +235,24 @@ def measure_finder(sets: Sequence[str]) -> None:
             "questions": [(line["ask"], line["sections"]) for line in lines],
             "titles": [(one.title, [one.id]) for one in manifest.sections() if titles[one.title] == 1],
         }
-        for name, index in (("without", render_finder_index(manifest)), ("with", render_finder_index(described))):
-            print(
-                f"{Path(folder).name}: {name}: {sum(titles.values())} sections, finder.json {len(index) / 1000:.1f} KB, "
-                f"{len(gzip.compress(index, 9)) / 1000:.1f} KB compressed"
-            )
+        for name, each in (("without", manifest), ("with", described)):
+            files = dict(iter_finder_files(each, library.text))
+            compressed = sum(len(gzip.compress(data, 9)) for data in files.values()) / 1000
+            print(f"{Path(folder).name}: {name}: {sum(titles.values())} sections, {compressed:.1f} KB compressed")
             for kind, asked in queries.items():
-                ranks.setdefault(f"{kind} {name}", []).extend(find_ranks(index, asked))
+                ranks.setdefault(f"{kind} {name}", []).extend(find_ranks(files, asked))
     for name, found in ranks.items():
         shares = (f"@{at} {100 * sum(0 < rank <= at for rank in found) / len(found):.1f}" for at in CUTOFFS)
         print(f"{name} ({len(found)}): {'  '.join(shares)}")
 
 
-def find_ranks(index: bytes, queries: Sequence[tuple[str, Sequence[str]]]) -> list[int]:
+def find_ranks(files: Mapping[str, bytes], queries: Sequence[tuple[str, Sequence[str]]]) -> list[int]:
     """Return the rank of the first right section for each query, 0 for none."""
     with tempfile.TemporaryDirectory() as folder:
         module = shutil.copy(ROOT / "widget" / "roaming-finder.js", Path(folder) / "finder.mjs")
         done = subprocess.run(
             ["node", "--input-type=module", "-e", FIND, Path(module).as_uri()],
-            input=json.dumps({"index": json.loads(index), "queries": queries}),
+            input=json.dumps({"files": {path: data.decode() for path, data in files.items()}, "queries": queries}),
             capture_output=True,
             text=True,
             check=True,

@@ -292,7 +292,7 @@ export class Finder {
       const start = whole.slice(0, whole.length - parts.at(-1).length);
       parts = parts.map((term) => this.#guess(term));
       const wholes = [whole, ...(this.stems.get(whole) ?? start + parts.at(-1)).split(" ")].map((term) => [term]);
-      runs = distinct(parts.length > 1 ? [...wholes, parts] : [parts, ...wholes]);
+      runs = distinct(runs[0] === word.parts ? [parts, ...wholes] : [...wholes, parts]);
     }
     runs = runs.map((run) => run.filter((term) => run.length === 1 || !isStop(term, this.language)));
     return { ...word, parts, runs: runs.filter((run) => run.length) };

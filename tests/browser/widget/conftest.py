@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -196,6 +196,36 @@ def write_index(folder: Path) -> None:
     for path, data in iter_finder_files(library.manifest, library.text):
         (folder / path).parent.mkdir(exist_ok=True)
         (folder / path).write_bytes(data)
+
+
+OPEN = """async ([folder, scope]) => {
+    const { Finder, findMatches, inScope } = await import("/roaming/roaming-finder.js");
+    const load = async (name) => (await fetch(`/${folder}/roaming/finder${name}.json`)).json();
+    const finder = new Finder(await load(""), (page) => inScope(page, scope), (name) => load(`/${name}`));
+    Object.assign(window, { finder, findMatches });
+}"""
+RANK = """async (queries) => {
+    const found = [];
+    for (const query of queries) found.push(await finder.find(query));
+    return found.map((sections) => sections.map(({ id, title }) => [id, title]));
+}"""
+
+
+def open_finder(page: Page, stage: Stage, folder: Path, **scope: list[str]) -> None:
+    """Write the finder's files of a site in a folder of the stage, and open it without the widget."""
+    write_index(folder)
+    page.goto(stage.page(""))
+    page.evaluate(OPEN, [folder.relative_to(stage.folder).as_posix(), scope])
+
+
+def rank_in_browser(page: Page, queries: Sequence[str]) -> list[list[str]]:
+    """Return the ids of the sections that the opened finder finds for each query."""
+    return [[id_ for id_, _ in found] for found in page.evaluate(RANK, queries)]
+
+
+def find_titles(page: Page, query: str) -> list[str]:
+    """Return the titles of the sections that the opened finder finds."""
+    return [title for _, title in page.evaluate(RANK, [query])[0]]
 
 
 @contextmanager

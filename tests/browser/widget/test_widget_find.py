@@ -17,7 +17,7 @@ from mkdocs_roaming.publish.elements import finder_index
 from mkdocs_roaming.publish.elements.finder_index import INDEX_PATH
 from mkdocs_roaming.text.languages import load_words
 
-from .conftest import TESTS, Stage, Widget, write_index
+from .conftest import TESTS, Stage, Widget, find_titles, open_finder, write_index
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Route
@@ -26,32 +26,7 @@ VECTORS = json.loads((TESTS / "golden" / "words" / "vectors.json").read_text("ut
 STEMMED_HERE = {"en", "ja", "zh", "ko", "th", "xx"}
 """Languages whose words the browser reads as `tokenizer.py` does: of the others it knows no stems."""
 
-<<<<<<< HEAD
 MAGNIFIER = "M4.5 11a6.5 6.5 0 1 0 13 0 6.5 6.5 0 0 0-13 0M20 20l-4.3-4.3"
-
-FIND = """async ([manifest, text]) => {
-    const { Finder } = await import("/roaming/roaming-finder.js");
-    const finder = new Finder(manifest);
-    while (!finder.index());
-    return finder.find(text).map((section) => section.title);
-=======
-OPEN = """async (folder) => {
-    const { Finder, findMatches } = await import("/roaming/roaming-finder.js");
-    const load = async (name) => (await fetch(`${folder}/roaming/finder${name}.json`)).json();
-    const open = async () => new Finder(await load(""), () => true, (name) => load(`/${name}`));
-    Object.assign(window, { finder: await open(), findMatches });
->>>>>>> findtests
-}"""
-"""Script that opens the finder of a site in a folder of the stage, without the widget."""
-
-FIND = "async (text) => (await finder.find(text)).map((section) => section.title)"
-
-
-def open_finder(page: Page, stage: Stage, made: Any, folder: str = "site") -> None:
-    """Publish a site in a folder of the stage, and open its finder on a page without the widget's site."""
-    write_index(made.publish(stage.folder / folder))
-    page.goto(stage.page(""))
-    page.evaluate(OPEN, f"/{folder}")
 
 
 def test_tokenizer_matches_shared_vectors(page: Page, stage: Stage) -> None:
@@ -104,7 +79,9 @@ def test_inflections_find_sections_in_all_languages(
 ) -> None:
     vectors = [vector for vector in VECTORS["find"] if vector["language"] == language]
     pages = [(f"p{at}/", f"# P{at}\n\n{vector['text']}\n") for at, vector in enumerate(vectors)]
-    open_finder(page, stage, make_site(pages, site=Site("Docs", stage.url, language=language)))
+    open_finder(
+        page, stage, make_site(pages, site=Site("Docs", stage.url, language=language)).publish(stage.folder / "site")
+    )
     queries = [(f"P{at}", query) for at, vector in enumerate(vectors) for query in vector["found_by"]]
     missed = page.evaluate(
         """async (queries) => {
@@ -307,7 +284,7 @@ def test_matches_of_text(
     page: Page, stage: Stage, make_site: Callable[..., Any], text: str, query: str, language: str, marked: list[str]
 ) -> None:
     site = Site("Docs", stage.url, language=language)
-    open_finder(page, stage, make_site([("", f"# A\n\n{text}\n")], site=site))
+    open_finder(page, stage, make_site([("", f"# A\n\n{text}\n")], site=site).publish(stage.folder / "site"))
     found = page.evaluate(
         """async ([text, query]) =>
             findMatches(text, await finder.asked(query)).map(([start, end]) => text.slice(start, end))""",
@@ -338,14 +315,14 @@ FLAGS = (
 def test_identifiers_and_misspelt_words_find_sections(
     page: Page, stage: Stage, make_site: Callable[..., Any], query: str, expected: list[str]
 ) -> None:
-    open_finder(page, stage, make_site([("a/", FLAGS)]))
-    assert page.evaluate(FIND, query) == expected
+    open_finder(page, stage, make_site([("a/", FLAGS)]).publish(stage.folder / "site"))
+    assert find_titles(page, query) == expected
 
 
 def test_page_named_by_query_comes_before_its_sections(page: Page, stage: Stage, make_site: Callable[..., Any]) -> None:
     text = "# Background tasks\n\nAfter a response.\n\n## Add background tasks\n\nPass a function.\n"
-    open_finder(page, stage, make_site([("a/", text)]))
-    assert page.evaluate(FIND, "background tasks") == ["Background tasks", "Add background tasks"]
+    open_finder(page, stage, make_site([("a/", text)]).publish(stage.folder / "site"))
+    assert find_titles(page, "background tasks") == ["Background tasks", "Add background tasks"]
 
 
 def test_similar_words_stay_in_scope(page: Page, stage: Stage, widget: Widget) -> None:
@@ -457,7 +434,7 @@ def test_start_of_unreadable_site_is_empty(page: Page, stage: Stage, widget: Wid
 
 def test_phone_returns_to_the_results_after_one_of_them(page: Page, stage: Stage, widget: Widget) -> None:
     page.set_viewport_size({"width": 390, "height": 800})
-    (stage.folder / "trouble" / "index.html").write_text(Path(stage.folder / "page2.html").read_text("utf-8"), "utf-8")
+    (stage.folder / "trouble" / "index.html").write_text((stage.folder / "page2.html").read_text("utf-8"), "utf-8")
     page.goto(stage.page(""))
     widget.open()
     widget.input.fill("port is taken")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +13,36 @@ import pytest
 from msgspec.structs import replace
 
 from mkdocs_roaming.library.targets import open_library
-from mkdocs_roaming.publish.elements.finder_index import INDEX_PATH, MAX_SECTIONS, render_finder_index
+from mkdocs_roaming.manifest.lookup import SectionRef
+from mkdocs_roaming.manifest.models import Site
+from mkdocs_roaming.publish.elements import finder_index
+from mkdocs_roaming.publish.elements.finder_index import INDEX_PATH, iter_finder_files
 from mkdocs_roaming.publish.options import PublishOptions
 
+from ...conftest import URL, MadeSite, make
 from .conftest import HOME, INSTALL, publish_pages, read_tree
+
+
+def read_index(made: MadeSite) -> tuple[dict[str, Any], dict[str, list[list[int]]]]:
+    """Return the index of a site, and the shards by their names."""
+    library = made.library()
+    files = dict(iter_finder_files(library.manifest, library.text))
+    index = json.loads(files.pop(INDEX_PATH))
+    return index, {Path(path).stem: json.loads(data) for path, data in files.items()}
+
+
+def read_entries(made: MadeSite, term: str) -> list[tuple[int, list[float], list[int]]]:
+    """Return row, kind and places of each entry of a term, as a browser decodes them."""
+    index, shards = read_index(made)
+    search = index["search"]
+    entries = [numbers for name, _ in search["shards"] for numbers in shards[name]]
+    numbers, row, found = iter(entries[search["terms"].index(term)]), 0, []
+    for step in numbers:
+        row += step
+        kind = search["kinds"][next(numbers)]
+        places = [next(numbers) for _ in range(kind[3])]
+        found.append((row, kind[:3], [places[0], places[0] + places[1]] if len(places) > 1 else places))
+    return found
 
 
 @pytest.mark.parametrize("widget", [False, None, {"mode": "off"}])
@@ -25,44 +54,109 @@ def test_index_is_not_written_without_widget(tmp_path: Path, widget: Any) -> Non
 
 
 @pytest.mark.parametrize("widget", [True, {"endpoint": "https://ask.example/"}])
-def test_index_is_the_only_further_file_of_site_with_widget(tmp_path: Path, widget: Any) -> None:
+def test_index_and_shards_are_the_only_further_files_of_site_with_widget(tmp_path: Path, widget: Any) -> None:
     publish_pages(tmp_path / "a", HOME, INSTALL, options=PublishOptions(widget=widget, agent_skill=False))
     publish_pages(tmp_path / "b", HOME, INSTALL, options=PublishOptions(agent_skill=False))
     files = read_tree(tmp_path / "a")
     index = json.loads(files.pop(INDEX_PATH))
+    shards = {name: files.pop(f"roaming/finder/{name}.json") for name, _ in index["search"]["shards"]}
     assert files == read_tree(tmp_path / "b")
     assert index["count"] == 3
     assert [page["path"] for page in index["pages"]] == ["", "guide/install/"]
+    assert all(hashlib.sha256(data).hexdigest().startswith(name) for name, data in shards.items())
 
 
-def test_index_has_places_of_terms_as_differences(tmp_path: Path) -> None:
-    publish_pages(tmp_path, HOME, INSTALL, options=PublishOptions(widget=True))
-    index = json.loads((tmp_path / INDEX_PATH).read_bytes())
-    titles = [section[2] for page in index["pages"] for section in page["sections"]]
-    steps = index["terms"]["instal"]
-    places = [sum(steps[: at + 1]) for at in range(len(steps))]
-    named = [at for at, title in enumerate(titles) if "install" in title.lower()]
-    assert [place // 4 for place in places if place % 4 == 0] == named
+def test_shards_of_earlier_build_are_removed(tmp_path: Path) -> None:
+    options = PublishOptions(widget=True)
+    publish_pages(tmp_path, HOME, INSTALL, options=options)
+    before = set((tmp_path / "roaming/finder").iterdir())
+    publish_pages(tmp_path, HOME, options=options)
+    assert before
+    assert before.isdisjoint((tmp_path / "roaming/finder").iterdir())
 
 
-def test_index_has_places_of_asks_without_their_text(tmp_path: Path) -> None:
-    publish_pages(tmp_path, HOME, INSTALL, options=PublishOptions(widget=True))
-    manifest = open_library(tmp_path).manifest
-    quiet = replace(manifest.pages[1].sections[1], asks=("Why the noise?", "A noise?"), about="Silence")
-    install = replace(manifest.pages[1], sections=(manifest.pages[1].sections[0], quiet))
-    data = render_finder_index(replace(manifest, pages=(manifest.pages[0], install)))
-    index, plain = json.loads(data), json.loads(render_finder_index(manifest))
-    assert (index["terms"]["nois"], index["terms"]["silenc"]) == ([11], [11])
-    assert (index["version"], plain["version"]) == (2, 1)
+def test_entries_have_frequencies_titles_and_places() -> None:
+    body = "Water boils. " * 8 + "The valve opens."
+    made = make([("a/", f"# Kettle\n\n{body}\n"), ("b/", "# Valve\n\nIt is a valve.\n")])
+    assert [(row, kind[2], places) for row, kind, places in read_entries(made, "valv")] == [(0, 0, [4]), (1, 1, [0, 2])]
+    (first, second) = (kind[:2] for _, kind, _ in read_entries(made, "valv"))
+    assert first[0] < second[0]
+    assert (first[1], second[1]) == (1, 4)
+
+
+def test_terms_are_in_as_many_shards_as_their_entries_need(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(finder_index, "_SHARD_NUMBERS", 30)
+    words = [f"{one}{two}" for one in "abcdefghij" for two in "lmnop"]
+    index, shards = read_index(make([("a/", f"# Words\n\n{' '.join(words)}\n")]))
+    sizes = index["search"]["shards"]
+    assert len(sizes) > 3
+    assert [(name, len(shards[name])) for name, _ in sizes] == [tuple(each) for each in sizes]
+    assert sum(count for _, count in sizes) == len(index["search"]["terms"])
+
+
+def test_index_has_words_of_descriptions_without_their_text() -> None:
+    made = make([("a/", "# Kettle\n\nIt boils.\n")])
+    (page,) = made.manifest.pages
+    described = replace(page.sections[0], asks=("Why the noise?", "A noise?"), about="Silence")
+    changed = replace(made.manifest, pages=(replace(page, sections=(described,)),))
+    index, _ = read_index(MadeSite(changed, made.files))
+    plain, _ = read_index(made)
+    assert {"nois", "silenc"} <= set(index["search"]["terms"])
     assert index["pages"] == plain["pages"]
 
 
-def test_index_of_too_many_sections_has_only_their_number(tmp_path: Path) -> None:
-    from mkdocs_roaming.manifest.models import Page
+def test_stop_words_have_entries_of_titles_alone() -> None:
+    made = make([("a/", "# How to use it\n\nThis is how it is, and `as_it_is`.\n"), ("b/", "# It\n\nSet `--as`.\n")])
+    assert [row for row, _, _ in read_entries(made, "it")] == [1]
+    assert [row for row, _, _ in read_entries(made, "as")] == [0, 1]  # with a sign it is no stop word
+    assert "is" not in read_index(made)[0]["search"]["terms"]
 
-    article = "<h1>Big</h1>" + "".join(f'<h2 id="s{at}">S{at}</h2>' for at in range(MAX_SECTIONS))
-    options = PublishOptions(widget=True, section_files=False)
-    publish_pages(tmp_path, Page("", "Big", article), options=options)
-    index = json.loads((tmp_path / INDEX_PATH).read_bytes())
-    assert index["count"] == MAX_SECTIONS + 1
+
+def test_chinese_stop_words_have_all_entries() -> None:
+    made = make([("a/", "# 端口\n\n可以设置。\n")], site=Site("Docs", URL, language="zh"))
+    assert [row for row, _, _ in read_entries(made, "可以")] == [0]
+
+
+def test_stems_are_those_that_a_browser_cannot_guess() -> None:
+    text = (
+        "# Wahl\n\nDie Einstellungen und die Größen. NoSQL-Datenbanken, eine nosqldatenbank. Ein Haus, viele Häuser.\n"
+    )
+    stems = read_index(make([("a/", text)], site=Site("Docs", URL, language="de")))[0]["search"]["stems"]
+    assert stems["nosqldatenbanken"] == "nosqldatenbank"
+    assert stems["hauser"] == "haus"
+    assert "einstellungen" not in stems  # it begins with its stem
+    assert read_index(make([("a/", text)]))[0]["search"]["stems"] is None
+
+
+def test_index_does_not_depend_on_hash_seed() -> None:
+    words = " ".join(
+        random.Random(1).sample(
+            re.findall(r"\w+", (Path(__file__).parents[2] / "golden/ranking/fr.md").read_text("utf-8")), 200
+        )
+    )
+    script = f"""
+from conftest import make, URL
+from mkdocs_roaming.manifest.models import Site
+from mkdocs_roaming.publish.elements.finder_index import iter_finder_files
+import hashlib
+library = make([("a/", "# A\\n\\n" + {words!r})], site=Site("Docs", URL, language="fr")).library()
+for path, data in iter_finder_files(library.manifest, library.text): print(path, hashlib.sha256(data).hexdigest())
+"""
+    outputs = {run_with_seed(script, seed) for seed in (1, 2)}
+    assert len(outputs) == 1
+
+
+def run_with_seed(script: str, seed: int) -> str:
+    environment = {**os.environ, "PYTHONHASHSEED": str(seed)}
+    command = [sys.executable, "-c", script]
+    return subprocess.run(
+        command, cwd=Path(__file__).parents[2], env=environment, capture_output=True, text=True, check=True
+    ).stdout
+
+
+def test_index_of_too_many_sections_has_only_their_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(finder_index, "MAX_SECTIONS", 2)
+    index, shards = read_index(make([("a/", "# A\n\n## B\n\n## C\n")]))
+    assert index["count"] == 3
     assert set(index) == {"version", "digest", "count", "site"}
+    assert shards == {}

@@ -1,0 +1,233 @@
+"""The finder ranks as `roaming search` does: the same sections in the same order."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.search import Search
+from mkdocs_roaming.library.targets import open_library
+from mkdocs_roaming.manifest.lookup import Scope
+from mkdocs_roaming.manifest.models import NavItem, Site
+from mkdocs_roaming.publish.elements.finder_index import INDEX_PATH
+from mkdocs_roaming.text.tokenizer import SPACELESS, parse_query
+
+from ...conftest import URL, MadeSite, make
+from .conftest import TESTS, Stage, find_titles, open_finder, rank_in_browser
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+TEXTS = {file.stem: file for file in sorted((TESTS / "golden" / "ranking").glob("*.md"))}
+DOCS = TESTS.parent / "docs"
+_ADDRESS = r"[/#]|\.md$"  # `roaming search` puts the section at an address first
+
+
+def make_language(language: str) -> MadeSite:
+    """Return the site of a golden file, whose last page is a change log."""
+    texts = [f"# {text}" for text in TEXTS[language].read_text("utf-8").removeprefix("# ").split("\n# ")]
+    pages = [(f"p{number}/", text) for number, text in enumerate(texts)]
+    nav = [NavItem(text[2:].partition("\n")[0], path=path) for path, text in pages]
+    return make(pages, nav, site=Site("Ebbe", URL, language=language))
+
+
+@cache
+def make_docs() -> MadeSite:
+    """Return a site of this repository's own documentation."""
+    files = sorted(DOCS.rglob("*.md"))
+    paths = [file.relative_to(DOCS).with_suffix("").as_posix().removesuffix("index").rstrip("/") for file in files]
+    pages = [(f"{path}/" if path else "", file.read_text("utf-8")) for path, file in zip(paths, files, strict=True)]
+    return make(pages, [NavItem("Guides", children=tuple(NavItem(path or "Home", path=path) for path, _ in pages))])
+
+
+def iter_queries(library: Library, count: int) -> Iterator[str]:
+    """Yield titles, identifiers, words and phrases of a site."""
+    rng = random.Random(1)
+    sections = list(library.sections)
+    for section in rng.choices(sections, k=count):
+        text = library.text(section)
+        yield section.section.title
+        yield from rng.sample(names := re.findall(r"`([^`\n]+)`", text), min(2, len(names)))
+        words = text.split()
+        for size in (1, 2, 3, 5):
+            start = rng.randrange(max(1, len(words) - size))
+            yield " ".join(words[start : start + size])
+        for run in re.findall(f"[{SPACELESS}]{{2,}}", text)[:3]:
+            start = rng.randrange(len(run))
+            yield run[start : start + rng.randrange(1, 6)]
+
+
+def select_queries(library: Library, count: int) -> list[str]:
+    """Return distinct queries that have more than stop words and are no addresses."""
+    language = library.manifest.site.language
+    distinct = dict.fromkeys(" ".join(query.split()) for query in iter_queries(library, count))
+    return [
+        f"{query} "
+        for query in distinct
+        if not re.search(_ADDRESS, query) and any(word.runs and not word.stop for word in parse_query(query, language))
+    ]
+
+
+def rank_in_python(library: Library, queries: Sequence[str]) -> list[list[str]]:
+    search = Search(library)
+    return [[hit.section.id for hit in search.find(query, limit=len(library.sections))] for query in queries]
+
+
+def find_differences(page: Page, stage: Stage, folder: Path, queries: Sequence[str]) -> list[str]:
+    """Return the queries for which the browser ranks otherwise."""
+    open_finder(page, stage, folder)
+    expected = rank_in_python(open_library(str(folder)), queries)
+    assert sum(map(bool, expected)) > len(queries) / 2
+    found = rank_in_browser(page, queries)
+    return [query for query, one, other in zip(queries, expected, found, strict=True) if one != other]
+
+
+@pytest.mark.parametrize("language", TEXTS)
+def test_sections_have_same_order_in_each_language(page: Page, stage: Stage, language: str) -> None:
+    folder = make_language(language).publish(stage.folder / "site")
+    queries = select_queries(open_library(str(folder)), 100)
+    assert len(queries) > 100
+    assert find_differences(page, stage, folder, queries) == []
+    assert json.loads((folder / INDEX_PATH).read_bytes())["search"]["late"]
+
+
+def test_documentation_has_same_order_as_in_search(page: Page, stage: Stage) -> None:
+    folder = make_docs().publish(stage.folder / "site")
+    queries = select_queries(open_library(str(folder)), 60)
+    assert len(queries) > 200
+    assert find_differences(page, stage, folder, queries) == []
+
+
+def test_sample_site_has_same_order_as_in_search(page: Page, stage: Stage, sample: Path) -> None:
+    folder = shutil.copytree(sample, stage.folder / "site")
+    queries = select_queries(open_library(str(folder)), 60)
+    assert len(queries) > 200
+    assert find_differences(page, stage, folder, queries) == []
+
+
+def test_misspelt_words_have_same_order_as_in_search(page: Page, stage: Stage) -> None:
+    folder = make_docs().publish(stage.folder / "site")
+    library = open_library(str(folder))
+    rng = random.Random(2)
+    texts = (library.text(section) for section in library.sections)
+    words = sorted({word for text in texts for word in re.findall(r"\b[a-z]{5,12}\b", text) if len(set(word)) > 3})
+    queries = []
+    for word in rng.sample(words, 120):
+        at = rng.randrange(1, len(word) - 1)
+        queries.append(
+            rng.choice([word[:at] + word[at + 1 :], word[:at] + word[at + 1] + word[at] + word[at + 2 :]]) + " "
+        )
+    assert find_differences(page, stage, folder, queries) == []
+
+
+@pytest.mark.parametrize("language", ["de", "fr", "it", "ru"])
+def test_words_that_site_lacks_find_mostly_the_same(page: Page, stage: Stage, language: str) -> None:
+    made = make_language(language)
+    others = made.library()
+    half = make([(path, text) for path, text in zip_pages(made)[::2]], site=Site("Ebbe", URL, language=language))
+    folder = half.publish(stage.folder / "site")
+    queries = select_queries(others, 100)
+    different = find_differences(page, stage, folder, queries)
+    assert len(different) <= 0.1 * len(queries), different
+
+
+def zip_pages(made: MadeSite) -> list[tuple[str, str]]:
+    return [(page.path, made.files[page.markdown]) for page in made.manifest.pages]
+
+
+@pytest.mark.parametrize(
+    ("query", "title"),
+    [
+        ("Tabellenkalkulation", "Tabellenkalkulationsdatei schreiben"),
+        ("Kodierung der Zeichen", "Zeichenkodierung"),
+        ("Überschrift der Spalte", "Spaltenüberschriften"),
+        ("Kennwort ändern", "Kennwortänderung"),
+    ],
+)
+def test_compounds_find_their_parts(page: Page, stage: Stage, query: str, title: str) -> None:
+    folder = make_language("de").publish(stage.folder / "site")
+    assert find_differences(page, stage, folder, [f"{query} "]) == []
+    assert title in find_titles(page, f"{query} ")
+
+
+BLOG = {
+    "": "# Ebb\n\nIt reads gauges. See what is new in the blog, and read the guide before you drain a harbour.\n",
+    "guide/": "# Guide\n\n## Drain a harbour\n\nOpen the valve of the harbour, and wait until the gauge shows zero.\n",
+    "blog/": "# Blog\n\n## A faster pump\n\nThe pump drains a harbour in half the time, because its valve is wider. Continue "
+    "reading\n",
+    "blog/archive/2024/": "# 2024\n\n## A faster pump\n\nThe pump drains a harbour in half the time, because its valve is "
+    "wider. Continue reading\n",
+    "blog/2024/05/01/a-faster-pump/": "# News\n\n## A faster pump\n\nThe pump drains a harbour in half the time, because its "
+    "valve is wider. It is for sale now.\n",
+    "contributing/": "# Contributing\n\n## Drain a harbour in tests\n\nOpen the valve of the harbour with a double.\n",
+    "changelog/": "# Changelog\n\n## 2.0\n\nDrain a harbour with a wider valve.\n\n## 1.0\n\nThe first gauge.\n",
+}
+
+
+@pytest.mark.parametrize(
+    "scope", [{}, {"paths": ["blog/**"]}, {"paths": ["!blog/**"]}, {"paths": ["guide/", "changelog/"]}]
+)
+def test_late_pages_repeats_and_scopes_are_ranked_as_in_search(
+    page: Page, stage: Stage, scope: dict[str, list[str]]
+) -> None:
+    folder = make(list(BLOG.items())).publish(stage.folder / "site")
+    open_finder(page, stage, folder, **scope)
+    queries = [
+        "drain a harbour ",
+        "faster pump ",
+        "valve ",
+        "gauge ",
+        "contribute a valve ",
+        "changes of 2.0 ",
+        "pump sale ",
+    ]
+    library = open_library(str(folder))
+    visible = library.restrict(msgspec.convert(scope, Scope)) if scope else library
+    assert rank_in_browser(page, queries) == rank_in_python(visible, queries)
+    index = json.loads((folder / INDEX_PATH).read_bytes())["search"]
+    assert index["late"]
+    assert len(index["repeats"]) == 2
+    assert find_titles(page, "faster pump ").count("A faster pump") <= 1
+
+
+def test_long_query_is_cut_as_in_search(page: Page, stage: Stage) -> None:
+    folder = make_language("zh").publish(stage.folder / "site")
+    traceback = "\n".join(f'File "ebbe{number}.py", line {number}, in read_gauge' for number in range(100))
+    queries = [
+        f"安装 {traceback} 密码 ",
+        f"{traceback} 测量间隔 ",
+        " ".join(f"gauge{number}" for number in range(99)) + " 密码 ",
+    ]
+    assert find_differences(page, stage, folder, queries) == []
+
+
+def test_sections_with_complete_word_come_before_those_that_continue_it(page: Page, stage: Stage) -> None:
+    text = "# Harbour\n\nOne.\n\n## Portable pumps\n\nTwo.\n\n## The port\n\nThree.\n\n## Reporting\n\nFour.\n\n## Ports of call\n\nFive.\n"
+    open_finder(page, stage, make([("harbour/", text)]).publish(stage.folder / "site"))
+    complete = find_titles(page, "port ")
+    assert set(complete) == {"The port", "Ports of call", "Harbour"}
+    assert find_titles(page, "port") == [*complete, "Portable pumps"]
+    assert find_titles(page, "pump portab") == ["Portable pumps", "Harbour"]
+    assert find_titles(page, "po") == []
+
+
+def test_incomplete_words_of_documentation_keep_the_order_of_complete_ones(page: Page, stage: Stage) -> None:
+    folder = make_docs().publish(stage.folder / "site")
+    library = open_library(str(folder))
+    queries = [query.strip() for query in select_queries(library, 20) if re.search(r"[a-z]{3} $", query)]
+    open_finder(page, stage, folder)
+    complete = rank_in_browser(page, [f"{query} " for query in queries])
+    typed = rank_in_browser(page, queries)
+    assert len(queries) > 50
+    assert [found[: len(first)] for found, first in zip(typed, complete, strict=True)] == complete
+    assert any(len(found) > len(first) for found, first in zip(typed, complete, strict=True))
