@@ -1,13 +1,11 @@
-"""Measure how soon the widget's finder shows results in Chromium.
+"""Measure how soon the widget's finder shows results in Chromium, and the size of its index.
 
-    python benchmarks/find_in_browser.py [SITE/roaming/manifest.json …] [--sections 5000] [--runs 5] [--before REVISION]
+    python benchmarks/find_in_browser.py [SITE_DIR …] [--sections 5000] [--runs 5]
 
-Each site is measured with the index that builds write, and without it, when the finder reads the manifest; with
-`--before` also with the widget of another revision. The pages of a site are repeated up to the number of sections; a
-generated site is measured as well. A run opens a new page with an empty cache, types a word and waits for the frame with
-the first result: loading of the modules and of the index is included, from a server on this machine. The kinds of a site
-alternate in each round, so that the load of the machine does not favour one; the median counts. `keystroke` is the
-time to search and draw for each prefix of the questions after that.
+The pages of a site are repeated up to the number of sections, each time with another word; a generated site is measured
+as well. A run opens a new page with an empty cache, types a word and waits for the frame with the first result: loading of
+the modules, of the index and of a shard is included, from a server on this machine. `keystroke` is the time to search and
+draw for each prefix of the questions after that, with the shards that it loads. Sizes are compressed with gzip.
 """
 
 from __future__ import annotations
@@ -19,26 +17,26 @@ import os
 import random
 import shutil
 import statistics
-import subprocess
-import tarfile
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from io import BytesIO
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
+from msgspec.structs import replace
 from playwright.sync_api import Browser, sync_playwright
 from scale import WORDS
 
+from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.manifest.io import load_manifest
-from mkdocs_roaming.publish.elements.finder_index import INDEX_PATH, render_finder_index
+from mkdocs_roaming.manifest.lookup import SectionRef
+from mkdocs_roaming.manifest.models import Manifest
+from mkdocs_roaming.publish.elements.finder_index import INDEX_PATH, iter_finder_files
 from mkdocs_roaming.publish.elements.widget import iter_widget_files
 
-ROOT = Path(__file__).parents[1]
 QUESTIONS = (
     "how do I configure the social cards plugin",
     "install on debian",
@@ -46,7 +44,7 @@ QUESTIONS = (
     "--strict mode",
 )
 PAGE = """<!doctype html><title>Finder</title><link rel="icon" href="data:,"><h1>Finder</h1>
-<template data-roaming-page data-manifest="manifest.json" {index}></template>
+<template data-roaming-page data-manifest="roaming/manifest.json"></template>
 <script type="module" src="roaming/roaming-ask.js"></script><roaming-ask></roaming-ask>"""
 FIRST = """async (text) => {
     const host = document.querySelector("roaming-ask");
@@ -83,81 +81,73 @@ KEYSTROKES = """async (questions) => {
 }"""
 
 
+Read = Callable[[SectionRef], str]
+
+
 def main() -> None:
-    """Measure all sites and print a table."""
+    """Measure all sites and print a line for each."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("manifests", nargs="*", type=Path)
+    parser.add_argument("sites", nargs="*", type=Path, metavar="SITE_DIR")
     parser.add_argument("--sections", type=int, default=5_000)
     parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--before", metavar="REVISION")
     options = parser.parse_args()
-    sites = {"generated": generate(options.sections)}
-    for path in options.manifests:
-        manifest = repeat(json.loads(path.read_bytes()), options.sections)
-        sites[manifest["site"]["name"]] = manifest
     chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-dev-shm-usage"])
-        for name, manifest in sites.items():
+        for path in (None, *options.sites):
+            manifest, read = repeat(path, options.sections) if path else generate(options.sections)
             with tempfile.TemporaryDirectory() as folder:
-                measure(browser, name, manifest, Path(folder), options.runs, options.before)
+                measure(browser, manifest, read, Path(folder), options.runs)
         browser.close()
 
 
-def measure(browser: Browser, name: str, manifest: dict[str, Any], folder: Path, runs: int, before: str | None) -> None:
-    """Measure one site and print a line for each kind."""
-    text = json.dumps(manifest).encode()
-    index = render_finder_index(load_manifest(text))
-    kinds = {"index": f'data-index="{INDEX_PATH}"', "manifest": "", **({before: ""} if before else {})}
-    for kind, attribute in kinds.items():
-        (folder / kind / "roaming").mkdir(parents=True)
-        (folder / kind / "index.html").write_text(PAGE.format(index=attribute))
-        (folder / kind / "manifest.json").write_bytes(text)
-        (folder / kind / INDEX_PATH).write_bytes(index)
-        for path, data in iter_widget_files("en") if kind != before else iter_modules(kind):
-            (folder / kind / path).write_bytes(data)
-    first: dict[str, list[float]] = {kind: [] for kind in kinds}
-    keystrokes: dict[str, list[float]] = {kind: [] for kind in kinds}
+def measure(browser: Browser, manifest: Manifest, read: Read, folder: Path, runs: int) -> None:
+    """Measure one site and print a line."""
+    files = dict(iter_finder_files(manifest, read))
+    (folder / "roaming/finder").mkdir(parents=True)
+    (folder / "index.html").write_text(PAGE)
+    for path, data in (*files.items(), *iter_widget_files("en")):
+        (folder / path).write_bytes(data)
+    first: list[float] = []
     with served(folder) as url:
         for run in range(runs):
-            for kind in kinds:
-                page = browser.new_page()
-                page.goto(f"{url}{kind}/")
-                page.wait_for_function("document.querySelector('roaming-ask').shadowRoot?.querySelector('button')")
-                first[kind].append(page.evaluate(FIRST, "configure"))
-                if not run:
-                    keystrokes[kind] = sorted(page.evaluate(KEYSTROKES, list(QUESTIONS)))
-                page.close()
-    sections = sum(len(page["sections"]) for page in manifest["pages"])
-    sizes = {kind: len(gzip.compress(index if kind == "index" else text, 9)) // 1000 for kind in kinds}
-    base = statistics.median(first["index"])
-    for kind, times in first.items():
-        median, strokes = statistics.median(times), keystrokes[kind]
-        print(
-            f"{name}, {sections} sections, {kind} ({sizes[kind]} KB): first result {median:.0f} ms "
-            f"({min(times):.0f} to {max(times):.0f}), {median / base:.1f} times that of the index; keystroke, "
-            f"median {statistics.median(strokes):.1f} ms, 95 % {strokes[int(0.95 * len(strokes))]:.1f} ms",
-            flush=True,
-        )
+            page = browser.new_page()
+            page.goto(url)
+            page.wait_for_function("document.querySelector('roaming-ask').shadowRoot?.querySelector('button')")
+            first.append(page.evaluate(FIRST, "configure"))
+            if not run:
+                strokes = sorted(page.evaluate(KEYSTROKES, list(QUESTIONS)))
+            page.close()
+    sections = sum(len(page.sections) for page in manifest.pages)
+    sizes = {path: len(gzip.compress(data, 9)) / 1000 for path, data in files.items()}
+    main = sizes.pop(INDEX_PATH)
+    total = main + sum(sizes.values())
+    print(
+        f"{manifest.site.name}, {sections} sections: finder.json {main:.0f} KB, {len(sizes)} shards {total - main:.0f} KB, "
+        f"{1000 * total / sections:.0f} KB per 1,000 sections; first result {statistics.median(first):.0f} ms "
+        f"({min(first):.0f} to {max(first):.0f}); keystroke, median {statistics.median(strokes):.1f} ms, "
+        f"95 % {strokes[int(0.95 * len(strokes))]:.1f} ms",
+        flush=True,
+    )
 
 
-def repeat(manifest: dict[str, Any], sections: int) -> dict[str, Any]:
+def repeat(folder: Path, sections: int) -> tuple[Manifest, Read]:
     """Repeat the pages of a site up to a number of sections; paths and ids stay distinct."""
-    pages = manifest["pages"]
-    count = sum(len(page["sections"]) for page in pages)
-    copies = []
-    for number in range(-(-sections // count)):
-        for page in pages:
-            changed = [
-                {**section, "id": f"{(int(section['id'], 16) + number) % 2**32:08x}"} for section in page["sections"]
-            ]
-            path = page["path"] if not number else f"copy-{number}/{page['path']}"
-            copies.append({**page, "path": path, "id": changed[0]["id"], "sections": changed})
-    return {**manifest, "pages": copies}
+    library = open_library(folder)
+    manifest, pages, texts = library.manifest, [], {}
+    for number in range(-(-sections // len(library.sections))):
+        for section in library.sections:
+            id_ = f"{(int(section.id, 16) + number) % 2**32:08x}"
+            texts[id_] = f"copy{number} {library.text(section)}" if number else library.text(section)
+        for page in manifest.pages:
+            own = [replace(one, id=f"{(int(one.id, 16) + number) % 2**32:08x}", aliases=()) for one in page.sections]
+            path = f"copy-{number}/{page.path}" if number else page.path
+            pages.append(replace(page, path=path, id=own[0].id, sections=tuple(own)))
+    return replace(manifest, pages=tuple(pages)), lambda section: texts[section.id]
 
 
-def generate(sections: int, per_page: int = 10) -> dict[str, Any]:
-    """Return the manifest of a generated site."""
+def generate(sections: int, per_page: int = 10) -> tuple[Manifest, Read]:
+    """Return the manifest of a generated site, and a function that returns the text of a section."""
     rng = random.Random(1)
     words = [*WORDS, *(f"{first}{second.title()}" for first in WORDS for second in WORDS), "configure", "timeout"]
 
@@ -170,30 +160,19 @@ def generate(sections: int, per_page: int = 10) -> dict[str, Any]:
         text = {"title": prose(2, 6), "opening": prose(8, 22) + "."}
         return {"id": f"{number:08x}", "level": 2 if number % per_page else 1, **text, **place}
 
-    pages = []
+    pages: list[dict[str, Any]] = []
     for number in range(0, sections, per_page):
         own = [section(at) for at in range(number, number + per_page)]
         path, size = f"p{number}/", 400 * per_page
         files = {"path": path, "markdown": f"{path}index.md", "digest": "sha256:" + "0" * 64, "bytes": size}
         pages.append({"id": own[0]["id"], "title": own[0]["title"], **files, "sections": own})
     site = {"name": "generated", "url": "https://docs.example/", "language": "en"}
-    return {
-        "version": 1,
-        "generator": "benchmark",
-        "digest": "sha256:" + "0" * 64,
-        "site": site,
-        "pages": pages,
-        "nav": [],
+    digest = "sha256:" + "0" * 64
+    data = {"version": 1, "generator": "benchmark", "digest": digest, "site": site, "pages": pages, "nav": []}
+    texts = {
+        one["id"]: f"{one['title']}\n\n{one['opening']} {prose(60, 180)}." for page in pages for one in page["sections"]
     }
-
-
-def iter_modules(revision: str) -> Iterator[tuple[str, bytes]]:
-    """Yield the published modules of the widget at a revision."""
-    command = ["git", "-C", str(ROOT), "archive", revision, "mkdocs_roaming/widget"]
-    with tarfile.open(fileobj=BytesIO(subprocess.run(command, check=True, capture_output=True).stdout)) as archive:
-        for member in archive:
-            if member.name.endswith(".js") and (file := archive.extractfile(member)):
-                yield f"roaming/{Path(member.name).name}", file.read()
+    return load_manifest(json.dumps(data).encode()), lambda section: texts[section.id]
 
 
 class _Quiet(SimpleHTTPRequestHandler):

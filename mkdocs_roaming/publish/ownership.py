@@ -27,6 +27,7 @@ from mkdocs_roaming.publish.options import PublishOptions
 _UNFINISHED = "roaming/.unfinished-"
 """The manifest of a build that is writing its files. Each has another name: several may have been interrupted."""
 _NAV = "roaming/nav/"
+_SHARDS = "roaming/finder/"
 _SECTION = re.compile(r"roaming/sections/([0-9a-f]{8})\.md")
 _NAMED = 3  # files in a message
 
@@ -135,7 +136,7 @@ class PublishedFiles:
             return section[1] in self._section_ids
         if self.is_unfinished and is_temporary(path):
             return True
-        is_named = path.startswith("roaming/") and path.count("/") == 1
+        is_named = path.startswith(_SHARDS) or (path.startswith("roaming/") and path.count("/") == 1)
         return bool(self._lists) and (is_named or path.startswith(SKILL_FOLDER))
 
     def is_named(self, path: str) -> bool:
@@ -151,7 +152,8 @@ class PublishedFiles:
         yield from self._digests
         yield from (LLMS_FULL, LLMS_TXT)
         skill = (f"{SKILL_FOLDER}index.json", f"{SKILL_FOLDER}*/SKILL.md")
-        for pattern in (f"roaming/sections/{'[0-9a-f]' * 8}.md", f"{_NAV}*/llms.txt", VECTORS_PATH, *skill):
+        named = f"roaming/sections/{'[0-9a-f]' * 8}.md", f"{_SHARDS}{'[0-9a-f]' * 12}.json", f"{_NAV}*/llms.txt"
+        for pattern in (*named, VECTORS_PATH, *skill):
             for file in self._folder.glob(pattern):
                 yield file.relative_to(self._folder).as_posix()
         if self.is_unfinished:
