@@ -12,7 +12,7 @@ page. The last lines are the differences to search without the file, and that of
 the share of questions for which their site is first. --cost measures the CPU time that a file with 2,000 entries adds to
 `roaming index`.
 
---finder measures the finder of the widget instead, with Node: the size of its index with its shards, and the shares of questions with
+--finder measures the finder of the widget instead, with Node: the size of its index, and the shares of questions with
 the right section among the first 1, 5 and 8 results; 8 are shown. “titles” are the titles of sections as queries.
 """
 
@@ -40,7 +40,7 @@ from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.manifest.descriptions import Descriptions, PageTexts, describe_manifest, read_descriptions
-from mkdocs_roaming.publish.elements.finder_index import INDEX_PATH, iter_finder_files
+from mkdocs_roaming.publish.elements.finder_index import iter_finder_files
 from roaming_fleet.buckets import FolderBucket
 from roaming_fleet.catalog import update_catalog
 from roaming_fleet.ranking import Ranking as SiteRanking
@@ -211,11 +211,12 @@ def print_difference(name: str, before: Sequence[tuple[float, ...]], after: Sequ
 
 FIND = """
 const { Finder } = await import(process.argv[1]);
-const { index, shards, queries } = JSON.parse(await new Response(process.stdin).text());
-const finder = new Finder(index, () => true, async (name) => shards[`roaming/finder/${name}.json`]);
+const { files, queries } = JSON.parse(await new Response(process.stdin).text());
+const load = (name) => JSON.parse(files[`roaming/finder${name}.json`]);
+const finder = new Finder(load(""), () => true, async (name) => load(`/${name}`));
 const ranks = [];
 for (const [text, ids] of queries)
-    ranks.push((await finder.find(text + " ")).findIndex((section) => ids.includes(section.id)) + 1);
+  ranks.push((await finder.find(text + " ")).findIndex((section) => ids.includes(section.id)) + 1);
 console.log(JSON.stringify(ranks));
 """
 CUTOFFS = (1, 5, 8)
@@ -234,13 +235,10 @@ def measure_finder(sets: Sequence[str]) -> None:
             "questions": [(line["ask"], line["sections"]) for line in lines],
             "titles": [(one.title, [one.id]) for one in manifest.sections() if titles[one.title] == 1],
         }
-        for name, written in (("without", manifest), ("with", described)):
-            files = dict(iter_finder_files(written, library.text))
-            sizes = [sum(map(len, files.values())), sum(len(gzip.compress(data, 9)) for data in files.values())]
-            print(
-                f"{Path(folder).name}: {name}: {sum(titles.values())} sections, index of {sizes[0] / 1000:.1f} KB, "
-                f"{sizes[1] / 1000:.1f} KB compressed"
-            )
+        for name, each in (("without", manifest), ("with", described)):
+            files = dict(iter_finder_files(each, library.text))
+            compressed = sum(len(gzip.compress(data, 9)) for data in files.values()) / 1000
+            print(f"{Path(folder).name}: {name}: {sum(titles.values())} sections, {compressed:.1f} KB compressed")
             for kind, asked in queries.items():
                 ranks.setdefault(f"{kind} {name}", []).extend(find_ranks(files, asked))
     for name, found in ranks.items():
@@ -250,12 +248,11 @@ def measure_finder(sets: Sequence[str]) -> None:
 
 def find_ranks(files: Mapping[str, bytes], queries: Sequence[tuple[str, Sequence[str]]]) -> list[int]:
     """Return the rank of the first right section for each query, 0 for none."""
-    shards = {path: json.loads(data) for path, data in files.items()}
     with tempfile.TemporaryDirectory() as folder:
         module = shutil.copy(ROOT / "widget" / "roaming-finder.js", Path(folder) / "finder.mjs")
         done = subprocess.run(
             ["node", "--input-type=module", "-e", FIND, Path(module).as_uri()],
-            input=json.dumps({"index": shards.pop(INDEX_PATH), "shards": shards, "queries": queries}),
+            input=json.dumps({"files": {path: data.decode() for path, data in files.items()}, "queries": queries}),
             capture_output=True,
             text=True,
             check=True,
