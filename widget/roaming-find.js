@@ -132,9 +132,9 @@ export class View {
     let asked;
     try {
       if (!before) note(words.loading);
-      await library.open();
+      if (isEmpty) await library.open();
+      else found = await library.find(question);
       if (library.isLarge) return note(fill(words.many, { n: library.finder.count }));
-      if (!isEmpty) found = await library.find(question);
       if (found.length) asked = await library.finder.asked(question);
     } catch {
       note(words.unread);

@@ -1,4 +1,4 @@
-// The search of the theme: the panel replaces it, or that of Material gets a first row "Ask: …", also without results.
+// The search of the theme: the panel replaces it, or Material gets a first row "Ask: …", also without results.
 
 import { MODIFIER, SEND_KEY, adopt, el, fill, isShortcut, namedIcon } from "./roaming-ask.js";
 

@@ -12,7 +12,7 @@ import msgspec
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.page_kinds import find_late_pages
 from mkdocs_roaming.search.postings import Postings, PostingsBuilder, PostingsData
-from mkdocs_roaming.text.tokenizer import extract_terms, parse_words
+from mkdocs_roaming.text.tokenizer import extract_terms, is_stop_word, parse_words
 
 FIELDS = ("title", "above", "nav", "below", "links", "asks", "body")
 """The fields of a section, in the order of the weights of `Index`."""
@@ -60,7 +60,7 @@ class Index:
     """
 
     def __init__(self, sections: SectionIndex, data: IndexData, *, complete: bool = True) -> None:
-        self.sections = list(sections)
+        self.sections, self.language = list(sections), sections.manifest.site.language
         self.data, self.complete = data, complete
         numbers: dict[str, int] = {}
         self.page_numbers = [numbers.setdefault(section.page.path, len(numbers)) for section in self.sections]
@@ -114,7 +114,10 @@ class Index:
         if len(term) < _MIN_TYPO_LENGTH or not term.isalpha():
             return []
         most = 2 if len(term) > _LONG_TERM else 1
-        errors = {other: count_errors(term, other, most) for other in self.postings.terms_with_prefix(term[0])}
+        candidates = (
+            other for other in self.postings.terms_with_prefix(term[0]) if not is_stop_word(other, self.language)
+        )
+        errors = {other: count_errors(term, other, most) for other in candidates}
         least = min(errors.values(), default=most + 1)
         found = [other for other, count in errors.items() if count == least <= most and not _is_other_word(term, other)]
         stems = [term[at:] for at in range(2, 4) if len(term) - at >= _MIN_STEM_LENGTH]

@@ -173,7 +173,6 @@ def test_sections_are_listed_where_no_page_is_similar(found: str, page: Page) ->
     place = page.get_by_role("navigation", name="Nearest sections")
     link = place.get_by_role("link").first
     expect(link).to_have_text("Troubleshooting › It does not whistle")
-    expect(place.get_by_role("link")).to_have_count(1)
     expect(page.get_by_role("searchbox", name="Find a section")).to_have_value("attic whistle")
     link.click()
     expect(page).to_have_url(f"{found}trouble/#it-does-not-whistle")
@@ -211,6 +210,8 @@ def test_site_in_another_language_has_its_texts(page: Page, tmp_path: Path, monk
         stage.url = url
         built(stage, "german", sources(), plugins=["material/search", {"roaming": {"widget": True}}])
         page.goto(f"{url}zz/whistle")
-        expect(page.get_by_role("navigation", name="Nächstliegende Abschnitte").get_by_role("link")).to_have_count(1)
+        expect(
+            page.get_by_role("navigation", name="Nächstliegende Abschnitte").get_by_role("link").first
+        ).to_be_visible()
         page.get_by_role("searchbox", name="Abschnitt finden").press("Enter")
         expect(page.locator("roaming-ask .hit").first).to_be_visible()
