@@ -318,7 +318,7 @@ export class Finder {
   #similar(term) {
     if (term.length < SHORTEST_TYPO || !isLetters(term)) return [];
     let [least, found] = [term.length > LONG_TERM ? 2 : 1, []];
-    for (const other of this.#terms((one) => one[0] === term[0])) {
+    for (const other of this.#terms((one) => one[0] === term[0] && !isStop(one, this.language))) {
       const errors = distance(term, other, least);
       if (errors < least) found = [];
       if (errors <= least) found.push(other);
