@@ -182,9 +182,8 @@ export function words(text, code) {
 const pairs = (characters, code) =>
   Array.from({ length: Math.max(1, characters.length - 1) }, (_, at) => {
     const pair = characters.slice(at, at + 2).join("");
-    const prefix = characters.length === 1;
-    const last = at + 2 >= characters.length && !prefix;
-    return { text: pair, whole: pair, parts: [pair], terms: last ? [pair, characters.at(-1)] : [pair], runs: [[pair]], stop: isStop(pair, code), prefix };
+    const terms = at + 2 === characters.length ? [pair, characters[at + 1]] : [pair];
+    return { text: pair, whole: pair, parts: [pair], terms, runs: [[pair]], stop: isStop(pair, code), prefix: !characters[1] };
   });
 
 // --------------------------------------------------------------------------------------------------------------- Scope
@@ -226,7 +225,7 @@ export class Finder {
   #entries = new Map(); // rows of each term that was loaded: frequency, its share of the page's, title, places
   #shards = new Map();
   rows = []; // all sections
-  constructor(source, visible = () => true, load) {
+  constructor(source, visible, load) {
     const { site, pages = [], search } = source;
     Object.assign(this, { source, count: source.count, search, load, language: (site.language || "en").toLowerCase().split(/[-_]/)[0] });
     this.pages = pages.map((entry, number) => {
@@ -255,18 +254,18 @@ export class Finder {
   async find(text) {
     if (!this.search) return [];
     const { wanted, grown } = await this.asked(text);
-    const more = grown && !wanted.includes(grown) ? this.#rank([...wanted.slice(0, -1), grown]) : [];
+    const more = grown ? this.#rank([...wanted.slice(0, -1), grown]) : [];
     return [...new Set([...this.#rank(wanted), ...more])];
   }
   /** Return the words of a query that count, and the last one as the beginning of others, if it may be incomplete. */
   async asked(text) {
     const { language } = this;
     if (text.length > LONGEST) text = `${text.slice(0, LONGEST / 2)}\n${text.slice(-LONGEST / 2)}`;
-    let wanted = words(text, language).filter(({ runs }) => runs.length).map((word) => this.#indexed(word));
-    wanted = distinct(wanted, ({ runs }) => `${runs[0]}`);
+    const known = words(text, language).filter(({ runs }) => runs.length).map((word) => this.#indexed(word));
+    let wanted = distinct(known, ({ runs }) => `${runs[0]}`);
     if (!wanted.every(({ stop }) => stop)) wanted = wanted.filter(({ stop }) => !stop);
-    if (wanted.length > MOST_WORDS) wanted = [...wanted.slice(0, MOST_WORDS / 2), ...wanted.slice(-MOST_WORDS / 2)];
-    wanted = wanted.map((word) => this.#related(word));
+    const isKept = (_, at) => at < MOST_WORDS / 2 || at >= wanted.length - MOST_WORDS / 2;
+    wanted = wanted.filter(isKept).map((word) => this.#related(word));
     const last = wanted.at(-1);
     let grown;
     if (last?.whole.length >= SHORTEST_BEGINNING && text.endsWith(last.text)) {
@@ -275,8 +274,7 @@ export class Finder {
       if (runs.length > last.runs.length) grown = { ...last, runs, related: {} };
     }
     await this.#read([...wanted, grown ?? []].flatMap(({ runs, related = {} }) => [runs, Object.values(related)].flat(2)));
-    const isKnown = last?.runs.some((run) => this.#phrase(run).size);
-    if (grown && !isKnown) wanted.splice(-1, 1, grown);
+    if (grown && !last.runs.some((run) => this.#phrase(run).size)) [wanted[wanted.length - 1], grown] = [grown];
     return { wanted, grown, language };
   }
 
@@ -295,23 +293,22 @@ export class Finder {
       runs = distinct(runs[0] === word.parts ? [parts, ...wholes] : [...wholes, parts]);
     }
     runs = runs.map((run) => run.filter((term) => run.length === 1 || !isStop(term, this.language)));
-    return { ...word, parts, runs: runs.filter((run) => run.length) };
+    return { ...word, parts, runs: runs.filter(({ length }) => length) };
   }
   /** Return the stem of a word, or of the longest beginning of it that the site has. */
   #guess(word) {
     const guess = (one) => (this.numbers.has(one) ? one : this.stems.get(one));
     return (this.stems.get(word) ?? [word, ...beginnings(word)].map(guess).find(Boolean) ?? word).split(" ")[0];
   }
-  /** Return a word with the terms that are similar to it, its synonyms, what is composed with it, or begins with it. */
+  /** Return a word with similar terms, synonyms, and what is composed with it or begins with it. */
   #related(word) {
-    const [part, ...others] = word.parts;
+    const [part, other] = word.parts;
     const { synonyms, compounds } = this.search;
     if (word.prefix) return { ...word, related: { begun: this.#terms((term) => term.startsWith(word.whole)) } };
     const isKnown = word.runs.flat().some((term) => this.numbers.has(term));
-    const similar = isKnown && !others.length ? [] : this.#similar(word.parts.at(-1));
-    if (others.length) return { ...word, related: { similar } };
-    const groups = synonyms.filter((group) => group.includes(part));
-    const same = distinct(groups.flat()).filter((term) => term !== part);
+    const similar = isKnown && !other ? [] : this.#similar(word.parts.at(-1));
+    if (other) return { ...word, related: { similar } };
+    const same = synonyms.filter((group) => group.includes(part)).flat().filter((term) => term !== part);
     return { ...word, related: { similar, synonyms: same, composed: compounds ? this.#compounds(part) : [] } };
   }
   /** Return terms of the site for one that it never uses: other spellings, and the term without a prefix. */
@@ -333,7 +330,7 @@ export class Finder {
   #compounds(term) {
     if (term.length < SHORTEST_PART || !isLetters(term)) return [];
     const found = this.#terms((other) => other !== term && (other.startsWith(term) || other.endsWith(term)));
-    const stem = (end) => (this.numbers.has(term) ? end : this.#guess(end)); // of an unknown word, its end may be inflected
+    const stem = (end) => (this.numbers.has(term) ? end : this.#guess(end)); // which may be inflected
     for (let at = 4; at < term.length - 3; at++)
       for (const joint of JOINTS) {
         const halves = [term.slice(0, at).replace(new RegExp(`${joint}$`), ""), stem(term.slice(at))];
@@ -347,11 +344,11 @@ export class Finder {
     await Promise.all(
       wanted.map(async (term) => {
         let at = this.numbers.get(term);
-        const [name] = this.search.shards.find(([, count]) => at < count || ((at -= count), false));
+        const [name, count] = this.search.shards.find(([, count]) => (at -= count) < 0);
         if (!this.#shards.has(name)) this.#shards.set(name, this.load(name));
         const shard = this.#shards.get(name);
         shard.catch(() => this.#shards.delete(name)); // the next query tries again
-        this.#entries.set(term, this.#decode((await shard)[at]));
+        this.#entries.set(term, this.#decode((await shard)[at + count]));
       }),
     );
   }
@@ -402,8 +399,8 @@ export class Finder {
   /** Return the matches of a word, of similar terms if it has none, and of its synonyms and compounds. */
   #find(word) {
     const { weights, fillers } = this.search;
-    const { similar = [], synonyms = [], composed = [], begun } = word.related;
-    const each = (terms) => terms.map((term) => this.#rowsOf(term));
+    const { similar, synonyms, composed, begun } = word.related;
+    const each = (terms = []) => terms.map((term) => this.#rowsOf(term));
     const share = fillers.includes(word.text.toLowerCase()) ? weights.filler : 1;
     const norm = isName(word) ? SATURATION : Infinity; // a name is as relevant in a long section as in a short one
     const exact = begun ? this.#score(each(begun)) : this.#match(word.runs.map((run) => this.#phrase(run)), norm);
@@ -455,8 +452,8 @@ export class Finder {
     for (const row of rows)
       scores[row] = (scores[row] + weights.page * pages[this.rows[row].page.number]) * (1 - penalty * (total - counts[row]));
     for (const [row, share] of this.#titleShares(found)) scores[row] *= 1 + weights.full_title_bonus * share;
-    const ahead = [...rows].sort((one, other) => scores[other] - scores[one]).slice(0, MOST_PAIRED);
-    for (const [row, share] of this.#pairShares(found, ahead)) scores[row] *= 1 + weights.pairs * share;
+    const best = [...rows].sort((one, other) => scores[other] - scores[one]).slice(0, MOST_PAIRED);
+    for (const [row, share] of this.#pairShares(found, best)) scores[row] *= 1 + weights.pairs * share;
     if (words.some(({ whole, text }) => changes.includes(whole) || /^v?\d+\.\d/.test(text))) return [rows, scores];
     const terms = words.flatMap(({ runs }) => runs.flat());
     const isAsked = ({ row }) => terms.some((term) => this.#rowsOf(term).get(row)?.inTitle);
@@ -466,13 +463,12 @@ export class Finder {
   }
   /** Return the share of each title that is in the query, relative to the rarity of its rarest word. */
   #titleShares(found) {
-    const [rarities, shares] = [new Map(), new Map()];
+    const [rarities, counts, shares] = [new Map(), new Map(), new Map()];
     for (const { runs, rows } of found) {
       const rarity = Math.log1p(this.rows.length / rows.size);
       for (const term of runs.flat()) rarities.set(term, Math.max(rarity, rarities.get(term) ?? 0));
     }
     const highest = Math.max(...rarities.values());
-    const counts = new Map();
     for (const [term, rarity] of [...rarities].sort((one, other) => one[1] - other[1]))
       for (const [row, { inTitle }] of this.#rowsOf(term)) {
         if (!inTitle) continue;
@@ -541,7 +537,7 @@ function distance(one, other, most) {
     const now = [row];
     for (let at = 1; at <= other.length; at++) {
       now[at] = Math.min(last[at] + 1, now[at - 1] + 1, last[at - 1] + (one[row - 1] !== other[at - 1]));
-      const isSwapped = row > 1 && at > 1 && one[row - 1] === other[at - 2] && one[row - 2] === other[at - 1];
+      const isSwapped = one[row - 1] === other[at - 2] && one[row - 2] === other[at - 1];
       if (isSwapped) now[at] = Math.min(now[at], before[at - 2] + 1);
     }
     if (Math.min(...now) > most) return most + 1;

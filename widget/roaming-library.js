@@ -22,7 +22,7 @@ export class Library {
     const address = new URL("finder.json", this.host.settings.page.manifest).href;
     if (this.#address !== address) {
       this.#address = address;
-      const reload = () => this.#open(address, RELOAD); // a cache may have the index of another version
+      const reload = () => this.#open(address, RELOAD); // a cache may have another version
       this.#opening = this.#open(address, options).catch(reload);
       this.#opening.catch(() => (this.#address = undefined)); // the next query tries again
     }
