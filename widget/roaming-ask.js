@@ -378,7 +378,7 @@ export class RoamingAsk extends HTMLElement {
   /** Show the results for the query; with `asks`, a row before them asks it. */
   async #find(asks) {
     try {
-      const { View } = await load("roaming-find.js");
+      const { View } = this.#view ? {} : await load("roaming-find.js"); // at once, before Enter is pressed
       this.#view ??= new View(this, this.#panel.hits);
       await this.#view.list(this.#query, asks);
     } catch {
