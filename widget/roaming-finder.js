@@ -418,13 +418,19 @@ export class Finder {
 
   /** Return the visible sections that contain one of the words, best first. */
   #rank(words) {
-    const { weights, repeats } = this.search;
+    const { weights, repeats, excerpts } = this.search;
     const [rows, scores] = this.#scores(words);
     for (const row of rows) if (!this.rows[row].page.shown) rows.delete(row);
-    for (const [row, other] of repeats) if (rows.has(other)) rows.delete(row);
+    for (const [row, post] of excerpts) if (rows.has(post)) rows.delete(row);
     const order = () => [...rows].sort((one, other) => scores[other] - scores[one] || one - other);
-    const ahead = new Map();
+    const [ahead, texts, shown] = [new Map(), new Map(repeats), new Set()];
     for (const row of order()) {
+      const text = texts.get(row) ?? row;
+      if (shown.has(text)) {
+        rows.delete(row);
+        continue;
+      }
+      shown.add(text);
       const { page } = this.rows[row];
       add(ahead, page, 1);
       scores[row] *= weights.repeated_page ** Math.max(ahead.get(page) - 2, 0);

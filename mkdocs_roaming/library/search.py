@@ -261,7 +261,7 @@ class Search:
             return self._indexed._get_ranker()
         with self._lock:
             if self._ranker is None:
-                self._ranker = Ranker(self._open_index(), self.weights, self._language)
+                self._ranker = Ranker(self._open_index(), self.weights)
             return self._ranker
 
     def _get_index(self) -> Index:

@@ -24,8 +24,8 @@ _MIN_TYPO_LENGTH = 4
 _LONG_TERM = 7
 _MIN_STEM_LENGTH = 5
 _MIN_REPEATED_TERMS = 8
-_MAX_READ_MORE_TERMS = 4  # at the end of an excerpt: "Continue reading"
 _LINK = r"(?<!!)\[([^\]\[\n]{1,200})\]\(<?(https?://[^)>\s]+)"
+_LINKED_TITLE = r"\s*#+ \[[^\n]*\]\(<?(https?://[^)>\s]+)"
 _TARGET = (  # of links and images; an expression such as `calls[0](event)` has none
     r"(?:\]\(<?(?=https?:|mailto:|data:|\.{0,2}/|#)|<(?=https?://)|\b(?:href|src)=\")[^()\s<>\"]*"
 )
@@ -38,13 +38,15 @@ class IndexData(msgspec.Struct, frozen=True, array_like=True):
         postings: The terms of the sections.
         title_lengths: The number of distinct terms in each title, without stop words if others remain.
         late_pages: The numbers of the pages that come after others: see `find_late_pages`.
-        repeats: The rows that repeat another one, and which: excerpts in the lists of a blog.
+        repeats: The rows with the title and the text of an earlier one, and which.
+        excerpts: The rows of posts in the lists of a blog, and the rows of the posts.
     """
 
     postings: PostingsData
     title_lengths: list[int]
     late_pages: list[int]
     repeats: dict[int, int]
+    excerpts: dict[int, int]
 
 
 class Index:
@@ -92,7 +94,7 @@ class Index:
         ]
         links = _link_texts(sections, bodies)
         builder, title_lengths = PostingsBuilder(weights, _PAGE_WEIGHTS, _PLACED), list[int]()
-        rows: list[tuple[int, str, list[str]]] = []
+        rows: list[tuple[SectionRef, list[str]]] = []
         pages: dict[str, int] = {}
         cached_terms = lru_cache(_CACHED_TERMS)(lambda part: extract_terms(part, language))  # many share a breadcrumb
         for section, text in zip(sections, bodies, strict=True):
@@ -104,9 +106,11 @@ class Index:
             title, body = _title_terms(section.section.title, language), extract_terms(strip_targets(text), language)
             builder.add(page, [*map(cached_terms, fields), body], title)
             title_lengths.append(len(title) or 1)
-            rows.append((page, section.section.title, body))
+            rows.append((section, body))
         late_pages = [pages[path] for path in find_late_pages(sections.manifest) if path in pages]
-        data = IndexData(builder.build(), title_lengths, late_pages, _find_repeats(rows))
+        data = IndexData(
+            builder.build(), title_lengths, late_pages, _find_repeats(rows), _find_excerpts(sections, bodies)
+        )
         return cls(sections, data, complete=None not in given)
 
     def similar_terms(self, term: str) -> list[str]:
@@ -137,29 +141,27 @@ class Index:
         return found + [half for pair in halves if all(half in self.postings for half in pair) for half in pair]
 
 
-def _find_repeats(rows: Iterable[tuple[int, str, list[str]]]) -> dict[int, int]:
-    """Return the rows that repeat another page's: with the same title, and the same text or its beginning.
+def _find_repeats(texts: Iterable[tuple[SectionRef, list[str]]]) -> dict[int, int]:
+    """Return the rows with the title and the terms of an earlier one, and which."""
+    first_rows: dict[tuple[str, ...], int] = {}
+    return {
+        row: first
+        for row, (section, terms) in enumerate(texts)
+        if len(terms) >= _MIN_REPEATED_TERMS
+        and (first := first_rows.setdefault((section.section.title, *terms), row)) != row
+    }
 
-    Args:
-        rows: The page, the title and the terms of each row.
-    """
-    found: dict[int, int] = {}
-    same_titles: dict[str, list[tuple[int, int, list[str]]]] = {}
-    for row, (page, title, body) in enumerate(rows):
-        if len(body) >= _MIN_REPEATED_TERMS:
-            same_titles.setdefault(title, []).append((row, page, body))
-    for same in same_titles.values():
-        longest = sorted(same, key=lambda each: -len(each[2]))
-        for at, (row, page, body) in enumerate(longest):
-            beginning = body[: len(body) - _MAX_READ_MORE_TERMS] if at else body
-            originals = (
-                other
-                for other, other_page, text in longest[:at]
-                if other not in found and page != other_page and text[: len(beginning)] == beginning
-            )
-            if (original := next(originals, None)) is not None:
-                found[row] = original
-    return found
+
+def _find_excerpts(sections: SectionIndex, texts: Iterable[str]) -> dict[int, int]:
+    """Return the rows whose title is a link to the page with this title, and the row of that page."""
+    first_rows = {section.page.path: row for row, section in enumerate(sections) if section.position == 0}
+    excerpts: dict[int, int] = {}
+    for row, (section, text) in enumerate(zip(sections, texts, strict=True)):
+        found = re.match(_LINKED_TITLE, text)
+        target = sections.resolve(found[1]) if found else None
+        if target and target.page is not section.page and target.page.sections[0].title == section.section.title:
+            excerpts[row] = first_rows[target.page.path]
+    return excerpts
 
 
 def _is_other_word(term: str, other: str) -> bool:

@@ -83,12 +83,11 @@ class Ranker:
     Args:
         index: The index of a site.
         weights: The parameters of the ranking.
-        language: Language of the site.
     """
 
-    def __init__(self, index: Index, weights: Weights, language: str) -> None:
+    def __init__(self, index: Index, weights: Weights) -> None:
         self.index = index
-        self._weights, self._language = weights, language
+        self._weights, self._language = weights, index.language
         self.find_word = lru_cache(_WORD_CACHE_SIZE)(self._find_word)
         """Return the matches of a word, of similar terms if it has none, and of its synonyms."""
 
@@ -106,12 +105,17 @@ class Ranker:
         scores = self._scores(words, with_pairs=with_pairs)
         if is_visible:
             scores = {row: score for row, score in scores.items() if is_visible(row)}
-        for row, other in index.data.repeats.items():
-            if other in scores:
+        for row, post in index.data.excerpts.items():
+            if post in scores:
                 scores.pop(row, None)
-        ahead = Counter[int]()
-        # Equal scores are in page order.
+        ahead, shown = Counter[int](), set[int]()
+        # Equal scores are in page order; of equal texts the best one is shown.
         for row in sorted(sorted(scores), key=scores.__getitem__, reverse=True):
+            text = index.data.repeats.get(row, row)
+            if text in shown:
+                del scores[row]
+                continue
+            shown.add(text)
             page = index.page_numbers[row]
             ahead[page] += 1
             scores[row] *= weights.repeated_page ** max(ahead[page] - 2, 0)

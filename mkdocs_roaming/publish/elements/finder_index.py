@@ -53,7 +53,7 @@ def iter_finder_files(manifest: Manifest, read: Callable[[SectionRef], str]) -> 
         titles = [section.title for section in manifest.sections()]
         runs = dict.fromkeys(chain.from_iterable(map(split_words, chain(titles, texts))))
         words = [parse_word(run, site.language) for run in runs if not is_spaceless(run)]
-        index["search"], shards = _describe_search(built, words, site.language)
+        index["search"], shards = _describe_search(built, words)
         yield from shards.items()
     yield INDEX_PATH, msgspec.json.encode(index) + b"\n"
 
@@ -112,9 +112,10 @@ def _guess_stem(word: str, known: Container[str], stems: Mapping[str, str]) -> s
     return next((each if each in known else stems[each] for each in beginnings if each in known or each in stems), word)
 
 
-def _describe_search(index: Index, words: Sequence[Word], language: str) -> tuple[dict[str, Any], dict[str, bytes]]:
+def _describe_search(index: Index, words: Sequence[Word]) -> tuple[dict[str, Any], dict[str, bytes]]:
     """Return the part of the index for ranking, and the shards by their paths."""
-    code, data, postings = base_language(language), index.data, index.postings
+    language, data, postings = index.language, index.data, index.postings
+    code = base_language(language)
     entries = _collect_entries(postings, words, code)
     counts = Counter(kind for each in entries.values() for kind, _ in each)
     kinds = [kind for kind, _ in counts.most_common()]
@@ -128,6 +129,7 @@ def _describe_search(index: Index, words: Sequence[Word], language: str) -> tupl
         "titleLengths": data.title_lengths,
         "late": data.late_pages,
         "repeats": list(data.repeats.items()),
+        "excerpts": list(data.excerpts.items()),
         "weights": msgspec.to_builtins(Weights()),
         "fillers": sorted(filler_words()),
         "changes": sorted(change_words(language)),

@@ -411,14 +411,31 @@ def test_find_matches_parts_of_compounds(make_site: Callable, query: str, expect
 POST = "We rewrote the kettle so that it whistles in B minor, and nobody has complained about the noise since then.\n"
 
 
-@pytest.mark.parametrize("excerpt", [POST, POST[:60] + "\n\n[Continue reading](https://docs.example/p/blog/kettle/)\n"])
-def test_find_shows_post_and_not_its_excerpts(make_site: Callable, excerpt: str) -> None:
-    lists = [("blog/", f"# Blog\n\n## Kettle 2\n\n{excerpt}"), ("blog/archive/", f"# 2024\n\n## Kettle 2\n\n{excerpt}")]
+def test_find_shows_post_and_not_its_excerpts(make_site: Callable) -> None:
+    excerpt = f"## [Kettle 2](https://docs.example/p/blog/kettle/)\n\n- May 1, 2024\n- 2 min read\n\n{POST}"
+    lists = [("blog/", f"# Blog\n\n{excerpt}"), ("blog/archive/", f"# 2024\n\n{excerpt}")]
     library = make_site([*lists, ("blog/kettle/", f"# Kettle 2\n\n{POST}\nIt is blue.\n")]).library()
 
     hits = [hit.section for hit in Search(library).find("kettle whistles in B minor")]
 
     assert [hit.page.path for hit in hits if hit.section.title == "Kettle 2"] == ["blog/kettle/"]
+
+
+def test_find_shows_sections_with_the_same_beginning(make_site: Callable) -> None:
+    texts = ("Options inherited by the command: a name and a colour.", "Options inherited by the command: a lid.")
+    pages = [(f"{name}/", f"# {name}\n\n## Options\n\n{text}\n") for name, text in zip("ab", texts, strict=True)]
+    library = make_site(pages).library()
+
+    assert titles(library, "options inherited", limit=2) == ["Options", "Options"]
+
+
+def test_find_shows_best_of_equal_texts(make_site: Callable) -> None:
+    text = "## Options\n\nThe command has a name, a colour, a lid and a whistle that is loud.\n"
+    search = Search(make_site([(f"{name}/", f"# {name}\n\n{text}") for name in ("kettle", "toaster")]).library())
+
+    hits = [hit.section for hit in search.find("options of the toaster") if hit.section.section.title == "Options"]
+
+    assert [hit.page.path for hit in hits] == ["toaster/"]
 
 
 def test_find_shows_excerpt_if_its_post_is_not_in_the_scope(make_site: Callable) -> None:
