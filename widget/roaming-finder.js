@@ -28,7 +28,7 @@ const PIECE = new RegExp(
 );
 const SPACELESS_RUN = new RegExp(`^[${SPACELESS}]`, "u");
 const ALL_MARKS = new RegExp(`[${MARKS}]`, "g");
-const ACCENTED = /^[A-Za-z\u00c0-\u024f\u0370-\u03ff\u1e00-\u1fff\u0415\u0435]/;
+const ACCENTED = /^[A-Za-zÀ-ɏ\p{sc=Greek}Ее]/u; // the last two are Cyrillic
 const LETTERS = { ß: "ss", ς: "σ", ø: "o", ł: "l", đ: "d", ħ: "h", ı: "i", ŧ: "t", æ: "ae", œ: "oe", þ: "th", ð: "d" };
 const NOT_LATIN = "ar be bg bn el fa he hi hy ja ka km ko lo mk ml mr my ne ru ta te th uk ur yi zh".split(" ");
 const ELISIONS = {
@@ -163,7 +163,7 @@ function read(run, code) {
   return { text: run, whole, parts, terms, runs: distinct(runs), stop: simple && isStop(whole, code) };
 }
 const distinct = (items, key = String) => {
-  const keys = items.map((item) => key(item));
+  const keys = items.map(key);
   return items.filter((_, at) => keys.indexOf(keys[at]) === at);
 };
 /** The stop words by language. */
@@ -269,7 +269,7 @@ export class Finder {
     const last = wanted.at(-1);
     let grown;
     if (last?.whole.length >= SHORTEST_BEGINNING && text.endsWith(last.text)) {
-      const continued = this.#terms((term) => term.startsWith(last.whole)).slice(0, MOST_CONTINUED);
+      const continued = this.search.terms.filter((term) => term.startsWith(last.whole)).slice(0, MOST_CONTINUED);
       const runs = distinct([...last.runs, ...continued.map((term) => [term])]);
       if (runs.length > last.runs.length) grown = { ...last, runs, related: {} };
     }
@@ -280,9 +280,6 @@ export class Finder {
 
   // Terms
 
-  #terms(fits) {
-    return this.search.terms.filter(fits);
-  }
   /** Return a word as the index has it: stemmed, because Python has the stemmers, and without stop words among its parts. */
   #indexed(word) {
     let { whole, parts, runs } = word;
@@ -304,9 +301,8 @@ export class Finder {
   #related(word) {
     const [part, other] = word.parts;
     const { synonyms, compounds } = this.search;
-    if (word.prefix) return { ...word, related: { begun: this.#terms((term) => term.startsWith(word.whole)) } };
-    const isKnown = word.runs.flat().some((term) => this.numbers.has(term));
-    const similar = isKnown && !other ? [] : this.#similar(word.parts.at(-1));
+    if (word.prefix) return { ...word, related: { begun: this.search.terms.filter((term) => term.startsWith(word.whole)) } };
+    const similar = !other && word.runs.flat().some((term) => this.numbers.has(term)) ? [] : this.#similar(word.parts.at(-1));
     if (other) return { ...word, related: { similar } };
     const same = synonyms.filter((group) => group.includes(part)).flat().filter((term) => term !== part);
     return { ...word, related: { similar, synonyms: same, composed: compounds ? this.#compounds(part) : [] } };
@@ -315,7 +311,7 @@ export class Finder {
   #similar(term) {
     if (term.length < SHORTEST_TYPO || !isLetters(term)) return [];
     let [least, found] = [term.length > LONG_TERM ? 2 : 1, []];
-    for (const other of this.#terms((one) => one[0] === term[0] && !isStop(one, this.language))) {
+    for (const other of this.search.terms.filter((one) => one[0] === term[0] && !isStop(one, this.language))) {
       const errors = distance(term, other, least);
       if (errors < least) found = [];
       if (errors <= least) found.push(other);
@@ -329,7 +325,7 @@ export class Finder {
   /** Return the words of the site that are composed with a term, and the two words that it is composed of. */
   #compounds(term) {
     if (term.length < SHORTEST_PART || !isLetters(term)) return [];
-    const found = this.#terms((other) => other !== term && (other.startsWith(term) || other.endsWith(term)));
+    const found = this.search.terms.filter((other) => other !== term && (other.startsWith(term) || other.endsWith(term)));
     const stem = (end) => (this.numbers.has(term) ? end : this.#guess(end)); // which may be inflected
     for (let at = 4; at < term.length - 3; at++)
       for (const joint of JOINTS) {
@@ -345,8 +341,8 @@ export class Finder {
       wanted.map(async (term) => {
         let at = this.numbers.get(term);
         const [name, count] = this.search.shards.find(([, count]) => (at -= count) < 0);
-        if (!this.#shards.has(name)) this.#shards.set(name, this.load(name));
-        const shard = this.#shards.get(name);
+        const shard = this.#shards.get(name) ?? this.load(name);
+        this.#shards.set(name, shard);
         shard.catch(() => this.#shards.delete(name)); // the next query tries again
         this.#entries.set(term, this.#decode((await shard)[at + count]));
       }),
@@ -426,13 +422,10 @@ export class Finder {
     const [ahead, texts, shown] = [new Map(), new Map(repeats), new Set()];
     for (const row of order()) {
       const text = texts.get(row) ?? row;
-      if (shown.has(text)) {
-        rows.delete(row);
-        continue;
-      }
-      shown.add(text);
       const { page } = this.rows[row];
-      add(ahead, page, 1);
+      if (!shown.has(text)) add(ahead, page, 1);
+      else rows.delete(row);
+      shown.add(text);
       scores[row] *= weights.repeated_page ** Math.max(ahead.get(page) - 2, 0);
     }
     return order().map((row) => this.rows[row]);
@@ -543,8 +536,7 @@ function distance(one, other, most) {
     const now = [row];
     for (let at = 1; at <= other.length; at++) {
       now[at] = Math.min(last[at] + 1, now[at - 1] + 1, last[at - 1] + (one[row - 1] !== other[at - 1]));
-      const isSwapped = one[row - 1] === other[at - 2] && one[row - 2] === other[at - 1];
-      if (isSwapped) now[at] = Math.min(now[at], before[at - 2] + 1);
+      if (one[row - 1] === other[at - 2] && one[row - 2] === other[at - 1]) now[at] = Math.min(now[at], before[at - 2] + 1);
     }
     if (Math.min(...now) > most) return most + 1;
     [before, last] = [last, now];
