@@ -7,6 +7,7 @@ Pages are converted when all plugins have changed the articles (`on_env`), compa
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -172,6 +173,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         """Convert all pages."""
         if not self._options.enabled:
             return
+        gc.freeze()  # the rendered pages live until the end of the build; the collector need not visit them
         started = time.perf_counter()
         pages = [file.page for file in published_files(files) if file.page is not None]
         if any(page.content is None for page in pages):
@@ -203,7 +205,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
     def on_post_page(self, output: str, *, page: MkDocsPage, config: MkDocsConfig) -> str:
         """Drop pages whose final HTML hides the article; add the links and the widget to the others."""
         html = self._check_page(output, page, config)
-        return self._add_elements(html, page, config) if html.strip() else html
+        return html if _is_blank(html) else self._add_elements(html, page, config)
 
     @event_priority(LAST)
     def on_post_template(self, output_content: str, *, template_name: str, config: MkDocsConfig) -> str:
@@ -222,6 +224,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         for folder in [language_folder(config)] if is_inner_build(config) else list(self._builds):
             if build := self._builds.pop(folder, None):
                 self._publish(build, folder, config)
+        gc.unfreeze()
 
     def on_serve(self, server: Any, *, config: MkDocsConfig, builder: Any) -> Any:
         """Add answer endpoint and preview to the server of `mkdocs serve`; after any error it runs without them."""
@@ -315,7 +318,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         converted = batch.pages.get(path)
         if converted is None or converted.source != source:
             return output
-        if reason := exclusion_reason(output) if output.strip() else "another plugin leaves it out":
+        if reason := "another plugin leaves it out" if _is_blank(output) else exclusion_reason(output):
             batch.drop(path, reason)
             return output
         posts = blog_posts(page)
@@ -431,3 +434,8 @@ def _plugin_errors() -> Iterator[None]:
         yield
     except RoamingError as error:
         raise PluginError(f"roaming: {error}") from error
+
+
+def _is_blank(text: str) -> bool:
+    """Return whether a text has nothing but white space; `strip` would copy it."""
+    return not text or text.isspace()

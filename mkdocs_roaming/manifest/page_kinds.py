@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from enum import IntEnum
-from functools import cache
+from functools import cache, lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -193,6 +193,7 @@ def _load_names() -> _Names:
     )
 
 
+@lru_cache(4_096)  # a build asks for the kinds of all pages several times
 def _is_changelog_name(name: str) -> bool:
     """Return whether a title or a file's name is that of a change log: also `Release notes 2.1` and just `v2.1`."""
     folded, names = fold(name), _load_names()
@@ -212,6 +213,7 @@ def _strip_words(title: str, words: frozenset[str]) -> str:
     return " ".join(word for word in title.split() if _squeeze(word) not in words) or title
 
 
+@lru_cache(4_096)
 def _squeeze(text: str) -> str:
     return re.sub(_PUNCTUATION, "", fold(text))
 

@@ -1,7 +1,8 @@
 """Conversions of earlier builds, one JSON file per page, and the files that were made of them; safe to delete.
 
 A cached page is used only if its article, the languages of its code, the converter's version and the target of every
-link are unchanged. So a new page causes a new conversion only of the pages that link to it.
+link are unchanged. So a new page causes a new conversion only of the pages that link to it. Links are not resolved
+again if the site has the same pages and redirects.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ from pathlib import Path
 import msgspec
 
 from mkdocs_roaming._version import __version__
-from mkdocs_roaming.files import write_atomically
+from mkdocs_roaming.files import overwrite_file, write_atomically
 from mkdocs_roaming.manifest.models import LlmsTxtEntry, Page, Section
 from mkdocs_roaming.settings import prepare
 
 CONVERTER_VERSION = "6"
 """Increased when the converter writes different Markdown for the same HTML. Cached pages are converted again then."""
 
-_FORMAT = "2"
+_FORMAT = "3"
 
 _SITE_NAME = "site.msgpack"
 
@@ -65,6 +66,8 @@ class SiteFiles(msgspec.Struct, frozen=True):
 
 class _PageEntry(msgspec.Struct):
     key: str
+    addresses: str
+    """Digest of what the targets of its links depend on."""
     page: ConvertedPage
 
 
@@ -89,7 +92,7 @@ class ConversionCache:
         return self._folder is not None
 
     def get(
-        self, page: Page, pointer: str, link: Callable[[str], str], image: Callable[[str], str]
+        self, page: Page, pointer: str, addresses: str, link: Callable[[str], str], image: Callable[[str], str]
     ) -> ConvertedPage | None:
         """Return the cached conversion of a page, or None if converting it now would give another result."""
         if self._folder is None:
@@ -98,19 +101,21 @@ class ConversionCache:
         if entry is None or entry.key != _page_key(page, pointer):
             return None
         cached = entry.page
-        if any(link(href) != url for href, url in cached.links.items()):
-            return None
-        if any(image(src) != url for src, url in cached.images.items()):
-            return None
-        self.reused += 1
         self._new.pop(page.path, None)  # an earlier conversion may show what is hidden now
+        if entry.addresses != addresses:
+            if any(link(href) != url for href, url in cached.links.items()):
+                return None
+            if any(image(src) != url for src, url in cached.images.items()):
+                return None
+            self._new[page.path] = _PageEntry(entry.key, addresses, cached)
+        self.reused += 1
         return cached
 
-    def put(self, page: Page, pointer: str, converted: ConvertedPage) -> None:
+    def put(self, page: Page, pointer: str, addresses: str, converted: ConvertedPage) -> None:
         """Add a conversion, which `commit` writes when it is certain that the page is published."""
         if self._folder is None:
             return
-        self._new[page.path] = _PageEntry(_page_key(page, pointer), converted)
+        self._new[page.path] = _PageEntry(_page_key(page, pointer), addresses, converted)
         if self._write_through:
             with suppress(OSError):
                 self._write(page.path)
@@ -183,4 +188,4 @@ def _read(file: Path) -> _PageEntry | None:
 
 def _write(file: Path, entry: _PageEntry) -> None:
     with suppress(UnicodeEncodeError):  # text with lone surrogates is not cached
-        write_atomically(file, msgspec.json.encode(entry))
+        overwrite_file(file, msgspec.json.encode(entry))  # a part of it, after an interruption, cannot be decoded

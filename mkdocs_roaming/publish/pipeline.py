@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -58,13 +59,23 @@ class Batch:
     """What conversions depend on besides their page: additional themes, the site's classes."""
     links_checked: bool = True
     """Whether the links between pages were checked since a page was last dropped."""
+    _addresses: str = ""
+
+    @property
+    def addresses(self) -> str:
+        """Digest of what the targets of links depend on: the pages of the site, and its redirects."""
+        if not self._addresses:
+            site = self.site
+            parts = (site.url, site.crawled_from, sorted(site.redirects.items()), sorted(self.pages))
+            self._addresses = hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()
+        return self._addresses
 
     def drop(self, path: str, reason: str) -> None:
         """Exclude a page from the build."""
         page = self.pages.pop(path)
         self.converted.pop(path, None)
         self.left_out.append(LeftOut(path, reason, page.source))
-        self.links_checked = False
+        self.links_checked, self._addresses = False, ""
 
 
 PageMap = Callable[[Callable[[Page], ConvertedPage | str], Iterable[Page]], Iterable[ConvertedPage | str]]
@@ -161,7 +172,8 @@ def _convert(batch: Batch, page: Page) -> None:
 
 def _load_cached(batch: Batch, page: Page) -> bool:
     links = _links(batch, page)
-    cached = batch.cache.get(page, format_pointer(batch.site, page) + batch.context, links.link, links.image)
+    addresses = f"{page.url} {batch.addresses}"
+    cached = batch.cache.get(page, format_pointer(batch.site, page) + batch.context, addresses, links.link, links.image)
     if cached is not None:
         batch.converted[page.path] = cached
     return cached is not None
@@ -172,7 +184,8 @@ def _store_result(batch: Batch, page: Page, result: ConvertedPage | str) -> None
         batch.warn(f"{_name(page)}: {result}; the page is left out")
         batch.drop(page.path, result)
         return
-    batch.cache.put(page, format_pointer(batch.site, page) + batch.context, result)
+    addresses = f"{page.url} {batch.addresses}"
+    batch.cache.put(page, format_pointer(batch.site, page) + batch.context, addresses, result)
     batch.converted[page.path] = result
 
 

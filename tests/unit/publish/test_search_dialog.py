@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 
 from mkdocs_roaming.manifest.models import Site
-from mkdocs_roaming.publish.elements.html import add_similar_pages, name_search_dialog, remove_own_elements
+from mkdocs_roaming.publish.elements.html import (
+    add_similar_pages,
+    find_dialog_name,
+    insert_pieces,
+    remove_own_elements,
+)
 
 DIALOG = '<div class="md-search" data-md-component="search" role="dialog">'
 INPUT = '<input class="md-search__input" aria-label="{}" placeholder="x" data-md-component="search-query" required>'
@@ -14,9 +19,9 @@ INPUT = '<input class="md-search__input" aria-label="{}" placeholder="x" data-md
 @pytest.mark.parametrize("label", ["Search", "Suche", "Find &quot;it&quot; &amp; go"])
 def test_name_search_dialog_repeats_label_of_input(label: str) -> None:
     html = f'<div data-md-component="skip"></div>{DIALOG}<div>{INPUT.format(label)}</div></div>'
-    named = name_search_dialog(html)
+    named = insert_pieces(html, find_dialog_name(html))
     assert named == html.replace(DIALOG, f'{DIALOG[:-1]} aria-label="{label}" data-roaming-named>')
-    assert name_search_dialog(named) == named
+    assert insert_pieces(named, find_dialog_name(named)) == named
     assert remove_own_elements(named) == html
 
 
@@ -29,7 +34,7 @@ def test_404_page_names_its_dialog() -> None:
 
 def test_name_search_dialog_reads_minified_html() -> None:
     html = "<div class=md-search data-md-component=search role=dialog><input aria-label=Search data-md-component=search-query>"
-    assert name_search_dialog(html).startswith(
+    assert insert_pieces(html, find_dialog_name(html)).startswith(
         "<div class=md-search data-md-component=search role=dialog aria-label=Search data-roaming-named><input"
     )
 
@@ -47,4 +52,4 @@ def test_name_search_dialog_reads_minified_html() -> None:
     ],
 )
 def test_name_search_dialog_leaves_other_pages_unchanged(html: str) -> None:
-    assert name_search_dialog(html) == html
+    assert insert_pieces(html, find_dialog_name(html)) == html
