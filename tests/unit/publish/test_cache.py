@@ -42,6 +42,22 @@ def test_files_of_unchanged_site_are_taken_from_cache(tmp_path: Path) -> None:
     assert (tmp_path / "c/roaming/outline.md").read_bytes().startswith(b"stored ")
 
 
+def test_cached_page_is_used_again_after_other_page_was_added(tmp_path: Path) -> None:
+    """Links are resolved again if the site has other pages, and only then; an interrupted write is no page."""
+    cache = tmp_path / "cache"
+    publish_pages(tmp_path / "a", INSTALL, cache=cache)
+    report, _ = publish_pages(tmp_path / "a", INSTALL, Page("other/", "Other", "<h1>Other</h1>"), cache=cache)
+    assert report.reused == 1
+    stored = {file: file.read_bytes() for file in cache.glob("*.json")}
+    report, _ = publish_pages(tmp_path / "a", INSTALL, Page("other/", "Other", "<h1>Other</h1>"), cache=cache)
+    assert report.reused == 2
+    for file, data in stored.items():
+        assert file.read_bytes() == data
+        file.write_bytes(data[: len(data) // 2])
+    report, _ = publish_pages(tmp_path / "a", INSTALL, Page("other/", "Other", "<h1>Other</h1>"), cache=cache)
+    assert report.reused == 0
+
+
 @pytest.mark.parametrize(
     ("site", "options", "page"),
     [
