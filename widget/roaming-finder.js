@@ -414,10 +414,9 @@ export class Finder {
 
   /** Return the visible sections that contain one of the words, best first. */
   #rank(words) {
-    const { weights, repeats, excerpts } = this.search;
+    const { weights, repeats } = this.search;
     const [rows, scores] = this.#scores(words);
     for (const row of rows) if (!this.rows[row].page.shown) rows.delete(row);
-    for (const [row, post] of excerpts) if (rows.has(post)) rows.delete(row);
     const order = () => [...rows].sort((one, other) => scores[other] - scores[one] || one - other);
     const [ahead, texts, shown] = [new Map(), new Map(repeats), new Set()];
     for (const row of order()) {

@@ -26,7 +26,7 @@ _API_ANCHOR = r"[^\W\d]\w*(?:\.[^\W\d]\w*)+"
 _DATED_PATH = r"(?:^|/)(?:19|20)\d\d/\d\d/"
 _DATED_POST = r"((?:[^/]+/)*?)(?:archives?/(?:19|20)\d\d\b|(?:19|20)\d\d/\d\d?/)"
 _POST_LIST = (
-    r"((?:[^/]+/)*?)(?:(?:19|20)\d\d(?:/\d\d?){0,2}|page/\d+|(?:archives?|categor(?:y|ies)|tags?|authors?)(?:/[^/]+)*?)"
+    r"((?:[^/]+/)*?)(?:(?:19|20)\d\d(?:/\d\d?){0,2}|pages?/\d+|(?:archives?|categor(?:y|ies)|tags?|authors?)(?:/[^/]+)*?)"
     r"(?:/|\.html|/index\.html)?$"
 )
 _LANGUAGE_FOLDER = r"[a-z]{2}(?:-[A-Za-z]{2,4})?/"
@@ -105,6 +105,12 @@ def find_listing_pages(paths: Iterable[str]) -> frozenset[str]:
     paths = tuple(paths)
     blogs = {found[1] for path in paths if (found := re.match(_DATED_POST, path))}
     return frozenset(path for path in paths if (found := re.match(_POST_LIST, path)) and found[1] in blogs)
+
+
+def find_blog(path: str) -> str | None:
+    """Return the folder of a blog whose posts a page lists, by year, category, tag or author; None for other paths."""
+    found = re.match(_POST_LIST, path)
+    return found[1] if found else None
 
 
 def is_changelog(page: PageEntry) -> bool:

@@ -39,6 +39,7 @@ from mkdocs_roaming.manifest.models import (
 )
 from mkdocs_roaming.publish.agents.skill import SKILL_FOLDER, WELL_KNOWN, is_foreign_copy
 from mkdocs_roaming.publish.cache import CONVERTER_VERSION, SiteFile, SiteFiles
+from mkdocs_roaming.publish.copies import replace_copies
 from mkdocs_roaming.publish.options import MAX_SECTION_FILES, PublishOptions
 from mkdocs_roaming.publish.ownership import ForeignFilesError, PublishedFiles
 from mkdocs_roaming.publish.pipeline import Batch, LeftOut, reconvert_stale_pages, remove_left_out_entries
@@ -129,7 +130,7 @@ def publish_batch(
     remove_left_out_entries(batch)
     if not batch.pages:
         raise PublishError(f"{folder}: no page to publish; check include, exclude and the nav")
-    site = batch.site
+    site = batch.site = replace_copies(batch)
     pages = _BatchPages(batch, sort_paths_by_nav(site, batch.pages))
     published = PublishedFiles(folder)
     is_plain = previous is None and rules is None and embeddings is None

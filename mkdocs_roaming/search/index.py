@@ -25,7 +25,6 @@ _LONG_TERM = 7
 _MIN_STEM_LENGTH = 5
 _MIN_REPEATED_TERMS = 8
 _LINK = r"(?<!!)\[([^\]\[\n]{1,200})\]\(<?(https?://[^)>\s]+)"
-_LINKED_TITLE = r"\s*#+ \[[^\n]*\]\(<?(https?://[^)>\s]+)"
 _TARGET = (  # of links and images; an expression such as `calls[0](event)` has none
     r"(?:\]\(<?(?=https?:|mailto:|data:|\.{0,2}/|#)|<(?=https?://)|\b(?:href|src)=\")[^()\s<>\"]*"
 )
@@ -39,14 +38,12 @@ class IndexData(msgspec.Struct, frozen=True, array_like=True):
         title_lengths: The number of distinct terms in each title, without stop words if others remain.
         late_pages: The numbers of the pages that come after others: see `find_late_pages`.
         repeats: The rows with the title and the text of an earlier one, and which.
-        excerpts: The rows of posts in the lists of a blog, and the rows of the posts.
     """
 
     postings: PostingsData
     title_lengths: list[int]
     late_pages: list[int]
     repeats: dict[int, int]
-    excerpts: dict[int, int]
 
 
 class Index:
@@ -108,9 +105,7 @@ class Index:
             title_lengths.append(len(title) or 1)
             rows.append((section, body))
         late_pages = [pages[path] for path in find_late_pages(sections.manifest) if path in pages]
-        data = IndexData(
-            builder.build(), title_lengths, late_pages, _find_repeats(rows), _find_excerpts(sections, bodies)
-        )
+        data = IndexData(builder.build(), title_lengths, late_pages, _find_repeats(rows))
         return cls(sections, data, complete=None not in given)
 
     def similar_terms(self, term: str) -> list[str]:
@@ -150,18 +145,6 @@ def _find_repeats(texts: Iterable[tuple[SectionRef, list[str]]]) -> dict[int, in
         if len(terms) >= _MIN_REPEATED_TERMS
         and (first := first_rows.setdefault((section.section.title, *terms), row)) != row
     }
-
-
-def _find_excerpts(sections: SectionIndex, texts: Iterable[str]) -> dict[int, int]:
-    """Return the rows whose title is a link to the page with this title, and the row of that page."""
-    first_rows = {section.page.path: row for row, section in enumerate(sections) if section.position == 0}
-    excerpts: dict[int, int] = {}
-    for row, (section, text) in enumerate(zip(sections, texts, strict=True)):
-        found = re.match(_LINKED_TITLE, text)
-        target = sections.resolve(found[1]) if found else None
-        if target and target.page is not section.page and target.page.sections[0].title == section.section.title:
-            excerpts[row] = first_rows[target.page.path]
-    return excerpts
 
 
 def _is_other_word(term: str, other: str) -> bool:

@@ -105,9 +105,6 @@ class Ranker:
         scores = self._scores(words, with_pairs=with_pairs)
         if is_visible:
             scores = {row: score for row, score in scores.items() if is_visible(row)}
-        for row, post in index.data.excerpts.items():
-            if post in scores:
-                scores.pop(row, None)
         ahead, shown = Counter[int](), set[int]()
         # Equal scores are in page order; of equal texts the best one is shown.
         for row in sorted(sorted(scores), key=scores.__getitem__, reverse=True):

@@ -129,7 +129,6 @@ def _describe_search(index: Index, words: Sequence[Word]) -> tuple[dict[str, Any
         "titleLengths": data.title_lengths,
         "late": data.late_pages,
         "repeats": list(data.repeats.items()),
-        "excerpts": list(data.excerpts.items()),
         "weights": msgspec.to_builtins(Weights()),
         "fillers": sorted(filler_words()),
         "changes": sorted(change_words(language)),

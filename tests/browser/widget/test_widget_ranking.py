@@ -198,8 +198,7 @@ def test_late_pages_repeats_and_scopes_are_ranked_as_in_search(
     assert rank_in_browser(page, queries) == rank_in_python(visible, queries)
     index = json.loads((folder / INDEX_PATH).read_bytes())["search"]
     assert index["late"]
-    assert (len(index["repeats"]), len(index["excerpts"])) == (1, 2)
-    assert find_titles(page, "faster pump ").count("A faster pump") <= 1
+    assert len(index["repeats"]) == 1
 
 
 def test_long_query_is_cut_as_in_search(page: Page, stage: Stage) -> None:

@@ -183,7 +183,7 @@ def test_search_with_manipulated_index_does_not_fail(library: Library, cache: In
         postings = replace(postings, **{name: value})
     numbers = st.lists(st.integers(-9, 2**63), min_size=5, max_size=5)
     repeats = st.dictionaries(st.integers(-9, 9), st.integers(-9, 2**63), max_size=5)
-    changed = IndexData(postings, data.draw(numbers), data.draw(numbers), data.draw(repeats), data.draw(repeats))
+    changed = IndexData(postings, data.draw(numbers), data.draw(numbers), data.draw(repeats))
     file.write_bytes(with_checksum(msgspec.msgpack.encode(changed)))
     search = Search(library, cache=cache)
     for query in QUERIES:

@@ -411,16 +411,6 @@ def test_find_matches_parts_of_compounds(make_site: Callable, query: str, expect
 POST = "We rewrote the kettle so that it whistles in B minor, and nobody has complained about the noise since then.\n"
 
 
-def test_find_shows_post_and_not_its_excerpts(make_site: Callable) -> None:
-    excerpt = f"## [Kettle 2](https://docs.example/p/blog/kettle/)\n\n- May 1, 2024\n- 2 min read\n\n{POST}"
-    lists = [("blog/", f"# Blog\n\n{excerpt}"), ("blog/archive/", f"# 2024\n\n{excerpt}")]
-    library = make_site([*lists, ("blog/kettle/", f"# Kettle 2\n\n{POST}\nIt is blue.\n")]).library()
-
-    hits = [hit.section for hit in Search(library).find("kettle whistles in B minor")]
-
-    assert [hit.page.path for hit in hits if hit.section.title == "Kettle 2"] == ["blog/kettle/"]
-
-
 def test_find_shows_sections_with_the_same_beginning(make_site: Callable) -> None:
     texts = ("Options inherited by the command: a name and a colour.", "Options inherited by the command: a lid.")
     pages = [(f"{name}/", f"# {name}\n\n## Options\n\n{text}\n") for name, text in zip("ab", texts, strict=True)]
@@ -438,7 +428,7 @@ def test_find_shows_best_of_equal_texts(make_site: Callable) -> None:
     assert [hit.page.path for hit in hits] == ["toaster/"]
 
 
-def test_find_shows_excerpt_if_its_post_is_not_in_the_scope(make_site: Callable) -> None:
+def test_find_shows_equal_text_if_the_first_is_not_in_the_scope(make_site: Callable) -> None:
     site = make_site([("a/", f"# Kettle 2\n\n{POST}"), ("b/", f"# Kettle 2\n\n{POST}")])
     library = site.library()
     search = Search(library)
