@@ -25,6 +25,7 @@ _TOO_MANY_ATTRIBUTES = re.compile(
 _WORD = re.compile(r"\w+")
 _SEPARATOR = r" (?:[-|–—·•»]|::) "
 _SITE_NAME_IN_TITLE = re.compile(rf"{_SEPARATOR}(?!.*{_SEPARATOR}).*")
+_NO_TITLE = "<no title>"  # as Sphinx names a page without a heading
 _POST_CONTENT = "article.md-post--excerpt > header.md-post__header + div.md-post__content"
 
 
@@ -188,9 +189,13 @@ def copy_metadata(tree: Element) -> Element:
     return page
 
 
-def extract_title(tree: Element) -> str:
-    """Return the title of a page without the name of the site."""
-    return _SITE_NAME_IN_TITLE.sub("", _extract_string(tree, "//head/title")).strip() or "Untitled"
+def extract_title(tree: Element, path: str = "") -> str:
+    """Return the title of a page without the name of the site; without a title the name of its file."""
+    title = _SITE_NAME_IN_TITLE.sub("", _extract_string(tree, "//head/title")).strip()
+    if title and title != _NO_TITLE:
+        return title
+    name = path.rstrip("/").rpartition("/")[2].removesuffix(".html")
+    return re.sub(r"[-_]+", " ", name).strip().capitalize() or "Untitled"
 
 
 def extract_site_name(tree: Element) -> str:

@@ -17,6 +17,7 @@ from typing import TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from mkdocs_roaming.manifest.lookup import iter_nav
 from mkdocs_roaming.manifest.models import (
     LLMS_FULL,
     LLMS_TXT,
@@ -45,6 +46,7 @@ _MAX_GROUPS = 40
 _MAX_GROUP_CHARS = 15_000
 _SMALL_GROUP_CHARS = 500  # of groups that are not worth a nested list
 _MAX_TITLE_CHARS = 150
+_MAX_SHARED = 2  # pages whose titles are equal without naming their group
 
 _UNGROUPED = "Pages"
 _ALL_PAGES = "All pages"  # heading below the text of an author
@@ -212,8 +214,10 @@ def _make_root(manifest: Manifest) -> _Group:
     if archives == listed:  # a blog
         archives = set()
     whole = NavEntry("", children=nav)
-    root = _Tree(manifest, pages, kinds, listed - archives).make_group(whole)
-    skipped = _Tree(manifest, pages, kinds, archives, links=False).make_group(whole)
+    titles = Counter(entry.title for entry in iter_nav(nav) if entry.page in listed)
+    shared = {title for title, number in titles.items() if number > _MAX_SHARED}
+    root = _Tree(manifest, pages, kinds, listed - archives, shared).make_group(whole)
+    skipped = _Tree(manifest, pages, kinds, archives, shared, links=False).make_group(whole)
     groups = sorted(root.groups, key=lambda group: group.rank)
     if skipped.pages:
         groups.append(_Group((_OPTIONAL,), _OPTIONAL.lower(), skipped.items, skipped.groups, _OPTIONAL_RANK))
@@ -227,21 +231,25 @@ class _Tree(Struct, frozen=True):
     pages: Mapping[str, PageEntry]
     kinds: Mapping[str, PageKind]
     listed: Set[str]
+    shared: Set[str]
+    """Titles that many pages have: theirs begin with the title of their group."""
     links: bool = True
 
     def make_group(self, entry: NavEntry, above: tuple[str, ...] = ()) -> _Group:
         """Return an entry with its children, without empty groups."""
         titles = (*above, to_single_line(entry.title)) if entry.id else above
         leaves = [entry, *(child for child in entry.children if not child.children)]
-        items = [item for leaf in leaves if (item := self._make_item(leaf))]
+        items = [item for leaf in leaves if (item := self._make_item(leaf, titles))]
         groups = [self.make_group(child, titles) for child in entry.children if child.children]
         group = _Group(titles, entry.id or "", items, [group for group in groups if group.chars])
         if titles:
             group.raise_rank(2 if titles == (MORE_GROUP,) else int(group.is_reference()))
         return group
 
-    def _make_item(self, entry: NavEntry) -> _Item | None:
-        title = truncate_at_word(to_single_line(entry.title), _MAX_TITLE_CHARS)
+    def _make_item(self, entry: NavEntry, titles: tuple[str, ...]) -> _Item | None:
+        own = to_single_line(entry.title)
+        above = titles[-1] if own in self.shared and titles else own
+        title = truncate_at_word(own if above == own else f"{above}: {own}", _MAX_TITLE_CHARS)
         if entry.page is not None and entry.page in self.listed:
             page = self.pages[entry.page]
             return _Item(
@@ -394,7 +402,7 @@ class _Files:
             top.setdefault(title, _Block(title, block.rank)).pages.extend(block.pages)
         for groups in (blocks, list(top.values())):
             for number in mapped:
-                text = "".join(self._map_line(group, number) for group in groups)
+                text = "".join(self._map_line(group, number) for group in groups if group.pages)
                 if len(text) <= _MAX_MAP_CHARS and (number or groups is not blocks):
                     yield f"\nThe groups of this list, with pages that many others link to:\n\n{text}"
 

@@ -288,7 +288,7 @@ class _SiteReader:
         article = find_article(tree, self._themes)
         page = Page(
             path=canonical,
-            title=extract_title(tree),
+            title=extract_title(tree, canonical),
             article=lxml_html.tostring(article, encoding="unicode", with_tail=False),
             description=extract_meta(tree, "description"),
         )

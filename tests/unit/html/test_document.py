@@ -121,6 +121,14 @@ def test_metadata_is_copied_from_whole_page() -> None:
     assert extract_title(tree) == "Tides"
 
 
+@pytest.mark.parametrize("title", ["", "<title>&lt;no title&gt; — Docs 1.2</title>"])
+def test_page_without_title_is_named_by_its_file(title: str) -> None:
+    tree = parse_document(f"<html><head>{title}</head><body>text</body></html>")
+    assert extract_title(tree, "guide/first-steps.html") == "First steps"
+    assert extract_title(tree, "guide/first_steps/") == "First steps"
+    assert extract_title(tree) == "Untitled"
+
+
 @pytest.mark.parametrize(
     ("attributes", "language"),
     [

@@ -68,6 +68,23 @@ def test_nav_links_are_listed_unless_they_lead_to_a_listed_page() -> None:
     assert re.findall(r"^- \[(.+?)\]", text, re.MULTILINE) == ["Home", "Forum"]
 
 
+def test_titles_of_many_pages_begin_with_that_of_their_group() -> None:
+    tree: Tree = {name: {"Overview": None, "Options": None} for name in ("Pumps", "Valves")}
+    text = build_llms_txt(_manifest({**tree, "Gauges": {"Overview": None}}))["llms.txt"]
+    titles = ["Pumps: Overview", "Options", "Valves: Overview", "Options", "Gauges: Overview"]
+    assert re.findall(r"^- \[(.+?)\]", text, re.MULTILINE) == titles
+
+
+def test_map_leaves_out_groups_without_pages() -> None:
+    tree: Tree = {f"Group {at}": {f"{at} page {number}": None for number in range(150)} for at in range(3)}
+    manifest = _manifest(tree, description="Opens the valve of one basin. ")
+    links = NavEntry("Elsewhere", "0" * 8, children=(NavEntry("Forum", url="https://forum.example/"),))
+    text = build_llms_txt(Manifest(manifest.site, manifest.pages, (*manifest.nav, links)))["llms.txt"]
+    assert "- Group 2 (150 pages): [2 page 0]" in text
+    assert "(0 pages)" not in text
+    assert "## Elsewhere\n\n- [Forum](https://forum.example/)" in text
+
+
 @pytest.mark.parametrize(("pages", "described"), [(100, "guide reference"), (420, "guide"), (600, "")])
 def test_root_lists_every_page_with_the_descriptions_it_has_room_for(pages: int, described: str) -> None:
     tree: Tree = {name: {f"{name} page {at}": None for at in range(pages // 2)} for name in ("Guide", "Reference")}
