@@ -24,6 +24,7 @@ _MIN_TYPO_LENGTH = 4
 _LONG_TERM = 7
 _MIN_STEM_LENGTH = 5
 _MIN_REPEATED_TERMS = 8
+_MIN_LONG_TEXT = 20  # terms of a text that is not repeated below another title either
 _LINK = r"(?<!!)\[([^\]\[\n]{1,200})\]\(<?(https?://[^)>\s]+)"
 _TARGET = (  # of links and images; an expression such as `calls[0](event)` has none
     r"(?:\]\(<?(?=https?:|mailto:|data:|\.{0,2}/|#)|<(?=https?://)|\b(?:href|src)=\")[^()\s<>\"]*"
@@ -137,14 +138,16 @@ class Index:
 
 
 def _find_repeats(texts: Iterable[tuple[SectionRef, list[str]]]) -> dict[int, int]:
-    """Return the rows with the title and the terms of an earlier one, and which."""
+    """Return the rows that repeat an earlier one, and which: its title and terms, or a long text below any title."""
     first_rows: dict[tuple[str, ...], int] = {}
-    return {
-        row: first
-        for row, (section, terms) in enumerate(texts)
-        if len(terms) >= _MIN_REPEATED_TERMS
-        and (first := first_rows.setdefault((section.section.title, *terms), row)) != row
-    }
+    repeats: dict[int, int] = {}
+    for row, (section, terms) in enumerate(texts):
+        keys = [(section.section.title, *terms)] if len(terms) >= _MIN_REPEATED_TERMS else []
+        keys += [(section.section.body,)] if len(terms) >= _MIN_LONG_TEXT else []
+        for key in keys:
+            if (first := first_rows.setdefault(key, row)) != row:
+                repeats[row] = repeats.get(first, first)
+    return repeats
 
 
 def _is_other_word(term: str, other: str) -> bool:

@@ -428,6 +428,15 @@ def test_find_shows_best_of_equal_texts(make_site: Callable) -> None:
     assert [hit.page.path for hit in hits] == ["toaster/"]
 
 
+def test_find_shows_long_text_once_below_different_titles(make_site: Callable) -> None:
+    text = "The command has a name, a colour, a lid and a whistle that is loud.\n"
+    once = make_site([(f"{name}/", f"# {name}\n\n## The {name}\n\n{text * 2}") for name in ("kettle", "toaster")])
+    twice = make_site([(f"{name}/", f"# {name}\n\n## The {name}\n\n{text}") for name in ("kettle", "toaster")])
+
+    assert [one for one in titles(once.library(), "loud whistle") if one.startswith("The")] == ["The kettle"]
+    assert len([one for one in titles(twice.library(), "loud whistle") if one.startswith("The")]) == 2
+
+
 def test_find_shows_equal_text_if_the_first_is_not_in_the_scope(make_site: Callable) -> None:
     site = make_site([("a/", f"# Kettle 2\n\n{POST}"), ("b/", f"# Kettle 2\n\n{POST}")])
     library = site.library()
