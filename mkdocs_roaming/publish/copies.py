@@ -25,6 +25,7 @@ from mkdocs_roaming.manifest.page_kinds import find_blog
 from mkdocs_roaming.manifest.sections import split_sections
 from mkdocs_roaming.publish.cache import ConvertedPage
 from mkdocs_roaming.publish.pipeline import Batch, format_pointer
+from mkdocs_roaming.text.markdown import to_single_line
 
 _LINKED_TITLE = re.compile(
     r"#{1,6}[ \t]+\[(?:[^\[\]\\\n]|\\.|\[[^\[\]\n]*\])+\]\(([^\s()#]+)(?:#\S*)?\)[ \t]*$", re.MULTILINE
@@ -56,23 +57,28 @@ def replace_copies(batch: Batch) -> Site:
     return replace(batch.site, nav=_add_posts(batch.site.nav, _find_blogs(lists))) if lists else batch.site
 
 
-def _store(batch: Batch, path: str, text: str, sections: Sequence[Section], anchors: Iterable[str | None]) -> None:
-    """Store the new text of a page, with the headings of `sections` and further anchors of the first."""
+def _store(batch: Batch, path: str, text: str, sections: Sequence[Section], anchors: Iterable[str | None]) -> bool:
+    """Store the new text of a page, with the headings of `sections` and further anchors of the first.
+
+    A page with raw HTML may have other sections without a part of it; its text is left, and the result is False.
+    """
     own, *others = (Heading(one.level, one.title, one.anchor, one.anchors) for one in sections)
     own = replace(own, anchors=tuple(dict.fromkeys(filter(None, (*own.anchors, *anchors)))))
     split = split_sections(text, title=sections[0].title, headings=(own, *others))
+    if [section.level for section in split] != [section.level for section in sections]:
+        return False
     flagged = (replace(new, flags=old.flags) for new, old in zip(split, sections, strict=True))
     converted = batch.converted[path]
     batch.converted[path] = ConvertedPage(text, tuple(flagged), converted.links, converted.images)
+    return True
 
 
 # Repeated pages
 
 
 def _are_variants(path: str, other: str) -> bool:
-    """Return whether two paths differ only in a folder at the start, which may be a version or a language."""
-    first, second = path.partition("/")[2], other.partition("/")[2]
-    return (bool(first) and first == second) or path == second or other == first
+    """Return whether two pages have the same file name, as versions and translations do; home pages have none."""
+    return not path or not other or path.rstrip("/").rpartition("/")[2] == other.rstrip("/").rpartition("/")[2]
 
 
 def _point_to(batch: Batch, path: str, first: str) -> None:
@@ -123,9 +129,7 @@ class _Excerpts:
                     kept.append(section)
             if excerpt:
                 anchors += (section.anchor, *section.anchors)
-        if posts:
-            _store(self._batch, path, "".join(texts) + "\n", kept, anchors)
-        return posts
+        return posts if posts and _store(self._batch, path, "".join(texts) + "\n", kept, anchors) else []
 
     def _find_linked_page(self, text: str) -> str:
         """Return the page that the heading of a section is a link to; an empty string if there is none."""
@@ -141,7 +145,7 @@ class _Excerpts:
     def _format_item(self, post: str, text: str) -> str:
         link = text.lstrip("# ").partition("\n")[0].rstrip()
         page, sections = self._batch.pages[post], self._batch.converted[post].sections
-        about = page.description or next((section.opening for section in sections if section.opening), "")
+        about = to_single_line(page.description) or next((one.opening for one in sections if one.opening), "")
         date = _DATE.match(text)
         return f"- {link}{f' ({date[1].strip()})' if date else ''}{': ' if about else ''}{escape_text(about)}"
 

@@ -10,7 +10,7 @@ import pytest
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.validate import validate_site
 from mkdocs_roaming.manifest.lookup import SectionIndex
-from mkdocs_roaming.manifest.models import NavItem, Page, Site
+from mkdocs_roaming.manifest.models import NavItem, Page, Site, markdown_path
 
 from .conftest import URL, publish_pages
 
@@ -96,10 +96,12 @@ def test_page_with_text_of_another_page_points_to_it(tmp_path: Path) -> None:
     assert sections.resolve(f"{URL}about/#more") == sections.resolve(f"{URL}about/")
 
 
-@pytest.mark.parametrize(("first", "second"), [("v1/a/", "v2/a/"), ("a/", "de/a/")])
+@pytest.mark.parametrize(
+    ("first", "second"), [("v1/a/", "v2/a/"), ("a/", "de/a/"), ("docs/v1/a.html", "docs/v2/a.html")]
+)
 def test_versions_and_languages_of_page_keep_their_text(tmp_path: Path, first: str, second: str) -> None:
     publish(tmp_path, HOME, Page(first, "A", LONG), Page(second, "A", LONG))
-    assert "Drain the harbour" in (tmp_path / second / "index.md").read_text("utf-8")
+    assert "Drain the harbour" in (tmp_path / markdown_path(second)).read_text("utf-8")
 
 
 def test_short_pages_do_not_repeat_each_other(tmp_path: Path) -> None:
