@@ -27,7 +27,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from mkdocs_roaming.errors import RoamingError, UsageError
-from mkdocs_roaming.html.themes import load_themes
+from mkdocs_roaming.html.themes import digest_themes
 from mkdocs_roaming.publish.cache import CONVERTER_VERSION
 from mkdocs_roaming.text.markdown import to_single_line
 from roaming_crawler.config import CrawlConfig, EventHandler
@@ -244,7 +244,7 @@ def config_digest(config: CrawlConfig) -> str:
     changed = {name: value for name, value in _flatten(msgspec.to_builtins(neutral)) if (name, value) not in defaults}
     if config.embeddings:
         changed["meaning"] = config.embeddings.model
-    text = json.dumps(changed, sort_keys=True) + load_themes().fingerprint
+    text = json.dumps(changed, sort_keys=True) + digest_themes({})
     return f"{CONVERTER_VERSION}.{PARSER_VERSION}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 

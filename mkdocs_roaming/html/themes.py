@@ -173,15 +173,12 @@ class ThemeSet:
     and tabs, and the first of `ROLES` for roles.
     """
 
-    def __init__(
-        self, themes: Iterable[Theme], classes: Mapping[str, str] | None = None, fingerprint: str = ""
-    ) -> None:
+    def __init__(self, themes: Iterable[Theme], classes: Mapping[str, str] | None = None) -> None:
         """Compile themes.
 
         Args:
             themes: The themes, the most important first.
             classes: Roles, or kinds of admonitions, of a site's own classes.
-            fingerprint: Digest of everything that is not built in.
         """
         themes = tuple(themes)
         roles, kinds = _split_classes(classes or {})
@@ -189,8 +186,6 @@ class ThemeSet:
         self.articles = tuple(selector for theme in themes for selector in theme.articles)
         self.navs = tuple(selector for theme in themes for selector in theme.navs)
         self.tabs = tuple(tabs for theme in themes for tabs in theme.tabs)
-        self.fingerprint = fingerprint
-        """Part of the key of cached conversions; `""` if only built-in themes are in use."""
         self.admonition_kind: Callable[[str], AdmonitionKind] = lru_cache(maxsize=1024)(self._find_admonition_kind)
         """Returns the kind of an admonition with these classes; NOTE if none of them is known."""
         self._prefixes = tuple(prefix for theme in themes for prefix in theme.admonition_prefixes)
@@ -224,9 +219,21 @@ def load_themes(classes: Mapping[str, str] | None = None) -> ThemeSet:
 
 @cache
 def _load_themes(classes: tuple[tuple[str, str], ...]) -> ThemeSet:
-    extra = [_check_theme(name, theme) for name, theme in load_entry_points(ENTRY_POINT_GROUP).items()]
-    fingerprint = hashlib.sha256(repr((extra, classes)).encode()).hexdigest()[:16] if extra or classes else ""
-    return ThemeSet((*extra, *builtin_themes()), dict(classes), fingerprint)
+    return ThemeSet((*_load_installed_themes(), *builtin_themes()), dict(classes))
+
+
+@cache
+def _load_installed_themes() -> tuple[Theme, ...]:
+    return tuple(_check_theme(name, theme) for name, theme in load_entry_points(ENTRY_POINT_GROUP).items())
+
+
+def digest_themes(classes: Mapping[str, str]) -> str:
+    """Return the digest of installed themes and a site's own classes, a part of the key of cached conversions.
+
+    It is empty without any, and built-in themes are not read: a build with a warm cache does not need them.
+    """
+    parts = _load_installed_themes(), tuple(sorted(classes.items()))
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16] if any(parts) else ""
 
 
 def _check_theme(name: str, theme: object) -> Theme:

@@ -12,7 +12,7 @@ from urllib.parse import quote, urljoin
 
 from mkdocs_roaming.errors import ConversionError
 from mkdocs_roaming.html.final_page import remove_tag_entries
-from mkdocs_roaming.html.themes import load_themes
+from mkdocs_roaming.html.themes import digest_themes, load_themes
 from mkdocs_roaming.manifest.models import (
     LLMS_TXT,
     Heading,
@@ -104,7 +104,7 @@ def convert_pages(
         mapping_factory: Creates the mappings of the batch: `dict`, or a class that stores values on disk.
     """
     batch = Batch(
-        site, cache, warn, mapping_factory(), mapping_factory(), context=load_themes(site.classes).fingerprint
+        site, cache, warn, mapping_factory(), mapping_factory(), context=digest_themes(site.classes)
     )
     for page in pages:
         if page.path in batch.pages:
