@@ -92,7 +92,7 @@ class Sites:
         links = "".join(f'<a href="/{name}/p{at}/">part {at}</a> ' for at in range(self.pages - 1))
         return (
             f"<!doctype html><html lang=en><head><title>{title}</title></head><body><main><h1 id=top>{title}</h1>"
-            f"<p>How the {topic} of {host}{name} is kept in order, edition {edition}. {links}</p>"
+            f"<p>How the {topic} of {host}{name} is kept in order, edition {edition}. {rest} {links}</p>"
             f"<h2 id=care>Care of the {topic}</h2><p>Every {topic} is looked at twice a year, and {rest or 'first'} "
             "it is cleaned with warm water, then dried, then oiled, by two people who know it well.</p></main></body>"
         )
