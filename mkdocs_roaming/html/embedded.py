@@ -5,14 +5,25 @@ from __future__ import annotations
 import re
 from itertools import islice
 
+from mkdocs_roaming.html.code import format_fence
 from mkdocs_roaming.html.escape import escape_text, format_destination, format_link, format_title
 from mkdocs_roaming.html.inline import add_space, escape_exclamation_mark, write_spaced_text
+from mkdocs_roaming.html.programs import find_program_language, read_program, shorten_address
 from mkdocs_roaming.html.visitor import Element, Visitor, element_text, is_hidden
 
 _SOURCE_ATTRIBUTES = ("src", "data-src", "data-lazy-src", "data-original")
 _DELIMITED = re.compile(r"\$\$(.*)\$\$|\\\((.*)\\\)|\$(.*)\$", re.DOTALL)
 _NO_DESCRIPTION = "No description has been provided for this image"
-"""The alternative text of images in notebooks that have none, by nbconvert."""
+"""The alternative text of images in notebooks that have none, by nbconvert. That of docutils is the address."""
+_ICON_CLASS = re.compile(
+    r"(?:^|[\s-])(?:fa|bi|mdi|ti|ri|icon|octicon|codicon|glyphicon)-"
+    r"(?!(?:solid|regular|brands|light|thin|fw|lg|xs|sm|\dx|wrapper)\b)([a-z][\w-]*)"
+)
+_ICON_SHAPES = {
+    "check": re.compile(r"9 16\.17|10 14\.17|1\.06l-\d"),
+    "close": re.compile(r"10\.59 12|1\.06 0L\d+ \d+\.94"),
+}
+"""Parts of the shapes of Material Design Icons and Octicons, whose SVG has no name."""
 _MARKDOWN_LINE = re.compile(r"\s*(?:=+|-+|#{1,6}\s.*|>.*|[-+*]\s.*|\d+[.)]\s.*|`{3,}.*|~{3,}.*|<.*)$")
 
 
@@ -64,13 +75,41 @@ def find_emoji_text(element: Element) -> str:
     return element.get("alt") or element.get("title") or ""
 
 
+def find_icon_name(element: Element) -> str:
+    """Return the name of an icon that is all that an element shows, `""` if nothing names it."""
+    for icon in element.iter("svg", "i", "span"):
+        if name := icon.get("aria-label") or icon.get("title"):
+            return name
+        if found := _ICON_CLASS.search(icon.get("class") or ""):
+            return found[1]
+        shape = next((path.get("d") or "" for path in icon.iter("path")), "")
+        if name := next((name for name, part in _ICON_SHAPES.items() if part.search(shape)), ""):
+            return name
+    return ""
+
+
+def write_media_block(visitor: Visitor, element: Element, out: list[str]) -> None:
+    """Write an embedded page as the program in its address, unless the page also shows the code, or as a link."""
+    src = _find_media_source(element)
+    fences = [
+        format_fence(text.strip("\n"), find_program_language(name, src), name)
+        for name, text in read_program(src)
+        if not visitor.shows_code(text)
+    ]
+    if fences and not is_hidden(element):
+        out.extend(fences)
+        return
+    pieces: list[str] = []
+    write_media(visitor, element, pieces)
+    visitor.end_paragraph(pieces, out)
+
+
 def write_media(visitor: Visitor, element: Element, pieces: list[str]) -> None:
     """Write a video, a sound or an embedded page as a link to it."""
-    source = element.find("source")
-    src = element.get("src") or element.get("data-src") or (source.get("src") if source is not None else None)
+    src = _find_media_source(element)
     if not src or src.startswith(("data:", "about:")) or is_hidden(element):
         return
-    url = visitor.image(src)
+    url = shorten_address(visitor.image(src))
     title = " ".join((element.get("title") or element.get("aria-label") or "").split())
     add_space(" ", pieces)
     if visitor.context.in_link:
@@ -80,9 +119,15 @@ def write_media(visitor: Visitor, element: Element, pieces: list[str]) -> None:
     add_space(" ", pieces)
 
 
+def _find_media_source(element: Element) -> str:
+    source = element.find("source")
+    return element.get("src") or element.get("data-src") or (source.get("src") if source is not None else "") or ""
+
+
 def _alternative_text(element: Element) -> str:
+    """Return the description of an image. Notebooks and docutils write one for images that have none."""
     text = " ".join((element.get("alt") or "").split())
-    return "" if text == _NO_DESCRIPTION else text
+    return "" if text == _NO_DESCRIPTION or (text == element.get("src") and "/" in text) else text
 
 
 def _has_light_variant(element: Element, src: str, alt: str) -> bool:

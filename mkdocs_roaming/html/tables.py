@@ -6,7 +6,13 @@ import re
 from html import escape
 
 from mkdocs_roaming.html.code import extract_code, find_block_language, find_language
-from mkdocs_roaming.html.embedded import extract_tex, find_emoji_text, find_image_source, strip_color_variant
+from mkdocs_roaming.html.embedded import (
+    extract_tex,
+    find_emoji_text,
+    find_icon_name,
+    find_image_source,
+    strip_color_variant,
+)
 from mkdocs_roaming.html.themes import block_tags, split_names
 from mkdocs_roaming.html.visitor import Element, Visitor, element_text, is_hidden
 
@@ -31,7 +37,7 @@ def write_table(visitor: Visitor, element: Element, out: list[str]) -> None:
     cells = [cell for row in head + body for cell in row]
     if not cells:
         return
-    is_simple = len(head) < 2 and all(map(_is_one_line, cells))
+    is_simple = all(map(_is_one_line, cells))
     if len(cells) == 1 or (not is_simple and _is_layout(head, body)):
         for cell in cells:
             visitor.write_blocks(cell, out)
@@ -41,7 +47,7 @@ def write_table(visitor: Visitor, element: Element, out: list[str]) -> None:
         caption = element.find("caption")
         if caption is not None and (text := visitor.render_line(caption, styles="emphasis")):
             out.append(f"*{text}*")
-        out.append(_format_pipes(visitor, head[0] if head else [], body))
+        out.append(_format_pipes(visitor, head[0] if head else [], head[1:] + body))
 
 
 def _split_rows(visitor: Visitor, element: Element) -> tuple[list[Row], list[Row]]:
@@ -100,7 +106,7 @@ def _format_pipes(visitor: Visitor, head: Row, body: list[Row]) -> str:
 
 
 def _format_row(visitor: Visitor, row: Row) -> str:
-    cells = [visitor.render_line(cell, line_break="<br>").replace("|", "\\|") for cell in row]
+    cells = [(visitor.render_line(cell, line_break="<br>") or find_icon_name(cell)).replace("|", "\\|") for cell in row]
     return "|" + "".join(f" {cell} |" if cell else "  |" for cell in cells)
 
 

@@ -50,7 +50,12 @@ _BREAK_STARTS = frozenset("<\\")
 _BREAK_ENDS = frozenset(">\\")
 _BREAKS = re.compile(r"(?:\\\n\s*|<br>\s*)+")
 _OTHER_BLOCK = re.compile(r"(?:[-*>] |\|.*\n\||\d+[.)] |#{1,6} |```|<|\$\$|---$|___$)")
-_DISPLAY_NONE = re.compile(r"display\s*:\s*none", re.IGNORECASE)
+_UNRESOLVED = re.compile(
+    r"(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)"  # code is passed over
+    r"|(?<![\w\])\\])\[(?:(?P<text>[^\[\]`]+|`[^`]+`)\]\[[^\W\d]\w*(?:\.\w+)+|(?P<name>`[^`]+`|[^\W\d][\w.]*)\]\[)\](?!\()",
+    re.DOTALL,
+)
+_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)", re.IGNORECASE)
 
 
 class Footnotes(msgspec.Struct):
@@ -137,6 +142,8 @@ class Visitor:
     tab_panels: dict[str, Element] | None = None
     """Panels of WAI-ARIA tab lists by id; None until they are needed."""
     written_panels: set[Element] = field(default_factory=set)
+    code: frozenset[bytes] | None = None
+    """The ASCII characters of the code blocks of the article; None until they are needed."""
     roles: Roles = field(init=False)
 
     def __post_init__(self) -> None:
@@ -239,7 +246,7 @@ class Visitor:
         """Return the content of an element within a line, with the white space around it."""
         pieces: list[str] = []
         self.write_inline(element, pieces)
-        return pieces[0] if len(pieces) == 1 else "".join(pieces)
+        return join_pieces(pieces)
 
     def render_nested(self, element: Element) -> list[str]:
         """Return the content of an element as the blocks of a container, whose headings are not the page's."""
@@ -271,6 +278,12 @@ class Visitor:
         """Return the destination of a link as Markdown."""
         return format_destination(self.link(href.strip()))
 
+    def shows_code(self, code: str) -> bool:
+        """Return whether a code block of the article has this content, apart from white space and emoji."""
+        if self.code is None:
+            self.code = frozenset(_code_key(element_text(block)) for block in self.article.iter("pre"))
+        return _code_key(code) in self.code
+
     def record_anchor(self, element: Element) -> None:
         """Add the id of an element to the anchors of the section that it is in, or that begins below it."""
         if anchor := element.get("id") or element.get("name"):
@@ -283,7 +296,7 @@ class Visitor:
 
     def end_paragraph(self, pieces: list[str], out: list[str]) -> None:
         """Turn the pieces of a line into a paragraph."""
-        text = strip_breaks("".join(pieces) if len(pieces) > 1 else pieces[0]) if pieces else ""
+        text = strip_breaks(join_pieces(pieces)) if pieces else ""
         pieces.clear()
         if text:
             context = self.context
@@ -338,9 +351,13 @@ def contains_block(element: Element) -> bool:
 def is_hidden(element: Element) -> bool:
     """Return whether the page hides an element for good. Readers can open panels of tabs, and hits of a page search."""
     hidden, style = element.get("hidden"), element.get("style")
-    if hidden is None and (style is None or _DISPLAY_NONE.search(style) is None):
+    if hidden is None and (style is None or _HIDDEN.search(style) is None):
         return False
     return hidden != "until-found" and element.get("role") != "tabpanel"
+
+
+def _code_key(code: str) -> bytes:
+    return "".join(code.split()).encode("ascii", "ignore")
 
 
 def has_class(element: Element, *names: str) -> bool:
@@ -356,6 +373,12 @@ def element_text(element: Element) -> str:
 def normalized_text(element: Element) -> str:
     """Return the text of an element on one line, without its tail."""
     return " ".join(element_text(element).split())
+
+
+def join_pieces(pieces: list[str]) -> str:
+    """Join the pieces of a line. References of autorefs that it could not resolve become their text."""
+    text = pieces[0] if len(pieces) == 1 else "".join(pieces)
+    return _UNRESOLVED.sub(lambda found: found["text"] or found["name"] or found[0], text) if "][" in text else text
 
 
 def strip_breaks(text: str) -> str:
