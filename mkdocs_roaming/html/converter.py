@@ -40,6 +40,7 @@ BLOCK_WRITERS: dict[str, BlockWriter] = {
     "mermaid": code.write_mermaid,
     "pager": blocks.write_pager,
     "quote": blocks.write_quote,
+    "raw-math": embedded.write_raw_math,
     "rubric": blocks.write_rubric,
     "rule": blocks.write_rule,
     "signature": code.write_signature,

@@ -36,7 +36,7 @@ def write_image(visitor: Visitor, element: Element, pieces: list[str]) -> None:
     if not src:
         write_spaced_text(visitor, alt, element, pieces)
         return
-    if _has_light_variant(element, src, alt):
+    if _has_light_variant(element, src):
         return
     visitor.record_plain(alt)
     title = element.get("title")
@@ -130,7 +130,7 @@ def _alternative_text(element: Element) -> str:
     return "" if text == _NO_DESCRIPTION or (text == element.get("src") and "/" in text) else text
 
 
-def _has_light_variant(element: Element, src: str, alt: str) -> bool:
+def _has_light_variant(element: Element, src: str) -> bool:
     """Return whether a dark image has a light variant next to it."""
     parent = element.getparent()
     if not re.search(r"#(?:only-dark|gh-dark-mode-only)$", src) or parent is None:
@@ -138,10 +138,7 @@ def _has_light_variant(element: Element, src: str, alt: str) -> bool:
     wrapper = parent.getparent() if len(parent) == 1 else parent
     images = (wrapper if wrapper is not None else parent).iter("img")
     return any(
-        other is not element
-        and (other.get("src") or "").endswith(("#only-light", "#gh-light-mode-only"))
-        and _alternative_text(other) == alt
-        for other in islice(images, 100)
+        (other.get("src") or "").endswith(("#only-light", "#gh-light-mode-only")) for other in islice(images, 100)
     )
 
 
@@ -176,6 +173,12 @@ def write_display_math(visitor: Visitor, element: Element, out: list[str]) -> No
     # TeX does not mind joined lines, but Markdown would read some lines as a list or the like.
     separator = " " if any(_MARKDOWN_LINE.match(line) for line in lines) else "\n"
     out.append(f"$$\n{separator.join(lines)}\n$$")
+
+
+def write_raw_math(visitor: Visitor, element: Element, out: list[str]) -> None:
+    """Write blocks whose formulas are still text, as notebooks leave them to MathJax."""
+    with visitor.within(raw_math=True):
+        visitor.write_group(element, out)
 
 
 def extract_tex(element: Element) -> tuple[str, bool]:

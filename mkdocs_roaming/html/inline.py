@@ -246,10 +246,13 @@ def write_block_link(visitor: Visitor, element: Element, out: list[str]) -> None
         visitor.write_blocks(element, out)
         return
     url = visitor.link(href)
+    begin = len(out)
     with visitor.within(block_link=format_destination(url), in_link=True):
         visitor.write_blocks(element, out)
         unused = visitor.context.block_link is not None
-    if unused:
+    if unused and out[begin:] and out[-1].startswith("!["):
+        out[-1] = f"[{out[-1]}]({format_destination(url)})"
+    elif unused:
         out.append(format_link(url, url))
 
 
@@ -274,6 +277,8 @@ def write_plain_link(visitor: Visitor, element: Element, href: str, pieces: list
     if target.startswith((text[:3], "mailto:")):
         raw = element_text(element).strip()
         short = format_autolink(target, raw) if text == escape_text(raw, brackets=True) else None
+    if text.startswith("![") and text.endswith(f"]({target})"):  # the image in full size
+        short = text
     escape_exclamation_mark(pieces)
     pieces.append(short or f"[{text}]({target})")
     if written[-1:].isspace():

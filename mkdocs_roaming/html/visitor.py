@@ -50,6 +50,9 @@ _BREAK_STARTS = frozenset("<\\")
 _BREAK_ENDS = frozenset(">\\")
 _BREAKS = re.compile(r"(?:\\\n\s*|<br>\s*)+")
 _OTHER_BLOCK = re.compile(r"(?:[-*>] |\|.*\n\||\d+[.)] |#{1,6} |```|<|\$\$|---$|___$)")
+_FORMULA = re.compile(
+    r"(\$\$.+?\$\$|(?<![\\$])\$(?!\s)[^$]+(?<![\s\\])\$(?!\d)|\\begin\{[a-z]+\*?\}.+?\\end\{[a-z]+\*?\})", re.DOTALL
+)
 _UNRESOLVED = re.compile(
     r"(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)"  # code is passed over
     r"|(?<![\w\])\\])\[(?:(?P<text>[^\[\]`]+|`[^`]+`)\]\[[^\W\d]\w*(?:\.\w+)+|(?P<name>`[^`]+`|[^\W\d][\w.]*)\]\[)\](?!\()",
@@ -100,6 +103,8 @@ class Context:
     level: int = 1
     """Level of the last top-level heading."""
     line_break: str = HARD_BREAK
+    raw_math: bool = False
+    """Whether formulas are still text between dollars."""
     styles: frozenset[str] = frozenset()
     """Emphasis that is already written."""
     paragraph_marks: tuple[tuple[str, str], ...] = ()
@@ -259,6 +264,15 @@ class Visitor:
     def write_text(self, text: str, pieces: list[str]) -> None:
         """Write text within a line: white space normalized, Markdown escaped."""
         context = self.context
+        if context.raw_math and len(parts := _FORMULA.split(text)) > 1:
+            for index, part in enumerate(parts):
+                if index % 2:
+                    formula = " ".join(part.split())
+                    pieces.append(formula if formula[0] == "$" else f"$${formula}$$")
+                    self.record_plain(pieces[-1])
+                elif part:
+                    self.write_text(part, pieces)
+            return
         if context.heading is not None:
             context.heading.plain.append(text)
         written = text.replace("\n", " ")
@@ -309,9 +323,12 @@ class Visitor:
             out.append(text if context.block_link is None else self.apply_block_link(text))
 
     def apply_block_link(self, text: str) -> str:
-        """Return the first line of text inside a link around blocks as the link, any other line unchanged."""
+        """Return the first line of text inside a link around blocks as the link, any other line unchanged.
+
+        An image without a description is no text: the title of a card follows it.
+        """
         url = self.context.block_link
-        if url is None:
+        if url is None or (text.startswith("![](") and " " not in text):
             return text
         self.context.block_link = None
         return f"[{text}]({url})"
