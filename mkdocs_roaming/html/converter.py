@@ -12,8 +12,8 @@ from msgspec import Struct
 from mkdocs_roaming.errors import ConversionError
 from mkdocs_roaming.html import api_docs, blocks, code, embedded, footnotes, inline, parameters, tabs
 from mkdocs_roaming.html.document import parse_body
+from mkdocs_roaming.html.embedded import shorten_address
 from mkdocs_roaming.html.escape import escape_text, format_heading
-from mkdocs_roaming.html.programs import shorten_address
 from mkdocs_roaming.html.themes import ThemeSet, load_themes
 from mkdocs_roaming.html.visitor import BlockWriter, Element, InlineWriter, Output, Visitor
 from mkdocs_roaming.manifest.models import Heading
@@ -118,11 +118,9 @@ def convert(
     root = parse_body(article) if isinstance(article, str) else article
     themes = themes or load_themes()
     languages = code.RecordedLanguages(code_languages)
-
-    def short_link(href: str) -> str:
-        return shorten_address(link(href))
-
-    visitor = Visitor(root, BLOCK_WRITERS, INLINE_WRITERS, themes, short_link, image, languages.take)
+    visitor = Visitor(
+        root, BLOCK_WRITERS, INLINE_WRITERS, themes, lambda href: shorten_address(link(href)), image, languages.take
+    )
     try:
         visitor.write_block(root, visitor.output.blocks)
     except RecursionError as error:

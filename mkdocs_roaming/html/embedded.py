@@ -1,29 +1,24 @@
-"""Embedded content: images, emoji, videos, pages, and math as TeX between dollar signs."""
+"""Embedded content: images, emoji, videos, pages, programs in addresses, and math as TeX between dollar signs."""
 
 from __future__ import annotations
 
+import base64
+import json
 import re
+import zlib
+from contextlib import suppress
 from itertools import islice
+from urllib.parse import unquote, unquote_plus
 
-from mkdocs_roaming.html.code import format_fence
+from mkdocs_roaming.html.code import LANGUAGES, format_fence
 from mkdocs_roaming.html.escape import escape_text, format_destination, format_link, format_title
 from mkdocs_roaming.html.inline import add_space, escape_exclamation_mark, write_spaced_text
-from mkdocs_roaming.html.programs import find_program_language, read_program, shorten_address
 from mkdocs_roaming.html.visitor import Element, Visitor, element_text, is_hidden
 
 _SOURCE_ATTRIBUTES = ("src", "data-src", "data-lazy-src", "data-original")
 _DELIMITED = re.compile(r"\$\$(.*)\$\$|\\\((.*)\\\)|\$(.*)\$", re.DOTALL)
 _NO_DESCRIPTION = "No description has been provided for this image"
 """The alternative text of images in notebooks that have none, by nbconvert. That of docutils is the address."""
-_ICON_CLASS = re.compile(
-    r"(?:^|[\s-])(?:fa|bi|mdi|ti|ri|icon|octicon|codicon|glyphicon)-"
-    r"(?!(?:solid|regular|brands|light|thin|fw|lg|xs|sm|\dx|wrapper)\b)([a-z][\w-]*)"
-)
-_ICON_SHAPES = {
-    "check": re.compile(r"9 16\.17|10 14\.17|1\.06l-\d"),
-    "close": re.compile(r"10\.59 12|1\.06 0L\d+ \d+\.94"),
-}
-"""Parts of the shapes of Material Design Icons and Octicons, whose SVG has no name."""
 _MARKDOWN_LINE = re.compile(r"\s*(?:=+|-+|#{1,6}\s.*|>.*|[-+*]\s.*|\d+[.)]\s.*|`{3,}.*|~{3,}.*|<.*)$")
 
 
@@ -75,26 +70,14 @@ def find_emoji_text(element: Element) -> str:
     return element.get("alt") or element.get("title") or ""
 
 
-def find_icon_name(element: Element) -> str:
-    """Return the name of an icon that is all that an element shows, `""` if nothing names it."""
-    for icon in element.iter("svg", "i", "span"):
-        if name := icon.get("aria-label") or icon.get("title"):
-            return name
-        if found := _ICON_CLASS.search(icon.get("class") or ""):
-            return found[1]
-        shape = next((path.get("d") or "" for path in icon.iter("path")), "")
-        if name := next((name for name, part in _ICON_SHAPES.items() if part.search(shape)), ""):
-            return name
-    return ""
-
-
 def write_media_block(visitor: Visitor, element: Element, out: list[str]) -> None:
-    """Write an embedded page as the program in its address, unless the page also shows the code, or as a link."""
+    """Write an embedded page as the program in its address, unless the page shows the code next to it, or as a link."""
     src = _find_media_source(element)
+    shown = _find_neighbouring_code(element)
     fences = [
-        format_fence(text.strip("\n"), find_program_language(name, src), name)
-        for name, text in read_program(src)
-        if not visitor.shows_code(text)
+        format_fence(text.strip("\n"), _find_program_language(name, src), name)
+        for name, text in read_program(src).items()
+        if _code_key(text) not in shown
     ]
     if fences and not is_hidden(element):
         out.extend(fences)
@@ -140,6 +123,103 @@ def _has_light_variant(element: Element, src: str) -> bool:
     return any(
         (other.get("src") or "").endswith(("#only-light", "#gh-light-mode-only")) for other in islice(images, 100)
     )
+
+
+# Programs in addresses: playgrounds keep source code in the fragment or the query of a URL
+
+_MAX_PROGRAM = 100_000
+"""Size of a program. A short address can hold millions of characters."""
+_LONG_DATA = re.compile(r"#(?!_CPP)[^#]{200,}|(?<=[?&])[^?&=#]+=[^&#]{200,}&?")
+"""A fragment or a query parameter that is no name. Sphinx derives long anchors from signatures in C++."""
+_PROGRAM = re.compile(r"(?:[?&#]code=|#code/|#pako:|#base64:|#(?=eN|H4sI))([^&#]+)")
+_ENCODED = re.compile(r"[\w+/=$-]+", re.ASCII)
+_LANGUAGES = {"py": "python", "marimo": "python", "rust": "rust", "typescript": "ts", "mermaid": "mermaid"}
+"""Languages by the suffix of a file, or by a part of the address of a program without files."""
+
+
+def shorten_address(url: str) -> str:
+    """Return an address without the programs and other data in it."""
+    return _LONG_DATA.sub("", url).rstrip("?&") if len(url) > 200 else url
+
+
+def read_program(url: str) -> dict[str, str]:
+    """Return the files of the program in an address by name, a single one by `""`."""
+    found = _PROGRAM.search(url)
+    text = _decode(found[1]) if found else ""
+    try:
+        value = json.loads(text)
+        files = value if isinstance(value, dict) else {entry["name"]: entry["content"] for entry in value}
+    except (LookupError, RecursionError, TypeError, ValueError):
+        files = {}
+    files = {"": files["code"]} if "code" in files else files
+    files = {str(name): content for name, content in files.items() if isinstance(content, str)} or {"": text}
+    return {name: content for name, content in files.items() if 4 * len(_code_key(content)) > len(content)}  # no noise
+
+
+def _find_program_language(name: str, url: str) -> str:
+    suffix = name.rpartition(".")[2] or next((part for part in _LANGUAGES if part in _PROGRAM.sub("", url)), "")
+    return _LANGUAGES.get(suffix, suffix if suffix in LANGUAGES else "")
+
+
+def _find_neighbouring_code(element: Element) -> str:
+    """Return the text before and after an embedded page without its white space."""
+    parent = element.getparent()
+    block = parent if parent is not None and len(parent) == 1 else element
+    return "".join(
+        _code_key(element_text(other)) for other in (block.getprevious(), block.getnext()) if other is not None
+    )
+
+
+def _code_key(code: str) -> str:
+    """Return code without white space and characters that encoders may have changed."""
+    return "".join(code.split()).encode("ascii", "ignore").decode()
+
+
+def _decode(data: str) -> str:
+    """Return text that is percent-encoded, Base64 with or without zlib, or compressed by lz-string; else `""`."""
+    digits = unquote(data)
+    if not _ENCODED.fullmatch(digits):
+        return unquote_plus(data)[:_MAX_PROGRAM]
+    digits = digits.rstrip("=$") + "A" * (-len(digits.rstrip("=$")) % 4)  # zeros, which the decoders ignore
+    for decode, alphabet in ((_decompress_zlib, ("-_", "+/")), (_decompress_lz, ("-", "/"))):
+        with suppress(ValueError, zlib.error):
+            return decode(base64.b64decode(digits.translate(str.maketrans(*alphabet))))
+    return ""
+
+
+def _decompress_zlib(content: bytes) -> str:
+    if content[:1] in (b"\x78", b"\x1f"):
+        content = zlib.decompressobj(wbits=47).decompress(content, _MAX_PROGRAM)
+    return content.rstrip(b"\0").decode()
+
+
+def _decompress_lz(content: bytes) -> str:
+    """Return text that lz-string has compressed.
+
+    Codes grow with the dictionary, lowest bit first. The first three stand for a new character of 8 or 16 bits, and
+    for the end.
+
+    Raises:
+        ValueError: The content is not valid.
+    """
+    bits = iter(f"{int.from_bytes(content, 'big'):0{8 * len(content)}b}")
+
+    def read(width: int) -> int:
+        return int("".join(islice(bits, width))[::-1], 2)
+
+    entries, text, previous = ["", "", ""], "", ""
+    while len(text) < _MAX_PROGRAM and (code := read(len(entries).bit_length())) != 2:
+        if code < 2:
+            entries.append(chr(read(8 << code)))
+            code = len(entries) - 1
+        entry = entries[code] if code < len(entries) else previous + previous[:1]
+        if previous:
+            entries.append(previous + entry[0])
+        text += entry
+        previous = entry
+    if len(list(bits)) > 30:
+        raise ValueError("not compressed by lz-string, or too long")
+    return text.encode("utf-16", "surrogatepass").decode("utf-16")
 
 
 # Math

@@ -246,13 +246,10 @@ def write_block_link(visitor: Visitor, element: Element, out: list[str]) -> None
         visitor.write_blocks(element, out)
         return
     url = visitor.link(href)
-    begin = len(out)
     with visitor.within(block_link=format_destination(url), in_link=True):
         visitor.write_blocks(element, out)
         unused = visitor.context.block_link is not None
-    if unused and out[begin:] and out[-1].startswith("!["):
-        out[-1] = f"[{out[-1]}]({format_destination(url)})"
-    elif unused:
+    if unused:
         out.append(format_link(url, url))
 
 

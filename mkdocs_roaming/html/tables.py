@@ -6,18 +6,20 @@ import re
 from html import escape
 
 from mkdocs_roaming.html.code import extract_code, find_block_language, find_language
-from mkdocs_roaming.html.embedded import (
-    extract_tex,
-    find_emoji_text,
-    find_icon_name,
-    find_image_source,
-    strip_color_variant,
-)
+from mkdocs_roaming.html.embedded import extract_tex, find_emoji_text, find_image_source, strip_color_variant
 from mkdocs_roaming.html.themes import block_tags, split_names
 from mkdocs_roaming.html.visitor import Element, Visitor, element_text, is_hidden
 
 Row = list[Element]
 
+_ICON_CLASS = re.compile(
+    r"\b(?:fa|bi|mdi|ti|icon|octicon)-(?!(?:solid|regular|brands|fw|lg|\d?x[sl]?|[sm]m)\b)([a-z][\w-]*)"
+)
+_ICON_SHAPES = {
+    "check": re.compile(r"9 16\.17|10 14\.17|1\.06l-\d"),
+    "close": re.compile(r"10\.59 12|1\.06 0L\d+ \d+\.94"),
+}
+"""Parts of the shapes of Material Design Icons and Octicons, whose SVG has no name."""
 _DELIMITERS = {"left": ":--", "center": ":-:", "right": "--:"}
 _MAX_DEPTH = 60
 _INLINE_TAGS = frozenset(split_names("em strong code kbd sub sup mark ins del u s b i br abbr"))
@@ -106,8 +108,21 @@ def _format_pipes(visitor: Visitor, head: Row, body: list[Row]) -> str:
 
 
 def _format_row(visitor: Visitor, row: Row) -> str:
-    cells = [(visitor.render_line(cell, line_break="<br>") or find_icon_name(cell)).replace("|", "\\|") for cell in row]
+    cells = [
+        (visitor.render_line(cell, line_break="<br>") or _find_icon_name(cell)).replace("|", "\\|") for cell in row
+    ]
     return "|" + "".join(f" {cell} |" if cell else "  |" for cell in cells)
+
+
+def _find_icon_name(element: Element) -> str:
+    """Return the name of an icon that is all that an element shows, `""` if nothing names it."""
+    for icon in element.iter("svg", "i", "span"):
+        found = _ICON_CLASS.search(icon.get("class") or "")
+        shape = "".join(path.get("d") or "" for path in icon.iterchildren("path"))
+        drawn = next((name for name, part in _ICON_SHAPES.items() if part.search(shape)), "")
+        if name := icon.get("aria-label") or icon.get("title") or (found[1] if found else drawn):
+            return name
+    return ""
 
 
 def _format_delimiters(head: Row, body: list[Row], width: int) -> list[str]:

@@ -51,13 +51,14 @@ _BREAK_ENDS = frozenset(">\\")
 _BREAKS = re.compile(r"(?:\\\n\s*|<br>\s*)+")
 _OTHER_BLOCK = re.compile(r"(?:[-*>] |\|.*\n\||\d+[.)] |#{1,6} |```|<|\$\$|---$|___$)")
 _FORMULA = re.compile(
-    r"(\$\$.+?\$\$|(?<![\\$])\$(?!\s)[^$]+(?<![\s\\])\$(?!\d)|\\begin\{[a-z]+\*?\}.+?\\end\{[a-z]+\*?\})", re.DOTALL
+    r"(\$\$.+?\$\$|(?<![\\$])\$(?!\s)[^$]+(?<![\s\\])\$(?!\d)|\\begin\{.+?\\end\{\w+\*?\})", re.DOTALL
 )
 _UNRESOLVED = re.compile(
     r"(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)"  # code is passed over
-    r"|(?<![\w\])\\])\[(?:(?P<text>[^\[\]`]+|`[^`]+`)\]\[[^\W\d]\w*(?:\.\w+)+|(?P<name>`[^`]+`|[^\W\d][\w.]*)\]\[)\](?!\()",
+    r"|(?<![\w\])\\])\[(?P<text>[^\[\]`]+|`[^`]+`)\]\[(?:[^\W\d][\w\\]*(?:\.[\w\\]+)+)?\](?!\()",
     re.DOTALL,
 )
+"""A reference of autorefs that leads nowhere, `[text][package.name]` or `[package.name][]`."""
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)", re.IGNORECASE)
 
 
@@ -147,8 +148,6 @@ class Visitor:
     tab_panels: dict[str, Element] | None = None
     """Panels of WAI-ARIA tab lists by id; None until they are needed."""
     written_panels: set[Element] = field(default_factory=set)
-    code: frozenset[bytes] | None = None
-    """The ASCII characters of the code blocks of the article; None until they are needed."""
     roles: Roles = field(init=False)
 
     def __post_init__(self) -> None:
@@ -265,13 +264,7 @@ class Visitor:
         """Write text within a line: white space normalized, Markdown escaped."""
         context = self.context
         if context.raw_math and len(parts := _FORMULA.split(text)) > 1:
-            for index, part in enumerate(parts):
-                if index % 2:
-                    formula = " ".join(part.split())
-                    pieces.append(formula if formula[0] == "$" else f"$${formula}$$")
-                    self.record_plain(pieces[-1])
-                elif part:
-                    self.write_text(part, pieces)
+            self._write_raw_math(parts, pieces)
             return
         if context.heading is not None:
             context.heading.plain.append(text)
@@ -282,21 +275,24 @@ class Visitor:
             written = written[1:]
         if find_special(written):
             words = escape_text(written.strip(" "), brackets=context.in_link)
-            written = f"{' ' if written[0] == ' ' else ''}{words}{' ' if written[-1] == ' ' else ''}"
+            written = " " * (written[0] == " ") + words + " " * (written[-1] == " ")
         if written:
             if pieces and written[0] in "(~" and pieces[-1][-1:] == ("]" if written[0] == "(" else "~"):
                 written = "\\" + written
             pieces.append(written)
 
+    def _write_raw_math(self, parts: list[str], pieces: list[str]) -> None:
+        """Write text and formulas, which alternate. Formulas are not escaped."""
+        for index, part in enumerate(parts):
+            if index % 2:
+                self.record_plain(part)
+                pieces.append(" ".join(part.split()))
+            elif part:
+                self.write_text(part, pieces)
+
     def destination(self, href: str) -> str:
         """Return the destination of a link as Markdown."""
         return format_destination(self.link(href.strip()))
-
-    def shows_code(self, code: str) -> bool:
-        """Return whether a code block of the article has this content, apart from white space and emoji."""
-        if self.code is None:
-            self.code = frozenset(_code_key(element_text(block)) for block in self.article.iter("pre"))
-        return _code_key(code) in self.code
 
     def record_anchor(self, element: Element) -> None:
         """Add the id of an element to the anchors of the section that it is in, or that begins below it."""
@@ -310,7 +306,7 @@ class Visitor:
 
     def end_paragraph(self, pieces: list[str], out: list[str]) -> None:
         """Turn the pieces of a line into a paragraph."""
-        text = strip_breaks(join_pieces(pieces)) if pieces else ""
+        text = strip_breaks(join_pieces(pieces))
         pieces.clear()
         if text:
             context = self.context
@@ -373,10 +369,6 @@ def is_hidden(element: Element) -> bool:
     return hidden != "until-found" and element.get("role") != "tabpanel"
 
 
-def _code_key(code: str) -> bytes:
-    return "".join(code.split()).encode("ascii", "ignore")
-
-
 def has_class(element: Element, *names: str) -> bool:
     """Return whether an element has one of the classes."""
     return not set(names).isdisjoint((element.get("class") or "").split())
@@ -395,7 +387,7 @@ def normalized_text(element: Element) -> str:
 def join_pieces(pieces: list[str]) -> str:
     """Join the pieces of a line. References of autorefs that it could not resolve become their text."""
     text = pieces[0] if len(pieces) == 1 else "".join(pieces)
-    return _UNRESOLVED.sub(lambda found: found["text"] or found["name"] or found[0], text) if "][" in text else text
+    return _UNRESOLVED.sub(lambda found: found["text"] or found[0], text) if "][" in text else text
 
 
 def strip_breaks(text: str) -> str:
