@@ -119,6 +119,8 @@ _EXCLUDED = (
     ".md-comments, .giscus, .md-pagination, #__comments",
     # text for screen readers only, and text excluded by the author
     ".visually-hidden, .sr-only, .screen-reader-text, .no-llms, [data-roaming]",
+    # the title of a thumbnail, which its link repeats, and the name of the generator
+    ".sphx-glr-thumbnail-title, .sphx-glr-signature, .pyodide-editor-bar",
     # the dark variant of an image or a text
     ".only-dark, .dark-only, [class*='themedComponent--dark']",
     # the second rendering of a formula

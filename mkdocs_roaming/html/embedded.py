@@ -73,10 +73,11 @@ def find_emoji_text(element: Element) -> str:
 def write_media_block(visitor: Visitor, element: Element, out: list[str]) -> None:
     """Write an embedded page as the program in its address, unless the page shows the code next to it, or as a link."""
     src = _find_media_source(element)
-    shown = _find_neighbouring_code(element)
+    program = read_program(src)
+    shown = _find_neighbouring_code(element) if program else ""
     fences = [
         format_fence(text.strip("\n"), _find_program_language(name, src), name)
-        for name, text in read_program(src).items()
+        for name, text in program.items()
         if _code_key(text) not in shown
     ]
     if fences and not is_hidden(element):
@@ -127,6 +128,7 @@ def _has_light_variant(element: Element, src: str) -> bool:
 
 # Programs in addresses: playgrounds keep source code in the fragment or the query of a URL
 
+_MAX_FILES = 20
 _MAX_PROGRAM = 100_000
 """Size of a program. A short address can hold millions of characters."""
 _LONG_DATA = re.compile(r"#(?!_CPP)[^#]{200,}|(?<=[?&])[^?&=#]+=[^&#]{200,}&?")
@@ -151,7 +153,7 @@ def read_program(url: str) -> dict[str, str]:
         files = value if isinstance(value, dict) else {entry["name"]: entry["content"] for entry in value}
     except (LookupError, RecursionError, TypeError, ValueError):
         files = {}
-    files = {"": files["code"]} if "code" in files else files
+    files = {"": files["code"]} if "code" in files else dict(islice(files.items(), _MAX_FILES))
     files = {str(name): content for name, content in files.items() if isinstance(content, str)} or {"": text}
     return {name: content for name, content in files.items() if 4 * len(_code_key(content)) > len(content)}  # no noise
 

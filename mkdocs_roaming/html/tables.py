@@ -13,7 +13,7 @@ from mkdocs_roaming.html.visitor import Element, Visitor, element_text, is_hidde
 Row = list[Element]
 
 _ICON_CLASS = re.compile(
-    r"\b(?:fa|bi|mdi|ti|icon|octicon)-(?!(?:solid|regular|brands|fw|lg|\d?x[sl]?|[sm]m)\b)([a-z][\w-]*)"
+    r"\b(?:fa|bi|mdi|ti|icon|octicon)-(?!(?:solid|regular|brands|fw|lg|\dx|x[sl]|[sm]m)\b)([a-z][\w-]*)"
 )
 _ICON_SHAPES = {
     "check": re.compile(r"9 16\.17|10 14\.17|1\.06l-\d"),
@@ -163,7 +163,7 @@ def _write_html(visitor: Visitor, element: Element, pieces: list[str], depth: in
     if element.tag in _FRAME_TAGS:
         inner = [piece for piece in inner if piece != " "]
     elif element.tag in ("td", "th"):
-        inner = ["".join(inner).strip()]
+        inner = ["".join(inner).strip() or escape(_find_icon_name(element))]
     opening, closing = _format_tags(visitor, element)
     pieces += [opening, *inner, closing]
 

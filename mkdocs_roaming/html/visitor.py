@@ -50,9 +50,7 @@ _BREAK_STARTS = frozenset("<\\")
 _BREAK_ENDS = frozenset(">\\")
 _BREAKS = re.compile(r"(?:\\\n\s*|<br>\s*)+")
 _OTHER_BLOCK = re.compile(r"(?:[-*>] |\|.*\n\||\d+[.)] |#{1,6} |```|<|\$\$|---$|___$)")
-_FORMULA = re.compile(
-    r"(\$\$.+?\$\$|(?<![\\$])\$(?!\s)[^$]+(?<![\s\\])\$(?!\d)|\\begin\{.+?\\end\{\w+\*?\})", re.DOTALL
-)
+_FORMULA = re.compile(r"(\$\$.+?\$\$|(?<![\\$])\$[^$]+(?<!\\)\$(?!\d)|\\begin\{.{1,2000}?\\end\{\w+\*?\})", re.DOTALL)
 _UNRESOLVED = re.compile(
     r"(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)"  # code is passed over
     r"|(?<![\w\])\\])\[(?P<text>[^\[\]`]+|`[^`]+`)\]\[(?:[^\W\d][\w\\]*(?:\.[\w\\]+)+)?\](?!\()",
