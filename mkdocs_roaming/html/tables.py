@@ -12,14 +12,11 @@ from mkdocs_roaming.html.visitor import Element, Visitor, element_text, is_hidde
 
 Row = list[Element]
 
-_ICON_CLASS = re.compile(
-    r"\b(?:fa|bi|mdi|ti|icon|octicon)-(?!(?:solid|regular|brands|fw|lg|\dx|x[sl]|[sm]m)\b)([a-z][\w-]*)"
+_ICON = re.compile(
+    r"\b(?:fa|bi|mdi|ti|icon|octicon)-(?!(?:solid|regular|brands|fw|lg|\dx|x[sl]|[sm]m)\b)(?P<name>[a-z][\w-]*)"
+    r"|(?P<check>9 16\.17|10 14\.17|1\.06l-\d)|(?P<close>10\.59 12|1\.06 0L\d+ \d+\.94)"
 )
-_ICON_SHAPES = {
-    "check": re.compile(r"9 16\.17|10 14\.17|1\.06l-\d"),
-    "close": re.compile(r"10\.59 12|1\.06 0L\d+ \d+\.94"),
-}
-"""Parts of the shapes of Material Design Icons and Octicons, whose SVG has no name."""
+"""The name of an icon in its class, or a part of its shape: Material Design Icons and Octicons have no names in SVG."""
 _DELIMITERS = {"left": ":--", "center": ":-:", "right": "--:"}
 _MAX_DEPTH = 60
 _INLINE_TAGS = frozenset(split_names("em strong code kbd sub sup mark ins del u s b i br abbr"))
@@ -117,10 +114,10 @@ def _format_row(visitor: Visitor, row: Row) -> str:
 def _find_icon_name(element: Element) -> str:
     """Return the name of an icon that is all that an element shows, `""` if nothing names it."""
     for icon in element.iter("svg", "i", "span"):
-        found = _ICON_CLASS.search(icon.get("class") or "")
         shape = "".join(path.get("d") or "" for path in icon.iterchildren("path"))
-        drawn = next((name for name, part in _ICON_SHAPES.items() if part.search(shape)), "")
-        if name := icon.get("aria-label") or icon.get("title") or (found[1] if found else drawn):
+        found = _ICON.search(f"{icon.get('class') or ''} {shape}")
+        drawn = (found["name"] or found.lastgroup) if found else None
+        if name := icon.get("aria-label") or icon.get("title") or drawn:
             return name
     return ""
 
