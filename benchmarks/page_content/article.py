@@ -121,6 +121,9 @@ _EXCLUDED = (
     ".visually-hidden, .sr-only, .screen-reader-text, .no-llms, [data-roaming]",
     # the title of a thumbnail, which its link repeats, and the name of the generator
     ".sphx-glr-thumbnail-title, .sphx-glr-signature, .pyodide-editor-bar",
+    # prompts of notebooks, the copy of a cell for the clipboard, the second label of a folded cell
+    ".jp-InputPrompt, .jp-OutputPrompt, .clipboard-copy-txt, .celltoolbar, div.prompt.highlight-none",
+    "p.expanded.admonition-title",
     # the dark variant of an image or a text
     ".only-dark, .dark-only, [class*='themedComponent--dark']",
     # the second rendering of a formula

@@ -317,14 +317,17 @@ def _find_language(element: Element) -> str | None:
         if name := part.get("data-lang") or part.get("data-language"):
             return name.casefold()
         if (found := _LANGUAGE.search(classes)) and found[1].casefold() not in _NOT_A_LANGUAGE:
-            return found[1].casefold()
+            return _PYTHON.sub("python", found[1].casefold())
     return None
 
 
 _LIST_TAGS = frozenset({"ul", "ol", "menu", "tab-set"})
 _NAME = re.compile(r"[\w.]+")
-_LANGUAGE = re.compile(r"(?:^|\s)(?:language|lang|highlight)-([\w+#.-]+)")
-_NOT_A_LANGUAGE = frozenset({"text", "plaintext", "plain", "txt", "none", "default", "nohighlight"})
+_LANGUAGE = re.compile(r"(?:^|\s)(?:language|lang|highlight-ipynb hl|highlight)-([\w+#.-]+)")
+_NOT_A_LANGUAGE = frozenset(
+    {"text", "plaintext", "plain", "txt", "none", "default", "nohighlight", "myst-ansi", "ipythontb"}
+)
+_PYTHON = re.compile(r"^ipython[23]?$")
 _ALIGNMENT = re.compile(r"text-align:\s*(left|right|center)")
 _VARIANT_SUFFIX = re.compile(r"#(?:only|gh)-(?:light|dark)(?:-mode-only)?$")
 _PERMALINK = re.compile(r"perma|(?:direct )?link to", re.IGNORECASE)

@@ -19,6 +19,7 @@ _SOURCE_ATTRIBUTES = ("src", "data-src", "data-lazy-src", "data-original")
 _DELIMITED = re.compile(r"\$\$(.*)\$\$|\\\((.*)\\\)|\$(.*)\$", re.DOTALL)
 _NO_DESCRIPTION = "No description has been provided for this image"
 """The alternative text of images in notebooks that have none, by nbconvert. That of docutils is the address."""
+_VARIANT_OR_LOGO = re.compile(r"#(?:only-(?:light|dark)|gh-(?:light|dark)-mode-only)$|(?<=[?&])[^?&=#]+=data:[^&#]+&?")
 _MARKDOWN_LINE = re.compile(r"\s*(?:=+|-+|#{1,6}\s.*|>.*|[-+*]\s.*|\d+[.)]\s.*|`{3,}.*|~{3,}.*|<.*)$")
 
 
@@ -50,8 +51,8 @@ def find_image_source(element: Element) -> str:
 
 
 def strip_color_variant(src: str) -> str:
-    """Return the URL of an image without the mark for a dark or light color scheme."""
-    return re.sub(r"#(?:only-(?:light|dark)|gh-(?:light|dark)-mode-only)$", "", src)
+    """Return the URL of an image without the mark for a dark or light color scheme, and without the logo of a badge."""
+    return _VARIANT_OR_LOGO.sub("", src)
 
 
 def write_emoji(visitor: Visitor, element: Element, pieces: list[str]) -> None:
