@@ -77,7 +77,7 @@ def write_media_block(visitor: Visitor, element: Element, out: list[str]) -> Non
     program = read_program(src)
     shown = _find_neighbouring_code(element) if program else ""
     fences = [
-        format_fence(text.strip("\n"), _find_program_language(name, src), name)
+        format_fence("\n".join(text.splitlines()).strip("\n"), _find_program_language(name, src), name)
         for name, text in program.items()
         if _code_key(text) not in shown
     ]
@@ -136,6 +136,7 @@ _LONG_DATA = re.compile(r"#(?!_CPP)[^#]{200,}|(?<=[?&])[^?&=#]+=[^&#]{200,}&?")
 """A fragment or a query parameter that is no name. Sphinx derives long anchors from signatures in C++."""
 _PROGRAM = re.compile(r"(?:[?&#]code=|#code/|#pako:|#base64:|#(?=eN|H4sI))([^&#]+)")
 _ENCODED = re.compile(r"[\w+/=$-]+", re.ASCII)
+_CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _LANGUAGES = {"py": "python", "marimo": "python", "rust": "rust", "typescript": "ts", "mermaid": "mermaid"}
 """Languages by the suffix of a file, or by a part of the address of a program without files."""
 
@@ -156,7 +157,7 @@ def read_program(url: str) -> dict[str, str]:
         files = {}
     files = {"": files["code"]} if "code" in files else dict(islice(files.items(), _MAX_FILES))
     files = {str(name): content for name, content in files.items() if isinstance(content, str)} or {"": text}
-    return {name: content for name, content in files.items() if 4 * len(_code_key(content)) > len(content)}  # no noise
+    return {name: content for name, content in files.items() if name.isprintable() and _is_code(content)}
 
 
 def _find_program_language(name: str, url: str) -> str:
@@ -173,9 +174,14 @@ def _find_neighbouring_code(element: Element) -> str:
     )
 
 
+def _is_code(text: str) -> bool:
+    """Return whether decoded text is no noise."""
+    return 4 * len(_code_key(text)) > len(text) and not _CONTROL.search(text)
+
+
 def _code_key(code: str) -> str:
     """Return code without white space and characters that encoders may have changed."""
-    return "".join(code.split()).encode("ascii", "ignore").decode()
+    return re.sub(r"[^!-~]+", "", code)
 
 
 def _decode(data: str) -> str:
@@ -185,7 +191,7 @@ def _decode(data: str) -> str:
         return unquote_plus(data)[:_MAX_PROGRAM]
     digits = digits.rstrip("=$") + "A" * (-len(digits.rstrip("=$")) % 4)  # zeros, which the decoders ignore
     for decode, alphabet in ((_decompress_zlib, ("-_", "+/")), (_decompress_lz, ("-", "/"))):
-        with suppress(ValueError, zlib.error):
+        with suppress(IndexError, ValueError, zlib.error):
             return decode(base64.b64decode(digits.translate(str.maketrans(*alphabet))))
     return ""
 
@@ -203,7 +209,7 @@ def _decompress_lz(content: bytes) -> str:
     for the end.
 
     Raises:
-        ValueError: The content is not valid.
+        IndexError, ValueError: The content is not valid.
     """
     bits = iter(f"{int.from_bytes(content, 'big'):0{8 * len(content)}b}")
 
@@ -215,12 +221,12 @@ def _decompress_lz(content: bytes) -> str:
         if code < 2:
             entries.append(chr(read(8 << code)))
             code = len(entries) - 1
-        entry = entries[code] if code < len(entries) else previous + previous[:1]
+        entry = entries[code] if code < len(entries) else previous + previous[0]
         if previous:
             entries.append(previous + entry[0])
         text += entry
         previous = entry
-    if len(list(bits)) > 30:
+    if next(islice(bits, 30, None), None) is not None:
         raise ValueError("not compressed by lz-string, or too long")
     return text.encode("utf-16", "surrogatepass").decode("utf-16")
 

@@ -34,6 +34,8 @@ def encode(content: bytes) -> str:
         (f"#{encode(zlib.compress(FILES, 9))}", {"App.vue": "<template/>", "import-map.json": "{}"}),
         ("?code=%5B1%2C2%5D", {"": "[1,2]"}),
         ("?code=%5B%7B%22name%22%3A%20%5B%5D%7D%5D", {"": '[{"name": []}]'}),
+        ("?code=%7B%22a%5Cnb%22:%22x%22,%22c%22:%22%5Cud800%22,%22d%22:%22%5Cu0000%22,%22e%22:%22f%22%7D", {"e": "f"}),
+        ("?code=%00%01a%20b", {}),
         ("?code=", {}),
         ("?code=%20%0A", {}),
         ("#encoded", {}),

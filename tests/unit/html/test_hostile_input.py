@@ -105,6 +105,7 @@ LARGE = {
     + ",".join(f'"{at}":" "' for at in range(MANY)).replace('"', "%22")
     + "}'></iframe>",
     "a program of zeros": "<p>text</p><iframe src='https://a.example/#code/" + "A" * 1_000_000 + "'></iframe>",
+    "a program of ones": "<p>text</p><iframe src='https://a.example/#code/" + "-" * 1_000_000 + "'></iframe>",
     "a deep program": "<p>text</p><iframe src='https://a.example/?code=" + "%5B" * 100_000 + "'></iframe>",
     "unresolved references": "<p>text" + "[a][a.b" * 20_000 + "[<code>a][</code>" * 5000,
     "formulas of notebooks": "<div class=jp-RenderedMarkdown>text" + "$ a$$" * 20_000 + "\\begin{a" * 20_000,
