@@ -204,8 +204,8 @@ def _extract_media(article: Element, items: Items, base: str) -> None:
         source = element.get("src") or ""
         if not source or source.startswith("data:"):
             source = element.get("data-src") or ""
-        # The dark variant of an image counts as the same image; embedded data has no URL to link to.
-        if source and not (_DARK_SUFFIX.search(source) and _has_light_variant(article, source, element)):
+        # An image for a dark color scheme is the variant of another; embedded data has no URL to link to.
+        if source and not _DARK_SUFFIX.search(source):
             alt = "" if element.get("alt") == element.get("src") else element.get("alt") or ""  # by docutils
             items.add(
                 "images",
@@ -334,12 +334,3 @@ _PERMALINK = re.compile(r"perma|(?:direct )?link to", re.IGNORECASE)
 _PROGRAM = re.compile(r"#(?!_CPP)[^#]{200,}|[?&][^?&=#]+=[^&#]{200,}|#code[/=]|[?]code=")
 _DARK_SUFFIX = re.compile(r"#(?:only-dark|gh-dark-mode-only)$")
 _TEX = re.compile(r"^(?:\\\(|\\\[|\$\$?)|(?:\\\)|\\\]|\$\$?)$")
-
-
-def _has_light_variant(article: Element, source: str, element: Element) -> bool:
-    return any(
-        other is not element
-        and (other.get("alt") == element.get("alt") or other.getparent() is element.getparent())
-        and "light" in (other.get("src") or "")[-25:]
-        for other in article.iter("img")
-    )

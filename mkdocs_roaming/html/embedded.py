@@ -15,6 +15,7 @@ from mkdocs_roaming.html.escape import escape_text, format_destination, format_l
 from mkdocs_roaming.html.inline import add_space, escape_exclamation_mark, write_spaced_text
 from mkdocs_roaming.html.visitor import Element, Visitor, element_text, is_hidden
 
+_DARK = ("#only-dark", "#gh-dark-mode-only")
 _SOURCE_ATTRIBUTES = ("src", "data-src", "data-lazy-src", "data-original")
 _DELIMITED = re.compile(r"\$\$(.*)\$\$|\\\((.*)\\\)|\$(.*)\$", re.DOTALL)
 _NO_DESCRIPTION = "No description has been provided for this image"
@@ -24,15 +25,13 @@ _MARKDOWN_LINE = re.compile(r"\s*(?:=+|-+|#{1,6}\s.*|>.*|[-+*]\s.*|\d+[.)]\s.*|`
 
 
 def write_image(visitor: Visitor, element: Element, pieces: list[str]) -> None:
-    """Write an image. A `data:` image becomes its alternative text, the dark variant of a light image is dropped."""
-    if is_hidden(element):
-        return
+    """Write an image. A `data:` image becomes its alternative text, an image for a dark color scheme is dropped."""
     src = find_image_source(element)
+    if is_hidden(element) or src.endswith(_DARK):
+        return
     alt = _alternative_text(element)
     if not src:
         write_spaced_text(visitor, alt, element, pieces)
-        return
-    if _has_light_variant(element, src):
         return
     visitor.record_plain(alt)
     title = element.get("title")
@@ -92,7 +91,7 @@ def write_media_block(visitor: Visitor, element: Element, out: list[str]) -> Non
 def write_media(visitor: Visitor, element: Element, pieces: list[str]) -> None:
     """Write a video, a sound or an embedded page as a link to it."""
     src = _find_media_source(element)
-    if not src or src.startswith(("data:", "about:")) or is_hidden(element):
+    if not src or src.startswith(("about:", "data:")) or is_hidden(element):
         return
     url = shorten_address(visitor.image(src))
     title = " ".join((element.get("title") or element.get("aria-label") or "").split())
@@ -105,26 +104,13 @@ def write_media(visitor: Visitor, element: Element, pieces: list[str]) -> None:
 
 
 def _find_media_source(element: Element) -> str:
-    source = element.find("source")
-    return element.get("src") or element.get("data-src") or (source.get("src") if source is not None else "") or ""
+    return find_image_source(element) or next((child.get("src") or "" for child in element.iterchildren("source")), "")
 
 
 def _alternative_text(element: Element) -> str:
     """Return the description of an image. Notebooks and docutils write one for images that have none."""
     text = " ".join((element.get("alt") or "").split())
     return "" if text == _NO_DESCRIPTION or (text == element.get("src") and "/" in text) else text
-
-
-def _has_light_variant(element: Element, src: str) -> bool:
-    """Return whether a dark image has a light variant next to it."""
-    parent = element.getparent()
-    if not re.search(r"#(?:only-dark|gh-dark-mode-only)$", src) or parent is None:
-        return False
-    wrapper = parent.getparent() if len(parent) == 1 else parent
-    images = (wrapper if wrapper is not None else parent).iter("img")
-    return any(
-        (other.get("src") or "").endswith(("#only-light", "#gh-light-mode-only")) for other in islice(images, 100)
-    )
 
 
 # Programs in addresses: playgrounds keep source code in the fragment or the query of a URL
