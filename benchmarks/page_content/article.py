@@ -124,8 +124,8 @@ _EXCLUDED = (
     # prompts of notebooks, the copy of a cell for the clipboard, the second label of a folded cell
     ".jp-InputPrompt, .jp-OutputPrompt, .clipboard-copy-txt, .celltoolbar, div.prompt.highlight-none",
     "p.expanded.admonition-title",
-    # the dark variant of an image or a text
-    ".only-dark, .dark-only, [class*='themedComponent--dark']",
+    # the variant of an image or a text for dark color schemes or for print
+    ".print-only, .only-print, .d-none.d-print-block, .sd-d-none, .only-dark, .dark-only, [class*='themedComponent--dark']",
     # the second rendering of a formula
     ".katex-html, .MathJax_Preview, .MJX_Assistive_MathML, mjx-assistive-mml",
 )
