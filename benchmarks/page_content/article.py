@@ -5,6 +5,8 @@ A comment next to each exclusion gives its reason.
 
 from __future__ import annotations
 
+import re
+
 from lxml import etree
 
 from page_content.items import normalize_text
@@ -38,12 +40,13 @@ def prepare_article(article: Element) -> None:
         remove_element(element)
     # Hidden elements. Tab panels are hidden until they are selected, so they count.
     for element in list(article.iter("*")):
-        if element.get("hidden") is None and "display" not in (element.get("style") or ""):
+        style = (element.get("style") or "").replace(" ", "").replace("visibility:hidden", "display:none")
+        if element.get("hidden") is None and "display" not in style:
             continue
-        style = (element.get("style") or "").replace(" ", "")
         is_panel = element.get("role") == "tabpanel" or "tabbed-block" in get_classes(element)
         if not is_panel and (element.get("hidden") is not None or "display:none" in style):
             remove_element(element)
+    _replace_unresolved_references(article)
     # An emoji shown as an image counts as its character.
     for element in article.cssselect("img.twemoji, img.emojione, img.gemoji, img.emoji"):
         replace_with_text(element, element.get("alt") or "")
@@ -116,9 +119,40 @@ _EXCLUDED = (
     ".md-comments, .giscus, .md-pagination, #__comments",
     # text for screen readers only, and text excluded by the author
     ".visually-hidden, .sr-only, .screen-reader-text, .no-llms, [data-roaming]",
+    # the title of a thumbnail, which its link repeats, and the name of the generator
+    ".sphx-glr-thumbnail-title, .sphx-glr-signature, .pyodide-editor-bar",
+    # prompts of notebooks, the copy of a cell for the clipboard, the second label of a folded cell
+    ".jp-InputPrompt, .jp-OutputPrompt, .clipboard-copy-txt, .celltoolbar, div.prompt.highlight-none",
+    "p.expanded.admonition-title",
+    # the variant of an image or a text for dark color schemes or for print
+    ".print-only, .only-print, .d-none.d-print-block, .sd-d-none, .only-dark, .dark-only, [class*='themedComponent--dark']",
     # the second rendering of a formula
     ".katex-html, .MathJax_Preview, .MJX_Assistive_MathML, mjx-assistive-mml",
 )
+
+
+_REFERENCE = re.compile(r"(?<![\w\]\\])\[([^\[\]`]+)\]\[(?:[A-Za-z_]\w*(?:\.\w+)+)?\](?!\()")
+_REFERENCE_END = re.compile(r"\]\[(?:[A-Za-z_]\w*(?:\.\w+)+)?\]")
+
+
+def _replace_unresolved_references(article: Element) -> None:
+    """Replace references of autorefs that lead nowhere, `[text][package.name]`, by their text."""
+    for element in article.iter("*"):
+        in_code = element.tag in ("pre", "code") or next(element.iterancestors("pre", "code"), None) is not None
+        if element.text and "][" in element.text and not in_code:
+            element.text = _REFERENCE.sub(r"\1", element.text)
+        if (element.tail and "][" in element.tail and not in_code) or element.tag == "code":
+            element.tail = _REFERENCE.sub(r"\1", element.tail or "")
+    for code in article.iter("code"):
+        before, parent = code.getprevious(), code.getparent()
+        text = (before.tail if before is not None else parent.text if parent is not None else "") or ""
+        end = _REFERENCE_END.match(code.tail or "")
+        if text.endswith("[") and end:
+            code.tail = (code.tail or "")[end.end() :]
+            if before is not None:
+                before.tail = text[:-1]
+            elif parent is not None:
+                parent.text = text[:-1]
 
 
 def _has_text(element: Element, excluded: set[Element]) -> bool:

@@ -204,17 +204,19 @@ def _extract_media(article: Element, items: Items, base: str) -> None:
         source = element.get("src") or ""
         if not source or source.startswith("data:"):
             source = element.get("data-src") or ""
-        # The dark variant of an image counts as the same image; embedded data has no URL to link to.
-        if source and not (_DARK_SUFFIX.search(source) and _has_light_variant(article, source, element)):
+        # An image for a dark color scheme is the variant of another; embedded data has no URL to link to.
+        if source and not _DARK_SUFFIX.search(source):
+            alt = "" if element.get("alt") == element.get("src") else element.get("alt") or ""  # by docutils
             items.add(
                 "images",
-                f"{normalize_text(element.get('alt') or '')} <{resolve_url(base, _VARIANT_SUFFIX.sub('', source))}>",
+                f"{normalize_text(alt)} <{resolve_url(base, _VARIANT_SUFFIX.sub('', source))}>",
             )
     for element in article.iter("iframe", "video", "audio", "embed"):
         inner = element.find("source")
         source = element.get("src") or (inner.get("src") if inner is not None else None) or ""
         items.optional_words.update(split_words(f"{resolve_url(base, source)} {element.get('title') or ''}"))
-        if source and not source.startswith(("data:", "about:")):
+        # An encoded program is no address: the page shows its code, or a link without it.
+        if source and not source.startswith(("data:", "about:")) and not _PROGRAM.search(source):
             items.add("media", resolve_url(base, source))
 
 
@@ -246,8 +248,11 @@ def _extract_links(article: Element, items: Items) -> None:
         empty = not get_text(element) and element.find(".//img") is None
         if (href.startswith("#") and empty) or is_heading_permalink(element):
             continue  # an anchor without text, or the permalink of a heading
-        if "glightbox" in get_classes(element):
+        image = element.find("img") if len(element) == 1 and not get_text(element) else None
+        if "glightbox" in get_classes(element) or (image is not None and image.get("src") == href):
             continue  # enlarges the image
+        if _PROGRAM.search(href):
+            continue  # written without the program
         if empty:
             items.optional_words.update(split_words(href))  # an icon without a name: Markdown shows its URL
         items.hrefs.append(href)
@@ -312,23 +317,20 @@ def _find_language(element: Element) -> str | None:
         if name := part.get("data-lang") or part.get("data-language"):
             return name.casefold()
         if (found := _LANGUAGE.search(classes)) and found[1].casefold() not in _NOT_A_LANGUAGE:
-            return found[1].casefold()
+            return _PYTHON.sub("python", found[1].casefold())
     return None
 
 
 _LIST_TAGS = frozenset({"ul", "ol", "menu", "tab-set"})
 _NAME = re.compile(r"[\w.]+")
-_LANGUAGE = re.compile(r"(?:^|\s)(?:language|lang|highlight)-([\w+#.-]+)")
-_NOT_A_LANGUAGE = frozenset({"text", "plaintext", "plain", "txt", "none", "default", "nohighlight"})
+_LANGUAGE = re.compile(r"(?:^|\s)(?:language|lang|highlight-ipynb hl|highlight)-([\w+#.-]+)")
+_NOT_A_LANGUAGE = frozenset(
+    {"text", "plaintext", "plain", "txt", "none", "default", "nohighlight", "myst-ansi", "ipythontb"}
+)
+_PYTHON = re.compile(r"^ipython[23]?$")
 _ALIGNMENT = re.compile(r"text-align:\s*(left|right|center)")
 _VARIANT_SUFFIX = re.compile(r"#(?:only|gh)-(?:light|dark)(?:-mode-only)?$")
 _PERMALINK = re.compile(r"perma|(?:direct )?link to", re.IGNORECASE)
+_PROGRAM = re.compile(r"#(?!_CPP)[^#]{200,}|[?&][^?&=#]+=[^&#]{200,}|#code[/=]|[?]code=")
 _DARK_SUFFIX = re.compile(r"#(?:only-dark|gh-dark-mode-only)$")
 _TEX = re.compile(r"^(?:\\\(|\\\[|\$\$?)|(?:\\\)|\\\]|\$\$?)$")
-
-
-def _has_light_variant(article: Element, source: str, element: Element) -> bool:
-    return any(
-        other is not element and other.get("alt") == element.get("alt") and "light" in (other.get("src") or "")[-25:]
-        for other in article.iter("img")
-    )

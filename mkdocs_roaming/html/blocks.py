@@ -24,6 +24,7 @@ from mkdocs_roaming.html.visitor import (
     format_bold,
     has_class,
     is_hidden,
+    join_pieces,
     normalized_text,
 )
 from mkdocs_roaming.manifest.models import Heading
@@ -41,7 +42,7 @@ def render_heading(visitor: Visitor, element: Element, anchor: str | None) -> tu
     heading = HeadingContext(anchor)
     with visitor.within(heading=heading):
         text = visitor.render_line(element)
-    return text, normalize_whitespace("".join(heading.plain)).strip()
+    return text, normalize_whitespace(join_pieces(heading.plain)).strip()
 
 
 def add_heading(
@@ -238,8 +239,10 @@ def _definition_entries(element: Element) -> list[Element]:
 
 
 def write_caption(visitor: Visitor, element: Element, out: list[str]) -> None:
-    """Write a caption as emphasis on a line of its own."""
-    if text := visitor.render_line(element, styles="emphasis"):
+    """Write a caption as emphasis on a line of its own. MyST-NB puts whole tables into captions."""
+    if element.find(".//table") is not None:
+        visitor.write_blocks(element, out)
+    elif text := visitor.render_line(element, styles="emphasis"):
         out.append(f"*{text}*")
 
 

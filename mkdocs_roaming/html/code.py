@@ -88,7 +88,7 @@ def write_mermaid(visitor: Visitor, element: Element, out: list[str]) -> None:
     """Write a diagram as its source code."""
     content = extract_code(element, visitor.roles)
     if content.strip():
-        out.append(format_fence(content, "mermaid"))
+        out.append(format_fence(content.strip(), "mermaid"))
 
 
 def write_code_wrapper(visitor: Visitor, element: Element, out: list[str]) -> None:

@@ -12,6 +12,7 @@ from msgspec import Struct
 from mkdocs_roaming.errors import ConversionError
 from mkdocs_roaming.html import api_docs, blocks, code, embedded, footnotes, inline, parameters, tabs
 from mkdocs_roaming.html.document import parse_body
+from mkdocs_roaming.html.embedded import shorten_address
 from mkdocs_roaming.html.escape import escape_text, format_heading
 from mkdocs_roaming.html.themes import ThemeSet, load_themes
 from mkdocs_roaming.html.visitor import BlockWriter, Element, InlineWriter, Output, Visitor
@@ -35,9 +36,11 @@ BLOCK_WRITERS: dict[str, BlockWriter] = {
     "heading": blocks.write_heading,
     "line-block": blocks.write_line_block,
     "list": parameters.write_list,
+    "media": embedded.write_media_block,
     "mermaid": code.write_mermaid,
     "pager": blocks.write_pager,
     "quote": blocks.write_quote,
+    "raw-math": embedded.write_raw_math,
     "rubric": blocks.write_rubric,
     "rule": blocks.write_rule,
     "signature": code.write_signature,
@@ -115,7 +118,9 @@ def convert(
     root = parse_body(article) if isinstance(article, str) else article
     themes = themes or load_themes()
     languages = code.RecordedLanguages(code_languages)
-    visitor = Visitor(root, BLOCK_WRITERS, INLINE_WRITERS, themes, link, image, languages.take)
+    visitor = Visitor(
+        root, BLOCK_WRITERS, INLINE_WRITERS, themes, lambda href: shorten_address(link(href)), image, languages.take
+    )
     try:
         visitor.write_block(root, visitor.output.blocks)
     except RecursionError as error:

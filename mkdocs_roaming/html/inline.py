@@ -274,6 +274,8 @@ def write_plain_link(visitor: Visitor, element: Element, href: str, pieces: list
     if target.startswith((text[:3], "mailto:")):
         raw = element_text(element).strip()
         short = format_autolink(target, raw) if text == escape_text(raw, brackets=True) else None
+    if text.startswith("![") and text.endswith(f"]({target})"):  # the image in full size
+        short = text
     escape_exclamation_mark(pieces)
     pieces.append(short or f"[{text}]({target})")
     if written[-1:].isspace():

@@ -12,6 +12,11 @@ from mkdocs_roaming.html.visitor import Element, Visitor, element_text, is_hidde
 
 Row = list[Element]
 
+_ICON = re.compile(
+    r"\b(?:fa|bi|mdi|ti|icon|octicon)-(?!(?:solid|regular|brands|fw|lg|\dx|x[sl]|[sm]m)\b)(?P<name>[a-z][\w-]*)"
+    r"|(?P<check>9 16\.17|10 14\.17|1\.06l-\d)|(?P<close>10\.59 12|1\.06 0L\d+ \d+\.94)"
+)
+"""The name of an icon in its class, or a part of its shape: Material Design Icons and Octicons have no names in SVG."""
 _DELIMITERS = {"left": ":--", "center": ":-:", "right": "--:"}
 _MAX_DEPTH = 60
 _INLINE_TAGS = frozenset(split_names("em strong code kbd sub sup mark ins del u s b i br abbr"))
@@ -31,7 +36,7 @@ def write_table(visitor: Visitor, element: Element, out: list[str]) -> None:
     cells = [cell for row in head + body for cell in row]
     if not cells:
         return
-    is_simple = len(head) < 2 and all(map(_is_one_line, cells))
+    is_simple = all(map(_is_one_line, cells))
     if len(cells) == 1 or (not is_simple and _is_layout(head, body)):
         for cell in cells:
             visitor.write_blocks(cell, out)
@@ -41,7 +46,7 @@ def write_table(visitor: Visitor, element: Element, out: list[str]) -> None:
         caption = element.find("caption")
         if caption is not None and (text := visitor.render_line(caption, styles="emphasis")):
             out.append(f"*{text}*")
-        out.append(_format_pipes(visitor, head[0] if head else [], body))
+        out.append(_format_pipes(visitor, head[0] if head else [], head[1:] + body))
 
 
 def _split_rows(visitor: Visitor, element: Element) -> tuple[list[Row], list[Row]]:
@@ -100,8 +105,21 @@ def _format_pipes(visitor: Visitor, head: Row, body: list[Row]) -> str:
 
 
 def _format_row(visitor: Visitor, row: Row) -> str:
-    cells = [visitor.render_line(cell, line_break="<br>").replace("|", "\\|") for cell in row]
+    cells = [
+        (visitor.render_line(cell, line_break="<br>") or _find_icon_name(cell)).replace("|", "\\|") for cell in row
+    ]
     return "|" + "".join(f" {cell} |" if cell else "  |" for cell in cells)
+
+
+def _find_icon_name(element: Element) -> str:
+    """Return the name of an icon that is all that an element shows, `""` if nothing names it."""
+    for icon in element.iter("svg", "i", "span"):
+        shape = "".join(path.get("d") or "" for path in icon.iterchildren("path"))
+        found = _ICON.search(f"{icon.get('class') or ''} {shape}")
+        drawn = (found["name"] or found.lastgroup) if found else None
+        if name := icon.get("aria-label") or icon.get("title") or drawn:
+            return name
+    return ""
 
 
 def _format_delimiters(head: Row, body: list[Row], width: int) -> list[str]:
@@ -142,7 +160,7 @@ def _write_html(visitor: Visitor, element: Element, pieces: list[str], depth: in
     if element.tag in _FRAME_TAGS:
         inner = [piece for piece in inner if piece != " "]
     elif element.tag in ("td", "th"):
-        inner = ["".join(inner).strip()]
+        inner = ["".join(inner).strip() or escape(_find_icon_name(element))]
     opening, closing = _format_tags(visitor, element)
     pieces += [opening, *inner, closing]
 

@@ -50,7 +50,14 @@ _BREAK_STARTS = frozenset("<\\")
 _BREAK_ENDS = frozenset(">\\")
 _BREAKS = re.compile(r"(?:\\\n\s*|<br>\s*)+")
 _OTHER_BLOCK = re.compile(r"(?:[-*>] |\|.*\n\||\d+[.)] |#{1,6} |```|<|\$\$|---$|___$)")
-_DISPLAY_NONE = re.compile(r"display\s*:\s*none", re.IGNORECASE)
+_FORMULA = re.compile(r"(\$\$.+?\$\$|(?<![\\$])\$[^$]+(?<!\\)\$(?!\d)|\\begin\{.{1,2000}?\\end\{\w+\*?\})", re.DOTALL)
+_UNRESOLVED = re.compile(
+    r"(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)"  # code is passed over
+    r"|(?<![\w\])\\])\[(?P<text>[^\[\]`]+|`[^`]+`)\]\[(?:[^\W\d][\w\\]*(?:\.[\w\\]+)+)?\](?!\()",
+    re.DOTALL,
+)
+"""A reference of autorefs that leads nowhere, `[text][package.name]` or `[package.name][]`."""
+_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)", re.IGNORECASE)
 
 
 class Footnotes(msgspec.Struct):
@@ -95,6 +102,8 @@ class Context:
     level: int = 1
     """Level of the last top-level heading."""
     line_break: str = HARD_BREAK
+    raw_math: bool = False
+    """Whether formulas are still text between dollars."""
     styles: frozenset[str] = frozenset()
     """Emphasis that is already written."""
     paragraph_marks: tuple[tuple[str, str], ...] = ()
@@ -239,7 +248,7 @@ class Visitor:
         """Return the content of an element within a line, with the white space around it."""
         pieces: list[str] = []
         self.write_inline(element, pieces)
-        return pieces[0] if len(pieces) == 1 else "".join(pieces)
+        return join_pieces(pieces)
 
     def render_nested(self, element: Element) -> list[str]:
         """Return the content of an element as the blocks of a container, whose headings are not the page's."""
@@ -252,6 +261,9 @@ class Visitor:
     def write_text(self, text: str, pieces: list[str]) -> None:
         """Write text within a line: white space normalized, Markdown escaped."""
         context = self.context
+        if context.raw_math and len(parts := _FORMULA.split(text)) > 1:
+            self._write_raw_math(parts, pieces)
+            return
         if context.heading is not None:
             context.heading.plain.append(text)
         written = text.replace("\n", " ")
@@ -261,11 +273,20 @@ class Visitor:
             written = written[1:]
         if find_special(written):
             words = escape_text(written.strip(" "), brackets=context.in_link)
-            written = f"{' ' if written[0] == ' ' else ''}{words}{' ' if written[-1] == ' ' else ''}"
+            written = " " * (written[0] == " ") + words + " " * (written[-1] == " ")
         if written:
             if pieces and written[0] in "(~" and pieces[-1][-1:] == ("]" if written[0] == "(" else "~"):
                 written = "\\" + written
             pieces.append(written)
+
+    def _write_raw_math(self, parts: list[str], pieces: list[str]) -> None:
+        """Write text and formulas, which alternate. Formulas are not escaped."""
+        for index, part in enumerate(parts):
+            if index % 2:
+                self.record_plain(part)
+                pieces.append(" ".join(part.split()))
+            elif part:
+                self.write_text(part, pieces)
 
     def destination(self, href: str) -> str:
         """Return the destination of a link as Markdown."""
@@ -283,7 +304,7 @@ class Visitor:
 
     def end_paragraph(self, pieces: list[str], out: list[str]) -> None:
         """Turn the pieces of a line into a paragraph."""
-        text = strip_breaks("".join(pieces) if len(pieces) > 1 else pieces[0]) if pieces else ""
+        text = strip_breaks(join_pieces(pieces))
         pieces.clear()
         if text:
             context = self.context
@@ -296,9 +317,12 @@ class Visitor:
             out.append(text if context.block_link is None else self.apply_block_link(text))
 
     def apply_block_link(self, text: str) -> str:
-        """Return the first line of text inside a link around blocks as the link, any other line unchanged."""
+        """Return the first line of text inside a link around blocks as the link, any other line unchanged.
+
+        An image without a description is no text: the title of a card follows it.
+        """
         url = self.context.block_link
-        if url is None:
+        if url is None or (text.startswith("![](") and " " not in text):
             return text
         self.context.block_link = None
         return f"[{text}]({url})"
@@ -338,7 +362,7 @@ def contains_block(element: Element) -> bool:
 def is_hidden(element: Element) -> bool:
     """Return whether the page hides an element for good. Readers can open panels of tabs, and hits of a page search."""
     hidden, style = element.get("hidden"), element.get("style")
-    if hidden is None and (style is None or _DISPLAY_NONE.search(style) is None):
+    if hidden is None and (style is None or _HIDDEN.search(style) is None):
         return False
     return hidden != "until-found" and element.get("role") != "tabpanel"
 
@@ -356,6 +380,12 @@ def element_text(element: Element) -> str:
 def normalized_text(element: Element) -> str:
     """Return the text of an element on one line, without its tail."""
     return " ".join(element_text(element).split())
+
+
+def join_pieces(pieces: list[str]) -> str:
+    """Join the pieces of a line. References of autorefs that it could not resolve become their text."""
+    text = pieces[0] if len(pieces) == 1 else "".join(pieces)
+    return _UNRESOLVED.sub(lambda found: found["text"] or found[0], text) if "][" in text else text
 
 
 def strip_breaks(text: str) -> str:

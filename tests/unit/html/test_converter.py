@@ -93,7 +93,7 @@ def test_convert_golden_page_returns_headings_of_the_markdown(case: Path) -> Non
 
 @pytest.mark.parametrize(
     "case",
-    [CASES[at] for at in range(len(CASES)) if not re.search("api|terminals|nbsphinx", CASES[at].stem)],
+    [CASES[at] for at in range(len(CASES)) if not re.search("api|terminals|nbsphinx|programs", CASES[at].stem)],
     ids=lambda p: p.stem,
 )
 def test_convert_golden_page_keeps_every_code_block(case: Path) -> None:

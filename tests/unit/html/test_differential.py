@@ -54,6 +54,7 @@ UNSUPPORTED = (
         "admonitions are plain text",
     ),
     (".theme-admonition, .versionadded, .deprecated, .topic, .seealso, .sidebar", "admonitions are plain text"),
+    ("a[href*='code/'], a[href*='code='], pre.mermaid, .pyodide, vegachart", "programs stay in addresses and indented"),
     (
         ".tabbed-set, .tabs-container, .sd-tab-set, .tab-set, .sphinx-tabs, starlight-tabs, .vp-code-group, "
         ".mdbook-tabs-container",

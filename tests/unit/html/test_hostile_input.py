@@ -100,6 +100,15 @@ LARGE = {
     "words between types": "<ul><li class=doc-section-item><b>text</b> (" + "<i>a</i>, b c: " * MANY + ") – x",
     "white space between types": "<ul><li class=doc-section-item><b>text</b> (<i>a</i>," + " \n" * 100_000 + ") – x",
     "signatures": "<p>text</p><dl class=py>" + "<dt class=sig>a(<dl><dd>b</dd></dl>)" * 3000,
+    "programs": "<p>text</p>" + "<div><pre>a = 1</pre><iframe src='https://a.example/?code=a%20=%202'></iframe>" * 3000,
+    "a program of many files": "<p>text</p><iframe src='https://a.example/?code={"
+    + ",".join(f'"{at}":" "' for at in range(MANY)).replace('"', "%22")
+    + "}'></iframe>",
+    "a program of zeros": "<p>text</p><iframe src='https://a.example/#code/" + "A" * 1_000_000 + "'></iframe>",
+    "a program of ones": "<p>text</p><iframe src='https://a.example/#code/" + "-" * 1_000_000 + "'></iframe>",
+    "a deep program": "<p>text</p><iframe src='https://a.example/?code=" + "%5B" * 100_000 + "'></iframe>",
+    "unresolved references": "<p>text" + "[a][a.b" * 20_000 + "[<code>a][</code>" * 5000,
+    "formulas of notebooks": "<div class=jp-RenderedMarkdown>text" + "$ a$$" * 20_000 + "\\begin{a" * 20_000,
     "a long URL": "<p>text <a href='" + "(&a;" * 100_000 + "'>x</a>",
     "entities": "<p>text " + "&amp;lt;" * 100_000 + "&" * 100_000,
     "less-than signs": "<p>text</p>" + "< " * 100_000,
