@@ -103,9 +103,7 @@ def convert_pages(
         map_fn: Applies the conversion to pages.
         mapping_factory: Creates the mappings of the batch: `dict`, or a class that stores values on disk.
     """
-    batch = Batch(
-        site, cache, warn, mapping_factory(), mapping_factory(), context=digest_themes(site.classes)
-    )
+    batch = Batch(site, cache, warn, mapping_factory(), mapping_factory(), context=digest_themes(site.classes))
     for page in pages:
         if page.path in batch.pages:
             first = batch.pages[page.path]
