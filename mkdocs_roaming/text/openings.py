@@ -8,7 +8,7 @@ is described by the names in its list or table, and a section without text by no
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from enum import IntEnum
 from functools import cache
 from html import unescape
@@ -27,15 +27,67 @@ _MAX_LABEL_WORDS = 3
 _MAX_NAMES_PER_WORD = 4  # words in links and code for each other word, above which a line is no prose
 
 
-def make_opening(markdown: str, *, limit: int = 200) -> str:
+def make_opening(markdown: str, *, limit: int = 200, is_page: bool = False, skipped: Set[str] = frozenset()) -> str:
     """Return the opening of a section on a single line; empty if no text says what the section is about.
 
     Args:
         markdown: The section's Markdown, below its heading.
         limit: Maximum number of characters.
+        is_page: Whether the section is a page's own. A lead-in to code says little about a page.
+        skipped: Openings that are not returned.
     """
-    best = _Chooser().choose(_iter_blocks(split_lines(markdown[:_MAX_READ_CHARS]))) if markdown else None
-    return shorten(to_single_line(_unmask(best.text)), limit) if best else ""
+
+    def finish(text: str) -> str:
+        return shorten(to_single_line(_unmask(text)), limit)
+
+    if is_page and markdown.startswith("-") and (front_matter := UNPARSED_FRONT_MATTER.match(markdown)):
+        markdown = markdown[front_matter.end() :]
+    accepts = (lambda text: finish(text) not in skipped) if skipped else bool
+    blocks = _iter_blocks(split_lines(markdown[:_MAX_READ_CHARS]))
+    best = _Chooser(accepts, is_page=is_page).choose(blocks) if markdown else None
+    return finish(best.text) if best else ""
+
+
+def join_names(names: Sequence[str], lead: str = "") -> str:
+    """Return names, separated by commas, as many as an opening has room for; empty without names."""
+    if not names:
+        return ""
+    separator = "; " if any("," in name or ends_sentence(name) for name in names) else ", "
+    names = [name.rstrip(".。:;, ") for name in names] if len(names) > 1 else names
+    text = f"{lead} {names[0]}".lstrip()
+    for name in names[1:]:
+        if len(text) + len(separator) + len(name) >= _MAX_LIST_CHARS - len(separator):
+            return f"{text}{separator}…"
+        text += separator + name
+    return text
+
+
+def find_sentences(description: str) -> list[str]:
+    """Return the sentences of a description without markup; none if it is no prose, such as a directive.
+
+    Sentences that say nothing about a page are left out: dates, notes about versions, and what ends in mid-thought.
+    """
+    if _NO_PROSE.match(description):
+        return []
+    rest = _plain(description) if _WRITTEN_MARKUP.search(description) else description
+    rest, sentences = to_single_line(_unmask(rest)), []
+    while rest:
+        sentence = first_sentence(rest)
+        rest = rest[len(sentence) :].lstrip()
+        if not _is_noise(sentence) and not _UNFINISHED.search(sentence):
+            sentences.append(sentence)
+    return sentences
+
+
+UNPARSED_FRONT_MATTER = re.compile(
+    r"\s*-{3,}[ \t]*\n\s*(?P<text>#+[ \t]+[a-z_][\w\\-]*:[ \t][^\n]*"
+    r"|[a-z_][\w\\-]*:(?:[ \t][^\n]*)?(?:\n(?!-{3,}[ \t]*$)[^\n]*){0,60}\n-{3,}[ \t]*)$",
+    re.MULTILINE,
+)
+"""Front matter that its site's generator did not parse, and so shows as text between two rules."""
+_NO_PROSE = re.compile(r"\s*(?::::|!!!|\?\?\?|===|--8<--|\.\. \w|\{[%:#{*!]|\[TOC\]|```|(?:title|description):\s|<!--)")
+_WRITTEN_MARKUP = re.compile(r"\]\(|`|\*\*|</?[a-z][^<>]*>")
+_UNFINISHED = re.compile(r"(?:[,;:：(–—…-]|\.\.\.|\s(?:an?|the|of|to|and|or|with|for|from|in|on|at|by|is|are))$")
 
 
 # Choice
@@ -45,13 +97,16 @@ class _Rank(IntEnum):
     """What an opening is made from, the best first."""
 
     PROSE = 0
-    LIST = 1  # of links or terms
-    ADMONITION = 2
-    PHRASE = 3  # a few words without the end of a sentence
-    FIELDS = 4  # the names of parameters
-    TABLE = 5
-    QUOTE = 6  # of somebody
-    REFERENCE = 7  # a sentence that only leads elsewhere
+    ASIDE = 1  # before the subject: “Consider a gate of two tons.”
+    LIST = 2  # of links or terms
+    ADMONITION = 3
+    LEAD = 4  # of a page, such as “Install it with:”
+    PHRASE = 5  # a few words without the end of a sentence
+    FIELDS = 6  # the names of parameters
+    TABLE = 7
+    QUOTE = 8  # of somebody
+    REFERENCE = 9  # a sentence that only leads elsewhere
+    NOTE = 10  # about a version
 
 
 class _Choice(NamedTuple):
@@ -62,10 +117,12 @@ class _Choice(NamedTuple):
 class _Chooser:
     """The best text of a section so far, and a lead-in that the next block completes."""
 
-    def __init__(self, depth: int = 0) -> None:
+    def __init__(self, accepts: Callable[[str], bool], *, is_page: bool, depth: int = 0) -> None:
+        self._accepts, self._is_page = accepts, is_page
         self._depth = depth  # of quotes
         self._best: _Choice | None = None
         self._lead = ""  # a text that ends with a colon
+        self._is_banner = False  # a quote with a text that is skipped
 
     def choose(self, blocks: Iterator[Block]) -> _Choice | None:
         """Return the best text: the first prose, or else the best of the rest."""
@@ -80,20 +137,25 @@ class _Chooser:
                 self._add_table(block.lines)
             elif block.kind == "quote":
                 self._add_quote(block.lines)
-            if self._best and self._best.rank is _Rank.PROSE:
-                return self._best
+            if self._is_banner or (self._best and self._best.rank is _Rank.PROSE):
+                return None if self._is_banner else self._best
         if self._lead:
             self._add_lead()
         return self._best
 
     def _add(self, rank: _Rank, text: str) -> None:
         if text and (self._best is None or rank < self._best.rank):
-            self._best = _Choice(rank, text)
+            if self._accepts(text):
+                self._best = _Choice(rank, text)
+            else:
+                self._is_banner = self._depth > 0
 
     def _add_text(self, raw: str) -> None:
         text = _plain(raw)
         words = _count_words(text)
-        if not words or _is_noise(text):
+        if not words or _is_noise(text) or r"\`\`\`" in raw:
+            if _VERSION_NOTE.match(text):
+                self._add(_Rank.NOTE, text)
             return
         # Words that are neither code nor links.
         outside = _count_words(_SPAN.sub(" ", raw)) if _MARKUP.search(raw) else words
@@ -112,10 +174,12 @@ class _Chooser:
     def _add_prose(self, raw: str, text: str) -> None:
         sentence = ""
         rest = text
-        while rest and _count_words(sentence) < _MIN_SENTENCE_WORDS:
+        while rest and (_count_words(sentence) < _MIN_SENTENCE_WORDS or _ANSWER.match(sentence)):
             following = first_sentence(rest)
             rest = rest[len(following) :].lstrip()
-            if not _is_noise(following):
+            if _ASIDE.match(following):
+                self._add(_Rank.ASIDE, following)
+            elif not _is_noise(following):
                 sentence = f"{sentence} {following}".lstrip()
         if _REFERENCE.match(sentence) and "](" in raw:
             self._add(_Rank.REFERENCE, sentence)
@@ -124,13 +188,15 @@ class _Chooser:
             self._add(_Rank.PHRASE if is_short else _Rank.PROSE, sentence)
 
     def _add_lead(self) -> None:
-        """Add a lead-in to a block that is not shown."""
-        words = _count_words(self._lead)
-        if words >= _MIN_LEAD_WORDS and not _CONDITION.match(self._lead):
-            self._add(_Rank.PROSE, self._lead)
-        elif words > 1 and self._lead[0].isupper():
-            self._add(_Rank.PHRASE, self._lead)
-        self._lead = ""
+        """Add a lead-in to a block that is not shown. That of a page ends as a sentence, or is the last choice."""
+        lead, words, self._lead = self._lead, _count_words(self._lead), ""
+        if words >= _MIN_LEAD_WORDS and not _CONDITION.match(lead):
+            points = not self._is_page or _POINTING.search(lead)
+            lead = lead if points else lead[:-1] + ("." if lead[-1] == ":" else "。")
+            has_aside = self._best is not None and self._best.rank is _Rank.ASIDE
+            self._add(_Rank.LEAD if has_aside or (self._is_page and points) else _Rank.PROSE, lead)
+        elif words > 1 and lead[0].isupper():
+            self._add(_Rank.PHRASE, lead)
 
     def _add_list(self, lines: Sequence[str]) -> None:
         items = list(_iter_items(lines[:_MAX_LIST_LINES]))
@@ -140,19 +206,23 @@ class _Chooser:
         lead, self._lead = self._lead, ""
         label = _unmask(lead).rstrip(":： ").casefold()
         names = [_describe_item(*items[0])] if len(items) == 1 and not lead else _item_names(items)
+        labelled = _count_words(lead) <= _MAX_LABEL_WORDS
         if _FIELD_LABEL.match(label):
-            self._add(_Rank.FIELDS, _join_names(names, lead))
-        elif not _SKIPPED_LABEL.match(label):
+            self._add(_Rank.FIELDS, join_names(names, lead))
+        elif _RESULT_LABEL.match(label):
+            self._add(_Rank.FIELDS, f"{lead} {_describe_item(*items[0]).rpartition(': ')[2]}")
+        elif labelled and 2 * sum(bool(_FIELD.match(text)) for text, _ in items) >= len(items) and lines[0][0] in "-*+":
+            pass  # the type, the default value …
+        elif not _SKIPPED_LABEL.match(label) and not any(map(_DATED.fullmatch, names[:1])):
             # A table of contents, or tabs.
             links = all(_LINK_ITEM.match(text) or (below and _BOLD.fullmatch(text)) for text, below in items)
-            labelled = _count_words(lead) <= _MAX_LABEL_WORDS
             rank = _Rank.LIST if labelled and (lead or links) else _Rank.PROSE
-            self._add(rank, _join_names(names, lead))
+            self._add(rank, join_names(names, lead))
 
     def _add_table(self, lines: Sequence[str]) -> None:
         lead, self._lead = self._lead, ""
         rank = _Rank.PROSE if _count_words(lead) > _MAX_LABEL_WORDS else _Rank.TABLE
-        self._add(rank, _join_names(_table_names(lines), lead) or lead)
+        self._add(rank, join_names(_table_names(lines), lead) or lead)
 
     def _add_quote(self, lines: Sequence[str]) -> None:
         callout = _CALLOUT.match(lines[0]) if lines else None
@@ -160,10 +230,11 @@ class _Chooser:
             lines = [lines[0][callout.end() :], *lines[1:]]
         elif any("llms.txt" in line for line in lines) or self._depth >= _MAX_DEPTH:
             return
-        inner = _Chooser(self._depth + 1).choose(_iter_blocks(lines))
-        if inner and inner.rank is _Rank.PROSE:
+        inner = _Chooser(self._accepts, is_page=self._is_page, depth=self._depth + 1).choose(_iter_blocks(lines))
+        if inner:
             attributed = any(_ATTRIBUTION.match(line) for line in lines)
-            self._add(_Rank.ADMONITION if callout else _Rank.QUOTE if attributed else _Rank.PROSE, inner.text)
+            rank = _Rank.ADMONITION if callout else _Rank.QUOTE if attributed else _Rank.PROSE
+            self._add(max(rank, inner.rank), inner.text)
 
 
 # Lists and tables
@@ -181,9 +252,9 @@ def _describe_item(text: str, below: Sequence[str]) -> str:
 
 
 def _item_names(items: Sequence[tuple[str, list[str]]]) -> list[str]:
-    """Return what items are about: their names, or their first sentences if all begin with the same label."""
+    """Return what items are about: their names, or their first sentences if some begin with the same label."""
     names = _limit_names(_item_name(text) for text, _ in items)
-    if len(names) > 1 and len(set(names)) == 1:
+    if len(set(names)) < len(names):
         return _limit_names(first_sentence(_plain(text)) for text, _ in items)
     return names
 
@@ -220,20 +291,6 @@ def _limit_names(names: Iterable[str]) -> list[str]:
     return limited
 
 
-def _join_names(names: Sequence[str], lead: str = "") -> str:
-    """Return names, separated by commas, as many as an opening has room for; empty without names."""
-    if not names:
-        return ""
-    separator = "; " if any("," in name or ends_sentence(name) for name in names) else ", "
-    names = [name.rstrip(".。:;, ") for name in names] if len(names) > 1 else names
-    text = f"{lead} {names[0]}".lstrip()
-    for name in names[1:]:
-        if len(text) + len(separator) + len(name) > _MAX_LIST_CHARS - len(separator):
-            return f"{text}{separator}…"
-        text += separator + name
-    return text
-
-
 _MAX_NAME_CHARS = 50
 _TASK_BOX = re.compile(r"\[[ xX]\][ \t]+")
 _NAMED = re.compile(
@@ -245,8 +302,14 @@ _LINK_ITEM = re.compile(r"\s*\[[^\[\]]*\]\(\S*\)\s*$")
 _SEPARATOR = re.compile(r":\s|\s[–—-]\s")
 _CELL_END = re.compile(r"(?<!\\)\|")
 _FIELD_LABEL = re.compile(r"(?:(?:keyword |other |type )?parameters|arguments|args|attributes)$")
+_FIELD = re.compile(
+    r"\**[^\W\d_]\w*(?: \w+){0,2}\**:\**[ \t]+"
+    r"(?:(?:`+[^`]+`+|\*?(?:yes|no|none|n/a|true|false|required|optional|v?[\d.]+)\*?)[,/ ]*)+$",
+    re.IGNORECASE,
+)
+_RESULT_LABEL = re.compile(r"(?:returns?|yields|raises)$")
 _SKIPPED_LABEL = re.compile(
-    r"(?:returns?|return type|yields|raises|receives|warns|type|bases|(?:inherits|overrides)(?: from)?|\w+ed by"
+    r"(?:return type|receives|warns|type|bases|(?:inherits|overrides)(?: from)?|\w+ed by"
     r"|subclasses|(?:table of )?contents|[oi]n this (?:page|section)|see also|references)$"
 )
 
@@ -330,16 +393,19 @@ _DATE = (
     r"|\w{3,9}\.?\ \d{1,2}(?:st|nd|rd|th)?,?\ (?:19|20)\d\d|(?:19|20)\d\d[-/.]\d{1,2}[-/.]\d{1,2}"
     r"|\d{1,2}[/.]\d{1,2}[/.](?:19|20)?\d\d|(?:19|20)\d\d年\d{1,2}月\d{1,2}日)"
 )
+_VERSION = r"""(?:new|added|changed|deprecated|removed|introduced|modified|updated|available)
+    \s(?:in|since|as\sof|from)\s(?:[a-z]+\s)?v?\d[\w.+-]*"""
+_VERSION_NOTE = re.compile(_VERSION + r"\s*[:,]\s*\S+\s\S+\s\S", re.VERBOSE | re.IGNORECASE)
 _NOISE = re.compile(
     rf"""
     bases:\s
     # versions
-    | (?:new|added|changed|deprecated|removed|introduced|modified|updated|available)\s(?:in|since|as\sof|from)\s
-        (?:[a-z]+\s)?v?\d[\w.+-]*(?:\s*[:,]|\W*$)
-    | (?:minimum\ |required\ )?(?:version|since)(?:\ (?:added|changed))?:?\ v?\d[\w.+-]*\W*$
+    | {_VERSION}(?:\s*[:,]|\W*$)
+    | (?:minimum\ |required\ )?(?:version|since)(?:\ (?:added|changed))?:?\ v?\d[\w.+-]*(?:\W*$|\ [^.!?]*$)
     # dates and authors
     | (?:(?:first\ |last\ )?(?:published|posted|updated|modified|reviewed|released|created|date)[:\ ]+(?:on\ )?)?
         {_DATE}\W*(?:$|[^.!?]{{0,60}}$)
+    | (?:last\ )?updated?:?\ (?:on\ )?{_DATE}
     | (?:written\ )?by:?\ (?-i:[A-Z])[\w.'-]*(?:[ ,&]+(?-i:[A-Z])[\w.'-]*){{,6}}$
     | authors?:\s[^.]*$ | \d+\ min(?:utes?)?\ read\b
     # navigation
@@ -353,16 +419,25 @@ _NOISE = re.compile(
     | [^.!?:]{{1,30}}+:(?:\ \S+){{1,3}}(?<![.!?…])$
     | (?:https?://\S+(?:\s+|$))+$
     # code that its page shows as text
-    | `{{3}} | (?:[\w./-]+:\ (?:[\w./\#"'-]+\ )?){{3}}
+    | `{{3}} | \w+\ \w+=["'] | (?:[\w./-]+:\ (?:[\w./\#"'-]+\ )?){{3}}
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_DATED = re.compile(_DATE, re.VERBOSE | re.IGNORECASE)
 _CALLOUT = re.compile(r"\[![A-Za-z]+\][+-]?[ \t]*")
 _ATTRIBUTION = re.compile(r"\s*(?:[–—]|--)\s*\S")
 _CONDITION = re.compile(r"(?:if|when|given|suppose|imagine|consider)\b[^,]*$", re.IGNORECASE)
+_ANSWER = re.compile(r"(?:yes|no|sure|of course)\b[^.!?]{0,20}[.!]$", re.IGNORECASE)
+_SUPPOSE = "consider|imagine|suppose|assume"
+_ASIDE = re.compile(rf"(?:{_SUPPOSE}|(?:now )?let['’]?s (?:now )?(?:{_SUPPOSE}|say|(?:take a )?look))\b", re.IGNORECASE)
+_POINTING = re.compile(
+    r"\b(?:follow(?:s|ing)(?: \w+){0,3}|(?:like|as|with|by|is|are|be|to|using|run|use|do|below)(?: this| these)?)\W*$",
+    re.IGNORECASE,
+)
 _REFERENCE = re.compile(
     r"(?:please )?(?:also )?(?:see|refer to|consult|check out|(?:read|learn|find out) more"
     r"|for (?:more|further|additional|full|complete|detailed|the full)\b|more (?:information|details|info)"
+    r"|(?:for|to) [^,.]{1,80}, (?:please )?(?:also )?(?:see|refer to|read|visit|check)"
     r"|continue (?:reading|to|with)|head over)\b",
     re.IGNORECASE,
 )
@@ -385,7 +460,7 @@ _WITH_BAR = re.compile(r"[^|]*\|")
 _INDENTED_OR_BLANK = re.compile(r" {4}|\t|\s*$")
 _QUOTE = re.compile(r" {0,3}> ?")
 _SKIPPED_LINE = re.compile(
-    r" {0,3}(?:#{1,6}(?:[ \t]|$)|!!!|\?\?\?|===[ \t]|\.\. |\{[%:#]|\[[^\]\n]+\]:|import[ \t].*[\"'];?$|export[ \t])"
+    r" {0,3}(?:#{1,6}(?:[ \t]|$)|!!!|\?\?\?|===[ \t]|\.\. |\{[%:#*!]|\[[^\]\n]+\]:|import[ \t].*[\"'];?$|export[ \t])"
 )
 _HTML_LINE = re.compile(
     r" {0,3}<(?:/?(?:address|article|aside|blockquote|body|br|center|col|colgroup|dd|details|dialog|div|dl|dt|fieldset"
