@@ -8,8 +8,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -18,7 +18,7 @@ import msgspec
 
 from mkdocs_roaming.errors import ManifestNotFoundError, UsageError
 from mkdocs_roaming.files import read_inside
-from mkdocs_roaming.lint.context import SEVERITIES, Finding, LintContext, Problem, Rule, Severity
+from mkdocs_roaming.lint.context import SEVERITIES, Finding, LintContext, Problem, Rule, Severity, SourceReader
 from mkdocs_roaming.lint.rules import load_rules
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.lookup import PageName, SectionIndex, SectionRef, match_pattern
@@ -27,11 +27,10 @@ from mkdocs_roaming.manifest.sections import github_slug
 from mkdocs_roaming.settings import decode_table
 from mkdocs_roaming.text.markdown import FRONT_MATTER, parse_headings, pluralize, strip_markup
 
-SourceReader = Callable[[str], str | None]
-"""Returns the text of a source file by its path below the docs folder, or None."""
-
 WEIGHTS: Mapping[Severity, int] = {"error": 10, "warning": 3, "hint": 1}
 """Weights of findings in the score."""
+
+_MIN_TEMPLATED = 4  # other pages with the same problem
 
 
 class LintConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -136,6 +135,7 @@ def lint_site(
         PluginError: If a rule of another distribution cannot be loaded.
     """
     config = config or LintConfig()
+    context.read_source = read_source or context.read_source
     page_order = {page.path: number for number, page in enumerate(context.manifest.pages)}
     problems = [
         (rule, problem)
@@ -151,12 +151,13 @@ def lint_site(
 
     @cache
     def open_source(path: str | None) -> _Source | None:
-        text = read_source(path) if read_source and path else None
+        text = context.read_source(path) if path else None
         return _Source.parse(text) if text is not None else None
 
     counts = Counter[str]()
     findings = tuple(
-        _to_finding(context, rule, problem, open_source, counts) for rule, problem in sorted(problems, key=sort_key)
+        _to_finding(context, rule, problem, open_source, counts)
+        for rule, problem in _merge_templated(context, sorted(problems, key=sort_key))
     )
     sections = len(context.sections)
     return LintReport(
@@ -215,8 +216,31 @@ def compute_score(severities: Iterable[Severity], sections: int) -> int:
     return 100 * sections // (sections + weight) if weight else 100
 
 
-def _is_ignored(context: LintContext, config: LintConfig, rule: Rule, problem: Problem) -> bool:
-    return problem.page is not None and config.is_ignored(rule, problem.page)
+def _merge_templated(context: LintContext, problems: Sequence[tuple[Rule, Problem]]) -> Iterator[tuple[Rule, Problem]]:
+    """Yield problems in order; of one that many pages have at the same place of their template, the first only."""
+    places = [_template_place(context, rule, problem) for rule, problem in problems]
+    pages: dict[object, dict[str, None]] = {}
+    for place, (_, problem) in zip(places, problems, strict=True):
+        pages.setdefault(place, {})[problem.page.path if problem.page else ""] = None
+    shown: set[object] = set()
+    for place, (rule, problem) in zip(places, problems, strict=True):
+        _, *others = pages[place]
+        if len(others) < _MIN_TEMPLATED:
+            yield rule, problem
+        elif place not in shown:
+            shown.add(place)
+            note = f"The same applies to {len(others)} other pages, such as {others[0]}."
+            yield rule, replace(problem, fix=f"{problem.fix} {note}")
+
+
+def _template_place(context: LintContext, rule: Rule, problem: Problem) -> object:
+    """Return what the same problem on pages of one template has in common."""
+    if problem.page is None:
+        return rule.id, problem
+    ref = SectionRef(problem.page, problem.position)
+    parent = context.sections.parent(ref)
+    near = parent.section.title if parent else tuple(child.section.title for child in context.sections.children(ref))
+    return rule.id, re.sub(r"\d[\d,]*", "#", problem.message), ref.section.title, near
 
 
 def _line(context: LintContext, problem: Problem) -> int:

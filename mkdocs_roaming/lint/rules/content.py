@@ -1,4 +1,4 @@
-"""Rules about text that models read differently from readers: fences, hidden characters, instructions to models."""
+"""Rules about text that models read differently from readers, such as fences, hidden characters and instructions."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from functools import cache
 
 from mkdocs_roaming.lint.context import LintContext, PageText, Problem, rule
 from mkdocs_roaming.text.injection import explains_injection, find_instructions, find_invisible, is_reported_speech
+from mkdocs_roaming.text.openings import UNPARSED_FRONT_MATTER
 
 _MAX_QUOTE = 60
 
@@ -40,6 +41,50 @@ def unclosed_fence(site: LintContext) -> Iterator[Problem]:
                     text.section_at(number),
                     number,
                     match[0].replace("\\", "").strip(" \t>")[:_MAX_QUOTE],
+                )
+
+
+@rule(
+    "unparsed-front-matter",
+    "warning",
+    "Front matter that is not valid YAML is shown as text, and its title, description and options have no effect.",
+)
+def unparsed_front_matter(site: LintContext) -> Iterator[Problem]:
+    """Find front matter at the beginning of pages."""
+    for text in site.pages:
+        start = text.starts[0]
+        lines = text.lines[start + text.lines[start].startswith("#") :]
+        if match := UNPARSED_FRONT_MATTER.match("\n".join(lines)):
+            quote = match["text"].lstrip("# ").split("\n")[0][:_MAX_QUOTE].rstrip()
+            yield Problem(
+                f"The front matter is published as text: “{quote}”.",
+                "Correct its YAML: put values with a colon, `@` or `#` in quotes, and indent lists with spaces.",
+                text.page,
+                quote=quote,
+            )
+
+
+@rule(
+    "directive-as-text",
+    "warning",
+    "A directive that nothing renders is noise for readers and models, and what it includes is missing.",
+)
+def directive_as_text(site: LintContext) -> Iterator[Problem]:
+    """Find lines of rendered pages that begin with a directive; each kind is reported once per page."""
+    for text in site.pages:
+        reported: set[str] = set()
+        for number, line in enumerate(text.prose if text.page.origin == "html" else ()):
+            match = _DIRECTIVE.match(line)
+            if match and match["mark"] not in reported:
+                reported.add(match["mark"])
+                quote = text.lines[number].strip(" \t>")[:_MAX_QUOTE]
+                yield Problem(
+                    f"“{quote}” is published as text.",
+                    "Enable the extension or plugin that renders it, correct its indentation, or format it as code.",
+                    text.page,
+                    text.section_at(number),
+                    number,
+                    quote,
                 )
 
 
@@ -135,6 +180,10 @@ class _Examples:
 
 
 _FENCE_IN_TEXT = re.compile(r"[ \t>]*(?:\\?`){3,}[ \t]*\{?\.?[\w+#-]*(?=[\s}]|$)")
+_DIRECTIVE = re.compile(
+    r"[ \t>]*\\?(?P<mark>:::(?=:*[ \t]*\{?[\w.])|(?:!!!|\?\?\?)(?=\+?[ \t]+\w)|===(?=\+?[ \t]+[\"“])|\{[%{]|--8<--"
+    r"|\.\.(?=[ \t]+[\w:-]+::)|\[TOC\\?\])"
+)
 
 _EMPHASIS = re.compile(r"\*+|(?<!\w)_+(?=\w)|(?<=\w)_+(?!\w)|</?(?:b|i|em|strong)>")
 _SENTENCE_START = re.compile(r"(?:\A|(?<!e\.g)(?<!i\.e)[.!?]\s+|[。！？]|\n\s*\n|<!--)\s*\Z")

@@ -7,15 +7,19 @@ from collections.abc import Iterator
 from mkdocs_roaming.lint.context import (
     MANY_SUBSECTIONS,
     LintContext,
-    PageText,
     Problem,
     is_identifier,
     rule,
 )
 from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
 from mkdocs_roaming.manifest.lookup import SectionRef
+from mkdocs_roaming.manifest.models import PageEntry
+from mkdocs_roaming.text.markdown import shorten
+from mkdocs_roaming.text.openings import make_opening
 
-_MAX_PAGE_CHARS = 50_000
+_MAX_PAGE_BYTES = 50_000
+_MIN_SHARED = 3  # pages with one text
+_MAX_QUOTE = 60
 
 
 @rule(
@@ -69,14 +73,11 @@ def long_section(site: LintContext) -> Iterator[Problem]:
 def long_page(site: LintContext) -> Iterator[Problem]:
     """Find pages that agents truncate."""
     for text in site.manual_pages:
-        size = len(text.markdown)
-        sections = [SectionRef(text.page, position) for position in range(1, len(text.page.sections))]
-        # A page generated from a module has its length.
-        if size > _MAX_PAGE_CHARS and not _are_mostly_identifiers(text, sections):
+        if (size := text.page.bytes) > _MAX_PAGE_BYTES:
             yield Problem(
-                f"The page has {size:,} characters; agents that fetch it whole truncate it, often at "
-                f"{_MAX_PAGE_CHARS:,}.",
-                "Split it into several pages.",
+                f"The page has {size // 1000} KB of Markdown; agents that fetch it whole truncate it, often at "
+                f"{_MAX_PAGE_BYTES // 1000} KB.",
+                "Split it into several pages, such as one for each module of an API.",
                 text.page,
             )
 
@@ -126,18 +127,37 @@ def no_description(site: LintContext) -> Iterator[Problem]:
 
 
 @rule(
+    "repeated-description",
+    "hint",
+    "A text that describes several pages describes none of them; llms.txt and the outline leave it out.",
+)
+def repeated_description(site: LintContext) -> Iterator[Problem]:
+    """Find descriptions, and first sentences of pages without one, that pages share; each is reported once."""
+    pages: dict[str, list[PageEntry]] = {}
+    for text in site.manual_pages:
+        own = "\n".join(text.lines[line] for line in text.own_lines(0)).strip()
+        description = site.read_description(text.page) or make_opening(own, is_page=True)
+        pages.setdefault(description, []).append(text.page)
+    for description, found in pages.items():
+        if description and len(found) >= _MIN_SHARED:
+            yield Problem(
+                f"{len(found)} pages are described by the same text, “{shorten(description, _MAX_QUOTE)}”, such as "
+                f"{found[1].path or 'the home page'}.",
+                "Write what each page is about below its title, or as `description: …` in its front matter.",
+                found[0],
+                quote=description[:_MAX_QUOTE],
+            )
+
+
+@rule(
     "no-site-description",
     "hint",
     "The description of the site is the first thing that a model reads about it.",
 )
 def no_site_description(site: LintContext) -> Iterator[Problem]:
-    """Find a site without a description."""
+    """Find a site that neither its configuration nor its home page describes."""
     if site.manifest.site.url.startswith("http") and not site.manifest.site.description.strip():
         yield Problem(
-            "The site has no description: llms.txt does not say what it is about.",
+            "The site has no description, and its home page no text: llms.txt does not say what it is about.",
             "Set `site_description` in mkdocs.yml, or use `roaming index --description`.",
         )
-
-
-def _are_mostly_identifiers(text: PageText, refs: list[SectionRef]) -> bool:
-    return 2 * sum(is_identifier(text, ref) for ref in refs) > len(refs)
