@@ -200,7 +200,9 @@ def _describe_page(published: PublishedPage, openings: Sequence[str], site: Site
     written, title = to_single_line(published.page.description), published.sections[0].title
     description = " ".join(sentence for sentence in find_sentences(written) if sentence not in shared)
     is_excerpt = openings[0] and written.endswith(("…", "..."))  # generators cut the beginning of the page
-    if description and not is_excerpt and written not in (site.description, title):
+    # Generators write the site's description on pages that have none.
+    is_of_site = written == site.description and published.page.source is None
+    if description and not (is_excerpt or is_of_site or written == title):
         return description, openings[0]
     if _is_complete(openings[0]):
         return "", openings[0]

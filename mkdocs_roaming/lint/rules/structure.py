@@ -120,7 +120,7 @@ def no_description(site: LintContext) -> Iterator[Problem]:
             continue
         if len(children) < MANY_SUBSECTIONS:  # otherwise `no-opening` reports the page
             yield Problem(
-                "The page has neither a description nor text below its title: llms.txt shows only its title.",
+                "The page has neither a description nor text below its title: llms.txt shows its headings instead.",
                 "Write a sentence below the title, or `description: …` in the front matter.",
                 page,
             )
