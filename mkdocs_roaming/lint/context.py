@@ -16,14 +16,7 @@ from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import MORE_GROUP, Manifest, PageEntry
 from mkdocs_roaming.manifest.page_kinds import is_changelog
 from mkdocs_roaming.text.languages import available_languages, base_language, fold, load_table
-from mkdocs_roaming.text.markdown import (
-    FRONT_MATTER,
-    LINE_END,
-    CodeBlock,
-    find_code_blocks,
-    find_code_spans,
-    split_lines,
-)
+from mkdocs_roaming.text.markdown import LINE_END, CodeBlock, find_code_blocks, find_code_spans, split_lines
 
 Severity = Literal["error", "warning", "hint"]
 """An error misleads readers and models, a warning costs them time or tokens, a hint is an improvement."""
@@ -242,13 +235,6 @@ class LintContext:
             and pages == self.manifest.pages[-len(pages) :]
         )
         return pages if generated else ()
-
-    def read_description(self, page: PageEntry) -> str:
-        """Return the description of a page in its front matter, or else the published one."""
-        source = self.read_source(page.source) if page.source else None
-        front_matter = FRONT_MATTER.match(source or "")
-        found = re.search(r"^description:[ \t]*(\S.*)$", front_matter[1], re.MULTILINE) if front_matter else None
-        return found[1].strip("\"' ") if found else page.description
 
     def iter_sections(self, pages: Iterable[PageText]) -> Iterator[tuple[PageText, SectionRef]]:
         """Yield every section of some pages with the text of its page, in document order."""

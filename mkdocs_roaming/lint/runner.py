@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -155,10 +155,8 @@ def lint_site(
         return _Source.parse(text) if text is not None else None
 
     counts = Counter[str]()
-    findings = tuple(
-        _to_finding(context, rule, problem, open_source, counts)
-        for rule, problem in _merge_templated(context, sorted(problems, key=sort_key))
-    )
+    problems = sorted(_merge_templated(problems), key=sort_key)
+    findings = tuple(_to_finding(context, rule, problem, open_source, counts) for rule, problem in problems)
     sections = len(context.sections)
     return LintReport(
         site=context.manifest.site.name,
@@ -216,31 +214,20 @@ def compute_score(severities: Iterable[Severity], sections: int) -> int:
     return 100 * sections // (sections + weight) if weight else 100
 
 
-def _merge_templated(context: LintContext, problems: Sequence[tuple[Rule, Problem]]) -> Iterator[tuple[Rule, Problem]]:
-    """Yield problems in order; of one that many pages have at the same place of their template, the first only."""
-    places = [_template_place(context, rule, problem) for rule, problem in problems]
-    pages: dict[object, dict[str, None]] = {}
-    for place, (_, problem) in zip(places, problems, strict=True):
-        pages.setdefault(place, {})[problem.page.path if problem.page else ""] = None
-    shown: set[object] = set()
-    for place, (rule, problem) in zip(places, problems, strict=True):
-        _, *others = pages[place]
-        if len(others) < _MIN_TEMPLATED:
-            yield rule, problem
-        elif place not in shown:
-            shown.add(place)
-            note = f"The same applies to {len(others)} other pages, such as {others[0]}."
-            yield rule, replace(problem, fix=f"{problem.fix} {note}")
-
-
-def _template_place(context: LintContext, rule: Rule, problem: Problem) -> object:
-    """Return what the same problem on pages of one template has in common."""
-    if problem.page is None:
-        return rule.id, problem
-    ref = SectionRef(problem.page, problem.position)
-    parent = context.sections.parent(ref)
-    near = parent.section.title if parent else tuple(child.section.title for child in context.sections.children(ref))
-    return rule.id, re.sub(r"\d[\d,]*", "#", problem.message), ref.section.title, near
+def _merge_templated(problems: Iterable[tuple[Rule, Problem]]) -> Iterator[tuple[Rule, Problem]]:
+    """Yield problems; of the same one in sections of one title on many pages, as a template makes them, the first."""
+    groups: dict[object, list[tuple[Rule, Problem]]] = {}
+    for rule, problem in problems:
+        page, message = problem.page, re.sub(r"\d+", "#", problem.message)
+        place = (page.sections[problem.position].title,) if page and problem.position else page and page.path
+        groups.setdefault((rule.id, message, place), []).append((rule, problem))
+    for (rule, first), *others in groups.values():
+        pages = [*dict.fromkeys(other.page.path for _, other in others if other.page and other.page is not first.page)]
+        if len(pages) < _MIN_TEMPLATED:
+            yield from ((rule, first), *others)
+        else:
+            note = f"The same applies to {len(pages)} other pages, such as {pages[0]}."
+            yield rule, replace(first, fix=f"{first.fix} {note}")
 
 
 def _line(context: LintContext, problem: Problem) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence, Set
 from urllib.parse import unquote
 
@@ -189,7 +188,7 @@ def _choose_opening(section: Section, data: bytes, shared: Set[str]) -> str:
     """Return the opening of a section, or its next best text if several pages share it."""
     if not section.opening or section.opening not in shared:
         return to_single_line(section.opening)
-    text = re.sub(r"\A#.*\s*", "", data[section.start : section.end].decode("utf-8", "replace"))
+    text = data[section.start : section.end].decode("utf-8", "replace")
     is_page = section.parent is None
     other = make_opening(text, limit=MAX_OPENING, is_page=is_page, skipped=shared)
     return other or ("" if is_page else section.opening)

@@ -40,11 +40,12 @@ def make_opening(markdown: str, *, limit: int = 200, is_page: bool = False, skip
     def finish(text: str) -> str:
         return shorten(to_single_line(_unmask(text)), limit)
 
-    if is_page and markdown.startswith("-") and (front_matter := UNPARSED_FRONT_MATTER.match(markdown)):
-        markdown = markdown[front_matter.end() :]
-    accepts = (lambda text: finish(text) not in skipped) if skipped else bool
-    blocks = _iter_blocks(split_lines(markdown[:_MAX_READ_CHARS]))
-    best = _Chooser(accepts, is_page=is_page).choose(blocks) if markdown else None
+    if is_page and "---" in markdown[:_MAX_LIST_CHARS]:
+        markdown = UNPARSED_FRONT_MATTER.sub("", markdown, count=1)
+    chooser = (
+        _Chooser(lambda text: finish(text) not in skipped, is_page=is_page) if skipped else _Chooser(is_page=is_page)
+    )
+    best = chooser.choose(_iter_blocks(split_lines(markdown[:_MAX_READ_CHARS]))) if markdown else None
     return finish(best.text) if best else ""
 
 
@@ -67,7 +68,7 @@ def find_sentences(description: str) -> list[str]:
 
     Sentences that say nothing about a page are left out: dates, notes about versions, and what ends in mid-thought.
     """
-    if _NO_PROSE.match(description):
+    if _SKIPPED_LINE.match(description) or _FENCE.match(description):
         return []
     rest = _plain(description) if _WRITTEN_MARKUP.search(description) else description
     rest, sentences = to_single_line(_unmask(rest)), []
@@ -80,12 +81,11 @@ def find_sentences(description: str) -> list[str]:
 
 
 UNPARSED_FRONT_MATTER = re.compile(
-    r"\s*-{3,}[ \t]*\n\s*(?P<text>#+[ \t]+[a-z_][\w\\-]*:[ \t][^\n]*"
+    r"\A(?:# [^\n]*\n)?\s*-{3,}[ \t]*\n\s*(?P<text>#+[ \t]+[a-z_][\w\\-]*:[ \t][^\n]*"
     r"|[a-z_][\w\\-]*:(?:[ \t][^\n]*)?(?:\n(?!-{3,}[ \t]*$)[^\n]*){0,60}\n-{3,}[ \t]*)$",
     re.MULTILINE,
 )
 """Front matter that its site's generator did not parse, and so shows as text between two rules."""
-_NO_PROSE = re.compile(r"\s*(?::::|!!!|\?\?\?|===|--8<--|\.\. \w|\{[%:#{*!]|\[TOC\]|```|(?:title|description):\s|<!--)")
 _WRITTEN_MARKUP = re.compile(r"\]\(|`|\*\*|</?[a-z][^<>]*>")
 _UNFINISHED = re.compile(r"(?:[,;:：(–—…-]|\.\.\.|\s(?:an?|the|of|to|and|or|with|for|from|in|on|at|by|is|are))$")
 
@@ -117,12 +117,11 @@ class _Choice(NamedTuple):
 class _Chooser:
     """The best text of a section so far, and a lead-in that the next block completes."""
 
-    def __init__(self, accepts: Callable[[str], bool], *, is_page: bool, depth: int = 0) -> None:
+    def __init__(self, accepts: Callable[[str], bool] = bool, *, is_page: bool, depth: int = 0) -> None:
         self._accepts, self._is_page = accepts, is_page
         self._depth = depth  # of quotes
         self._best: _Choice | None = None
         self._lead = ""  # a text that ends with a colon
-        self._is_banner = False  # a quote with a text that is skipped
 
     def choose(self, blocks: Iterator[Block]) -> _Choice | None:
         """Return the best text: the first prose, or else the best of the rest."""
@@ -137,25 +136,21 @@ class _Chooser:
                 self._add_table(block.lines)
             elif block.kind == "quote":
                 self._add_quote(block.lines)
-            if self._is_banner or (self._best and self._best.rank is _Rank.PROSE):
-                return None if self._is_banner else self._best
+            if self._best and self._best.rank is _Rank.PROSE:
+                return self._best
         if self._lead:
             self._add_lead()
         return self._best
 
     def _add(self, rank: _Rank, text: str) -> None:
-        if text and (self._best is None or rank < self._best.rank):
-            if self._accepts(text):
-                self._best = _Choice(rank, text)
-            else:
-                self._is_banner = self._depth > 0
+        if text and (self._best is None or rank < self._best.rank) and self._accepts(text):
+            self._best = _Choice(rank, text)
 
     def _add_text(self, raw: str) -> None:
         text = _plain(raw)
         words = _count_words(text)
-        if not words or _is_noise(text) or r"\`\`\`" in raw:
-            if _VERSION_NOTE.match(text):
-                self._add(_Rank.NOTE, text)
+        if not words or _is_noise(text):
+            self._add(_Rank.NOTE, text if _VERSION_NOTE.match(text) else "")
             return
         # Words that are neither code nor links.
         outside = _count_words(_SPAN.sub(" ", raw)) if _MARKUP.search(raw) else words
@@ -174,7 +169,7 @@ class _Chooser:
     def _add_prose(self, raw: str, text: str) -> None:
         sentence = ""
         rest = text
-        while rest and (_count_words(sentence) < _MIN_SENTENCE_WORDS or _ANSWER.match(sentence)):
+        while rest and _count_words(sentence) < _MIN_SENTENCE_WORDS:
             following = first_sentence(rest)
             rest = rest[len(following) :].lstrip()
             if _ASIDE.match(following):
@@ -205,19 +200,13 @@ class _Chooser:
             return
         lead, self._lead = self._lead, ""
         label = _unmask(lead).rstrip(":： ").casefold()
-        names = [_describe_item(*items[0])] if len(items) == 1 and not lead else _item_names(items)
-        labelled = _count_words(lead) <= _MAX_LABEL_WORDS
-        if _FIELD_LABEL.match(label):
-            self._add(_Rank.FIELDS, join_names(names, lead))
-        elif _RESULT_LABEL.match(label):
-            self._add(_Rank.FIELDS, f"{lead} {_describe_item(*items[0]).rpartition(': ')[2]}")
-        elif labelled and 2 * sum(bool(_FIELD.match(text)) for text, _ in items) >= len(items) and lines[0][0] in "-*+":
-            pass  # the type, the default value …
-        elif not _SKIPPED_LABEL.match(label) and not any(map(_DATED.fullmatch, names[:1])):
+        is_labelled = _count_words(lead) <= _MAX_LABEL_WORDS
+        if not _SKIPPED_LABEL.match(label) and not (is_labelled and lines[0][0] in "-*+" and _are_fields(items)):
+            names = [_describe_item(*items[0])] if len(items) == 1 and not lead else _item_names(items)
             # A table of contents, or tabs.
             links = all(_LINK_ITEM.match(text) or (below and _BOLD.fullmatch(text)) for text, below in items)
-            rank = _Rank.LIST if labelled and (lead or links) else _Rank.PROSE
-            self._add(rank, join_names(names, lead))
+            rank = _Rank.LIST if is_labelled and (lead or links) else _Rank.PROSE
+            self._add(_Rank.FIELDS if _FIELD_LABEL.match(label) else rank, join_names(names, lead))
 
     def _add_table(self, lines: Sequence[str]) -> None:
         lead, self._lead = self._lead, ""
@@ -230,7 +219,7 @@ class _Chooser:
             lines = [lines[0][callout.end() :], *lines[1:]]
         elif any("llms.txt" in line for line in lines) or self._depth >= _MAX_DEPTH:
             return
-        inner = _Chooser(self._accepts, is_page=self._is_page, depth=self._depth + 1).choose(_iter_blocks(lines))
+        inner = _Chooser(is_page=self._is_page, depth=self._depth + 1).choose(_iter_blocks(lines))
         if inner:
             attributed = any(_ATTRIBUTION.match(line) for line in lines)
             rank = _Rank.ADMONITION if callout else _Rank.QUOTE if attributed else _Rank.PROSE
@@ -249,6 +238,12 @@ def _describe_item(text: str, below: Sequence[str]) -> str:
     )
     about = about or first_sentence(_plain(paragraph))
     return f"{name}: {about}" if about and _NAMED.match(text) else first_sentence(_plain(text))
+
+
+def _are_fields(items: Sequence[tuple[str, list[str]]]) -> bool:
+    """Return whether items are facts, such as a default value, or the date and the category of a post."""
+    fields = sum(bool(_FIELD.match(text)) for text, _ in items)
+    return 2 * fields >= len(items) or _DATED.fullmatch(items[0][0]) is not None
 
 
 def _item_names(items: Sequence[tuple[str, list[str]]]) -> list[str]:
@@ -307,9 +302,8 @@ _FIELD = re.compile(
     r"(?:(?:`+[^`]+`+|\*?(?:yes|no|none|n/a|true|false|required|optional|v?[\d.]+)\*?)[,/ ]*)+$",
     re.IGNORECASE,
 )
-_RESULT_LABEL = re.compile(r"(?:returns?|yields|raises)$")
 _SKIPPED_LABEL = re.compile(
-    r"(?:return type|receives|warns|type|bases|(?:inherits|overrides)(?: from)?|\w+ed by"
+    r"(?:returns?|return type|yields|raises|receives|warns|type|bases|(?:inherits|overrides)(?: from)?|\w+ed by"
     r"|subclasses|(?:table of )?contents|[oi]n this (?:page|section)|see also|references)$"
 )
 
@@ -379,7 +373,7 @@ _INLINE_MARK = re.compile(
     r"|\\(?=\n|$)|\\([!-/:-@\[-`{-~])|~~|" + _STARS + r"|(?<![^\W_])_+(?=\w)|(?<=\w)_+(?![^\W_])",
     re.DOTALL,
 )
-_LEADING_IMAGES = re.compile(rf"(?:\s*(?:{_IMAGE}|\[\s*{_IMAGE}\s*\]{_ADDRESS}))+")
+_LEADING_IMAGES = re.compile(rf"(?:[\s\\]*(?:{_IMAGE}|\[\s*{_IMAGE}\s*\]{_ADDRESS}))+")
 _SPAN = re.compile(
     r"(?=[`!\[<])(?:(`+)(?!`).+?(?<!`)\1(?!`)|!?\[(?:[^\[\]]|\[[^\[\]]*\])*\]" + _ADDRESS + r"|<[a-zA-Z/!][^<>]*>)",
     re.DOTALL,
@@ -413,13 +407,13 @@ _NOISE = re.compile(
         |table\ of\ contents|skip\ to\ [\w ]{{1,30}}|copy\ (?:page|as\ markdown|link)|view\ (?:source|on\ github)
         |(?:view\ |full\ )?source(?:\ code)?(?:\ in\ .*)?|(?:previous|next)(?:\ (?:page|topic))?(?::.{{0,80}})?
         |(?:open|run|view)\ (?:this\ \w+\ )?(?:in|on)\ .{{1,40}}|was\ this\ (?:page|article)\ helpful.*
-        |(?:improve|report)\ .{{0,20}}(?:page|issue)|suggest\ (?:an\ )?edits?|loading|none)\W*$
+        |(?:improve|report)\ .{{0,20}}(?:page|issue)|suggest\ (?:an\ )?edits?|loading|none|tbd|todo|coming\ soon)\W*$
     | (?=[^.!?:,›»→/>]{{2,41}}+[›»→/>])[^.!?:,›»→/>]{{1,40}}(?:\ [›»→/>]\ [^.!?:,›»→/>]{{1,40}})+$
     # facts
     | [^.!?:]{{1,30}}+:(?:\ \S+){{1,3}}(?<![.!?…])$
     | (?:https?://\S+(?:\s+|$))+$
     # code that its page shows as text
-    | `{{3}} | \w+\ \w+=["'] | (?:[\w./-]+:\ (?:[\w./\#"'-]+\ )?){{3}}
+    | `{{3}} | \w+\ \w+=["'] | (?-i:title|description):\ | (?:[\w./-]+:\ (?:[\w./\#"'-]+\ )?){{3}}
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -427,7 +421,6 @@ _DATED = re.compile(_DATE, re.VERBOSE | re.IGNORECASE)
 _CALLOUT = re.compile(r"\[![A-Za-z]+\][+-]?[ \t]*")
 _ATTRIBUTION = re.compile(r"\s*(?:[–—]|--)\s*\S")
 _CONDITION = re.compile(r"(?:if|when|given|suppose|imagine|consider)\b[^,]*$", re.IGNORECASE)
-_ANSWER = re.compile(r"(?:yes|no|sure|of course)\b[^.!?]{0,20}[.!]$", re.IGNORECASE)
 _SUPPOSE = "consider|imagine|suppose|assume"
 _ASIDE = re.compile(rf"(?:{_SUPPOSE}|(?:now )?let['’]?s (?:now )?(?:{_SUPPOSE}|say|(?:take a )?look))\b", re.IGNORECASE)
 _POINTING = re.compile(
@@ -460,7 +453,8 @@ _WITH_BAR = re.compile(r"[^|]*\|")
 _INDENTED_OR_BLANK = re.compile(r" {4}|\t|\s*$")
 _QUOTE = re.compile(r" {0,3}> ?")
 _SKIPPED_LINE = re.compile(
-    r" {0,3}(?:#{1,6}(?:[ \t]|$)|!!!|\?\?\?|===[ \t]|\.\. |\{[%:#*!]|\[[^\]\n]+\]:|import[ \t].*[\"'];?$|export[ \t])"
+    r" {0,3}(?:#{1,6}(?:[ \t]|$)|!!!|\?\?\?|===[ \t]|\.\. |\{[%:#*!{]|\[TOC\]|--8<--|\[[^\]\n]+\]:"
+    r"|import[ \t].*[\"'];?$|export[ \t])"
 )
 _HTML_LINE = re.compile(
     r" {0,3}<(?:/?(?:address|article|aside|blockquote|body|br|center|col|colgroup|dd|details|dialog|div|dl|dt|fieldset"

@@ -45,47 +45,29 @@ def unclosed_fence(site: LintContext) -> Iterator[Problem]:
 
 
 @rule(
-    "unparsed-front-matter",
+    "unrendered-source",
     "warning",
-    "Front matter that is not valid YAML is shown as text, and its title, description and options have no effect.",
+    "Front matter and directives that nothing renders are noise for readers and models, and have no effect.",
 )
-def unparsed_front_matter(site: LintContext) -> Iterator[Problem]:
-    """Find front matter at the beginning of pages."""
-    for text in site.pages:
-        start = text.starts[0]
-        lines = text.lines[start + text.lines[start].startswith("#") :]
-        if match := UNPARSED_FRONT_MATTER.match("\n".join(lines)):
-            quote = match["text"].lstrip("# ").split("\n")[0][:_MAX_QUOTE].rstrip()
+def unrendered_source(site: LintContext) -> Iterator[Problem]:
+    """Find front matter and directives in rendered pages; each kind is reported once per page."""
+    for text in (text for text in site.pages if text.page.origin == "html"):
+        found: dict[str, int] = {}
+        if front_matter := UNPARSED_FRONT_MATTER.match("\n".join(text.lines[text.starts[0] :])):
+            found["---"] = text.starts[0] + front_matter.string.count("\n", 0, front_matter.start("text"))
+        for number, line in enumerate(text.prose):
+            if match := _DIRECTIVE.match(line):
+                found.setdefault(match["mark"], number)
+        for number in found.values():
+            quote = text.lines[number].strip(" \t>#")[:_MAX_QUOTE].rstrip()
             yield Problem(
-                f"The front matter is published as text: “{quote}”.",
-                "Correct its YAML: put values with a colon, `@` or `#` in quotes, and indent lists with spaces.",
+                f"“{quote}” is published as text.",
+                "Correct its indentation, or the YAML of front matter, enable its extension, or format it as code.",
                 text.page,
-                quote=quote,
+                text.section_at(number),
+                number,
+                quote,
             )
-
-
-@rule(
-    "directive-as-text",
-    "warning",
-    "A directive that nothing renders is noise for readers and models, and what it includes is missing.",
-)
-def directive_as_text(site: LintContext) -> Iterator[Problem]:
-    """Find lines of rendered pages that begin with a directive; each kind is reported once per page."""
-    for text in site.pages:
-        reported: set[str] = set()
-        for number, line in enumerate(text.prose if text.page.origin == "html" else ()):
-            match = _DIRECTIVE.match(line)
-            if match and match["mark"] not in reported:
-                reported.add(match["mark"])
-                quote = text.lines[number].strip(" \t>")[:_MAX_QUOTE]
-                yield Problem(
-                    f"“{quote}” is published as text.",
-                    "Enable the extension or plugin that renders it, correct its indentation, or format it as code.",
-                    text.page,
-                    text.section_at(number),
-                    number,
-                    quote,
-                )
 
 
 @rule(

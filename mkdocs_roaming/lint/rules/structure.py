@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from mkdocs_roaming.lint.context import (
@@ -14,12 +15,11 @@ from mkdocs_roaming.lint.context import (
 from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
 from mkdocs_roaming.manifest.lookup import SectionRef
 from mkdocs_roaming.manifest.models import PageEntry
-from mkdocs_roaming.text.markdown import shorten
+from mkdocs_roaming.text.markdown import FRONT_MATTER, shorten
 from mkdocs_roaming.text.openings import make_opening
 
 _MAX_PAGE_BYTES = 50_000
 _MIN_SHARED = 3  # pages with one text
-_MAX_QUOTE = 60
 
 
 @rule(
@@ -135,17 +135,19 @@ def repeated_description(site: LintContext) -> Iterator[Problem]:
     """Find descriptions, and first sentences of pages without one, that pages share; each is reported once."""
     pages: dict[str, list[PageEntry]] = {}
     for text in site.manual_pages:
+        source = FRONT_MATTER.match(site.read_source(text.page.source or "") or "")
+        written = re.search(r"^description:[ \t]*[\"']?(.*?)[\"' ]*$", source[1], re.MULTILINE) if source else None
         own = "\n".join(text.lines[line] for line in text.own_lines(0)).strip()
-        description = site.read_description(text.page) or make_opening(own, is_page=True)
+        description = (written and written[1]) or text.page.description or make_opening(own, is_page=True)
         pages.setdefault(description, []).append(text.page)
     for description, found in pages.items():
         if description and len(found) >= _MIN_SHARED:
+            quote = shorten(description, 60)
             yield Problem(
-                f"{len(found)} pages are described by the same text, “{shorten(description, _MAX_QUOTE)}”, such as "
-                f"{found[1].path or 'the home page'}.",
+                f"{len(found)} pages have the same description, “{quote}”: “{found[0].title}”, “{found[1].title}” …",
                 "Write what each page is about below its title, or as `description: …` in its front matter.",
                 found[0],
-                quote=description[:_MAX_QUOTE],
+                quote=quote.rstrip("…"),
             )
 
 
