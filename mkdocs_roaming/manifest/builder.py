@@ -196,12 +196,12 @@ def _choose_opening(section: Section, data: bytes, shared: Set[str]) -> str:
 
 def _describe_page(published: PublishedPage, openings: Sequence[str], site: Site, shared: Set[str]) -> tuple[str, str]:
     """Return the description of a page, empty if the opening of its own section describes it, and that opening."""
-    written, title = to_single_line(published.page.description), published.sections[0].title
+    written, titles = to_single_line(published.page.description), {section.title for section in published.sections}
     description = " ".join(sentence for sentence in find_sentences(written) if sentence not in shared)
     is_excerpt = openings[0] and written.endswith(("…", "..."))  # generators cut the beginning of the page
     # Generators write the site's description on pages that have none.
     is_of_site = written == site.description and published.page.source is None
-    if description and not (is_excerpt or is_of_site or written == title):
+    if description and not (is_excerpt or is_of_site or written in titles):
         return description, openings[0]
     if _is_complete(openings[0]):
         return "", openings[0]

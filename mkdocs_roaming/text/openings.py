@@ -147,6 +147,7 @@ class _Chooser:
             self._best = _Choice(rank, text)
 
     def _add_text(self, raw: str) -> None:
+        raw = _RUN_IN.sub(r"\1: ", raw, count=1)
         text = _plain(raw)
         words = _count_words(text)
         if not words or _is_noise(text):
@@ -179,7 +180,7 @@ class _Chooser:
         if _REFERENCE.match(sentence) and "](" in raw:
             self._add(_Rank.REFERENCE, sentence)
         elif sentence:
-            is_short = _count_words(sentence) < _MIN_SENTENCE_WORDS or sentence[0] in "(（"
+            is_short = _count_words(sentence) < _MIN_SENTENCE_WORDS or _CONTINUATION.match(sentence)
             self._add(_Rank.PHRASE if is_short else _Rank.PROSE, sentence)
 
     def _add_lead(self) -> None:
@@ -201,8 +202,11 @@ class _Chooser:
         lead, self._lead = self._lead, ""
         label = _unmask(lead).rstrip(":： ").casefold()
         is_labelled = _count_words(lead) <= _MAX_LABEL_WORDS
-        if not _SKIPPED_LABEL.match(label) and not (is_labelled and lines[0][0] in "-*+" and _are_fields(items)):
+        described = _drop_facts(items) if is_labelled and lines[0][0] in "-*+" else items
+        if described and not _SKIPPED_LABEL.match(label):
             names = [_describe_item(*items[0])] if len(items) == 1 and not lead else _item_names(items)
+            if described is not items:
+                names = _limit_names(first_sentence(_plain(text)) for text, _ in described)
             # A table of contents, or tabs.
             links = all(_LINK_ITEM.match(text) or (below and _BOLD.fullmatch(text)) for text, below in items)
             rank = _Rank.LIST if is_labelled and (lead or links) else _Rank.PROSE
@@ -240,10 +244,12 @@ def _describe_item(text: str, below: Sequence[str]) -> str:
     return f"{name}: {about}" if about and _NAMED.match(text) else first_sentence(_plain(text))
 
 
-def _are_fields(items: Sequence[tuple[str, list[str]]]) -> bool:
-    """Return whether items are facts, such as a default value, or the date and the category of a post."""
-    fields = sum(bool(_FIELD.match(text)) for text, _ in items)
-    return 2 * fields >= len(items) or _DATED.fullmatch(items[0][0]) is not None
+def _drop_facts(items: Sequence[tuple[str, list[str]]]) -> Sequence[tuple[str, list[str]]]:
+    """Return items without facts, such as a default value, if half of them are; none of those about a post."""
+    if _DATED.fullmatch(items[0][0]):
+        return ()
+    described = [item for item in items if not _FIELD.match(item[0])]
+    return described if 2 * len(described) <= len(items) else items
 
 
 def _item_names(items: Sequence[tuple[str, list[str]]]) -> list[str]:
@@ -361,7 +367,7 @@ def _compile_ideographs() -> tuple[re.Pattern[str], re.Pattern[str]]:
 _MARKUP = re.compile(r"[\\`*_\[\]<>&!~$]")
 _ADDRESS = r"(?:\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)|\[[^\[\]]*\])"
 _IMAGE = rf"!\[[^\[\]]*\]{_ADDRESS}"
-_STARS = r"\*+(?=[^\W_]|[`\[(\"“‘<\\]|[^\x00-\x7f])|(?<=[\w`\])\"”’.!?,:;…>])\*+|(?<=[^\x00-\x7f])\*+"
+_STARS = r"\*+(?=[^\W_]|[`\[(\"“‘<\\-]|[^\x00-\x7f])|(?<=[\w`\])\"”’.!?,:;…>])\*+|(?<=[^\x00-\x7f])\*+"
 _INLINE_MARK = re.compile(
     r"(?P<text>[^\\`*_\[\]<:!~$]+)"  # keep text, in one piece: no other alternative is tried within it
     r"|(?P<mark>`+)(?!`)(?P<code>.+?)(?<!`)(?P=mark)(?!`)"
@@ -379,6 +385,7 @@ _SPAN = re.compile(
     re.DOTALL,
 )
 _BOLD = re.compile(r"\*\*[^*]+\*\*:?")
+_RUN_IN = re.compile(r"\A\*\*((?:[\w-]+ )+[\w-]+)\*\*\s+(?=[A-Z])")  # a title at the beginning of a paragraph
 
 # Text that is not about the section
 
@@ -421,6 +428,7 @@ _DATED = re.compile(_DATE, re.VERBOSE | re.IGNORECASE)
 _CALLOUT = re.compile(r"\[![A-Za-z]+\][+-]?[ \t]*")
 _ATTRIBUTION = re.compile(r"\s*(?:[–—]|--)\s*\S")
 _CONDITION = re.compile(r"(?:if|when|given|suppose|imagine|consider)\b[^,]*$", re.IGNORECASE)
+_CONTINUATION = re.compile(r"[(（]|(?:and|or|but|so|then|which|where)\b")  # of a sentence above code
 _SUPPOSE = "consider|imagine|suppose|assume"
 _ASIDE = re.compile(rf"(?:{_SUPPOSE}|(?:now )?let['’]?s (?:now )?(?:{_SUPPOSE}|say|(?:take a )?look))\b", re.IGNORECASE)
 _POINTING = re.compile(
@@ -442,7 +450,7 @@ def _is_noise(text: str) -> bool:
 
 # Blocks of Markdown, line by line: only as exact as the beginning of a section requires
 
-_MAX_BLOCK_CHARS = 800
+_MAX_BLOCK_CHARS = 2_000
 
 _FENCE = re.compile(rf"\s*({FENCE_MARK}|:{{3,}})")
 """The beginning of a line that opens fenced code or a directive."""

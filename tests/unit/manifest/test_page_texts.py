@@ -35,10 +35,12 @@ def texts(page: PageEntry) -> tuple[str, str]:
         ("None", ""),
         ("About tides.", ""),
         ("Gate", ""),
+        ("Parts of it", ""),
     ],
 )
 def test_description_is_prose_about_the_page(written: str, description: str) -> None:
-    assert describe("# Gate\n\nA gate.\n", written, about="About tides.") == (description, "A gate.")
+    text = "# Gate\n\nA gate.\n\n## Parts of it\n"
+    assert describe(text, written, about="About tides.") == (description, "A gate.")
 
 
 def test_cut_description_is_used_only_without_an_opening() -> None:
