@@ -32,6 +32,7 @@ from mkdocs_roaming.text.openings import find_sentences, join_names, make_openin
 _MIN_SHARED = 3
 """Number of pages on which a sentence is a tip, a banner or boilerplate; fewer may have the same subject."""
 _GENERIC = "lint.empty_titles"
+_INTRODUCTIONS = ("what is ", "what are ", "about ", "description", "summary")
 
 
 def build_manifest(
@@ -211,19 +212,21 @@ def _describe_page(published: PublishedPage, openings: Sequence[str], site: Site
 def _introduce_page(sections: Sequence[Section], openings: Sequence[str], language: str) -> tuple[str, str]:
     """Return the description and the opening of a page whose own section does not say what it is about.
 
-    The first subsection introduces the page if its title is generic or the page's, or if there is no other. Else the
-    opening is the titles of the subsections, such as the names of objects.
+    A subsection introduces the page if its title says so, such as “What is a gate?”, if it is the first with a generic
+    title or the page's, or if there is no other. Else the opening is their titles, such as the names of objects.
     """
     phrases = (sections[0].title, *load_phrases(language, _GENERIC), *load_phrases("en", _GENERIC))
     generic = set(map(_fold_title, phrases))
     titles = {at: _fold_title(section.title) for at, section in enumerate(sections) if section.parent == 0}
+    introduced = [at for at, title in titles.items() if title.startswith(_INTRODUCTIONS)]
     first = min(titles, default=0)
-    introduces = len(titles) == 1 or titles.get(first) in generic
-    introduces = introduces or titles.get(first, "").startswith(("what is ", "what are ", "about "))
-    if introduces and _is_complete(openings[first]):
-        return openings[first], openings[0]
-    names = [to_single_line(sections[at].title) for at, title in titles.items() if title not in generic]
-    return "", shorten(join_names(names), MAX_OPENING) or openings[0]
+    if len(titles) == 1 or titles.get(first) in generic:
+        introduced.insert(0, first)
+    for at in introduced:
+        if _is_complete(openings[at]):
+            return openings[at], openings[0]
+    names = dict.fromkeys(to_single_line(sections[at].title) for at, title in titles.items() if title not in generic)
+    return "", shorten(join_names([*names]), MAX_OPENING) or openings[0]
 
 
 def _fold_title(title: str) -> str:

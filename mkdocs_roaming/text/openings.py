@@ -414,7 +414,8 @@ _NOISE = re.compile(
         |table\ of\ contents|skip\ to\ [\w ]{{1,30}}|copy\ (?:page|as\ markdown|link)|view\ (?:source|on\ github)
         |(?:view\ |full\ )?source(?:\ code)?(?:\ in\ .*)?|(?:previous|next)(?:\ (?:page|topic))?(?::.{{0,80}})?
         |(?:open|run|view)\ (?:this\ \w+\ )?(?:in|on)\ .{{1,40}}|was\ this\ (?:page|article)\ helpful.*
-        |(?:improve|report)\ .{{0,20}}(?:page|issue)|suggest\ (?:an\ )?edits?|loading|none|tbd|todo|coming\ soon)\W*$
+        |(?:improve|report)\ .{{0,20}}(?:page|issue)|suggest\ (?:an\ )?edits?|loading|none|tbd|todo|coming\ soon
+        |let['’]s\ (?:get\ started|begin|start|go))\W*$
     | (?=[^.!?:,›»→/>]{{2,41}}+[›»→/>])[^.!?:,›»→/>]{{1,40}}(?:\ [›»→/>]\ [^.!?:,›»→/>]{{1,40}})+$
     # facts
     | [^.!?:]{{1,30}}+:(?:\ \S+){{1,3}}(?<![.!?…])$
@@ -428,7 +429,7 @@ _DATED = re.compile(_DATE, re.VERBOSE | re.IGNORECASE)
 _CALLOUT = re.compile(r"\[![A-Za-z]+\][+-]?[ \t]*")
 _ATTRIBUTION = re.compile(r"\s*(?:[–—]|--)\s*\S")
 _CONDITION = re.compile(r"(?:if|when|given|suppose|imagine|consider)\b[^,]*$", re.IGNORECASE)
-_CONTINUATION = re.compile(r"[(（]|(?:and|or|but|so|then|which|where)\b")  # of a sentence above code
+_CONTINUATION = re.compile(r"[(（]|(?:(?i:and|or|but)|so|then|which|where)\b")  # of a sentence above code
 _SUPPOSE = "consider|imagine|suppose|assume"
 _ASIDE = re.compile(rf"(?:{_SUPPOSE}|(?:now )?let['’]?s (?:now )?(?:{_SUPPOSE}|say|(?:take a )?look))\b", re.IGNORECASE)
 _POINTING = re.compile(

@@ -68,6 +68,7 @@ def test_text_of_a_template_is_the_opening_of_sections_with_one_title() -> None:
     [
         ("# Gate\n\n## Overview\n\nA gate.\n\n## Use\n", ("A gate.", "")),
         ("# Gate\n\n## What is a gate?\n\nA gate.\n\n## Use\n", ("A gate.", "")),
+        ("# Gate\n\n## Use\n\nOpen it.\n\n## Description\n\nA gate.\n", ("A gate.", "")),
         ("# Gate\n\n## Use\n\nOpen it.\n", ("Open it.", "")),
         ("# Gate\n\n## Use\n\nOpen it.\n\n## Notes\n\n## Repair\n", ("", "Use, Repair")),
         ("# Gate\n\nOpen it with:\n\n```\ngate\n```\n\n## Use\n\n## Repair\n", ("", "Use, Repair")),
