@@ -151,7 +151,7 @@ class _Chooser:
         text = _plain(raw)
         words = _count_words(text)
         if not words or _is_noise(text):
-            self._add(_Rank.NOTE, text if _VERSION_NOTE.match(text) else "")
+            self._add(_Rank.NOTE, "".join(_VERSION_NOTE.findall(text)))
             return
         # Words that are neither code nor links.
         outside = _count_words(_SPAN.sub(" ", raw)) if _MARKUP.search(raw) else words
@@ -396,7 +396,7 @@ _DATE = (
 )
 _VERSION = r"""(?:new|added|changed|deprecated|removed|introduced|modified|updated|available)
     \s(?:in|since|as\sof|from)\s(?:[a-z]+\s)?v?\d[\w.+-]*"""
-_VERSION_NOTE = re.compile(_VERSION + r"\s*[:,]\s*\S+\s\S+\s\S", re.VERBOSE | re.IGNORECASE)
+_VERSION_NOTE = re.compile(rf"\A{_VERSION}\s*[:,]\s*\S+\s\S+\s\S.*", re.VERBOSE | re.IGNORECASE)
 _NOISE = re.compile(
     rf"""
     bases:\s
