@@ -202,15 +202,14 @@ class _Chooser:
         lead, self._lead = self._lead, ""
         label = _unmask(lead).rstrip(":： ").casefold()
         is_labelled = _count_words(lead) <= _MAX_LABEL_WORDS
-        described = _drop_facts(items) if is_labelled and lines[0][0] in "-*+" else items
-        if described and not _SKIPPED_LABEL.match(label):
-            names = [_describe_item(*items[0])] if len(items) == 1 and not lead else _item_names(items)
-            if described is not items:
-                names = _limit_names(first_sentence(_plain(text)) for text, _ in described)
-            # A table of contents, or tabs.
-            links = all(_LINK_ITEM.match(text) or (below and _BOLD.fullmatch(text)) for text, below in items)
-            rank = _Rank.LIST if is_labelled and (lead or links) else _Rank.PROSE
-            self._add(_Rank.FIELDS if _FIELD_LABEL.match(label) else rank, join_names(names, lead))
+        described = _drop_facts(items) if is_labelled else items
+        if not described or _SKIPPED_LABEL.match(label):
+            return
+        # A table of contents, or tabs.
+        links = all(_LINK_ITEM.match(text) or (below and _BOLD.fullmatch(text)) for text, below in items)
+        rank = _Rank.LIST if is_labelled and (lead or links) else _Rank.PROSE
+        names = _item_names(items, described, lead)
+        self._add(_Rank.FIELDS if _FIELD_LABEL.match(label) else rank, join_names(names, lead))
 
     def _add_table(self, lines: Sequence[str]) -> None:
         lead, self._lead = self._lead, ""
@@ -232,6 +231,8 @@ class _Chooser:
 
 # Lists and tables
 
+_Item = tuple[str, list[str]]  # the first paragraph of an item, and the lines below it
+
 
 def _describe_item(text: str, below: Sequence[str]) -> str:
     """Return the name of the only item of a list, and the first sentence about it."""
@@ -244,20 +245,22 @@ def _describe_item(text: str, below: Sequence[str]) -> str:
     return f"{name}: {about}" if about and _NAMED.match(text) else first_sentence(_plain(text))
 
 
-def _drop_facts(items: Sequence[tuple[str, list[str]]]) -> Sequence[tuple[str, list[str]]]:
+def _drop_facts(items: list[_Item]) -> list[_Item]:
     """Return items without facts, such as a default value, if half of them are; none of those about a post."""
     if _DATED.fullmatch(items[0][0]):
-        return ()
+        return []
     described = [item for item in items if not _FIELD.match(item[0])]
-    return described if 2 * len(described) <= len(items) else items
+    return items if 2 * len(described) > len(items) else described
 
 
-def _item_names(items: Sequence[tuple[str, list[str]]]) -> list[str]:
-    """Return what items are about: their names, or their first sentences if some begin with the same label."""
+def _item_names(items: list[_Item], described: list[_Item], lead: str) -> list[str]:
+    """Return what items are about: their names, or first sentences if some are facts or begin with the same label."""
+    if len(items) == 1 and not lead:
+        return [_describe_item(*items[0])]
     names = _limit_names(_item_name(text) for text, _ in items)
-    if len(set(names)) < len(names):
-        return _limit_names(first_sentence(_plain(text)) for text, _ in items)
-    return names
+    if described is items and len(set(names)) == len(names):
+        return names
+    return _limit_names(first_sentence(_plain(text)) for text, _ in described)
 
 
 def _item_name(text: str) -> str:
