@@ -70,6 +70,7 @@ def find_sentences(description: str) -> list[str]:
     """
     if _SKIPPED_LINE.match(description) or _FENCE.match(description):
         return []
+    description = description[:_MAX_BLOCK_CHARS]
     rest = _plain(description) if _WRITTEN_MARKUP.search(description) else description
     rest, sentences = to_single_line(_unmask(rest)), []
     while rest:

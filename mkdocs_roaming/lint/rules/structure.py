@@ -136,9 +136,10 @@ def repeated_description(site: LintContext) -> Iterator[Problem]:
     pages: dict[str, list[PageEntry]] = {}
     for text in site.manual_pages:
         source = FRONT_MATTER.match(site.read_source(text.page.source or "") or "")
-        written = re.search(r"^description:[ \t]*[\"']?(.*?)[\"' ]*$", source[1], re.MULTILINE) if source else None
+        written = re.search(r"^description:[ \t]*(\S.*)$", source[1], re.MULTILINE) if source else None
         own = "\n".join(text.lines[line] for line in text.own_lines(0)).strip()
-        description = (written and written[1]) or text.page.description or make_opening(own, is_page=True)
+        description = written[1].strip("\"' ") if written else text.page.description
+        description = description or make_opening(own, is_page=True)
         pages.setdefault(description, []).append(text.page)
     for description, found in pages.items():
         if description and len(found) >= _MIN_SHARED:
