@@ -32,6 +32,7 @@ from mkdocs_roaming.text.openings import find_sentences, join_names, make_openin
 _MIN_SHARED = 3
 """Number of pages on which a sentence is a tip, a banner or boilerplate; fewer may have the same subject."""
 _GENERIC = "lint.empty_titles"
+_MAX_INTRODUCTION = 30  # characters of a title; longer ones are questions of a FAQ
 _INTRODUCTIONS = ("what is ", "what are ", "about ", "description", "summary")
 
 
@@ -190,9 +191,9 @@ def _choose_opening(section: Section, data: bytes, shared: Set[str]) -> str:
     if not section.opening or section.opening not in shared:
         return to_single_line(section.opening)
     text = data[section.start : section.end].decode("utf-8", "replace")
-    is_page = section.parent is None
-    other = make_opening(text, limit=MAX_OPENING, is_page=is_page, skipped=shared)
-    return other or ("" if is_page else section.opening)
+    subsections = 1 if section.parent is None else None
+    other = make_opening(text, limit=MAX_OPENING, subsections=subsections, skipped=shared)
+    return other or ("" if subsections else section.opening)
 
 
 def _describe_page(published: PublishedPage, openings: Sequence[str], site: Site, shared: Set[str]) -> tuple[str, str]:
@@ -218,7 +219,8 @@ def _introduce_page(sections: Sequence[Section], openings: Sequence[str], langua
     phrases = (sections[0].title, *load_phrases(language, _GENERIC), *load_phrases("en", _GENERIC))
     generic = set(map(_fold_title, phrases))
     titles = {at: _fold_title(section.title) for at, section in enumerate(sections) if section.parent == 0}
-    introduced = [at for at, title in titles.items() if title.startswith(_INTRODUCTIONS)]
+    begin = [(at, title) for at, title in titles.items() if len(title) < _MAX_INTRODUCTION][:3]
+    introduced = [at for at, title in begin if title.startswith(_INTRODUCTIONS)]
     first = min(titles, default=0)
     if len(titles) == 1 or titles.get(first) in generic:
         introduced.insert(0, first)

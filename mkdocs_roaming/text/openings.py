@@ -27,25 +27,32 @@ _MAX_LABEL_WORDS = 3
 _MAX_NAMES_PER_WORD = 4  # words in links and code for each other word, above which a line is no prose
 
 
-def make_opening(markdown: str, *, limit: int = 200, is_page: bool = False, skipped: Set[str] = frozenset()) -> str:
+def make_opening(
+    markdown: str, *, limit: int = 200, subsections: int | None = None, skipped: Set[str] = frozenset()
+) -> str:
     """Return the opening of a section on a single line; empty if no text says what the section is about.
 
     Args:
         markdown: The section's Markdown, below its heading.
         limit: Maximum number of characters.
-        is_page: Whether the section is a page's own. A lead-in to code says little about a page.
+        subsections: Their number if the section is a page's own: lead-ins to code say little about a page, and its
+            subsections say more than its admonitions.
         skipped: Openings that are not returned.
     """
 
     def finish(text: str) -> str:
         return shorten(to_single_line(_unmask(text)), limit)
 
+    is_page = subsections is not None
     if is_page and "---" in markdown[:_MAX_LIST_CHARS]:
         markdown = UNPARSED_FRONT_MATTER.sub("", markdown, count=1)
+    blocks = _iter_blocks(split_lines(markdown[:_MAX_READ_CHARS]))
+    if subsections:
+        blocks = (block for block in blocks if block.kind != "quote" or not _CALLOUT.match(block.lines[0]))
     chooser = (
         _Chooser(lambda text: finish(text) not in skipped, is_page=is_page) if skipped else _Chooser(is_page=is_page)
     )
-    best = chooser.choose(_iter_blocks(split_lines(markdown[:_MAX_READ_CHARS]))) if markdown else None
+    best = chooser.choose(blocks) if markdown else None
     return finish(best.text) if best else ""
 
 
@@ -405,7 +412,7 @@ _NOISE = re.compile(
     rf"""
     bases:\s
     # versions
-    | {_VERSION}(?:\s*[:,]|\W*$)
+    | {_VERSION}(?:\s*[:,]|\W*$) | v\d[\w.+-]*\W*$
     | (?:minimum\ |required\ )?(?:version|since)(?:\ (?:added|changed))?:?\ v?\d[\w.+-]*(?:\W*$|\ [^.!?]*$)
     # dates and authors
     | (?:(?:first\ |last\ )?(?:published|posted|updated|modified|reviewed|released|created|date)[:\ ]+(?:on\ )?)?

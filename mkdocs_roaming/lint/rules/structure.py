@@ -139,7 +139,7 @@ def repeated_description(site: LintContext) -> Iterator[Problem]:
         written = re.search(r"^description:[ \t]*(\S.*)$", source[1], re.MULTILINE) if source else None
         own = "\n".join(text.lines[line] for line in text.own_lines(0)).strip()
         description = written[1].strip("\"' ") if written else text.page.description
-        description = description or make_opening(own, is_page=True)
+        description = description or make_opening(own, subsections=0)
         pages.setdefault(description, []).append(text.page)
     for description, found in pages.items():
         if description and len(found) >= _MIN_SHARED:

@@ -8,6 +8,7 @@ from manifests import build
 from mkdocs_roaming.manifest.models import PageEntry
 
 PAGES = ["gate/", "tank/", "pump/"]
+FAQ = "What is the best way to open a gate?; Why?"
 LONG_TITLES = "".join(f"## {'North ' * 11}{at}\n\n" for at in range(4))
 
 
@@ -69,6 +70,9 @@ def test_text_of_a_template_is_the_opening_of_sections_with_one_title() -> None:
         ("# Gate\n\n## Overview\n\nA gate.\n\n## Use\n", ("A gate.", "")),
         ("# Gate\n\n## What is a gate?\n\nA gate.\n\n## Use\n", ("A gate.", "")),
         ("# Gate\n\n## Use\n\nOpen it.\n\n## Description\n\nA gate.\n", ("A gate.", "")),
+        ("# FAQ\n\n## What is the best way to open a gate?\n\nA key.\n\n## Why?\n", ("", FAQ)),
+        ("# Gate\n\n> [!TIP]\n> Keep away.\n\n## Use\n\n## Repair\n", ("", "Use, Repair")),
+        ("# Gate\n\n> [!TIP]\n> Keep away.\n", ("", "Keep away.")),
         ("# Gate\n\n## Use\n\nOpen it.\n", ("Open it.", "")),
         ("# Gate\n\n## Use\n\nOpen it.\n\n## Notes\n\n## Repair\n", ("", "Use, Repair")),
         ("# Gate\n\nOpen it with:\n\n```\ngate\n```\n\n## Use\n\n## Repair\n", ("", "Use, Repair")),
