@@ -178,7 +178,7 @@ class _Chooser:
     def _add_prose(self, raw: str, text: str) -> None:
         sentence = ""
         rest = text
-        while rest and _count_words(sentence) < _MIN_SENTENCE_WORDS:
+        while rest and (_count_words(sentence) < _MIN_SENTENCE_WORDS or sentence.endswith(("!", "?"))):
             following = first_sentence(rest)
             rest = rest[len(following) :].lstrip()
             if _ASIDE.match(following):
