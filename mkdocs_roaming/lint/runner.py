@@ -215,11 +215,17 @@ def compute_score(severities: Iterable[Severity], sections: int) -> int:
 
 
 def _merge_templated(problems: Iterable[tuple[Rule, Problem]]) -> Iterator[tuple[Rule, Problem]]:
-    """Yield problems; of the same one in sections of one title on many pages, as a template makes them, the first."""
+    """Yield problems; of one that a template causes on many pages, the first.
+
+    It is the same text, or concerns sections of the same title.
+    """
     groups: dict[object, list[tuple[Rule, Problem]]] = {}
     for rule, problem in problems:
         page, message = problem.page, re.sub(r"\d+", "#", problem.message)
-        place = (page.sections[problem.position].title,) if page and problem.position else page and page.path
+        is_text = problem.line is not None
+        is_same = problem.quote != "" and problem.quote in problem.message if is_text else problem.position > 0
+        title = "" if is_text or page is None else page.sections[problem.position].title
+        place = (title,) if is_same else page and page.path
         groups.setdefault((rule.id, message, place), []).append((rule, problem))
     for (rule, first), *others in groups.values():
         pages = [*dict.fromkeys(other.page.path for _, other in others if other.page and other.page is not first.page)]
