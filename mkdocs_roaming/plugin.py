@@ -54,6 +54,7 @@ from mkdocs_roaming.manifest.models import LLMS_TXT, Page
 from mkdocs_roaming.publish.cache import ConversionCache
 from mkdocs_roaming.publish.elements.html import add_markdown_links
 from mkdocs_roaming.publish.elements.page import ElementOptions, PageElements
+from mkdocs_roaming.publish.markdown_source import split_front_matter
 from mkdocs_roaming.publish.options import PublishOptions, parse_options
 from mkdocs_roaming.publish.ownership import check_llms_txt
 from mkdocs_roaming.publish.pipeline import Batch, LeftOut, convert_pages, reconvert_page
@@ -163,6 +164,8 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         """Record the languages of code, which the HTML may not name, while the page is rendered."""
         if self._options.enabled:
             self._code_languages.start(page, config)
+            if markdown.startswith("---") and split_front_matter(markdown)[1]:  # MkDocs removes what it can parse
+                log.warning(f"{page.file.src_uri}: its front matter is not valid YAML, so it is published as text")
 
     def on_page_content(self, html: str, *, page: MkDocsPage, config: MkDocsConfig, files: Files) -> None:
         """Stop recording: the page is rendered."""

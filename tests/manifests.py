@@ -22,12 +22,18 @@ def build(
     nav: tuple[NavItem, ...] = (),
     previous: PreviousSite | None = None,
     headings: Mapping[str, Sequence[Heading]] = MappingProxyType({}),
+    descriptions: Mapping[str, str] = MappingProxyType({}),
+    about: str = "",
 ) -> Manifest:
     written = [
-        PublishedPage(Page(path, path or "Home"), text, split_sections(text, title=path, headings=headings.get(path)))
+        PublishedPage(
+            Page(path, path or "Home", description=descriptions.get(path, "")),
+            text,
+            split_sections(text, title=path, headings=headings.get(path)),
+        )
         for path, text in pages.items()
     ]
-    return build_manifest(Site("Docs", URL, nav=nav), written, previous=previous)
+    return build_manifest(Site("Docs", URL, about, nav=nav), written, previous=previous)
 
 
 def ids_by_title(manifest: Manifest) -> dict[str, str]:

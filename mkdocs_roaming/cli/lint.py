@@ -14,9 +14,8 @@ from mkdocs_roaming.cli.sites import open_lib
 from mkdocs_roaming.config import load_settings
 from mkdocs_roaming.errors import LibraryError, UsageError
 from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.lint.context import LintContext
+from mkdocs_roaming.lint.context import LintContext, SourceReader
 from mkdocs_roaming.lint.runner import (
-    SourceReader,
     format_github,
     format_text,
     lint_site,

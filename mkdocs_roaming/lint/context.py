@@ -24,6 +24,9 @@ Severity = Literal["error", "warning", "hint"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "hint")
 """All severities, worst first."""
 
+SourceReader = Callable[[str], str | None]
+"""Returns the text of a source file by its path below the docs folder, or None."""
+
 SITE_FILE = "llms.txt"
 """The file to which findings about the whole site are attached."""
 
@@ -177,6 +180,7 @@ class LintContext:
     Attributes:
         sections: The sections of the site, with parents, children and breadcrumbs.
         pages: The text of all pages, in the order of the manifest.
+        read_source: Returns the text of a source file, if the sources are known.
     """
 
     def __init__(self, sections: SectionIndex, read_page: Callable[[PageEntry], str]) -> None:
@@ -187,6 +191,7 @@ class LintContext:
             read_page: Returns the Markdown of a page.
         """
         self.sections = sections
+        self.read_source: SourceReader = lambda source: None
         self.pages = tuple(parse_page_text(page, read_page(page)) for page in self.manifest.pages)
 
     @property

@@ -9,7 +9,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -18,7 +18,7 @@ import msgspec
 
 from mkdocs_roaming.errors import ManifestNotFoundError, UsageError
 from mkdocs_roaming.files import read_inside
-from mkdocs_roaming.lint.context import SEVERITIES, Finding, LintContext, Problem, Rule, Severity
+from mkdocs_roaming.lint.context import SEVERITIES, Finding, LintContext, Problem, Rule, Severity, SourceReader
 from mkdocs_roaming.lint.rules import load_rules
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.lookup import PageName, SectionIndex, SectionRef, match_pattern
@@ -27,11 +27,10 @@ from mkdocs_roaming.manifest.sections import github_slug
 from mkdocs_roaming.settings import decode_table
 from mkdocs_roaming.text.markdown import FRONT_MATTER, parse_headings, pluralize, strip_markup
 
-SourceReader = Callable[[str], str | None]
-"""Returns the text of a source file by its path below the docs folder, or None."""
-
 WEIGHTS: Mapping[Severity, int] = {"error": 10, "warning": 3, "hint": 1}
 """Weights of findings in the score."""
+
+_MIN_TEMPLATED = 4  # other pages with the same problem
 
 
 class LintConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -136,6 +135,7 @@ def lint_site(
         PluginError: If a rule of another distribution cannot be loaded.
     """
     config = config or LintConfig()
+    context.read_source = read_source or context.read_source
     page_order = {page.path: number for number, page in enumerate(context.manifest.pages)}
     problems = [
         (rule, problem)
@@ -151,13 +151,12 @@ def lint_site(
 
     @cache
     def open_source(path: str | None) -> _Source | None:
-        text = read_source(path) if read_source and path else None
+        text = context.read_source(path) if path else None
         return _Source.parse(text) if text is not None else None
 
     counts = Counter[str]()
-    findings = tuple(
-        _to_finding(context, rule, problem, open_source, counts) for rule, problem in sorted(problems, key=sort_key)
-    )
+    problems = sorted(_merge_templated(problems), key=sort_key)
+    findings = tuple(_to_finding(context, rule, problem, open_source, counts) for rule, problem in problems)
     sections = len(context.sections)
     return LintReport(
         site=context.manifest.site.name,
@@ -215,8 +214,26 @@ def compute_score(severities: Iterable[Severity], sections: int) -> int:
     return 100 * sections // (sections + weight) if weight else 100
 
 
-def _is_ignored(context: LintContext, config: LintConfig, rule: Rule, problem: Problem) -> bool:
-    return problem.page is not None and config.is_ignored(rule, problem.page)
+def _merge_templated(problems: Iterable[tuple[Rule, Problem]]) -> Iterator[tuple[Rule, Problem]]:
+    """Yield problems; of one that a template causes on many pages, the first.
+
+    It is the same text, or concerns sections of the same title.
+    """
+    groups: dict[object, list[tuple[Rule, Problem]]] = {}
+    for rule, problem in problems:
+        page, message = problem.page, re.sub(r"\d+", "#", problem.message)
+        is_text = problem.line is not None
+        is_same = problem.quote != "" and problem.quote in problem.message if is_text else problem.position > 0
+        title = "" if is_text or page is None else page.sections[problem.position].title
+        place = (title,) if is_same else page and page.path
+        groups.setdefault((rule.id, message, place), []).append((rule, problem))
+    for (rule, first), *others in groups.values():
+        pages = [*dict.fromkeys(other.page.path for _, other in others if other.page and other.page is not first.page)]
+        if len(pages) < _MIN_TEMPLATED:
+            yield from ((rule, first), *others)
+        else:
+            note = f"The same applies to {len(pages)} other pages, such as {pages[0]}."
+            yield rule, replace(first, fix=f"{first.fix} {note}")
 
 
 def _line(context: LintContext, problem: Problem) -> int:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from urllib.parse import unquote
 
 from msgspec.structs import replace
 
 from mkdocs_roaming.manifest.aliases import PreviousSite, assign_ids
 from mkdocs_roaming.manifest.models import (
+    MAX_OPENING,
     MORE_GROUP,
     Manifest,
     NavEntry,
     NavItem,
     PageEntry,
     PublishedPage,
+    Section,
     SectionEntry,
     Site,
     SiteEntry,
@@ -24,7 +26,14 @@ from mkdocs_roaming.manifest.models import (
 )
 from mkdocs_roaming.manifest.sections import IdAllocator, file_digest, github_slug
 from mkdocs_roaming.text.languages import fold, load_phrases
-from mkdocs_roaming.text.markdown import to_single_line
+from mkdocs_roaming.text.markdown import shorten, to_single_line
+from mkdocs_roaming.text.openings import find_sentences, join_names, make_opening
+
+_MIN_SHARED = 3
+"""Number of pages on which a sentence is a tip, a banner or boilerplate; fewer may have the same subject."""
+_GENERIC = "lint.empty_titles"
+_MAX_INTRODUCTION = 30  # characters of a title; longer ones are questions of a FAQ
+_INTRODUCTIONS = ("what is ", "what are ", "about ", "description", "summary")
 
 
 def build_manifest(
@@ -47,15 +56,16 @@ def build_manifest(
     anchors = _AnchorIndex(site.url)
     for published, ids in zip(pages, assigned.ids, strict=True):
         anchors.add(published, ids)
+    shared = _find_shared_texts(pages)
     entries = [
-        _make_page_entry(published, ids, aliases, anchors, site)
+        _make_page_entry(published, ids, aliases, anchors, site, shared)
         for published, ids, aliases in zip(pages, assigned.ids, assigned.aliases, strict=True)
     ]
     return Manifest(
         site=SiteEntry(
             to_single_line(site.name),
             site.url,
-            to_single_line(site.description),
+            to_single_line(site.description) if find_sentences(site.description) else summarize_home(entries),
             site.language,
             site.version,
             site.alternates,
@@ -67,6 +77,12 @@ def build_manifest(
         crawled_from=site.crawled_from,
         generator=generator,
     )
+
+
+def summarize_home(pages: Sequence[PageEntry]) -> str:
+    """Return what the home page says about its site, which describes a site without a description."""
+    home = next((page for page in pages if not page.path), None)
+    return (home.description or (home.sections[0].body and home.sections[0].opening)) if home else ""
 
 
 def sanitize_manifest(manifest: Manifest) -> Manifest:
@@ -112,8 +128,11 @@ def _make_page_entry(
     aliases: Sequence[tuple[str, ...]],
     anchors: _AnchorIndex,
     site: Site,
+    shared: Set[str],
 ) -> PageEntry:
     page, data = published.page, published.encode()
+    openings = [_choose_opening(section, data, shared) for section in published.sections]
+    description, openings[0] = _describe_page(published, openings, site, shared)
     return PageEntry(
         id=ids[0],
         title=to_single_line(published.sections[0].title),
@@ -132,17 +151,17 @@ def _make_page_entry(
                 anchor=section.anchor,
                 body=section.body,
                 tokens=section.tokens,
-                opening=to_single_line(section.opening),
+                opening=opening,
                 links=anchors.find_links(id_, section.targets),
                 aliases=former,
                 anchors=section.anchors,
                 flags=section.flags,
             )
-            for id_, former, section in zip(ids, aliases, published.sections, strict=True)
+            for id_, former, section, opening in zip(ids, aliases, published.sections, openings, strict=True)
         ),
         source=page.source,
         origin="html" if page.markdown is None else "markdown",
-        description=_describe_page(published, site.language),
+        description=description,
         tags=page.tags,
         full=published.full,
         tokens=sum(section.tokens for section in published.sections),
@@ -151,24 +170,73 @@ def _make_page_entry(
     )
 
 
-def _describe_page(published: PublishedPage, language: str) -> str:
-    """Return the description of a page; empty if the opening of its own section describes it.
+def _find_shared_texts(pages: Iterable[PublishedPage]) -> Set[str]:
+    """Return the openings and sentences of descriptions that several pages have below different titles."""
+    places: dict[str, set[tuple[str, str]]] = {}
+    for published in pages:
+        path = published.page.path
+        texts = [(sentence, path) for sentence in find_sentences(published.page.description)]
+        texts += [(section.opening, section.title) for section in published.sections[1:] if section.opening]
+        for text, title in (*texts, (published.sections[0].opening, path)):
+            places.setdefault(text, set()).add((path, title))
+    return {
+        text
+        for text, found in places.items()
+        if all(len(set(names)) >= _MIN_SHARED for names in zip(*found, strict=True))
+    }
 
-    Without either, the first subsection introduces the page if its title is generic or the page's, or if there is no
-    other.
+
+def _choose_opening(section: Section, data: bytes, shared: Set[str]) -> str:
+    """Return the opening of a section, or its next best text if several pages share it."""
+    if not section.opening or section.opening not in shared:
+        return to_single_line(section.opening)
+    text = data[section.start : section.end].decode("utf-8", "replace")
+    subsections = 1 if section.parent is None else None
+    other = make_opening(text, limit=MAX_OPENING, subsections=subsections, skipped=shared)
+    return other or ("" if subsections else section.opening)
+
+
+def _describe_page(published: PublishedPage, openings: Sequence[str], site: Site, shared: Set[str]) -> tuple[str, str]:
+    """Return the description of a page, empty if the opening of its own section describes it, and that opening."""
+    written, titles = to_single_line(published.page.description), {section.title for section in published.sections}
+    description = " ".join(sentence for sentence in find_sentences(written) if sentence not in shared)
+    is_excerpt = openings[0] and written.endswith(("…", "..."))  # generators cut the beginning of the page
+    # Generators write the site's description on pages that have none.
+    is_of_site = written == site.description and published.page.source is None
+    if description and not (is_excerpt or is_of_site or written in titles):
+        return description, openings[0]
+    if _is_complete(openings[0]):
+        return "", openings[0]
+    return _introduce_page(published.sections, openings, site.language)
+
+
+def _introduce_page(sections: Sequence[Section], openings: Sequence[str], language: str) -> tuple[str, str]:
+    """Return the description and the opening of a page whose own section does not say what it is about.
+
+    A subsection introduces the page if its title says so, such as “What is a gate?”, if it is the first with a generic
+    title or the page's, or if there is no other. Else the opening is their titles, such as the names of objects.
     """
-    description = to_single_line(published.page.description)
-    own = published.sections[0]
-    if own.opening or description:
-        is_excerpt = description.endswith(("…", "..."))  # generators cut the beginning of the page
-        return "" if own.opening and is_excerpt else description
-    children = [section for section in published.sections if section.parent == 0]
-    if not children:
-        return ""
-    title = fold(children[0].title).strip(" .:")
-    generic = [*load_phrases(language, "lint.empty_titles"), *load_phrases("en", "lint.empty_titles")]
-    introduces = len(children) == 1 or title == fold(own.title).strip(" .:") or title in map(fold, generic)
-    return to_single_line(children[0].opening) if introduces else ""
+    phrases = (sections[0].title, *load_phrases(language, _GENERIC), *load_phrases("en", _GENERIC))
+    generic = set(map(_fold_title, phrases))
+    titles = {at: _fold_title(section.title) for at, section in enumerate(sections) if section.parent == 0}
+    begin = [(at, title) for at, title in titles.items() if len(title) < _MAX_INTRODUCTION][:3]
+    introduced = [at for at, title in begin if title.startswith(_INTRODUCTIONS)]
+    first = min(titles, default=0)
+    if len(titles) == 1 or titles.get(first) in generic:
+        introduced.insert(0, first)
+    for at in introduced:
+        if _is_complete(openings[at]):
+            return openings[at], openings[0]
+    names = dict.fromkeys(to_single_line(sections[at].title) for at, title in titles.items() if title not in generic)
+    return "", shorten(join_names([*names]), MAX_OPENING) or openings[0]
+
+
+def _fold_title(title: str) -> str:
+    return fold(title).strip(" .:")
+
+
+def _is_complete(opening: str) -> bool:
+    return opening != "" and not opening.endswith((":", "："))
 
 
 class _AnchorIndex:

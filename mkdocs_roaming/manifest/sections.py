@@ -58,7 +58,7 @@ def split_sections(markdown: str, *, title: str = "", headings: Sequence[Heading
                 start,
                 end,
                 parent,
-                make_opening(below, limit=MAX_OPENING),
+                make_opening(below, limit=MAX_OPENING, subsections=len(found) - 1 if parent is None else None),
                 heading.targets,
                 digest=slice_digest(data),
                 body=slice_digest(below.encode("utf-8", "surrogatepass")) if below else "",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from html import unescape
@@ -32,6 +32,7 @@ from mkdocs_roaming.html.document import (
 from mkdocs_roaming.html.final_page import remove_excerpts
 from mkdocs_roaming.html.themes import load_themes
 from mkdocs_roaming.html.visitor import Element
+from mkdocs_roaming.manifest.builder import summarize_home
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.lookup import PageName
 from mkdocs_roaming.manifest.models import (
@@ -142,7 +143,7 @@ class _SiteReader:
             path = next(iter(self._pages))
             trees[path] = self._parse(path)
         site = self._make_site(trees)
-        pages = tuple(self._without_shared_descriptions({extract_meta(_head(trees), "description"), site.description}))
+        pages = tuple(self._pages.values())
         if site.nav_source == "config":
             titles = {item.path: item.title for item in site_nav.iter_items(site.nav) if item.path is not None}
             pages = tuple(replace(page, title=titles.get(page.path) or page.title) for page in pages)
@@ -173,8 +174,9 @@ class _SiteReader:
     def _make_site(self, trees: Mapping[str, Element]) -> Site:
         options, project, head = self._options, self._options.project, _head(trees)
         old = self._old.site if self._old else SiteEntry("", "")
+        is_derived = self._old is not None and old.description == summarize_home(self._old.pages)
         nav, nav_source = self._find_nav(trees)
-        about = old.description or extract_meta(head, "description")
+        about = extract_meta(head, "description") if is_derived or not old.description else old.description
         return Site(
             name=options.name or project.name or old.name or extract_site_name(head) or self._url,
             url=self._url,
@@ -358,17 +360,6 @@ class _SiteReader:
             )
             for path in pages:
                 self._leave_out(path, f"another language ({language})")
-
-    def _without_shared_descriptions(self, site: Collection[str]) -> Iterator[Page]:
-        """Yield the pages without descriptions of the site, which generators write on pages that have none.
-
-        Args:
-            site: Descriptions of the site. Others that several pages have are the site's too.
-        """
-        counts = Counter(page.description for page in self._pages.values())
-        for page in self._pages.values():
-            is_shared = page.source is None and (counts[page.description] > 1 or page.description in site)
-            yield replace(page, description="") if is_shared else page
 
     def _find_url(self) -> str:
         """Return the URL of the site: from the options, the old manifest, the home page or the sitemap."""

@@ -8,7 +8,7 @@ is described by the names in its list or table, and a section without text by no
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from enum import IntEnum
 from functools import cache
 from html import unescape
@@ -27,15 +27,75 @@ _MAX_LABEL_WORDS = 3
 _MAX_NAMES_PER_WORD = 4  # words in links and code for each other word, above which a line is no prose
 
 
-def make_opening(markdown: str, *, limit: int = 200) -> str:
+def make_opening(
+    markdown: str, *, limit: int = 200, subsections: int | None = None, skipped: Set[str] = frozenset()
+) -> str:
     """Return the opening of a section on a single line; empty if no text says what the section is about.
 
     Args:
         markdown: The section's Markdown, below its heading.
         limit: Maximum number of characters.
+        subsections: Their number if the section is a page's own: lead-ins to code say little about a page, and its
+            subsections say more than its admonitions.
+        skipped: Openings that are not returned.
     """
-    best = _Chooser().choose(_iter_blocks(split_lines(markdown[:_MAX_READ_CHARS]))) if markdown else None
-    return shorten(to_single_line(_unmask(best.text)), limit) if best else ""
+
+    def finish(text: str) -> str:
+        return shorten(to_single_line(_unmask(text)), limit)
+
+    is_page = subsections is not None
+    if is_page and "---" in markdown[:_MAX_LIST_CHARS]:
+        markdown = UNPARSED_FRONT_MATTER.sub("", markdown, count=1)
+    blocks = _iter_blocks(split_lines(markdown[:_MAX_READ_CHARS]))
+    if subsections:
+        blocks = (block for block in blocks if block.kind != "quote" or not _CALLOUT.match(block.lines[0]))
+    chooser = (
+        _Chooser(lambda text: finish(text) not in skipped, is_page=is_page) if skipped else _Chooser(is_page=is_page)
+    )
+    best = chooser.choose(blocks) if markdown else None
+    return finish(best.text) if best else ""
+
+
+def join_names(names: Sequence[str], lead: str = "") -> str:
+    """Return names, separated by commas, as many as an opening has room for; empty without names."""
+    if not names:
+        return ""
+    separator = "; " if any("," in name or ends_sentence(name) for name in names) else ", "
+    names = [name.rstrip(".。:;, ") for name in names] if len(names) > 1 else names
+    text = f"{lead} {names[0]}".lstrip()
+    for name in names[1:]:
+        if len(text) + len(separator) + len(name) >= _MAX_LIST_CHARS - len(separator):
+            return f"{text}{separator}…"
+        text += separator + name
+    return text
+
+
+def find_sentences(description: str) -> list[str]:
+    """Return the sentences of a description without markup; none if it is no prose, such as a directive.
+
+    Sentences that say nothing about a page are left out: dates, notes about versions, and what ends in mid-thought.
+    """
+    if _SKIPPED_LINE.match(description) or _FENCE.match(description):
+        return []
+    description = description[:_MAX_BLOCK_CHARS]
+    rest = _plain(description) if _WRITTEN_MARKUP.search(description) else description
+    rest, sentences = to_single_line(_unmask(rest)), []
+    while rest:
+        sentence = first_sentence(rest)
+        rest = rest[len(sentence) :].lstrip()
+        if not _is_noise(sentence) and not _UNFINISHED.search(sentence):
+            sentences.append(sentence)
+    return sentences
+
+
+UNPARSED_FRONT_MATTER = re.compile(
+    r"\A(?:# [^\n]*\n)?\s*-{3,}[ \t]*\n\s*(?P<text>#+[ \t]+[a-z_][\w\\-]*:[ \t][^\n]*"
+    r"|[a-z_][\w\\-]*:(?:[ \t][^\n]*)?(?:\n(?!-{3,}[ \t]*$)[^\n]*){0,60}\n-{3,}[ \t]*)$",
+    re.MULTILINE,
+)
+"""Front matter that its site's generator did not parse, and so shows as text between two rules."""
+_WRITTEN_MARKUP = re.compile(r"\]\(|`|\*\*|</?[a-z][^<>]*>")
+_UNFINISHED = re.compile(r"(?:[,;:：(–—…-]|\.\.\.|\s(?:an?|the|of|to|and|or|with|for|from|in|on|at|by|is|are))$")
 
 
 # Choice
@@ -45,13 +105,16 @@ class _Rank(IntEnum):
     """What an opening is made from, the best first."""
 
     PROSE = 0
-    LIST = 1  # of links or terms
-    ADMONITION = 2
-    PHRASE = 3  # a few words without the end of a sentence
-    FIELDS = 4  # the names of parameters
-    TABLE = 5
-    QUOTE = 6  # of somebody
-    REFERENCE = 7  # a sentence that only leads elsewhere
+    ASIDE = 1  # before the subject: “Consider a gate of two tons.”
+    LIST = 2  # of links or terms
+    ADMONITION = 3
+    LEAD = 4  # of a page, such as “Install it with:”
+    PHRASE = 5  # a few words without the end of a sentence
+    FIELDS = 6  # the names of parameters
+    TABLE = 7
+    QUOTE = 8  # of somebody
+    REFERENCE = 9  # a sentence that only leads elsewhere
+    NOTE = 10  # about a version
 
 
 class _Choice(NamedTuple):
@@ -62,7 +125,8 @@ class _Choice(NamedTuple):
 class _Chooser:
     """The best text of a section so far, and a lead-in that the next block completes."""
 
-    def __init__(self, depth: int = 0) -> None:
+    def __init__(self, accepts: Callable[[str], bool] = bool, *, is_page: bool, depth: int = 0) -> None:
+        self._accepts, self._is_page = accepts, is_page
         self._depth = depth  # of quotes
         self._best: _Choice | None = None
         self._lead = ""  # a text that ends with a colon
@@ -87,13 +151,15 @@ class _Chooser:
         return self._best
 
     def _add(self, rank: _Rank, text: str) -> None:
-        if text and (self._best is None or rank < self._best.rank):
+        if text and (self._best is None or rank < self._best.rank) and self._accepts(text):
             self._best = _Choice(rank, text)
 
     def _add_text(self, raw: str) -> None:
+        raw = _RUN_IN.sub(r"\1: ", raw, count=1)
         text = _plain(raw)
         words = _count_words(text)
         if not words or _is_noise(text):
+            self._add(_Rank.NOTE, "".join(_VERSION_NOTE.findall(text)))
             return
         # Words that are neither code nor links.
         outside = _count_words(_SPAN.sub(" ", raw)) if _MARKUP.search(raw) else words
@@ -112,25 +178,29 @@ class _Chooser:
     def _add_prose(self, raw: str, text: str) -> None:
         sentence = ""
         rest = text
-        while rest and _count_words(sentence) < _MIN_SENTENCE_WORDS:
+        while rest and (_count_words(sentence) < _MIN_SENTENCE_WORDS or sentence.endswith(("!", "?"))):
             following = first_sentence(rest)
             rest = rest[len(following) :].lstrip()
-            if not _is_noise(following):
+            if _ASIDE.match(following):
+                self._add(_Rank.ASIDE, following)
+            elif not _is_noise(following):
                 sentence = f"{sentence} {following}".lstrip()
         if _REFERENCE.match(sentence) and "](" in raw:
             self._add(_Rank.REFERENCE, sentence)
         elif sentence:
-            is_short = _count_words(sentence) < _MIN_SENTENCE_WORDS or sentence[0] in "(（"
+            is_short = _count_words(sentence) < _MIN_SENTENCE_WORDS or _CONTINUATION.match(sentence)
             self._add(_Rank.PHRASE if is_short else _Rank.PROSE, sentence)
 
     def _add_lead(self) -> None:
-        """Add a lead-in to a block that is not shown."""
-        words = _count_words(self._lead)
-        if words >= _MIN_LEAD_WORDS and not _CONDITION.match(self._lead):
-            self._add(_Rank.PROSE, self._lead)
-        elif words > 1 and self._lead[0].isupper():
-            self._add(_Rank.PHRASE, self._lead)
-        self._lead = ""
+        """Add a lead-in to a block that is not shown. That of a page ends as a sentence, or is the last choice."""
+        lead, words, self._lead = self._lead, _count_words(self._lead), ""
+        if words >= _MIN_LEAD_WORDS and not _CONDITION.match(lead):
+            points = not self._is_page or _POINTING.search(lead)
+            lead = lead if points else lead[:-1] + ("." if lead[-1] == ":" else "。")
+            has_aside = self._best is not None and self._best.rank is _Rank.ASIDE
+            self._add(_Rank.LEAD if has_aside or (self._is_page and points) else _Rank.PROSE, lead)
+        elif words > 1 and lead[0].isupper():
+            self._add(_Rank.PHRASE, lead)
 
     def _add_list(self, lines: Sequence[str]) -> None:
         items = list(_iter_items(lines[:_MAX_LIST_LINES]))
@@ -139,20 +209,20 @@ class _Chooser:
             return
         lead, self._lead = self._lead, ""
         label = _unmask(lead).rstrip(":： ").casefold()
-        names = [_describe_item(*items[0])] if len(items) == 1 and not lead else _item_names(items)
-        if _FIELD_LABEL.match(label):
-            self._add(_Rank.FIELDS, _join_names(names, lead))
-        elif not _SKIPPED_LABEL.match(label):
-            # A table of contents, or tabs.
-            links = all(_LINK_ITEM.match(text) or (below and _BOLD.fullmatch(text)) for text, below in items)
-            labelled = _count_words(lead) <= _MAX_LABEL_WORDS
-            rank = _Rank.LIST if labelled and (lead or links) else _Rank.PROSE
-            self._add(rank, _join_names(names, lead))
+        is_labelled = _count_words(lead) <= _MAX_LABEL_WORDS
+        described = _drop_facts(items) if is_labelled else items
+        if not described or _SKIPPED_LABEL.match(label):
+            return
+        # A table of contents, or tabs.
+        links = all(_LINK_ITEM.match(text) or (below and _BOLD.fullmatch(text)) for text, below in items)
+        rank = _Rank.LIST if is_labelled and (lead or links) else _Rank.PROSE
+        names = _item_names(items, described, lead)
+        self._add(_Rank.FIELDS if _FIELD_LABEL.match(label) else rank, join_names(names, lead))
 
     def _add_table(self, lines: Sequence[str]) -> None:
         lead, self._lead = self._lead, ""
         rank = _Rank.PROSE if _count_words(lead) > _MAX_LABEL_WORDS else _Rank.TABLE
-        self._add(rank, _join_names(_table_names(lines), lead) or lead)
+        self._add(rank, join_names(_table_names(lines), lead) or lead)
 
     def _add_quote(self, lines: Sequence[str]) -> None:
         callout = _CALLOUT.match(lines[0]) if lines else None
@@ -160,13 +230,16 @@ class _Chooser:
             lines = [lines[0][callout.end() :], *lines[1:]]
         elif any("llms.txt" in line for line in lines) or self._depth >= _MAX_DEPTH:
             return
-        inner = _Chooser(self._depth + 1).choose(_iter_blocks(lines))
-        if inner and inner.rank is _Rank.PROSE:
+        inner = _Chooser(is_page=self._is_page, depth=self._depth + 1).choose(_iter_blocks(lines))
+        if inner:
             attributed = any(_ATTRIBUTION.match(line) for line in lines)
-            self._add(_Rank.ADMONITION if callout else _Rank.QUOTE if attributed else _Rank.PROSE, inner.text)
+            rank = _Rank.ADMONITION if callout else _Rank.QUOTE if attributed else _Rank.PROSE
+            self._add(max(rank, inner.rank), inner.text)
 
 
 # Lists and tables
+
+_Item = tuple[str, list[str]]  # the first paragraph of an item, and the lines below it
 
 
 def _describe_item(text: str, below: Sequence[str]) -> str:
@@ -180,12 +253,22 @@ def _describe_item(text: str, below: Sequence[str]) -> str:
     return f"{name}: {about}" if about and _NAMED.match(text) else first_sentence(_plain(text))
 
 
-def _item_names(items: Sequence[tuple[str, list[str]]]) -> list[str]:
-    """Return what items are about: their names, or their first sentences if all begin with the same label."""
+def _drop_facts(items: list[_Item]) -> list[_Item]:
+    """Return items without facts, such as a default value, if half of them are; none of those about a post."""
+    if _DATED.fullmatch(items[0][0]):
+        return []
+    described = [item for item in items if not _FIELD.match(item[0])]
+    return items if 2 * len(described) > len(items) else described
+
+
+def _item_names(items: list[_Item], described: list[_Item], lead: str) -> list[str]:
+    """Return what items are about: their names, or first sentences if some are facts or begin with the same label."""
+    if len(items) == 1 and not lead:
+        return [_describe_item(*items[0])]
     names = _limit_names(_item_name(text) for text, _ in items)
-    if len(names) > 1 and len(set(names)) == 1:
-        return _limit_names(first_sentence(_plain(text)) for text, _ in items)
-    return names
+    if described is items and len(set(names)) == len(names):
+        return names
+    return _limit_names(first_sentence(_plain(text)) for text, _ in described)
 
 
 def _item_name(text: str) -> str:
@@ -220,20 +303,6 @@ def _limit_names(names: Iterable[str]) -> list[str]:
     return limited
 
 
-def _join_names(names: Sequence[str], lead: str = "") -> str:
-    """Return names, separated by commas, as many as an opening has room for; empty without names."""
-    if not names:
-        return ""
-    separator = "; " if any("," in name or ends_sentence(name) for name in names) else ", "
-    names = [name.rstrip(".。:;, ") for name in names] if len(names) > 1 else names
-    text = f"{lead} {names[0]}".lstrip()
-    for name in names[1:]:
-        if len(text) + len(separator) + len(name) > _MAX_LIST_CHARS - len(separator):
-            return f"{text}{separator}…"
-        text += separator + name
-    return text
-
-
 _MAX_NAME_CHARS = 50
 _TASK_BOX = re.compile(r"\[[ xX]\][ \t]+")
 _NAMED = re.compile(
@@ -245,6 +314,11 @@ _LINK_ITEM = re.compile(r"\s*\[[^\[\]]*\]\(\S*\)\s*$")
 _SEPARATOR = re.compile(r":\s|\s[–—-]\s")
 _CELL_END = re.compile(r"(?<!\\)\|")
 _FIELD_LABEL = re.compile(r"(?:(?:keyword |other |type )?parameters|arguments|args|attributes)$")
+_FIELD = re.compile(
+    r"\**[^\W\d_]\w*(?: \w+){0,2}\**:\**[ \t]+"
+    r"(?:(?:`+[^`]+`+|\*?(?:yes|no|none|n/a|true|false|required|optional|v?[\d.]+)\*?)[,/ ]*)+$",
+    re.IGNORECASE,
+)
 _SKIPPED_LABEL = re.compile(
     r"(?:returns?|return type|yields|raises|receives|warns|type|bases|(?:inherits|overrides)(?: from)?|\w+ed by"
     r"|subclasses|(?:table of )?contents|[oi]n this (?:page|section)|see also|references)$"
@@ -304,7 +378,7 @@ def _compile_ideographs() -> tuple[re.Pattern[str], re.Pattern[str]]:
 _MARKUP = re.compile(r"[\\`*_\[\]<>&!~$]")
 _ADDRESS = r"(?:\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)|\[[^\[\]]*\])"
 _IMAGE = rf"!\[[^\[\]]*\]{_ADDRESS}"
-_STARS = r"\*+(?=[^\W_]|[`\[(\"“‘<\\]|[^\x00-\x7f])|(?<=[\w`\])\"”’.!?,:;…>])\*+|(?<=[^\x00-\x7f])\*+"
+_STARS = r"\*+(?=[^\W_]|[`\[(\"“‘<\\-]|[^\x00-\x7f])|(?<=[\w`\])\"”’.!?,:;…>])\*+|(?<=[^\x00-\x7f])\*+"
 _INLINE_MARK = re.compile(
     r"(?P<text>[^\\`*_\[\]<:!~$]+)"  # keep text, in one piece: no other alternative is tried within it
     r"|(?P<mark>`+)(?!`)(?P<code>.+?)(?<!`)(?P=mark)(?!`)"
@@ -316,12 +390,13 @@ _INLINE_MARK = re.compile(
     r"|\\(?=\n|$)|\\([!-/:-@\[-`{-~])|~~|" + _STARS + r"|(?<![^\W_])_+(?=\w)|(?<=\w)_+(?![^\W_])",
     re.DOTALL,
 )
-_LEADING_IMAGES = re.compile(rf"(?:\s*(?:{_IMAGE}|\[\s*{_IMAGE}\s*\]{_ADDRESS}))+")
+_LEADING_IMAGES = re.compile(rf"(?:[\s\\]*(?:{_IMAGE}|\[\s*{_IMAGE}\s*\]{_ADDRESS}))+")
 _SPAN = re.compile(
     r"(?=[`!\[<])(?:(`+)(?!`).+?(?<!`)\1(?!`)|!?\[(?:[^\[\]]|\[[^\[\]]*\])*\]" + _ADDRESS + r"|<[a-zA-Z/!][^<>]*>)",
     re.DOTALL,
 )
 _BOLD = re.compile(r"\*\*[^*]+\*\*:?")
+_RUN_IN = re.compile(r"\A\*\*((?:[\w-]+ )+[\w-]+)\*\*\s+(?=[A-Z])")  # a title at the beginning of a paragraph
 
 # Text that is not about the section
 
@@ -330,16 +405,19 @@ _DATE = (
     r"|\w{3,9}\.?\ \d{1,2}(?:st|nd|rd|th)?,?\ (?:19|20)\d\d|(?:19|20)\d\d[-/.]\d{1,2}[-/.]\d{1,2}"
     r"|\d{1,2}[/.]\d{1,2}[/.](?:19|20)?\d\d|(?:19|20)\d\d年\d{1,2}月\d{1,2}日)"
 )
+_VERSION = r"""(?:new|added|changed|deprecated|removed|introduced|modified|updated|available)
+    \s(?:in|since|as\sof|from)\s(?:[a-z]+\s)?v?\d[\w.+-]*"""
+_VERSION_NOTE = re.compile(rf"\A{_VERSION}\s*[:,]\s*\S+\s\S+\s\S.*", re.VERBOSE | re.IGNORECASE)
 _NOISE = re.compile(
     rf"""
     bases:\s
     # versions
-    | (?:new|added|changed|deprecated|removed|introduced|modified|updated|available)\s(?:in|since|as\sof|from)\s
-        (?:[a-z]+\s)?v?\d[\w.+-]*(?:\s*[:,]|\W*$)
-    | (?:minimum\ |required\ )?(?:version|since)(?:\ (?:added|changed))?:?\ v?\d[\w.+-]*\W*$
+    | {_VERSION}(?:\s*[:,]|\W*$) | v\d[\w.+-]*\W*$
+    | (?:minimum\ |required\ )?(?:version|since)(?:\ (?:added|changed))?:?\ v?\d[\w.+-]*(?:\W*$|\ [^.!?]*$)
     # dates and authors
     | (?:(?:first\ |last\ )?(?:published|posted|updated|modified|reviewed|released|created|date)[:\ ]+(?:on\ )?)?
         {_DATE}\W*(?:$|[^.!?]{{0,60}}$)
+    | (?:last\ )?updated?:?\ (?:on\ )?{_DATE}
     | (?:written\ )?by:?\ (?-i:[A-Z])[\w.'-]*(?:[ ,&]+(?-i:[A-Z])[\w.'-]*){{,6}}$
     | authors?:\s[^.]*$ | \d+\ min(?:utes?)?\ read\b
     # navigation
@@ -347,22 +425,32 @@ _NOISE = re.compile(
         |table\ of\ contents|skip\ to\ [\w ]{{1,30}}|copy\ (?:page|as\ markdown|link)|view\ (?:source|on\ github)
         |(?:view\ |full\ )?source(?:\ code)?(?:\ in\ .*)?|(?:previous|next)(?:\ (?:page|topic))?(?::.{{0,80}})?
         |(?:open|run|view)\ (?:this\ \w+\ )?(?:in|on)\ .{{1,40}}|was\ this\ (?:page|article)\ helpful.*
-        |(?:improve|report)\ .{{0,20}}(?:page|issue)|suggest\ (?:an\ )?edits?|loading|none)\W*$
+        |(?:improve|report)\ .{{0,20}}(?:page|issue)|suggest\ (?:an\ )?edits?|loading|none|tbd|todo|coming\ soon
+        |let['’]s\ (?:get\ started|begin|start|go))\W*$
     | (?=[^.!?:,›»→/>]{{2,41}}+[›»→/>])[^.!?:,›»→/>]{{1,40}}(?:\ [›»→/>]\ [^.!?:,›»→/>]{{1,40}})+$
     # facts
     | [^.!?:]{{1,30}}+:(?:\ \S+){{1,3}}(?<![.!?…])$
     | (?:https?://\S+(?:\s+|$))+$
     # code that its page shows as text
-    | `{{3}} | (?:[\w./-]+:\ (?:[\w./\#"'-]+\ )?){{3}}
+    | `{{3}} | \w+\ \w+=["'] | (?-i:title|description):\ | (?:[\w./-]+:\ (?:[\w./\#"'-]+\ )?){{3}}
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_DATED = re.compile(_DATE, re.VERBOSE | re.IGNORECASE)
 _CALLOUT = re.compile(r"\[![A-Za-z]+\][+-]?[ \t]*")
 _ATTRIBUTION = re.compile(r"\s*(?:[–—]|--)\s*\S")
 _CONDITION = re.compile(r"(?:if|when|given|suppose|imagine|consider)\b[^,]*$", re.IGNORECASE)
+_CONTINUATION = re.compile(r"[(（]|(?:(?i:and|or|but)|so|then|which|where)\b")  # of a sentence above code
+_SUPPOSE = "consider|imagine|suppose|assume"
+_ASIDE = re.compile(rf"(?:{_SUPPOSE}|(?:now )?let['’]?s (?:now )?(?:{_SUPPOSE}|say|(?:take a )?look))\b", re.IGNORECASE)
+_POINTING = re.compile(
+    r"\b(?:follow(?:s|ing)(?: \w+){0,3}|(?:like|as|with|by|is|are|be|to|using|run|use|do|below)(?: this| these)?)\W*$",
+    re.IGNORECASE,
+)
 _REFERENCE = re.compile(
     r"(?:please )?(?:also )?(?:see|refer to|consult|check out|(?:read|learn|find out) more"
     r"|for (?:more|further|additional|full|complete|detailed|the full)\b|more (?:information|details|info)"
+    r"|(?:for|to) [^,.]{1,80}, (?:please )?(?:also )?(?:see|refer to|read|visit|check)"
     r"|continue (?:reading|to|with)|head over)\b",
     re.IGNORECASE,
 )
@@ -374,7 +462,7 @@ def _is_noise(text: str) -> bool:
 
 # Blocks of Markdown, line by line: only as exact as the beginning of a section requires
 
-_MAX_BLOCK_CHARS = 800
+_MAX_BLOCK_CHARS = 2_000
 
 _FENCE = re.compile(rf"\s*({FENCE_MARK}|:{{3,}})")
 """The beginning of a line that opens fenced code or a directive."""
@@ -385,7 +473,8 @@ _WITH_BAR = re.compile(r"[^|]*\|")
 _INDENTED_OR_BLANK = re.compile(r" {4}|\t|\s*$")
 _QUOTE = re.compile(r" {0,3}> ?")
 _SKIPPED_LINE = re.compile(
-    r" {0,3}(?:#{1,6}(?:[ \t]|$)|!!!|\?\?\?|===[ \t]|\.\. |\{[%:#]|\[[^\]\n]+\]:|import[ \t].*[\"'];?$|export[ \t])"
+    r" {0,3}(?:#{1,6}(?:[ \t]|$)|!!!|\?\?\?|===[ \t]|\.\. |\{[%:#*!{]|\[TOC\]|--8<--|\[[^\]\n]+\]:"
+    r"|import[ \t].*[\"'];?$|export[ \t])"
 )
 _HTML_LINE = re.compile(
     r" {0,3}<(?:/?(?:address|article|aside|blockquote|body|br|center|col|colgroup|dd|details|dialog|div|dl|dt|fieldset"

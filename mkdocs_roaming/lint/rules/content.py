@@ -1,4 +1,4 @@
-"""Rules about text that models read differently from readers: fences, hidden characters, instructions to models."""
+"""Rules about text that models read differently from readers, such as fences, hidden characters and instructions."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from functools import cache
 
 from mkdocs_roaming.lint.context import LintContext, PageText, Problem, rule
 from mkdocs_roaming.text.injection import explains_injection, find_instructions, find_invisible, is_reported_speech
+from mkdocs_roaming.text.openings import UNPARSED_FRONT_MATTER
 
 _MAX_QUOTE = 60
 
@@ -41,6 +42,32 @@ def unclosed_fence(site: LintContext) -> Iterator[Problem]:
                     number,
                     match[0].replace("\\", "").strip(" \t>")[:_MAX_QUOTE],
                 )
+
+
+@rule(
+    "unrendered-source",
+    "warning",
+    "Front matter and directives that nothing renders are noise for readers and models, and have no effect.",
+)
+def unrendered_source(site: LintContext) -> Iterator[Problem]:
+    """Find front matter and directives in rendered pages; each kind is reported once per page."""
+    for text in (text for text in site.pages if text.page.origin == "html"):
+        found: dict[str, int] = {}
+        if front_matter := UNPARSED_FRONT_MATTER.match("\n".join(text.lines[text.starts[0] :])):
+            found["---"] = text.starts[0] + front_matter.string.count("\n", 0, front_matter.start("text"))
+        for number, line in enumerate(text.prose):
+            if match := _DIRECTIVE.match(line):
+                found.setdefault(match["mark"], number)
+        for number in found.values():
+            quote = text.lines[number].strip(" \t>#")[:_MAX_QUOTE].rstrip()
+            yield Problem(
+                f"“{quote}” is published as text.",
+                "Correct its indentation, or the YAML of front matter, enable its extension, or format it as code.",
+                text.page,
+                text.section_at(number),
+                number,
+                quote,
+            )
 
 
 @rule(
@@ -135,6 +162,10 @@ class _Examples:
 
 
 _FENCE_IN_TEXT = re.compile(r"[ \t>]*(?:\\?`){3,}[ \t]*\{?\.?[\w+#-]*(?=[\s}]|$)")
+_DIRECTIVE = re.compile(
+    r"[ \t>]*\\?(?P<mark>:::(?=:*[ \t]*\{?[\w.])|(?:!!!|\?\?\?)(?=\+?[ \t]+\w)|===(?=\+?[ \t]+[\"“])|\{[%{]|--8<--"
+    r"|\.\.(?=[ \t]+[\w:-]+::)|\[TOC\\?\])"
+)
 
 _EMPHASIS = re.compile(r"\*+|(?<!\w)_+(?=\w)|(?<=\w)_+(?!\w)|</?(?:b|i|em|strong)>")
 _SENTENCE_START = re.compile(r"(?:\A|(?<!e\.g)(?<!i\.e)[.!?]\s+|[。！？]|\n\s*\n|<!--)\s*\Z")

@@ -17,7 +17,7 @@ from mkdocs_roaming.lint.context import (
     rule,
 )
 from mkdocs_roaming.manifest.lookup import SectionRef
-from mkdocs_roaming.manifest.models import PageEntry
+from mkdocs_roaming.manifest.models import MORE_GROUP, PageEntry
 from mkdocs_roaming.manifest.page_kinds import is_version
 from mkdocs_roaming.manifest.sections import github_slug, make_names
 from mkdocs_roaming.text.markdown import pluralize
@@ -146,7 +146,7 @@ def unstable_id(site: LintContext) -> Iterator[Problem]:
 def _suggest_group_title(site: LintContext, page: PageEntry) -> str:
     """Return an example with the page's title and that of its group in the nav."""
     group = site.sections.breadcrumb(SectionRef(page, 0))[:-1]
-    return f", as in “{group[-1]}: {page.title}”" if group else ""
+    return f", as in “{group[-1]}: {page.title}”" if group and group[-1] != MORE_GROUP else ""
 
 
 def _fix_empty_title(site: LintContext, ref: SectionRef) -> str:

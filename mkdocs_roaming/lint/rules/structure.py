@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from mkdocs_roaming.lint.context import (
     MANY_SUBSECTIONS,
     LintContext,
-    PageText,
     Problem,
     is_identifier,
     rule,
 )
 from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
 from mkdocs_roaming.manifest.lookup import SectionRef
+from mkdocs_roaming.manifest.models import PageEntry
+from mkdocs_roaming.text.markdown import FRONT_MATTER, shorten
+from mkdocs_roaming.text.openings import make_opening
 
-_MAX_PAGE_CHARS = 50_000
+_MAX_PAGE_BYTES = 50_000
+_MIN_SHARED = 3  # pages with one text
 
 
 @rule(
@@ -69,14 +73,11 @@ def long_section(site: LintContext) -> Iterator[Problem]:
 def long_page(site: LintContext) -> Iterator[Problem]:
     """Find pages that agents truncate."""
     for text in site.manual_pages:
-        size = len(text.markdown)
-        sections = [SectionRef(text.page, position) for position in range(1, len(text.page.sections))]
-        # A page generated from a module has its length.
-        if size > _MAX_PAGE_CHARS and not _are_mostly_identifiers(text, sections):
+        if (size := text.page.bytes) > _MAX_PAGE_BYTES:
             yield Problem(
-                f"The page has {size:,} characters; agents that fetch it whole truncate it, often at "
-                f"{_MAX_PAGE_CHARS:,}.",
-                "Split it into several pages.",
+                f"The page has {size // 1000} KB of Markdown; agents that fetch it whole truncate it, often at "
+                f"{_MAX_PAGE_BYTES // 1000} KB.",
+                "Split it into several pages, such as one for each module of an API.",
                 text.page,
             )
 
@@ -119,9 +120,35 @@ def no_description(site: LintContext) -> Iterator[Problem]:
             continue
         if len(children) < MANY_SUBSECTIONS:  # otherwise `no-opening` reports the page
             yield Problem(
-                "The page has neither a description nor text below its title: llms.txt shows only its title.",
+                "The page has neither a description nor text below its title: llms.txt shows its headings instead.",
                 "Write a sentence below the title, or `description: …` in the front matter.",
                 page,
+            )
+
+
+@rule(
+    "repeated-description",
+    "hint",
+    "A text that describes several pages describes none of them; llms.txt and the outline leave it out.",
+)
+def repeated_description(site: LintContext) -> Iterator[Problem]:
+    """Find descriptions, and first sentences of pages without one, that pages share; each is reported once."""
+    pages: dict[str, list[PageEntry]] = {}
+    for text in site.manual_pages:
+        source = FRONT_MATTER.match(site.read_source(text.page.source or "") or "")
+        written = re.search(r"^description:[ \t]*(\S.*)$", source[1], re.MULTILINE) if source else None
+        own = "\n".join(text.lines[line] for line in text.own_lines(0)).strip()
+        description = written[1].strip("\"' ") if written else text.page.description
+        description = description or make_opening(own, subsections=0)
+        pages.setdefault(description, []).append(text.page)
+    for description, found in pages.items():
+        if description and len(found) >= _MIN_SHARED:
+            quote = shorten(description, 60)
+            yield Problem(
+                f"{len(found)} pages have the same description, “{quote}”: “{found[0].title}”, “{found[1].title}” …",
+                "Write what each page is about below its title, or as `description: …` in its front matter.",
+                found[0],
+                quote=quote.rstrip("…"),
             )
 
 
@@ -131,13 +158,9 @@ def no_description(site: LintContext) -> Iterator[Problem]:
     "The description of the site is the first thing that a model reads about it.",
 )
 def no_site_description(site: LintContext) -> Iterator[Problem]:
-    """Find a site without a description."""
+    """Find a site that neither its configuration nor its home page describes."""
     if site.manifest.site.url.startswith("http") and not site.manifest.site.description.strip():
         yield Problem(
-            "The site has no description: llms.txt does not say what it is about.",
+            "The site has no description, and its home page no text: llms.txt does not say what it is about.",
             "Set `site_description` in mkdocs.yml, or use `roaming index --description`.",
         )
-
-
-def _are_mostly_identifiers(text: PageText, refs: list[SectionRef]) -> bool:
-    return 2 * sum(is_identifier(text, ref) for ref in refs) > len(refs)

@@ -20,6 +20,7 @@ from os.path import lexists
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
+from mkdocs_roaming.manifest.builder import summarize_home
 from mkdocs_roaming.manifest.expand import render_section_file
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import LLMS_TXT, Manifest, path_to_url
@@ -109,6 +110,7 @@ def _render_skill(
     manifest, example = sections.manifest, _choose_example(sections, outline)
     site = manifest.site
     home = next((page.summary for page in manifest.pages if not (page.path or page.description)), "")
+    has_own = not home or site.description != summarize_home(manifest.pages)
     template = resources.files(__package__).joinpath("SKILL.md.jinja").read_text("utf-8")
     environment = Environment(
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, undefined=StrictUndefined
@@ -118,7 +120,7 @@ def _render_skill(
         description=json.dumps(description, ensure_ascii=False),
         generator=_GENERATOR,
         subject=_describe_subject(full_name(manifest)),
-        summary=to_single_line(site.description),
+        summary=to_single_line(site.description) if has_own else "",
         home_summary=to_italics(to_single_line(home)) if home else "",
         by_a_model=BY_A_MODEL,
         url=site.url,

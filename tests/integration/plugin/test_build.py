@@ -152,6 +152,16 @@ def test_previous_keeps_old_id_of_renamed_heading(mkdocs: Project) -> None:
     assert "## Silence" in built.text(f"roaming/sections/{old}.md")
 
 
+def test_front_matter_that_mkdocs_cannot_parse_is_a_warning_and_no_opening(mkdocs: Project) -> None:
+    text = "---\ntitle: Gate: north\nauthors: @tide\n---\n\n# Gate\n\nA gate of oak.\n"
+    built = mkdocs({"index.md": HOME, "gate.md": text})
+    assert built.messages(logging.WARNING) == [
+        "roaming: gate.md: its front matter is not valid YAML, so it is published as text"
+    ]
+    gate = next(page for page in built.manifest.pages if page.path == "gate/")
+    assert "title:" not in gate.description + gate.sections[0].opening
+
+
 def test_missing_previous_manifest_is_a_warning(mkdocs: Project) -> None:
     built = mkdocs({"index.md": HOME}, plugin={"previous": "nowhere/manifest.json"})
     assert built.messages(logging.WARNING) == [

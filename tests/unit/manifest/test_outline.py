@@ -119,7 +119,8 @@ def page_text(title: str, *headings: str, opening: str = "It measures the level 
 
 def test_line_has_opening_and_titles_inside_without_generic_and_repeated_ones(make_site: Callable) -> None:
     headings = ["## Usage", "## Tides", "### Spring tide", "## Notes", "## tides", "## Gauge", "## Storms"]
-    pages = [(f"p{at}/", page_text("Gauge", *(f"## Part {at}.{n}" for n in range(97)))) for at in range(20)]
+    parts = [[f"## Part {at}.{n}" for n in range(97)] for at in range(20)]
+    pages = [(f"p{at}/", page_text("Gauge", *parts[at], opening=f"Gauge {at} is in use.")) for at in range(20)]
     pages.append(("last/", page_text("Gauge", *headings, *(f"## Part {n}" for n in range(90)))))
     line = render_outline(SectionIndex(make_site(pages).manifest), budget=1800).splitlines()[21]
     assert "Gauge — It measures the level of the water. · Tides, Storms, Part 0, Part 1," in line
@@ -128,16 +129,20 @@ def test_line_has_opening_and_titles_inside_without_generic_and_repeated_ones(ma
 
 def test_titles_of_many_pages_are_not_listed_inside(make_site: Callable) -> None:
     pages = [
-        (f"p{at}/", page_text("Gauge", "## Messages", *(f"## Part {at}.{n}" for n in range(90)))) for at in range(20)
+        (
+            f"p{at}/",
+            page_text("Gauge", "## Messages", *(f"## Part {at}.{n}" for n in range(90)), opening=f"Gauge {at}."),
+        )
+        for at in range(20)
     ]
     text = render_outline(SectionIndex(make_site(pages).manifest), budget=1800)
-    assert "Gauge — It measures the level of the water. · Part 19.0, " in text
+    assert "Gauge — Gauge 19. · Part 19.0, " in text
 
 
 def test_sentences_are_shortened_before_titles_inside(make_site: Callable) -> None:
-    opening = "The gauge measures the level of the water in the harbour, once each minute of the day."
+    opening = "The gauge measures the level of the water in harbour {}, once each minute of the day."
     headings = [[f"## Heading {at}.{n}" for n in range(60)] for at in range(40)]
-    pages = [(f"p{at}/", page_text("Gauge", *headings[at], opening=opening)) for at in range(40)]
+    pages = [(f"p{at}/", page_text("Gauge", *headings[at], opening=opening.format(at))) for at in range(40)]
     index = SectionIndex(make_site(pages).manifest)
     rich, some, bare = (render_outline(index, budget=budget).splitlines()[-1] for budget in (2800, 2150, 600))
     assert " — The gauge" in rich

@@ -111,7 +111,8 @@ def test_name_has_the_letters_that_skills_may_have(tmp_path: Path, site_name: st
         ),
         (
             replace(SITE, name="Documentation", description=""),
-            "Find and read Documentation. Use it for questions and tasks about Documentation. It covers: Install.",
+            "Find and read Documentation. Use it for questions and tasks about Documentation. "
+            "See quiet mode. It covers: Install.",
         ),
     ],
 )

@@ -271,6 +271,13 @@ def test_index_site_twice_writes_identical_files(site: Path) -> None:
     assert first["guide/index.html"].count(b"data-roaming") == 3
 
 
+def test_description_of_site_follows_the_home_page_that_it_was_taken_from(site: Path) -> None:
+    assert index_to_manifest(site).site.description == "See the guide."
+    home = site / "index.html"
+    home.write_text(home.read_text("utf-8").replace("See ", "Follow "), "utf-8")
+    assert index_to_manifest(site).site.description == "Follow the guide."
+
+
 def test_markdown_of_a_page_is_not_replaced_by_the_copy_of_another(site: Path) -> None:
     for title, path in (("File", "guide.html"), ("Folder", "guide/index.html")):
         (site / path).write_text(GUIDE.replace("Guide", title), "utf-8")

@@ -1,0 +1,105 @@
+"""Descriptions of pages, the openings of their own sections, and the description of the site."""
+
+from __future__ import annotations
+
+import pytest
+from manifests import build
+
+from mkdocs_roaming.manifest.models import PageEntry
+
+PAGES = ["gate/", "tank/", "pump/"]
+FAQ = "What is the best way to open a gate?; Why?"
+LONG_TITLES = "".join(f"## {'North ' * 11}{at}\n\n" for at in range(4))
+
+
+def describe(text: str, description: str = "", about: str = "") -> tuple[str, str]:
+    (page,) = build({"a/": text}, descriptions={"a/": description}, about=about).pages
+    return texts(page)
+
+
+def texts(page: PageEntry) -> tuple[str, str]:
+    return page.description, page.sections[0].opening
+
+
+@pytest.mark.parametrize(
+    ("written", "description"),
+    [
+        ("Opens the gate at dawn", "Opens the gate at dawn"),
+        ("See [the gate](gate.md) and `open()`.", "See the gate and open()."),
+        ("The method __init__ has *args.", "The method __init__ has *args."),
+        ("Opens the gate. Last updated on 3 May 2023", "Opens the gate."),
+        ("::: tide.gate", ""),
+        ("!!! note Opens the gate.", ""),
+        ("title: Gate description: Opens the gate.", ""),
+        ("Install the gate with:", ""),
+        ("Opens the gate of the", ""),
+        ("None", ""),
+        ("About tides.", ""),
+        ("Gate", ""),
+        ("Parts of it", ""),
+    ],
+)
+def test_description_is_prose_about_the_page(written: str, description: str) -> None:
+    text = "# Gate\n\nA gate.\n\n## Parts of it\n"
+    assert describe(text, written, about="About tides.") == (description, "A gate.")
+
+
+def test_cut_description_is_used_only_without_an_opening() -> None:
+    assert describe("# Gate\n\nA gate of oak.\n", "A gate. It opens at…") == ("", "A gate of oak.")
+    assert describe("# Gate\n\n## A\n\n## B\n", "A gate. It opens at…") == ("A gate.", "")
+
+
+def test_sentence_of_three_pages_is_neither_description_nor_opening() -> None:
+    about = {path: f"About the {path[:-1]}. Read the technical documentation." for path in PAGES}
+    manifest = build(dict.fromkeys(PAGES, "# T\n\nText.\n"), descriptions=about)
+    assert [page.description for page in manifest.pages] == ["About the gate.", "About the tank.", "About the pump."]
+    tip = "> [!TIP]\n> Ask in the forum. It is free.\n"
+    manifest = build({path: f"# T\n\n{tip}\n## The {path[:-1]}\n\n{tip}\nA {path[:-1]}.\n\n## Use\n" for path in PAGES})
+    assert list(map(texts, manifest.pages)) == [("", "The gate, Use"), ("", "The tank, Use"), ("", "The pump, Use")]
+    assert [page.sections[1].opening for page in manifest.pages] == ["A gate.", "A tank.", "A pump."]
+
+
+def test_text_of_a_template_is_the_opening_of_sections_with_one_title() -> None:
+    manifest = build({path: f"# The {path}\n\n## Limit\n\nIt limits results.\n" for path in PAGES})
+    assert {page.sections[1].opening for page in manifest.pages} == {"It limits results."}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("# Gate\n\n## Overview\n\nA gate.\n\n## Use\n", ("A gate.", "")),
+        ("# Gate\n\n## What is a gate?\n\nA gate.\n\n## Use\n", ("A gate.", "")),
+        ("# Gate\n\n## Use\n\nOpen it.\n\n## Description\n\nA gate.\n", ("A gate.", "")),
+        ("# FAQ\n\n## What is the best way to open a gate?\n\nA key.\n\n## Why?\n", ("", FAQ)),
+        ("# Gate\n\n> [!TIP]\n> Keep away.\n\n## Use\n\n## Repair\n", ("", "Use, Repair")),
+        ("# Gate\n\n> [!TIP]\n> Keep away.\n", ("", "Keep away.")),
+        ("# Gate\n\n## Use\n\nOpen it.\n", ("Open it.", "")),
+        ("# Gate\n\n## Use\n\nOpen it.\n\n## Notes\n\n## Repair\n", ("", "Use, Repair")),
+        ("# Gate\n\nOpen it with:\n\n```\ngate\n```\n\n## Use\n\n## Repair\n", ("", "Use, Repair")),
+        ("# Gate\n\nAn example of a gate:\n\n```\ngate\n```\n", ("", "An example of a gate.")),
+        (f"# Gate\n\n{LONG_TITLES}", ("", f"{'North ' * 11}0, {'North ' * 11}1, …")),
+        ("# Gate\n", ("", "")),
+    ],
+)
+def test_page_without_text_is_described_by_its_subsections(text: str, expected: tuple[str, str]) -> None:
+    assert describe(text) == expected
+
+
+def test_front_matter_that_was_not_parsed_is_no_opening() -> None:
+    text = "# Gate\n\n---\n\ntitle: Gate: north authors: - @tide\n\ndate: 2024-01-05\n\n---\n\nA gate of oak.\n"
+    assert describe(text) == ("", "A gate of oak.")
+    assert describe("# Gate\n\n---\n\nNote: A gate of oak.\n\n---\n") == ("", "Note: A gate of oak.")
+
+
+@pytest.mark.parametrize(
+    ("home", "about", "expected"),
+    [
+        ("# Tide\n\nReads gauges.\n", "", "Reads gauges."),
+        ("# Tide\n\n## What is Tide?\n\nIt reads gauges.\n\n## Use\n", "None", "It reads gauges."),
+        ("# Tide\n\n## Install\n\n## Use\n", "", ""),
+        ("# Tide\n\nReads gauges.\n", "About tides.", "About tides."),
+    ],
+)
+def test_site_without_description_is_described_by_its_home_page(home: str, about: str, expected: str) -> None:
+    assert build({"a/": "# A\n\nText.\n", "": home}, about=about).site.description == expected
+    assert build({"a/": "# A\n\nText.\n"}, about=about if expected == about else "").site.description in ("", about)
