@@ -37,7 +37,8 @@ def degraded(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     end = text.index("\n## ", start)
     filler = "Nobody knows what it is good for. " * 14
     siblings = "".join(
-        f"\n## Minimum clearance of a radar above the highest tide {at}\n\n{filler}It has number {at}.\n" for at in range(150)
+        f"\n## Minimum clearance of a radar above the highest tide {at}\n\n{filler}It has number {at}.\n"
+        for at in range(150)
     )
     page.write_text(text[:start] + text[end:].rstrip() + "\n" + siblings + "\n" + text[start:end], "utf-8")
     config = (SITE / "mkdocs.yml").read_text("utf-8")

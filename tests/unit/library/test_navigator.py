@@ -387,7 +387,9 @@ _KEYS = st.sampled_from(["ids", "id", "query", "part", "limit"]) | st.text()
 
 
 def test_search_sections_returns_hits_that_fit_cap(make_site: Callable) -> None:
-    text = "".join(f"\n## {'A very long_site title ' * 5}{at}\n\n{'The valve was turned. ' * 30}Part {at}.\n" for at in range(12))
+    text = "".join(
+        f"\n## {'A very long_site title ' * 5}{at}\n\n{'The valve was turned. ' * 30}Part {at}.\n" for at in range(12)
+    )
     library = make_site([("a/", f"# Log\n{text}")]).library()
     wide, narrow = Navigator(library), Navigator(library, cap=2_000)
     found, fewer = (navigator.call("search_sections", {"query": "valve", "limit": 10}) for navigator in (wide, narrow))
