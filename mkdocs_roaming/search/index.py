@@ -25,6 +25,7 @@ _LONG_TERM = 7
 _MIN_STEM_LENGTH = 5
 _MIN_REPEATED_TERMS = 8
 _MIN_LONG_TEXT = 20  # terms of a text that is not repeated below another title either
+_SIGNATURE = r"\A\s*#[^\n]*\n\s*```[^\n]*\n(?:(?!```)[^\n]*\n)*```"
 _LINK = r"(?<!!)\[([^\]\[\n]{1,200})\]\(<?(https?://[^)>\s]+)"
 _TARGET = (  # of links and images; an expression such as `calls[0](event)` has none
     r"(?:\]\(<?(?=https?:|mailto:|data:|\.{0,2}/|#)|<(?=https?://)|\b(?:href|src)=\")[^()\s<>\"]*"
@@ -92,7 +93,7 @@ class Index:
         ]
         links = _link_texts(sections, bodies)
         builder, title_lengths = PostingsBuilder(weights, _PAGE_WEIGHTS, _PLACED), list[int]()
-        rows: list[tuple[SectionRef, list[str]]] = []
+        rows: list[tuple[SectionRef, str, list[str]]] = []
         pages: dict[str, int] = {}
         cached_terms = lru_cache(_CACHED_TERMS)(lambda part: extract_terms(part, language))  # many share a breadcrumb
         for section, text in zip(sections, bodies, strict=True):
@@ -104,7 +105,7 @@ class Index:
             title, body = _title_terms(section.section.title, language), extract_terms(strip_targets(text), language)
             builder.add(page, [*map(cached_terms, fields), body], title)
             title_lengths.append(len(title) or 1)
-            rows.append((section, body))
+            rows.append((section, text, body))
         late_pages = [pages[path] for path in find_late_pages(sections.manifest) if path in pages]
         data = IndexData(builder.build(), title_lengths, late_pages, _find_repeats(rows))
         return cls(sections, data, complete=None not in given)
@@ -137,13 +138,20 @@ class Index:
         return found + [half for pair in halves if all(half in self.postings for half in pair) for half in pair]
 
 
-def _find_repeats(texts: Iterable[tuple[SectionRef, list[str]]]) -> dict[int, int]:
-    """Return the rows that repeat an earlier one, and which: its title and terms, or a long text below any title."""
+def _find_repeats(texts: Iterable[tuple[SectionRef, str, list[str]]]) -> dict[int, int]:
+    """Return the rows that repeat an earlier one, and which.
+
+    A row repeats title and terms, or a long text: below any title, or below its title with another signature, as
+    classes repeat what they inherit.
+    """
     first_rows: dict[tuple[str, ...], int] = {}
     repeats: dict[int, int] = {}
-    for row, (section, terms) in enumerate(texts):
-        keys = [(section.section.title, *terms)] if len(terms) >= _MIN_REPEATED_TERMS else []
-        keys += [(section.section.body,)] if len(terms) >= _MIN_LONG_TEXT else []
+    for row, (section, text, terms) in enumerate(texts):
+        title = section.section.title
+        keys: list[tuple[str, ...]] = [(title, *terms)] if len(terms) >= _MIN_REPEATED_TERMS else []
+        if len(terms) >= _MIN_LONG_TEXT:
+            described = re.sub(_SIGNATURE, "", text, count=1).strip()
+            keys += [(section.section.body,), (title, described)] if described else [(section.section.body,)]
         for key in keys:
             if (first := first_rows.setdefault(key, row)) != row:
                 repeats[row] = repeats.get(first, first)

@@ -437,6 +437,16 @@ def test_find_shows_long_text_once_below_different_titles(make_site: Callable) -
     assert len([one for one in titles(twice.library(), "loud whistle") if one.startswith("The")]) == 2
 
 
+def test_find_shows_inherited_member_once(make_site: Callable) -> None:
+    text = "Set of the users that may open the lid of the kettle. " * 2 + "See [the lid](https://docs.example/p/a/).\n"
+    members = [
+        f"## {name}\n\n### lid_users\n\n```python\nlid_users {name}.lid_users = Set()\n```\n\n{text}" for name in "AB"
+    ]
+    library = make_site([("a/", "# Kettle\n\n" + "\n".join(members))]).library()
+
+    assert titles(library, "users of the lid").count("lid_users") == 1
+
+
 def test_find_shows_equal_text_if_the_first_is_not_in_the_scope(make_site: Callable) -> None:
     site = make_site([("a/", f"# Kettle 2\n\n{POST}"), ("b/", f"# Kettle 2\n\n{POST}")])
     library = site.library()
