@@ -27,7 +27,7 @@ from mkdocs_roaming.manifest.models import (
 from mkdocs_roaming.manifest.sections import IdAllocator, file_digest, github_slug
 from mkdocs_roaming.text.languages import fold, load_phrases
 from mkdocs_roaming.text.markdown import shorten, to_single_line
-from mkdocs_roaming.text.openings import find_sentences, join_names, make_opening
+from mkdocs_roaming.text.openings import find_sentences, join_names, leads_elsewhere, make_opening
 
 _MIN_SHARED = 3
 """Number of pages on which a sentence is a tip, a banner or boilerplate; fewer may have the same subject."""
@@ -225,7 +225,7 @@ def _introduce_page(sections: Sequence[Section], openings: Sequence[str], langua
     if len(titles) == 1 or titles.get(first) in generic:
         introduced.insert(0, first)
     for at in introduced:
-        if _is_complete(openings[at]):
+        if _is_complete(openings[at]) and not leads_elsewhere(openings[at]):
             return openings[at], openings[0]
     names = dict.fromkeys(to_single_line(sections[at].title) for at, title in titles.items() if title not in generic)
     return "", shorten(join_names([*names]), MAX_OPENING) or openings[0]

@@ -147,7 +147,7 @@ class _Excerpts:
         page, sections = self._batch.pages[post], self._batch.converted[post].sections
         about = to_single_line(page.description) or next((one.opening for one in sections if one.opening), "")
         date = _DATE.match(text)
-        return f"- {link}{f' ({date[1].strip()})' if date else ''}{': ' if about else ''}{escape_text(about)}"
+        return f"- {link}{': ' if about else ''}{escape_text(about)}{f' ({date[1].strip()})' if date else ''}"
 
 
 # The nav

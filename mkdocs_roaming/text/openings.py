@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from enum import IntEnum
 from functools import cache
 from html import unescape
+from itertools import chain, islice
 from typing import Literal, NamedTuple
 
 from mkdocs_roaming.text.markdown import FENCE_MARK, ends_sentence, first_sentence, shorten, split_lines, to_single_line
@@ -24,6 +25,7 @@ _MIN_LEAD_WORDS = 5  # of a lead-in that says something without what it introduc
 _MIN_PROSE_WORDS = 4  # of a line that is prose although no sentence ends in it
 _MIN_SENTENCE_WORDS = 3  # of a sentence that needs no second one
 _MAX_LABEL_WORDS = 3
+_PURPOSE_BLOCKS = 4  # after the first prose of a page
 _MAX_NAMES_PER_WORD = 4  # words in links and code for each other word, above which a line is no prose
 
 
@@ -36,7 +38,7 @@ def make_opening(
         markdown: The section's Markdown, below its heading.
         limit: Maximum number of characters.
         subsections: Their number if the section is a page's own: lead-ins to code say little about a page, and its
-            subsections say more than its admonitions.
+            subsections say more than its admonitions and tables.
         skipped: Openings that are not returned.
     """
 
@@ -47,8 +49,8 @@ def make_opening(
     if is_page and "---" in markdown[:_MAX_LIST_CHARS]:
         markdown = UNPARSED_FRONT_MATTER.sub("", markdown, count=1)
     blocks = _iter_blocks(split_lines(markdown[:_MAX_READ_CHARS]))
-    if subsections:
-        blocks = (block for block in blocks if block.kind != "quote" or not _CALLOUT.match(block.lines[0]))
+    if subsections:  # callouts, epigraphs and tables say less than the titles of subsections
+        blocks = (block for block in blocks if block.kind not in ("quote", "table"))
     chooser = (
         _Chooser(lambda text: finish(text) not in skipped, is_page=is_page) if skipped else _Chooser(is_page=is_page)
     )
@@ -68,6 +70,11 @@ def join_names(names: Sequence[str], lead: str = "") -> str:
             return f"{text}{separator}…"
         text += separator + name
     return text
+
+
+def leads_elsewhere(opening: str) -> bool:
+    """Return whether an opening only refers to another page."""
+    return _REFERENCE.match(opening) is not None
 
 
 def find_sentences(description: str) -> list[str]:
@@ -145,10 +152,21 @@ class _Chooser:
             elif block.kind == "quote":
                 self._add_quote(block.lines)
             if self._best and self._best.rank is _Rank.PROSE:
-                return self._best
+                return self._find_purpose(chain([block], islice(blocks, _PURPOSE_BLOCKS))) or self._best
         if self._lead:
             self._add_lead()
         return self._best
+
+    def _find_purpose(self, blocks: Iterable[Block]) -> _Choice | None:
+        """Return the sentence that says what a page is for. It often follows a sentence that sets the scene."""
+        for block in blocks if self._is_page else ():
+            rest = _plain(block.text) if block.kind == "text" else ""
+            while rest:
+                sentence = first_sentence(rest)
+                rest = rest[len(sentence) :].lstrip()
+                if _PURPOSE.match(sentence) and sentence[-1] in ".!" and self._accepts(sentence):
+                    return _Choice(_Rank.PROSE, sentence)
+        return None
 
     def _add(self, rank: _Rank, text: str) -> None:
         if text and (self._best is None or rank < self._best.rank) and self._accepts(text):
@@ -187,6 +205,8 @@ class _Chooser:
                 sentence = f"{sentence} {following}".lstrip()
         if _REFERENCE.match(sentence) and "](" in raw:
             self._add(_Rank.REFERENCE, sentence)
+        elif self._is_page and _LABELLED_NOTE.match(sentence):
+            self._add(_Rank.ADMONITION, sentence)
         elif sentence:
             is_short = _count_words(sentence) < _MIN_SENTENCE_WORDS or _CONTINUATION.match(sentence)
             self._add(_Rank.PHRASE if is_short else _Rank.PROSE, sentence)
@@ -288,14 +308,16 @@ def _item_name(text: str) -> str:
 def _table_names(lines: Sequence[str]) -> list[str]:
     """Return the names in the first column of a table."""
     cells = (_CELL_END.split(line.strip().strip("|"))[0].strip().replace("\\|", "|") for line in lines[2:])
-    return _limit_names(_item_name(cell) for cell in cells if "`" in cell or _count_words(cell))
+    names = [_item_name(cell) for cell in cells if "`" in cell or _count_words(cell)]
+    distinct = dict.fromkeys(names)  # a column of kinds says little
+    return _limit_names(distinct) if 2 * len(distinct) > len(names) else []
 
 
 def _limit_names(names: Iterable[str]) -> list[str]:
     """Return as many names as an opening has room for, and one more."""
     limited: list[str] = []
     room = _MAX_LIST_CHARS
-    for name in filter(None, names):
+    for name in filter(_NAME.search, names):
         limited.append(name)
         room -= len(name)
         if room < 0:
@@ -304,6 +326,7 @@ def _limit_names(names: Iterable[str]) -> list[str]:
 
 
 _MAX_NAME_CHARS = 50
+_NAME = re.compile(r"[^\s,;.]")
 _TASK_BOX = re.compile(r"\[[ xX]\][ \t]+")
 _NAMED = re.compile(
     r"(\*\*(?:[^*\n]++|\*(?!\*))+\*\*|`+[^`\n]+`+|!?\[(?:[^\[\]\n`]++|`[^`\n]*`)+\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\))"
@@ -443,6 +466,14 @@ _CONDITION = re.compile(r"(?:if|when|given|suppose|imagine|consider)\b[^,]*$", r
 _CONTINUATION = re.compile(r"[(（]|(?:(?i:and|or|but)|so|then|which|where)\b")  # of a sentence above code
 _SUPPOSE = "consider|imagine|suppose|assume"
 _ASIDE = re.compile(rf"(?:{_SUPPOSE}|(?:now )?let['’]?s (?:now )?(?:{_SUPPOSE}|say|(?:take a )?look))\b", re.IGNORECASE)
+_PURPOSE = re.compile(
+    r"(?:in )?this (?:page|document|guide|section|chapter|tutorial|article|post|example|notebook|recipe|lesson)\b"
+    r"(?! (?:is (?!about|for)|was|has|requires|assumes))|(?:here|today),? (?:we|you|I)\b",
+    re.IGNORECASE,
+)
+_LABELLED_NOTE = re.compile(
+    r"(?:note|warning|caution|important|attention|experimental|tip|requires)\b[: ]", re.IGNORECASE
+)
 _POINTING = re.compile(
     r"\b(?:follow(?:s|ing)(?: \w+){0,3}|(?:like|as|with|by|is|are|be|to|using|run|use|do|below)(?: this| these)?)\W*$",
     re.IGNORECASE,

@@ -93,10 +93,10 @@ def test_blog_publishes_whole_posts_and_lists_with_links(mkdocs: Project) -> Non
         first, second = built.text(f"{page}index.md"), built.text(f"{page}page/2/index.md")
         assert first == again.text(f"{page}index.md")
         assert first.endswith(
-            f"- [Flow & co](https://docs.example/sub/{flow}index.md) (February 1, 2024): The opening of Flow & co.\n"
+            f"- [Flow & co](https://docs.example/sub/{flow}index.md): The opening of Flow & co. (February 1, 2024)\n"
         )
         assert second.endswith(
-            f"- [Ebb & co](https://docs.example/sub/{ebb}index.md) (January 1, 2024): The opening of Ebb & co.\n"
+            f"- [Ebb & co](https://docs.example/sub/{ebb}index.md): The opening of Ebb & co. (January 1, 2024)\n"
         )
         assert "Further" not in first
         assert "Ebb" not in first

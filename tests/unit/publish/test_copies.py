@@ -50,7 +50,7 @@ def test_list_of_posts_has_links_dates_and_descriptions(tmp_path: Path) -> None:
     text = (tmp_path / "blog/index.md").read_text("utf-8").partition("# News")[2]
     assert text == (
         "\n\nWhat is new.\n\n"
-        f"- [Kettle 2]({URL}blog/2024/05/kettle/index.md) (May 1, 2024): A new kettle.\n"
+        f"- [Kettle 2]({URL}blog/2024/05/kettle/index.md): A new kettle. (May 1, 2024)\n"
         f"- [Toaster]({URL}blog/2024/04/toaster/index.md): Bread goes in, and comes out brown on both sides.\n"
     )
     assert [ref.section.title for ref in sections if ref.page.path == "blog/"] == ["News"]

@@ -38,6 +38,30 @@ def test_section_without_text_does_not_inherit_that_of_a_subsection() -> None:
     assert [section.opening for section in sections] == ["", "", "Hello there, you."]
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Tides are changing how we build.\n\nIn this post, we look at gates.", "In this post, we look at gates."),
+        ("Latency is crucial. This page describes the gate. More.", "This page describes the gate."),
+        ("Gates are heavy.\n\nThis page is a stub.\n\nThis example requires oil.", "Gates are heavy."),
+        ("Gates are heavy.\n\nThis page shows:\n\n- oil", "Gates are heavy."),
+        ("Experimental: it may change.\n\nA gate of oak opens.", "A gate of oak opens."),
+        ("Experimental: it may change.", "Experimental: it may change."),
+        ("> Time and tide wait for no man.\n\nA gate of oak opens.", "A gate of oak opens."),
+        ("> Time and tide wait for no man.", ""),
+        ("| Step | Tool |\n| - | - |\n| Open | Crank |\n| Shut | Winch |", ""),
+    ],
+)
+def test_opening_of_page_with_subsections_says_what_it_is_for(text: str, expected: str) -> None:
+    assert make_opening(text, subsections=2) == expected
+
+
+def test_column_of_kinds_is_no_opening() -> None:
+    rows = "".join(f"| {kind} | pump_{at} |\n" for at, kind in enumerate(("gauge", "counter", "gauge", "gauge")))
+    assert make_opening(f"| Kind | Name |\n| - | - |\n{rows}") == ""
+    assert make_opening("| Kind | Name |\n| - | - |\n|  | , |\n| , | b |\n") == ""
+
+
 MARKUP = st.one_of(
     st.sampled_from(
         ["\n", "\n\n", " ", "word", "Added in version 1.0", "2024-01-05", "Parameters:", "See", "说", "\x11"]
