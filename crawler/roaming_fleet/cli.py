@@ -209,7 +209,7 @@ def _print_record(record: SiteRecord) -> None:
         click.echo(f"{click.style(record.key, bold=True)}: {one_line(entry.title)}, {entry.url}")
         click.echo(f"  {entry.pages} pages, {entry.sections} sections, crawled {format_age(entry.crawled)}")
         if entry.summary:
-            click.echo(f"  {one_line(entry.summary)}")
+            click.echo(f"  About: {one_line(entry.summary)}")  # a line of its own could look like another site
     else:
         click.echo(f"{click.style(record.key, bold=True)}: {record.url}")
     next_try = format_next_try(record.next_try)

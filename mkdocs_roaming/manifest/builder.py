@@ -227,8 +227,9 @@ def _introduce_page(sections: Sequence[Section], openings: Sequence[str], langua
     for at in introduced:
         if _is_complete(openings[at]) and not leads_elsewhere(openings[at]):
             return openings[at], openings[0]
-    names = dict.fromkeys(to_single_line(sections[at].title) for at, title in titles.items() if title not in generic)
-    return "", shorten(join_names([*names]), MAX_OPENING) or openings[0]
+    places = titles if len(titles) > 1 else range(1, len(sections))  # objects may be below the only subsection
+    names = (to_single_line(sections[at].title) for at in places if _fold_title(sections[at].title) not in generic)
+    return "", shorten(join_names(list(dict.fromkeys(names))), MAX_OPENING) or openings[0]
 
 
 def _fold_title(title: str) -> str:

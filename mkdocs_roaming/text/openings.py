@@ -181,7 +181,7 @@ class _Chooser:
             return
         # Words that are neither code nor links.
         outside = _count_words(_SPAN.sub(" ", raw)) if _MARKUP.search(raw) else words
-        if text.endswith((":", "：")) and first_sentence(text) == text:
+        if text.endswith((":", "：", "...")) and first_sentence(text) == text:
             self._lead = text
         elif outside <= words // _MAX_NAMES_PER_WORD:
             if words >= _MIN_PROSE_WORDS and ends_sentence(text):
@@ -216,14 +216,14 @@ class _Chooser:
         lead, words, self._lead = self._lead, _count_words(self._lead), ""
         if words >= _MIN_LEAD_WORDS and not _CONDITION.match(lead):
             points = not self._is_page or _POINTING.search(lead)
-            lead = lead if points else lead[:-1] + ("." if lead[-1] == ":" else "。")
+            lead = lead if points else lead.rstrip(":：.") + ("。" if lead[-1] == "：" else ".")
             has_aside = self._best is not None and self._best.rank is _Rank.ASIDE
             self._add(_Rank.LEAD if has_aside or (self._is_page and points) else _Rank.PROSE, lead)
         elif words > 1 and lead[0].isupper():
             self._add(_Rank.PHRASE, lead)
 
     def _add_list(self, lines: Sequence[str]) -> None:
-        items = list(_iter_items(lines[:_MAX_LIST_LINES]))
+        items = [(_TASK_BOX.sub("", text, count=1), below) for text, below in _iter_items(lines[:_MAX_LIST_LINES])]
         if all(_BOLD.fullmatch(text) and below and _FENCE.match(below[0]) for text, below in items):  # tabs of code
             self._add_lead()
             return
@@ -293,7 +293,6 @@ def _item_names(items: list[_Item], described: list[_Item], lead: str) -> list[s
 
 def _item_name(text: str) -> str:
     """Return what an item is about: the name at its start, or else its first sentence."""
-    text = _TASK_BOX.sub("", text, count=1)
     if found := _NAMED.match(text):
         name = _plain(found[1]).rstrip(":： ")
         if "`" in found[1] or _count_words(name):

@@ -103,3 +103,8 @@ def test_front_matter_that_was_not_parsed_is_no_opening() -> None:
 def test_site_without_description_is_described_by_its_home_page(home: str, about: str, expected: str) -> None:
     assert build({"a/": "# A\n\nText.\n", "": home}, about=about).site.description == expected
     assert build({"a/": "# A\n\nText.\n"}, about=about if expected == about else "").site.description in ("", about)
+
+
+def test_page_with_one_subsection_without_text_names_what_is_below() -> None:
+    text = "# Gates\n\n## Setup\n\nFor details on the hinges, see [the hinges](/b/).\n\n### Gate\n\n### Hinge\n"
+    assert describe(text) == ("", "Setup, Gate, Hinge")

@@ -47,6 +47,7 @@ def test_section_without_text_does_not_inherit_that_of_a_subsection() -> None:
         ("Gates are heavy.\n\nThis page shows:\n\n- oil", "Gates are heavy."),
         ("Experimental: it may change.\n\nA gate of oak opens.", "A gate of oak opens."),
         ("Experimental: it may change.", "Experimental: it may change."),
+        ("A keeper of the gate...\n\n- [ ] oils it\n- [x] opens it", "A keeper of the gate... oils it, opens it"),
         ("> Time and tide wait for no man.\n\nA gate of oak opens.", "A gate of oak opens."),
         ("> Time and tide wait for no man.", ""),
         ("| Step | Tool |\n| - | - |\n| Open | Crank |\n| Shut | Winch |", ""),
