@@ -225,11 +225,16 @@ def _introduce_page(sections: Sequence[Section], openings: Sequence[str], langua
     if len(titles) == 1 or titles.get(first) in generic:
         introduced.insert(0, first)
     for at in introduced:
-        if _is_complete(openings[at]) and not leads_elsewhere(openings[at]):
+        if _is_complete(openings[at]):
             return openings[at], openings[0]
-    places = titles if len(titles) > 1 else range(1, len(sections))  # objects may be below the only subsection
-    names = (to_single_line(sections[at].title) for at in places if _fold_title(sections[at].title) not in generic)
-    return "", shorten(join_names(list(dict.fromkeys(names))), MAX_OPENING) or openings[0]
+    # Objects may be below the only subsection.
+    inner = [sections[at] for at in titles] if len(titles) > 1 else sections[1:]
+    return "", _list_titles(inner, generic) or openings[0]
+
+
+def _list_titles(sections: Iterable[Section], generic: Set[str]) -> str:
+    names = dict.fromkeys(to_single_line(one.title) for one in sections if _fold_title(one.title) not in generic)
+    return shorten(join_names([*names]), MAX_OPENING)
 
 
 def _fold_title(title: str) -> str:
@@ -237,7 +242,7 @@ def _fold_title(title: str) -> str:
 
 
 def _is_complete(opening: str) -> bool:
-    return opening != "" and not opening.endswith((":", "："))
+    return opening != "" and not opening.endswith((":", "：")) and not leads_elsewhere(opening)
 
 
 class _AnchorIndex:

@@ -223,7 +223,7 @@ class _Chooser:
             self._add(_Rank.PHRASE, lead)
 
     def _add_list(self, lines: Sequence[str]) -> None:
-        items = [(_TASK_BOX.sub("", text, count=1), below) for text, below in _iter_items(lines[:_MAX_LIST_LINES])]
+        items = list(_iter_items(lines[:_MAX_LIST_LINES]))
         if all(_BOLD.fullmatch(text) and below and _FENCE.match(below[0]) for text, below in items):  # tabs of code
             self._add_lead()
             return
@@ -630,7 +630,7 @@ def _iter_items(lines: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
         if found and len(found[1]) <= margin:
             if text:
                 yield "\n".join(text)[:_MAX_BLOCK_CHARS], below
-            text, below, ended = [line[found.end() :]], [], False
+            text, below, ended = [_TASK_BOX.sub("", line[found.end() :], count=1)], [], False
         elif not ended and line.strip() and not found and not _FENCE.match(line):
             text.append(line.strip())
         else:
