@@ -26,6 +26,7 @@ _MIN_PROSE_WORDS = 4  # of a line that is prose although no sentence ends in it
 _MIN_SENTENCE_WORDS = 3  # of a sentence that needs no second one
 _MAX_LABEL_WORDS = 3
 _PURPOSE_BLOCKS = 4  # after the first prose of a page
+_MIN_PURPOSE_WORDS = 7
 _MAX_NAMES_PER_WORD = 4  # words in links and code for each other word, above which a line is no prose
 
 
@@ -164,7 +165,8 @@ class _Chooser:
             while rest:
                 sentence = first_sentence(rest)
                 rest = rest[len(sentence) :].lstrip()
-                if _PURPOSE.match(sentence) and sentence[-1] in ".!" and self._accepts(sentence):
+                is_purpose = _PURPOSE.match(sentence) and sentence[-1] in ".!"
+                if is_purpose and _count_words(sentence) >= _MIN_PURPOSE_WORDS and self._accepts(sentence):
                     return _Choice(_Rank.PROSE, sentence)
         return None
 
@@ -466,8 +468,9 @@ _CONTINUATION = re.compile(r"[(（]|(?:(?i:and|or|but)|so|then|which|where)\b") 
 _SUPPOSE = "consider|imagine|suppose|assume"
 _ASIDE = re.compile(rf"(?:{_SUPPOSE}|(?:now )?let['’]?s (?:now )?(?:{_SUPPOSE}|say|(?:take a )?look))\b", re.IGNORECASE)
 _PURPOSE = re.compile(
-    r"(?:in )?this (?:page|document|guide|section|chapter|tutorial|article|post|example|notebook|recipe|lesson)\b"
-    r"(?! (?:is (?!about|for)|was|has|requires|assumes))|(?:here|today),? (?:we|you|I)\b",
+    r"(?:(?P<in>in )?this (?:page|document|guide|section|chapter|tutorial|article|post|example|notebook|lesson)\b"
+    r"(?(in),? (?:we|you|I)\b)(?! (?:is (?!about|for)|was|has|requires|assumes))|(?:here|today),? (?:we|you|I)\b)"
+    r"(?!.*\b(?:them|these|those|ones)\b)",  # which are in the sentence before
     re.IGNORECASE,
 )
 _LABELLED_NOTE = re.compile(

@@ -41,9 +41,17 @@ def test_section_without_text_does_not_inherit_that_of_a_subsection() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("Tides are changing how we build.\n\nIn this post, we look at gates.", "In this post, we look at gates."),
-        ("Latency is crucial. This page describes the gate. More.", "This page describes the gate."),
+        (
+            "Tides change how we build.\n\nIn this post, we look at gates of oak.",
+            "In this post, we look at gates of oak.",
+        ),
+        (
+            "Latency is crucial. This page describes the gate of the harbour. More.",
+            "This page describes the gate of the harbour.",
+        ),
         ("Gates are heavy.\n\nThis page is a stub.\n\nThis example requires oil.", "Gates are heavy."),
+        ("Gates are heavy.\n\nThis page describes how to do these and those upgrades.", "Gates are heavy."),
+        ("Gates are heavy.\n\nIn this example, the gate is opened by two people.", "Gates are heavy."),
         ("Gates are heavy.\n\nThis page shows:\n\n- oil", "Gates are heavy."),
         ("Experimental: it may change.\n\nA gate of oak opens.", "A gate of oak opens."),
         ("Experimental: it may change.", "Experimental: it may change."),
