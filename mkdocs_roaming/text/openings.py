@@ -13,9 +13,10 @@ from enum import IntEnum
 from functools import cache
 from html import unescape
 from itertools import chain, islice
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-from mkdocs_roaming.text.markdown import FENCE_MARK, ends_sentence, first_sentence, shorten, split_lines, to_single_line
+from mkdocs_roaming.text.blocks import FENCE, MAX_BLOCK_CHARS, SKIPPED_LINE, Block, iter_blocks, iter_items
+from mkdocs_roaming.text.markdown import ends_sentence, first_sentence, shorten, split_lines, to_single_line
 
 _MAX_LIST_CHARS = 200  # of names in an opening
 _MAX_READ_CHARS = 6_000
@@ -49,7 +50,7 @@ def make_opening(
     is_page = subsections is not None
     if is_page and "---" in markdown[:_MAX_LIST_CHARS]:
         markdown = UNPARSED_FRONT_MATTER.sub("", markdown, count=1)
-    blocks = _iter_blocks(split_lines(markdown[:_MAX_READ_CHARS]))
+    blocks = iter_blocks(split_lines(markdown[:_MAX_READ_CHARS]))
     if subsections:  # callouts, epigraphs and tables say less than the titles of subsections
         blocks = (block for block in blocks if block.kind not in ("quote", "table"))
     chooser = (
@@ -83,9 +84,9 @@ def find_sentences(description: str) -> list[str]:
 
     Sentences that say nothing about a page are left out: dates, notes about versions, and what ends in mid-thought.
     """
-    if _SKIPPED_LINE.match(description) or _FENCE.match(description):
+    if SKIPPED_LINE.match(description) or FENCE.match(description):
         return []
-    description = description[:_MAX_BLOCK_CHARS]
+    description = description[:MAX_BLOCK_CHARS]
     rest = _plain(description) if _WRITTEN_MARKUP.search(description) else description
     rest, sentences = to_single_line(_unmask(rest)), []
     while rest:
@@ -225,8 +226,8 @@ class _Chooser:
             self._add(_Rank.PHRASE, lead)
 
     def _add_list(self, lines: Sequence[str]) -> None:
-        items = list(_iter_items(lines[:_MAX_LIST_LINES]))
-        if all(_BOLD.fullmatch(text) and below and _FENCE.match(below[0]) for text, below in items):  # tabs of code
+        items = list(iter_items(lines[:_MAX_LIST_LINES]))
+        if all(_BOLD.fullmatch(text) and below and FENCE.match(below[0]) for text, below in items):  # tabs of code
             self._add_lead()
             return
         lead, self._lead = self._lead, ""
@@ -252,7 +253,7 @@ class _Chooser:
             lines = [lines[0][callout.end() :], *lines[1:]]
         elif any("llms.txt" in line for line in lines) or self._depth >= _MAX_DEPTH:
             return
-        inner = _Chooser(is_page=self._is_page, depth=self._depth + 1).choose(_iter_blocks(lines))
+        inner = _Chooser(is_page=self._is_page, depth=self._depth + 1).choose(iter_blocks(lines))
         if inner:
             attributed = any(_ATTRIBUTION.match(line) for line in lines)
             rank = _Rank.ADMONITION if callout else _Rank.QUOTE if attributed else _Rank.PROSE
@@ -269,7 +270,7 @@ def _describe_item(text: str, below: Sequence[str]) -> str:
     name = _item_name(text)
     about = _plain(text)[len(name) :].lstrip(" :–—-") if not below else ""
     paragraph = next(
-        (block.text for block in _iter_blocks([line.strip() for line in below]) if block.kind == "text"), ""
+        (block.text for block in iter_blocks([line.strip() for line in below]) if block.kind == "text"), ""
     )
     about = about or first_sentence(_plain(paragraph))
     return f"{name}: {about}" if about and _NAMED.match(text) else first_sentence(_plain(text))
@@ -328,7 +329,6 @@ def _limit_names(names: Iterable[str]) -> list[str]:
 
 _MAX_NAME_CHARS = 50
 _NAME = re.compile(r"[^\s,;.]")
-_TASK_BOX = re.compile(r"\[[ xX]\][ \t]+")
 _NAMED = re.compile(
     r"(\*\*(?:[^*\n]++|\*(?!\*))+\*\*|`+[^`\n]+`+|!?\[(?:[^\[\]\n`]++|`[^`\n]*`)+\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\))"
     r"(?=\s*(?:$|[:：–—(\n]|-\s|\\$))",
@@ -491,154 +491,3 @@ _REFERENCE = re.compile(
 
 def _is_noise(text: str) -> bool:
     return _NOISE.match(text) is not None
-
-
-# Blocks of Markdown, line by line: only as exact as the beginning of a section requires
-
-_MAX_BLOCK_CHARS = 2_000
-
-_FENCE = re.compile(rf"\s*({FENCE_MARK}|:{{3,}})")
-"""The beginning of a line that opens fenced code or a directive."""
-_ITEM = re.compile(r"([ \t]*)(?:[-*+]|\d{1,9}[.)])[ \t]+(?=\S)")
-_RULE = re.compile(r"[ \t]*(?:(?:[-*_][ \t]*){3,}|=+[ \t]*)$")
-_TABLE_RULE = re.compile(r"[ \t]*\|?(?:[ \t]*:?-+:?[ \t]*\|)+[ \t]*(?::?-+:?[ \t]*)?$")
-_WITH_BAR = re.compile(r"[^|]*\|")
-_INDENTED_OR_BLANK = re.compile(r" {4}|\t|\s*$")
-_QUOTE = re.compile(r" {0,3}> ?")
-_SKIPPED_LINE = re.compile(
-    r" {0,3}(?:#{1,6}(?:[ \t]|$)|!!!|\?\?\?|===[ \t]|\.\. |\{[%:#*!{]|\[TOC\]|--8<--|\[[^\]\n]+\]:"
-    r"|import[ \t].*[\"'];?$|export[ \t])"
-)
-_HTML_LINE = re.compile(
-    r" {0,3}<(?:/?(?:address|article|aside|blockquote|body|br|center|col|colgroup|dd|details|dialog|div|dl|dt|fieldset"
-    r"|figcaption|figure|footer|form|h[1-6]|head|header|hr|html|iframe|img|input|label|legend|li|link|main|meta|nav|ol"
-    r"|object|option|p|picture|section|select|source|summary|svg|tbody|td|tfoot|th|thead|tr|ul|video)\b|[!?])",
-    re.IGNORECASE,
-)
-_RAW_HTML = re.compile(r" {0,3}<(table|script|style|pre|textarea|iframe|svg|video)\b", re.IGNORECASE)
-_TAG_LINE = re.compile(r"\s*(?:</?[a-zA-Z][^<>]*>\s*)+$")
-
-
-Kind = Literal["text", "list", "table", "quote", "code"]
-
-
-class Block(NamedTuple):
-    """Consecutive lines of one kind; a quote's without their markers."""
-
-    kind: Kind
-    lines: Sequence[str]
-
-    @property
-    def text(self) -> str:
-        """The lines, up to a maximum number of characters."""
-        return "\n".join(self.lines)[:_MAX_BLOCK_CHARS]
-
-
-def _iter_blocks(lines: Sequence[str]) -> Iterator[Block]:
-    """Yield the blocks of a text. HTML, headings, thematic breaks and definitions of links are left out."""
-    at = 0
-    while at < len(lines):
-        line = lines[at]
-        if not line or line.isspace() or (line[0] in "-*_= \t" and _RULE.match(line)):
-            at += 1
-            continue
-        start, (at, kind) = at, _find_end(lines, at)
-        if kind == "directive":
-            yield Block("quote", ["[!NOTE]", *lines[start + 1 : at - 1]])
-        elif kind == "quote":
-            yield Block("quote", [_QUOTE.sub("", other, count=1) for other in lines[start:at]])
-        elif kind:
-            yield Block(kind, lines[start:at])
-
-
-def _find_end(lines: Sequence[str], start: int) -> tuple[int, Kind | Literal["directive"] | None]:
-    """Return the line after a block and its kind, None for a block that is left out."""
-    line, at = lines[start], start + 1
-    is_table = "|" in line and _starts_table(lines, start)
-    if fence := _FENCE.match(line):
-        return _skip_fence(lines, at, fence[1]), "directive" if fence[1][0] == ":" else "code"
-    if _INDENTED_OR_BLANK.match(line):
-        return _skip_while(lines, at, _INDENTED_OR_BLANK.match), "code"
-    if _SKIPPED_LINE.match(line):
-        return at, None
-    if _QUOTE.match(line):
-        return _skip_while(lines, at, _QUOTE.match), "quote"
-    if _ITEM.match(line):
-        return _skip_list(lines, at), "list"
-    if is_table:
-        return _skip_while(lines, at, _WITH_BAR.match), "table"
-    if html := _RAW_HTML.match(line):
-        return _skip_raw_html(lines, start, f"</{html[1].lower()}"), "code"
-    if _HTML_LINE.match(line):
-        return _skip_while(lines, at, str.strip), None
-    if _TAG_LINE.match(line):
-        return at, None
-    return _skip_while(lines, at, _continues_text), "text"
-
-
-def _starts_table(lines: Sequence[str], at: int) -> bool:
-    return lines[at].lstrip()[0] == "|" or (at + 1 < len(lines) and _TABLE_RULE.match(lines[at + 1]) is not None)
-
-
-def _skip_raw_html(lines: Sequence[str], at: int, end: str) -> int:
-    """Return the line after an end tag. Without one, the HTML reaches to the end."""
-    return next((number for number in range(at, len(lines)) if end in lines[number].lower()), len(lines)) + 1
-
-
-def _skip_while(lines: Sequence[str], at: int, continues: Callable[[str], object]) -> int:
-    while at < len(lines) and continues(lines[at]):
-        at += 1
-    return at
-
-
-def _continues_text(line: str) -> bool:
-    return bool(line.strip()) and not (
-        _FENCE.match(line) or _QUOTE.match(line) or (_ITEM.match(line) and line[0] not in " \t") or line[0] == "#"
-    )
-
-
-def _skip_fence(lines: Sequence[str], at: int, fence: str) -> int:
-    """Return the line after a fence. An unclosed one reaches to the end."""
-    while at < len(lines):
-        bare = lines[at].strip()
-        at += 1
-        if len(bare) >= len(fence) and bare == fence[0] * len(bare):
-            break
-    return at
-
-
-def _skip_list(lines: Sequence[str], at: int) -> int:
-    """Return the line after a list: its items, their continuation lines, and what is indented below them."""
-    blank = False
-    while at < len(lines):
-        line = lines[at]
-        if not line.strip():
-            blank = True
-        elif line[0] in " \t" or _ITEM.match(line):
-            blank = False
-        elif blank or not _continues_text(line):
-            break
-        at += 1
-    return at
-
-
-def _iter_items(lines: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yield each top-level item of a list: its first paragraph, and the lines below it."""
-    margin = len(lines[0]) - len(lines[0].lstrip()) + 1
-    text: list[str] = []
-    below: list[str] = []
-    ended = False  # the first paragraph
-    for line in lines:
-        found = _ITEM.match(line)
-        if found and len(found[1]) <= margin:
-            if text:
-                yield "\n".join(text)[:_MAX_BLOCK_CHARS], below
-            text, below, ended = [_TASK_BOX.sub("", line[found.end() :], count=1)], [], False
-        elif not ended and line.strip() and not found and not _FENCE.match(line):
-            text.append(line.strip())
-        else:
-            ended = True
-            if below or line.strip():
-                below.append(line)
-    if text:
-        yield "\n".join(text)[:_MAX_BLOCK_CHARS], below
