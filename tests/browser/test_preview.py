@@ -256,6 +256,7 @@ def test_text_from_right_to_left_has_its_own_direction(page: Page, tmp_path: Pat
                 }"""
             )
             assert sides[0] > sides[1], view  # the last character, a full stop, is at the left
+        page.goto("about:blank")  # the page in the preview may still load its style sheet from the server
 
 
 def test_copy_button_copies_the_markdown_of_a_section(site: Path, url: str, page: Page) -> None:
