@@ -139,8 +139,10 @@ class _Excerpts:
     def _is_from(self, post: str, section: Section, text: str) -> bool:
         """Return whether a section has the title of a page, and its first line of text."""
         converted = self._batch.converted[post]
-        first = next((line for line in text.split("\n")[1:] if len(line) >= _LONG_LINE and line[0] not in "-*"), "")
-        return section.title == converted.sections[0].title and first[:_LONG_LINE] in converted.markdown
+        lines = [line for line in text.split("\n")[1:] if line.strip() and line[0] not in "-*`~|"]  # only prose
+        first = next((line for line in lines if len(line) >= _LONG_LINE), lines[0] if lines else "")
+        is_copied = first != "" and first[:_LONG_LINE] in converted.markdown
+        return is_copied and section.title == converted.sections[0].title
 
     def _format_item(self, post: str, text: str) -> str:
         link = text.lstrip("# ").partition("\n")[0].rstrip()

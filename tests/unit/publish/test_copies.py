@@ -76,6 +76,8 @@ def test_posts_are_in_the_group_of_their_blog(tmp_path: Path) -> None:
         excerpt("2024/05/kettle/", "Kettle 2", "<p>This page tells what the second kettle can do for you.</p>"),
         excerpt("https://elsewhere.example/", "Kettle 2", TEXT),
         KETTLE_EXCERPT.replace("</a></h2>", "</a> and more</h2>"),
+        '<h2><a href="2024/05/kettle/">Kettle 2</a></h2><ul><li>A kettle that is described on another page of this site</li></ul>',
+        '<h2><a href="2024/05/kettle/">Kettle 2</a></h2><pre><code>boil</code></pre>',
     ],
 )
 def test_section_that_only_links_to_page_keeps_its_text(tmp_path: Path, article: str) -> None:
