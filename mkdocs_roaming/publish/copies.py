@@ -137,11 +137,11 @@ class _Excerpts:
         return self._paths.get(found[1], "") if found else ""
 
     def _is_from(self, post: str, section: Section, text: str) -> bool:
-        """Return whether a section has the title of a page, and its first line of text."""
+        """Return whether a section has the title of a page, and its first line of text, or only a date."""
         converted = self._batch.converted[post]
         lines = [line for line in text.split("\n")[1:] if line.strip() and line[0] not in "-*`~|"]  # only prose
         first = next((line for line in lines if len(line) >= _LONG_LINE), lines[0] if lines else "")
-        is_copied = first != "" and first[:_LONG_LINE] in converted.markdown
+        is_copied = first[:_LONG_LINE] in converted.markdown if first else _DATE.match(text) is not None
         return is_copied and section.title == converted.sections[0].title
 
     def _format_item(self, post: str, text: str) -> str:

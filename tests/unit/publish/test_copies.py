@@ -57,6 +57,13 @@ def test_list_of_posts_has_links_dates_and_descriptions(tmp_path: Path) -> None:
     assert [ref.page.path for ref in sections if ref.section.title == "Kettle 2"] == ["blog/2024/05/kettle/"]
 
 
+def test_excerpt_that_begins_with_a_heading_is_replaced(tmp_path: Path) -> None:
+    post = replace(TOASTER, article=f"<h1>Toaster</h1>{NEXT}")
+    article = f"<h1>News</h1>{excerpt('2024/04/toaster/', 'Toaster', NEXT).replace('<p><a', '<p hidden><a', 1)}"
+    sections = publish(tmp_path, HOME, replace(BLOG, article=article), post)
+    assert [ref.section.title for ref in sections if ref.page.path == "blog/"] == ["News"]
+
+
 def test_link_to_excerpt_leads_to_its_list(tmp_path: Path) -> None:
     sections = publish(tmp_path, HOME, BLOG, ARCHIVE, KETTLE, TOASTER)
     assert sections.resolve(f"{URL}blog/#ket") == sections.resolve(f"{URL}blog/")
