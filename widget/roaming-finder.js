@@ -38,7 +38,7 @@ const ELISIONS = {
 const ascii = (text) => /^[\0-\x7f]*$/.test(text);
 
 /** Return a text without case, accents and compatibility forms. */
-function fold(text) {
+export function fold(text) {
   if (ascii(text)) return text.toLowerCase();
   const folded = Array.from(text.normalize("NFKC"), (character) => {
     const bare = character.normalize("NFKD");
@@ -276,6 +276,14 @@ export class Finder {
     await this.#read([...wanted, grown ?? []].flatMap(({ runs, related = {} }) => [runs, Object.values(related)].flat(2)));
     if (grown && !last.runs.some((run) => this.#phrase(run).size)) [wanted[wanted.length - 1], grown] = [grown];
     return { wanted, grown, language };
+  }
+
+  /** Return the terms of a query, and the words of it that no section contains. */
+  async terms(text) {
+    const { wanted } = await this.asked(`${text} `);
+    const occurs = ({ runs, related }) => (related.begun ? related.begun.length : runs.some((run) => this.#phrase(run).size));
+    const missing = wanted.filter((word) => !occurs(word)).map((word) => word.text);
+    return { terms: new Set(wanted.flatMap(({ runs }) => runs.flat())), missing };
   }
 
   // Terms
@@ -541,6 +549,13 @@ function distance(one, other, most) {
     [before, last] = [last, now];
   }
   return last[other.length];
+}
+
+/** Return those of some terms that a text has. */
+export function matchTerms(text, known, language) {
+  const ends = language === "en" ? () => [] : beginnings;
+  const found = words(text, language).flatMap(({ terms }) => terms.map((term) => [term, ...ends(term)].find((one) => known.has(one))));
+  return [...new Set(found)].filter(Boolean);
 }
 
 /** Return the parts of a text that match a query, as pairs of start and end; `asked` is from `Finder.asked`. */

@@ -88,7 +88,7 @@ const sectionAfter = ({ page, start, level }) =>
 /** Encode a path of the manifest as a relative URL that stays below the site. */
 const encoded = (path) => "./" + path.split("/").map(encodeURIComponent).join("/");
 /** Return whether a page's Markdown has the right digest; without a secure context only its length is compared. */
-async function fits(bytes, page) {
+export async function fits(bytes, page) {
   return globalThis.crypto?.subtle ? `sha256:${await sha256(bytes)}`.startsWith(page.digest) : bytes.byteLength === page.bytes;
 }
 async function sha256(bytes) {

@@ -27,6 +27,7 @@ COMMANDS = {
     "eval": ("evaluate:evaluate", "Measure answers and search with a set of questions."),
     "expand": ("navigate:expand", "Print sections."),
     "export": ("export:export", "Export a site for other tools, such as an index for AGENTS.md."),
+    "function": ("function:function", "Write a function for MCP and Markdown on a static host."),
     "grep": ("navigate:grep", "Print the lines of a site that contain an exact string."),
     "index": ("index:index", "Publish a built site: Markdown, llms.txt and manifest."),
     "lint": ("lint:lint", "Report content that is hard to navigate."),

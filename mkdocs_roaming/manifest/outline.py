@@ -76,13 +76,13 @@ def render_outline_lines(
     head, lines = None, _TreeBuilder(sections, summaries=summaries).build()
     if branch is not None:
         head, lines = _find_branch(lines, branch, sections)
-    return _Outline(head, lines, budget, _find_generic_titles(sections)).render()
+    return _Outline(head, lines, budget, find_generic_titles(sections)).render()
 
 
 def render_page_outline(sections: SectionIndex, page: PageEntry, *, budget: int = _PAGE_OUTLINE_BUDGET) -> str:
     """Return the outline of a page, with as many lines as fit into the budget."""
     head = _make_section_line(sections, SectionRef(page, 0))
-    return _Outline(head, head.sections, budget, _find_generic_titles(sections)).render()
+    return _Outline(head, head.sections, budget, find_generic_titles(sections)).render()
 
 
 # The tree of lines
@@ -419,7 +419,7 @@ def _count_texts(line: _Line) -> int:
     return sum(section.has_text + _count_texts(section) for section in line.sections)
 
 
-def _find_generic_titles(sections: SectionIndex) -> frozenset[str]:
+def find_generic_titles(sections: SectionIndex) -> frozenset[str]:
     """Return the folded titles that do not distinguish a page: those that any page may contain, or many pages do."""
     pages = sections.manifest.pages
     counts = Counter(title for page in pages for title in {fold(section.title) for section in page.sections[1:]})

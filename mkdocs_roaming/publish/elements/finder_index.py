@@ -18,10 +18,12 @@ import msgspec
 
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry, SectionEntry
+from mkdocs_roaming.manifest.outline import find_generic_titles
+from mkdocs_roaming.manifest.page_kinds import classify_pages
 from mkdocs_roaming.search.index import Index
 from mkdocs_roaming.search.postings import Postings, unpack_places
 from mkdocs_roaming.search.ranking import Weights, change_words, filler_words
-from mkdocs_roaming.text.languages import COMPOUNDING, base_language, has_stemmer, is_stop_word, load_words
+from mkdocs_roaming.text.languages import COMPOUNDING, base_language, fold, has_stemmer, is_stop_word, load_words
 from mkdocs_roaming.text.markdown import truncate_at_word
 from mkdocs_roaming.text.tokenizer import Word, is_spaceless, parse_word, split_words, synonym_stems
 
@@ -55,6 +57,10 @@ def iter_finder_files(manifest: Manifest, read: Callable[[SectionRef], str]) -> 
         words = [parse_word(run, site.language) for run in runs if not is_spaceless(run)]
         index["search"], shards = _describe_search(built, words)
         yield from shards.items()
+    # The function for MCP renders outlines with these.
+    folded = {fold(section.title) for section in manifest.sections()}
+    index["generic"] = sorted(find_generic_titles(sections) & folded)
+    index["kinds"] = "".join(str(int(kind)) for kind in classify_pages(manifest).values())
     yield INDEX_PATH, msgspec.json.encode(index) + b"\n"
 
 

@@ -1,0 +1,84 @@
+"""`roaming function`: MCP and negotiation of Markdown for the hosts of static sites, as one JavaScript file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from pathlib import Path
+
+import click
+
+from mkdocs_roaming._version import __version__
+from mkdocs_roaming.cli.common import FILE
+from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.files import write_text_file
+from mkdocs_roaming.publish.elements.html import read_asset
+from mkdocs_roaming.serve.mcp import INSTRUCTIONS, SERVER_INFO, describe_tools
+
+HOSTS = {
+    "cloudflare": (
+        "functions/_middleware.js",
+        """\
+const assets = (env) => (file) => env.ASSETS.fetch(file);
+export const onRequest = ({ request, env, next }) => roaming.handle(request, server, next, assets(env));  // Pages
+export default { fetch: (request, env) => roaming.handle(request, server, () => assets(env)(request), assets(env)) };
+""",
+    ),
+    "netlify": (
+        "netlify/edge-functions/roaming.js",
+        """\
+export default (request, context) => roaming.handle(request, server, () => context.next(), fetch);
+export const config = { path: "/*", excludedPath: ["/*.md", "/*.txt", "/assets/*", "/roaming/*"] };
+""",
+    ),
+    "vercel": (
+        "middleware.js",
+        """\
+const next = () => new Response(null, { headers: { "x-middleware-next": "1" } });
+export default (request) => roaming.handle(request, server, next, fetch);
+export const config = { matcher: "/((?!assets/|roaming/|.*\\\\.(?:md|txt)$).*)" };
+""",
+    ),
+}
+"""The file and the last lines of the function of each host."""
+
+_HEAD = re.compile(r"// Written by `roaming function [^\n]* (?P<digest>[0-9a-f]{16})\n(?P<rest>.*)", re.DOTALL)
+
+
+@click.command()
+@click.argument("host", type=click.Choice(list(HOSTS)))
+@click.option("-o", "--output", type=FILE, metavar="FILE", help="File to write (default: where the host expects it).")
+def function(host: str, output: Path | None) -> None:
+    """Write a function for MCP and Markdown on a static host.
+
+    It answers MCP at /mcp from the published files of a site with the option mcp, and sends the Markdown of a page to
+    clients that prefer it. A file that something else has written or changed is not overwritten.
+    """
+    path, lines = HOSTS[host]
+    file = output or Path(path)
+    before = file.read_text("utf-8", "replace") if file.exists() else None
+    if before is not None and not is_own_function(before):
+        raise UsageError(f"{file}: was not written by this command, or was changed; move it away, or name another file")
+    if output is None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    write_text_file(file, render_function(host, lines))
+    click.echo(f"{file}: MCP at /mcp, and Markdown for clients that prefer it")
+
+
+def render_function(host: str, lines: str) -> str:
+    """Return the function of a host; its first line has the digest of the others."""
+    server = {"info": SERVER_INFO, "instructions": INSTRUCTIONS, "tools": describe_tools()}
+    code = read_asset("roaming-mcp.js").decode()
+    rest = f"{code.strip()}\nconst server = {json.dumps(server, ensure_ascii=False)};\n{lines}"
+    return f"// Written by `roaming function {host}`, mkdocs-roaming {__version__}: {_digest(rest)}\n{rest}"
+
+
+def is_own_function(text: str) -> bool:
+    """Return whether a file is one that this command has written, unchanged."""
+    found = _HEAD.fullmatch(text.replace("\r\n", "\n"))
+    return found is not None and found["digest"] == _digest(found["rest"])
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
