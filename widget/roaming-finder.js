@@ -282,7 +282,7 @@ export class Finder {
   async terms(text) {
     const { wanted } = await this.asked(`${text} `);
     const occurs = ({ runs, related }) => (related.begun ? related.begun.length : runs.some((run) => this.#phrase(run).size));
-    const missing = wanted.filter((word) => !occurs(word)).map((word) => word.text);
+    const missing = wanted.filter((word) => !word.stop && !occurs(word)).map((word) => word.text);
     return { terms: new Set(wanted.flatMap(({ runs }) => runs.flat())), missing };
   }
 
@@ -551,11 +551,10 @@ function distance(one, other, most) {
   return last[other.length];
 }
 
-/** Return those of some terms that a text has. */
-export function matchTerms(text, known, language) {
-  const ends = language === "en" ? () => [] : beginnings;
-  const found = words(text, language).flatMap(({ terms }) => terms.map((term) => [term, ...ends(term)].find((one) => known.has(one))));
-  return [...new Set(found)].filter(Boolean);
+/** Return those of some terms that a text has; `finder` knows whether the stems of its language are guessed. */
+export function matchTerms(text, known, { language, search }) {
+  const find = (term) => [term, ...(search.stems ? beginnings(term) : [])].find((one) => known.has(one));
+  return [...new Set(words(text, language).flatMap(({ terms }) => terms.map(find)))].filter(Boolean);
 }
 
 /** Return the parts of a text that match a query, as pairs of start and end; `asked` is from `Finder.asked`. */

@@ -42,7 +42,7 @@ async function respond(request, server, fetchFile) {
   if (request.method !== "POST") {
     const detail = "MCP needs POST here; there are no sessions and no event streams.";
     const problem = { type: "about:blank", title: "Method Not Allowed", status: 405, detail, code: "method" };
-    return [405, JSON.stringify(problem), { "Content-Type": "application/problem+json", Allow: "POST, OPTIONS" }];
+    return [405, JSON.stringify(problem), { "Content-Type": "application/problem+json", Allow: "POST" }];
   }
   const header = (name) => request.headers.get(name) ?? "";
   if (!/application\/(?:json|\*)|\*\/\*/.test(header("Accept")))
@@ -60,12 +60,14 @@ async function respond(request, server, fetchFile) {
   const version = header("MCP-Protocol-Version");
   const isModern = version !== "" && !VERSIONS.includes(version);
   const { id, method, params = {} } = message ?? {};
-  const isId = typeof id === "string" || Number.isInteger(id);
-  const isNotification = isModern ? !("id" in Object(message)) : !isId; // or a response
-  if (!isObject(message) || message.jsonrpc !== "2.0" || !(isId || isNotification) || (typeof method !== "string" && (isId ? !("result" in message || "error" in message) : isModern)))
+  const isNamed = isObject(message) && message.jsonrpc === "2.0" && typeof method === "string";
+  const isRequest = isNamed && (typeof id === "string" || Number.isInteger(id));
+  const isNotification = isNamed && !isRequest && !(isModern && "id" in message);
+  const isResponse = !isModern && isObject(message) && method === undefined && (message.result || message.error);
+  if (!isRequest && !isNotification && !isResponse)
     return send(400, undefined, REQUEST, "Body must be a single JSON-RPC request or notification object");
-  const unsupported = (asked) => [400, id, VERSION, "Unsupported protocol version", { supported: [MODERN], requested: asked }];
-  if (isNotification || typeof method !== "string") return isModern && version !== MODERN ? send(...unsupported(version)) : [202, null, JSON_TYPE];
+  const unsupported = [400, id, VERSION, "Unsupported protocol version", { supported: [MODERN], requested: version }];
+  if (!isRequest) return isModern && version !== MODERN ? send(...unsupported) : [202, null, JSON_TYPE];
   if (isModern) {
     const keys = [`${META}protocolVersion`, `${META}clientCapabilities`];
     const meta = params?._meta;
@@ -77,7 +79,7 @@ async function respond(request, server, fetchFile) {
     if (version !== meta[keys[0]]) return differs("mcp-protocol-version", "envelope's protocol version");
     if (header("Mcp-Method") !== method) return differs("mcp-method", "body's method");
     if (method === "tools/call" && params.name !== undefined && header("Mcp-Name") !== params.name) return differs("mcp-name", "body's 'name' parameter");
-    if (version !== MODERN) return send(...unsupported(version));
+    if (version !== MODERN) return send(...unsupported);
   }
   const result = await dispatch(method, params, isModern, server, new URL(".", request.url).href, fetchFile);
   if (result === METHOD) return send(isModern ? 404 : 200, id, METHOD, "Method not found", method);

@@ -228,7 +228,7 @@ class Tools {
     const label = this.label({ sections: opened });
     let room = CAP - label.length - [...opened.map(render), renderHits([], opened, unknown)].join("\n---\n\n").length;
     const lines = [];
-    const read = (section) => snippet(this.site.text(section) ?? section.opening ?? "", (text) => matchTerms(text, terms, finder.language));
+    const read = (section) => snippet(this.site.text(section) ?? section.opening ?? "", (text) => matchTerms(text, terms, finder));
     for (const section of hits.filter((one) => !isOpened(one))) {
       const trail = this.site.breadcrumb(section).slice(-6).map((title) => truncate(singleLine(title), 80));
       const line = { key: truncate(singleLine(section.title), 120).toLowerCase(), place: `[${section.id}] ${trail.join(" › ")}`, snippet: read(section) };

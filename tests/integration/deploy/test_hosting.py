@@ -11,12 +11,13 @@ import shutil
 import subprocess
 import tomllib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from edge import EDGE_HOSTS, NODE, run_edge
 
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.validate import validate_site
@@ -26,7 +27,6 @@ from .conftest import CADDY, NGINX, free_port, nginx_command, wait_for
 ROOT = Path(__file__).parents[3]
 GUIDE = (ROOT / "docs/guides/hosting.md").read_text("utf-8")
 RECIPES = dict(re.findall(r'^```\w+ title="([^"]+)"\n(.*?)^```$', GUIDE, re.MULTILINE | re.DOTALL))
-NODE = shutil.which("node")
 
 
 class _MkDocsLoader(yaml.SafeLoader):
@@ -123,20 +123,20 @@ def run_caddy(site: Path, folder: Path, port: int) -> Iterator[subprocess.Popen[
 
 
 @contextmanager
-def run_edge(site: Path, folder: Path, port: int, host: str) -> Iterator[subprocess.Popen[bytes]]:
-    (folder / "package.json").write_text('{"type": "module"}')
-    for title in ("negotiation.js", "functions/_middleware.js", "netlify/edge-functions/markdown.js"):
-        (folder / title).parent.mkdir(parents=True, exist_ok=True)
-        (folder / title).write_text(RECIPES[title])
-    script = Path(__file__).with_name("edge.mjs")
-    with subprocess.Popen([str(NODE), str(script), host, str(site), str(folder), str(port)]) as process:
-        yield process
+def start(running: AbstractContextManager[subprocess.Popen[bytes]], port: int) -> Iterator[str]:
+    """Wait for a server, and return its URL."""
+    with running as process:
+        try:
+            wait_for(port, process)
+            yield f"http://127.0.0.1:{port}/"
+        finally:
+            process.terminate()
 
 
 Request = Any
 
 
-@pytest.fixture(scope="module", params=["nginx", "caddy", "cloudflare", "netlify"])
+@pytest.fixture(scope="module", params=["nginx", "caddy", *EDGE_HOSTS])
 def host(request: pytest.FixtureRequest, sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Request]:
     """Return a function that sends a request to a server with the sample site: status, headers and body."""
     needed = {"nginx": NGINX, "caddy": CADDY}.get(request.param, NODE)
@@ -144,10 +144,10 @@ def host(request: pytest.FixtureRequest, sample: Path, tmp_path_factory: pytest.
         pytest.skip(f"needs {request.param if request.param in ('nginx', 'caddy') else 'node'}")
     folder, port = tmp_path_factory.mktemp(request.param), free_port()
     running = {"nginx": run_nginx, "caddy": run_caddy}.get(request.param)
-    context = running(sample, folder, port) if running else run_edge(sample, folder, port, request.param)
+    context = start(running(sample, folder, port), port) if running else run_edge(request.param, sample, folder)
 
     def send(path: str, method: str = "GET", **headers: str) -> tuple[int, http.client.HTTPMessage, bytes]:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        connection = http.client.HTTPConnection(send.url.split("/")[2], timeout=20)
         try:
             connection.request(method, path, headers={name.replace("_", "-"): text for name, text in headers.items()})
             response = connection.getresponse()
@@ -155,13 +155,9 @@ def host(request: pytest.FixtureRequest, sample: Path, tmp_path_factory: pytest.
         finally:
             connection.close()
 
-    with context as process:
-        try:
-            wait_for(port, process)
-            send.name, send.url = request.param, f"http://127.0.0.1:{port}/"
-            yield send
-        finally:
-            process.terminate()
+    with context as url:
+        send.name, send.url = request.param, url
+        yield send
 
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"

@@ -24,6 +24,7 @@ from typing import Any
 import anyio
 import pytest
 import uvicorn
+from edge import EDGE_HOSTS, run_edge, write_files
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp_types import TextContent
@@ -115,10 +116,16 @@ def served(navigator: Callable[[], Navigator], *, policy: RequestPolicy = LARGE_
         listener.close()
 
 
-@pytest.fixture(scope="module")
-def boat() -> Iterator[str]:
-    with served(lambda: Navigator(BOAT_LIBRARY)) as url:
-        yield url
+@pytest.fixture(scope="module", params=["python", *EDGE_HOSTS])
+def boat(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Return the URL of an endpoint, or of the function of a static host."""
+    if request.param == "python":
+        with served(lambda: Navigator(BOAT_LIBRARY)) as url:
+            yield url
+    else:
+        folder = tmp_path_factory.mktemp(request.param)
+        with run_edge(request.param, write_files(BOAT_LIBRARY, folder / "site"), folder) as url:
+            yield f"{url}mcp"
 
 
 def text_of(result: Any) -> str:
