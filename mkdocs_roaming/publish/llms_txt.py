@@ -57,7 +57,7 @@ _T = TypeVar("_T")
 
 
 def build_llms_txt(
-    manifest: Manifest, *, section_files: bool = True, skill: str = "", above: str = ""
+    manifest: Manifest, *, section_files: bool = True, skill: str = "", mcp: str = "", above: str = ""
 ) -> dict[str, str]:
     """Return the llms.txt files by path: the root, and nested lists of groups that it has no room for.
 
@@ -65,6 +65,7 @@ def build_llms_txt(
         manifest: The manifest of the site.
         section_files: Whether the site publishes a file for each section, which llms.txt then mentions.
         skill: Path of the site's skill, if it has one.
+        mcp: URL of the site's MCP server, if it has one.
         above: The text of an author at the top of the root, instead of name and summary.
     """
     site = manifest.site
@@ -78,6 +79,7 @@ def build_llms_txt(
     about += f", each section at {url}roaming/sections/<id>.md.\n" if section_files else ".\n"
     about += f"{BY_A_MODEL}\n" if any(page.summary for page in manifest.pages) else ""
     about += f"How agents find and read sections is described at {url}{skill}\n" if skill else ""
+    about += f"Tools to search and read all sections are at {mcp} (MCP, streamable HTTP).\n" if mcp else ""
     files = _Files(manifest)
     head = f"# {name}\n\n> {summary}\n\n{about}"
     if above:
@@ -102,7 +104,8 @@ BY_A_MODEL = "Descriptions in *italics* were written by a model."
 _OWN_SENTENCE = re.compile(r"A collapsed outline of all sections is at |> .* All pages are listed in \[llms\.txt\]\(")
 _OWN_LINE = re.compile(
     r"$|##? |> |- \[|- .* \(\d+ pages?\)|Every link below leads to a page as Markdown\.$|The text of all pages is in \["
-    r"|A collapsed outline of all sections is at |How agents find and read sections is described at "
+    r"|A collapsed outline of all sections is at |Tools to search and read all sections are at "
+    r"|How agents find and read sections is described at "
     r"|Descriptions in \*italics\* were written by a model\.$"
     r"|The groups of this list, with pages that many others link to:$"
 )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
+from urllib.parse import urljoin
 
 import msgspec
 from msgspec import Meta
@@ -68,6 +69,8 @@ class PublishOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Or its options; `publish.elements.widget` parses them."""
     page_menu: Annotated[Any, Meta(description="Add a menu to every page: copy as Markdown, open in Claude.")] = False
     """Or its options; `publish.elements.menu` parses them."""
+    mcp: Annotated[str, Meta(pattern=r"^https?://[^/\s]+\S*$")] | bool = False
+    """URL of the site's MCP server; true: that of the function of `roaming function`, at `mcp` below the site's URL."""
     similar_pages: bool = True
     """Whether the 404 page links to pages at similar addresses."""
     search: Annotated[
@@ -80,6 +83,10 @@ class PublishOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Model for questions during `mkdocs serve`."""
     classes: dict[str, str] = {}
     """Roles of the site's own CSS classes."""
+
+    def mcp_url(self, site_url: str = "") -> str:
+        """Return the URL of the site's MCP server; empty without one, relative without the site's URL."""
+        return urljoin(site_url, "mcp" if self.mcp is True else self.mcp) if self.mcp else ""
 
 
 def parse_options(block: Mapping[str, object], where: str = "") -> PublishOptions:

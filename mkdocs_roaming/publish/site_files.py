@@ -50,7 +50,8 @@ def make_site_files(
     skill = skill_path(manifest) if options.agent_skill else ""
     own = b""
     if options.llms_txt is not False:
-        texts = build_llms_txt(manifest, section_files=section_files, skill=skill, above=above)
+        mcp = options.mcp_url(site.url)
+        texts = build_llms_txt(manifest, section_files=section_files, skill=skill, mcp=mcp, above=above)
         own = texts.pop(LLMS_TXT)[len(above) :].encode("utf-8", "surrogatepass")
         files.append(SiteFile(LLMS_TXT, above.encode("utf-8", "surrogateescape") + own))
         files += (SiteFile(path, text.encode("utf-8", "surrogatepass")) for path, text in texts.items())
@@ -63,7 +64,7 @@ def make_site_files(
         files += list(iter_copies(files, manifest.site.url)) if not manifest.crawled_from else []
     if options.similar_pages:
         files += [SiteFile(path, data) for path, data in iter_not_found_files(manifest, site)]
-    if _has_widget(options):
+    if _has_finder(options):
         files += starmap(SiteFile, iter_finder_files(manifest, _section_reader(sections, read_page)))
     llms_txt = LlmsTxtEntry(len(own), file_digest(own))
     if key:
@@ -80,9 +81,10 @@ def make_site_files(
     )
 
 
-def _has_widget(options: PublishOptions) -> bool:
+def _has_finder(options: PublishOptions) -> bool:
+    """Return whether the widget or the function for MCP searches the site."""
     widget = options.widget
-    return bool(widget) and not (isinstance(widget, Mapping) and widget.get("mode") in ("off", False))
+    return bool(options.mcp or (widget and not (isinstance(widget, Mapping) and widget.get("mode") in ("off", False))))
 
 
 def _has_section_files(options: PublishOptions, count: int, note: Callable[[str], None]) -> bool:

@@ -140,9 +140,10 @@ def _render_skill(
 
 def _find_services(options: PublishOptions, site_url: str) -> dict[str, str]:
     """Return the URLs of the answer endpoint and of the MCP server that the options name; empty ones for none."""
-    widget, menu = parse_widget_options(options.widget), parse_page_menu_options(options.page_menu)
+    widget = parse_widget_options(options.widget)
+    menu = parse_page_menu_options(options.page_menu or True, options.mcp_url()) or PageMenuOptions()
     endpoint = urljoin(site_url, widget.endpoint).rstrip("/") + "/" if widget and widget.endpoint else ""
-    return {"endpoint": endpoint, "mcp": find_mcp_url(menu or PageMenuOptions(), site_url, endpoint)}
+    return {"endpoint": endpoint, "mcp": find_mcp_url(menu, site_url, endpoint)}
 
 
 def full_name(manifest: Manifest) -> str:

@@ -11,6 +11,7 @@ from urllib.parse import quote, urljoin
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
 from mkdocs_roaming.errors import PublishError
 from mkdocs_roaming.manifest.models import Site, markdown_path, relative_url
@@ -43,8 +44,12 @@ class PageMenuOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     false, the configuration starts `roaming mcp`."""
 
 
-def parse_page_menu_options(config: object) -> PageMenuOptions | None:
+def parse_page_menu_options(config: object, mcp: str = "") -> PageMenuOptions | None:
     """Parse the option `page_menu`: true, false or a mapping.
+
+    Args:
+        config: The option.
+        mcp: The site's MCP server, unless the option names another; may be relative to the site.
 
     Returns:
         The options, or None if pages have no menu.
@@ -55,7 +60,8 @@ def parse_page_menu_options(config: object) -> PageMenuOptions | None:
     if config is None or config is False:
         return None
     try:
-        return PageMenuOptions() if config is True else msgspec.convert(config, PageMenuOptions)
+        options = PageMenuOptions() if config is True else msgspec.convert(config, PageMenuOptions)
+        return replace(options, mcp=mcp) if mcp and options.mcp is True else options
     except msgspec.ValidationError as error:
         raise PublishError(
             f"page_menu: {error}. Set it to true, or to a mapping with `items` (a list of {', '.join(ITEMS)}) and "
@@ -72,7 +78,7 @@ def find_mcp_url(options: PageMenuOptions, site_url: str, endpoint: str) -> str:
         endpoint: URL of the site's answer endpoint, which offers MCP, too; may be relative to the site.
     """
     if isinstance(options.mcp, str):
-        return options.mcp
+        return urljoin(site_url, options.mcp)
     return urljoin(site_url, endpoint).rstrip("/") + "/mcp" if options.mcp and endpoint else ""
 
 

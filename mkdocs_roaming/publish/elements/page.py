@@ -48,7 +48,7 @@ class ElementOptions:
         """
         widget = parse_widget_options(options.widget, own_endpoint=own_endpoint)
         endpoint = widget.endpoint if widget and not own_endpoint else ""
-        return cls(widget, parse_page_menu_options(options.page_menu), endpoint)
+        return cls(widget, parse_page_menu_options(options.page_menu, options.mcp_url()), endpoint)
 
 
 class PageElements:
