@@ -274,16 +274,13 @@ export class Finder {
       if (runs.length > last.runs.length) grown = { ...last, runs, related: {} };
     }
     await this.#read([...wanted, grown ?? []].flatMap(({ runs, related = {} }) => [runs, Object.values(related)].flat(2)));
-    if (grown && !last.runs.some((run) => this.#phrase(run).size)) [wanted[wanted.length - 1], grown] = [grown];
+    if (grown && !this.has(last)) [wanted[wanted.length - 1], grown] = [grown];
     return { wanted, grown, language };
   }
 
-  /** Return the terms of a query, and the words of it that no section contains. */
-  async terms(text) {
-    const { wanted } = await this.asked(`${text} `);
-    const occurs = ({ runs, related }) => (related.begun ? related.begun.length : runs.some((run) => this.#phrase(run).size));
-    const missing = wanted.filter((word) => !word.stop && !occurs(word)).map((word) => word.text);
-    return { terms: new Set(wanted.flatMap(({ runs }) => runs.flat())), missing };
+  /** Return whether a section contains a word that `asked` has returned. */
+  has({ runs, related }) {
+    return related.begun?.[0] || runs.some((run) => this.#phrase(run).size);
   }
 
   // Terms
@@ -503,7 +500,7 @@ export class Finder {
 const add = (sums, key, value) => sums.set(key, (sums.get(key) ?? 0) + value);
 const isLetters = (term) => /^\p{L}+$/u.test(term);
 /** Return what may be the stem of a word, longest first: at least half of it. */
-function beginnings(term) {
+export function beginnings(term) {
   const count = isLetters(term) ? term.length - 1 - Math.max(2, (term.length - 1) >> 1) : 0;
   return Array.from({ length: Math.max(0, count) }, (_, at) => term.slice(0, -1 - at));
 }
@@ -549,12 +546,6 @@ function distance(one, other, most) {
     [before, last] = [last, now];
   }
   return last[other.length];
-}
-
-/** Return those of some terms that a text has; `finder` knows whether the stems of its language are guessed. */
-export function matchTerms(text, known, { language, search }) {
-  const find = (term) => [term, ...(search.stems ? beginnings(term) : [])].find((one) => known.has(one));
-  return [...new Set(words(text, language).flatMap(({ terms }) => terms.map(find)))].filter(Boolean);
 }
 
 /** Return the parts of a text that match a query, as pairs of start and end; `asked` is from `Finder.asked`. */

@@ -1,7 +1,7 @@
 // The tools read_outline, expand_sections, search_sections and grep, as library/navigator.py of the Python package has them.
 // Every call depends on the site and its arguments alone.
 
-import { matchTerms } from "../roaming-finder.js";
+import { beginnings, words } from "../roaming-finder.js";
 import { outline } from "./outline.js";
 import { groupBy, pack, singleLine, snippet, split, splitLines, truncate, unpack } from "./text.js";
 
@@ -222,13 +222,17 @@ class Tools {
       cap -= render(expansion).length + 8;
       if (text && cap >= 0) opened.push(expansion);
     }
-    const { terms, missing } = await finder.terms(query);
-    const unknown = [...new Set(missing.map((word) => truncate(word, 40)))].slice(0, 8);
+    const { wanted } = await finder.asked(`${query} `);
+    const missing = wanted.filter((word) => !word.stop && !finder.has(word));
+    const unknown = [...new Set(missing.map(({ text }) => truncate(text, 40)))].slice(0, 8);
     const isOpened = ({ id }) => opened.some((one) => one.id === id);
     const label = this.label({ sections: opened });
     let room = CAP - label.length - [...opened.map(render), renderHits([], opened, unknown)].join("\n---\n\n").length;
     const lines = [];
-    const read = (section) => snippet(this.site.text(section) ?? section.opening ?? "", (text) => matchTerms(text, terms, finder));
+    const terms = new Set(wanted.flatMap(({ runs }) => runs.flat()));
+    const find = (term) => [term, ...(finder.search.stems ? beginnings(term) : [])].find((one) => terms.has(one));
+    const match = (text) => [...new Set(words(text, finder.language).flatMap((word) => word.terms.map(find)))].filter(Boolean);
+    const read = (section) => snippet(this.site.text(section) ?? section.opening ?? "", match);
     for (const section of hits.filter((one) => !isOpened(one))) {
       const trail = this.site.breadcrumb(section).slice(-6).map((title) => truncate(singleLine(title), 80));
       const line = { key: truncate(singleLine(section.title), 120).toLowerCase(), place: `[${section.id}] ${trail.join(" › ")}`, snippet: read(section) };

@@ -152,5 +152,5 @@ def test_index_of_too_many_sections_has_only_their_number(monkeypatch: pytest.Mo
     monkeypatch.setattr(finder_index, "MAX_SECTIONS", 2)
     index, shards = read_index(make([("a/", "# A\n\n## B\n\n## C\n")]))
     assert index["count"] == 3
-    assert set(index) == {"version", "digest", "count", "site"}
+    assert set(index) == {"version", "digest", "count", "site", "generic", "kinds"}
     assert shards == {}
