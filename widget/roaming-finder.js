@@ -280,7 +280,7 @@ export class Finder {
 
   /** Return whether a section contains a word that `asked` has returned. */
   has({ runs, related }) {
-    return related.begun?.[0] || runs.some((run) => this.#phrase(run).size);
+    return (related.begun ?? runs.filter((run) => this.#phrase(run).size))[0];
   }
 
   // Terms

@@ -93,11 +93,15 @@ export function snippet(markdown, match) {
   if (text.length <= SNIPPET) return text;
   const matches = [...text.matchAll(/\S{1,40}/g)].map(({ index, 0: chunk }) => [index, index + chunk.length, match(chunk)]).filter(([, , found]) => found.length);
   let [most, best] = [0, 0];
-  matches.forEach(([start], at) => {
-    const near = matches.slice(at).filter(([, end]) => end - start <= SNIPPET - MOST_LEAD);
-    const score = new Set(near.flatMap(([, , found]) => found)).size + near.length / 100;
+  for (const [at, [start]] of matches.entries()) {
+    const distinct = new Set();
+    let score = 0;
+    for (let next = at; next < matches.length && matches[next][1] - start <= SNIPPET - MOST_LEAD; next++) {
+      for (const term of matches[next][2]) distinct.add(term);
+      score = distinct.size + (next - at + 1) / 100;
+    }
     if (score > most) [most, best] = [score, start];
-  });
+  }
   let start = 0;
   if (best > MOST_LEAD) {
     const lead = text.slice(best - MOST_LEAD, best);

@@ -13,6 +13,7 @@ const SHARE = Math.max(Math.trunc(CAP * 0.48), 1200); // of a result for one sec
 const OUTLINE = 8000; // tokens
 const WHOLE = 150; // tokens of a section that a search opens
 const LABEL = 260;
+const MOST_EXTRACTED = 20_000; // words whose terms stay in memory
 const SOURCE_CODE = /^> \[!NOTE\]\n> \*\*Source code(?![\p{L}\p{N}_])[^\n]*\n(?:>[^\n]*\n?)*\n?/gmu;
 const NAMES = { outline: "read_outline", expand: "expand_sections", expand_section: "expand_sections", search: "search_sections" };
 const sum = (items, key) => items.reduce((total, item) => total + key(item), 0);
@@ -231,7 +232,7 @@ class Tools {
     const lines = [];
     const terms = new Set(wanted.flatMap(({ runs }) => runs.flat()));
     const find = (term) => [term, ...(finder.search.stems ? beginnings(term) : [])].find((one) => terms.has(one));
-    const match = (text) => [...new Set(words(text, finder.language).flatMap((word) => word.terms.map(find)))].filter(Boolean);
+    const match = (text) => termsOf(text, finder.language).map(find).filter(Boolean);
     const read = (section) => snippet(this.site.text(section) ?? section.opening ?? "", match);
     for (const section of hits.filter((one) => !isOpened(one))) {
       const trail = this.site.breadcrumb(section).slice(-6).map((title) => truncate(singleLine(title), 80));
@@ -322,6 +323,14 @@ const renderUnknown = (words) => (words.length ? `Words that the documentation d
 const renderHits = (lines, opened, unknown) =>
   renderLines(lines, opened) + (lines.length ? "" : "Nothing found. Try other words, or read_outline.\n") + renderUnknown(unknown);
 
+const extracted = new Map();
+/** Return the terms of a word of a text; the same words occur in many texts. */
+function termsOf(text, language) {
+  const key = `${language} ${text}`;
+  if (extracted.size > MOST_EXTRACTED) extracted.clear();
+  if (!extracted.has(key)) extracted.set(key, words(text, language).flatMap((word) => word.terms));
+  return extracted.get(key);
+}
 /** Return a text without its listings of source code, and these. */
 function splitCode(text = "") {
   const listings = text.includes("Source code") ? text.match(SOURCE_CODE) : undefined;
