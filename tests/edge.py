@@ -14,7 +14,7 @@ import pytest
 
 from mkdocs_roaming.cli.function import HOSTS, render_function
 from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.manifest.io import MANIFEST_PATH
+from mkdocs_roaming.manifest.io import MANIFEST_PATH, dump_manifest
 from mkdocs_roaming.publish.elements.finder_index import iter_finder_files
 
 NODE = shutil.which("node")
@@ -23,7 +23,7 @@ EDGE_HOSTS = ("cloudflare", "workers", "netlify", "vercel")
 
 def write_files(library: Library, folder: Path) -> Path:
     """Write the files of a site that the function reads, and return the folder."""
-    files = {MANIFEST_PATH: library.file(MANIFEST_PATH)}
+    files = {MANIFEST_PATH: dump_manifest(library.manifest).encode()}
     files |= {page.markdown: library.file(page.markdown) for page in library.manifest.pages}
     for path, data in (files | dict(iter_finder_files(library.manifest, library.text))).items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)

@@ -161,7 +161,7 @@ class Site {
     }
     if (missing.length > 4 && bytes <= MOST_MARKDOWN && missing.every(({ full }) => full >= 0)) {
       const response = await this.read("llms-full.txt");
-      const data = response.ok ? new Uint8Array(await response.arrayBuffer()) : [];
+      const data = new Uint8Array(response.ok ? await response.arrayBuffer() : 0);
       await Promise.all(missing.map((page) => this.#put(page, data.slice(page.full, page.full + page.bytes))));
       missing = missing.filter((page) => !this.#data.has(page));
     }

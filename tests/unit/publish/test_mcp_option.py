@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from mkdocs_roaming.cli import main
-from mkdocs_roaming.settings import SettingError
 from mkdocs_roaming.publish.llms_txt import is_page_list
 from mkdocs_roaming.publish.options import parse_options
+from mkdocs_roaming.settings import SettingError
 
 PAGE = "<html><head><title>Pumps</title></head><body><main><h1>Pumps</h1><p>Drain the bilge.</p></main></body></html>"
 

@@ -1,0 +1,303 @@
+"""The function of static hosts returns what the Python server returns, from the published files alone."""
+
+from __future__ import annotations
+
+import json
+import re
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+from edge import run_edge, write_files
+
+from mkdocs_roaming.cli import main
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.navigator import Navigator
+from mkdocs_roaming.library.targets import library_from_markdown, open_target
+from mkdocs_roaming.manifest.lookup import iter_nav
+from mkdocs_roaming.serve.mcp import _call_tool, _format_public_error
+
+if TYPE_CHECKING:
+    from conftest import MadeSite
+
+ODD = """\
+# Ödd “things” 🚀
+
+First sentence, e.g. this one. Second sentence (in parentheses. Not an end) follows! And a third, which is longer.
+
+## Options
+
+Emoji 🚀🚀 before the wanted `--drain-window` flag. {padding}
+
+### Default
+
+One.
+
+## Run
+
+### Options
+
+Two: the *wanted* value. | a | b |
+
+### Default
+
+{padding} wanted
+
+> [!NOTE]
+> **Source code in `pump.py`**
+>
+> def pump(): ...
+
+## Options
+
+Three.
+"""
+
+
+def odd_library() -> Library:
+    """Return a site with repeated titles, emoji, long paragraphs and listings of source code."""
+    text = ODD.format(padding="Words that say nothing at all, but take room. " * 30)
+    return library_from_markdown(text, name="Odd 🚀 site", url="https://odd.example/")
+
+
+@pytest.fixture(scope="module", params=["sample", "odd"])
+def site(request: pytest.FixtureRequest, sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Return a library, and the URL of the function for it."""
+    folder = tmp_path_factory.mktemp("function")
+    library = open_target(str(sample)).open_site() if request.param == "sample" else odd_library()
+    with run_edge("cloudflare", write_files(library, folder / "site"), folder) as url:
+        yield library, f"{url}mcp"
+
+
+def send(url: str, message: dict[str, Any], **headers: str) -> Any:
+    """Send a message, and return the result."""
+    named = {"Content-Type": "application/json", "Accept": "application/json", **headers}
+    request = urllib.request.Request(url, json.dumps({"jsonrpc": "2.0", "id": 1, **message}).encode(), named)
+    with urllib.request.urlopen(request, timeout=20) as response:
+        return json.loads(response.read())["result"]
+
+
+def call(url: str, name: str, arguments: dict[str, Any]) -> tuple[str, bool]:
+    """Call a tool, and return its text without the random marker, and whether it is an error."""
+    result = send(url, {"method": "tools/call", "params": {"name": name, "arguments": arguments}})
+    return unmark(result["content"][0]["text"]), result["isError"]
+
+
+def unmark(text: str) -> str:
+    return re.sub(r"(</?docs) [0-9a-f]{16}>", r"\1>", text)
+
+
+def call_python(library: Library, name: str, arguments: dict[str, Any]) -> tuple[str, bool]:
+    """Return what the Python server returns; `judge` needs word lists, which no site publishes."""
+    result = _call_tool(lambda: Navigator(library), name, arguments, _format_public_error)
+    text = unmark(result.content[0].text)  # type: ignore[union-attr]
+    return re.sub(r"(?m)^Probably no section answers this\.\n(?:\n---\n\n)?", "", text), bool(result.is_error)
+
+
+def assert_same(site: tuple[Library, str], name: str, arguments: dict[str, Any]) -> None:
+    library, url = site
+    assert call(url, name, arguments) == call_python(library, name, arguments), arguments
+
+
+QUERIES = (
+    "drain window",
+    "my readings vanish after a power cut",
+    "--drain-window",
+    "wanted options",
+    "installtion guide",
+    "xyzzy frobnicate",
+    "emoji 🚀 flag",
+    "",
+)
+
+
+@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize("limit", [3, 10])
+def test_search_returns_same_text(site: tuple[Library, str], query: str, limit: int) -> None:
+    assert_same(site, "search_sections", {"query": query, "limit": limit})
+
+
+def test_search_opens_addresses_as_python_does(site: tuple[Library, str]) -> None:
+    for section in list(site[0].sections)[:8]:
+        for address in (section.id, site[0].sections.url(section), f"{section.page.path}#{section.section.anchor}"):
+            assert_same(site, "search_sections", {"query": address})
+
+
+def test_every_section_and_its_parts_are_expanded_alike(site: tuple[Library, str]) -> None:
+    for section in site[0].sections:
+        for part in (1, 2):
+            assert_same(site, "expand_sections", {"ids": [section.id], "part": part})
+
+
+def test_several_sections_are_expanded_alike(site: tuple[Library, str]) -> None:
+    every = [section.id for section in site[0].sections]
+    for ids in (every[:3], every[::-1][:9], [every[1], every[0]], [every[0], *every[:4], "deadbeef"]):
+        assert_same(site, "expand_sections", {"ids": ids})
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"ids": "deadbeef, 12345678"},
+        {"ids": ["no such section at all"]},
+        {"id": 12345678},
+        {"ids": [{"id": "0000000"}], "part": "-3"},
+        {"section_ids": ["`[abc]`", "x" * 300]},
+        {"ids": [f"{number:08d}" for number in range(20)]},
+    ],
+)
+def test_odd_arguments_of_expand_return_same_text(site: tuple[Library, str], arguments: dict[str, Any]) -> None:
+    assert_same(site, "expand_sections", arguments)
+
+
+def test_similar_ids_are_the_same(site: tuple[Library, str]) -> None:
+    for section in site[0].sections:
+        for wrong in (section.id[:6], f"{section.id[:-1]}0", section.id[::-1]):
+            assert_same(site, "expand_sections", {"ids": [wrong]})
+
+
+@pytest.mark.parametrize("pattern", ["drain", "wanted", "🚀", "The", "`", "x" * 501, " ", "[.", "ö", "a\nb"])
+def test_grep_returns_same_text(site: tuple[Library, str], pattern: str) -> None:
+    assert_same(site, "grep", {"pattern": pattern})
+
+
+def test_every_branch_of_the_outline_is_the_same(site: tuple[Library, str]) -> None:
+    groups = [entry.id for entry in iter_nav(site[0].manifest.nav) if entry.id]
+    assert_same(site, "read_outline", {})
+    for id_ in (*groups, *(section.id for section in site[0].sections), "nowhere", "deadbeef"):
+        assert_same(site, "read_outline", {"id": id_})
+        assert_same(site, "read_outline", {"id": f"{id_}+"})
+
+
+def test_outlines_of_all_shapes_are_the_same(shape: MadeSite, tmp_path: Path) -> None:
+    library = shape.library()
+    with run_edge("workers", write_files(library, tmp_path / "site"), tmp_path) as url:
+        branches = [entry.id for entry in iter_nav(library.manifest.nav)][::97]
+        for id_ in (None, *branches, list(library.sections)[-1].id):
+            assert_same((library, f"{url}mcp"), "read_outline", {"id": id_} if id_ else {})
+        for section in list(library.sections)[::211]:
+            assert_same((library, f"{url}mcp"), "expand_sections", {"ids": [section.id]})
+
+
+# The published files
+
+
+def make_hosted(folder: Path, library: Library | None = None, **changes: Any) -> Library:
+    """Write the files of a site with changes to its manifest."""
+    library = library or odd_library()
+    write_files(library, folder)
+    manifest = json.loads(library.file("roaming/manifest.json")) | changes
+    (folder / "roaming/manifest.json").write_text(json.dumps(manifest))
+    return library
+
+
+def read_requests(url: str) -> list[str]:
+    with urllib.request.urlopen(f"{url}requests", timeout=20) as response:
+        paths: list[str] = json.loads(response.read())
+        return paths
+
+
+def test_files_are_read_once(tmp_path: Path) -> None:
+    make_hosted(tmp_path / "site")
+    with run_edge("cloudflare", tmp_path / "site", tmp_path) as url:
+        for _ in range(2):
+            call(f"{url}mcp", "search_sections", {"query": "wanted"})
+            call(f"{url}mcp", "grep", {"pattern": "wanted"})
+        paths = read_requests(url)
+    assert len(paths) == len(set(paths))
+    assert {"/roaming/manifest.json", "/roaming/finder.json", "/index.md"} <= set(paths)
+
+
+def test_pages_that_do_not_fit_their_digests_are_not_shown(tmp_path: Path) -> None:
+    library = make_hosted(tmp_path / "site")
+    page = library.manifest.pages[0]
+    (tmp_path / "site" / page.markdown).write_text("# Something else\n" * 99)
+    with run_edge("cloudflare", tmp_path / "site", tmp_path) as url:
+        text, is_error = call(f"{url}mcp", "expand_sections", {"ids": [page.id]})
+        found = call(f"{url}mcp", "search_sections", {"query": "wanted"})[0]
+        lines = call(f"{url}mcp", "grep", {"pattern": "else"})
+        fresh = [path for path in read_requests(url) if "?v=" in path]
+    assert (text, is_error) == (f"<docs>\n{page.id}: This cannot be read at the moment.\n</docs>\n", True)
+    assert "Something else" not in found
+    assert lines == ("This cannot be read at the moment\n", True)
+    assert fresh  # a cache may have had another version
+
+
+def test_new_deployment_is_noticed_when_its_files_are_missing(tmp_path: Path) -> None:
+    make_hosted(tmp_path / "site")
+    with run_edge("cloudflare", tmp_path / "site", tmp_path) as url:
+        assert "Boat" not in call(f"{url}mcp", "read_outline", {})[0]
+        boat = library_from_markdown("# Boat\n\nA bilge pump.\n", name="Boat", url="https://boat.example/")
+        for file in (tmp_path / "site/roaming/finder").iterdir():
+            file.unlink()
+        write_files(boat, tmp_path / "site")
+        assert "[Boat]" not in call(f"{url}mcp", "search_sections", {"query": "bilge pump"})[0]
+        assert "bilge pump" in call(f"{url}mcp", "search_sections", {"query": "bilge pump"})[0]
+
+
+def test_text_of_a_crawled_site_is_labelled(tmp_path: Path) -> None:
+    library = make_hosted(tmp_path / "site", crawled_from="odd.example:8443")
+    first = library.manifest.pages[0].id
+    calls = [("read_outline", {}), ("expand_sections", {"ids": [first]}), ("grep", {"pattern": "wanted"})]
+    with run_edge("cloudflare", tmp_path / "site", tmp_path) as url:
+        for name, arguments in (*calls, ("search_sections", {"query": "wanted"})):
+            text, _ = call(f"{url}mcp", name, arguments)
+            assert text.startswith("untrusted content from odd.example:8443\n<docs>\n")
+
+
+def test_folder_without_a_site_lists_tools_and_reports_it_in_calls(tmp_path: Path) -> None:
+    (tmp_path / "site").mkdir()
+    with run_edge("cloudflare", tmp_path / "site", tmp_path) as url:
+        assert len(send(f"{url}mcp", {"method": "tools/list"})["tools"]) == 4
+        assert call(f"{url}mcp", "read_outline", {}) == ("This cannot be read at the moment\n", True)
+
+
+def test_site_in_a_folder_has_its_own_address(tmp_path: Path) -> None:
+    make_hosted(tmp_path / "site/2.0")
+    with run_edge("netlify", tmp_path / "site", tmp_path) as url:
+        assert "Options" in call(f"{url}2.0/mcp", "read_outline", {})[0]
+        assert call(f"{url}mcp", "read_outline", {})[1]
+
+
+def test_page_named_mcp_stays_readable(tmp_path: Path) -> None:
+    make_hosted(tmp_path / "site/mcp")
+    (tmp_path / "site/mcp/index.html").write_text("<h1>About MCP</h1>")
+    with (
+        run_edge("cloudflare", tmp_path / "site", tmp_path) as url,
+        urllib.request.urlopen(f"{url}mcp", timeout=20) as response,
+    ):
+        assert b"About MCP" in response.read()
+
+
+def test_pages_of_other_sites_may_call(tmp_path: Path) -> None:
+    make_hosted(tmp_path / "site")
+    with run_edge("cloudflare", tmp_path / "site", tmp_path) as url:
+        headers = {"Origin": "https://app.example", "Access-Control-Request-Method": "POST"}
+        request = urllib.request.Request(f"{url}mcp", headers=headers, method="OPTIONS")
+        with urllib.request.urlopen(request, timeout=20) as response:
+            assert (response.status, response.headers["Access-Control-Allow-Origin"]) == (204, "*")
+            assert "mcp-protocol-version" in response.headers["Access-Control-Allow-Headers"]
+            assert "Access-Control-Allow-Credentials" not in response.headers
+
+
+# The command
+
+
+def test_command_overwrites_only_its_own_unchanged_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = CliRunner().invoke
+    for host, file in (("cloudflare", "functions/_middleware.js"), ("vercel", "middleware.js")):
+        assert run(main, ["function", host]).exit_code == 0
+        written = Path(file).read_text("utf-8")
+        assert run(main, ["function", host]).exit_code == 0
+        Path(file).write_text(f"{written}// Changed.\n", "utf-8")
+        done = run(main, ["function", host])
+        assert done.exit_code != 0
+        assert "was not written by this command, or was changed" in done.output
+        assert Path(file).read_text("utf-8") != written
+    assert run(main, ["function", "netlify", "-o", "edge.js"]).exit_code == 0
+    assert "excludedPath" in Path("edge.js").read_text("utf-8")
