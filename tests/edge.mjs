@@ -31,12 +31,13 @@ async function fetchFile(request) {
 }
 
 const { default: edge, onRequest, config } = await import(pathToFileURL(file));
+const waitUntil = (promise) => promise.catch(() => {});
 let handle;
 if (host === "cloudflare") {
   const env = { ASSETS: { fetch: fetchFile } };
-  handle = (request) => onRequest({ request, env, next: async () => respond(request) });
+  handle = (request) => onRequest({ request, env, next: async () => respond(request), waitUntil });
 } else if (host === "workers") {
-  handle = (request) => edge.fetch(request, { ASSETS: { fetch: fetchFile } });
+  handle = (request) => edge.fetch(request, { ASSETS: { fetch: fetchFile } }, { waitUntil });
 } else {
   globalThis.fetch = fetchFile;
   const excluded = (config.excludedPath ?? []).map((path) => new RegExp(`^${path.replaceAll(".", "\\.").replaceAll("*", ".*")}$`));

@@ -20,9 +20,13 @@ HOSTS = {
     "cloudflare": (
         "functions/_middleware.js",
         """\
-const assets = (env) => (file) => env.ASSETS.fetch(file);
-export const onRequest = ({ request, env, next }) => roaming.handle(request, server, next, assets(env));  // Pages
-export default { fetch: (request, env) => roaming.handle(request, server, () => assets(env)(request), assets(env)) };
+const respond = (request, env, next, context) => {
+  const response = roaming.handle(request, server, next, (file) => env.ASSETS.fetch(file));
+  context.waitUntil(response);  // what it loads is for later requests, too
+  return response;
+};
+export const onRequest = (context) => respond(context.request, context.env, () => context.next(), context);  // Pages
+export default { fetch: (request, env, context) => respond(request, env, () => env.ASSETS.fetch(request), context) };
 """,
     ),
     "netlify": (
