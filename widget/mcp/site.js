@@ -7,6 +7,7 @@ import { groupBy, pack, singleLine } from "./text.js";
 
 const RECHECK = 60_000; // ms
 const MOST_MARKDOWN = 24 * 2 ** 20; // bytes that stay in memory
+const MOST_SINGLE = 12; // pages; more are read from llms-full.txt
 const MOST_FETCHED = 40; // pages of a request; the free plan of Cloudflare allows 50 subrequests
 const MOST_SITES = 3;
 const MANIFEST = "roaming/manifest.json";
@@ -159,24 +160,27 @@ class Site {
       this.#data.clear();
       this.#size = 0;
     }
-    if (missing.length > 4 && bytes <= MOST_MARKDOWN && missing.every(({ full }) => full >= 0)) {
+    if (missing.length > MOST_SINGLE && bytes <= MOST_MARKDOWN && missing.every(({ full }) => full >= 0)) {
       const response = await this.read("llms-full.txt");
       const data = new Uint8Array(response.ok ? await response.arrayBuffer() : 0);
       await Promise.all(missing.map((page) => this.#put(page, data.slice(page.full, page.full + page.bytes))));
       missing = missing.filter((page) => !this.#data.has(page));
     }
-    for (const page of missing.slice(0, MOST_FETCHED))
-      for (const fresh of ["", `?v=${page.digest.slice(-8)}`]) {
-        if (this.#data.has(page)) break;
-        const path = page.markdown.split("/").map(encodeURIComponent).join("/");
-        const response = await this.read(`./${path}${fresh}`);
-        if (response.ok) await this.#put(page, new Uint8Array(await response.arrayBuffer()));
-      }
+    await Promise.all(missing.slice(0, MOST_FETCHED).map((page) => this.#fetch(page)));
   }
+  async #fetch(page) {
+    const path = page.markdown.split("/").map(encodeURIComponent).join("/");
+    for (const fresh of ["", `?v=${page.digest.slice(-8)}`]) { // a cache may have another version
+      const response = await this.read(`./${path}${fresh}`);
+      if (response.ok && (await this.#put(page, new Uint8Array(await response.arrayBuffer())))) return;
+    }
+  }
+  /** Keep the Markdown of a page if its digest matches the manifest; return whether it does. */
   async #put(page, data) {
-    if (!(await fits(data, page))) return;
-    this.#data.set(page, data);
-    this.#size += data.length;
+    const isSame = await fits(data, page);
+    if (isSame && !this.#data.has(page)) this.#size += data.length;
+    if (isSame) this.#data.set(page, data);
+    return isSame;
   }
   /** Return the Markdown of a page that was loaded, or of a slice of it; undefined if it cannot be read. */
   markdown(page, start = 0, end = page.bytes) {

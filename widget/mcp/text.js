@@ -14,7 +14,7 @@ export const pack = (text) =>
     return numbers.has(symbol) ? String.fromCharCode(0xe000 + numbers.get(symbol)) : "?";
   });
 /** Return a text as it was before `pack`. */
-export const unpack = (text) => text.replace(/[\ue000-\uf8ff]/g, (one) => symbols[one.charCodeAt(0) - 0xe000] ?? one).toWellFormed();
+export const unpack = (text) => text.replace(/[\ue000-\uf8ff]/g, (one) => symbols[one.charCodeAt(0) - 0xe000] ?? one).replace(/[\ud800-\udfff]/gu, "?");
 
 export const split = (text) => text.split(SPACE).filter(Boolean);
 export const singleLine = (text) => split(split(text).join(" ").replace(UNSAFE, "")).join(" ");

@@ -393,7 +393,10 @@ function iterateIds(value, depth) {
       const text = part.replace(/^[ \t\r\n"'`[\](){}<>]+|[ \t\r\n"'`[\](){}<>]+$/g, "");
       return /^(?:(?:[\p{L}\p{N}_.-]+:)?[0-9a-fA-F]{8}(?:\+?\s+|\+?$))+$/u.test(text) ? split(text) : text ? [text] : [];
     });
-  if (Number.isInteger(value)) return [Math.abs(value) < 1e8 ? `${value}`.padStart(8, "0") : `${Math.abs(value)}`.slice(-20)];
+  if (Number.isSafeInteger(value)) {
+    const sign = value < 0 && value > -1e8 ? "-" : "";
+    return [sign + `${Math.abs(value)}`.padStart(8 - sign.length, "0")];
+  }
   if (!value || typeof value !== "object" || depth > 2) return [];
   const inner = Array.isArray(value) ? value.slice(0, 64) : ["id", "section_id", "ids"].filter((key) => key in value).map((key) => value[key]);
   return inner.flatMap((item) => iterateIds(item, depth + 1));
