@@ -384,6 +384,11 @@ def test_decode_text_ignores_a_wrong_declaration_of_utf8(encoding: str) -> None:
     assert decode_text("<meta charset=iso-8859-1><main>Öl</main>".encode(encoding)).endswith("<main>Öl</main>")
 
 
+def test_decode_text_reads_an_undeclared_encoding_as_browsers_do() -> None:
+    page = "<main>Café – le menu d’été à Köln</main>"
+    assert decode_text(page.encode("windows-1252")) == page
+
+
 def test_index_site_raises_errors_that_name_the_fix(site: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     empty = tmp_path_factory.mktemp("empty")
     with pytest.raises(UsageError, match="no such folder; build the site first"):
