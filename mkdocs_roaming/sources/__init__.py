@@ -8,7 +8,7 @@ _IGNORED_FOLDERS = (".", "_static", "_sources", "_modules")
 
 
 def decode_text(data: bytes, charset: str = "") -> str:
-    """Decode text as UTF-8, by its byte order mark, by the charset of server or page, or as windows-1252, in that order.
+    """Decode text as UTF-8, by its byte order mark, by a declared charset, or as windows-1252, in that order.
 
     UTF-8 comes before the server's charset, because text in another encoding is rarely valid UTF-8. The last one is the
     default of browsers for most languages.

@@ -225,6 +225,20 @@ def test_validate_reports_faults_and_exits_with_4(site: Path, tmp_path: Path) ->
     assert "llms.txt: lamps/index.md is not listed" in result.stdout
 
 
+def test_validate_lists_broken_links_of_the_site(tmp_path: Path) -> None:
+    links = "".join(f'<a href="/gone/{number:02}/">gone</a> ' for number in range(23))
+    (tmp_path / "index.html").write_text(
+        f"<html><head><title>Boat</title></head><main><h1>Boat</h1><p>{links}</p></main>"
+    )
+    roaming("index", tmp_path, "--url", "https://boat.example/")
+    result = roaming("validate", tmp_path)
+    lines = result.stdout.splitlines()
+    assert result.exit_code == 0
+    assert lines[0] == "broken link: index.md: https://boat.example/gone/00/ does not exist"
+    assert lines[20] == "broken links: 3 more; list them with -v"
+    assert len(roaming("validate", tmp_path, "-v").stdout.splitlines()) == 24
+
+
 def test_validate_refuses_markdown_file(tmp_path: Path) -> None:
     (tmp_path / "x.md").write_text("# X\n")
     result = roaming("validate", tmp_path / "x.md")
