@@ -135,10 +135,8 @@ class Budget:
             raise UsageError("a budget with a cost needs prices for a million tokens")
 
     @property
-    def max_cost(self) -> float | None:
-        """The maximum cost, or what all replies about a large site cost; None without prices."""
-        if self.cost is not None:
-            return self.cost
+    def highest_cost(self) -> float | None:
+        """What all replies about a large site cost; None without prices."""
         highest = CostEstimate.from_sizes(_LARGEST_PROMPT_TOKENS, 0, self, whole_site=False).cost
         return highest[1] if highest else None
 

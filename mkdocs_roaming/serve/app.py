@@ -229,9 +229,9 @@ def _parse_number(text: str) -> float | str:
 def _limit_cost(answers: AnswerConfig, quota: AnswerQuota) -> AnswerConfig:
     """Return the configuration with a maximum cost of an answer, if there is money for a day but no such maximum."""
     budget, money = answers.budget, quota.money_a_day
-    if not isinstance(money, float) or budget.prices is None or budget.cost is not None:
+    if not isinstance(money, float) or not budget.highest_cost or budget.cost is not None:
         return answers
-    return replace(answers, budget=replace(budget, cost=min(budget.max_cost or money, money) or None))
+    return replace(answers, budget=replace(budget, cost=min(budget.highest_cost, money)))
 
 
 def _bound_names(host: str) -> tuple[str, ...]:
