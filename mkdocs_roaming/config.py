@@ -43,8 +43,8 @@ from typing import Literal, TypeVar
 
 import msgspec
 
-from mkdocs_roaming.answer.budget import AnswerLimits, Prices
-from mkdocs_roaming.answer.models.base import Model, create_model, split_model_name
+from mkdocs_roaming.answer.budget import AnswerLimits, Prices, find_known_prices
+from mkdocs_roaming.answer.models.base import Model, UnavailableModel, create_model, split_model_name
 from mkdocs_roaming.embeddings.client import (
     QUERY_TIMEOUT,
     EmbeddingsConfig,
@@ -111,12 +111,18 @@ class Settings:
     serving: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
     def create_model(
-        self, name: str | None, base_url: str | None, environ: Mapping[str, str]
+        self, name: str | None, base_url: str | None, environ: Mapping[str, str], *, checks_only: bool = False
     ) -> tuple[Model, AnswerLimits]:
         """Create the model named by option, environment or file, in this order, and the budget of its answers.
 
         Prices and the cost limit apply only to the model that the file names; without a name in the file, to every
-        model.
+        model. A hosted model without prices gets those that are built in, if it is among them.
+
+        Args:
+            name: The model of the option.
+            base_url: The base URL of the option.
+            environ: The environment.
+            checks_only: Whether to return a model whose replies are errors instead of raising one.
 
         Raises:
             UsageError: The model is unknown, or a setting is missing.
@@ -124,16 +130,20 @@ class Settings:
         own = self.model
         key = environ.get(own.key_env, "")
         config = {"model": own.name, "base_url": own.base_url, "api_key": key, "key_env": own.key_env}
+        selected = name or environ.get("ROAMING_MODEL") or own.name
         try:
             model = create_model(name, environ=environ, base_url=base_url, config=config)
         except UsageError as error:
-            if own.key_env and own.key_env not in environ:
-                raise UsageError(f"{error} ({self.where} names the variable {own.key_env}, which is not set)") from None
-            raise
+            is_missing = own.key_env and own.key_env not in environ
+            hint = f" ({self.where} names the variable {own.key_env}, which is not set)" if is_missing else ""
+            if not checks_only:
+                raise UsageError(f"{error}{hint}") from None
+            model = UnavailableModel(split_model_name(selected)[1], f"{error}{hint}")
         budget = self.budget if model.name != "offline" else replace(self.budget, support="words")
-        selected = name or environ.get("ROAMING_MODEL") or own.name
         if own.name and split_model_name(selected) != split_model_name(own.name):
             budget = replace(budget, prices=None, cost=None)
+        if budget.prices is None and getattr(model, "is_hosted", False):
+            budget = replace(budget, prices=find_known_prices(model.name))
         return model, budget
 
     def search_factory(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import threading
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -34,6 +35,7 @@ Price = Annotated[float, Meta(ge=0, le=MAX_NUMBER)]
 TOKENS_PER_PRICE = 1_000_000
 _CHARS_PER_TOKEN = 4
 _SHORT_REPLY_TOKENS = 150
+_LARGEST_PROMPT_TOKENS = 2 * SMALL_SITE_TOKENS  # an outline of full size, rules and tools
 _MAX_SECONDS = 86_400
 _MAX_ERROR_CHARS = 1_000
 _MAX_FOREIGN_ERROR_CHARS = 200
@@ -43,7 +45,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """Prices of a model for a million tokens. None are built in: they change."""
+    """Prices of a model for a million tokens."""
 
     input: Price = 0.0
     cache_read: Price = 0.0
@@ -79,6 +81,25 @@ class Prices:
         ) / TOKENS_PER_PRICE
 
 
+PRICES_DATE = "2026-11-28"
+"""The day on which the known prices were read from the price lists of the providers."""
+
+_KNOWN_PRICES = {
+    "claude-haiku-5-5": Prices(0.10, 0.01, 0.125, 0.50),  # of prompts up to 100,000 tokens
+    "claude-sonnet-5-5": Prices(2.00, 0.10, 2.50, 10.00),
+    "claude-opus-5-5": Prices(4.00, 0.20, 5.00, 20.00),
+    "claude-haiku-4-5": Prices(1.00, 0.10, 1.25, 5.00),
+    "gpt-5.4": Prices(2.50, 0.25, 0.0, 15.00),
+    "gpt-5.4-mini": Prices(0.75, 0.075, 0.0, 4.50),
+    "gpt-5-mini": Prices(0.25, 0.025, 0.0, 2.00),
+}
+
+
+def find_known_prices(model: str) -> Prices | None:
+    """Return the prices of a hosted model on `PRICES_DATE`; None for an unknown one. A date in its name is ignored."""
+    return _KNOWN_PRICES.get(re.sub(r"-(\d{8}|\d{4}-\d\d-\d\d)$", "", model))
+
+
 @dataclass(frozen=True, slots=True)
 class Budget:
     """Limits of one answer.
@@ -112,6 +133,12 @@ class Budget:
             raise UsageError("the cost of a budget must be more than 0")
         if self.cost is not None and self.prices is None:
             raise UsageError("a budget with a cost needs prices for a million tokens")
+
+    @property
+    def highest_cost(self) -> float | None:
+        """What all replies about a large site cost; None without prices."""
+        highest = CostEstimate.from_sizes(_LARGEST_PROMPT_TOKENS, 0, self, whole_site=False).cost
+        return highest[1] if highest else None
 
     def spent_share(self, usage: Usage) -> float:
         """Return the share of the maximum cost that a usage spends; 0 without a maximum, more than 1 beyond it."""

@@ -25,6 +25,7 @@ from mkdocs_roaming.cli.common import (
     LIBRARY,
     NOTHING_FOUND,
     TRUST_RULES,
+    check_order,
     format_age,
     one_line,
     print_error,
@@ -89,6 +90,7 @@ def ask(
             _write_trace(trace, candidate, events)
         return summarize(events)
 
+    check_order(lib, question or "")
     candidates = open_target(lib, trust_rules=trust_rules, scope=scope).candidates(question, page, warn=warn)
     site, answer = _ask_until_answered(candidates, ask_site, budget)
     result = answer or Answer("", "not_found", model.name)

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -17,7 +18,7 @@ from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin
 
 import click
 
-from mkdocs_roaming.errors import RoamingError
+from mkdocs_roaming.errors import RoamingError, UsageError
 from mkdocs_roaming.settings import MAX_NUMBER, Setting, list_settings
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -82,6 +83,13 @@ class ErrorReportingGroup(click.Group):
             print_error(f"cannot write the output: {error.strerror}. Free disk space, or write to another place.")
             _discard_output()
             ctx.exit(1)
+
+
+def check_order(lib: str, text: str) -> None:
+    """Raise UsageError if LIB does not exist and the text behind it does: they are swapped."""
+    if ":" not in lib and not Path(lib).exists() and ("://" in text or Path(text).is_dir()):
+        command = f"roaming {click.get_current_context().info_name}"
+        raise UsageError(f"{lib}: no such folder; LIB comes first: {command} {shlex.quote(text)} {shlex.quote(lib)}")
 
 
 def sanitize(text: str) -> str:

@@ -38,6 +38,7 @@ from mkdocs_roaming.publish.writer import PublishReport
 from mkdocs_roaming.sources.project import IndexOptions, Project, find_project
 from mkdocs_roaming.sources.publication import index_site
 
+_SHOWN_LINKS = 20
 _OPTIONS = (
     CONFIG_FILE,
     SITE_URL,
@@ -171,11 +172,13 @@ def _given_options(given: dict[str, Any], project: Project) -> PublishOptions:
 
 @click.command()
 @LIBRARY
+@click.option("-v", "--verbose", is_flag=True, help="List all broken links, not only the first 20.")
 @AS_JSON
-def validate(lib: str, as_json: bool) -> None:
+def validate(lib: str, verbose: bool, as_json: bool) -> None:
     """Validate a published site.
 
-    Checks schema, digests, slices, ids and internal links.
+    Checks schema, digests, slices, ids, internal links, and what the pages load. Links that were broken before a site
+    was published are listed, and are no faults.
     """
     library = open_lib(lib)
     if not library.is_published:
@@ -187,6 +190,11 @@ def validate(lib: str, as_json: bool) -> None:
     else:
         for fault in result.faults:
             click.echo(sanitize(fault))
+        shown = result.notes if verbose else result.notes[:_SHOWN_LINKS]
+        for note in shown:
+            click.echo(sanitize(f"broken link: {note}"))
+        if more := len(result.notes) - len(shown):
+            click.echo(f"broken links: {more} more; list them with -v")
         click.echo(f"{lib}: {result}", err=bool(result.faults))
     if result.faults:
         sys.exit(FAULTS_FOUND)

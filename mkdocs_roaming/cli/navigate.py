@@ -19,6 +19,7 @@ from mkdocs_roaming.cli.common import (
     FREE_TEXT,
     LIBRARY,
     NOTHING_FOUND,
+    check_order,
     format_age,
     one_line,
     print_json,
@@ -116,6 +117,7 @@ def search(lib: str, query: str, limit: int, scope: Scope, config: Path | None, 
 
     No model is called, except for the embedding of the query if the configuration has [embeddings].
     """
+    check_order(lib, query)
     hits = open_target(lib, search=search_factory(config), scope=scope).search(query, limit)
     if as_json:
         print_json([_hit_as_json(found) for found in hits])
@@ -128,16 +130,17 @@ def search(lib: str, query: str, limit: int, scope: Scope, config: Path | None, 
 
 
 @click.command(context_settings=FREE_TEXT)
-@click.argument("pattern")
 @LIBRARY
+@click.argument("pattern")
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Maximum number of sections.")
 @scope_options
 @AS_JSON
-def grep(pattern: str, lib: str, limit: int, scope: Scope, as_json: bool) -> None:
+def grep(lib: str, pattern: str, limit: int, scope: Scope, as_json: bool) -> None:
     """Print the lines of a site that contain an exact string.
 
     Case counts if PATTERN has a capital letter.
     """
+    check_order(lib, pattern)
     library = open_target(lib, scope=scope).open_site()
     result = find_lines(library, pattern, limit=limit)
     origin = library.origin(section.id for section in result.sections)

@@ -61,6 +61,13 @@ _SINGLE_SITE_OPTIONS = ("site", "model", "base_url", "rounds", "seconds", "whole
     "--allow-origin", "origins", multiple=True, envvar="ROAMING_ORIGINS", help="Origin whose pages may ask. Repeatable."
 )
 @setting_options(ServeTable, "proxies", "metrics", environment=True)
+@click.option(
+    "--money-a-day",
+    metavar="AMOUNT",
+    envvar="ROAMING_MONEY_A_DAY",
+    show_envvar=True,
+    help="What all answers of a day may cost, or unlimited. Prices of common models are known.",
+)
 @model_options
 @TRUST_RULES
 @click.option("--check", is_flag=True, help="Check site, model, key and counters, and exit. Asks the model for a word.")
@@ -73,7 +80,7 @@ def serve(lib: str, host: str, port: int, check: bool, check_config: bool, **giv
     opened, also by agents; questions are answered for single sites only.
     """
     options = ResolvedOptions.from_options(given)
-    model, budget = options.create_model()
+    model, budget = options.create_model(checks_only=check or check_config)
     _check_path(lib)
     answers = AnswerConfig(model, budget, budget.whole_site_tokens, options.search_factory(_warn))
     config = build_config(lib, answers, options.settings, os.environ, given, host=host)

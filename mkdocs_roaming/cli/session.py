@@ -68,13 +68,16 @@ class ResolvedOptions:
         """
         return self.settings.search_factory(os.environ, on_warning, IndexCache.from_environment(os.environ))
 
-    def create_model(self, name: str | None = None) -> tuple[Model, AnswerLimits]:
+    def create_model(self, name: str | None = None, *, checks_only: bool = False) -> tuple[Model, AnswerLimits]:
         """Create a model and the budget of its answers.
 
         Args:
             name: The model; None for the selected one.
+            checks_only: See `Settings.create_model`.
         """
-        model, budget = self.settings.create_model(name or self.model, self.base_url, os.environ)
+        model, budget = self.settings.create_model(
+            name or self.model, self.base_url, os.environ, checks_only=checks_only
+        )
         if self.settings.budget.cost is not None and budget.cost is None and model.name != "offline":
             warn(f"{self.settings.where} has no prices for {model.name}: its cost is neither shown nor limited")
         return model, budget

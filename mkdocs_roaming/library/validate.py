@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
+from html import unescape
 from urllib.parse import unquote, urljoin
 
 from markdown_it import MarkdownIt
@@ -17,12 +18,15 @@ from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, VECTORS_PATH, validate_manifest
 from mkdocs_roaming.manifest.lookup import iter_nav
-from mkdocs_roaming.manifest.models import Manifest, PageEntry, path_to_url, short_markdown_path, url_to_path
+from mkdocs_roaming.manifest.models import Manifest, PageEntry, path_to_url, root_path, short_markdown_path, url_to_path
 from mkdocs_roaming.manifest.page_kinds import find_listing_pages
 from mkdocs_roaming.manifest.sections import file_digest, slice_digest, split_sections
+from mkdocs_roaming.text.meta_tags import has_absolute_assets
 
 _MAX_LISTING_CHARS = 50_000
 _MARKDOWN = MarkdownIt("commonmark").enable("table")
+_TAG = re.compile(r"<(?:link|script|template)\b[^<>]*>")
+_URL = re.compile(r'\s(?:href|src|data-manifest)="([^"]*)"')
 _HTML_ID = re.compile(r"""\s(?:id|name)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>"']+))""")
 
 
@@ -101,6 +105,7 @@ class _Validator:
         self._library = library
         self._manifest = library.manifest
         self._anchors: dict[str, frozenset[str]] = {}
+        self._existing: dict[str, bool] = {}
         self._pages_by_file: dict[str, PageEntry] = {}
         for page in self._manifest.pages:
             self._pages_by_file[page.markdown] = page
@@ -141,6 +146,8 @@ class _Validator:
         self._check_slices(page, data)
         if page.origin == "html" or self._manifest.crawled_from:
             self._check_links(page, data)
+        if not self._manifest.crawled_from:
+            self._check_elements(page)
 
     def _check_slices(self, page: PageEntry, data: bytes) -> None:
         end = page.sections[0].start
@@ -190,10 +197,34 @@ class _Validator:
         elif target and anchor and anchor not in self._find_anchors(target):
             self.notes.append(f"{page.markdown}: {href}: the page has no such anchor")
 
+    def _check_elements(self, page: PageEntry) -> None:
+        """Check that the elements which a build has added to a page lead to files, at each address of the page."""
+        html = self._read_html(page).decode("utf-8", "replace")
+        tags = [tag for tag in _TAG.findall(html) if "data-roaming" in tag] if "data-roaming" in html else []
+        urls = {unescape(url) for tag in tags for url in _URL.findall(tag)}
+        site_url = self._manifest.site.url
+        addresses = {page.path}
+        if has_absolute_assets(html, root_path(site_url)):  # the page itself works at all of them
+            stem = re.sub(r"(\.html|/)$", "", page.path)
+            addresses |= {stem, f"{stem}/"} if stem else set()
+        for address in sorted(addresses):
+            for url in sorted(urls):
+                path = url_to_path(site_url, urljoin(path_to_url(site_url, address), url))
+                if path is None or not self._exists(path):
+                    self.faults.append(f"{address or 'index.html'}: {url} leads to no file of the site")
+
+    def _exists(self, path: str) -> bool:
+        if path not in self._existing:
+            self._existing[path] = self._read(path) is not None
+        return self._existing[path]
+
+    def _read_html(self, page: PageEntry) -> bytes:
+        return self._read(page.path or "index.html") or self._read(_index_file(page.path)) or b""
+
     def _find_anchors(self, page: PageEntry) -> frozenset[str]:
         """Return the anchors of a page: of its sections, and all other ids in its HTML."""
         if page.path not in self._anchors:
-            html = self._read(page.path or "index.html") or self._read(_index_file(page.path)) or b""
+            html = self._read_html(page)
             anchors = {section.anchor for section in page.sections if section.anchor}
             self._anchors[page.path] = frozenset(anchors | _find_html_ids(html))
         return self._anchors[page.path]

@@ -43,7 +43,7 @@ from typing import Annotated, Any
 import anyio
 import msgspec
 
-from mkdocs_roaming.answer.budget import run_in_thread
+from mkdocs_roaming.answer.budget import PRICES_DATE, find_known_prices, run_in_thread
 from mkdocs_roaming.answer.events import summarize
 from mkdocs_roaming.answer.models.base import Model, Request, UserTurn
 from mkdocs_roaming.config import Settings
@@ -182,6 +182,8 @@ def build_config(
     table = msgspec.structs.replace(table, **replaced)
     place = f"{file}: [limits]"
     limits = dict(check_keys(settings.serving.get("limits", {}), LIMIT_KEYS, place))
+    if (money := given["money_a_day"]) is not None:
+        limits["money_a_day"], place = _parse_number(money), "--money-a-day"
     key = environ.get(table.key_env, "").encode("utf-8")
     if 0 < len(key) < MIN_KEY_CHARS:
         raise UsageError(
@@ -195,6 +197,8 @@ def build_config(
         origins=tuple(dict.fromkeys((*table.origins, *given["origins"]))),
         proxies=table.proxies,
     )
+    quota = decode_table(limits, AnswerQuota, place)
+    answers = _limit_cost(answers, quota)
     return AppConfig(
         target,
         answers,
@@ -202,7 +206,7 @@ def build_config(
         key_variable=table.key_env,
         site=given["site"],
         policy=policy,
-        quota=decode_table(limits, AnswerQuota, place).with_client_money(answers.budget.cost or 0.0),
+        quota=quota.with_client_money(answers.budget.cost or 0.0),
         counters_url=environ.get(table.counters_env) or None,
         question_log=Path(table.question_log) if table.question_log else None,
         feedback_log=Path(table.feedback_log) if table.feedback_log else None,
@@ -213,6 +217,21 @@ def build_config(
         turn_seconds=table.turn_seconds,
         drain=ceil(answers.budget.seconds) + _END_SECONDS if table.drain is None else table.drain,
     )
+
+
+def _parse_number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _limit_cost(answers: AnswerConfig, quota: AnswerQuota) -> AnswerConfig:
+    """Return the configuration with a maximum cost of an answer, if there is money for a day but no such maximum."""
+    budget, money = answers.budget, quota.money_a_day
+    if not isinstance(money, float) or not budget.highest_cost or budget.cost is not None:
+        return answers
+    return replace(answers, budget=replace(budget, cost=min(budget.highest_cost, money)))
 
 
 def _bound_names(host: str) -> tuple[str, ...]:
@@ -345,8 +364,11 @@ async def check_endpoint(config: AppConfig) -> AsyncIterator[CheckResult]:
         yield CheckResult("site", watcher.problem or f"{site}, {count} sections", ok=deployment.is_complete)
     yield await _check_model(answers.model, answers.budget.seconds)
     if deployment is not None and answers.model.name != "offline":
-        yield CheckResult("price of a question", (await estimate_question_cost(deployment, answers)).summary)
-    yield CheckResult("limits", describe_limits(config), ok=not lacks_money_limit(config))
+        is_known = answers.budget.prices is find_known_prices(answers.model.name) is not None
+        date = f", with the prices of {PRICES_DATE}" if is_known else ""
+        yield CheckResult("price of a question", (await estimate_question_cost(deployment, answers)).summary + date)
+    hint = f"; {_ask_for_limit(config)}" if lacks_money_limit(config) else ""
+    yield CheckResult("limits", describe_limits(config) + hint, ok=not hint)
     if deployment is not None and isinstance(deployment.search, HybridSearch):
         yield await _check_embeddings(deployment.search)
     if config.counters_url:
@@ -369,9 +391,14 @@ async def require_money_limit(config: AppConfig) -> None:
     if watcher.current is not None:
         cost = f"a question costs {(await estimate_question_cost(watcher.current, config.answers)).summary}"
     raise UsageError(
-        f"{config.answers.model.name} is a hosted model without a limit of money: on this site {cost}. In roaming.toml "
-        'set [limits] money_a_day, with [prices] and [budget] cost, or money_a_day = "unlimited"'
+        f"{config.answers.model.name} is a hosted model without a limit of money: on this site {cost}; "
+        f"{_ask_for_limit(config)}"
     )
+
+
+def _ask_for_limit(config: AppConfig) -> str:
+    prices = "" if config.answers.budget.prices else ", with [prices] of the model in roaming.toml"
+    return f"add --money-a-day AMOUNT{prices}, or --money-a-day unlimited"
 
 
 async def _check_model(model: Model, seconds: float) -> CheckResult:

@@ -106,7 +106,7 @@ class QuotaLimiter:
             if money is None or money == UNLIMITED:
                 continue
             if max_cost is None:
-                raise UsageError(f"{name} needs the maximum cost of an answer; set [prices] and [budget] cost")
+                raise UsageError(f"{name} needs the prices of the model; set [prices] in roaming.toml")
             if max_cost > money:
                 raise UsageError(
                     f"{name} is {money:g}, but one answer may cost {max_cost:g}; raise it or lower [budget] cost"

@@ -8,19 +8,21 @@ _IGNORED_FOLDERS = (".", "_static", "_sources", "_modules")
 
 
 def decode_text(data: bytes, charset: str = "") -> str:
-    """Decode text as UTF-8, by its byte order mark, by the server's charset, or by a guess, in that order.
+    """Decode text as UTF-8, by its byte order mark, by a declared charset, or as windows-1252, in that order.
 
-    UTF-8 comes before the server's charset, because text in another encoding is rarely valid UTF-8.
+    UTF-8 comes before the server's charset, because text in another encoding is rarely valid UTF-8. The last one is the
+    default of browsers for most languages.
     """
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         if error.start >= len(data) - 3 and error.reason == "unexpected end of data":  # truncated within a character
             return data.decode("utf-8-sig", "ignore")
-    from bs4.dammit import UnicodeDammit  # slow to import, and rarely needed
+    from bs4.dammit import EncodingDetector, UnicodeDammit  # slow to import, and rarely needed
 
-    encodings = [charset] if charset else []
-    return UnicodeDammit(data, user_encodings=encodings, is_html=True).unicode_markup or data.decode("utf-8", "replace")
+    encoding = charset or EncodingDetector.find_declared_encoding(data, is_html=True) or "windows-1252"
+    text = UnicodeDammit(data, user_encodings=[encoding], is_html=True).unicode_markup
+    return text or data.decode("utf-8", "replace")
 
 
 def is_ignored(file: Path) -> bool:

@@ -22,6 +22,7 @@ from mkdocs_roaming.publish.rules import RuleSet, load_rules
 from mkdocs_roaming.publish.writer import PublishReport, publish_batch
 from mkdocs_roaming.sources.built_site import BuiltSite, Warn, read_site
 from mkdocs_roaming.sources.project import OWN_FILE, IndexOptions
+from mkdocs_roaming.text.meta_tags import has_absolute_assets
 
 
 def index_site(
@@ -127,8 +128,8 @@ def _update_html(folder: Path, built: BuiltSite, batch: Batch, elements: PageEle
     """
     for path in batch.pages:
         file = built.files[path]
-        root = _find_root(built.site.url, path, file.relative_to(folder).as_posix())
         html = remove_own_elements(_read(file))
+        root = _find_root(html, built.site.url, path, file.relative_to(folder).as_posix())
         html = add_markdown_links(html, path, has_llms_txt=batch.site.has_llms_txt, root=root)
         has_widget = built.meta.get(path, {}).get("ask") is not False
         _write(file, elements.add(html, path, has_widget=has_widget, root=root))
@@ -139,13 +140,16 @@ def _update_html(folder: Path, built: BuiltSite, batch: Batch, elements: PageEle
         _write(file, html)
 
 
-def _find_root(site_url: str, path: str, file: str) -> str:
+def _find_root(html: str, site_url: str, path: str, file: str) -> str:
     """Return the root of a page's URLs: the path of the site's URL, or nothing for URLs relative to the page.
 
-    Hosts serve `guide/index.html` as `guide/`, and some as `guide`, too. A page that names `guide` as its address is
-    served at both, and no relative URL fits both.
+    Hosts serve `guide/index.html` as `guide/`, and some as `guide`, too; `guide.html` also as `guide` or `guide/`. A
+    page works at all of them if its own scripts and style sheets have absolute paths, and so must what is added to it.
+    A page that names another address than that of its file is served at both.
     """
-    return "" if path.rpartition("/")[0] == canonicalize_path(file).rpartition("/")[0] else root_path(site_url)
+    root = root_path(site_url)
+    has_other_address = path.rpartition("/")[0] != canonicalize_path(file).rpartition("/")[0]
+    return root if has_other_address or has_absolute_assets(html, root) else ""
 
 
 # Bytes that are not UTF-8 are written back unchanged.

@@ -61,3 +61,11 @@ def find_redirect(html: str) -> str | None:
     except ValueError:  # no valid URL
         return None
     return target
+
+
+def has_absolute_assets(html: str, root: str) -> bool:
+    """Return whether a script or style sheet of a page has a path below the root of its site, not a relative one."""
+    return any(path.startswith(root) for path in _ASSETS.findall(html))
+
+
+_ASSETS = re.compile(r"""<(?:script\b[^<>]*?\ssrc|link\b(?=[^<>]*\bstylesheet)[^<>]*?\shref)=["']?(/(?!/)[^\s"'<>]*)""")

@@ -26,8 +26,9 @@ const PREFLIGHT = {
  * `fetchFile` its response to a request for another file of the site.
  */
 export async function handle(request, server, fetchPage, fetchFile) {
-  const { pathname } = new URL(request.url);
-  if (!pathname.endsWith("/mcp")) return negotiate(request, fetchPage, fetchFile);
+  const { pathname, href } = new URL(request.url);
+  const isSite = () => openSite(new URL(".", href).href, fetchFile).then(() => true, () => false); // in a folder
+  if (!pathname.endsWith("/mcp") || !(pathname === "/mcp" || (await isSite()))) return negotiate(request, fetchPage, fetchFile);
   const isPage = /^(?:GET|HEAD)$/.test(request.method) && !/text\/event-stream/.test(request.headers.get("Accept"));
   const page = isPage && (await negotiate(request, fetchPage, fetchFile));
   if (page && page.status !== 404) return page; // such as docs/mcp, about MCP

@@ -245,6 +245,19 @@ class BatchModel(Model, Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True)
+class UnavailableModel:
+    """A hosted model that cannot be created, for example without its key. Its replies are errors."""
+
+    name: str
+    problem: str
+    is_hosted: bool = True
+
+    def reply(self, request: Request) -> AsyncIterator[Part]:
+        """Raise the error."""
+        raise ModelError(self.problem)
+
+
 # Creating models
 
 

@@ -104,22 +104,29 @@ def test_search_prints_best_results_first(site: Path) -> None:
 
 def test_grep_prints_lines_with_ids_of_their_sections(site: Path) -> None:
     id_ = json.loads(roaming("search", site, "bilge", "--json").stdout)[0]["id"]
-    result = roaming("grep", "4.7 bar", site)
+    result = roaming("grep", site, "4.7 bar")
     assert (result.exit_code, result.stderr) == (0, "")
     lines = result.stdout.splitlines()
     assert lines[0] == f"[{id_}] Guide › Pumps › Pressure"
     assert lines[1:] == ["  3: A bilge pump works at 4.7 bar. Above 6.1 bar it stops.", "Lines: 1, sections: 1."]
-    (found,) = json.loads(roaming("grep", "hours", site, "--json", "--limit", 1).stdout)["sections"]
+    (found,) = json.loads(roaming("grep", site, "hours", "--json", "--limit", 1).stdout)["sections"]
     assert found["title"] == "Oil"
 
 
 def test_grep_explains_errors_and_exits_with_3_without_match(site: Path) -> None:
-    missing = roaming("grep", "xylophone", site)
+    missing = roaming("grep", site, "xylophone")
     assert (missing.exit_code, missing.stdout) == (NOTHING_FOUND, "")
     assert "No line matches." in missing.stderr
-    wrong = roaming("grep", " ", site)
+    wrong = roaming("grep", site, " ")
     assert wrong.exit_code == 1
     assert "the pattern is empty" in wrong.stderr
+
+
+@pytest.mark.parametrize("command", ["grep", "search", "ask"])
+def test_swapped_arguments_are_named(site: Path, command: str) -> None:
+    result = roaming(command, "4.7 bar", site)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == f"roaming: 4.7 bar: no such folder; LIB comes first: roaming {command} {site} '4.7 bar'\n"
 
 
 def test_search_and_ask_without_result_exit_with_3(site: Path) -> None:
@@ -166,12 +173,12 @@ def test_commands_accept_url_of_site(served: str) -> None:
 
 @pytest.mark.parametrize(
     ("command", "more"),
-    [("outline", []), ("search", ["oil"]), ("expand", ["pumps/#oil"]), ("grep", [])],
+    [("outline", []), ("search", ["oil"]), ("expand", ["pumps/#oil"]), ("grep", ["310 hours"])],
     ids=["outline", "search", "expand", "grep"],
 )
 def test_reading_commands_label_site_of_somebody_else(site: Path, served: str, command: str, more: list[str]) -> None:
     def run(lib: object, *options: str) -> str:
-        arguments = ["310 hours", lib] if command == "grep" else [lib, *more]
+        arguments = [lib, *more]
         return roaming(command, *arguments, *options).stdout
 
     host = served.split("/")[2]
@@ -216,6 +223,20 @@ def test_validate_reports_faults_and_exits_with_4(site: Path, tmp_path: Path) ->
     assert ".md: missing" in result.stdout
     assert "rule lost: opens 00000000, which is no section" in result.stdout
     assert "llms.txt: lamps/index.md is not listed" in result.stdout
+
+
+def test_validate_lists_broken_links_of_the_site(tmp_path: Path) -> None:
+    links = "".join(f'<a href="/gone/{number:02}/">gone</a> ' for number in range(23))
+    (tmp_path / "index.html").write_text(
+        f"<html><head><title>Boat</title></head><main><h1>Boat</h1><p>{links}</p></main>"
+    )
+    roaming("index", tmp_path, "--url", "https://boat.example/")
+    result = roaming("validate", tmp_path)
+    lines = result.stdout.splitlines()
+    assert result.exit_code == 0
+    assert lines[0] == "broken link: index.md: https://boat.example/gone/00/ does not exist"
+    assert lines[20] == "broken links: 3 more; list them with -v"
+    assert len(roaming("validate", tmp_path, "-v").stdout.splitlines()) == 24
 
 
 def test_validate_refuses_markdown_file(tmp_path: Path) -> None:

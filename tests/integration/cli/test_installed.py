@@ -74,7 +74,7 @@ def test_all_commands_read_installed_documentation(environment: Path, tmp_path: 
     assert hits[0]["breadcrumb"] == ["kite 0.9", "Kite", "Line"]
     opened = run("expand", "installed:", hits[0]["id"], cwd=tmp_path, installed=environment)
     assert "The kite's line is 50 m long." in opened
-    found = run("grep", "50 m", "installed:Kite", cwd=tmp_path, installed=environment)
+    found = run("grep", "installed:Kite", "50 m", cwd=tmp_path, installed=environment)
     assert f"[{hits[0]['id']}] kite 0.9 › Kite › Line" in found
 
 

@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import click
@@ -162,6 +163,18 @@ def test_configuration_example_of_ask_guide_is_valid(tmp_path: Path) -> None:
     (block,) = re.findall(r"^```toml\n(.*?)^```$", (ROOT / "docs/guides/ask.md").read_text("utf-8"), re.M | re.S)
     (tmp_path / "roaming.toml").write_text(block, "utf-8")
     assert load_settings(tmp_path / "roaming.toml").budget.prices is not None
+
+
+def test_readme_of_package_index_has_absolute_links_to_files_of_the_repository() -> None:
+    hook = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["metadata"]["hooks"]
+    text = (ROOT / "README.md").read_text("utf-8")
+    for one in hook["fancy-pypi-readme"]["substitutions"]:
+        text = re.sub(one["pattern"], one["replacement"], text)
+    links = re.findall(r"\]\(([^)\s]+)\)", text)
+    assert [link for link in links if not link.startswith(("https://", "http://", "#"))] == []
+    own = [found[1] for link in links if (found := re.search(r"/mkdocs-roaming/(?:blob/)?main/([^#]+)", link))]
+    assert len(own) > 30
+    assert [path for path in own if not (ROOT / path).exists()] == []
 
 
 def test_figures_in_readme_are_on_pages_of_measurements() -> None:

@@ -43,3 +43,78 @@ def test_sample_site_of_zensical_equals_that_of_mkdocs(tmp_path: Path) -> None:
     assert validate_site(open_library(project / "site")).faults == ()
     assert (ours.nav, ours.site, ours.rules) == (theirs.nav, theirs.site, theirs.rules)
     assert ours.pages == theirs.pages
+
+
+FASTAPI_SHAPE = {
+    "base.yml": """\
+site_name: Tide
+theme: {name: material, variant: classic, custom_dir: overrides, features: [navigation.tabs]}
+plugins:
+  search: {}
+  roaming: {widget: true, page_menu: true}
+""",
+    "en/mkdocs.yml": """\
+INHERIT: ../base.yml
+site_url: https://tide.example/
+theme: {language: en}
+plugins:
+  roaming: {exclude: [drafts/]}
+nav:
+- index.md
+- Guide: [guide/index.md, guide/gauges.md]
+markdown_extensions:
+  pymdownx.superfences:
+    custom_fences:
+    - {name: mermaid, class: mermaid, format: !!python/name:pymdownx.superfences.fence_code_format ''}
+""",
+    "en/overrides/main.html": '{% extends "base.html" %}\n',
+    "en/docs/drafts/next.md": "# Next\n\nA draft.\n",
+}
+KEDRO_SHAPE = {
+    "en/mkdocs.yml": """\
+site_name: Tide
+site_url: https://tide.example/
+theme:
+  name: material
+  palette: # two schemes
+    - {scheme: default, toggle: {icon: material/weather-sunny, name: Dark}}
+    - {scheme: slate, toggle: {icon: material/weather-night, name: Light}}
+plugins:
+  - search
+  - autorefs:
+  - roaming:
+      exclude: [drafts/]
+      widget: true
+      page_menu: true
+nav:
+  - Home: index.md
+  - Guide:
+      - guide/index.md
+      - Gauges: guide/gauges.md
+""",
+    "en/docs/drafts/next.md": "# Next\n\nA draft.\n",
+}
+
+
+@pytest.mark.parametrize("files", [FASTAPI_SHAPE, KEDRO_SHAPE], ids=["inherited-mappings", "lists"])
+def test_sites_set_up_like_large_projects_are_published(tmp_path: Path, files: dict[str, str]) -> None:
+    pages = {"index": "Tide", "guide/index": "Guide", "guide/gauges": "Gauges"}
+    texts = {f"en/docs/{page}.md": f"# {title}\n\n```py\nread()\n```\n\nText.\n" for page, title in pages.items()}
+    for name, text in (files | texts).items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, "utf-8")
+    path = os.pathsep.join(filter(None, (os.environ.get("ZENSICAL_BIN"), os.environ["PATH"])))
+    command = [sys.executable, "-m", "mkdocs_roaming", "build", "--strict", "--", "zensical", "build"]
+    subprocess.run(command, cwd=tmp_path / "en", env={**os.environ, "PATH": path}, check=True, capture_output=True)
+    site = tmp_path / "en/site"
+    manifest = load_manifest((site / "roaming/manifest.json").read_bytes())
+    assert validate_site(open_library(site)).faults == ()
+    assert [(page.path, page.title) for page in manifest.pages] == [
+        ("", "Tide"),
+        ("guide/", "Guide"),
+        ("guide/gauges/", "Gauges"),
+    ]
+    assert [entry.title for entry in manifest.nav] == ["Tide" if files is FASTAPI_SHAPE else "Home", "Guide"]
+    for page in (site / "index.html", site / "guide/gauges/index.html"):
+        html = page.read_text("utf-8")
+        assert html.count("<roaming-ask ") == html.count("<roaming-menu ") == 1

@@ -489,7 +489,7 @@ def test_rules_of_remote_site_need_trust(
         ("[limits]\nanswers = 1", "[limits]: answers: unknown option"),
         ("[limits]\nconcurrent = 0", "[limits]: concurrent: expected a number of 1 or more, got 0"),
         ("[serve]\nproxies = -1", "[serve]: proxies: expected a number of 0 or more, got -1"),
-        ("[limits]\nmoney_a_day = 1.0", "[prices] and [budget] cost"),
+        ("[limits]\nmoney_a_day = 1.0", "needs the prices of the model; set [prices]"),
         ("[serve]\norigins = ['docs.example']", "is not an origin"),
         ("[serv]\nx = 1", "unknown table [serv]"),
         ("serve = 1", "[serve]: expected a table, got 1"),
@@ -508,20 +508,59 @@ PRICES = "[prices]\ninput = 1.0\noutput = 5.0\n"
 
 @pytest.mark.parametrize("option", ["--check-config", "--port=0"])
 @pytest.mark.parametrize(
-    ("settings", "cost"),
-    [("", r"about [\d,–]+ input tokens"), (PRICES, r"about 0\.0\d+–0\.\d+ USD")],
-    ids=["", "prices"],
+    ("model", "settings", "expected"),
+    [
+        ("claude", "", r"about 0\.0\d+–0\.\d+ USD; add --money-a-day AMOUNT, or --money-a-day unlimited"),
+        ("claude:x", "", r"about [\d,–]+ input tokens; add --money-a-day AMOUNT, with \[prices\] of the model in"),
+        ("claude:x", PRICES, r"about 0\.0\d+–0\.\d+ USD; add --money-a-day AMOUNT, or"),
+    ],
+    ids=["known-prices", "unknown-prices", "prices"],
 )
 def test_hosted_model_without_money_limit_is_refused_with_cost_of_question(
-    folder: Path, tmp_path: Path, settings: str, cost: str, option: str
+    folder: Path, tmp_path: Path, model: str, settings: str, expected: str, option: str
 ) -> None:
     (tmp_path / "roaming.toml").write_text(settings)
-    model = ("--model", "claude", "--whole-site-tokens", "0", "--config", tmp_path / "roaming.toml")
-    result = roaming(folder, *model, option, env={"ANTHROPIC_API_KEY": "sk-ant-x"})
+    options = ("--model", model, "--whole-site-tokens", "0", "--config", tmp_path / "roaming.toml")
+    result = roaming(folder, *options, option, env={"ANTHROPIC_API_KEY": "sk-ant-x"})
     assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
-    assert re.search(
-        rf"on this site a question costs {cost}\. In roaming\.toml set \[limits\] money_a_day", result.stderr
-    )
+    assert re.search(rf"on this site a question costs {expected}", result.stderr)
+
+
+def test_money_a_day_is_enough_for_a_model_with_known_prices(folder: Path, tmp_path: Path) -> None:
+    options = (folder, "--model", "claude", "--check-config", "--money-a-day", "5")
+    result = roaming(*options, env={"ANTHROPIC_API_KEY": "sk-ant-x"})
+    values = dict(line.split(" = ", 1) for line in result.stdout.splitlines())
+    assert (result.exit_code, values["[limits] money_a_day"], values["[limits] money_a_day_each"]) == (0, "5.0", "0.5")
+    assert 0.001 < float(values["[budget] cost"]) < 0.1
+    (tmp_path / "roaming.toml").write_text("[prices]\ninput = 100.0\noutput = 500.0\n")
+    result = roaming(*options, "--config", tmp_path / "roaming.toml", env={"ANTHROPIC_API_KEY": "sk-ant-x"})
+    assert (
+        "[budget] cost = 5.0\n" in result.stdout
+    )  # the prices of the file apply, and an answer never costs more than a day
+
+
+@pytest.mark.parametrize("amount", ["five", "0", "nan"])
+def test_invalid_money_a_day_is_reported_in_one_line(folder: Path, amount: str) -> None:
+    result = roaming(folder, "--model", "claude", "--money-a-day", amount, env={"ANTHROPIC_API_KEY": "sk-ant-x"})
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert "--money-a-day: money_a_day: expected a number above 0 or unlimited" in result.stderr
+
+
+def test_check_without_key_checks_the_rest(folder: Path) -> None:
+    result = roaming(folder, "--check", "--model", "claude", "--money-a-day", "5")
+    lines = result.stdout.splitlines()
+    assert result.exit_code == 1
+    assert [line.split(":")[0].split() for line in lines] == [
+        ["ok", "configuration"],
+        ["ok", "site"],
+        ["failed", "model"],
+        ["ok", "price", "of", "a", "question"],
+        ["ok", "limits"],
+    ]
+    assert "set ANTHROPIC_API_KEY" in lines[2]
+    assert result.stderr == "roaming: the endpoint cannot work: model\n"
+    shown = roaming(folder, "--check-config", "--model", "claude", "--money-a-day", "5")
+    assert (shown.exit_code, "ANTHROPIC_API_KEY = not set\n" in shown.stdout) == (0, True)
 
 
 def test_free_prices_and_unlimited_money_need_no_limit(folder: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -261,6 +262,16 @@ def test_site_in_a_folder_has_its_own_address(tmp_path: Path) -> None:
     with run_edge("netlify", tmp_path / "site", tmp_path) as url:
         assert "Options" in call(f"{url}2.0/mcp", "read_outline", {})[0]
         assert call(f"{url}mcp", "read_outline", {})[1]
+
+
+def test_endpoint_on_the_same_origin_gets_its_requests(tmp_path: Path) -> None:
+    make_hosted(tmp_path / "site")
+    with run_edge("cloudflare", tmp_path / "site", tmp_path) as url:
+        request = urllib.request.Request(f"{url}_ask/mcp", b"{}", {"Content-Type": "application/json"})
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            urllib.request.urlopen(request, timeout=20)
+        with caught.value as response:
+            assert (response.code, response.read()) == (404, b"Not found")
 
 
 def test_page_named_mcp_stays_readable(tmp_path: Path) -> None:

@@ -366,6 +366,44 @@ def test_elements_of_a_page_lead_to_files_from_each_of_its_addresses(
     assert {url.startswith("/v2/") for url in urls} == {not is_relative}
 
 
+@pytest.mark.parametrize(
+    ("asset", "is_relative"),
+    [
+        ('<link rel="stylesheet" href="/v2/assets/a.css">', False),
+        ("<link href=/v2/assets/a.css rel=stylesheet>", False),
+        ('<script type="module" src="/v2/assets/a.js"></script>', False),
+        ('<link rel="stylesheet" href="../assets/a.css">', True),
+        ('<link rel="icon" href="/v2/a.png">', True),
+        ('<script src="/other/a.js"></script>', True),
+        ('<script src="//cdn.example/v2/a.js"></script>', True),
+    ],
+)
+def test_elements_have_absolute_paths_if_the_page_itself_works_at_other_addresses(
+    site: Path, asset: str, is_relative: bool
+) -> None:
+    (site / "guide/index.html").write_text(GUIDE.replace("<title>", f"{asset}<title>"))
+    index_to_manifest(site, widget=True, page_menu=True)
+    index_to_manifest(site, widget=True, page_menu=True)  # own elements of the first build do not count
+    urls = find_element_urls((site / "guide/index.html").read_text("utf-8"))
+    assert {url.startswith("/v2/") for url in urls} == {not is_relative}
+
+
+def test_validation_resolves_elements_at_each_address_of_a_page(site: Path) -> None:
+    asset = '<link rel="stylesheet" href="/v2/assets/a.css">'
+    page = site / "guide/index.html"
+    page.write_text(GUIDE.replace("<title>", f"{asset}<title>"))
+    index_to_manifest(site, widget=True)
+    assert validate_site(open_library(site)).faults == ()
+    html = page.read_text("utf-8")
+    page.write_text(html.replace('"/v2/roaming/', '"../roaming/'))
+    faults = validate_site(open_library(site)).faults
+    assert "guide: ../roaming/roaming-ask.js leads to no file of the site" in faults
+    assert not [fault for fault in faults if fault.startswith("guide/")]  # where the relative address is right
+    page.write_text(html)
+    (site / "roaming/roaming-ask.js").unlink()
+    assert "guide/: /v2/roaming/roaming-ask.js leads to no file of the site" in validate_site(open_library(site)).faults
+
+
 def test_include_and_exclude_select_pages_by_path(site: Path) -> None:
     assert [page.path for page in index_to_manifest(site, exclude=("deep/*",)).pages] == ["", "guide/"]
     assert [page.path for page in index_to_manifest(site, include=("deep/*",)).pages] == ["deep/one.html"]
@@ -382,6 +420,11 @@ def test_page_in_declared_encoding_is_decoded_and_its_bytes_are_kept(site: Path)
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-8", "utf-8-sig"])
 def test_decode_text_ignores_a_wrong_declaration_of_utf8(encoding: str) -> None:
     assert decode_text("<meta charset=iso-8859-1><main>Öl</main>".encode(encoding)).endswith("<main>Öl</main>")
+
+
+def test_decode_text_reads_an_undeclared_encoding_as_browsers_do() -> None:
+    page = "<main>Café – le menu d’été à Köln</main>"
+    assert decode_text(page.encode("windows-1252")) == page
 
 
 def test_index_site_raises_errors_that_name_the_fix(site: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
