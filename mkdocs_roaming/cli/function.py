@@ -67,7 +67,7 @@ def function(host: str, output: Path | None) -> None:
     if output is None:
         file.parent.mkdir(parents=True, exist_ok=True)
     write_text_file(file, render_function(host, lines))
-    click.echo(f"{file}: MCP at /mcp, and Markdown for clients that prefer it")
+    click.echo(f"{file}: MCP at /mcp if the site has the option mcp, and Markdown for clients that prefer it")
 
 
 def render_function(host: str, lines: str) -> str:

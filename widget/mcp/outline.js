@@ -14,7 +14,7 @@ const sum = (items, key) => items.reduce((total, item) => total + key(item), 0);
 const indent = (depth) => "  ".repeat(Math.min(depth, 12));
 
 /** Return the outline of a site, or of one branch of it; undefined if there is no such branch. */
-export function outline(site, { kinds, generic }, budget, branch) {
+export function outline(site, { kinds = "", generic = [] }, budget, branch) {
   let [head, lines] = [undefined, topLines(site, kinds)];
   if (branch) {
     const id = branch.replace(/\+$/, "");
@@ -31,7 +31,7 @@ export function outline(site, { kinds, generic }, budget, branch) {
 const walk = (lines) => lines.flatMap((line) => [line, ...walk(line.children)]);
 
 function topLines({ manifest: { pages, nav = [] }, pages: byPath }, kinds) {
-  const kindOf = new Map(pages.map(({ path }, at) => [path, +kinds[at]]));
+  const kindOf = new Map(pages.map(({ path }, at) => [path, Number(kinds[at] ?? 0)]));
   const left = new Map(byPath);
   const entryKind = ({ page, title, children = [] }) => {
     const found = [...(kindOf.has(page) ? [kindOf.get(page)] : []), ...children.map(entryKind)];

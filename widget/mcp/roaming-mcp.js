@@ -120,7 +120,8 @@ async function dispatch(method, params, isModern, { info, instructions, tools },
   };
   return call().catch(() => call(true)).catch((error) => { // a new deployment has other files
     if (!(error instanceof Unreadable)) console.error(error);
-    return { content: [{ type: "text", text: `${new Unreadable().message}\n` }], isError: true };
+    const { message } = error instanceof Unreadable ? error : new Unreadable();
+    return { content: [{ type: "text", text: `${message}\n` }], isError: true };
   });
 }
 

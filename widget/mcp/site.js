@@ -14,7 +14,9 @@ const MANIFEST = "roaming/manifest.json";
 
 /** An error that a client may know. */
 export class Unreadable extends Error {
-  message = "This cannot be read at the moment";
+  constructor(message = "This cannot be read at the moment") {
+    super(message);
+  }
 }
 
 const sites = new Map(); // by the URL of their folder
@@ -196,13 +198,13 @@ class Site {
 
   /** Return the finder of the site. */
   finder() {
-    const json = async (path) => {
+    const json = async (path, reason) => {
       const response = await this.read(path);
-      if (!response.ok) throw new Unreadable();
+      if (!response.ok) throw new Unreadable(response.status === 404 ? reason : undefined);
       return response.json();
     };
     const open = async () => {
-      const source = await json("roaming/finder.json");
+      const source = await json("roaming/finder.json", "The site publishes no index to search; its build needs the option mcp");
       if (source.digest && source.digest !== this.manifest.digest) throw new Unreadable();
       return new Finder(source, () => true, (name) => json(`roaming/finder/${name}.json`));
     };

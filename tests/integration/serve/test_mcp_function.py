@@ -257,6 +257,15 @@ def test_folder_without_a_site_lists_tools_and_reports_it_in_calls(tmp_path: Pat
         assert call(f"{url}mcp", "read_outline", {}) == ("This cannot be read at the moment\n", True)
 
 
+def test_site_without_an_index_says_which_option_is_missing(tmp_path: Path) -> None:
+    library = make_hosted(tmp_path / "site")
+    (tmp_path / "site/roaming/finder.json").unlink()
+    with run_edge("cloudflare", tmp_path / "site", tmp_path) as url:
+        text, is_error = call(f"{url}mcp", "search_sections", {"query": "wanted"})
+        assert (is_error, text) == (True, "The site publishes no index to search; its build needs the option mcp\n")
+        assert not call(f"{url}mcp", "expand_sections", {"ids": [library.manifest.pages[0].id]})[1]
+
+
 def test_site_in_a_folder_has_its_own_address(tmp_path: Path) -> None:
     make_hosted(tmp_path / "site/2.0")
     with run_edge("netlify", tmp_path / "site", tmp_path) as url:
