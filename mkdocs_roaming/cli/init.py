@@ -57,7 +57,7 @@ def init(folder: Path, config_file: Path | None, yes: bool, dry_run: bool) -> No
 
 
 def _print_findings(setup: Setup) -> None:
-    theme = f", theme {setup.project.theme}" if setup.generator.name == "mkdocs" else ""
+    theme = f", theme {setup.project.theme}" if setup.project.theme and setup.command == "" else ""
     lines = [f"{setup.generator.title}: {setup.config}{theme}", f"built folder: {setup.site}"]
     lines += [f"URL: {setup.url}"] if setup.url else []
     lines += [f"llms.txt: the text of {setup.llms_txt} stays above the list of pages"] if setup.llms_txt else []

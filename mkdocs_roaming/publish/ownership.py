@@ -46,8 +46,8 @@ class ForeignFilesError(PublishError):
         if LLMS_TXT in self.paths:
             ways = (
                 "remove the plugin that writes llms.txt from the configuration of the generator, such as `llmstxt` of "
-                "Zensical and MkDocs; or keep it: `llms_txt: preamble` (--llms-txt preamble) adds the list of pages below "
-                "its text, `llms_txt: false` (--llms-txt no) leaves it as it is, `overwrite: true` (--overwrite) "
+                "Zensical and MkDocs; or keep it: `llms_txt: preamble` (--llms-txt preamble) adds the list of pages "
+                "below its text, `llms_txt: false` (--llms-txt no) leaves it as it is, `overwrite: true` (--overwrite) "
                 "replaces what exists"
             )
         super().__init__(

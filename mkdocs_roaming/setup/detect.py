@@ -103,7 +103,11 @@ def find_setup(folder: Path, config: Path | None = None) -> Setup:
     generator, config = _find_config(folder, config)
     text, docs, work, scripts = read(config), config.parent, root, dict[str, str]()
     if generator.has_plugins:
-        project, work = read_project(config), docs
+        work = docs
+        try:
+            project = read_project(config)
+        except UsageError:  # the lines to add are printed
+            project = Project(site=docs / generator.site)
         site, sources = project.site or docs / generator.site, [project.docs or docs / "docs"]
         sources += [docs / found for found in re.findall(r"""custom_dir\s*[:=]\s*["']?([^"'\s]+)""", text)]
     else:

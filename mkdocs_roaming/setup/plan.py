@@ -62,7 +62,7 @@ class Plan:
     @property
     def diff(self) -> str:
         """The changes as a unified diff."""
-        lines = []
+        lines: list[str] = []
         for file, new in self.new.items():
             name, old = relative(file, self.setup.root), self.old[file]
             names = f"a/{name}" if old else "/dev/null", f"b/{name}"
@@ -75,9 +75,9 @@ def make_plan(setup: Setup) -> Plan:
     plan = Plan(setup)
     if setup.project.block is None:
         _add_options(plan)
+    _edit_builds(plan)
     if setup.generator.requirements:
         _add_requirement(plan)
-    _edit_builds(plan)
     if (ignored := setup.root / ".gitignore").exists() and not re.search(r"(?m)^[^#]*\.cache\b", read(ignored)):
         line = f"{relative(setup.work / '.cache/roaming', setup.root)}/\n"
         plan.edit(ignored, lambda text: text + line if text.endswith("\n") else f"{text}\n{line}")
@@ -87,14 +87,14 @@ def make_plan(setup: Setup) -> Plan:
 def _add_options(plan: Plan) -> None:
     """Add the plugin, or the table, with its options."""
     setup, options = plan.setup, dict[str, Any](widget=True, page_menu=True)
-    file, keys = setup.config, ("project", "plugins", PLUGIN)
+    file, keys = setup.config, ["project", "plugins", PLUGIN]
     if setup.llms_txt:
         options["llms_txt"] = "preamble"
     if setup.llms_plugins:
         options["overwrite"] = True
     if not setup.generator.has_plugins:
         url = {} if setup.has_url or not setup.url else {"site_url": setup.url}
-        file, keys = setup.work / OWN_FILE, (OWN_TABLE,)
+        file, keys = setup.work / OWN_FILE, [OWN_TABLE]
         options = {"site_dir": relative(setup.site, setup.work), **url, **options}
     if setup.llms_plugins:
         plan.steps.append(f"remove {setup.llms_plugins[0]}, which writes llms.txt, too, and `overwrite` from {file}")
@@ -103,7 +103,7 @@ def _add_options(plan: Plan) -> None:
     if file.suffix == ".toml":
         plan.edit(file, lambda text: edits.add_table(text, keys, options), edits.add_table("", keys, options))
     else:
-        lines = edits.add_yaml("{}", ("plugins",), [{PLUGIN: options}])
+        lines = edits.add_yaml("plugins:\n", ("plugins",), [{PLUGIN: options}])
         plan.edit(_find_plugin_file(file), lambda text: edits.add_plugin(text, options), lines)
 
 
@@ -122,8 +122,9 @@ def _add_requirement(plan: Plan) -> None:
         return
     add = partial(edits.add_requirement, names=setup.generator.requirements)
     file = next((file for file in files if plan.edit(file, partial(add, suffix=file.suffix))), None)
-    if file is None:
+    if file is None and not any(edits.PACKAGE in text for text in plan.new.values()):
         plan.steps.append(f"install {edits.PACKAGE} where the site is built: {_INSTALL}")
+    if file is None:
         return
     if old := _OLD_MKDOCS.search(plan.old[file]):
         plan.steps.append(f"update MkDocs to 1.6.1 or newer: {file} requires {old[0].strip()}")
@@ -136,7 +137,8 @@ def _edit_builds(plan: Plan) -> None:
     """Let workflows and hosts install the package, and run their build command in `roaming build`."""
     setup, generator = plan.setup, plan.setup.generator
     names, work = "|".join(generator.requirements), relative(setup.work, setup.root)
-    command = generator.build.replace("{scripts}", "|".join(map(re.escape, setup.scripts)) or "(?!)")
+    scripts = "|".join(re.escape(script.split()[-1]) for script in setup.scripts) or "(?!)"
+    command = generator.build.replace("{scripts}", scripts)
     install = rf"""(?:(?<=pip install )|(?<=pip3 install ))(?:[^\s&-][^\s&]* )*["']?(?:{names})(?=[\s"'\[<=>~]|$)"""
     hosts = [file for name in _HOSTS for folder in {setup.root, setup.work} if (file := folder / name).exists()]
     documents = [*setup.root.glob(".readthedocs.y*ml")]
