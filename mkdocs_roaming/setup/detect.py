@@ -7,7 +7,8 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -45,9 +46,9 @@ class Generator(msgspec.Struct, frozen=True):
 MKDOCS_GENERATORS = ("mkdocs", "properdocs", "zensical")
 _TABLES: dict[str, Any] = tomllib.loads(Path(__file__).with_name("generators.toml").read_text("utf-8"))
 GENERATORS = {one["name"]: msgspec.convert(one, Generator) for one in _TABLES["generator"]}
+_NAMES = tuple(GENERATORS)
 _SKIPPED = re.compile(r"node_modules|tests?|examples?|templates?|fixtures|site-packages|i18n|\.(?!vitepress).*")
 _SOURCES = {".astro", ".html", ".js", ".jsx", ".mjs", ".mts", ".py", ".toml", ".ts", ".tsx", ".vue", ".yaml", ".yml"}
-_FOLDER = re.compile(r"""\b(?:outDir|build-dir)\s*[:=]\s*["']([^"']+)|--out-dir[ =]([^"'\s]+)""")
 _LOCKS = {"pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn", "bun.lock": "bun run"}
 _MAX_BYTES = 200_000
 
@@ -86,7 +87,7 @@ class Setup:
     project: Project
     llms_txt: Path | None
     llms_plugins: tuple[str, ...]
-    others: dict[str, Path] = field(default_factory=dict)
+    others: dict[str, Path]
 
 
 def find_setup(folder: Path, config: Path | None = None) -> Setup:
@@ -102,35 +103,25 @@ def find_setup(folder: Path, config: Path | None = None) -> Setup:
     root = find_root(folder)
     generator, config = _find_config(folder, config)
     text, docs, work, scripts = read(config), config.parent, root, dict[str, str]()
+    if generator.is_javascript:
+        docs = docs.parent if docs.name == ".vitepress" else docs
+        work, scripts = _find_scripts(docs, root, generator.name)
     if generator.has_plugins:
         work = docs
-        try:
-            project = read_project(config)
-        except UsageError:  # the lines to add are printed
-            project = Project(site=docs / generator.site)
-        site, sources = project.site or docs / generator.site, [project.docs or docs / "docs"]
-        sources += [docs / found for found in re.findall(r"""custom_dir\s*[:=]\s*["']?([^"'\s]+)""", text)]
-    else:
-        if generator.is_javascript:
-            docs = docs.parent if docs.name == ".vitepress" else docs
-            work, scripts = _find_scripts(docs, root, generator.name)
-        site = Path(os.path.normpath(docs / _find_site(generator, docs, text + str(scripts))))
-        own, sources = work / OWN_FILE, [docs]
-        project = read_project(own) if own.is_file() else Project()
-    found = re.search(generator.url, text)
-    base = re.search(r"""\bbase(?:Url)?\s*:\s*["'](/[^"'\s]*)""", text) if found else None
-    url = project.url or (found[1].rstrip("/") + (base[1] if base else "/") if found else "")
+    project = _read_project(config if generator.has_plugins else work / OWN_FILE)
+    site = project.site or Path(os.path.normpath(docs / _find_site(generator, docs, text + str(scripts))))
+    url = project.url or _find_url(generator, text)
     has_url = bool(url) or re.search(r"(?m)^\s*site_url\s*[:=]", text) is not None
-    if not has_url and (named := re.search(r'(?im)^"?doc\w*"?\s*=\s*"(https?://[^"]+)', read(root / "pyproject.toml"))):
-        url = named[1]
+    url = url or _find(r'(?im)^"?doc\w*"?\s*=\s*"(https?://[^"]+)', read(root / "pyproject.toml"))
     paths = {"docs": relative(docs, work), "site": relative(site, work)}
     command = next(iter(scripts), generator.command.format_map(paths))
     texts = f"{text}\n{read(work / 'package.json')}"
     plugins = tuple(name for name, pattern in _TABLES["plugins"].items() if re.search(pattern, texts))
-    files = [config, *(file for one in sources for file in walk(one))]
+    sources = [project.docs or docs / "docs", docs / _find(r"custom_dir\s*[:=]\s*[\"']?([^\"'\s]+)", text, "overrides")]
+    files = [config, *(file for one in (sources if generator.has_plugins else [docs]) for file in walk(one))]
     llms_txt = next((file for file in files if file.name == "llms.txt"), None)
+    others = _find_programs([file for file in files if file.suffix in _SOURCES])
     names = tuple(scripts)
-    others = _find_programs(files)
     values = config, docs, root, work, site, url, has_url, command, names, project, llms_txt, plugins, others
     return Setup(generator, *values)
 
@@ -185,28 +176,46 @@ def find_required(folder: Path) -> set[str]:
 
 def _find_config(folder: Path, config: Path | None) -> tuple[Generator, Path]:
     """Return the generator and its configuration: of those that are nearest to the folder, the best one."""
-    ranked = []
-    for file in [config] if config else walk(folder, 2):
-        for index, generator in enumerate(GENERATORS.values()):
-            if re.search(rf"(?:^|/){generator.config}$", file.as_posix()) and re.search(generator.mark, read(file)):
-                is_docs = any(part.startswith("doc") for part in file.parts[:-1])
-                ranked.append(((len(file.parts), "INHERIT:" in read(file), not is_docs, index), generator, file))
-    if config:
-        generator = ranked[0][1] if ranked else GENERATORS["mkdocs"]
-    else:
-        ranked = [one for one in ranked if one[0] == min(ranked)[0]]
-        if len(ranked) > 1:
-            names = ", ".join(str(file) for *_, file in ranked)
-            raise UsageError(f"{names}: several configurations; name one: roaming init {ranked[0][2].parent}")
-        if not ranked:
-            titles = ", ".join(one.title for one in GENERATORS.values())
-            others = ", ".join(str(file) for file in walk(folder, 2) if re.match(r"mkdocs.*\.ya?ml", file.name))
-            hint = f"name one with --config-file: {others}" if others else "name the folder of the documentation"
-            raise UsageError(f"{folder}: no configuration of {titles}; {hint}")
-        generator, config = ranked[0][1:]
-    required = find_required(config.parent) if generator.name == "mkdocs" else {"mkdocs"}
-    is_other = required and "mkdocs" not in required  # Zensical and ProperDocs build a mkdocs.yml, too
-    return (GENERATORS[min(required)] if is_other else generator), config
+    ranked = sorted(pair for file in ([config] if config else walk(folder, 2)) for pair in _rank_config(file))
+    if not ranked and config is None:
+        titles = ", ".join(one.title for one in GENERATORS.values())
+        others = ", ".join(str(file) for file in walk(folder, 2) if re.match(r"mkdocs.*\.ya?ml", file.name))
+        hint = f"name one with --config-file: {others}" if others else "name the folder of the documentation"
+        raise UsageError(f"{folder}: no configuration of {titles}; {hint}")
+    if len(same := [file for rank, file in ranked if rank == ranked[0][0]]) > 1:
+        names = ", ".join(map(str, same))
+        raise UsageError(f"{names}: several configurations; name one: roaming init {same[0].parent}")
+    name = _NAMES[ranked[0][0][-1]] if ranked else "mkdocs"
+    config = config or ranked[0][1]
+    required = find_required(config.parent) if name == "mkdocs" else set()
+    is_other = required and name not in required  # Zensical and ProperDocs build a mkdocs.yml, too
+    return GENERATORS[min(required) if is_other else name], config
+
+
+def _rank_config(file: Path) -> Iterator[tuple[tuple[int, bool, bool, int], Path]]:
+    """Yield the rank of a configuration, the lowest for the best, which ends with the index of the generator."""
+    is_docs = any(part.startswith("doc") for part in file.parts[:-1])
+    for index, one in enumerate(GENERATORS.values()):
+        if re.search(rf"(?:^|/){one.config}$", file.as_posix()) and re.search(one.mark, text := read(file)):
+            yield (len(file.parts), "INHERIT:" in text, not is_docs, index), file
+
+
+def _read_project(file: Path) -> Project:
+    try:
+        return read_project(file) if file.is_file() else Project()
+    except UsageError:  # the lines to add are printed
+        return Project()
+
+
+def _find_url(generator: Generator, text: str) -> str:
+    """Return the URL of the site in the configuration of its generator; empty if it is not there."""
+    url = _find(generator.url, text)
+    return url and url.rstrip("/") + _find(r"""\bbase(?:Url)?\s*:\s*["'](/[^"'\s]*)""", text, "/")
+
+
+def _find(pattern: str, text: str, default: str = "") -> str:
+    found = re.search(pattern, text)
+    return found[1] if found else default
 
 
 def _find_scripts(docs: Path, root: Path, program: str) -> tuple[Path, dict[str, str]]:
@@ -225,18 +234,15 @@ def _find_scripts(docs: Path, root: Path, program: str) -> tuple[Path, dict[str,
 def _find_site(generator: Generator, docs: Path, text: str) -> str:
     """Return the built folder, relative to the folder of the configuration."""
     for folder in ("", "../") if generator.name == "sphinx" else ():
-        if found := re.search(r"(?m)^BUILDDIR\s*[:?]?=\s*(\S+)", read(docs / folder / "Makefile")):
-            return f"{folder}{found[1]}/html"
-    found = _FOLDER.search(text)
-    return (found[1] or found[2]) if found else generator.site
+        if built := _find(r"(?m)^BUILDDIR\s*[:?]?=\s*(\S+)", read(docs / folder / "Makefile")):
+            return f"{folder}{built}/html"
+    return _find(r"""(?:\b(?:outDir|build-dir)\s*[:=]\s*["']|--out-dir[ =])([^"'\s]+)""", text, generator.site)
 
 
 def _find_programs(files: list[Path]) -> dict[str, Path]:
     """Return other widgets and copy buttons, each with the first file that contains it."""
     found: dict[str, Path] = {}
-    for file in files:
-        text = read(file) if file.suffix in _SOURCES else ""
-        for name, pattern in _TABLES["programs"].items():
-            if name not in found and re.search(pattern, text):
-                found[name] = file
+    for file, (name, pattern) in product(files, _TABLES["programs"].items()):
+        if name not in found and re.search(pattern, read(file)):
+            found[name] = file
     return found

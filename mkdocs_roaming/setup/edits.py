@@ -202,25 +202,29 @@ def _iter_requirements(lines: list[str], name: str, *, is_toml: bool) -> Iterato
 
 def _insert_line(lines: list[str], index: int, *, is_toml: bool) -> str:
     """Insert the package into the lines around one, at its place in the alphabet if they are sorted."""
-    start, end = index, index + 1
+    block = _find_block(lines, index)
+    names, at = [name for _, name in block], index + 1
+    if len(names) > 2 and names == sorted(names):
+        place = bisect(names, PACKAGE)
+        at = block[place - 1][0] + 1 if place else block[0][0]
+    if is_toml and re.match(r"""\s*(["'])[^"']*\1\s*(?:#|$)""", lines[at - 1]):  # the last one without a comma
+        at -= 1
+    form = re.match(rf"""([ \t]*(["']?))[\w.-]+(?:\[[^\]]*\])?{_VERSION}""", lines[index])
+    before, quote, sign = form.groups("") if form else ("", "", "")
+    item = before + PACKAGE + (sign and sign + __version__) + (f"{quote}," if quote else sign.strip("=^~> "))
+    newline = "\r\n" if lines[0].endswith("\r\n") else "\n"
+    added = [item, newline] if lines[at - 1].endswith("\n") or at < len(lines) else [newline, item]
+    return "".join([*lines[:at], *added, *lines[at:]])
+
+
+def _find_block(lines: list[str], index: int) -> list[tuple[int, str]]:
+    """Return the numbers and names of the requirements around a line, between which are only comments."""
+    start, end = index, index
     while start and _ENTRY.match(lines[start - 1]):
         start -= 1
     while end < len(lines) and _ENTRY.match(lines[end]):
         end += 1
-    block = [(found[1].casefold(), at) for at in range(start, end) if (found := _NAME.match(lines[at]))]
-    at, names = index + 1, [name for name, _ in block]
-    if len(names) > 2 and names == sorted(names):
-        place = bisect(names, PACKAGE)
-        at = block[place - 1][1] + 1 if place else block[0][1]
-    if is_toml and re.match(r"""\s*(["'])[^"']*\1\s*(?:#|$)""", lines[at - 1]):  # the last one without a comma
-        at -= 1
-    before, quote, sign = re.match(rf"""([ \t]*(["']?))[\w.-]+(?:\[[^\]]*\])?{_VERSION}""", lines[index]).groups("")  # type: ignore[union-attr]
-    version = f"{sign}{__version__}" if sign else ""
-    item = before + PACKAGE + version + (f"{quote}," if quote else sign.strip("=^~> "))
-    newline = "\r\n" if lines[0].endswith("\r\n") else "\n"
-    if at and not lines[at - 1].endswith("\n"):
-        return "".join([*lines, newline, item])
-    return "".join([*lines[:at], item, newline, *lines[at:]])
+    return [(at, found[1].casefold()) for at in range(start, end) if (found := _NAME.match(lines[at]))]
 
 
 def _find_place(text: str, new: str) -> str:

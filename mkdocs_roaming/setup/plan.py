@@ -136,26 +136,33 @@ def _add_requirement(plan: Plan) -> None:
 def _edit_builds(plan: Plan) -> None:
     """Let workflows and hosts install the package, and run their build command in `roaming build`."""
     setup, generator = plan.setup, plan.setup.generator
-    names, work = "|".join(generator.requirements), relative(setup.work, setup.root)
+    names, before = "|".join(generator.requirements), len(plan.new)
+    install = rf"""(?:(?<=pip install )|(?<=pip3 install ))(?:[^\s&-][^\s&]* )*["']?(?:{names})(?=[\s"'\[<=>~]|$)"""
     scripts = "|".join(re.escape(script.split()[-1]) for script in setup.scripts) or "(?!)"
     command = generator.build.replace("{scripts}", scripts)
-    install = rf"""(?:(?<=pip install )|(?<=pip3 install ))(?:[^\s&-][^\s&]* )*["']?(?:{names})(?=[\s"'\[<=>~]|$)"""
-    hosts = [file for name in _HOSTS for folder in {setup.root, setup.work} if (file := folder / name).exists()]
-    documents = [*setup.root.glob(".readthedocs.y*ml")]
-    before, files = len(plan.new), [*find_workflows(setup.root), *hosts, *documents]
+    files = [*find_workflows(setup.root), *setup.root.glob(".readthedocs.y*ml")]
+    files += [file for name in _HOSTS for folder in {setup.root, setup.work} if (file := folder / name).exists()]
     for file in files:
-        wrap, text = partial(edits.wrap_commands, suffix=file.suffix), read(file)
-        is_here = set(_FOLDER.findall(text)) <= {work} and (work == "." or work in text)
+        wrap = partial(edits.wrap_commands, suffix=file.suffix)
         if names:
             plan.edit(file, partial(wrap, command=install, prefix=f"{edits.PACKAGE} "))
-        if file in documents and generator.name == "sphinx":
+        if file.name.startswith(".readthedocs") and generator.name == "sphinx":
             plan.edit(file, _publish_on_read_the_docs)
-        elif command and (generator.has_plugins or file in hosts or (_DEPLOYS.search(text) and is_here)):
-            get = "" if names else f"{_INSTALL} && " if file in hosts else f"pipx run --spec {edits.PACKAGE} "
+        elif command and _builds_site(setup, file):
+            get = "" if names else f"{_INSTALL} && " if file.name in _HOSTS else f"pipx run --spec {edits.PACKAGE} "
             plan.edit(file, partial(wrap, command=command, prefix=f"{get}{{path}}roaming build -- "))
     if command and len(plan.new) == before and not any("roaming " in read(file) for file in files):
         get = "" if names else f"{_INSTALL} && "
         plan.steps.append(f"where the site is built, run: {get}roaming build -- {setup.command}")
+
+
+def _builds_site(setup: Setup, file: Path) -> bool:
+    """Return whether the build commands in a file build the site, for its host, in the folder of its configuration."""
+    if setup.generator.has_plugins or file.name in _HOSTS:
+        return True
+    text, work = read(file), relative(setup.work, setup.root)
+    is_here = set(_FOLDER.findall(text)) <= {work} and (work == "." or work in text)
+    return is_here and _DEPLOYS.search(text) is not None
 
 
 def _publish_on_read_the_docs(text: str) -> str:
