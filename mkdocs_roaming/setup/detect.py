@@ -117,8 +117,7 @@ def find_setup(folder: Path, config: Path | None = None) -> Setup:
     command = next(iter(scripts), generator.command.format_map(paths))
     texts = f"{text}\n{read(work / 'package.json')}"
     plugins = tuple(name for name, pattern in _TABLES["plugins"].items() if re.search(pattern, texts))
-    sources = [project.docs or docs / "docs", docs / _find(r"custom_dir\s*[:=]\s*[\"']?([^\"'\s]+)", text, "overrides")]
-    files = [config, *(file for one in (sources if generator.has_plugins else [docs]) for file in walk(one))]
+    files = [config, *_iter_sources(generator, docs, project, text)]
     llms_txt = next((file for file in files if file.name == "llms.txt"), None)
     others = _find_programs([file for file in files if file.suffix in _SOURCES])
     names = tuple(scripts)
@@ -178,10 +177,7 @@ def _find_config(folder: Path, config: Path | None) -> tuple[Generator, Path]:
     """Return the generator and its configuration: of those that are nearest to the folder, the best one."""
     ranked = sorted(pair for file in ([config] if config else walk(folder, 2)) for pair in _rank_config(file))
     if not ranked and config is None:
-        titles = ", ".join(one.title for one in GENERATORS.values())
-        others = ", ".join(str(file) for file in walk(folder, 2) if re.match(r"mkdocs.*\.ya?ml", file.name))
-        hint = f"name one with --config-file: {others}" if others else "name the folder of the documentation"
-        raise UsageError(f"{folder}: no configuration of {titles}; {hint}")
+        raise _missing_error(folder)
     if len(same := [file for rank, file in ranked if rank == ranked[0][0]]) > 1:
         names = ", ".join(map(str, same))
         raise UsageError(f"{names}: several configurations; name one: roaming init {same[0].parent}")
@@ -190,6 +186,13 @@ def _find_config(folder: Path, config: Path | None) -> tuple[Generator, Path]:
     required = find_required(config.parent) if name == "mkdocs" else set()
     is_other = required and name not in required  # Zensical and ProperDocs build a mkdocs.yml, too
     return GENERATORS[min(required) if is_other else name], config
+
+
+def _missing_error(folder: Path) -> UsageError:
+    titles = ", ".join(one.title for one in GENERATORS.values())
+    others = ", ".join(str(file) for file in walk(folder, 2) if re.match(r"mkdocs.*\.ya?ml", file.name))
+    hint = f"name one with --config-file: {others}" if others else "name the folder of the documentation"
+    return UsageError(f"{folder}: no configuration of {titles}; {hint}")
 
 
 def _rank_config(file: Path) -> Iterator[tuple[tuple[int, bool, bool, int], Path]]:
@@ -237,6 +240,13 @@ def _find_site(generator: Generator, docs: Path, text: str) -> str:
         if built := _find(r"(?m)^BUILDDIR\s*[:?]?=\s*(\S+)", read(docs / folder / "Makefile")):
             return f"{folder}{built}/html"
     return _find(r"""(?:\b(?:outDir|build-dir)\s*[:=]\s*["']|--out-dir[ =])([^"'\s]+)""", text, generator.site)
+
+
+def _iter_sources(generator: Generator, docs: Path, project: Project, text: str) -> Iterator[Path]:
+    """Yield the files of the documentation and its theme."""
+    yield from walk(docs if not generator.has_plugins else project.docs or docs / "docs")
+    if theme := _find(r"custom_dir\s*[:=]\s*[\"']?([^\"'\s]+)", text):
+        yield from walk(docs / theme)
 
 
 def _find_programs(files: list[Path]) -> dict[str, Path]:

@@ -135,25 +135,29 @@ def _add_requirement(plan: Plan) -> None:
 
 def _edit_builds(plan: Plan) -> None:
     """Let workflows and hosts install the package, and run their build command in `roaming build`."""
-    setup, generator = plan.setup, plan.setup.generator
-    names, before = "|".join(generator.requirements), len(plan.new)
-    install = rf"""(?:(?<=pip install )|(?<=pip3 install ))(?:[^\s&-][^\s&]* )*["']?(?:{names})(?=[\s"'\[<=>~]|$)"""
-    scripts = "|".join(re.escape(script.split()[-1]) for script in setup.scripts) or "(?!)"
-    command = generator.build.replace("{scripts}", scripts)
+    setup, before = plan.setup, len(plan.new)
     files = [*find_workflows(setup.root), *setup.root.glob(".readthedocs.y*ml")]
     files += [file for name in _HOSTS for folder in {setup.root, setup.work} if (file := folder / name).exists()]
     for file in files:
-        wrap = partial(edits.wrap_commands, suffix=file.suffix)
-        if names:
-            plan.edit(file, partial(wrap, command=install, prefix=f"{edits.PACKAGE} "))
-        if file.name.startswith(".readthedocs") and generator.name == "sphinx":
-            plan.edit(file, _publish_on_read_the_docs)
-        elif command and _builds_site(setup, file):
-            get = "" if names else f"{_INSTALL} && " if file.name in _HOSTS else f"pipx run --spec {edits.PACKAGE} "
-            plan.edit(file, partial(wrap, command=command, prefix=f"{get}{{path}}roaming build -- "))
-    if command and len(plan.new) == before and not any("roaming " in read(file) for file in files):
-        get = "" if names else f"{_INSTALL} && "
+        _edit_build(plan, file)
+    if setup.command and len(plan.new) == before and not any("roaming " in read(file) for file in files):
+        get = "" if setup.generator.requirements else f"{_INSTALL} && "
         plan.steps.append(f"where the site is built, run: {get}roaming build -- {setup.command}")
+
+
+def _edit_build(plan: Plan, file: Path) -> None:
+    generator, wrap = plan.setup.generator, partial(edits.wrap_commands, suffix=file.suffix)
+    get = f"{_INSTALL} && " if file.name in _HOSTS else f"pipx run --spec {edits.PACKAGE} "
+    if names := "|".join(generator.requirements):
+        install = rf"""(?:(?<=pip install )|(?<=pip3 install ))(?:[^\s&-]\S* )*["']?(?:{names})(?=[\s"'\[<=>~]|$)"""
+        plan.edit(file, partial(wrap, command=install, prefix=f"{edits.PACKAGE} "))
+        get = ""
+    if file.name.startswith(".readthedocs") and generator.name == "sphinx":
+        plan.edit(file, _publish_on_read_the_docs)
+    elif generator.build and _builds_site(plan.setup, file):
+        scripts = "|".join(re.escape(script.split()[-1]) for script in plan.setup.scripts) or "(?!)"
+        command = generator.build.replace("{scripts}", scripts)
+        plan.edit(file, partial(wrap, command=command, prefix=f"{get}{{path}}roaming build -- "))
 
 
 def _builds_site(setup: Setup, file: Path) -> bool:
