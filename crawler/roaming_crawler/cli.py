@@ -108,9 +108,10 @@ def crawl(url: str | None, folder: str, as_json: bool, **options: Any) -> None:
 @click.option("--port", type=click.IntRange(0, 65535), default=8060, help="Port; 0: a free one.")
 @click.option("--open/--no-open", "open_browser", default=True, help="Open the page in a browser.")
 def try_site(url: str, pages: int, port: int, open_browser: bool, **options: Any) -> None:
-    """Show what machines see of an online site: crawl a part of it, and open the preview with its search.
+    """Show what machines see of an online site.
 
-    The pages are kept in the cache folder of the user. Repeating the command updates them.
+    Crawls a part of the site into the cache folder of the user, and opens the preview with its search. Repeating the
+    command updates the pages.
     """
     _require_extra()
     from platformdirs import user_cache_path
