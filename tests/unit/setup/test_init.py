@@ -74,7 +74,9 @@ def test_read_only_file_is_left_and_its_lines_are_printed(project: Path) -> None
     file.write_text("site_name: Osier\nsite_url: https://osier.example/\nplugins: [search]\n", "utf-8")
     file.chmod(0o444)
     done = run("--yes")
-    assert "To do: add to mkdocs.yml, which is left as it is (it is read-only):\n\nplugins:\n  - roaming:" in done.output
+    assert (
+        "To do: add to mkdocs.yml, which is left as it is (it is read-only):\n\nplugins:\n  - roaming:" in done.output
+    )
     assert "roaming" not in file.read_text("utf-8")
 
 
