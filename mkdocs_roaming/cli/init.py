@@ -9,22 +9,17 @@ import click
 from mkdocs_roaming.cli.common import CONFIG_FILE, FOLDER, sanitize
 from mkdocs_roaming.files import write_atomically
 from mkdocs_roaming.setup.detect import Setup, find_setup, relative
-from mkdocs_roaming.setup.plan import Plan, make_plan
+from mkdocs_roaming.setup.edits import Plan, make_plan
 from mkdocs_roaming.text.markdown import pluralize
 
 _REPORT = """
-Build the site and look at its panel:
-
-{commands}
-
-Text for a pull request:
-
-  Publish the documentation for agents and language models
-
+Build the site and look at its panel:\n
+{commands}\n
+Text for a pull request:\n
+  Publish the documentation for agents and language models\n
   Each build also writes llms.txt, every page as Markdown, and a manifest of all sections, and adds a search panel
   and a page menu to the pages. The files are static; the published site sends no question to any service.
-  Changed: {files}
-
+  Changed: {files}\n
   Score of AFDocs, an independent check, before and after (run it again on the deployed preview):
   npx -y -p node@22 -p afdocs afdocs check {url} --score"""
 

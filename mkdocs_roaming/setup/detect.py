@@ -31,16 +31,8 @@ class Generator(msgspec.Struct, frozen=True):
     build: str = ""
     url: str = "(?!)"
     requirements: tuple[str, ...] = ()
-
-    @property
-    def has_plugins(self) -> bool:
-        """Whether the options of mkdocs-roaming are in its configuration."""
-        return self.name in MKDOCS_GENERATORS
-
-    @property
-    def is_javascript(self) -> bool:
-        """Whether a script in package.json builds the site."""
-        return self.command.startswith("npx")
+    has_plugins: bool = False
+    is_javascript: bool = False
 
 
 MKDOCS_GENERATORS = ("mkdocs", "properdocs", "zensical")
