@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from mkdocs_roaming.cli.common import CONFIG_FILE, FOLDER, sanitize
-from mkdocs_roaming.files import write_atomically
+from mkdocs_roaming.files import write_text_file
 from mkdocs_roaming.setup.detect import Setup, find_setup, relative
 from mkdocs_roaming.setup.edits import Plan, make_plan
 from mkdocs_roaming.text.markdown import pluralize
@@ -47,7 +47,9 @@ def init(folder: Path, config_file: Path | None, yes: bool, dry_run: bool) -> No
         return
     if yes or click.confirm(f"\nWrite {pluralize(len(plan.new), 'file')}?", default=True):
         for file, text in plan.new.items():
-            write_atomically(file.resolve(), text.encode())
+            mode = file.stat().st_mode if file.exists() else None
+            write_text_file(file, text)
+            file.chmod(mode or file.stat().st_mode)
         _print_report(setup, plan)
 
 

@@ -65,7 +65,9 @@ def test_nothing_is_written_without_consent(project: Path) -> None:
         assert "+  - roaming:" in done.output
         assert "Text for a pull request" not in done.output
         assert read_tree(project) == tree
+    (project / "mkdocs.yml").chmod(0o755)
     assert run(answer="\n").exit_code == 0
+    assert (project / "mkdocs.yml").stat().st_mode & 0o777 == 0o755
     assert "- roaming:" in (project / "mkdocs.yml").read_text("utf-8")
 
 
