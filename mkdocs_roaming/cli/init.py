@@ -30,10 +30,11 @@ Text for a pull request:\n
 @click.option("-y", "--yes", is_flag=True, help="Write the files without asking.")
 @click.option("--dry-run", is_flag=True, help="Show the changes and write nothing.")
 def init(folder: Path, config_file: Path | None, yes: bool, dry_run: bool) -> None:
-    """Add mkdocs-roaming to a project: configuration, requirements, workflows and hosts.
+    """Add mkdocs-roaming to a project.
 
-    FOLDER contains the project or its documentation (default: the current folder). The changes are shown as a diff and
-    written after confirmation. Other widgets and copy buttons are reported and left alone.
+    FOLDER contains the project or its documentation (default: the current folder). Configuration, requirements and
+    build commands are changed, shown as a diff and written after confirmation. Other widgets and copy buttons are
+    reported and left alone.
     """
     setup = find_setup(folder, config_file)
     plan = make_plan(setup)

@@ -98,6 +98,8 @@ def add_plugin(text: str, options: dict[str, Any]) -> str:
     plugins = data.get("plugins") if isinstance(data, dict) else None
     if isinstance(plugins, dict):
         return add_yaml(text, ("plugins",), {PLUGIN: options})
+    if any(item == PLUGIN or (isinstance(item, dict) and PLUGIN in item) for item in plugins or ()):
+        raise EditError("it has the plugin already")
     # MkDocs enables its search only for a configuration without plugins.
     return add_yaml(text, ("plugins",), [*(["search"] if plugins is None else []), {PLUGIN: options}])
 
@@ -357,10 +359,13 @@ def _add_options(plan: Plan) -> None:
 
 def _find_plugin_file(config: Path) -> Path:
     """Return the file with the list of plugins: a mkdocs.yml, or one that it inherits."""
-    file = config
-    while (found := re.search(r"(?m)^INHERIT:\s*[\"']?([^\"'\s]+)", read(file))) and "\nplugins:" not in read(file):
-        file = file.parent / found[1]
-    return file if "\nplugins:" in read(file) else config
+    file, parents = config, {config}
+    while not re.search(r"(?m)^plugins:", read(file)):
+        found = re.search(r"(?m)^INHERIT:\s*[\"']?([^\"'\s]+)", read(file))
+        if found is None or (file := file.parent / found[1]) in parents:
+            return config
+        parents.add(file)
+    return file
 
 
 def _add_requirement(plan: Plan) -> None:
@@ -385,7 +390,12 @@ def _edit_builds(plan: Plan) -> None:
     """Let workflows and hosts install the package, and run their build command in `roaming build`."""
     setup, before = plan.setup, len(plan.new)
     files = [*find_workflows(setup.root), *setup.root.glob(".readthedocs.y*ml")]
-    files += [file for name in _HOSTS for folder in {setup.root, setup.work} if (file := folder / name).exists()]
+    files += [
+        file
+        for name in _HOSTS
+        for folder in dict.fromkeys((setup.root, setup.work))
+        if (file := folder / name).exists()
+    ]
     for file in files:
         _edit_build(plan, file)
     if setup.command and len(plan.new) == before and not any("roaming " in read(file) for file in files):

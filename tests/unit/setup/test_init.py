@@ -92,6 +92,11 @@ def test_read_only_file_is_left_and_its_lines_are_printed(project: Path) -> None
         ("plugins: &all\n- a\nextra: *all\n", None),
         ("plugins: search\n", None),
         ("plugins:\n- search\nplugins:\n- tags\n", None),
+        ("plugins:\n- roaming: []\n", None),
+        (
+            "INHERIT: mkdocs.yml\nplugins: []\n",
+            "INHERIT: mkdocs.yml\nplugins: [{roaming: {widget: true, page_menu: true}}]\n",
+        ),
     ],
 )
 def test_forms_of_plugin_lists(text: str, expected: str | None, project: Path) -> None:
@@ -118,6 +123,11 @@ def test_missing_or_ambiguous_configuration_names_a_way_on(files: dict[str, str]
     done = run("--yes")
     assert done.exit_code == 1
     assert message in done.output
+
+
+def test_file_that_inherits_itself_ends_the_search(project: Path) -> None:
+    (project / "mkdocs.yml").write_text("INHERIT: mkdocs.yml\nsite_name: A\n", "utf-8")
+    assert "  - search\n+  - roaming:" in run("--dry-run").output.replace("+  - search", "  - search")
 
 
 def test_other_file_name_is_given(project: Path) -> None:
