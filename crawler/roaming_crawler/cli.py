@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -78,8 +79,7 @@ def crawl(url: str | None, folder: str, as_json: bool, **options: Any) -> None:
     URL is the site's URL or the folder of a built site. Repeating the command updates the folder, or resumes an
     interrupted crawl. With --many, several sites are published into one store.
     """
-    if find_spec("protego") is None:
-        raise UsageError("crawling needs the package protego; pip install 'mkdocs-roaming[crawl]'")
+    _require_extra()
     _check_options(url, folder, options)
     if options["many"]:
         if options["workers"] is None:
@@ -97,6 +97,44 @@ def crawl(url: str | None, folder: str, as_json: bool, **options: Any) -> None:
         )
         return
     _crawl_one(url or "", Path(folder), _make_config(options), as_json=as_json)
+
+
+@click.command("try", context_settings={"show_default": True})
+@click.argument("url")
+@click.option("--max-pages", "pages", type=click.IntRange(1), default=200, help="Maximum number of pages.")
+@setting_options(ScopeConfig, "include", "exclude", "prefix", "language", "version")
+@setting_options(Politeness, "delay")
+@setting_options(CrawlConfig, "allow_private")
+@click.option("--port", type=click.IntRange(0, 65535), default=8060, help="Port; 0: a free one.")
+@click.option("--open/--no-open", "open_browser", default=True, help="Open the page in a browser.")
+def try_site(url: str, pages: int, port: int, open_browser: bool, **options: Any) -> None:
+    """Show what machines see of an online site.
+
+    Crawls a part of the site into the cache folder of the user, and opens the preview with its search. Repeating the
+    command updates the pages.
+    """
+    _require_extra()
+    from platformdirs import user_cache_path
+
+    from mkdocs_roaming.cli.preview import preview  # `roaming --help` imports this module
+
+    cache = Path(os.environ.get("ROAMING_CACHE_DIR") or user_cache_path("mkdocs-roaming", appauthor=False))
+    folder = cache / "try" / (re.sub(r"[^a-z0-9]+", "-", url.lower()).strip("-") or "site")
+    config = CrawlConfig(
+        scope=ScopeConfig(**given_settings(ScopeConfig, options)),
+        limits=CrawlLimits(pages=pages),
+        politeness=Politeness(**given_settings(Politeness, options)),
+        options=parse_options({"similar_pages": False}),
+        **given_settings(CrawlConfig, options),
+    )
+    _crawl_one(url, folder, config, as_json=False)
+    with chdir(folder):  # the configuration in the working directory is that of another site
+        click.get_current_context().invoke(preview, site=".", port=port, open_browser=open_browser)
+
+
+def _require_extra() -> None:
+    if find_spec("protego") is None:
+        raise UsageError("crawling needs the package protego; pip install 'mkdocs-roaming[crawl]'")
 
 
 def print_event_as_json(name: str, data: dict[str, Any]) -> None:

@@ -30,6 +30,7 @@ COMMANDS = {
     "function": ("function:function", "Write a function for MCP and Markdown on a static host."),
     "grep": ("navigate:grep", "Print the lines of a site that contain an exact string."),
     "index": ("index:index", "Publish a built site: Markdown, llms.txt and manifest."),
+    "init": ("init:init", "Add mkdocs-roaming to a project."),
     "lint": ("lint:lint", "Report content that is hard to navigate."),
     "mcp": ("mcp:mcp", "Serve a site or a store to an agent over MCP."),
     "outline": ("navigate:outline", "Print the collapsed outline, or one branch of it."),

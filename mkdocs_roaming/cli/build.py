@@ -20,10 +20,10 @@ from mkdocs_roaming.cli.common import AS_JSON, FOLDER, warn
 from mkdocs_roaming.cli.index import Publication, publishing_options
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.publish.ownership import PublishedFiles
+from mkdocs_roaming.setup.detect import MKDOCS_GENERATORS, find_required
 from mkdocs_roaming.sources.project import Project, find_project
 
 _GENERATORS = {"zensical.toml": ("zensical",), "properdocs.yml": ("properdocs",), "properdocs.yaml": ("properdocs",)}
-_MKDOCS_GENERATORS = ("mkdocs", "properdocs", "zensical")
 _PLUGIN_HOSTS = ("mkdocs", "properdocs")
 
 
@@ -41,7 +41,8 @@ def build(command: tuple[str, ...], site_dir: Path | None, as_json: bool, **give
     """Build a site with its generator, and publish it.
 
     COMMAND builds the site; by default zensical build, mkdocs build or properdocs build, by the configuration file in
-    the working directory. Its output is unchanged. If it fails, nothing is published, and the exit code is its own.
+    the working directory and by what is installed and required. Its output is unchanged. If it fails, nothing is
+    published, and the exit code is its own.
     """
     config_file = given["config_file"] or _find_path(command, "-f", "--config-file")
     project = find_project(None, config_file, warn)
@@ -62,7 +63,7 @@ def build(command: tuple[str, ...], site_dir: Path | None, as_json: bool, **give
 
 def _find_path(command: Sequence[str], *names: str) -> Path | None:
     """Return the value of an option in the command of MkDocs, ProperDocs or Zensical."""
-    if not any(Path(word).stem in _MKDOCS_GENERATORS for word in command):
+    if not any(Path(word).stem in MKDOCS_GENERATORS for word in command):
         return None
     values = [value for name, value in pairwise(command) if name in names]
     values += [word.partition("=")[2] for word in command if word.partition("=")[0] in names and "=" in word]
@@ -70,25 +71,25 @@ def _find_path(command: Sequence[str], *names: str) -> Path | None:
 
 
 def _find_generator(project: Project) -> list[str]:
-    """Return the build command of the generator that has a configuration and is installed.
+    """Return the build command of an installed generator: the one that the project requires, if several can build it.
 
     Raises:
-        UsageError: There is no such generator, or there are several.
+        UsageError: There is no such generator.
     """
     hint = "name its build command, such as: roaming build -- zensical build"
     if project.generator is None:
         raise UsageError(f"no zensical.toml or mkdocs.yml in {Path.cwd()}; to build with another generator, {hint}")
-    names = _GENERATORS.get(project.generator.name, _MKDOCS_GENERATORS)
+    names = _GENERATORS.get(project.generator.name, MKDOCS_GENERATORS)
     installed = [name for name in names if _which(name) and (name != "mkdocs" or _has_theme(project.theme))]
     if not installed:
         why = f" or the theme {project.theme!r}" if "mkdocs" in names else ""
         raise UsageError(f"{project.generator}: {' or '.join(names)}{why} is not installed; install it, or {hint}")
-    if len(installed) > 1:
-        raise UsageError(
-            f"{project.generator}: {', '.join(installed)} are installed and can build it; "
-            f"name one: roaming build -- {installed[-1]} build"
-        )
-    return [installed[0], "build"]
+    required = find_required(project.generator.parent) if len(installed) > 1 else set()
+    chosen = [name for name in installed if name in required] or installed
+    if len(chosen) > 1:
+        others = " or ".join(f"roaming build -- {name} build" for name in chosen[1:])
+        click.echo(f"{project.generator}: built with {chosen[0]}; to use another generator: {others}", err=True)
+    return [chosen[0], "build"]
 
 
 def _has_theme(name: str) -> bool:

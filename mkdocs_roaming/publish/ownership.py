@@ -42,11 +42,13 @@ class ForeignFilesError(PublishError):
     def __init__(self, folder: Path, paths: Sequence[str]) -> None:
         """Set the message."""
         self.paths = tuple(sorted(paths, key=lambda path: (path != LLMS_TXT, path)))
-        ways = "`overwrite: true` (--overwrite) replaces what exists; or do not let anything else write there"
+        ways = "remove what writes there; or `overwrite: true` (--overwrite) replaces what exists"
         if LLMS_TXT in self.paths:
             ways = (
-                "`llms_txt: preamble` (--llms-txt preamble) keeps the text of llms.txt and adds the list of pages "
-                f"below, `llms_txt: false` (--llms-txt no) leaves it as it is, {ways}"
+                "remove the plugin that writes llms.txt from the configuration of the generator, such as `llmstxt` of "
+                "Zensical and MkDocs; or keep it: `llms_txt: preamble` (--llms-txt preamble) adds the list of pages "
+                "below its text, `llms_txt: false` (--llms-txt no) leaves it as it is, `overwrite: true` (--overwrite) "
+                "replaces what exists"
             )
         super().__init__(
             f"{folder}: publishing would overwrite {_name(self.paths)}, which something else wrote or changed. "

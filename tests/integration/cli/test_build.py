@@ -119,12 +119,26 @@ def test_error_says_what_to_do(project: Path, config: str, arguments: list[str],
     assert "Traceback" not in done.stderr
 
 
-def test_ambiguous_generator_is_reported(project: Path) -> None:
-    (project / "mkdocs.yml").write_text("site_name: A\n", "utf-8")
-    install(project, "zensical", "exit 0")
+def test_required_generator_is_preferred(project: Path) -> None:
+    (project / "mkdocs.yml").write_text("site_name: A\nsite_url: https://docs.example/\nsite_dir: out\n", "utf-8")
+    install(project, "zensical", f'exec "{sys.executable}" generate.py zensical "$@"')
+    (project / "requirements.txt").write_text("zensical>=0.0.42\nmkdocs-awesome-nav\n", "utf-8")
     done = build(project)
-    assert done.returncode == 1
-    assert "zensical are installed and can build it; name one: roaming build -- " in done.stderr
+    assert (done.returncode, done.stderr) == (0, "careful\n")
+    assert done.stdout.startswith("building zensical build\nout: 1 page")
+
+
+def test_mkdocs_is_preferred_where_nothing_is_required(project: Path) -> None:
+    (project / "mkdocs.yml").write_text("site_name: A\nsite_url: https://docs.example/\n", "utf-8")
+    (project / "docs").mkdir()
+    (project / "docs/index.md").write_text("# Pumps\n\nThree.\n", "utf-8")
+    install(project, "zensical", "exit 7")
+    done = build(project)
+    assert done.returncode == 0
+    note = "mkdocs.yml: built with mkdocs; to use another generator: "
+    assert note in done.stderr
+    assert "roaming build -- zensical build\n" in done.stderr
+    assert done.stdout.startswith("site: 1 page")
 
 
 def test_disabled_site_is_built_but_not_published(project: Path) -> None:

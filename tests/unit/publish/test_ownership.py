@@ -75,9 +75,10 @@ def test_message_names_first_files_and_ways_out(tmp_path: Path) -> None:
         publish(tmp_path)
     assert str(caught.value) == (
         f"{tmp_path}: publishing would overwrite llms.txt, guide/install.md, guide/install/index.md and 3 more, which "
-        "something else wrote or changed. Nothing is published. Choose: `llms_txt: preamble` (--llms-txt preamble) keeps "
-        "the text of llms.txt and adds the list of pages below, `llms_txt: false` (--llms-txt no) leaves it as it is, "
-        "`overwrite: true` (--overwrite) replaces what exists; or do not let anything else write there"
+        "something else wrote or changed. Nothing is published. Choose: remove the plugin that writes llms.txt from the "
+        "configuration of the generator, such as `llmstxt` of Zensical and MkDocs; or keep it: `llms_txt: preamble` "
+        "(--llms-txt preamble) adds the list of pages below its text, `llms_txt: false` (--llms-txt no) leaves it as it is, "
+        "`overwrite: true` (--overwrite) replaces what exists"
     )
 
 

@@ -1,0 +1,73 @@
+"""`roaming init`: add mkdocs-roaming to a project."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from mkdocs_roaming.cli.common import CONFIG_FILE, FOLDER, sanitize
+from mkdocs_roaming.files import write_text_file
+from mkdocs_roaming.setup.detect import Setup, find_setup, relative
+from mkdocs_roaming.setup.edits import Plan, make_plan
+from mkdocs_roaming.text.markdown import pluralize
+
+_REPORT = """
+Build the site and look at its panel:\n
+{commands}\n
+Text for a pull request:\n
+  Publish the documentation for agents and language models\n
+  Each build also writes llms.txt, every page as Markdown, and a manifest of all sections, and adds a search panel
+  and a page menu to the pages. The files are static; the published site sends no question to any service.
+  Changed: {files}\n
+  Score of AFDocs, an independent check, before and after (run it again on the deployed preview):
+  npx -y -p node@22 -p afdocs afdocs check {url} --score"""
+
+
+@click.command()
+@click.argument("folder", type=FOLDER, default=".")
+@CONFIG_FILE
+@click.option("-y", "--yes", is_flag=True, help="Write the files without asking.")
+@click.option("--dry-run", is_flag=True, help="Show the changes and write nothing.")
+def init(folder: Path, config_file: Path | None, yes: bool, dry_run: bool) -> None:
+    """Add mkdocs-roaming to a project.
+
+    FOLDER contains the project or its documentation (default: the current folder). Configuration, requirements and
+    build commands are changed, shown as a diff and written after confirmation. Other widgets and copy buttons are
+    reported and left alone.
+    """
+    setup = find_setup(folder, config_file)
+    plan = make_plan(setup)
+    _print_findings(setup)
+    click.echo(f"\n{sanitize(plan.diff)}" if plan.new else "\nNo file is changed.")
+    for step in plan.steps:
+        click.echo(f"To do: {sanitize(step)}")
+    if not plan.new and not plan.steps:
+        click.echo("The project is set up already.")
+    if dry_run or not plan.new:
+        return
+    if yes or click.confirm(f"\nWrite {pluralize(len(plan.new), 'file')}?", default=True):
+        for file, text in plan.new.items():
+            mode = file.stat().st_mode if file.exists() else None
+            write_text_file(file, text)
+            file.chmod(mode or file.stat().st_mode)
+        _print_report(setup, plan)
+
+
+def _print_findings(setup: Setup) -> None:
+    theme = f", theme {setup.project.theme}" if setup.project.theme and setup.command == "" else ""
+    lines = [f"{setup.generator.title}: {setup.config}{theme}", f"built folder: {setup.site}"]
+    lines += [f"URL: {setup.url}"] if setup.url else []
+    lines += [f"llms.txt: the text of {setup.llms_txt} stays above the list of pages"] if setup.llms_txt else []
+    lines += [f"found and left alone: {name} in {file}" for name, file in setup.others.items()]
+    click.echo(sanitize("\n".join(lines)))
+
+
+def _print_report(setup: Setup, plan: Plan) -> None:
+    """Print the commands that show the site with its panel, and the text of a pull request."""
+    folder, site = relative(setup.work, Path()), relative(setup.site, setup.work)
+    commands = [f"  cd {folder}"] if folder != "." else []
+    commands += [f"  roaming build -- {setup.command}"] if setup.command else []
+    commands += ["  " + setup.generator.preview.format(docs=relative(setup.docs, setup.work), site=site)]
+    files = ", ".join(relative(file, setup.root) for file in plan.new)
+    click.echo(sanitize(_REPORT.format(commands="\n".join(commands), files=files, url=setup.url or "https://…")))

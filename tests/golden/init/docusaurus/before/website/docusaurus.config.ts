@@ -1,0 +1,9 @@
+import type {Config} from '@docusaurus/types';
+
+const config: Config = {
+  title: 'Osier',
+  url: process.env.SITE_URL || 'https://osier.example',
+  baseUrl: '/docs/',
+  themes: ['@inkeep/docusaurus/chatButton'],
+};
+export default config;

@@ -1,0 +1,3 @@
+project = "Osier"
+extensions = ["myst_parser"]
+html_theme = "furo"

@@ -1,0 +1,1 @@
+script.src = "https://widget.kapa.ai/kapa-widget.bundle.js";
