@@ -202,7 +202,7 @@ def test_run_ends_with_an_error_when_the_cost_is_reached(project: Path, monkeypa
 
 def test_hosted_model_without_prices_is_refused(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "test-key")
-    described = invoke("describe", "site", "--model", "claude")
+    described = invoke("describe", "site", "--model", "claude:unknown")
     assert described.exit_code == 1
     assert "set [prices] in roaming.toml" in described.output
 
