@@ -325,6 +325,9 @@ def make_plan(setup: Setup) -> Plan:
     plan = Plan(setup)
     if setup.project.block is None:
         _add_options(plan)
+    if not setup.url and not setup.has_url:
+        file = setup.config if setup.generator.has_plugins else setup.work / OWN_FILE
+        plan.steps.append(f"set site_url, the URL of the site, in {file}")
     _edit_builds(plan)
     if setup.generator.requirements:
         _add_requirement(plan)
@@ -348,8 +351,6 @@ def _add_options(plan: Plan) -> None:
         options = {"site_dir": relative(setup.site, setup.work), **url, **options}
     if setup.llms_plugins:
         plan.steps.append(f"remove {setup.llms_plugins[0]}, which writes llms.txt, too, and `overwrite` from {file}")
-    if not setup.url and not setup.has_url:
-        plan.steps.append(f"set site_url, the URL of the site, in {file}")
     if file.suffix == ".toml":
         plan.edit(file, lambda text: add_table(text, keys, options), add_table("", keys, options))
     else:
