@@ -173,7 +173,7 @@ def build_site(name: str, project: Path, path: str, *, widget: bool = False) -> 
         name: A key of `GENERATORS`.
         project: Folder of the project; it is deleted first.
         path: Where generators are looked up.
-        widget: Whether pages get the widget and the page menu.
+        widget: Whether pages get the widget and the page menu; those of MkDocs always have them.
 
     Raises:
         MissingGeneratorError: The generator is not installed.
@@ -189,8 +189,6 @@ def build_site(name: str, project: Path, path: str, *, widget: bool = False) -> 
         shutil.copytree(modules, project / "node_modules", symlinks=True, copy_function=os.link)
     environment = {"ASTRO_TELEMETRY_DISABLED": "1", "DOCUSAURUS_NO_UPDATE_NOTIFIER": "1", "CI": "1"}
     environment |= {"NO_MKDOCS_2_WARNING": "1", "PATH": path}
-    if widget:
-        environment["ROAMING_WIDGET"] = "1"  # read by the configuration of MkDocs
     done = subprocess.run(
         command, cwd=project, env={**os.environ, **environment}, capture_output=True, text=True, check=False
     )
@@ -198,7 +196,8 @@ def build_site(name: str, project: Path, path: str, *, widget: bool = False) -> 
         raise FailedBuildError(f"build failed:\n{(done.stdout + done.stderr)[-2000:]}")
     site = project / generator.output
     if not generator.has_plugin:  # some generators do not write the URL of the site
-        options = IndexOptions(url=URL, publish=PublishOptions(widget=widget, page_menu=widget))
+        elements = PublishOptions(widget={"endpoint": "/"}, page_menu=True) if widget else PublishOptions()
+        options = IndexOptions(url=URL, publish=elements)
         index_site(site, options, warn=lambda line: print(f"  {line}"))
     return site
 
@@ -270,7 +269,7 @@ def _write_mkdocs(theme: str, *, has_banner: bool = False) -> Callable[[Path], N
         (project / "mkdocs.yml").write_text(
             f"site_name: Ebb\nsite_url: {URL}\nnav: {_NAV}\ntheme: {theme}\n"
             "markdown_extensions: [admonition, tables, toc: {permalink: true}]\n"
-            "plugins: [search, roaming: {widget: !ENV [ROAMING_WIDGET, false], page_menu: !ENV [ROAMING_WIDGET, false]}]\n"
+            "plugins: [search, roaming: {widget: {endpoint: /}, page_menu: true}]\n"
         )
 
     return write
@@ -284,6 +283,8 @@ def _write_zensical(variant: str) -> Callable[[Path], None]:
         (project / "zensical.toml").write_text(
             f'[project]\nsite_name = "Ebb"\nsite_url = "{URL}"\nnav = {nav}\n'
             f'[project.theme]\nvariant = "{variant}"\ncustom_dir = "overrides"\nlanguage = "en"\n'
+            '[[project.theme.palette]]\nmedia = "(prefers-color-scheme: light)"\nscheme = "default"\n'
+            '[[project.theme.palette]]\nmedia = "(prefers-color-scheme: dark)"\nscheme = "slate"\n'
         )
 
     return write
@@ -357,7 +358,7 @@ def _write_docusaurus(trailing_slash: str = "") -> Callable[[Path], None]:
             f"  themeConfig: {{announcementBar: {{id: 'ebb2', content: '{ANNOUNCEMENT}'}},\n"
             '    navbar: {title: "Ebb", items: [{to: "/guide/use", label: "Guide"}, {to: "/reference/cli", label: "Reference", '
             'position: "right"}]},\n'
-            '    prism: {additionalLanguages: ["bash"]}}};\n'
+            '    colorMode: {respectPrefersColorScheme: true}, prism: {additionalLanguages: ["bash"]}}};\n'
         )
         (project / "package.json").write_text('{"name": "ebb", "private": true}\n')
 
@@ -429,12 +430,18 @@ _ZENSICAL_COMMAND = ("zensical", "build")
 _DOCUSAURUS_COMMAND = ("docusaurus", "build")
 GENERATORS = {
     "material": Generator(
-        _write_mkdocs("{name: material, custom_dir: overrides, font: false}", has_banner=True),
+        _write_mkdocs(
+            "{name: material, custom_dir: overrides, font: false, palette: [{media: '(prefers-color-scheme: light)', "
+            "scheme: default}, {media: '(prefers-color-scheme: dark)', scheme: slate}]}",
+            has_banner=True,
+        ),
         _MKDOCS_COMMAND,
         "site",
         has_plugin=True,
     ),
-    "mkdocs": Generator(_write_mkdocs("{name: mkdocs, highlightjs: false}"), _MKDOCS_COMMAND, "site", has_plugin=True),
+    "mkdocs": Generator(
+        _write_mkdocs("{name: mkdocs, highlightjs: false, color_mode: auto}"), _MKDOCS_COMMAND, "site", has_plugin=True
+    ),
     "readthedocs": Generator(
         _write_mkdocs("{name: readthedocs, highlightjs: false}"), _MKDOCS_COMMAND, "site", has_plugin=True
     ),
