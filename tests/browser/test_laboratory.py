@@ -59,7 +59,7 @@ window.lab = {
     }).map((one) => one.outerHTML.slice(0, 90));
   },
   blocks: () => [...document.querySelectorAll(":is(main, [role=main], article) :is(h1, h2, p, li)")].filter((one) =>
-    one.checkVisibility() && !one.closest("nav, table, [class*=toc], [class*=aside], [class*=sidebar], [class*=pagination], [class*=Pager], [class*=pager]") && one.innerText.trim()),
+    one.checkVisibility() && !one.closest("nav, table, :is([class*=toc], [class*=aside], [class*=sidebar], [class*=pagination], [class*=pager]):not(html, body)") && one.innerText.trim()),
   width: () => Math.max(...lab.blocks().filter((one) => one.localName === "p").map((one) => one.clientWidth)),
   // Lines of the article that something covers or cuts; with a floating panel those beside it.
   async hidden() {
@@ -298,6 +298,7 @@ def test_panel_and_page_do_not_cover_each_other(
     page = open_page(browser, width, scheme)
     page.goto(host(folder) + tour_address(folder))
     page.wait_for_load_state("networkidle")
+    own_shift = sum(page.evaluate("shifts"))  # of the theme, such as by its fonts
     faults: dict[str, Any] = {}
     try:
         before = page.evaluate("lab.hidden()")
@@ -310,7 +311,7 @@ def test_panel_and_page_do_not_cover_each_other(
         picture(page, f"{name}-{width}-{scheme}-panel")
         faults["contrast"] = page.evaluate("lab.contrast(lab.part('title'))") < 4.5
         if width > 600:
-            faults |= check_wide_page(page, before)
+            faults |= check_wide_page(page, before, own_shift)
             picture(page, f"{name}-{width}-{scheme}-scrolled")
         page.locator("roaming-ask [part=close]").click()
         page.wait_for_timeout(150)
@@ -318,10 +319,11 @@ def test_panel_and_page_do_not_cover_each_other(
         faults["open"] = page.locator("roaming-ask dialog[open]").count()
     finally:
         page.context.close()
-    assert {key: value for key, value in faults.items() if value} == {}
+    found = {key: value for key, value in faults.items() if value}
+    assert not found, found
 
 
-def check_wide_page(page: Page, before: list[str]) -> dict[str, Any]:
+def check_wide_page(page: Page, before: list[str], own_shift: float) -> dict[str, Any]:
     """Return what the open panel does to the page; the lines that are hidden without it do not count."""
     docked = page.locator(":root[data-roaming-docked]").count() > 0
     faults: dict[str, Any] = {
@@ -344,7 +346,8 @@ def check_wide_page(page: Page, before: list[str]) -> dict[str, Any]:
     page.wait_for_timeout(200)
     faults["after a reload"] = docked != (page.locator(":root[data-roaming-docked]").count() > 0)
     faults["covered after a reload"] = page.evaluate("lab.covered(['close', 'title', 'input'])")
-    faults["shift"] = value if (value := round(sum(page.evaluate("shifts")), 3)) > 0.02 else 0
+    shift = round(sum(page.evaluate("shifts")), 3)
+    faults["shift"] = shift if shift > 2 * own_shift + 0.02 else 0
     page.evaluate("scrollTo({ top: 500, behavior: 'instant' })")
     page.wait_for_timeout(200)
     return faults
