@@ -2,7 +2,7 @@ var L=(l,t)=>`${l}`.split("|").at(t.n===1?0:-1).replace(/\{(\w+)\}/g,(i,s)=>t[s]
 @media screen and (min-width: 1100px) {
   ${m} body { padding-inline-end: var(--roaming-inset) }
   ${m} :is(body > :is(.md-header, .navbar, [data-md-component=announce], .bd-header, .bd-header-announcement),
-    #__docusaurus > :is(.navbar, .theme-announcement-bar)) { margin-inline-end: calc(-1 * var(--roaming-inset)) }
+    #__docusaurus > :is(.navbar, .theme-announcement-bar)) { width: auto; margin-inline-end: calc(-1 * var(--roaming-inset)) }
   ${m} .wy-grid-for-nav { width: calc(100% - var(--roaming-inset)) }
   ${m} .wy-nav-content { padding-inline: 1.618em }
   ${m} .md-sidebar { width: 190px }

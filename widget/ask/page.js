@@ -10,7 +10,7 @@ const PAGE_STYLE = `
 @media screen and (min-width: 1100px) {
   ${DOCKED} body { padding-inline-end: var(--roaming-inset) }
   ${DOCKED} :is(body > :is(.md-header, .navbar, [data-md-component=announce], .bd-header, .bd-header-announcement),
-    #__docusaurus > :is(.navbar, .theme-announcement-bar)) { margin-inline-end: calc(-1 * var(--roaming-inset)) }
+    #__docusaurus > :is(.navbar, .theme-announcement-bar)) { width: auto; margin-inline-end: calc(-1 * var(--roaming-inset)) }
   ${DOCKED} .wy-grid-for-nav { width: calc(100% - var(--roaming-inset)) }
   ${DOCKED} .wy-nav-content { padding-inline: 1.618em }
   ${DOCKED} .md-sidebar { width: 190px }
