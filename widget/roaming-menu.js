@@ -8,8 +8,8 @@
 
 const STYLE = `
 :host {
-  --_bg: var(--roaming-bg, var(--md-default-bg-color, var(--color-background-primary, var(--bs-body-bg, Canvas))));
-  --_fg: var(--roaming-fg, var(--md-typeset-color, var(--color-foreground-primary, var(--bs-body-color, CanvasText))));
+  --_bg: var(--roaming-bg, var(--md-default-bg-color, var(--color-background-primary, var(--pst-color-background, var(--bs-body-bg, Canvas)))));
+  --_fg: var(--roaming-fg, var(--md-typeset-color, var(--color-foreground-primary, var(--pst-color-text-base, var(--bs-body-color, CanvasText)))));
 }
 button, a { all: unset; cursor: pointer }
 :focus-visible { outline: 2px solid var(--roaming-focus, currentcolor); outline-offset: 2px; border-radius: 8px }

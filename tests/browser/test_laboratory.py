@@ -104,6 +104,11 @@ window.lab = {
     return faults.join();
   },
   contrast(one) {
+    const [a, b] = lab.luminances(one).sort((x, y) => y - x);
+    return (a + 0.05) / (b + 0.05);
+  },
+  // Of the text and of its background
+  luminances(one) {
     const rgb = (text) => {
       const context = document.createElement("canvas").getContext("2d");
       context.fillStyle = text;
@@ -114,14 +119,15 @@ window.lab = {
     let back = one;
     while (back && /rgba\\(0, 0, 0, 0\\)|transparent/.test(getComputedStyle(back).backgroundColor))
       back = back.parentElement ?? back.getRootNode().host;
-    const [a, b] = [getComputedStyle(one).color, back ? getComputedStyle(back).backgroundColor : "#fff"].map(rgb).sort((x, y) => y - x);
-    return (a + 0.05) / (b + 0.05);
+    return [getComputedStyle(one).color, back ? getComputedStyle(back).backgroundColor : "#fff"].map(rgb);
   },
 };
 window.shifts = [];
 new PerformanceObserver((list) => shifts.push(...list.getEntries().filter((one) => !one.hadRecentInput).map(({ value }) => value)))
   .observe({ type: "layout-shift", buffered: true });
 """
+
+SCHEMES = "(name) => lab.luminances(eval(name))[1] > 0.4 !== lab.luminances(document.querySelector('h1'))[1] > 0.4"
 
 
 # Sites
@@ -309,6 +315,7 @@ def test_panel_and_page_do_not_cover_each_other(
         faults["covered controls"] = page.evaluate("lab.covered(['close', 'title', 'input'])")
         picture(page, f"{name}-{width}-{scheme}-panel")
         faults["contrast"] = page.evaluate("lab.contrast(lab.part('title'))") < 4.5
+        faults["another scheme than the page"] = page.evaluate(SCHEMES, "lab.part('title')")
         if width > 600:
             faults |= check_wide_page(page, before, own_shift)
             picture(page, f"{name}-{width}-{scheme}-scrolled")
@@ -408,6 +415,7 @@ def check_menu(page: Page, title: str, look: Callable[[], None] = lambda: None) 
     }"""
     assert [fault for item in items.all() if (fault := item.evaluate(hit))] == []
     assert items.first.evaluate("one => lab.contrast(one)") >= 4.5
+    assert not page.evaluate(SCHEMES, "document.querySelector('roaming-menu').shadowRoot.querySelector('[role=menuitem]')")
     assert page.evaluate("document.documentElement.scrollWidth") <= wide
     items.first.click()
     page.locator("roaming-menu [role=status]:not(:empty)").wait_for()

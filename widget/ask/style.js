@@ -2,8 +2,8 @@
 
 export const STYLE = `
 :host {
-  --_bg: var(--roaming-bg, var(--md-default-bg-color, var(--bs-body-bg, Canvas)));
-  --_fg: var(--roaming-fg, var(--md-default-fg-color, var(--bs-emphasis-color, CanvasText)));
+  --_bg: var(--roaming-bg, var(--md-default-bg-color, var(--pst-color-background, var(--bs-body-bg, Canvas))));
+  --_fg: var(--roaming-fg, var(--md-default-fg-color, var(--pst-color-text-base, var(--bs-emphasis-color, CanvasText))));
   --_muted: var(--roaming-muted, color-mix(in srgb, var(--_fg) 76%, var(--_bg)));
   --_line: var(--roaming-border, color-mix(in srgb, var(--_fg) 13%, var(--_bg)));
   --_edge: color-mix(in srgb, var(--_fg) 50%, var(--_bg));
