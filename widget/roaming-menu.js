@@ -27,13 +27,13 @@ button, a { all: unset; cursor: pointer }
 [role=menuitem]:is(:hover, :focus-visible) { background: color-mix(in srgb, var(--_fg) 8%, var(--_bg)) }
 svg { grid-row: span 2; width: 20px; height: 20px; fill: none; stroke: currentcolor; stroke-width: 1.6; stroke-linejoin: round;
   stroke-linecap: round }
-small { font-size: 12px; line-height: 16px; font-weight: 400; color: color-mix(in srgb, var(--_fg) 72%, var(--_bg)) }
+small { font-size: 12px; line-height: 16px; font-weight: 400; color: color-mix(in srgb, var(--_fg) 86%, var(--_bg)) }
 .outside::after { content: " ↗" / ""; opacity: .6 }
 :focus-visible[role=menuitem] { outline-offset: -2px }
 :host([data-pointer]) :focus-visible { outline: 0 }
 [role=group] { margin-block-start: 6px; padding-block-start: 6px;
   border-block-start: 1px solid color-mix(in srgb, var(--_fg) 18%, var(--_bg)) }
-[role=group] > span { display: block; padding: 2px 10px; font-size: 12px; color: color-mix(in srgb, var(--_fg) 72%, var(--_bg)) }
+[role=group] > span { display: block; padding: 2px 10px; font-size: 12px; color: color-mix(in srgb, var(--_fg) 86%, var(--_bg)) }
 @media print { :host { display: none } }
 `;
 let sheet; // created once, by the first element on a page
@@ -109,7 +109,7 @@ class RoamingMenu extends HTMLElement {
     }
     const outside = /^https?:/.test(href);
     const label = el("span", outside ? { class: "outside" } : {}, text);
-    const attrs = { role: "menuitem", tabindex: -1, part: "item", "aria-label": text };
+    const attrs = { role: "menuitem", tabindex: -1, part: "item" };
     const content = [icon(name), label, el("small", {}, note)];
     if (!href) return el("button", { ...attrs, type: "button", onclick: () => this.#copy(copy) }, ...content);
     const onclick = () => (copy ? this.#copy(copy) : this.#close(outside));
@@ -146,7 +146,7 @@ class RoamingMenu extends HTMLElement {
     else if (key === " " && at >= 0) items[at].click();
     else {
       const found = { ArrowDown: at + 1, ArrowUp: at < 0 ? -1 : at - 1, Home: 0, End: -1 }[key];
-      const starts = (item) => key.length === 1 && item.ariaLabel.toLowerCase().startsWith(key.toLowerCase());
+      const starts = (item) => key.length === 1 && item.textContent.toLowerCase().startsWith(key.toLowerCase());
       const next = found === undefined ? [...items.slice(at + 1), ...items].find(starts) : items.at(found % items.length);
       if (!next) return;
       next.focus();

@@ -119,7 +119,7 @@ class PageMenu:
     def add(self, html: str, path: str, title: str, root: str = "") -> str:
         """Add the menu to a page whose Markdown is published. Pages without a title stay without it.
 
-        An application in the browser would remove the element from its HTML or report it, so its pages have it hidden at
+        An application in the browser would remove the element from its HTML or report it: its pages have it hidden at
         their end, and the module moves it.
 
         Args:
@@ -139,6 +139,7 @@ class PageMenu:
 
     def _format_element(self, path: str, attributes: str, root: str) -> str:
         words, markdown = self._words, relative_url(path, markdown_path(path), root)
+        label = f"{load_icon('menu')}<span>{escape(words['copyPage'])}</span>"
         data = {
             "name": words["menu"],
             "file": markdown,
@@ -150,8 +151,8 @@ class PageMenu:
         script = escape(relative_url(path, _SCRIPT, root))
         return (
             f"<roaming-menu data-roaming data-pagefind-ignore{attributes} data-menu='{text}'>"
-            f'<a href="{escape(markdown)}" type="text/markdown">{load_icon("menu")}<span>{escape(words["copyPage"])}</span>'
-            f'</a></roaming-menu><script type="module" src="{script}" data-roaming></script>'
+            f'<a href="{escape(markdown)}" type="text/markdown">{label}</a></roaming-menu>'
+            f'<script type="module" src="{script}" data-roaming></script>'
         )
 
     def _make_items(self, item: Item, path: str, markdown: str) -> Iterator[dict[str, Any]]:
