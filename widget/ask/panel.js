@@ -79,16 +79,15 @@ export class Panel {
     const isMirrored = () => this.#host.matches(":dir(rtl)");
     const size = (wanted) => {
       const width = Math.round(Math.min(WIDEST, Math.max(NARROWEST, wanted)));
-      edge.ariaValueNow = width;
       this.#memory.remember({ width });
       this.#setWidth(width);
       this.dock();
     };
     const { width } = this.#memory.state;
     if (width) this.#setWidth(width);
-    const edge = el("div", {
+    const edge = this.#parts.edge = el("div", {
       class: "resize", role: "separator", tabindex: "0", "aria-orientation": "vertical", "aria-label": words.width,
-      "aria-valuemin": NARROWEST, "aria-valuemax": WIDEST, "aria-valuenow": width || 416,
+      "aria-valuemin": NARROWEST, "aria-valuemax": WIDEST,
       onpointerdown: ({ pointerId }) => edge.setPointerCapture(pointerId),
       onpointermove: ({ pointerId, clientX }) => {
         if (edge.hasPointerCapture(pointerId)) size(isMirrored() ? clientX : document.documentElement.clientWidth - clientX);
@@ -138,6 +137,7 @@ export class Panel {
     const isDocked = level !== undefined;
     if (!isDocked) moveAside(0);
     if (!isOpen) return;
+    this.#parts.edge.ariaValueNow = element.offsetWidth;
     this.#place();
     element.classList.toggle("docked", isDocked);
     this.#memory.remember({ inset: isDocked ? width : 0, level, room });
