@@ -386,6 +386,13 @@ def test_page_menu_is_there_once_and_can_be_used(
             page.get_by_role("link", name="Use", exact=True).first.click()
             page.locator("h1", has_text="Use").wait_for()
             check_menu(page, "Use")
+            check_page_data(page, "guide/use")
+            page.locator(f"a[href='{BASE}']").filter(visible=True).first.click()
+            page.locator("h1", has_text="Ebb").wait_for()
+            check_menu(page, "Ebb")
+            check_page_data(page, "")
+            page.go_back()
+            page.locator("h1", has_text="Use").wait_for()
             page.go_back()
             page.locator("h1", has_text=TOUR).wait_for()
             check_menu(page, TOUR)
@@ -393,6 +400,13 @@ def test_page_menu_is_there_once_and_can_be_used(
         assert [error for error in errors if ours.search(error)] == []
     finally:
         page.context.close()
+
+
+def check_page_data(page: Page, path: str) -> None:
+    """Check that the widget knows the page that the application shows, and finds its files."""
+    data = page.evaluate("document.querySelector('roaming-ask').settings.page")
+    assert data["path"].removesuffix(".html").rstrip("/") == path
+    assert page.evaluate("fetch(document.querySelector('roaming-ask').settings.page.manifest).then(({ ok }) => ok)")
 
 
 def check_menu(page: Page, title: str, look: Callable[[], None] = lambda: None) -> None:
