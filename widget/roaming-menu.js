@@ -189,8 +189,8 @@ function follow(menu) {
       if (data) menu.show(data);
     }
     const title = data && document.querySelector(":is(main, article, [role=main]) h1");
-    const isHydrated = isLate || title?.closest("[id=app]")?.__vue_app__ || (title && Object.keys(title).some((key) => key.startsWith("__react")));
-    if (!isHydrated || title.previousSibling === menu) return;
+    if (!title || title.previousSibling === menu) return;
+    if (!isLate && !title.closest("#app")?.__vue_app__ && !Object.keys(title).some((key) => key.startsWith("__react"))) return;
     title.before(menu);
     menu.hidden = false;
   };

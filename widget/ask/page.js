@@ -82,7 +82,11 @@ export function isReadable(panel) {
   const end = headerEnd();
   const { left: start, right: side } = panel.getBoundingClientRect();
   const range = document.createRange();
-  const firstLine = (one) => (range.selectNodeContents(one), [...range.getClientRects()].find(({ width }) => width > 8));
+  const firstLine = (one) => {
+    const isCut = getComputedStyle(one).overflowX !== "visible"; // by the theme, with an ellipsis
+    range.selectNodeContents(one);
+    return [...(isCut ? one : range).getClientRects()].find(({ width }) => width > 8);
+  };
   const lines = blocks.map((one) => [one, firstLine(one)]).filter(([, line]) => line?.top >= end && line.bottom < innerHeight);
   if (lines.some(([, { left, right }]) => left < side && right > start)) return false; // a hit test would count as a layout shift
   return lines.slice(0, lines.length / 2).every(([one, { left, right, top, height }]) =>
