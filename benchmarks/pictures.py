@@ -190,12 +190,12 @@ PICTURES = {
     "widget-sources.webp": Picture(show_sources),
     "widget-citation.webp": Picture(show_citation, clip=(880, 56, 560, 520)),
     "widget-passage.webp": Picture(show_passage),
-    "widget-not-found.webp": Picture(show_not_found, answer=NO_ANSWER, clip=(1024, 48, 416, 852)),
+    "widget-not-found.webp": Picture(show_not_found, answer=NO_ANSWER, clip=(1044, 48, 396, 852)),
     "widget-finder.webp": Picture(show_finder, scheme="dark"),
     "widget-search.webp": Picture(show_search, height=560),
     "widget-phone.webp": Picture(show_answer, 390, 780),
     "widget-phone-dark.webp": Picture(show_sources, 390, 780, "dark"),
-    "page-menu.png": Picture(show_page_menu, clip=(600, 60, 560, 360)),
+    "page-menu.png": Picture(show_page_menu, clip=(600, 60, 560, 580)),
 }
 ANIMATION = "turn.webp"
 PREVIEW = "preview"

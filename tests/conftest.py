@@ -28,6 +28,15 @@ _WORDS = (
 )
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options of the laboratory of themes; see tests/browser/test_laboratory.py."""
+    group = parser.getgroup("laboratory")
+    group.addoption("--generators", nargs="+", default=[], metavar="DIR", help="Folders with site generators.")
+    group.addoption("--require", nargs="+", default=[], metavar="NAME", help="Generators that must not be skipped.")
+    group.addoption("--pictures", metavar="DIR", help="Folder for pictures of all sites.")
+    group.addoption("--sites", metavar="DIR", help="Folder whose sites are used, and where missing ones are built.")
+
+
 @dataclass(frozen=True)
 class MadeSite:
     """A published site: manifest, and text by file path."""

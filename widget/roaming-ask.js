@@ -11,7 +11,7 @@
 // A build joins this file with those in the folder ask, so a page loads one file.
 
 import { MODIFIER, adopt, el, isShortcut, namedIcon, tool } from "./ask/elements.js";
-import { Memory, PHONE, WIDE, headerButtons, moveAside } from "./ask/page.js";
+import { Memory, PHONE, WIDE, headerButtons, moveAside, raise } from "./ask/page.js";
 import { STYLE } from "./ask/style.js";
 import { Settings } from "./ask/settings.js";
 import { Panel } from "./ask/panel.js";
@@ -64,6 +64,7 @@ export class RoamingAsk extends HTMLElement {
     this.removeAttribute("open");
     this.#memory.remember({ open: false, ...(PHONE.matches || { finding: false }) }); // a bar may lead back
     this._draw();
+    this.#uncover();
     const back = this.#opener?.isConnected && this.#opener !== document.body ? this.#opener : this.#button;
     if (isInside) back.focus({ preventScroll: true });
     this._isClosing = false;
@@ -157,7 +158,7 @@ export class RoamingAsk extends HTMLElement {
     const buttons = [...headerButtons()];
     for (const one of buttons) one.hidden = onlyFinds; // they ask
     const entrances = onlyFinds && replacesSearch ? [...document.querySelectorAll("[for=__search]")] : buttons;
-    const isInHeader = PHONE.matches && entrances.some((one) => one.checkVisibility());
+    const isInHeader = (PHONE.matches || !onlyFinds) && entrances.some((one) => one.checkVisibility());
     this.#button.hidden = isOpen || isParked || isInHeader || mode === "off";
     for (const one of [this.#button, ...buttons]) one.ariaExpanded = isOpen && finds === onlyFinds;
     this.#parked.hidden = !isParked || isOpen;
@@ -212,6 +213,7 @@ export class RoamingAsk extends HTMLElement {
     root.addEventListener("click", this.#visit);
     this.#buildButtons(root);
     this._draw();
+    this.#uncover();
     if (parked) this.#park(true);
     if (open && !PHONE.matches) this.open(false);
     this.#arrive();
@@ -257,6 +259,12 @@ export class RoamingAsk extends HTMLElement {
       this.#panel.element.addEventListener(kind, (event) => event.ctrlKey || event.metaKey || event.stopPropagation());
     this.#panel.input.value = this.#memory.state.draft ?? "";
     this.#conversation = new Conversation(this, this.#panel, this.#memory);
+  }
+  /** Show the button above an element that covers it, such as the sidebar of a theme. */
+  #uncover() {
+    const { left, top, width, height } = this.#button.getBoundingClientRect();
+    const hit = width && document.elementFromPoint(left + width / 2, top + height / 2);
+    if (hit && hit !== this) raise(this);
   }
   /** Highlight the passage to which a citation on the previous page led. */
   async #arrive() {

@@ -80,10 +80,7 @@ def index_site(
     if options.html and target is None:
         _update_html(folder, built, batch, elements, not_found=publish.similar_pages)
         if elements.menu and elements.menu.pages_without:
-            warn(
-                f"{elements.menu.pages_without} of {len(batch.pages)} pages get no page menu: they have no title, or a "
-                "framework renders them again in the browser"
-            )
+            warn(f"{elements.menu.pages_without} of {len(batch.pages)} pages get no page menu: they have no title")
     return report
 
 

@@ -2,21 +2,31 @@
 
 import { adopt } from "./elements.js";
 
-// The page beside a docked panel. Themes have sidebars of a fixed width, which leave little room between them.
+// The page beside a docked panel. Headers and banners of known themes keep the whole width; others shrink with the page, and
+// the panel is beside them. The table of contents leaves its place where the article would become narrow.
 const DOCKED = ":root[data-roaming-docked]";
+const NARROW = ":root[data-roaming-docked=narrow]";
 const PAGE_STYLE = `
 @media screen and (min-width: 1100px) {
   ${DOCKED} body { padding-inline-end: var(--roaming-inset) }
-  ${DOCKED} body > :is(.md-header, .navbar) { margin-inline-end: calc(-1 * var(--roaming-inset)) }
+  ${DOCKED} :is(body > :is(.md-header, .navbar, [data-md-component=announce], .bd-header, .bd-header-announcement),
+    #__docusaurus > :is(.navbar, .theme-announcement-bar)) { width: auto; margin-inline-end: calc(-1 * var(--roaming-inset)) }
   ${DOCKED} .wy-grid-for-nav { width: calc(100% - var(--roaming-inset)) }
-  ${DOCKED} :is(.VPDoc .aside, .toc-drawer) { display: none }
-  ${DOCKED} :is(div.document, .page > .main, .main > .content) { min-width: 0; max-width: 100% }
-}
-@media screen and (min-width: 1100px) and (max-width: 1499px) {
+  ${DOCKED} .wy-nav-content { padding-inline: 1.618em }
   ${DOCKED} .md-sidebar { width: 190px }
+  ${DOCKED} .VPDoc .content { padding-inline: 0 }
+  ${DOCKED} .nav-wide-wrapper { display: none }
+  ${DOCKED} .nav-wrapper { display: block }
+  ${DOCKED} :is(div.document, .page > .main, .main > .content, .VPDoc .content) { box-sizing: border-box; min-width: 0; max-width: 100% }
+  ${NARROW} :is(.md-sidebar--secondary, .VPDoc .aside, .toc-drawer, .bd-sidebar-secondary, .right-sidebar-container,
+    .col:has(> .theme-doc-toc-desktop)) { display: none }
+  ${NARROW} .right-sidebar-container ~ .main-pane { width: 100% }
+  ${NARROW} .col[class*=docItemCol] { max-width: 100% !important }
 }
 `;
-const HEADERS = "[data-md-component=header], .navbar.fixed-top, header:not(main *)";
+const HEADERS = "[data-md-component=header], .navbar, .menu-bar, .VPLocalNav, header:not(main *)";
+const NARROWEST = 560; // pixels of the article beside a docked panel
+const LINES = ":is(main, [role=main], article) :is(h1, h2, h3, h4, p, li):not(nav *, table *)";
 const BLOCKS = ":is(main, [role=main], article) :is(h1, h2, h3, h4, p, li, pre, td):not(nav *)";
 
 // The button that a build adds to the header of Material. It gets its size before the page is first drawn.
@@ -39,27 +49,57 @@ ${HEADER_BUTTON}[hidden] { display: none }
 export const headerButtons = () => document.querySelectorAll(HEADER_BUTTON);
 adopt(document, HEADER_STYLE); // the header may not be parsed yet
 
-/** Return where the page's own header ends that stays in sight. */
+/** Return where the page's own header ends that stays in sight, if it reaches the side of the panel. */
 export function headerEnd() {
   const ends = [...document.querySelectorAll(HEADERS)].map((one) => {
-    const { top, bottom, width } = one.getBoundingClientRect();
-    return /sticky|fixed/.test(getComputedStyle(one).position) && top < 200 && width > innerWidth / 2 ? bottom : 0;
+    const { top, bottom, left, right, width } = one.getBoundingClientRect();
+    const { position, direction } = getComputedStyle(one);
+    const reaches = direction === "rtl" ? left < 32 : right > innerWidth - 32;
+    return /sticky|fixed/.test(position) && top < 200 && width > innerWidth / 2 && reaches ? bottom : 0;
   });
   return Math.max(0, ...ends);
 }
-/** Move the page aside by the width of the panel. The first visible paragraph stays where it is. */
-export function moveAside(width) {
+/** Move the page aside by the width of the panel; `level` is that of the style. The first visible paragraph stays where it is. */
+export function moveAside(width, level = "") {
   const root = document.documentElement;
   const inset = `${width}px`;
-  if ((root.style.getPropertyValue("--roaming-inset") || "0px") === inset) return;
+  const now = root.style.getPropertyValue("--roaming-inset") || "0px";
+  if (now === inset && (root.dataset.roamingDocked ?? "") === level) return;
   adopt(document, PAGE_STYLE);
   const end = headerEnd();
   const top = (one) => one.getBoundingClientRect().top;
   const first = scrollY && [...document.querySelectorAll(BLOCKS)].find((one) => top(one) >= end);
   const before = first && top(first);
-  root.toggleAttribute("data-roaming-docked", width > 0);
+  if (width) root.dataset.roamingDocked = level;
+  else delete root.dataset.roamingDocked;
   root.style.setProperty("--roaming-inset", inset);
   if (first) scrollBy({ top: top(first) - before, behavior: "instant" });
+}
+/** Whether the article is wide enough beside a panel, and nothing covers or cuts its first lines in sight. */
+export function isReadable(panel) {
+  const blocks = [...document.querySelectorAll(LINES)].filter((one) => one.checkVisibility());
+  if (!blocks.some((one) => one.matches("p, li") && one.clientWidth >= NARROWEST)) return false;
+  const end = headerEnd();
+  const { left: start, right: side } = panel.getBoundingClientRect();
+  const range = document.createRange();
+  const firstLine = (one) => {
+    const isCut = getComputedStyle(one).overflowX !== "visible"; // by the theme, with an ellipsis
+    range.selectNodeContents(one);
+    return [...(isCut ? one : range).getClientRects()].find(({ width }) => width > 8);
+  };
+  const lines = blocks.map((one) => [one, firstLine(one)]).filter(([, line]) => line?.top >= end && line.bottom < innerHeight);
+  if (lines.some(([, { left, right }]) => left < side && right > start)) return false; // a hit test would count as a layout shift
+  return lines.slice(0, lines.length / 2).every(([one, { left, right, top, height }]) =>
+    [left + 1, right - 1].every((x) => {
+      const hit = document.elementFromPoint(x, top + height / 2);
+      return one.contains(hit) || hit?.closest("dialog, [role=dialog]");
+    }),
+  );
+}
+/** Show an element above everything else. */
+export function raise(element) {
+  element.popover = "manual";
+  element.togglePopover?.(true);
 }
 
 /** Breakpoints: the panel is docked beside the page, or covers the screen. */
@@ -68,7 +108,7 @@ export const PHONE = matchMedia("(max-width: 599.98px)");
 
 const PANEL = `roaming:${new URL("../", import.meta.url)}:panel`; // key of the panel's state
 
-/** What the next page needs: the state of the panel (open, width, inset, draft, place, everywhere, parked, finding) and the turns. */
+/** What the next page needs: the state of the panel (open, width, inset, level, room, draft, place, everywhere, parked, finding) and the turns. */
 export class Memory {
   #store;
   #key; // of the turns
@@ -107,4 +147,4 @@ function recall(store, key) {
 }
 // A page is moved aside before it is shown, if possible: this file is loaded early, the element is parsed last.
 const previous = recall(openStore("session"), PANEL) ?? recall(openStore("local"), PANEL);
-if (previous?.open && WIDE.matches) moveAside(previous.inset ?? 0);
+if (previous?.open && WIDE.matches) moveAside(previous.inset ?? 0, previous.level);

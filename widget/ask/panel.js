@@ -2,13 +2,13 @@
 // before there is an answer.
 
 import { el, fill, namedIcon, plain, tool } from "./elements.js";
-import { PHONE, WIDE, headerEnd, moveAside } from "./page.js";
+import { PHONE, WIDE, headerEnd, isReadable, moveAside, raise } from "./page.js";
 
 const NARROWEST = 320; // pixels
 const WIDEST = 640;
 const MOST_SUGGESTIONS = 4;
 const NEAR_END = 48; // pixels
-const TEXT = ":is(h1, h2, p, li):not(td *, header *)"; // what a docked panel must not cover; tables may be too wide
+const TEXT = ":is(h1, h2, p, li):not(table *, header *)"; // what a docked panel must not cover; tables may be too wide
 
 /** The panel of an element. `memory` keeps what the next page needs; `actions` are called by input and buttons. */
 export class Panel {
@@ -79,16 +79,15 @@ export class Panel {
     const isMirrored = () => this.#host.matches(":dir(rtl)");
     const size = (wanted) => {
       const width = Math.round(Math.min(WIDEST, Math.max(NARROWEST, wanted)));
-      edge.ariaValueNow = width;
       this.#memory.remember({ width });
       this.#setWidth(width);
       this.dock();
     };
     const { width } = this.#memory.state;
     if (width) this.#setWidth(width);
-    const edge = el("div", {
+    const edge = this.#parts.edge = el("div", {
       class: "resize", role: "separator", tabindex: "0", "aria-orientation": "vertical", "aria-label": words.width,
-      "aria-valuemin": NARROWEST, "aria-valuemax": WIDEST, "aria-valuenow": width || 416,
+      "aria-valuemin": NARROWEST, "aria-valuemax": WIDEST,
       onpointerdown: ({ pointerId }) => edge.setPointerCapture(pointerId),
       onpointermove: ({ pointerId, clientX }) => {
         if (edge.hasPointerCapture(pointerId)) size(isMirrored() ? clientX : document.documentElement.clientWidth - clientX);
@@ -122,34 +121,49 @@ export class Panel {
     this.#host.popover = null;
     this.dock();
   }
-  /** Move the page aside if the panel is docked; the panel floats where text of the page would remain under it. */
+  /** Move the page aside if it stays readable beside the panel, with its table of contents or without; otherwise the panel floats. */
   dock = () => {
     const { element, isOpen } = this;
-    let inset = WIDE.matches && isOpen ? element.offsetWidth : 0;
-    moveAside(inset);
+    const { state } = this.#memory;
+    const width = WIDE.matches && isOpen ? element.offsetWidth : 0;
+    const room = innerWidth - width;
+    const levels = room === state.room && state.level ? [state.level] : ["", "narrow"];
+    const fits = (level) => {
+      moveAside(width, level);
+      this.#place();
+      return isReadable(element) && !this.#probe().flat().some((one) => one.matches(TEXT));
+    };
+    const level = width ? levels.find(fits) : undefined;
+    const isDocked = level !== undefined;
+    if (!isDocked) moveAside(0);
     if (!isOpen) return;
-    const { left, right, top, bottom } = element.getBoundingClientRect();
-    let isCovered = !headerEnd();
-    // A grid of points from the start edge to the centre of the close button
-    for (let x = left + 12; x < right; x += (right - left - 40) / 3)
-      for (let y = top + 26; y < bottom; y += 60) {
-        const stack = document.elementsFromPoint(x, y);
-        isCovered ||= stack.indexOf(this.#host) > 0;
-        if (stack.some((one) => one.matches(TEXT))) inset = 0;
-      }
-    moveAside(inset);
-    element.classList.toggle("docked", inset > 0);
-    this.#memory.remember({ inset });
-    if (!isCovered) return; // the search and the menus of a header open above the panel
-    this.#host.popover = "manual";
-    this.#host.togglePopover?.(true);
+    this.#parts.edge.ariaValueNow = element.offsetWidth;
+    this.#place();
+    element.classList.toggle("docked", isDocked);
+    this.#memory.remember({ inset: isDocked ? width : 0, level, room });
+    this.#raise();
   };
   stayBelowHeader() {
+    if (this.#place()) this.#raise();
+  }
+  /** Begin below the header of the page; return whether the place is another one. */
+  #place() {
     const { style } = this.#host;
-    const top = `${headerEnd()}px`;
-    if (style.getPropertyValue("--_top") === top) return;
-    style.setProperty("--_top", top);
-    this.dock();
+    const before = style.getPropertyValue("--_top");
+    style.setProperty("--_top", `${headerEnd()}px`);
+    return style.getPropertyValue("--_top") !== before;
+  }
+  /** Show the panel above an element that covers it. The search and the menus of a header open above the panel. */
+  #raise() {
+    if (!headerEnd() || this.#probe().some((stack) => stack.indexOf(this.#host) > 0)) raise(this.#host);
+  }
+  /** Return the elements at points of the panel, in a grid from its start edge to the centre of the close button. */
+  #probe() {
+    const { left, right, top, bottom } = this.element.getBoundingClientRect();
+    const stacks = [];
+    for (let x = left + 12; x < right; x += (right - left - 40) / 3)
+      for (let y = top + 26; y < bottom; y += 60) stacks.push(document.elementsFromPoint(x, y));
+    return stacks;
   }
   /** Whether the panel covers an element of the page. */
   covers(target) {

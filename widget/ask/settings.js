@@ -49,6 +49,9 @@ const TRANSLATED = ["de", "es", "fr", "ja", "zh"];
 export class Settings {
   words = ENGLISH;
   #element;
+  #template; // of the page that was loaded, or that the theme navigated to
+  #address; // of that page
+  #pathname;
   #known = new Set(); // URLs of sections from the endpoint
   constructor(element) {
     this.#element = element;
@@ -73,10 +76,17 @@ export class Settings {
   }
   /** The data that the build wrote on the current page. It has no path on a page that is not published. */
   get page() {
-    const data = document.querySelector("template[data-roaming-page]")?.dataset ?? { path: location.pathname };
+    const template = document.querySelector("template[data-roaming-page]");
+    if (this.#template !== template) [this.#template, this.#address, this.#pathname] = [template, document.baseURI, location.pathname];
+    const data = { ...(template?.dataset ?? { path: location.pathname }) };
     const address = this.#element.getAttribute("manifest") || data.manifest || new URL("manifest.json", import.meta.url);
-    const manifest = new URL(address, document.baseURI);
-    return { ...data, manifest, base: new URL("../", manifest) };
+    const manifest = new URL(address, this.#address);
+    const base = new URL("../", manifest);
+    if (this.#pathname !== location.pathname) { // an application in the browser shows another page
+      delete data.suggestions;
+      data.path = decodeURI(location.pathname.slice(base.pathname.length));
+    }
+    return { ...data, manifest, base };
   }
   /** Load the translation, and the site's own texts: attribute `strings`, a URL or JSON. */
   async loadWords() {

@@ -2,8 +2,8 @@
 
 export const STYLE = `
 :host {
-  --_bg: var(--roaming-bg, var(--md-default-bg-color, var(--bs-body-bg, Canvas)));
-  --_fg: var(--roaming-fg, var(--md-default-fg-color, var(--bs-emphasis-color, CanvasText)));
+  --_bg: var(--roaming-bg, var(--md-default-bg-color, var(--pst-color-background, var(--bs-body-bg, Canvas))));
+  --_fg: var(--roaming-fg, var(--md-default-fg-color, var(--pst-color-text-base, var(--bs-emphasis-color, CanvasText))));
   --_muted: var(--roaming-muted, color-mix(in srgb, var(--_fg) 76%, var(--_bg)));
   --_line: var(--roaming-border, color-mix(in srgb, var(--_fg) 13%, var(--_bg)));
   --_edge: color-mix(in srgb, var(--_fg) 50%, var(--_bg));
@@ -179,7 +179,7 @@ form > .icon { display: none; color: var(--_muted) }
 .finder article { display: none }
 
 .row { display: flex; flex-wrap: wrap; gap: .4em; font-size: .875em }
-@media (min-width: 1100px) and (max-width: 1219px) { :host { --_width: var(--roaming-width, 376px) } }
+@media (min-width: 1100px) { :host { --_width: var(--roaming-width, clamp(352px, 27.5vw, 416px)) } }
 dialog:not(.docked) { box-shadow: 0 0 40px #00000026 }
 @media (max-width: 599px) {
   dialog { inset: 0; width: 100%; height: 100dvh; border: 0; padding-block-end: env(safe-area-inset-bottom) }

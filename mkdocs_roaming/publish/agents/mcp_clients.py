@@ -1,4 +1,4 @@
-"""Configuration of MCP clients: what the page menu copies and `roaming mcp --print-config` prints."""
+"""Configuration of MCP clients: what the page menu links and copies, and `roaming mcp --print-config` prints."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import json
 import re
 import shlex
 import unicodedata
+from base64 import b64encode
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 CLIENTS = {"claude-code": "Claude Code", "cursor": "Cursor", "vscode": "VS Code", "zed": "Zed"}
 """Names of the clients."""
@@ -55,13 +57,29 @@ def format_client_config(client: str, server: McpServer) -> str:
             ("--transport", "http", server.name, server.url) if server.url else (server.name, "--", *server.command)
         )
         return " ".join(map(_quote, ("claude", "mcp", "add", *target)))
+    key = {"cursor": "mcpServers", "vscode": "servers", "zed": "context_servers"}[client]
+    return json.dumps({key: {server.name: _describe_server(client, server)}}, indent=2, ensure_ascii=False)
+
+
+def make_install_link(client: str, server: McpServer) -> str:
+    """Return the address that installs a server in Cursor or VS Code.
+
+    Args:
+        client: `cursor` or `vscode`.
+        server: The server.
+    """
+    entry = _describe_server(client, server)
+    if client == "vscode":
+        return "vscode:mcp/install?" + quote(json.dumps({"name": server.name, **entry}), safe="")
+    config = quote(b64encode(json.dumps(entry).encode()), safe="")
+    return f"cursor://anysphere.cursor-deeplink/mcp/install?name={server.name}&config={config}"
+
+
+def _describe_server(client: str, server: McpServer) -> dict[str, Any]:
     entry: dict[str, Any] = {"url": server.url}
     if not server.url:
         entry = {"command": server.command[0], "args": list(server.command[1:])}
-    if client == "vscode":
-        entry = {"type": "http" if server.url else "stdio", **entry}
-    key = {"cursor": "mcpServers", "vscode": "servers", "zed": "context_servers"}[client]
-    return json.dumps({key: {server.name: entry}}, indent=2, ensure_ascii=False)
+    return {"type": "http" if server.url else "stdio", **entry} if client == "vscode" else entry
 
 
 def _quote(argument: str) -> str:

@@ -20,16 +20,15 @@ from mkdocs_roaming.publish.agents.mcp_clients import (
     McpServer,
     format_client_config,
     make_command,
+    make_install_link,
     make_server_name,
 )
 from mkdocs_roaming.publish.elements.html import find_content_start, insert_in_head, load_icon, load_texts, read_asset
 
-Item = Literal["copy", "view", "claude", "chatgpt", "mcp"]
+Item = Literal["copy", "view", "claude", "chatgpt", "mcp", "community"]
 ITEMS: tuple[Item, ...] = get_args(Item)
 
-MENU_CLIENTS = ("claude-code", "cursor", "vscode")
-"""The MCP clients in the menu."""
-
+_Url = Annotated[str, Meta(pattern=r"^https?://[^/\s]+\S*$")]
 
 # Options
 
@@ -39,9 +38,11 @@ class PageMenuOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     items: Annotated[tuple[Item, ...], Meta(min_length=1)] = ITEMS
     """The items, in order."""
-    mcp: Annotated[str, Meta(pattern=r"^https?://[^/\s]+\S*$")] | bool = True
+    mcp: _Url | bool = True
     """URL of the site's MCP server; true: that of the widget's endpoint, if there is one. Without a server, or with
     false, the configuration starts `roaming mcp`."""
+    community: _Url | None = None
+    """URL of a chat or forum, for the item `community`."""
 
 
 def parse_page_menu_options(config: object, mcp: str = "") -> PageMenuOptions | None:
@@ -64,8 +65,8 @@ def parse_page_menu_options(config: object, mcp: str = "") -> PageMenuOptions | 
         return replace(options, mcp=mcp) if mcp and options.mcp is True else options
     except msgspec.ValidationError as error:
         raise PublishError(
-            f"page_menu: {error}. Set it to true, or to a mapping with `items` (a list of {', '.join(ITEMS)}) and "
-            "`mcp` (the URL of an MCP server, or false)"
+            f"page_menu: {error}. Set it to true, or to a mapping with `items` (a list of {', '.join(ITEMS)}), "
+            "`mcp` (the URL of an MCP server, or false) and `community` (the URL of a chat or forum)"
         ) from None
 
 
@@ -85,9 +86,10 @@ def find_mcp_url(options: PageMenuOptions, site_url: str, endpoint: str) -> str:
 # Pages
 
 _ASSISTANTS = {
-    "claude": ("Claude", "https://claude.ai/new?q="),
-    "chatgpt": ("ChatGPT", "https://chatgpt.com/?hints=search&q="),
+    "claude": ("Claude", "https://claude.ai/new?q=", "https://claude.ai/settings/connectors"),
+    "chatgpt": ("ChatGPT", "https://chatgpt.com/?hints=search&q=", "https://chatgpt.com/#settings/Connectors"),
 }
+"""Name, address of a new conversation, and address of the settings where an MCP server is added."""
 
 
 class PageMenu:
@@ -108,15 +110,23 @@ class PageMenu:
         name = make_server_name(site.name, site.url)
         url = find_mcp_url(options, site.url, endpoint)
         self._server = McpServer(name, url) if url else McpServer(name, command=make_command(site.url))
-        self._configs = [
-            {"text": CLIENTS[client], "copy": format_client_config(client, self._server)} for client in MENU_CLIENTS
-        ]
+        self._clients = list(self._iter_clients())
+
+    def _iter_clients(self) -> Iterator[dict[str, str]]:
+        """Yield the items of MCP clients. Web applications cannot start a command."""
+        words, server = self._words, self._server
+        for name, _, settings in _ASSISTANTS.values() if server.url else ():
+            yield _make_item("connect", name, words["copyAddress"], href=settings, copy=server.url)
+        command = format_client_config("claude-code", server)
+        yield _make_item("command", CLIENTS["claude-code"], words["copyCommand"], copy=command)
+        for client in ("cursor", "vscode"):
+            yield _make_item("connect", CLIENTS[client], words["install"], href=make_install_link(client, server))
 
     def add(self, html: str, path: str, title: str, root: str = "") -> str:
-        """Add the menu to a page whose Markdown is published.
+        """Add the menu to a page whose Markdown is published. Pages without a title stay without it.
 
-        Pages stay without it if they have no title, and if their HTML belongs to an application in the browser, which
-        would remove the element or report it.
+        An application in the browser would remove the element from its HTML or report it: its pages have it hidden at
+        their end, and the module moves it.
 
         Args:
             html: The page.
@@ -124,53 +134,63 @@ class PageMenu:
             title: The first heading of its article.
             root: See `relative_url`.
         """
-        place = None if _BROWSER_APPLICATION.search(html) else _find_place(html, title)
-        if place is None:
+        place = (html.rfind("</body"), " hidden") if _BROWSER_APPLICATION.search(html) else _find_place(html, title)
+        if place is None or place[0] < 0:
             self.pages_without += 1
             return html
-        start, classes = place
-        html = html[:start] + self._format_element(path, classes, root) + html[start:]
+        start, attributes = place
+        html = html[:start] + self._format_element(path, attributes, root) + html[start:]
         sheet = f'<link rel="stylesheet" href="{escape(relative_url(path, _SHEET, root))}" data-roaming>'
-        return html if classes else insert_in_head(html, sheet)
+        return insert_in_head(html, sheet)
 
-    def _format_element(self, path: str, classes: str, root: str) -> str:
+    def _format_element(self, path: str, attributes: str, root: str) -> str:
         words, markdown = self._words, relative_url(path, markdown_path(path), root)
+        label = f"{load_icon('menu')}<span>{escape(words['copyPage'])}</span>"
         data = {
             "name": words["menu"],
             "file": markdown,
             "copied": words["copied"],
             "failed": words["notCopied"],
-            "items": [self._make_item(item, path, markdown) for item in self._options.items],
+            "items": [item for name in self._options.items for item in self._make_items(name, path, markdown)],
         }
         text = escape(json.dumps(data, ensure_ascii=False, separators=(",", ":")), quote=False).replace("'", "&#39;")
-        icon = load_icon("menu")
-        name, script = escape(words["viewPage"]), escape(relative_url(path, _SCRIPT, root))
+        script = escape(relative_url(path, _SCRIPT, root))
         return (
-            f"<roaming-menu data-roaming data-pagefind-ignore{classes} data-menu='{text}'>"
-            f'<a href="{escape(markdown)}" type="text/markdown" title="{name}" aria-label="{name}">{icon}</a>'
-            f'</roaming-menu><script type="module" src="{script}" data-roaming></script>'
+            f"<roaming-menu data-roaming data-pagefind-ignore{attributes} data-menu='{text}'>"
+            f'<a href="{escape(markdown)}" type="text/markdown">{label}</a></roaming-menu>'
+            f'<script type="module" src="{script}" data-roaming></script>'
         )
 
-    def _make_item(self, item: Item, path: str, markdown: str) -> dict[str, Any]:
+    def _make_items(self, item: Item, path: str, markdown: str) -> Iterator[dict[str, Any]]:
         words = self._words
         if item == "copy":
-            return {"text": words["copyPage"]}
-        if item == "view":
-            return {"text": words["viewPage"], "href": markdown}
-        if item == "mcp":
-            return {"group": words["copyConfig"], "items": self._configs}
-        name, address = _ASSISTANTS[item]
-        prompt = words["readPage"].replace("{url}", self._site.url + quote(markdown_path(path)))
-        return {"text": words["openIn"].replace("{name}", name), "href": address + quote(prompt, safe="")}
+            yield _make_item("copy", words["copyPage"], words["copyNote"])
+        elif item == "view":
+            yield _make_item("page", words["viewPage"], words["viewNote"], href=markdown)
+        elif item == "mcp":
+            yield {"group": words["connect"], "items": self._clients}
+        elif item == "community":
+            if self._options.community:
+                yield _make_item("people", words["talk"], words["talkNote"], href=self._options.community)
+        else:
+            name, address, _ = _ASSISTANTS[item]
+            prompt = words["readPage"].replace("{url}", self._site.url + quote(markdown_path(path)))
+            title = words["openIn"].replace("{name}", name)
+            yield _make_item("open", title, words["openNote"], href=address + quote(prompt, safe=""))
+
+
+def _make_item(icon: str, text: str, note: str, **action: str) -> dict[str, str]:
+    """Return the data of an item: without `href` or `copy` it copies the page."""
+    return {"icon": icon, "text": text, "note": note, **action}
 
 
 def _find_place(html: str, title: str) -> tuple[int, str] | None:
-    """Return the offset for the element and its `class` attribute, or None if there is no place for it.
+    """Return the offset for the element and its attributes, or None if there is no place for it.
 
     In Material and Zensical it is among the buttons of the theme. Elsewhere it is before the heading with the page's
     title; a logo may be a heading, too, so a heading without that text counts only within the main content.
     """
-    classes = ' class="md-content__button md-icon"' if "md-content" in html else ""
+    classes = ' class="md-content__button"' if "md-content" in html else ""
     if found := _MATERIAL_ARTICLE.search(html):
         return found.end(), classes
     body = find_content_start(html) or 0

@@ -48,11 +48,11 @@ class Menu:
         self.status = self.host.get_by_role("status")
 
     def item(self, name: str) -> Locator:
-        return self.host.get_by_role("menuitem", name=name, exact=True)
+        return self.items.filter(has=self.page.get_by_text(name, exact=True))
 
     def focused(self) -> str:
-        """Return the text of the focused element, or the name of the button."""
-        script = "({ shadowRoot: root }) => root.activeElement?.ariaLabel || root.activeElement?.textContent || ''"
+        """Return the name of the focused item, or `button`."""
+        script = "({ shadowRoot: root }) => root.activeElement?.querySelector('span')?.textContent || root.activeElement?.localName || ''"
         return str(self.host.evaluate(script))
 
     def pasted(self) -> str:
@@ -137,10 +137,10 @@ def test_copied_page_is_the_published_file(page: Page, menu: Menu, site: Callabl
     for path in ("", "guide/gauges/"):
         page.goto(stage.url + path)
         menu.button.click()
-        menu.item("Copy page as Markdown").click()
+        menu.item("Copy page").click()
         menu.status.get_by_text("Copied").wait_for()
         assert not menu.menu.is_visible()
-        assert menu.focused() == "Page menu"
+        assert menu.focused() == "button"
         published = (stage.folder / path / "index.md").read_text("utf-8")
         assert menu.pasted() == published
         assert len(published) > 60
@@ -152,7 +152,7 @@ def test_copy_works_without_clipboard_api(page: Page, menu: Menu, plain: Callabl
     page.add_init_script("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
     page.goto(stage.url)
     menu.button.click()
-    menu.item("Copy page as Markdown").click()
+    menu.item("Copy page").click()
     menu.status.get_by_text("Copied").wait_for()
     assert menu.pasted() == (stage.folder / "index.md").read_text("utf-8")
 
@@ -162,26 +162,41 @@ def test_missing_file_is_reported(page: Page, menu: Menu, plain: Callable[..., S
     page.route("**/index.md", lambda route: route.abort())
     page.goto(stage.url)
     menu.button.click()
-    menu.item("Copy page as Markdown").click()
+    menu.item("Copy page").click()
     menu.status.get_by_text("This could not be copied.").wait_for()
     page.unroute("**/index.md")
     menu.button.click()
-    menu.item("Copy page as Markdown").click()
+    menu.item("Copy page").click()
     menu.status.get_by_text("Copied", exact=True).wait_for()
 
 
-def test_configurations_are_copied(page: Page, menu: Menu, plain: Callable[..., Stage]) -> None:
+def test_clients_are_connected_by_links_and_copied_texts(page: Page, menu: Menu, plain: Callable[..., Stage]) -> None:
     page.goto(plain(mcp="https://kettle.example/mcp").url)
-    expected = {
-        "Claude Code": "claude mcp add --transport http kettle https://kettle.example/mcp",
-        "Cursor": '{\n  "mcpServers": {\n    "kettle": {\n      "url": "https://kettle.example/mcp"\n    }\n  }\n}',
-    }
-    for name, text in expected.items():
-        menu.button.click()
-        assert menu.host.get_by_role("group", name="Copy MCP configuration").is_visible()
-        menu.item(name).click()
-        menu.status.get_by_text("Copied").wait_for()
-        assert menu.pasted() == text
+    menu.button.click()
+    assert menu.host.get_by_role("group", name="Connect through MCP").is_visible()
+    assert str(menu.item("Cursor").get_attribute("href")).startswith("cursor://anysphere.cursor-deeplink/mcp/install?")
+    assert str(menu.item("VS Code").get_attribute("href")).startswith("vscode:mcp/install?")
+    menu.item("Claude Code").click()
+    menu.status.get_by_text("Copied").wait_for()
+    assert menu.pasted() == "claude mcp add --transport http kettle https://kettle.example/mcp"
+    menu.button.click()
+    with page.expect_popup() as popup:
+        menu.item("Claude").last.click()
+    assert popup.value.url.startswith("https://claude.ai/") or popup.value.url.startswith("chrome-error:")
+    assert menu.pasted() == "https://kettle.example/mcp"
+
+
+def test_mouse_leaves_no_focus_ring_and_keys_show_it(page: Page, menu: Menu, plain: Callable[..., Stage]) -> None:
+    page.goto(plain().url)
+    ring = "({ shadowRoot: root }) => getComputedStyle(root.activeElement).outlineStyle"
+    menu.button.click()
+    assert menu.host.evaluate(ring) == "none"
+    page.keyboard.press("ArrowDown")
+    assert menu.focused() == "Copy page"
+    assert menu.host.evaluate(ring) == "solid"
+    menu.item("Copy page").click()
+    menu.status.get_by_text("Copied").wait_for()
+    assert menu.host.evaluate(ring) == "none"
 
 
 def test_links_open_markdown_here_and_assistants_in_new_tabs(
@@ -195,7 +210,7 @@ def test_links_open_markdown_here_and_assistants_in_new_tabs(
     assert claude.get_attribute("rel") == "noopener"
     (prompt,) = parse_qs(urlsplit(claude.get_attribute("href") or "").query)["q"]
     assert f"{stage.url}guide/gauges/index.md" in prompt
-    menu.item("View page as Markdown").click()
+    menu.item("View as Markdown").click()
     page.wait_for_url(f"{stage.url}guide/gauges/index.md")
 
 
@@ -206,7 +221,7 @@ def test_menu_follows_the_keyboard(page: Page, menu: Menu, site: Callable[[str],
     stage = site("material")
     page.goto(stage.url)
     names = [
-        *("Copy page as Markdown", "View page as Markdown", "Open in Claude", "Open in ChatGPT"),
+        *("Copy page", "View as Markdown", "Open in Claude", "Open in ChatGPT"),
         *("Claude Code", "Cursor", "VS Code"),
     ]
     menu.button.focus()
@@ -216,7 +231,7 @@ def test_menu_follows_the_keyboard(page: Page, menu: Menu, site: Callable[[str],
         assert menu.button.get_attribute("aria-expanded") == "true"
         page.keyboard.press("Escape")
         assert not menu.menu.is_visible()
-        assert menu.focused() == "Page menu"
+        assert menu.focused() == "button"
         assert menu.button.get_attribute("aria-expanded") == "false"
     page.keyboard.press("ArrowUp")
     assert menu.focused() == names[-1]
@@ -262,28 +277,28 @@ def test_axe_finds_no_violations(
     menu.button.click()
     assert violations(page, axe) == []
     picture(page, f"menu-{theme}")
-    menu.item("Cursor").click()
+    menu.item("Claude Code").click()
     menu.status.get_by_text("Copied").wait_for()
     assert violations(page, axe) == []
 
 
 @pytest.mark.parametrize(
-    ("language", "name", "copy", "copied"),
+    ("language", "name", "copied"),
     [
-        ("en", "Page menu", "Copy page as Markdown", "Copied"),
-        ("de", "Seitenmenü", "Seite als Markdown kopieren", "Kopiert"),
-        ("es", "Menú de la página", "Copiar la página como Markdown", "Copiado"),
-        ("fr", "Menu de la page", "Copier la page en Markdown", "Copié"),
-        ("ja", "ページメニュー", "ページを Markdown でコピー", "コピーしました"),
-        ("zh", "页面菜单", "以 Markdown 格式复制本页", "已复制"),
+        ("en", "Copy page", "Copied"),
+        ("de", "Seite kopieren", "Kopiert"),
+        ("es", "Copiar página", "Copiado"),
+        ("fr", "Copier la page", "Copié"),
+        ("ja", "ページをコピー", "コピーしました"),
+        ("zh", "复制页面", "已复制"),
     ],
 )
 def test_texts_are_in_the_language_of_the_site(
-    page: Page, menu: Menu, plain: Callable[..., Stage], language: str, name: str, copy: str, copied: str
+    page: Page, menu: Menu, plain: Callable[..., Stage], language: str, name: str, copied: str
 ) -> None:
     page.goto(plain(lang=language).url)
     page.get_by_role("button", name=name, exact=True).click()
-    menu.item(copy).click()
+    menu.item(name).click()
     menu.status.get_by_text(copied).wait_for()
 
 
@@ -304,8 +319,8 @@ def test_instant_navigation_shows_the_menu_of_the_new_page(
         assert menu.host.count() == 1
         assert not menu.menu.is_visible()
         menu.button.click()
-        assert menu.item("View page as Markdown").evaluate("link => link.href") == f"{stage.url}{path}index.md"
-        menu.item("Copy page as Markdown").click()
+        assert menu.item("View as Markdown").evaluate("link => link.href") == f"{stage.url}{path}index.md"
+        menu.item("Copy page").click()
         menu.status.get_by_text("Copied").wait_for()
         assert menu.pasted() == (stage.folder / path / "index.md").read_text("utf-8")
 
@@ -331,7 +346,7 @@ def test_menu_is_added_by_navigation_from_a_page_without_one(
     assert menu.host.count() == 0
     page.click("article >> text=Welcome")
     menu.button.click()
-    assert menu.item("View page as Markdown").evaluate("link => link.href") == f"{stage.url}index.md"
+    assert menu.item("View as Markdown").evaluate("link => link.href") == f"{stage.url}index.md"
     assert page.evaluate("window.loadedOnce") is True
 
 
@@ -345,7 +360,7 @@ def test_nothing_moves_when_the_module_is_loaded(
     waiting: list[Route] = []
     page.route("**/roaming-menu.js", lambda route: waiting.append(route))
     page.goto(plain().url if theme == "plain" else f"{site(theme).url}guide/gauges/", wait_until="commit")
-    link = menu.host.get_by_role("link", name="View page as Markdown")
+    link = menu.host.get_by_role("link", name="Copy page")
     link.wait_for()
     page.wait_for_timeout(300)
     boxes = "() => [...document.querySelectorAll('h1, p, roaming-menu')].map(one => Object.values(one.getBoundingClientRect().toJSON()))"
@@ -384,7 +399,7 @@ def test_menu_works_with_strict_content_security_policy(page: Page, menu: Menu, 
     assert menu.host.evaluate("host => getComputedStyle(host).float") == "inline-end"
     menu.button.click()
     assert menu.menu.evaluate("menu => getComputedStyle(menu).position") == "absolute"
-    menu.item("Copy page as Markdown").click()
+    menu.item("Copy page").click()
     menu.status.get_by_text("Copied").wait_for()
     assert [message for message in messages if "Content Security Policy" in message] == []
 
@@ -415,7 +430,7 @@ def test_link_to_markdown_remains_without_javascript(
     page = context.new_page()
     for stage in (plain(), site("readthedocs")):
         page.goto(stage.url)
-        page.get_by_role("link", name="View page as Markdown").click()
+        page.get_by_role("link", name="Copy page").click()
         page.wait_for_url(f"{stage.url}index.md")
     context.close()
 
@@ -426,7 +441,7 @@ def test_link_to_markdown_remains_for_pages_opened_as_files(browser: Any, plain:
     context = browser.new_context()
     page = context.new_page()
     page.goto((stage.folder / "index.html").as_uri())
-    link = page.get_by_role("link", name="View page as Markdown")
+    link = page.get_by_role("link", name="Copy page")
     assert link.evaluate("link => link.href") == (stage.folder / "index.md").as_uri()
     assert page.locator("roaming-menu button").count() == 0
     context.close()

@@ -1,0 +1,438 @@
+"""The widget and the page menu on the sites of many generators and themes, by geometry and hit tests.
+
+    pytest -m slow tests/browser/test_laboratory.py --generators DIR... --require NAME... --pictures DIR
+
+The sites are those of `benchmarks/generators.py`, which says how to install the generators. Those that are not
+installed are skipped, unless `--require` names them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from http import HTTPStatus
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+from urllib.error import HTTPError
+from urllib.parse import urljoin, urlsplit
+from urllib.request import urlopen
+
+import pytest
+from generators import ANNOUNCEMENT, GENERATORS, TOUR, MissingGeneratorError, build_site, search_path
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.slow
+BASE = "/ebb/"
+WIDTHS = (390, 1280, 1500)
+APPLICATIONS = [name for name in GENERATORS if re.match("docusaurus|vitepress", name)]
+"""Generators whose pages are rendered again in the browser, which then navigates without page loads."""
+CORE = ("material", "mkdocs", "readthedocs")
+
+# Functions for the page. `read` describes what the panel and the banner do to it; `hit` is the element at a point.
+SCRIPT = """
+window.lab = {
+  host: () => document.querySelector("roaming-ask"),
+  panel: () => lab.host().shadowRoot?.querySelector("dialog[open]"),
+  part: (name) => lab.host().shadowRoot.querySelector(`[part=${name}]`),
+  isHit(target, x, y, owner = target) {
+    const hit = document.elementFromPoint(x, y);
+    return !!hit && (owner === hit || owner.contains(hit));
+  },
+  center: (one) => { const { x, y, width, height } = one.getBoundingClientRect(); return [x + width / 2, y + height / 2]; },
+  covered(parts) {
+    return parts.filter((name) => {
+      const one = lab.part(name);
+      return one?.checkVisibility() && !lab.isHit(one, ...lab.center(one), lab.host());
+    });
+  },
+  // Links and fields of headers that stay in sight, which the panel must not cover.
+  coveredInHeader() {
+    const headers = [...document.querySelectorAll("header, .navbar, .md-header, [class*=menu-bar]")].filter((one) =>
+      /sticky|fixed/.test(getComputedStyle(one).position) && one.getBoundingClientRect().top < 100);
+    return headers.flatMap((one) => [...one.querySelectorAll("a, button, input")]).filter((one) => {
+      const [x, y] = lab.center(one);
+      return one.checkVisibility({ visibilityProperty: true }) && document.elementFromPoint(x, y) === lab.host();
+    }).map((one) => one.outerHTML.slice(0, 90));
+  },
+  blocks: () => [...document.querySelectorAll(":is(main, [role=main], article) :is(h1, h2, p, li)")].filter((one) =>
+    one.checkVisibility() && !one.closest("nav, table, aside") && one.innerText.trim()),
+  width: () => Math.max(...lab.blocks().filter((one) => one.localName === "p").map((one) => one.clientWidth)),
+  // Lines of the article that something covers or cuts; with a floating panel those beside it.
+  async hidden() {
+    const left = lab.panel()?.getBoundingClientRect().left ?? innerWidth;
+    const floats = !document.documentElement.hasAttribute("data-roaming-docked");
+    const found = [];
+    for (const one of lab.blocks()) {
+      one.scrollIntoView({ block: "center", behavior: "instant" });
+      await new Promise((done) => requestAnimationFrame(done));
+      const range = document.createRange();
+      range.selectNodeContents(one);
+      for (const { left: start, right: end, top, width, height } of range.getClientRects()) {
+        if (width < 4 || height < 8 || top < 0) continue;
+        for (const x of [start + 2, end - 2])
+          if (!(floats && x >= left - 6) && !lab.isHit(one, x, top + height / 2)) {
+            const hit = document.elementFromPoint(x, top + height / 2);
+            const style = hit && getComputedStyle(hit);
+            found.push(`${one.localName} ${one.innerText.slice(0, 30)} at ${Math.round(x)}: ${hit?.localName}.${hit?.className}`);
+          }
+      }
+    }
+    scrollTo({ top: 0, behavior: "instant" });
+    await new Promise((done) => requestAnimationFrame(done));
+    return found.slice(0, 5);
+  },
+  banner(text) {
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode())
+      if (walker.currentNode.data.trim() === text && walker.currentNode.parentElement.checkVisibility()) return walker.currentNode.parentElement;
+  },
+  // What is at the end of the line of the banner: the page itself would be a white block.
+  besideBanner(text) {
+    const one = lab.banner(text);
+    if (!one) return "";
+    const range = document.createRange();
+    range.selectNodeContents(one);
+    const { left, right, top, height } = range.getBoundingClientRect();
+    if (top < 0) return "";
+    const faults = [left + 2, right - 2].filter((x) => !lab.isHit(one, x, top + height / 2)).map((x) => `covered at ${x}`);
+    const hit = document.elementFromPoint(innerWidth - 20, top + height / 2);
+    if (!hit || hit === document.body || hit === document.documentElement) faults.push("a block of the page beside it");
+    return faults.join();
+  },
+  contrast(one) {
+    const [a, b] = lab.luminances(one).sort((x, y) => y - x);
+    return (a + 0.05) / (b + 0.05);
+  },
+  // Of the text and of its background
+  luminances(one) {
+    const rgb = (text) => {
+      const context = document.createElement("canvas").getContext("2d");
+      context.fillStyle = text;
+      context.fillRect(0, 0, 1, 1);
+      const [r, g, b] = [...context.getImageData(0, 0, 1, 1).data].map((part) => ((part / 255 + 0.055) / 1.055) ** 2.4);
+      return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    let back = one;
+    while (back && /rgba\\(0, 0, 0, 0\\)|transparent/.test(getComputedStyle(back).backgroundColor))
+      back = back.parentElement ?? back.getRootNode().host;
+    return [getComputedStyle(one).color, back ? getComputedStyle(back).backgroundColor : "#fff"].map(rgb);
+  },
+};
+window.shifts = [];
+new PerformanceObserver((list) => shifts.push(...list.getEntries().filter((one) => !one.hadRecentInput).map(({ value }) => value)))
+  .observe({ type: "layout-shift", buffered: true });
+"""
+
+SCHEMES = "(name) => lab.luminances(eval(name))[1] > 0.4 !== lab.luminances(document.querySelector('h1'))[1] > 0.4"
+
+
+# Sites
+
+
+class _Host(SimpleHTTPRequestHandler):
+    """Serves a site as static hosts do: with redirects to folders, or every page at both of its addresses."""
+
+    site: Path
+    redirects: bool
+
+    def do_GET(self) -> None:
+        path = urlsplit(self.path).path
+        wanted = path.removeprefix(BASE)
+        file = self._find(wanted.rstrip("/"), is_folder=wanted.endswith("/")) if path.startswith(BASE) else None
+        if file is None:
+            self.send_error(HTTPStatus.NOT_FOUND)
+        elif self.redirects and file.name == "index.html" and wanted and not wanted.endswith(("/", ".html")):
+            self.send_response(HTTPStatus.MOVED_PERMANENTLY)
+            self.send_header("Location", f"{path}/")
+            self.end_headers()
+        else:
+            body = file.read_bytes()
+            self.send_response(HTTPStatus.OK)
+            self.send_header("Content-Type", self.guess_type(str(file)))
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    def _find(self, wanted: str, *, is_folder: bool) -> Path | None:
+        forms = [wanted, f"{wanted}/index.html", f"{wanted}.html"]
+        if is_folder and self.redirects:
+            forms = [f"{wanted}/index.html"]
+        return next((file for one in forms if (file := self.site / one.strip("/")).is_file()), None)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="session")
+def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Function that builds the site of a generator, once."""
+    path = search_path(map(Path, request.config.getoption("--generators")))
+    kept = request.config.getoption("--sites")
+    sites: dict[str, Path | None] = {}
+
+    def build(name: str) -> Path:
+        if name not in sites:
+            project = Path(kept) / name if kept else tmp_path_factory.mktemp("laboratory") / name
+            output = project / GENERATORS[name].output
+            try:
+                built = kept and (output / "roaming/roaming-ask.js").exists()
+                sites[name] = output if built else build_site(name, project, path, widget=True)
+            except MissingGeneratorError:
+                sites[name] = None
+        found = sites[name]
+        if found is None:
+            assert name not in request.config.getoption("--require"), f"{name} is not installed"
+            pytest.skip(f"laboratory: {name} is not installed")
+        return found
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def host() -> Iterator[Callable[..., str]]:
+    """Function that serves a site, and returns its URL."""
+    servers: list[tuple[ThreadingHTTPServer, Thread]] = []
+
+    def serve(site: Path, *, redirects: bool = True) -> str:
+        handler = type("Host", (_Host,), {"site": site, "redirects": redirects})
+        server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        servers.append((server, thread))
+        return f"http://127.0.0.1:{server.server_port}{BASE}"
+
+    yield serve
+    for server, thread in servers:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def tour_address(name: str, site: Path) -> str:
+    """Return the address of the long page, as the site links to it."""
+    if (site / "guide/tour/index.html").exists():
+        return "guide/tour/"
+    return "guide/tour" if name.startswith("docusaurus") else "guide/tour.html"
+
+
+def open_page(browser: Browser, width: int, scheme: str) -> Page:
+    context = browser.new_context(
+        viewport={"width": width, "height": 800},
+        color_scheme=scheme,  # type: ignore[arg-type]
+        reduced_motion="reduce",
+        permissions=["clipboard-read", "clipboard-write"],
+    )
+    context.route("**/*", lambda route: route.continue_() if "//127.0.0.1" in route.request.url else route.abort())
+    page = context.new_page()
+    page.set_default_timeout(8_000)
+    page.add_init_script(SCRIPT)
+    return page
+
+
+@pytest.fixture
+def picture(request: pytest.FixtureRequest) -> Callable[[Page, str], None]:
+    """Function that saves a picture with the option `--pictures`."""
+    folder = request.config.getoption("--pictures")
+
+    def save(page: Page, name: str) -> None:
+        if folder:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            page.screenshot(path=Path(folder) / f"{name}.png")
+
+    return save
+
+
+# Checks
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+@pytest.mark.parametrize("redirects", [True, False])
+def test_elements_are_found_at_every_address_of_a_page(
+    site: Callable[[str], Path], host: Callable[..., str], name: str, redirects: bool
+) -> None:
+    """An address at which the page does not find its own files does not count."""
+    folder = site(name)
+    root = host(folder, redirects=redirects)
+    checked = 0
+    for address in ("guide/tour", "guide/tour/", "guide/tour.html"):
+        final, html = fetch(root + address)
+        links = re.findall(r"<(link|script|roaming-menu)\b([^>]*)>", html)
+        own = [attribute(text, "href") or attribute(text, "src") for _, text in links if " data-roaming" in text]
+        others = [attribute(text, "href") for _, text in links if "stylesheet" in text and " data-roaming" not in text]
+        if not html or any(fetch(urljoin(final, one))[1] == "" for one in others[:1] if one and "//" not in one):
+            continue
+        checked += 1
+        kinds = {one.rpartition(".")[2] for one in own if one}
+        assert {"js", "md", "txt"} <= kinds, (address, own)
+        assert [one for one in own if one and not fetch(urljoin(final, one))[1]] == [], address
+    assert checked
+
+
+def fetch(url: str) -> tuple[str, str]:
+    """Return the final URL and the text of a response; an empty text unless it is 200."""
+    try:
+        with urlopen(url) as response:
+            return response.url, response.read().decode("utf-8", "replace")
+    except HTTPError as error:
+        with error:
+            return url, ""
+
+
+def attribute(text: str, name: str) -> str:
+    found = re.search(rf"""\s{name}=["']?([^"'\s>]+)""", text)
+    return found[1] if found else ""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", GENERATORS)
+def test_panel_and_page_do_not_cover_each_other(
+    browser: Browser,
+    site: Callable[[str], Path],
+    host: Callable[..., str],
+    picture: Callable[[Page, str], None],
+    name: str,
+    width: int,
+    scheme: str,
+) -> None:
+    folder = site(name)
+    page = open_page(browser, width, scheme)
+    page.goto(host(folder) + tour_address(name, folder))
+    page.wait_for_load_state("networkidle")
+    own_shift = sum(page.evaluate("shifts"))  # of the theme, such as by its fonts
+    faults: dict[str, Any] = {}
+    try:
+        before = page.evaluate("lab.hidden()")
+        entrances = page.locator("roaming-ask .opener, [data-roaming-open][aria-expanded]").filter(visible=True)
+        faults["entrances"] = entrances.count() - 1
+        entrances.last.click()
+        page.locator("roaming-ask dialog[open]").wait_for()
+        page.wait_for_timeout(150)
+        faults["covered controls"] = page.evaluate("lab.covered(['close', 'title', 'input'])")
+        picture(page, f"{name}-{width}-{scheme}-panel")
+        faults["contrast"] = page.evaluate("lab.contrast(lab.part('title'))") < 4.5
+        faults["another scheme than the page"] = page.evaluate(SCHEMES, "lab.part('title')")
+        if width > 600:
+            faults |= check_wide_page(page, before, own_shift)
+            picture(page, f"{name}-{width}-{scheme}-scrolled")
+        page.locator("roaming-ask [part=close]").click()
+        page.wait_for_timeout(150)
+        faults["lines after closing"] = list(set(page.evaluate("lab.hidden()")) - set(before))
+        faults["open"] = page.locator("roaming-ask dialog[open]").count()
+    finally:
+        page.context.close()
+    found = {key: value for key, value in faults.items() if value}
+    assert not found, found
+
+
+def check_wide_page(page: Page, before: list[str], own_shift: float) -> dict[str, Any]:
+    """Return what the open panel does to the page; the lines that are hidden without it do not count."""
+    docked = page.locator(":root[data-roaming-docked]").count() > 0
+    faults: dict[str, Any] = {
+        "header below the panel": page.evaluate("lab.coveredInHeader()"),
+        "lines": list(set(page.evaluate("lab.hidden()")) - set(before)),
+        "banner": docked and page.evaluate("text => lab.besideBanner(text)", ANNOUNCEMENT),
+        "sideways": docked and page.evaluate("document.documentElement.scrollWidth > innerWidth"),
+    }
+    if docked:
+        width = page.evaluate("lab.width()")
+        faults["article"] = width if width < 560 else 0
+    page.evaluate("scrollTo({ top: 500, behavior: 'instant' })")
+    page.wait_for_timeout(200)
+    faults["covered controls after scrolling"] = page.evaluate("lab.covered(['close', 'title', 'input'])")
+    faults["header below the panel after scrolling"] = page.evaluate("lab.coveredInHeader()")
+    page.evaluate("scrollTo({ top: 0, behavior: 'instant' })")
+    page.reload()
+    page.locator("roaming-ask dialog[open]").wait_for()
+    page.wait_for_load_state("networkidle")
+    page.wait_for_timeout(200)
+    faults["after a reload"] = docked != (page.locator(":root[data-roaming-docked]").count() > 0)
+    faults["covered after a reload"] = page.evaluate("lab.covered(['close', 'title', 'input'])")
+    shift = round(sum(page.evaluate("shifts")), 3)
+    faults["shift"] = shift if shift > 2 * own_shift + 0.02 else 0
+    page.evaluate("scrollTo({ top: 500, behavior: 'instant' })")
+    page.wait_for_timeout(200)
+    return faults
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", GENERATORS)
+def test_page_menu_is_there_once_and_can_be_used(
+    browser: Browser,
+    site: Callable[[str], Path],
+    host: Callable[..., str],
+    picture: Callable[[Page, str], None],
+    name: str,
+    width: int,
+    scheme: str,
+) -> None:
+    folder = site(name)
+    page = open_page(browser, width, scheme)
+    errors: list[str] = []
+    ours = re.compile("roaming|hydrat|React|NotFoundError|removeChild|insertBefore", re.IGNORECASE)
+    page.on("pageerror", lambda error: errors.append(f"{error}{error.stack}"))
+    page.on("console", lambda message: errors.append(message.text))
+    page.goto(host(folder) + tour_address(name, folder))
+    page.wait_for_load_state("networkidle")
+    try:
+        check_menu(page, TOUR, lambda: picture(page, f"{name}-{width}-{scheme}-menu"))
+        if name in APPLICATIONS and width == 1500:
+            page.evaluate("window.loadedOnce = true")
+            page.get_by_role("link", name="Use", exact=True).first.click()
+            page.locator("h1", has_text="Use").wait_for()
+            check_menu(page, "Use")
+            check_page_data(page, "guide/use")
+            page.locator(f"a[href='{BASE}']").filter(visible=True).first.click()
+            page.locator("h1", has_text="Ebb").wait_for()
+            check_menu(page, "Ebb")
+            check_page_data(page, "")
+            page.go_back()
+            page.locator("h1", has_text="Use").wait_for()
+            page.go_back()
+            page.locator("h1", has_text=TOUR).wait_for()
+            check_menu(page, TOUR)
+            assert page.evaluate("window.loadedOnce")
+        assert [error for error in errors if ours.search(error)] == []
+    finally:
+        page.context.close()
+
+
+def check_page_data(page: Page, path: str) -> None:
+    """Check that the widget knows the page that the application shows, and finds its files."""
+    data = page.evaluate("document.querySelector('roaming-ask').settings.page")
+    assert data["path"].removesuffix(".html").rstrip("/") == path
+    assert page.evaluate("fetch(document.querySelector('roaming-ask').settings.page.manifest).then(({ ok }) => ok)")
+
+
+def check_menu(page: Page, title: str, look: Callable[[], None] = lambda: None) -> None:
+    button = page.locator("roaming-menu [aria-haspopup=menu]")
+    button.first.wait_for()
+    page.wait_for_timeout(100)
+    assert page.locator("roaming-menu").count() == 1
+    box, heading = button.bounding_box(), page.locator("h1", has_text=title).last.bounding_box()
+    assert box is not None
+    assert heading is not None
+    assert abs(box["y"] - heading["y"]) < 60, (box, heading)
+    wide = page.evaluate("document.documentElement.scrollWidth")
+    button.click()
+    items = page.locator("roaming-menu [role=menuitem]")
+    look()
+    hit = """one => {
+      const [x, y] = lab.center(one);
+      const hit = document.elementFromPoint(x, y);
+      return hit?.localName === "roaming-menu" && x > 0 && x < innerWidth ? "" : `${one.innerText}: ${hit?.outerHTML.slice(0, 80)}`;
+    }"""
+    assert [fault for item in items.all() if (fault := item.evaluate(hit))] == []
+    assert items.first.evaluate("one => lab.contrast(one)") >= 4.5
+    assert not page.evaluate(
+        SCHEMES, "document.querySelector('roaming-menu').shadowRoot.querySelector('[role=menuitem]')"
+    )
+    assert page.evaluate("document.documentElement.scrollWidth") <= wide
+    items.first.click()
+    page.locator("roaming-menu [role=status]:not(:empty)").wait_for()
+    assert f"# {title}\n" in page.evaluate("navigator.clipboard.readText()")
