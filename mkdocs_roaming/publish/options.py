@@ -69,8 +69,9 @@ class PublishOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Or its options; `publish.elements.widget` parses them."""
     page_menu: Annotated[Any, Meta(description="Add a menu to every page: copy as Markdown, open in Claude.")] = False
     """Or its options; `publish.elements.menu` parses them."""
-    mcp: Annotated[str, Meta(pattern=r"^https?://[^/\s]+\S*$")] | bool = False
-    """URL of the site's MCP server; true: that of the function of `roaming function`, at `mcp` below the site's URL."""
+    mcp: Annotated[str, Meta(pattern=r"^https?://[^/\s]+\S*$")] | bool | None = None
+    """URL of the site's MCP server; true: that of the function of `roaming function`, at `mcp` below the site's URL;
+    None: that of the widget's endpoint, if there is one."""
     similar_pages: bool = True
     """Whether the 404 page links to pages at similar addresses."""
     search: Annotated[
@@ -84,8 +85,15 @@ class PublishOptions(msgspec.Struct, frozen=True, kw_only=True):
     classes: dict[str, str] = {}
     """Roles of the site's own CSS classes."""
 
-    def mcp_url(self, site_url: str = "") -> str:
-        """Return the URL of the site's MCP server; empty without one, relative without the site's URL."""
+    def find_mcp_url(self, site_url: str = "", endpoint: str = "") -> str:
+        """Return the URL of the site's MCP server; empty without one, relative without the site's URL.
+
+        Args:
+            site_url: URL of the site.
+            endpoint: URL of the widget's endpoint, which offers MCP by default; may be relative to the site.
+        """
+        if self.mcp is None:
+            return urljoin(site_url, endpoint).rstrip("/") + "/mcp" if endpoint else ""
         return urljoin(site_url, "mcp" if self.mcp is True else self.mcp) if self.mcp else ""
 
 

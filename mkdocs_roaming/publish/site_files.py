@@ -50,7 +50,7 @@ def make_site_files(
     skill = skill_path(manifest) if options.agent_skill else ""
     own = b""
     if options.llms_txt is not False:
-        mcp = options.mcp_url(site.url)
+        mcp = options.find_mcp_url(site.url)
         texts = build_llms_txt(manifest, section_files=section_files, skill=skill, mcp=mcp, above=above)
         own = texts.pop(LLMS_TXT)[len(above) :].encode("utf-8", "surrogatepass")
         files.append(SiteFile(LLMS_TXT, above.encode("utf-8", "surrogateescape") + own))

@@ -28,7 +28,6 @@ from mkdocs_roaming.manifest.page_kinds import PageKind, classify_pages
 from mkdocs_roaming.manifest.sections import file_digest
 from mkdocs_roaming.publish.agents.mcp_clients import make_server_name
 from mkdocs_roaming.publish.cache import SiteFile
-from mkdocs_roaming.publish.elements.menu import PageMenuOptions, find_mcp_url, parse_page_menu_options
 from mkdocs_roaming.publish.elements.widget import parse_widget_options
 from mkdocs_roaming.publish.llms_txt import BY_A_MODEL, format_size, full_size
 from mkdocs_roaming.publish.options import PublishOptions
@@ -141,9 +140,8 @@ def _render_skill(
 def _find_services(options: PublishOptions, site_url: str) -> dict[str, str]:
     """Return the URLs of the answer endpoint and of the MCP server that the options name; empty ones for none."""
     widget = parse_widget_options(options.widget)
-    menu = parse_page_menu_options(options.page_menu or True, options.mcp_url()) or PageMenuOptions()
     endpoint = urljoin(site_url, widget.endpoint).rstrip("/") + "/" if widget and widget.endpoint else ""
-    return {"endpoint": endpoint, "mcp": find_mcp_url(menu, site_url, endpoint)}
+    return {"endpoint": endpoint, "mcp": options.find_mcp_url(site_url, endpoint)}
 
 
 def full_name(manifest: Manifest) -> str:

@@ -11,7 +11,6 @@ from urllib.parse import quote, urljoin
 
 import msgspec
 from msgspec import Meta
-from msgspec.structs import replace
 
 from mkdocs_roaming.errors import PublishError
 from mkdocs_roaming.manifest.models import Site, markdown_path, relative_url
@@ -28,8 +27,6 @@ from mkdocs_roaming.publish.elements.html import find_content_start, insert_in_h
 Item = Literal["copy", "view", "claude", "chatgpt", "mcp", "community"]
 ITEMS: tuple[Item, ...] = get_args(Item)
 
-_Url = Annotated[str, Meta(pattern=r"^https?://[^/\s]+\S*$")]
-
 # Options
 
 
@@ -38,19 +35,12 @@ class PageMenuOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     items: Annotated[tuple[Item, ...], Meta(min_length=1)] = ITEMS
     """The items, in order."""
-    mcp: _Url | bool = True
-    """URL of the site's MCP server; true: that of the widget's endpoint, if there is one. Without a server, or with
-    false, the configuration starts `roaming mcp`."""
-    community: _Url | None = None
+    community: Annotated[str, Meta(pattern=r"^https?://[^/\s]+\S*$")] | None = None
     """URL of a chat or forum, for the item `community`."""
 
 
-def parse_page_menu_options(config: object, mcp: str = "") -> PageMenuOptions | None:
+def parse_page_menu_options(config: object) -> PageMenuOptions | None:
     """Parse the option `page_menu`: true, false or a mapping.
-
-    Args:
-        config: The option.
-        mcp: The site's MCP server, unless the option names another; may be relative to the site.
 
     Returns:
         The options, or None if pages have no menu.
@@ -61,26 +51,12 @@ def parse_page_menu_options(config: object, mcp: str = "") -> PageMenuOptions | 
     if config is None or config is False:
         return None
     try:
-        options = PageMenuOptions() if config is True else msgspec.convert(config, PageMenuOptions)
-        return replace(options, mcp=mcp) if mcp and options.mcp is True else options
+        return PageMenuOptions() if config is True else msgspec.convert(config, PageMenuOptions)
     except msgspec.ValidationError as error:
         raise PublishError(
-            f"page_menu: {error}. Set it to true, or to a mapping with `items` (a list of {', '.join(ITEMS)}), "
-            "`mcp` (the URL of an MCP server, or false) and `community` (the URL of a chat or forum)"
+            f"page_menu: {error}. Set it to true, or to a mapping with `items` (a list of {', '.join(ITEMS)}) and "
+            "`community` (the URL of a chat or forum)"
         ) from None
-
-
-def find_mcp_url(options: PageMenuOptions, site_url: str, endpoint: str) -> str:
-    """Return the URL of the site's MCP server; an empty text if there is none.
-
-    Args:
-        options: The options.
-        site_url: URL of the site.
-        endpoint: URL of the site's answer endpoint, which offers MCP, too; may be relative to the site.
-    """
-    if isinstance(options.mcp, str):
-        return urljoin(site_url, options.mcp)
-    return urljoin(site_url, endpoint).rstrip("/") + "/mcp" if options.mcp and endpoint else ""
 
 
 # Pages
@@ -98,18 +74,18 @@ class PageMenu:
     Args:
         options: The options.
         site: The site.
-        endpoint: URL of the site's answer endpoint, which offers MCP, too; may be relative to the site.
+        mcp: URL of the site's MCP server, which may be relative to the site; without one, clients start `roaming mcp`.
 
     Attributes:
         pages_without: Number of pages that had no place for the menu.
     """
 
-    def __init__(self, options: PageMenuOptions, site: Site, endpoint: str = "") -> None:
+    def __init__(self, options: PageMenuOptions, site: Site, mcp: str = "") -> None:
         self._options, self._site, self._words = options, site, load_texts(site.language)
         self.pages_without = 0
         name = make_server_name(site.name, site.url)
-        url = find_mcp_url(options, site.url, endpoint)
-        self._server = McpServer(name, url) if url else McpServer(name, command=make_command(site.url))
+        local = McpServer(name, command=make_command(site.url))
+        self._server = McpServer(name, urljoin(site.url, mcp)) if mcp else local
         self._clients = list(self._iter_clients())
 
     def _iter_clients(self) -> Iterator[dict[str, str]]:

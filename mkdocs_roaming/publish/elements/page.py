@@ -28,12 +28,12 @@ MAX_SUGGESTIONS = 4
 class ElementOptions:
     """The options of the widget and of the page menu; None for an element that pages do not have.
 
-    `mcp_endpoint` is the answer endpoint if it offers MCP, too.
+    `mcp` is the URL of the site's MCP server, which may be relative to the site; empty without one.
     """
 
     widget: WidgetOptions | None = None
     menu: PageMenuOptions | None = None
-    mcp_endpoint: str = ""
+    mcp: str = ""
 
     @classmethod
     def parse(cls, options: PublishOptions, *, own_endpoint: str = "") -> ElementOptions:
@@ -48,7 +48,7 @@ class ElementOptions:
         """
         widget = parse_widget_options(options.widget, own_endpoint=own_endpoint)
         endpoint = widget.endpoint if widget and not own_endpoint else ""
-        return cls(widget, parse_page_menu_options(options.page_menu, options.mcp_url()), endpoint)
+        return cls(widget, parse_page_menu_options(options.page_menu), options.find_mcp_url(endpoint=endpoint))
 
 
 class PageElements:
@@ -62,7 +62,7 @@ class PageElements:
         self._widget, self._batch, self._site = options.widget, batch, batch.site
         if options.widget and sum(len(one.sections) for one in batch.converted.values()) > MAX_SECTIONS:
             self._widget = replace(options.widget, replace_search=False)
-        self.menu = PageMenu(options.menu, batch.site, options.mcp_endpoint) if options.menu else None
+        self.menu = PageMenu(options.menu, batch.site, options.mcp) if options.menu else None
         self._asks = index_first_asks(descriptions) if descriptions else {}
         self._home_asks: list[str] | None = None  # the first question of each page
 

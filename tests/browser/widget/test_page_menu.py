@@ -101,7 +101,7 @@ def plain(tmp_path: Path) -> Iterator[Callable[..., Stage]]:
     """Function that publishes a plain HTML page, and serves it."""
     contexts = []
 
-    def publish(html: str = "", lang: str = "en", attrs: str = "", **options: Any) -> Stage:
+    def publish(html: str = "", lang: str = "en", attrs: str = "", server: str = "", **options: Any) -> Stage:
         folder = tmp_path / "plain"
         folder.mkdir()
         body = html or f"<main><h1>{LONG_TITLE}</h1><p>It boils.</p></main>"
@@ -111,7 +111,7 @@ def plain(tmp_path: Path) -> Iterator[Callable[..., Stage]]:
             f"</head><body>{body}</body></html>",
             "utf-8",
         )
-        publish_options = PublishOptions(page_menu=options or True)
+        publish_options = PublishOptions(page_menu=options or True, mcp=server or None)
         index_site(folder, IndexOptions(url="https://kettle.example/", publish=publish_options), warn=print)
         context = served(folder)
         contexts.append(context)
@@ -171,7 +171,7 @@ def test_missing_file_is_reported(page: Page, menu: Menu, plain: Callable[..., S
 
 
 def test_clients_are_connected_by_links_and_copied_texts(page: Page, menu: Menu, plain: Callable[..., Stage]) -> None:
-    page.goto(plain(mcp="https://kettle.example/mcp").url)
+    page.goto(plain(server="https://kettle.example/mcp").url)
     menu.button.click()
     assert menu.host.get_by_role("group", name="Connect through MCP").is_visible()
     assert str(menu.item("Cursor").get_attribute("href")).startswith("cursor://anysphere.cursor-deeplink/mcp/install?")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin
 
 import pytest
 from click.testing import CliRunner
@@ -43,11 +45,22 @@ def test_mcp_server_is_announced_in_llms_txt_skill_and_page_menu(tmp_path: Path,
     assert (index["kinds"], index["generic"]) == ("0", [])
 
 
-def test_page_menu_may_name_another_server(tmp_path: Path) -> None:
-    site = publish(tmp_path, "mcp = true", 'page_menu = {mcp = "https://other.example/mcp"}')
-    page = (site / "index.html").read_text()
-    assert "https://other.example/mcp" in page
-    assert "pumps.example/docs/mcp" not in page
+@pytest.mark.parametrize(
+    ("options", "endpoint", "url"),
+    [
+        ({}, "https://ask.example", "https://ask.example/mcp"),
+        ({}, "/_ask/", "https://docs.example/_ask/mcp"),
+        ({}, "", ""),
+        ({"mcp": False}, "https://ask.example/", ""),
+        ({"mcp": True}, "https://ask.example/", "https://docs.example/sub/mcp"),
+        ({"mcp": "https://mcp.example/x"}, "/", "https://mcp.example/x"),
+    ],
+)
+def test_default_server_is_that_of_the_endpoint(options: dict[str, Any], endpoint: str, url: str) -> None:
+    site = "https://docs.example/sub/"
+    assert parse_options(options).find_mcp_url(site, endpoint) == url
+    relative = parse_options(options).find_mcp_url(endpoint=endpoint)
+    assert (urljoin(site, relative) if relative else "") == url
 
 
 def test_nothing_is_announced_without_the_option(tmp_path: Path) -> None:

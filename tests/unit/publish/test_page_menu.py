@@ -34,8 +34,8 @@ SITE = Site("The Kettle", "https://kettle.example/docs/")
 PLAIN = "<html><head></head><body><main><p>Menu</p><h1>Boil water</h1></main></body></html>"
 
 
-def make_menu(site: Site = SITE, endpoint: str = "", **options: Any) -> PageMenu:
-    return PageMenu(PageMenuOptions(**options), site, endpoint)
+def make_menu(site: Site = SITE, mcp: str = "", **options: Any) -> PageMenu:
+    return PageMenu(PageMenuOptions(**options), site, mcp)
 
 
 def menu_data(html: str) -> dict[str, Any]:
@@ -60,8 +60,8 @@ def test_page_menu_files_stay_below_4_kb_with_gzip() -> None:
 def test_parse_page_menu_options_accepts_flags_and_mappings() -> None:
     assert parse_page_menu_options(True) == PageMenuOptions()
     assert parse_page_menu_options(False) is None
-    config = {"items": ["copy", "mcp"], "mcp": "https://ask.example/mcp"}
-    assert parse_page_menu_options(config) == PageMenuOptions(("copy", "mcp"), "https://ask.example/mcp")
+    config = {"items": ["copy", "mcp"], "community": "https://chat.example/"}
+    assert parse_page_menu_options(config) == PageMenuOptions(("copy", "mcp"), "https://chat.example/")
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,6 @@ def test_parse_page_menu_options_accepts_flags_and_mappings() -> None:
         ({"item": ["copy"]}, "page_menu: Object contains unknown field `item`. Set it to true, or"),
         ({"items": ["copy", "gemini"]}, "page_menu: Invalid enum value 'gemini' - at `$.items[1]`. Set it to true, or"),
         ({"items": []}, "page_menu: Expected `array` of length >= 1"),
-        ({"mcp": "/mcp"}, "page_menu: Expected `str` matching regex"),
         ({"community": "chat.example"}, "page_menu: Expected `str` matching regex"),
     ],
 )
@@ -166,17 +165,15 @@ def test_data_escapes_quotes_and_markup_of_names() -> None:
 
 
 @pytest.mark.parametrize(
-    ("endpoint", "mcp", "url"),
+    ("mcp", "url"),
     [
-        ("", True, ""),
-        ("https://ask.example/", True, "https://ask.example/mcp"),
-        ("/", True, "https://kettle.example/mcp"),
-        ("https://ask.example/", False, ""),
-        ("https://ask.example", "https://mcp.example/docs", "https://mcp.example/docs"),
+        ("", ""),
+        ("/mcp", "https://kettle.example/mcp"),
+        ("https://mcp.example/docs", "https://mcp.example/docs"),
     ],
 )
-def test_configuration_is_that_of_the_command(endpoint: str, mcp: str | bool, url: str) -> None:
-    data = menu_data(make_menu(endpoint=endpoint, mcp=mcp).add(PLAIN, "a/", "Boil water"))
+def test_configuration_is_that_of_the_command(mcp: str, url: str) -> None:
+    data = menu_data(make_menu(mcp=mcp).add(PLAIN, "a/", "Boil water"))
     server = McpServer("the-kettle", url, () if url else make_command(SITE.url))
     items = {item["text"]: item for item in data["items"][4]["items"]}
     assert items["Claude Code"]["copy"] == format_client_config("claude-code", server)

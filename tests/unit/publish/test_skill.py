@@ -165,8 +165,8 @@ def test_skill_names_only_files_that_are_published(tmp_path: Path) -> None:
         ({"widget": True}, "", ""),
         ({"widget": {"endpoint": "https://ask.example"}}, "https://ask.example/", "https://ask.example/mcp"),
         ({"widget": {"endpoint": "/ask/"}}, "https://docs.example/ask/", "https://docs.example/ask/mcp"),
-        ({"widget": {"endpoint": "/"}, "page_menu": {"mcp": False}}, "https://docs.example/", ""),
-        ({"page_menu": {"mcp": "https://m.example/x"}}, "", "https://m.example/x"),
+        ({"widget": {"endpoint": "/"}, "mcp": False}, "https://docs.example/", ""),
+        ({"mcp": "https://m.example/x"}, "", "https://m.example/x"),
     ],
 )
 def test_configured_services_are_named(tmp_path: Path, options: dict[str, Any], endpoint: str, mcp: str) -> None:
