@@ -97,7 +97,8 @@ class Settings:
     Attributes:
         where: The file, for messages; empty without one.
         model: The model, its server, and the variable with its API key.
-        budget: Limits of an answer, with the prices of the model.
+        budget: Limits of an answer, with the prices of the model if the file has them.
+        cost: Maximum cost of an answer, whose prices may be those that are built in.
         search: Search mode, `""` for the default.
         embeddings: The embedding model.
         serving: The tables in `OTHER_TABLES`.
@@ -106,6 +107,7 @@ class Settings:
     where: str = ""
     model: ModelTable = field(default_factory=ModelTable)
     budget: AnswerLimits = field(default_factory=AnswerLimits)
+    cost: float | None = None
     search: str = ""
     embeddings: EmbeddingsConfig | None = None
     serving: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
@@ -140,11 +142,11 @@ class Settings:
                 raise UsageError(f"{error}{hint}") from None
             model = UnavailableModel(split_model_name(selected)[1], f"{error}{hint}")
         budget = self.budget if model.name != "offline" else replace(self.budget, support="words")
-        if own.name and split_model_name(selected) != split_model_name(own.name):
-            budget = replace(budget, prices=None, cost=None)
-        if budget.prices is None and getattr(model, "is_hosted", False):
-            budget = replace(budget, prices=find_known_prices(model.name))
-        return model, budget
+        is_other = bool(own.name) and split_model_name(selected) != split_model_name(own.name)
+        prices = None if is_other else budget.prices
+        if prices is None and getattr(model, "is_hosted", False):
+            prices = find_known_prices(model.name)
+        return model, replace(budget, prices=prices, cost=None if is_other or prices is None else self.cost)
 
     def search_factory(
         self, environ: Mapping[str, str], on_warning: Callable[[str], None], cache: IndexCache | None = None
@@ -200,10 +202,14 @@ def load_settings(path: Path | None = None) -> Settings:
     elif mode == "hybrid":
         raise UsageError(f"{path}: [search]: mode: hybrid needs an embedding model. Configure [embeddings].")
     prices = decode(Prices, "prices") if "prices" in data else None
+    if prices and (missing := [name for name in ("input", "output") if name not in data["prices"]]):
+        raise UsageError(f"{path}: [prices]: {missing[0]} is missing; write 0 for a free model")
+    budget = decode(AnswerLimits, "budget", prices=prices or Prices())
     return Settings(
         where=str(path),
         model=decode(ModelTable, "model"),
-        budget=decode(AnswerLimits, "budget", prices=prices),
+        budget=replace(budget, prices=prices, cost=budget.cost if prices else None),
+        cost=budget.cost,
         search=mode,
         embeddings=embeddings,
         serving={name: data[name] for name in OTHER_TABLES if name in data},

@@ -6,10 +6,13 @@ import asyncio
 import logging
 import re
 import threading
+import tomllib
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass, replace
+from functools import cache
+from importlib import resources
 from math import isfinite
 from typing import Annotated, Literal, TypeVar
 
@@ -81,23 +84,16 @@ class Prices:
         ) / TOKENS_PER_PRICE
 
 
-PRICES_DATE = "2026-11-28"
-"""The day on which the known prices were read from the price lists of the providers."""
-
-_KNOWN_PRICES = {
-    "claude-haiku-5-5": Prices(0.10, 0.01, 0.125, 0.50),  # of prompts up to 100,000 tokens
-    "claude-sonnet-5-5": Prices(2.00, 0.10, 2.50, 10.00),
-    "claude-opus-5-5": Prices(4.00, 0.20, 5.00, 20.00),
-    "claude-haiku-4-5": Prices(1.00, 0.10, 1.25, 5.00),
-    "gpt-5.4": Prices(2.50, 0.25, 0.0, 15.00),
-    "gpt-5.4-mini": Prices(0.75, 0.075, 0.0, 4.50),
-    "gpt-5-mini": Prices(0.25, 0.025, 0.0, 2.00),
-}
+@cache
+def load_known_prices() -> tuple[str, dict[str, Prices]]:
+    """Return the prices of hosted models by name, and the date of these prices."""
+    data = tomllib.loads((resources.files("mkdocs_roaming") / "answer/models/prices.toml").read_text("utf-8"))
+    return data["date"], {model: Prices(*prices) for model, prices in data["models"].items()}
 
 
 def find_known_prices(model: str) -> Prices | None:
-    """Return the prices of a hosted model on `PRICES_DATE`; None for an unknown one. A date in its name is ignored."""
-    return _KNOWN_PRICES.get(re.sub(r"-(\d{8}|\d{4}-\d\d-\d\d)$", "", model))
+    """Return the built-in prices of a hosted model; None for an unknown one. A date in its name is ignored."""
+    return load_known_prices()[1].get(re.sub(r"-(\d{8}|\d{4}-\d\d-\d\d)$", "", model))
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,7 +78,7 @@ class ResolvedOptions:
         model, budget = self.settings.create_model(
             name or self.model, self.base_url, os.environ, checks_only=checks_only
         )
-        if self.settings.budget.cost is not None and budget.cost is None and model.name != "offline":
+        if self.settings.cost is not None and budget.cost is None and model.name != "offline":
             warn(f"{self.settings.where} has no prices for {model.name}: its cost is neither shown nor limited")
         return model, budget
 

@@ -79,7 +79,7 @@ def validate_site(
         len(library.sections),
         validator.links,
         tuple(validator.faults),
-        tuple(validator.notes),
+        tuple(dict.fromkeys(validator.notes)),
     )
 
 

@@ -43,7 +43,7 @@ from typing import Annotated, Any
 import anyio
 import msgspec
 
-from mkdocs_roaming.answer.budget import PRICES_DATE, find_known_prices, run_in_thread
+from mkdocs_roaming.answer.budget import load_known_prices, run_in_thread
 from mkdocs_roaming.answer.events import summarize
 from mkdocs_roaming.answer.models.base import Model, Request, UserTurn
 from mkdocs_roaming.config import Settings
@@ -229,6 +229,11 @@ def _parse_number(text: str) -> float | str:
 def _limit_cost(answers: AnswerConfig, quota: AnswerQuota) -> AnswerConfig:
     """Return the configuration with a maximum cost of an answer, if there is money for a day but no such maximum."""
     budget, money = answers.budget, quota.money_a_day
+    if isinstance(money, float) and budget.prices is None and answers.model.name != "offline":
+        raise UsageError(
+            f"money_a_day needs the prices of {answers.model.name}, which are not built in: check the name of the "
+            "model, or set [prices] in roaming.toml; a model that costs nothing needs no money_a_day"
+        )
     if not isinstance(money, float) or not budget.highest_cost or budget.cost is not None:
         return answers
     return replace(answers, budget=replace(budget, cost=min(budget.highest_cost, money)))
@@ -364,9 +369,13 @@ async def check_endpoint(config: AppConfig) -> AsyncIterator[CheckResult]:
         yield CheckResult("site", watcher.problem or f"{site}, {count} sections", ok=deployment.is_complete)
     yield await _check_model(answers.model, answers.budget.seconds)
     if deployment is not None and answers.model.name != "offline":
-        is_known = answers.budget.prices is find_known_prices(answers.model.name) is not None
-        date = f", with the prices of {PRICES_DATE}" if is_known else ""
-        yield CheckResult("price of a question", (await estimate_question_cost(deployment, answers)).summary + date)
+        date, known = load_known_prices()
+        date = f", with the prices of {date}" if answers.budget.prices in known.values() else ""
+        estimate = await estimate_question_cost(deployment, answers)
+        money = config.quota.money_a_day
+        is_enough = estimate.cost is None or not isinstance(money, float) or money >= estimate.cost[1]
+        more = date if is_enough else f"{date}, which may be more than all the money of a day; raise it"
+        yield CheckResult("price of a question", estimate.summary + more, ok=is_enough)
     hint = f"; {_ask_for_limit(config)}" if lacks_money_limit(config) else ""
     yield CheckResult("limits", describe_limits(config) + hint, ok=not hint)
     if deployment is not None and isinstance(deployment.search, HybridSearch):

@@ -20,8 +20,8 @@ def decode_text(data: bytes, charset: str = "") -> str:
             return data.decode("utf-8-sig", "ignore")
     from bs4.dammit import EncodingDetector, UnicodeDammit  # slow to import, and rarely needed
 
-    encoding = charset or EncodingDetector.find_declared_encoding(data, is_html=True) or "windows-1252"
-    text = UnicodeDammit(data, user_encodings=[encoding], is_html=True).unicode_markup
+    declared = charset or EncodingDetector.find_declared_encoding(data, is_html=True) or "utf-8"
+    text = UnicodeDammit(data, user_encodings=[declared, "windows-1252"], is_html=True).unicode_markup
     return text or data.decode("utf-8", "replace")
 
 

@@ -109,7 +109,7 @@ def test_ask_without_usage_prints_no_tokens_counted(lamp: Path) -> None:
 def test_ask_stops_when_cost_budget_is_spent(lamp: Path, power: str) -> None:
     call = {"call": {"name": "expand_sections", "arguments": {"ids": [power]}}}
     model = script(lamp.parent, [call, {"usage": {"input": 1_000_000}}])
-    (lamp.parent / "roaming.toml").write_text("[prices]\ninput = 1\n[budget]\ncost = 0.5\n")
+    (lamp.parent / "roaming.toml").write_text("[prices]\ninput = 1\noutput = 0\n[budget]\ncost = 0.5\n")
     result = roaming("ask", lamp, "Watts?", "--model", model, "--whole-site-tokens", 0)
     assert "Stopped before there was an answer: the budget of cost is spent." in result.stdout
     assert "1.00 USD" in result.stderr
@@ -222,7 +222,7 @@ def test_ask_reports_invalid_configuration(lamp: Path) -> None:
 
 
 def test_ask_warns_about_cost_limit_without_prices(lamp: Path, power: str) -> None:
-    text = "[model]\nname = 'openai:m'\n[prices]\ninput = 1\n[budget]\ncost = 1\n"
+    text = "[model]\nname = 'openai:m'\n[prices]\ninput = 1\noutput = 5\n[budget]\ncost = 1\n"
     (lamp.parent / "roaming.toml").write_text(text)
     result = roaming("ask", lamp, "Watts?", "--model", answering_model(lamp.parent, power))
     assert "Warning: roaming.toml has no prices for scripted" in result.stderr

@@ -282,7 +282,7 @@ def test_check_config_prints_settings_without_secrets(folder: Path, tmp_path: Pa
     file = tmp_path / "roaming.toml"
     file.write_text(
         '[serve]\nhosts = ["ask.example"]\nproxies = 1\n[limits]\nanswers_a_minute = 17\nmoney_a_day = 2.0\n'
-        "[prices]\ninput = 1.0\n[budget]\ncost = 0.05\n"
+        "[budget]\ncost = 0.05\n"  # the prices are built in
     )
     result = roaming(folder, "--check-config", "--config", file, "--model", "claude", env=SECRETS)
     assert result.exit_code == 0, result.stderr
@@ -489,7 +489,7 @@ def test_rules_of_remote_site_need_trust(
         ("[limits]\nanswers = 1", "[limits]: answers: unknown option"),
         ("[limits]\nconcurrent = 0", "[limits]: concurrent: expected a number of 1 or more, got 0"),
         ("[serve]\nproxies = -1", "[serve]: proxies: expected a number of 0 or more, got -1"),
-        ("[limits]\nmoney_a_day = 1.0", "needs the prices of the model; set [prices]"),
+        ("[limits]\nmoney_a_day = 1.0", "needs the prices of x, which are not built in"),
         ("[serve]\norigins = ['docs.example']", "is not an origin"),
         ("[serv]\nx = 1", "unknown table [serv]"),
         ("serve = 1", "[serve]: expected a table, got 1"),
@@ -544,6 +544,13 @@ def test_invalid_money_a_day_is_reported_in_one_line(folder: Path, amount: str) 
     result = roaming(folder, "--model", "claude", "--money-a-day", amount, env={"ANTHROPIC_API_KEY": "sk-ant-x"})
     assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
     assert "--money-a-day: money_a_day: expected a number above 0 or unlimited" in result.stderr
+
+
+def test_check_fails_if_a_question_may_cost_more_than_the_money_of_a_day(folder: Path) -> None:
+    result = roaming(folder, "--check", "--model", "claude", "--money-a-day", "0.0001")
+    assert "USD, with the prices of 20" in result.stdout
+    assert ", which may be more than all the money of a day; raise it\n" in result.stdout
+    assert result.stderr == "roaming: the endpoint cannot work: model, price of a question\n"
 
 
 def test_check_without_key_checks_the_rest(folder: Path) -> None:

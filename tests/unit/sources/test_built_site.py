@@ -422,8 +422,9 @@ def test_decode_text_ignores_a_wrong_declaration_of_utf8(encoding: str) -> None:
     assert decode_text("<meta charset=iso-8859-1><main>Öl</main>".encode(encoding)).endswith("<main>Öl</main>")
 
 
-def test_decode_text_reads_an_undeclared_encoding_as_browsers_do() -> None:
-    page = "<main>Café – le menu d’été à Köln</main>"
+@pytest.mark.parametrize("head", ["", '<meta charset="utf-8">', "<meta charset=windows-1252>"])
+def test_decode_text_reads_western_text_as_browsers_do(head: str) -> None:
+    page = f"{head}<main>Déclaré au Café – le menu d’été à Köln</main>"
     assert decode_text(page.encode("windows-1252")) == page
 
 
