@@ -92,6 +92,8 @@ def find_setup(folder: Path, config: Path | None = None) -> Setup:
     Raises:
         UsageError: There is no configuration, or there are several.
     """
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: no such folder; name that of the project or of its documentation")
     root = find_root(folder)
     generator, config = _find_config(folder, config)
     text, docs, work, scripts = read(config), config.parent, root, dict[str, str]()
@@ -101,7 +103,8 @@ def find_setup(folder: Path, config: Path | None = None) -> Setup:
     if generator.has_plugins:
         work = docs
     project = _read_project(config if generator.has_plugins else work / OWN_FILE)
-    site = project.site or Path(os.path.normpath(docs / _find_site(generator, docs, text + str(scripts))))
+    expected = Path(os.path.normpath(docs / _find_site(generator, docs, text + str(scripts))))
+    site = Path(os.path.normpath(project.site or expected))
     url = project.url or _find_url(generator, text)
     has_url = bool(url) or re.search(r"(?m)^\s*site_url\s*[:=]", text) is not None
     url = url or _find(r'(?im)^"?doc\w*"?\s*=\s*"(https?://[^"]+)', read(root / "pyproject.toml"))
@@ -112,6 +115,8 @@ def find_setup(folder: Path, config: Path | None = None) -> Setup:
     files = [config, *_iter_sources(generator, docs, project, text)]
     llms_txt = next((file for file in files if file.name == "llms.txt"), None)
     others = _find_programs([file for file in files if file.suffix in _SOURCES])
+    if project.file and not generator.has_plugins and site != expected:
+        others[f"options for {site}, not for {expected},"] = Path(os.path.normpath(work / OWN_FILE))
     names = tuple(scripts)
     values = config, docs, root, work, site, url, has_url, command, names, project, llms_txt, plugins, others
     return Setup(generator, *values)

@@ -331,7 +331,9 @@ def make_plan(setup: Setup) -> Plan:
     _edit_builds(plan)
     if setup.generator.requirements:
         _add_requirement(plan)
-    if (ignored := setup.root / ".gitignore").exists() and not re.search(r"(?m)^[^#]*\.cache\b", read(ignored)):
+    if (ignored := setup.root / ".gitignore").exists() and not re.search(
+        r"(?m)^[^#\n]*\.cache(/\S*)?\s*$", read(ignored)
+    ):
         line = f"{relative(setup.work / '.cache/roaming', setup.root)}/\n"
         plan.edit(ignored, lambda text: text + line if text.endswith("\n") else f"{text}\n{line}")
     return plan

@@ -641,7 +641,7 @@ def test_invalid_url_is_reported_in_one_line(folder: Path) -> None:
 
 def test_password_of_site_is_not_logged(free_port: int) -> None:
     command = [sys.executable, "-m", "mkdocs_roaming", "serve", f"http://user:hunter2@127.0.0.1:{free_port}/"]
-    with subprocess.Popen([*command, "--port", "0"], stderr=subprocess.PIPE, text=True) as running:
+    with subprocess.Popen([*command, "--port", "0", "--metrics", "off"], stderr=subprocess.PIPE, text=True) as running:
         assert running.stderr is not None
         lines = [running.stderr.readline() for _ in range(2)]
         running.kill()

@@ -134,3 +134,30 @@ def test_other_file_name_is_given(project: Path) -> None:
     (project / "mkdocs-online.yml").write_text("site_name: A\nsite_url: https://osier.example/\n", "utf-8")
     assert run("--yes", "--config-file", "mkdocs-online.yml").exit_code == 0
     assert "  - search\n  - roaming:\n" in (project / "mkdocs-online.yml").read_text("utf-8")
+
+
+def test_missing_folder_is_named(project: Path) -> None:
+    done = CliRunner().invoke(main, ["init", "nowhere"])
+    assert (done.exit_code, done.stderr) == (
+        1,
+        "roaming: nowhere: no such folder; name that of the project or of its documentation\n",
+    )
+
+
+def test_options_for_another_site_of_the_repository_are_named(project: Path) -> None:
+    for name in ("guide", "internals"):
+        (project / name).mkdir()
+        (project / name / "book.toml").write_text('[book]\ntitle = "Osier"\n', "utf-8")
+    assert CliRunner().invoke(main, ["init", "guide", "--yes"]).exit_code == 0
+    done = CliRunner().invoke(main, ["init", "internals", "--yes"])
+    assert "found and left alone: options for guide/book, not for internals/book, in roaming.toml" in done.output
+
+
+def test_cache_is_ignored_unless_it_is_already(project: Path) -> None:
+    (project / "mkdocs.yml").write_text("site_url: https://osier.example/\n", "utf-8")
+    (project / ".gitignore").write_text("# .cache\nimages/.cache.json\n", "utf-8")
+    run("--yes")
+    assert (project / ".gitignore").read_text("utf-8") == "# .cache\nimages/.cache.json\n.cache/roaming/\n"
+    (project / ".gitignore").write_text("/.cache/\n", "utf-8")
+    run("--yes")
+    assert (project / ".gitignore").read_text("utf-8") == "/.cache/\n"
