@@ -39,7 +39,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
@@ -97,7 +97,7 @@ class Settings:
     Attributes:
         where: The file, for messages; empty without one.
         model: The model, its server, and the variable with its API key.
-        budget: Limits of an answer, with the prices of the model if the file has them.
+        budget: Limits of an answer without its cost, with the prices of the model if the file has them.
         cost: Maximum cost of an answer, whose prices may be those that are built in.
         search: Search mode, `""` for the default.
         embeddings: The embedding model.
@@ -180,6 +180,32 @@ def load_settings(path: Path | None = None) -> Settings:
         path = Path(FILE)
         if not path.is_file():
             return Settings()
+    data = _read_tables(path)
+
+    def decode(kind: type[T], name: str, **given: object) -> T:
+        return decode_table(data.get(name, {}), kind, f"{path}: [{name}]", **given)
+
+    mode, embeddings = decode(SearchTable, "search").mode, None
+    if "embeddings" in data:
+        embeddings = parse_embeddings_config(data["embeddings"], f"{path}: [embeddings]")
+    elif mode == "hybrid":
+        raise UsageError(f"{path}: [search]: mode: hybrid needs an embedding model. Configure [embeddings].")
+    prices = decode(Prices, "prices") if "prices" in data else None
+    if prices and not data["prices"].keys() >= {"input", "output"}:
+        raise UsageError(f"{path}: [prices]: needs input and output; write 0 for a free model")
+    budget = decode(AnswerLimits, "budget", prices=prices or Prices())
+    return Settings(
+        where=str(path),
+        model=decode(ModelTable, "model"),
+        budget=replace(budget, prices=prices, cost=None),
+        cost=budget.cost,
+        search=mode,
+        embeddings=embeddings,
+        serving={name: data[name] for name in OTHER_TABLES if name in data},
+    )
+
+
+def _read_tables(path: Path) -> dict[str, Any]:
     try:
         data = tomllib.loads(path.read_text("utf-8-sig"))
     except OSError as error:
@@ -192,25 +218,4 @@ def load_settings(path: Path | None = None) -> Settings:
     if unknown := [name for name in data if name not in known]:
         names = ", ".join(f"[{table}]" for table in known)
         raise UsageError(f"{path}: unknown table [{unknown[0]}]. Known tables: {names}")
-
-    def decode(kind: type[T], name: str, **given: object) -> T:
-        return decode_table(data.get(name, {}), kind, f"{path}: [{name}]", **given)
-
-    mode, embeddings = decode(SearchTable, "search").mode, None
-    if "embeddings" in data:
-        embeddings = parse_embeddings_config(data["embeddings"], f"{path}: [embeddings]")
-    elif mode == "hybrid":
-        raise UsageError(f"{path}: [search]: mode: hybrid needs an embedding model. Configure [embeddings].")
-    prices = decode(Prices, "prices") if "prices" in data else None
-    if prices and (missing := [name for name in ("input", "output") if name not in data["prices"]]):
-        raise UsageError(f"{path}: [prices]: {missing[0]} is missing; write 0 for a free model")
-    budget = decode(AnswerLimits, "budget", prices=prices or Prices())
-    return Settings(
-        where=str(path),
-        model=decode(ModelTable, "model"),
-        budget=replace(budget, prices=prices, cost=budget.cost if prices else None),
-        cost=budget.cost,
-        search=mode,
-        embeddings=embeddings,
-        serving={name: data[name] for name in OTHER_TABLES if name in data},
-    )
+    return data

@@ -8,7 +8,6 @@ import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -96,12 +95,11 @@ def find_setup(folder: Path, config: Path | None = None) -> Setup:
         raise UsageError(f"{folder}: no such folder; name that of the project or of its documentation")
     root = find_root(folder)
     generator, config = _find_config(folder, config)
-    text, docs, work, scripts = read(config), config.parent, root, dict[str, str]()
+    text, scripts = read(config), dict[str, str]()
+    docs = config.parent.parent if config.parent.name == ".vitepress" else config.parent
+    work = docs if generator.has_plugins else root
     if generator.is_javascript:
-        docs = docs.parent if docs.name == ".vitepress" else docs
         work, scripts = _find_scripts(docs, root, generator.name)
-    if generator.has_plugins:
-        work = docs
     project = _read_project(config if generator.has_plugins else work / OWN_FILE)
     expected = Path(os.path.normpath(docs / _find_site(generator, docs, text + str(scripts))))
     site = Path(os.path.normpath(project.site or expected))
@@ -110,15 +108,13 @@ def find_setup(folder: Path, config: Path | None = None) -> Setup:
     url = url or _find(r'(?im)^"?doc\w*"?\s*=\s*"(https?://[^"]+)', read(root / "pyproject.toml"))
     paths = {"docs": relative(docs, work), "site": relative(site, work)}
     command = next(iter(scripts), generator.command.format_map(paths))
-    texts = f"{text}\n{read(work / 'package.json')}"
-    plugins = tuple(name for name, pattern in _TABLES["plugins"].items() if re.search(pattern, texts))
+    plugins = tuple(_find_names("plugins", f"{text}\n{read(work / 'package.json')}"))
     files = [config, *_iter_sources(generator, docs, project, text)]
     llms_txt = next((file for file in files if file.name == "llms.txt"), None)
-    others = _find_programs([file for file in files if file.suffix in _SOURCES])
+    others = _find_programs(files)
     if project.file and not generator.has_plugins and site != expected:
         others[f"options for {site}, not for {expected},"] = Path(os.path.normpath(work / OWN_FILE))
-    names = tuple(scripts)
-    values = config, docs, root, work, site, url, has_url, command, names, project, llms_txt, plugins, others
+    values = config, docs, root, work, site, url, has_url, command, tuple(scripts), project, llms_txt, plugins, others
     return Setup(generator, *values)
 
 
@@ -249,7 +245,12 @@ def _iter_sources(generator: Generator, docs: Path, project: Project, text: str)
 def _find_programs(files: list[Path]) -> dict[str, Path]:
     """Return other widgets and copy buttons, each with the first file that contains it."""
     found: dict[str, Path] = {}
-    for file, (name, pattern) in product(files, _TABLES["programs"].items()):
-        if name not in found and re.search(pattern, read(file)):
-            found[name] = file
+    for file in files:
+        for name in _find_names("programs", read(file) if file.suffix in _SOURCES else ""):
+            found.setdefault(name, file)
     return found
+
+
+def _find_names(table: str, text: str) -> list[str]:
+    """Return the names in a table of generators.toml whose patterns match a text."""
+    return [name for name, pattern in _TABLES[table].items() if re.search(pattern, text)]

@@ -30,7 +30,7 @@ def test_module_example_contains_every_key(tmp_path: Path) -> None:
     text = dedent((module.__doc__ or "").partition("\n\n")[2])
     found = load_settings(write(tmp_path, text))
     assert (found.model.name, found.model.key_env) == ("openai:qwen3", "MY_KEY")
-    assert found.budget == AnswerLimits(cost=0.05, prices=Prices(1.0, 0.1, 1.25, 5.0, "USD"))
+    assert (found.budget, found.cost) == (AnswerLimits(prices=Prices(1.0, 0.1, 1.25, 5.0, "USD")), 0.05)
     for table, kind in TABLES.items():
         assert f"[{table}]" in text
         assert all(f"{key} = " in text for key in table_keys(kind) if key != "prices")
@@ -50,7 +50,7 @@ def test_module_example_contains_every_key(tmp_path: Path) -> None:
         ("[budget]\nrounds = 2.5\n", "[budget]: rounds: expected a number of 1 or more, got 2.5"),
         ("[budget]\nrounds = 0\n", "[budget]: rounds: expected a number of 1 or more, got 0"),
         ("[budget]\ncost = 0\n", "[budget]: cost: expected a number above 0, got 0"),
-        ("[prices]\ninput = 1.0\n", "[prices]: output is missing; write 0 for a free model"),
+        ("[prices]\ninput = 1.0\n", "[prices]: needs input and output; write 0 for a free model"),
         ("[budget]\nwhole_site_tokens = -1\n", "[budget]: whole_site_tokens: expected a number of 0 or more, got -1"),
         ("[prices]\ninput = -1\n", "[prices]: input: expected a number of 0 or more, got -1"),
         (f"[prices]\ninput = 1{'0' * 400}\n", "[prices]: input: expected a number of 0 or more, got 1000"),
