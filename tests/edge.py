@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from mkdocs_roaming.cli.function import HOSTS, render_function
+from mkdocs_roaming.cli.function import render_function
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, dump_manifest
 from mkdocs_roaming.publish.elements.finder_index import iter_finder_files
@@ -38,7 +38,7 @@ def run_edge(host: str, site: Path, folder: Path) -> Iterator[str]:
         pytest.skip("needs node")
     name = "cloudflare" if host == "workers" else host
     file = folder / "function.mjs"
-    file.write_text(render_function(name, HOSTS[name][1]), "utf-8")
+    file.write_text(render_function(name), "utf-8")
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     script = Path(__file__).with_name("edge.mjs")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import tomllib
 from pathlib import Path
 
 import click
@@ -16,35 +17,7 @@ from mkdocs_roaming.files import write_text_file
 from mkdocs_roaming.publish.elements.html import read_asset
 from mkdocs_roaming.serve.mcp import INSTRUCTIONS, SERVER_INFO, describe_tools
 
-HOSTS = {
-    "cloudflare": (
-        "functions/_middleware.js",
-        """\
-const respond = (request, env, next, context) => {
-  const response = roaming.handle(request, server, next, (file) => env.ASSETS.fetch(file));
-  context.waitUntil(response);  // what it loads is for later requests, too
-  return response;
-};
-export const onRequest = (context) => respond(context.request, context.env, () => context.next(), context);  // Pages
-export default { fetch: (request, env, context) => respond(request, env, () => env.ASSETS.fetch(request), context) };
-""",
-    ),
-    "netlify": (
-        "netlify/edge-functions/roaming.js",
-        """\
-export default (request, context) => roaming.handle(request, server, () => context.next(), fetch);
-export const config = { path: "/*", excludedPath: ["/*.md", "/*.txt", "/assets/*", "/roaming/*"] };
-""",
-    ),
-    "vercel": (
-        "middleware.js",
-        """\
-const next = () => new Response(null, { headers: { "x-middleware-next": "1" } });
-export default (request) => roaming.handle(request, server, next, fetch);
-export const config = { matcher: "/((?!assets/|roaming/|.*\\\\.(?:md|txt)$).*)" };
-""",
-    ),
-}
+HOSTS: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("functions.toml").read_text("utf-8"))
 """The file and the last lines of the function of each host."""
 
 _HEAD = re.compile(r"// Written by `roaming function [^\n]* (?P<digest>[0-9a-f]{16})\n(?P<rest>.*)", re.DOTALL)
@@ -59,22 +32,21 @@ def function(host: str, output: Path | None) -> None:
     It answers MCP at /mcp from the published files of a site with the option mcp, and sends the Markdown of a page to
     clients that prefer it. A file that something else has written or changed is not overwritten.
     """
-    path, lines = HOSTS[host]
-    file = output or Path(path)
+    file = output or Path(HOSTS[host]["file"])
     before = file.read_text("utf-8", "replace") if file.exists() else None
     if before is not None and not is_own_function(before):
         raise UsageError(f"{file}: was not written by this command, or was changed; move it away, or name another file")
     if output is None:
         file.parent.mkdir(parents=True, exist_ok=True)
-    write_text_file(file, render_function(host, lines))
+    write_text_file(file, render_function(host))
     click.echo(f"{file}: MCP at /mcp if the site has the option mcp, and Markdown for clients that prefer it")
 
 
-def render_function(host: str, lines: str) -> str:
+def render_function(host: str) -> str:
     """Return the function of a host; its first line has the digest of the others."""
     server = {"info": SERVER_INFO, "instructions": INSTRUCTIONS, "tools": describe_tools()}
     code = read_asset("roaming-mcp.js").decode()
-    rest = f"{code.strip()}\nconst server = {json.dumps(server, ensure_ascii=False)};\n{lines}"
+    rest = f"{code.strip()}\nconst server = {json.dumps(server, ensure_ascii=False)};\n{HOSTS[host]['lines']}"
     return f"// Written by `roaming function {host}`, mkdocs-roaming {__version__}: {_digest(rest)}\n{rest}"
 
 

@@ -37,7 +37,6 @@ _FOLDER = re.compile(
     r"""(?m)^\s*(?:- )?(?:working-directory:|(?:run:\s*)?cd)\s+["']?(?:\./)?([^\s"';&]+?)/?["']?\s*$"""
 )
 _RUNNER = re.compile(r"((?:(?:uv|poetry|pdm|hatch) run|uvx)(?: -\S+(?: (?!sphinx)[^\s-]\S*)?)* )(?:python -m )?sphinx")
-_OLD_MKDOCS = re.compile(r"(?m)^\W*mkdocs\W*==\s*1\.[0-5]\S*")
 _PUBLISH = 'roaming index "$READTHEDOCS_OUTPUT/html" --url "$READTHEDOCS_CANONICAL_URL"'
 _INSTALL = f"pip install {PACKAGE}"
 
@@ -382,8 +381,6 @@ def _add_requirement(plan: Plan) -> None:
         plan.steps.append(f"install {PACKAGE} where the site is built: {_INSTALL}")
     if file is None:
         return
-    if old := _OLD_MKDOCS.search(plan.old[file]):
-        plan.steps.append(f"update MkDocs to 1.6.1 or newer: {file} requires {old[0].strip()}")
     if file.suffix == ".toml":
         locks = [command for name, command in _LOCKS.items() if (setup.root / name).exists()]
         plan.steps += [f"update the lock file: {command}" for command in locks]

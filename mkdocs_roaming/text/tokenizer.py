@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from unicodedata import normalize
 
@@ -88,18 +88,6 @@ def parse_query(text: str, language: str = "en") -> list[Word]:
     for word in parse_words(text, language):
         distinct.setdefault(word.runs[0], word)
     return list(distinct.values())
-
-
-def occurs_in(word: Word, terms: Sequence[str]) -> bool:
-    """Return whether the terms of a text match a word, as an index would."""
-    if word.prefix:
-        return any(term.startswith(word.whole) for term in terms)
-    return any(
-        tuple(terms[start : start + len(run)]) == run
-        for run in word.runs
-        for start, term in enumerate(terms)
-        if term == run[0]
-    )
 
 
 def split_words(text: str) -> list[str]:
