@@ -58,7 +58,7 @@ def test_plugin_answers_for_option_environment_and_settings(markdown: Path) -> N
     assert by_option["text"].startswith("Pump [^")
     assert [citation["title"] for citation in by_option["citations"]] == ["Pump"]
     assert json.loads(ask(markdown, ROAMING_MODEL="first:plain").stdout) == by_option
-    settings = '[model]\nname = "first:plain"\n\n[prices]\ninput = 1.0\n'
+    settings = '[model]\nname = "first:plain"\n\n[prices]\ninput = 1.0\noutput = 0.0\n'
     (markdown.parent / "roaming.toml").write_text(settings, "utf-8")
     by_settings = json.loads(ask(markdown).stdout)
     assert by_settings == {**by_option, "currency": "USD"}

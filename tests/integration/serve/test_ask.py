@@ -479,7 +479,7 @@ def test_offline_model_reserves_no_money(start: Start, folder: Path) -> None:
 
 
 def test_create_app_refuses_money_per_day_without_cost_per_answer(folder: Path) -> None:
-    with pytest.raises(UsageError, match=r"\[prices\] and \[budget\] cost"):
+    with pytest.raises(UsageError, match=r"needs the prices of the model; set \[prices\]"):
         create_app(
             AppConfig(str(folder), AnswerConfig(ScriptedModel([]), Budget()), quota=AnswerQuota(money_a_day=1.0))
         )
