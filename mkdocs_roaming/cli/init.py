@@ -9,7 +9,7 @@ import click
 from mkdocs_roaming.cli.common import CONFIG_FILE, FOLDER, sanitize
 from mkdocs_roaming.files import write_text_file
 from mkdocs_roaming.setup.detect import Setup, find_setup, relative
-from mkdocs_roaming.setup.edits import Plan, make_plan
+from mkdocs_roaming.setup.plan import Plan, make_plan
 from mkdocs_roaming.text.markdown import pluralize
 
 _REPORT = """
