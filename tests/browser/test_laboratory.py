@@ -32,6 +32,9 @@ APPLICATIONS = [name for name in GENERATORS if re.match("docusaurus|vitepress", 
 """Generators whose pages are rendered again in the browser, which then navigates without page loads."""
 CORE = ("material", "mkdocs", "readthedocs")
 
+STATES = [(name, width, scheme) for name in GENERATORS for width in WIDTHS for scheme in ("light", "dark")]
+IN_ALL_STATES = pytest.mark.parametrize(("name", "width", "scheme"), STATES)
+
 # Functions for the page. `read` describes what the panel and the banner do to it; `hit` is the element at a point.
 SCRIPT = """
 window.lab = {
@@ -234,6 +237,20 @@ def open_page(browser: Browser, width: int, scheme: str) -> Page:
 
 
 @pytest.fixture
+def tour(
+    browser: Browser, site: Callable[[str], Path], host: Callable[..., str], name: str, width: int, scheme: str
+) -> Iterator[tuple[Page, list[str]]]:
+    """Open the long page of a site, and yield it with the messages of its console."""
+    folder, page, messages = site(name), open_page(browser, width, scheme), list[str]()
+    page.on("pageerror", lambda error: messages.append(f"{error}{error.stack}"))
+    page.on("console", lambda message: messages.append(message.text))
+    page.goto(host(folder) + tour_address(name, folder))
+    page.wait_for_load_state("networkidle")
+    yield page, messages
+    page.context.close()
+
+
+@pytest.fixture
 def picture(request: pytest.FixtureRequest) -> Callable[[Page, str], None]:
     """Function that saves a picture with the option `--pictures`."""
     folder = request.config.getoption("--pictures")
@@ -287,44 +304,30 @@ def attribute(text: str, name: str) -> str:
     return found[1] if found else ""
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("name", GENERATORS)
+@IN_ALL_STATES
 def test_panel_and_page_do_not_cover_each_other(
-    browser: Browser,
-    site: Callable[[str], Path],
-    host: Callable[..., str],
-    picture: Callable[[Page, str], None],
-    name: str,
-    width: int,
-    scheme: str,
+    tour: tuple[Page, list[str]], picture: Callable[[Page, str], None], name: str, width: int, scheme: str
 ) -> None:
-    folder = site(name)
-    page = open_page(browser, width, scheme)
-    page.goto(host(folder) + tour_address(name, folder))
-    page.wait_for_load_state("networkidle")
+    page, _ = tour
     own_shift = sum(page.evaluate("shifts"))  # of the theme, such as by its fonts
     faults: dict[str, Any] = {}
-    try:
-        before = page.evaluate("lab.hidden()")
-        entrances = page.locator("roaming-ask .opener, [data-roaming-open][aria-expanded]").filter(visible=True)
-        faults["entrances"] = entrances.count() - 1
-        entrances.last.click()
-        page.locator("roaming-ask dialog[open]").wait_for()
-        page.wait_for_timeout(150)
-        faults["covered controls"] = page.evaluate("lab.covered(['close', 'title', 'input'])")
-        picture(page, f"{name}-{width}-{scheme}-panel")
-        faults["contrast"] = page.evaluate("lab.contrast(lab.part('title'))") < 4.5
-        faults["another scheme than the page"] = page.evaluate(SCHEMES, "lab.part('title')")
-        if width > 600:
-            faults |= check_wide_page(page, before, own_shift)
-            picture(page, f"{name}-{width}-{scheme}-scrolled")
-        page.locator("roaming-ask [part=close]").click()
-        page.wait_for_timeout(150)
-        faults["lines after closing"] = list(set(page.evaluate("lab.hidden()")) - set(before))
-        faults["open"] = page.locator("roaming-ask dialog[open]").count()
-    finally:
-        page.context.close()
+    before = page.evaluate("lab.hidden()")
+    entrances = page.locator("roaming-ask .opener, [data-roaming-open][aria-expanded]").filter(visible=True)
+    faults["entrances"] = entrances.count() - 1
+    entrances.last.click()
+    page.locator("roaming-ask dialog[open]").wait_for()
+    page.wait_for_timeout(150)
+    faults["covered controls"] = page.evaluate("lab.covered(['close', 'title', 'input'])")
+    picture(page, f"{name}-{width}-{scheme}-panel")
+    faults["contrast"] = page.evaluate("lab.contrast(lab.part('title'))") < 4.5
+    faults["another scheme than the page"] = page.evaluate(SCHEMES, "lab.part('title')")
+    if width > 600:
+        faults |= check_wide_page(page, before, own_shift)
+        picture(page, f"{name}-{width}-{scheme}-scrolled")
+    page.locator("roaming-ask [part=close]").click()
+    page.wait_for_timeout(150)
+    faults["lines after closing"] = list(set(page.evaluate("lab.hidden()")) - set(before))
+    faults["open"] = page.locator("roaming-ask dialog[open]").count()
     found = {key: value for key, value in faults.items() if value}
     assert not found, found
 
@@ -359,47 +362,30 @@ def check_wide_page(page: Page, before: list[str], own_shift: float) -> dict[str
     return faults
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("name", GENERATORS)
+@IN_ALL_STATES
 def test_page_menu_is_there_once_and_can_be_used(
-    browser: Browser,
-    site: Callable[[str], Path],
-    host: Callable[..., str],
-    picture: Callable[[Page, str], None],
-    name: str,
-    width: int,
-    scheme: str,
+    tour: tuple[Page, list[str]], picture: Callable[[Page, str], None], name: str, width: int, scheme: str
 ) -> None:
-    folder = site(name)
-    page = open_page(browser, width, scheme)
-    errors: list[str] = []
+    page, messages = tour
     ours = re.compile("roaming|hydrat|React|NotFoundError|removeChild|insertBefore", re.IGNORECASE)
-    page.on("pageerror", lambda error: errors.append(f"{error}{error.stack}"))
-    page.on("console", lambda message: errors.append(message.text))
-    page.goto(host(folder) + tour_address(name, folder))
-    page.wait_for_load_state("networkidle")
-    try:
-        check_menu(page, TOUR, lambda: picture(page, f"{name}-{width}-{scheme}-menu"))
-        if name in APPLICATIONS and width == 1500:
-            page.evaluate("window.loadedOnce = true")
-            page.get_by_role("link", name="Use", exact=True).first.click()
-            page.locator("h1", has_text="Use").wait_for()
-            check_menu(page, "Use")
-            check_page_data(page, "guide/use")
-            page.locator(f"a[href='{BASE}']").filter(visible=True).first.click()
-            page.locator("h1", has_text="Ebb").wait_for()
-            check_menu(page, "Ebb")
-            check_page_data(page, "")
-            page.go_back()
-            page.locator("h1", has_text="Use").wait_for()
-            page.go_back()
-            page.locator("h1", has_text=TOUR).wait_for()
-            check_menu(page, TOUR)
-            assert page.evaluate("window.loadedOnce")
-        assert [error for error in errors if ours.search(error)] == []
-    finally:
-        page.context.close()
+    check_menu(page, TOUR, lambda: picture(page, f"{name}-{width}-{scheme}-menu"))
+    if name in APPLICATIONS and width == 1500:
+        page.evaluate("window.loadedOnce = true")
+        page.get_by_role("link", name="Use", exact=True).first.click()
+        page.locator("h1", has_text="Use").wait_for()
+        check_menu(page, "Use")
+        check_page_data(page, "guide/use")
+        page.locator(f"a[href='{BASE}']").filter(visible=True).first.click()
+        page.locator("h1", has_text="Ebb").wait_for()
+        check_menu(page, "Ebb")
+        check_page_data(page, "")
+        page.go_back()
+        page.locator("h1", has_text="Use").wait_for()
+        page.go_back()
+        page.locator("h1", has_text=TOUR).wait_for()
+        check_menu(page, TOUR)
+        assert page.evaluate("window.loadedOnce")
+    assert [message for message in messages if ours.search(message)] == []
 
 
 def check_page_data(page: Page, path: str) -> None:
