@@ -11,7 +11,7 @@
 // A build joins this file with those in the folder ask, so a page loads one file.
 
 import { MODIFIER, adopt, el, isShortcut, namedIcon, tool } from "./ask/elements.js";
-import { Memory, PHONE, WIDE, headerButtons, moveAside, raise } from "./ask/page.js";
+import { Memory, PHONE, WIDE, early, headerButtons, moveAside, raise, removeFrame } from "./ask/page.js";
 import { STYLE } from "./ask/style.js";
 import { Settings } from "./ask/settings.js";
 import { Panel } from "./ask/panel.js";
@@ -192,6 +192,7 @@ export class RoamingAsk extends HTMLElement {
     this.stop();
     this.#abort.abort();
     this.#tools?.abort();
+    removeFrame();
     moveAside(0);
   }
   attributeChangedCallback(name, before, now) {
@@ -206,8 +207,10 @@ export class RoamingAsk extends HTMLElement {
     const { settings } = this;
     this.#memory = new Memory(this.getAttribute("persist") ?? "session", settings.page.base);
     const { open = this.hasAttribute("open"), parked } = this.#memory.state;
-    if (!open || !WIDE.matches || settings.mode === "off") moveAside(0);
-    await settings.loadWords();
+    const opens = open && !PHONE.matches && settings.mode !== "off";
+    if (!opens || !WIDE.matches) moveAside(0);
+    if (!opens) removeFrame();
+    await Promise.all([settings.loadWords(), early]);
     const root = this.attachShadow({ mode: "open" });
     adopt(root, STYLE);
     root.addEventListener("click", this.#visit);
@@ -215,7 +218,7 @@ export class RoamingAsk extends HTMLElement {
     this._draw();
     this.#uncover();
     if (parked) this.#park(true);
-    if (open && !PHONE.matches) this.open(false);
+    if (opens) this.open(false);
     this.#arrive();
     const query = new URLSearchParams(location.search).get("ask");
     if (query) this.prefill(query);

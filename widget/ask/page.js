@@ -1,53 +1,15 @@
-// The page around <roaming-ask>: room beside it for a docked panel, the button in the header of Material, stored data.
+// The page around <roaming-ask>: room beside it for a docked panel, the button in the header of Material, stored data. The styles
+// of both are in roaming-early.js, which also keeps the place of an open panel until it is drawn.
 
-import { adopt } from "./elements.js";
-
-// The page beside a docked panel. Headers and banners of known themes keep the whole width; others shrink with the page, and
-// the panel is beside them. The table of contents leaves its place where the article would become narrow.
-const DOCKED = ":root[data-roaming-docked]";
-const NARROW = ":root[data-roaming-docked=narrow]";
-const PAGE_STYLE = `
-@media screen and (min-width: 1100px) {
-  ${DOCKED} body { padding-inline-end: var(--roaming-inset) }
-  ${DOCKED} :is(body > :is(.md-header, .navbar, [data-md-component=announce], .bd-header, .bd-header-announcement),
-    #__docusaurus > :is(.navbar, .theme-announcement-bar)) { width: auto; margin-inline-end: calc(-1 * var(--roaming-inset)) }
-  ${DOCKED} .wy-grid-for-nav { width: calc(100% - var(--roaming-inset)) }
-  ${DOCKED} .wy-nav-content { padding-inline: 1.618em }
-  ${DOCKED} .md-sidebar { width: 190px }
-  ${DOCKED} .VPDoc .content { padding-inline: 0 }
-  ${DOCKED} .nav-wide-wrapper { display: none }
-  ${DOCKED} .nav-wrapper { display: block }
-  ${DOCKED} :is(div.document, .page > .main, .main > .content, .VPDoc .content) { box-sizing: border-box; min-width: 0; max-width: 100% }
-  ${NARROW} :is(.md-sidebar--secondary, .VPDoc .aside, .toc-drawer, .bd-sidebar-secondary, .right-sidebar-container,
-    .col:has(> .theme-doc-toc-desktop)) { display: none }
-  ${NARROW} .right-sidebar-container ~ .main-pane { width: 100% }
-  ${NARROW} .col[class*=docItemCol] { max-width: 100% !important }
-}
-`;
 const HEADERS = "[data-md-component=header], .navbar, .menu-bar, .VPLocalNav, header:not(main *)";
 const NARROWEST = 560; // pixels of the article beside a docked panel
 const LINES = ":is(main, [role=main], article) :is(h1, h2, h3, h4, p, li):not(nav *, table *)";
 const BLOCKS = ":is(main, [role=main], article) :is(h1, h2, h3, h4, p, li, pre, td):not(nav *)";
 
-// The button that a build adds to the header of Material. It gets its size before the page is first drawn.
-const HEADER_BUTTON = ".md-header [data-roaming-open][aria-expanded]";
-const HEADER_STYLE = `
-${HEADER_BUTTON} { z-index: 0; display: flex; flex: none; align-items: center; gap: 8px; height: 36px;
-  margin-inline-start: 8px; padding-inline: 12px 8px; border-radius: 4px; font: 700 14px/20px var(--md-text-font-family);
-  box-shadow: inset 0 0 0 1px color-mix(in srgb, currentColor 36%, transparent); transition: background .12s }
-${HEADER_BUTTON}:is(:hover, [aria-expanded=true]) { opacity: 1; background: color-mix(in srgb, currentColor 12%, transparent) }
-${HEADER_BUTTON} kbd { display: inline-block; min-width: 38px; padding: 0 5px; border-radius: 4px; text-align: center;
-  font: 12px/16px var(--md-text-font-family); box-shadow: inset 0 0 0 1px color-mix(in srgb, currentColor 36%, transparent); white-space: nowrap }
-${HEADER_BUTTON}[hidden] { display: none }
-@media (max-width: 59.98em) {
-  ${HEADER_BUTTON} { width: 44px; height: 44px; justify-content: center; margin: 0; padding: 0; box-shadow: none }
-  ${HEADER_BUTTON} svg { width: 22px; height: 22px }
-  ${HEADER_BUTTON} :is(b, kbd) { display: none }
-}
-@media (forced-colors: active) { ${HEADER_BUTTON} { border: 1px solid } }
-`;
-export const headerButtons = () => document.querySelectorAll(HEADER_BUTTON);
-adopt(document, HEADER_STYLE); // the header may not be parsed yet
+/** The button that a build adds to the header of Material. */
+export const headerButtons = () => document.querySelectorAll(".md-header [data-roaming-open][aria-expanded]");
+/** Resolves when the page has the styles of roaming-early.js, which a page without it gets late. */
+export const early = document.documentElement.dataset.roaming ?? import(new URL("roaming-early.js", import.meta.url));
 
 /** Return where the page's own header ends that stays in sight, if it reaches the side of the panel. */
 export function headerEnd() {
@@ -65,7 +27,6 @@ export function moveAside(width, level = "") {
   const inset = `${width}px`;
   const now = root.style.getPropertyValue("--roaming-inset") || "0px";
   if (now === inset && (root.dataset.roamingDocked ?? "") === level) return;
-  adopt(document, PAGE_STYLE);
   const end = headerEnd();
   const top = (one) => one.getBoundingClientRect().top;
   const first = scrollY && [...document.querySelectorAll(BLOCKS)].find((one) => top(one) >= end);
@@ -96,6 +57,10 @@ export function isReadable(panel) {
     }),
   );
 }
+/** Remove what roaming-early.js shows in the place of a panel. */
+export function removeFrame() {
+  delete document.documentElement.dataset.roamingFrame;
+}
 /** Show an element above everything else. */
 export function raise(element) {
   element.popover = "manual";
@@ -108,7 +73,8 @@ export const PHONE = matchMedia("(max-width: 599.98px)");
 
 const PANEL = `roaming:${new URL("../", import.meta.url)}:panel`; // key of the panel's state
 
-/** What the next page needs: the state of the panel (open, width, inset, level, room, draft, place, everywhere, parked, finding) and the turns. */
+/** What the next page needs: the state of the panel (open, width, size, top, inset, level, room, draft, place,
+ * everywhere, parked, finding) and the turns. */
 export class Memory {
   #store;
   #key; // of the turns
@@ -145,6 +111,3 @@ function recall(store, key) {
     return JSON.parse(store.getItem(key));
   } catch {} // no storage, or written by another version
 }
-// A page is moved aside before it is shown, if possible: this file is loaded early, the element is parsed last.
-const previous = recall(openStore("session"), PANEL) ?? recall(openStore("local"), PANEL);
-if (previous?.open && WIDE.matches) moveAside(previous.inset ?? 0, previous.level);

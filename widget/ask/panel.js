@@ -2,7 +2,7 @@
 // before there is an answer.
 
 import { el, fill, namedIcon, plain, tool } from "./elements.js";
-import { PHONE, WIDE, headerEnd, isReadable, moveAside, raise } from "./page.js";
+import { PHONE, WIDE, headerEnd, isReadable, moveAside, raise, removeFrame } from "./page.js";
 
 const NARROWEST = 320; // pixels
 const WIDEST = 640;
@@ -114,6 +114,7 @@ export class Panel {
     this.stayBelowHeader();
     PHONE.matches ? this.element.showModal() : (this.element.open = true);
     this.dock();
+    removeFrame();
     if (focus) this.input.focus();
   }
   close() {
@@ -140,7 +141,7 @@ export class Panel {
     this.#parts.edge.ariaValueNow = element.offsetWidth;
     this.#place();
     element.classList.toggle("docked", isDocked);
-    this.#memory.remember({ inset: isDocked ? width : 0, level, room });
+    this.#memory.remember({ inset: isDocked ? width : 0, level, room, size: element.offsetWidth, top: headerEnd() });
     this.#raise();
   };
   stayBelowHeader() {
