@@ -51,13 +51,13 @@ export class RoamingAsk extends HTMLElement {
     while (this.#opener?.shadowRoot?.activeElement) this.#opener = this.#opener.shadowRoot.activeElement;
     this.#panel.show(focus);
     this.toggleAttribute("open", true);
-    this.#memory.remember({ open: true, parked: false });
+    if (!this.isInline) this.#memory.remember({ open: true, parked: false });
     this._draw();
     this._emit("open");
   }
   /** Close the panel; a focus inside it returns to the previous element. */
   close() {
-    if (!this.#panel?.isOpen) return;
+    if (!this.#panel?.isOpen || this.isInline) return;
     const isInside = this.shadowRoot.activeElement;
     this._isClosing = true;
     this.#panel.close();
@@ -116,6 +116,11 @@ export class RoamingAsk extends HTMLElement {
     return globalThis.fetch(...what);
   }
 
+  /** Whether the panel is a part of the page: in its element with `data-roaming-panel`. */
+  get isInline() {
+    return this.hasAttribute("inline");
+  }
+
   // For the modules
 
   _emit(name, detail = {}) {
@@ -159,7 +164,7 @@ export class RoamingAsk extends HTMLElement {
     for (const one of buttons) one.hidden = onlyFinds; // they ask
     const entrances = onlyFinds && replacesSearch ? [...document.querySelectorAll("[for=__search]")] : buttons;
     const isInHeader = (PHONE.matches || !onlyFinds) && entrances.some((one) => one.checkVisibility());
-    this.#button.hidden = isOpen || isParked || isInHeader || mode === "off";
+    this.#button.hidden = isOpen || this.isInline || isParked || isInHeader || mode === "off";
     for (const one of [this.#button, ...buttons]) one.ariaExpanded = isOpen && finds === onlyFinds;
     this.#parked.hidden = !isParked || isOpen;
     if (!this.#conversation) return;
@@ -172,6 +177,9 @@ export class RoamingAsk extends HTMLElement {
   // Lifecycle
 
   connectedCallback() {
+    const place = document.querySelector("[data-roaming-panel]");
+    this.toggleAttribute("inline", !!place);
+    if (place && this.parentNode !== place) return place.append(this); // connects it again
     this.#refit(); // a dialog that was removed and inserted again is no longer modal
     this._ready ??= this.#begin();
     const { signal } = (this.#abort = new AbortController());
@@ -190,7 +198,7 @@ export class RoamingAsk extends HTMLElement {
   }
   disconnectedCallback() {
     this.stop();
-    this.#abort.abort();
+    this.#abort?.abort(); // none before the element is moved to its place in the page
     this.#tools?.abort();
     removeFrame();
     moveAside(0);
@@ -207,7 +215,7 @@ export class RoamingAsk extends HTMLElement {
     const { settings } = this;
     this.#memory = new Memory(this.getAttribute("persist") ?? "session", settings.page.base);
     const { open = this.hasAttribute("open"), parked } = this.#memory.state;
-    const opens = open && !PHONE.matches && settings.mode !== "off";
+    const opens = (open && !PHONE.matches && settings.mode !== "off") || this.isInline;
     if (!opens || !WIDE.matches) moveAside(0);
     if (!opens) removeFrame();
     await Promise.all([settings.loadWords(), early]);
@@ -347,7 +355,7 @@ export class RoamingAsk extends HTMLElement {
     if (PHONE.matches) {
       this.close();
       this.#park(true);
-    }
+    } else if (this.isInline) this.#memory.remember({ open: true }); // beside the next page
     anchor.click();
     anchor.remove();
   };

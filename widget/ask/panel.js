@@ -112,7 +112,7 @@ export class Panel {
   show(focus) {
     this.element.classList.toggle("opening", focus);
     this.stayBelowHeader();
-    PHONE.matches ? this.element.showModal() : (this.element.open = true);
+    PHONE.matches && !this.#host.isInline ? this.element.showModal() : (this.element.open = true);
     this.dock();
     removeFrame();
     if (focus) this.input.focus();
@@ -124,6 +124,7 @@ export class Panel {
   }
   /** Move the page aside if it stays readable beside the panel, with its table of contents or without; otherwise the panel floats. */
   dock = () => {
+    if (this.#host.isInline) return moveAside(0);
     const { element, isOpen } = this;
     const { state } = this.#memory;
     const width = WIDE.matches && isOpen ? element.offsetWidth : 0;
@@ -145,7 +146,7 @@ export class Panel {
     this.#raise();
   };
   stayBelowHeader() {
-    if (this.#place()) this.#raise();
+    if (!this.#host.isInline && this.#place()) this.#raise();
   }
   /** Begin below the header of the page; return whether the place is another one. */
   #place() {

@@ -197,6 +197,9 @@ dialog:not(.docked) { box-shadow: 0 0 40px #00000026 }
   .opener .icon { width: 22px; height: 22px }
   .opener.away:not(:focus-visible) { translate: 0 80px; visibility: hidden; transition: .2s var(--_ease) }
 }
+:host([inline]) { display: block; height: 100% }
+:host([inline]) dialog { position: static; width: auto; height: 100%; border: 0; border-radius: inherit; box-shadow: none; z-index: auto; padding: 0 }
+:host([inline]) :is([part=close], .resize, .expand) { display: none }
 @media (max-height: 420px) {
   .head { height: 44px }
   .chip { display: none }

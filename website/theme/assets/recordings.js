@@ -9,7 +9,7 @@ const panel = document.querySelector("roaming-ask");
 /** Return the recordings by their questions. */
 async function load() {
   const response = await fetch(new URL("recordings.json", import.meta.url));
-  return new Map(Object.entries(await response.json()).map(([question, parts]) => [normalize(question), parts]));
+  return new Map(Object.entries(await response.json()).map(([question, parts]) => [normalize(question), { question, parts }]));
 }
 
 /** Return a stream of the parts as the endpoint sends them. */
@@ -27,12 +27,38 @@ function play(parts, signal) {
   });
 }
 
+/** Return the parts of a recording, with the other questions as the next ones. */
+function offerOthers(recordings, key) {
+  const parts = recordings.get(key).parts;
+  const questions = [...recordings].filter(([other]) => other !== key).map(([, one]) => one.question);
+  return parts.toSpliced(-1, 0, { type: "data-followups", data: { questions } });
+}
+
+/** Ask the first recorded question when the place of the panel is in sight, once in a session. */
+function begin(place, question) {
+  new IntersectionObserver(([{ isIntersecting }], observer) => {
+    if (!isIntersecting || sessionStorage.getItem("recordings")) return;
+    observer.disconnect();
+    sessionStorage.setItem("recordings", "played");
+    panel.ask(question);
+  }, { threshold: 0.6 }).observe(place);
+}
+
 if (panel?.getAttribute("endpoint") === "/recorded/") { // mkdocs serve has an endpoint of its own
-  let recordings;
+  const recordings = await load();
   const ask = panel.ask;
-  panel.ask = async (question) => {
-    recordings ??= await load();
-    return recordings.has(normalize(question)) ? ask.call(panel, question) : panel.search(question);
+  const back = Object.assign(document.createElement("button"), { hidden: true });
+  back.dataset.roamingOpen = "";
+  document.body.append(back);
+  let searched; // again, it leads back to the recorded answers
+  panel.ask = (question) => {
+    const key = normalize(question);
+    if (recordings.has(key)) return ask.call(panel, question);
+    if (key === searched) return back.click(), (searched = undefined);
+    searched = key;
+    return panel.search(question);
   };
-  panel.request = async ({ question }, signal) => new Response(play(recordings.get(normalize(question)), signal));
+  panel.request = async ({ question }, signal) => new Response(play(offerOthers(recordings, normalize(question)), signal));
+  const place = document.querySelector("[data-roaming-panel]");
+  if (place && !matchMedia("(prefers-reduced-motion)").matches) begin(place, recordings.values().next().value.question);
 }
