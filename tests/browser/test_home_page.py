@@ -44,8 +44,10 @@ def test_panel_is_in_its_place_on_the_page_and_answers(page: Page, home: str, si
     panel = open_page(page, home)
     place = page.locator("[data-roaming-panel]").bounding_box()
     box = panel.bounding_box()
-    assert place and box
-    assert abs(box["width"] - place["width"]) <= 2 and abs(box["height"] - place["height"]) <= 2
+    assert place
+    assert box
+    assert abs(box["width"] - place["width"]) <= 2
+    assert abs(box["height"] - place["height"]) <= 2
     assert page.locator("body").evaluate("one => getComputedStyle(one).paddingInlineEnd") == "0px"
     assert page.locator("roaming-ask .opener, .md-header [data-roaming-open]").filter(visible=True).count() == 0
     panel.get_by_role("button", name=SPHINX).click()

@@ -16,7 +16,8 @@ from mkdocs_roaming.library.targets import open_library
 
 TOLERANCE = 0.1
 """Share by which a size or a number on the page may differ from that of the site."""
-HOME = Path(__file__).parents[3] / "docs/index.md"
+ROOT = Path(__file__).parents[3]
+HOME = ROOT / "docs/index.md"
 RECORDINGS = recordings.read_recordings()
 
 
@@ -86,9 +87,16 @@ def test_published_page_begins_with_the_excerpt(documentation: Path) -> None:
     assert list_lines(published[published.index("# Your docs") :])[: len(excerpt)] == excerpt
 
 
-def find_block(start: str) -> str:
-    """Return the code block of the page that starts so."""
-    _, found, text = HOME.read_text("utf-8").partition(start)
+def test_readme_shows_lines_of_llms_txt(documentation: Path) -> None:
+    excerpt = list_lines(find_block("```markdown\n# mkdocs-roaming", ROOT / "README.md"))
+    published = (documentation / "llms.txt").read_text("utf-8").splitlines()
+    assert len(excerpt) == 6
+    assert [line for line in excerpt if line != "…" and line not in published] == []
+
+
+def find_block(start: str, file: Path = HOME) -> str:
+    """Return the code block of a page that starts so, without the start."""
+    _, found, text = file.read_text("utf-8").partition(start)
     assert found
     return text[: text.index("\n```")]
 
