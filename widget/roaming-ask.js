@@ -162,8 +162,8 @@ export class RoamingAsk extends HTMLElement {
     for (const one of [this.#button, ...buttons]) one.ariaExpanded = isOpen && finds === onlyFinds;
     this.#parked.hidden = !isParked || isOpen;
     if (!this.#conversation) return;
-    const { isDown, isRunning: runs, turns } = this.#conversation;
-    this.#panel.draw({ onlyFinds, finds, runs, isDown, isHere: this.#isHere, turns: turns.length });
+    const { isDown, isEmpty, isRunning: runs } = this.#conversation;
+    this.#panel.draw({ onlyFinds, finds, runs, isDown, isHere: this.#isHere, isEmpty });
     this.#query = finds || isDown ? this.#panel.input.value : "";
     if (this.#query || finds || this.#view) this.#find(finds && !onlyFinds && !isDown);
   }

@@ -388,21 +388,21 @@ export class Panel {
 
   // State
 
-  /** Show a state: whether the panel only finds, finds now, runs, is down, asks about this page; number of turns. */
-  draw({ onlyFinds, finds, runs, isDown, isHere, turns }) {
+  /** Show a state: whether the panel only finds, finds now, runs, is down, asks about this page, has no turns. */
+  draw({ onlyFinds, finds, runs, isDown, isHere, isEmpty }) {
     const { words, page } = this.#host.settings;
     const { title, reset, leave, chip, clear, intro } = this.#parts;
     const name = fill(finds ? words.findTitle : words.title, { site: plain(page.title || words.docs) });
     this.element.classList.toggle("finder", finds);
     title.textContent = this.element.ariaLabel = name;
-    reset.hidden = finds || !(turns || isDown);
+    reset.hidden = finds || (isEmpty && !isDown);
     leave.hidden = onlyFinds || !finds;
-    this.input.placeholder = this.input.ariaLabel = finds ? words.findPlaceholder : turns ? words.followUp : words.placeholder;
+    this.input.placeholder = this.input.ariaLabel = finds ? words.findPlaceholder : isEmpty ? words.placeholder : words.followUp;
     chip.hidden = !isHere;
     clear.hidden = !finds || !this.input.value;
     this.#drawSend(runs, words);
     this.#drawIntro(finds, onlyFinds, words);
-    intro.hidden = finds ? this.input.value.trim() : turns || isDown;
+    intro.hidden = finds ? this.input.value.trim() : !isEmpty || isDown;
     this.#drawNotice(isDown && !finds, words);
   }
   #drawSend(runs, words) {
