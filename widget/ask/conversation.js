@@ -14,6 +14,7 @@ export class Conversation {
   #memory;
   #Turn; // the class, once it is loaded
   #restored; // resolves when the turns of the previous page are shown
+  #restoring = false; // whether there are turns that are not shown yet
   #running; // aborts the current answer
   #ended; // resolves when the current answer has ended
   #next; // the question that is sent after the current answer
@@ -28,9 +29,13 @@ export class Conversation {
   get isRunning() {
     return !!this.#running;
   }
-  /** Whether the endpoint could not be reached. */
+  /** Whether the endpoint could not be reached, or has no answers today. */
   get isDown() {
     return !!this.#outage;
+  }
+  /** Whether nothing was asked, on earlier pages either. */
+  get isEmpty() {
+    return !this.turns.length && !this.#restoring;
   }
   /** The question that waits, or the last one. */
   get last() {
@@ -110,7 +115,7 @@ export class Conversation {
     if (turn && !this.turns.includes(turn)) return this.#host._draw(); // the reader has started over
     const next = this.#next;
     if (next) this.queue();
-    const isDown = problem?.code === "down" && this.#host.settings.mode === "auto";
+    const isDown = ["down", "money"].includes(problem?.code) && this.#host.settings.mode === "auto";
     if (!turn || isDown) return this.#giveBack(turn, joinQuestions(question, next));
     const failed = this.#finish(turn, problem);
     if (failed) {
@@ -152,6 +157,7 @@ export class Conversation {
   async #restore() {
     const stored = this.#memory.turns;
     if (!stored?.length) return;
+    this.#restoring = true;
     try {
       this.#panel.beginRestoring();
       const Turn = (this.#Turn = await loadTurn());
@@ -161,8 +167,9 @@ export class Conversation {
         turn.finish(code && { code }, false);
         this.#add(turn);
       }
-      this.#host._draw();
       this.#panel.place = this.#memory.state.place;
     } catch {} // written by another version
+    this.#restoring = false;
+    this.#host._draw();
   }
 }

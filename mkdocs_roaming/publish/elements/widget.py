@@ -216,6 +216,7 @@ def _format_value(value: object) -> str:
 MODULES = (
     "roaming-early.js",
     "roaming-ask.js",
+    "roaming-panel.js",
     "roaming-turn.js",
     "roaming-trail.js",
     "roaming-markdown.js",
