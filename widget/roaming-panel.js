@@ -192,7 +192,7 @@ export class Panel {
     parts.polite = el("div", { class: "sr", role: "status" });
     parts.alert = el("div", { class: "sr", role: "alert" });
     this.element = el(
-      "dialog", { part: "panel", tabindex: "-1", autofocus: true, onkeydown: actions.escape, oncancel: actions.escape },
+      "dialog", { part: "panel", tabindex: "-1", onkeydown: actions.escape, oncancel: actions.escape },
       this.#buildEdge(words),
       el("div", { class: "head", part: "header" }, el("h2", { part: "title" }, namedIcon("ask"), parts.title), parts.leave, parts.reset, parts.expand, close),
       this.#buildLog(words),
@@ -273,7 +273,9 @@ export class Panel {
   show(focus, types = focus) {
     this.element.classList.toggle("opening", focus);
     this.stayBelowHeader();
-    PHONE.matches && !this.#host.isInline ? this.element.showModal() : (this.element.open = true);
+    const isModal = PHONE.matches && !this.#host.isInline;
+    this.element.autofocus = isModal; // not the first button; a part of a page must not get the focus when the page loads
+    isModal ? this.element.showModal() : (this.element.open = true);
     this.dock();
     delete document.documentElement.dataset.roamingFrame;
     if (focus) (types ? this.input : this.element).focus();
