@@ -1,264 +1,43 @@
-"""What the log of an endpoint says: states, ratings, cost, unanswered questions in groups, and sections."""
+"""What the log of an endpoint says: what was asked in vain, what failed, what changed, and which sections answer."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
-from math import log, sqrt
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from functools import cache
 from statistics import median
-from typing import TypeVar
 
 import msgspec
 import yaml
 from msgspec import Struct
 
-from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.evals.questions import section_address
 from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.lint.context import SEVERITIES, Finding
 from mkdocs_roaming.manifest.descriptions import PROPOSAL, PageTexts, SectionTexts
 from mkdocs_roaming.manifest.lookup import SectionRef
-from mkdocs_roaming.text.languages import load_words
-from mkdocs_roaming.text.tokenizer import parse_words
-
-T = TypeVar("T")
+from mkdocs_roaming.report.access import AccessReport
+from mkdocs_roaming.report.groups import Clue, group_questions
+from mkdocs_roaming.report.log import Entry, Log
+from mkdocs_roaming.search.relevance import LOW_CONFIDENCE, NO_ANSWER
+from mkdocs_roaming.text.languages import available_languages, load_words
+from mkdocs_roaming.text.markdown import escape_markup
+from mkdocs_roaming.text.tokenizer import extract_terms, parse_words, split_words, stem
 
 STATES = ("answered", "partial", "results", "not_found", "refused", "budget", "error")
 """In the order of tables and plots."""
 
 _UNANSWERED = ("not_found", "partial")
-_MAX_GROUPS = 25
-_MAX_EXAMPLES = 5
-_MAX_SECTIONS = 3
-_MAX_ROWS = 12
+_FAILED = ("refused", "budget", "error")
+_MAX_NEAREST = 3
+_MAX_WORDS = 8
 _MIN_OPENED = 3
 """Number of openings from which a section that is never cited is reported."""
-
-
-_AGE = re.compile(r"(\d{1,4})\s*([hdw])")
-_UNITS = {"h": "hours", "d": "days", "w": "weeks"}
-
-
-# The logs: questions, and the ratings that belong to them
-
-
-class Entry(Struct, frozen=True):
-    """A question of the log.
-
-    Attributes:
-        time: When it was asked.
-        question: Its text, without what looks like a secret.
-        page: The page that the reader was on.
-        language: The language of the site.
-        state: How the answer ended, see `events.AnswerState`.
-        model: The model that answered.
-        opened: The ids of the opened sections.
-        cited: The ids of the cited sections.
-        nearest: The ids of the sections that were shown instead of an answer.
-        cost: The cost of the answer; None if the prices are not known.
-        seconds: Duration of the answer.
-        cached: Whether it was answered from the cache.
-        turn: A hash, which is that of its rating.
-    """
-
-    time: datetime
-    question: str
-    page: str = ""
-    language: str = ""
-    state: str = ""
-    model: str = ""
-    opened: tuple[str, ...] = ()
-    cited: tuple[str, ...] = ()
-    nearest: tuple[str, ...] = ()
-    cost: float | None = None
-    seconds: float = 0.0
-    cached: bool = False
-    turn: str = ""
-
-    @property
-    def is_unpriced(self) -> bool:
-        """Whether the cost is not known, although a language model answered."""
-        return self.cost is None and self.model not in ("", "offline") and not self.cached
-
-
-class Rating(Struct, frozen=True):
-    """A reader's opinion of an answer."""
-
-    time: datetime
-    helpful: bool | None = None
-    comment: str = ""
-    turn: str = ""
-
-
-class Log(Struct, frozen=True):
-    """The questions of a period.
-
-    Attributes:
-        entries: The questions, oldest first.
-        ratings: The last rating of each answer by the hash of its turn.
-        skipped: Number of lines that could not be read.
-    """
-
-    entries: tuple[Entry, ...]
-    ratings: dict[str, Rating]
-    skipped: int = 0
-
-    def find_ratings(self, entries: Iterable[Entry]) -> list[Rating]:
-        """Return the ratings of some questions."""
-        return [self.ratings[entry.turn] for entry in entries if entry.turn in self.ratings]
-
-
-def read_log(questions: Path, ratings: Path | None = None, *, since: datetime | None = None) -> Log:
-    """Read the logs with their rotated files.
-
-    Args:
-        questions: The `question_log` of an endpoint.
-        ratings: Its `feedback_log`.
-        since: Older lines are left out.
-
-    Raises:
-        UsageError: A file cannot be read, or the first one contains no question.
-    """
-    entries, skipped = _read_lines(questions, Entry)
-    if not entries and skipped:
-        raise UsageError(f"{questions}: no line is a question of an endpoint's question_log")
-    rated, skipped_ratings = _read_lines(ratings, Rating) if ratings else ([], 0)
-    kept = sorted((entry for entry in entries if since is None or entry.time >= since), key=lambda entry: entry.time)
-    last = {rating.turn: rating for rating in sorted(rated, key=lambda rating: rating.time) if rating.turn}
-    return Log(tuple(kept), last, skipped + skipped_ratings)
-
-
-def parse_since(text: str, now: datetime) -> datetime:
-    """Return the time that a period or a date means: `7d`, `24h`, `2w` or `2026-11-01`.
-
-    Raises:
-        UsageError: It is neither.
-    """
-    if age := _AGE.fullmatch(text.strip()):
-        return now - timedelta(**{_UNITS[age[2]]: int(age[1])})
-    try:
-        time = datetime.fromisoformat(text.strip())
-    except ValueError:
-        raise UsageError(f"--since {text}: neither a period, such as 7d, nor a date, such as 2026-11-01") from None
-    return time if time.tzinfo else time.replace(tzinfo=UTC)
-
-
-def _read_lines(path: Path, kind: type[T]) -> tuple[list[T], int]:
-    """Return the lines of a log and of its rotated files, and the number of those of another form."""
-    found: list[T] = []
-    skipped = 0
-    decoder = msgspec.json.Decoder(kind)
-    for line in _iter_lines(path):
-        try:
-            found.append(decoder.decode(line))
-        except msgspec.DecodeError:
-            skipped += bool(line.strip())
-    return found, skipped
-
-
-def _iter_lines(path: Path) -> Iterator[bytes]:
-    rotated = sorted(path.parent.glob(f"{path.name}.[0-9]*"), key=lambda file: int(file.suffix[1:]), reverse=True)
-    try:
-        for file in (*rotated, path):
-            yield from file.read_bytes().split(b"\n")
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({error.strerror}); name the question_log of the endpoint") from None
-
-
-# Groups of questions that ask for the same thing
-#
-# Two questions are similar if they share rare words, or if search found the same sections for them. Each question is a
-# vector of its stems and of the ids of these sections, weighted by rarity, and joins the group whose mean is nearest.
-
-MIN_SIMILARITY = 0.45
-"""Minimum cosine of a question and the mean of its group."""
-
-_SECTION_WEIGHT = 0.4
-_PASSES = 2
-
-Vector = Mapping[str, float]
-
-
-def group_questions(
-    questions: Sequence[str], sections: Sequence[Sequence[str]], language: str = "en"
-) -> list[list[int]]:
-    """Return the positions of the questions in each group, the most central question first; large groups first.
-
-    Args:
-        questions: The questions.
-        sections: The ids of the sections that search found for each, best first.
-        language: The language of the site.
-    """
-    features = [_read_features(*pair, language) for pair in zip(questions, sections, strict=True)]
-    vectors = _make_vectors(features)
-    groups = _cluster(vectors, [])
-    for _ in range(_PASSES):
-        groups = _cluster(vectors, [_sum(vectors[position] for position in group) for group in groups])
-    for group in groups:
-        center = _sum(vectors[position] for position in group)
-        group.sort(key=lambda position: (-_dot(vectors[position], center), position))
-    return sorted(groups, key=lambda group: (-len(group), min(group)))
-
-
-def _cluster(vectors: Sequence[Vector], centers: Sequence[Vector]) -> list[list[int]]:
-    """Return the positions of the vectors that are near the same center; vectors that are near none become centers."""
-    members: list[list[int]] = [[] for _ in centers]
-    sums = list(centers)
-    for position, vector in enumerate(vectors):
-        nearest = max(range(len(sums)), key=lambda at: _cosine(vector, sums[at]), default=None)
-        if nearest is None or _cosine(vector, sums[nearest]) < MIN_SIMILARITY:
-            members.append([position])
-            sums.append(vector)
-            continue
-        members[nearest].append(position)
-        if nearest >= len(centers):
-            sums[nearest] = _sum((sums[nearest], vector))
-    return [group for group in members if group]
-
-
-def _read_features(question: str, sections: Sequence[str], language: str) -> Counter[str]:
-    fillers = load_words("en", "search.filler_words")
-    words = [word for word in parse_words(question, language) if not word.stop and word.text.lower() not in fillers]
-    features = Counter(part for word in words for part in set(word.parts))
-    features.update(f"§{id_}" for id_ in sections[:2])
-    return features
-
-
-def _make_vectors(features: Sequence[Counter[str]]) -> list[Vector]:
-    """Return unit vectors, weighted by rarity."""
-    counts = Counter(name for each in features for name in each)
-    vectors: list[Vector] = []
-    for each in features:
-        vector = {
-            name: log(1 + len(features) / counts[name]) * (_SECTION_WEIGHT if name.startswith("§") else 1.0)
-            for name in each
-        }
-        length = sqrt(_dot(vector, vector)) or 1.0
-        vectors.append({name: weight / length for name, weight in vector.items()})
-    return vectors
-
-
-def _sum(vectors: Iterable[Vector]) -> Vector:
-    total: dict[str, float] = {}
-    for vector in vectors:
-        for name, weight in vector.items():
-            total[name] = total.get(name, 0.0) + weight
-    return total
-
-
-def _cosine(unit: Vector, other: Vector) -> float:
-    product = _dot(unit, other)
-    return product / sqrt(_dot(other, other)) if product else 0.0
-
-
-def _dot(one: Vector, other: Vector) -> float:
-    return sum(weight * other.get(name, 0.0) for name, weight in one.items())
-
-
-# The report
+_MIN_ASKED = 3
+"""Number of questions from which words that the site lacks entirely are a gap instead of off-topic."""
 
 
 class SectionInfo(Struct, frozen=True):
@@ -269,12 +48,14 @@ class SectionInfo(Struct, frozen=True):
         title: The titles above it and its own, empty without a site.
         url: Its address, empty without a site.
         count: Number of questions.
+        about: Its description, or else its opening.
     """
 
     id: str
     title: str = ""
     url: str = ""
     count: int = 0
+    about: str = ""
 
 
 class PageInfo(Struct, frozen=True):
@@ -286,30 +67,89 @@ class PageInfo(Struct, frozen=True):
     unanswered: int
 
 
-class Group(Struct, frozen=True):
-    """Questions without an answer, or with one that was rated as not helpful, that ask for the same thing.
+class Asked(Struct, frozen=True):
+    """A question, however often it was asked.
 
     Attributes:
-        count: Number of questions.
-        questions: Examples, the most typical one first.
-        states: Number of questions by state.
-        unhelpful: Number of questions whose answer was rated as not helpful.
+        question: The question.
+        count: How often it was asked in the period.
+        states: Number of answers by state.
         last: When it was asked last.
-        nearest: The sections that are nearest.
-        finding: What the linter says about them, with its advice; empty for nothing.
+        helpful: Number of answers that were rated as helpful.
+        unhelpful: Number of answers that were rated as not helpful.
+        comments: Comments on its answers.
+    """
+
+    question: str
+    count: int
+    states: dict[str, int]
+    last: datetime
+    helpful: int = 0
+    unhelpful: int = 0
+    comments: tuple[str, ...] = ()
+
+
+class Group(Struct, frozen=True):
+    """Questions that ask for the same thing in vain: without an answer, or with one that was rated as not helpful.
+
+    Attributes:
+        count: Number of questions in the period.
+        before: Number of questions in the period before.
+        after: Number of questions since the last deployment; None if it is not known.
+        change: `new`, `grown`, `shrunk` or `gone` against the period before, otherwise empty.
+        questions: The questions, those that were asked most often first.
+        unhelpful: Number of answers that were rated as not helpful.
+        nearest: The sections that match best.
+        missing: Which words of the questions the site or the nearest section lacks; empty for none.
+        finding: What the linter says about the nearest sections, with its advice; empty for nothing.
         entry: An entry for a question file of `roaming eval`, as YAML, to be checked by a person.
+        issue: The text of an issue as Markdown, its title first.
         description: An entry for the file of descriptions, with words that questions share, to be reworded by a person.
     """
 
     count: int
-    questions: tuple[str, ...]
-    states: dict[str, int]
+    before: int
+    after: int | None
+    change: str
+    questions: tuple[Asked, ...]
     unhelpful: int
-    last: datetime
     nearest: tuple[SectionInfo, ...]
+    missing: str
     finding: str
     entry: str
+    issue: str
     description: str = ""
+
+
+class Aside(Struct, frozen=True):
+    """Questions that are not ranked: failures by cause, or `small_talk`, `off_topic`, `language`."""
+
+    kind: str
+    count: int
+    questions: tuple[Asked, ...]
+    last: datetime
+
+
+class Period(Struct, frozen=True):
+    """The questions of a period.
+
+    Attributes:
+        since: The time of the first one.
+        until: The time of the last one.
+        questions: Their number.
+        in_vain: Number of those that were asked in vain.
+        failed: Number of those that failed.
+        aside: Number of those that are not about the site.
+        share: Share of the others that were answered.
+    """
+
+    since: datetime
+    until: datetime
+    questions: int
+    in_vain: int
+    failed: int
+    aside: int
+    share: float
 
 
 class Day(Struct, frozen=True):
@@ -318,20 +158,17 @@ class Day(Struct, frozen=True):
     date: str
     states: dict[str, int]
 
-    @property
-    def total(self) -> int:
-        """Number of questions."""
-        return sum(self.states.values())
-
 
 class Report(Struct, frozen=True):
     """A report.
 
     Attributes:
         site: The name of the site, empty without one.
-        since: When the first question was asked; None without questions.
-        until: When the last one was.
-        questions: Number of questions.
+        period: The questions of the period; None without any.
+        before: Those of the period of the same length before it; None without any.
+        deployed: When the first question after the last deployment was asked; None if the logs show none.
+        until_deployment: The questions of the logs before it, and
+        since_deployment: those since then.
         states: Number of questions by state.
         cached: Number of questions that were answered from the cache.
         helpful: Number of answers that were rated as helpful.
@@ -340,19 +177,23 @@ class Report(Struct, frozen=True):
         cost: Cost of all answers; None if no price is known.
         unpriced: Number of answers of a model without a known price.
         days: Questions by day, also of days without any.
-        groups: Questions without an answer, the largest groups first.
-        more_groups: Number of further groups.
+        groups: What was asked in vain, the heaviest groups first; those that are gone last.
+        failures: Questions that failed, by cause.
+        asides: Greetings, off-topic questions, and those in another language.
+        comments: The questions whose answers readers commented, the newest first.
         cited: The sections that were cited most.
         never_cited: The sections that were opened often and cited in no answer.
         pages: The pages that readers asked from.
-        comments: Comments of ratings, the newest first.
         skipped: Number of lines of the logs that could not be read.
+        access: What agents read, from the web server's log.
     """
 
     site: str = ""
-    since: datetime | None = None
-    until: datetime | None = None
-    questions: int = 0
+    period: Period | None = None
+    before: Period | None = None
+    deployed: datetime | None = None
+    until_deployment: Period | None = None
+    since_deployment: Period | None = None
     states: dict[str, int] = {}
     cached: int = 0
     helpful: int = 0
@@ -362,63 +203,67 @@ class Report(Struct, frozen=True):
     unpriced: int = 0
     days: tuple[Day, ...] = ()
     groups: tuple[Group, ...] = ()
-    more_groups: int = 0
+    failures: tuple[Aside, ...] = ()
+    asides: tuple[Aside, ...] = ()
+    comments: tuple[Asked, ...] = ()
     cited: tuple[SectionInfo, ...] = ()
     never_cited: tuple[SectionInfo, ...] = ()
     pages: tuple[PageInfo, ...] = ()
-    comments: tuple[str, ...] = ()
     skipped: int = 0
-
-    @property
-    def satisfaction(self) -> float | None:
-        """Share of the ratings that are helpful; None without ratings."""
-        return self.helpful / self.rated if self.rated else None
-
-    @property
-    def rated(self) -> int:
-        """Number of ratings."""
-        return self.helpful + self.unhelpful
+    access: AccessReport | None = None
 
 
 FindFindings = Callable[[], Sequence[Finding]]
 
 
-def make_report(log: Log, library: Library | None = None, find_findings: FindFindings = tuple) -> Report:
+def make_report(
+    log: Log, library: Library | None = None, find_findings: FindFindings = tuple, access: AccessReport | None = None
+) -> Report:
     """Return the report of a log.
 
     Args:
         log: The questions and ratings.
         library: The site, for titles and nearest sections.
         find_findings: Returns the findings of the linter; called if there are groups.
+        access: What agents read.
     """
-    entries = log.entries
-    site = library.manifest.site.name if library else ""
+    entries, site = log.entries, library.manifest.site.name if library else ""
     if not entries:
-        return Report(site=site, skipped=log.skipped)
-    groups = _group(log, library)
-    findings = find_findings() if groups else ()
-    durations = [entry.seconds for entry in entries if not entry.cached] or [0.0]
-    ratings = sorted(log.find_ratings(entries), key=lambda rating: rating.time, reverse=True)
+        return Report(site=site, skipped=log.skipped, access=access)
+    search = Search(library) if library else None
+    triage = _Triage(log, search)
+    findings = find_findings() if triage.gaps else ()
+    all_ = (*log.before, *entries)
+    deployed = _find_deployment(all_)
+    groups = [_describe_group(group, log, search, findings, deployed) for group in triage.gaps]
+    rated = log.rate(entries)
+    costs = [entry.cost for entry in entries if entry.cost is not None]
+    failures = {id(entry): entry.cause or entry.state for entry in entries if entry.state in _FAILED}
+    commented = _merge((entry for entry, rating in rated if rating.comment), log)
     return Report(
         site=site,
-        since=entries[0].time,
-        until=entries[-1].time,
-        questions=len(entries),
+        period=triage.count(entries),
+        before=triage.count(log.before),
+        deployed=deployed,
+        until_deployment=triage.count([entry for entry in all_ if deployed and entry.time < deployed]),
+        since_deployment=triage.count([entry for entry in all_ if deployed and entry.time >= deployed]),
         states=_count_states(entries),
         cached=sum(entry.cached for entry in entries),
-        helpful=sum(rating.helpful is True for rating in ratings),
-        unhelpful=sum(rating.helpful is False for rating in ratings),
-        seconds=round(median(durations), 2),
-        cost=_sum_costs(entries),
+        helpful=sum(rating.helpful is True for _, rating in rated),
+        unhelpful=sum(rating.helpful is False for _, rating in rated),
+        seconds=round(median([entry.seconds for entry in entries if not entry.cached] or [0.0]), 2),
+        cost=round(sum(costs), 4) if costs else None,
         unpriced=sum(entry.is_unpriced for entry in entries),
         days=_count_days(entries),
-        groups=tuple(_describe_group(group, log, library, findings) for group in groups[:_MAX_GROUPS]),
-        more_groups=max(0, len(groups) - _MAX_GROUPS),
-        cited=_rank_sections(_count_ids(entry.cited for entry in entries), library),
-        never_cited=_find_never_cited(entries, library),
-        pages=_rank_pages(entries, library),
-        comments=tuple(dict.fromkeys(rating.comment for rating in ratings if rating.comment))[:_MAX_ROWS],
+        groups=tuple(sorted(groups, key=lambda group: (-group.count - group.unhelpful, -group.before))),
+        failures=_set_aside(log, failures),
+        asides=_set_aside(log, triage.asides),
+        comments=tuple(sorted(commented, key=lambda asked: asked.last, reverse=True)),
+        cited=_rank_sections(_count_ids(entry.cited for entry in entries), search),
+        never_cited=_find_never_cited(entries, search),
+        pages=_rank_pages(entries, search),
         skipped=log.skipped,
+        access=access,
     )
 
 
@@ -432,11 +277,6 @@ def _count_ids(lists: Iterable[Sequence[str]]) -> Counter[str]:
     return Counter(id_ for ids in lists for id_ in set(ids))
 
 
-def _sum_costs(entries: Iterable[Entry]) -> float | None:
-    costs = [entry.cost for entry in entries if entry.cost is not None]
-    return round(sum(costs), 4) if costs else None
-
-
 def _count_days(entries: Sequence[Entry]) -> tuple[Day, ...]:
     by_day: dict[int, list[Entry]] = {}
     for entry in entries:
@@ -445,44 +285,173 @@ def _count_days(entries: Sequence[Entry]) -> tuple[Day, ...]:
     return tuple(Day(datetime.fromordinal(day).date().isoformat(), _count_states(by_day.get(day, ()))) for day in days)
 
 
-# Groups
+def _find_deployment(entries: Iterable[Entry]) -> datetime | None:
+    """Return when the digest of a site has changed last. Each language is a site of its own."""
+    known: dict[str, str] = {}
+    deployed = None
+    for entry in entries:
+        if entry.site and known.get(entry.language, entry.site) != entry.site:
+            deployed = entry.time
+        known[entry.language] = entry.site or known.get(entry.language, "")
+    return deployed
 
 
-def _is_unanswered(entry: Entry, log: Log) -> bool:
-    return entry.state in _UNANSWERED or any(rating.helpful is False for rating in log.find_ratings([entry]))
+# What was asked in vain: gaps in groups, and what is set aside
 
 
-def _group(log: Log, library: Library | None) -> list[list[Entry]]:
-    entries = [entry for entry in log.entries if entry.question.strip() and _is_unanswered(entry, log)]
-    language = library.manifest.site.language if library else next((e.language for e in entries if e.language), "en")
-    found = [entry.nearest or entry.opened for entry in entries]
-    groups = group_questions([entry.question for entry in entries], found, language)
-    return [[entries[position] for position in group] for group in groups]
+class _Triage:
+    """Tells gaps of the documentation from greetings, off-topic questions, and those in another language.
+
+    Attributes:
+        gaps: The questions of each group, the most typical ones first; those of the period before included.
+        asides: The kind of each other question, by the identity of its entry.
+    """
+
+    def __init__(self, log: Log, search: Search | None) -> None:
+        self._log, self._search = log, search
+        entries = [entry for entry in (*log.before, *log.entries) if self._is_in_vain(entry)]
+        languages = [search.library.manifest.site.language] if search else [one.language for one in entries]
+        language = next(filter(None, languages), "en")
+        by_text = _group_by_text(entries)
+        kinds = {text: self._classify(text) for text in by_text}
+        texts = [text for text, kind in kinds.items() if kind in ("", "off_topic")]
+        groups = group_questions([self._find_clue(by_text[text][0]) for text in texts], language)
+        for group in groups:
+            is_gap = len(group) > 1 and sum(len(by_text[texts[at]]) for at in group) >= _MIN_ASKED
+            if is_gap or not all(kinds[texts[at]] for at in group):
+                kinds.update(dict.fromkeys((texts[at] for at in group), ""))
+        found = ([texts[at] for at in group] for group in groups)
+        self.gaps = [[one for text in group for one in by_text[text]] for group in found if not kinds[group[0]]]
+        self.asides = {id(one): kind for text, kind in kinds.items() if kind for one in by_text[text]}
+
+    def count(self, entries: Sequence[Entry]) -> Period | None:
+        """Return the numbers of a period; None without questions."""
+        if not entries:
+            return None
+        aside = sum(id(entry) in self.asides for entry in entries)
+        in_vain = sum(map(self._is_in_vain, entries)) - aside
+        failed = sum(entry.state in _FAILED for entry in entries)
+        share = 1 - (in_vain + failed) / max(len(entries) - aside, 1)
+        return Period(entries[0].time, entries[-1].time, len(entries), in_vain, failed, aside, round(share, 4))
+
+    def _is_in_vain(self, entry: Entry) -> bool:
+        return entry.state in _UNANSWERED or (entry.state not in _FAILED and self._log.is_unhelpful(entry))
+
+    def _classify(self, text: str) -> str:
+        """Return the kind of a question that is no gap, otherwise an empty string."""
+        if {word.casefold() for word in split_words(text)} <= _load_small_talk():
+            return "small_talk"
+        if self._search is None:
+            return ""
+        if self._search.judge(text) not in ("", NO_ANSWER):
+            return "language"
+        is_unknown = bool(self._search.find_unknown_words(text)) or not self._search.find(text, limit=1)
+        return "off_topic" if is_unknown and self._search.confidence(text) < LOW_CONFIDENCE else ""
+
+    def _find_clue(self, entry: Entry) -> Clue:
+        if self._search is None:
+            return entry.text, next(iter(entry.nearest or entry.opened), ""), ()
+        best = next(iter(self._search.find(entry.text, limit=1)), None)
+        return entry.text, best.section.id if best else "", self._search.find_unknown_words(entry.text)
 
 
-def _describe_group(entries: Sequence[Entry], log: Log, library: Library | None, findings: Sequence[Finding]) -> Group:
-    questions = tuple(dict.fromkeys(" ".join(entry.question.split()) for entry in entries))
-    nearest = _find_nearest(entries, questions[0], library)
-    return Group(
-        count=len(entries),
-        questions=questions[:_MAX_EXAMPLES],
-        states=_count_states(entries),
-        unhelpful=sum(rating.helpful is False for rating in log.find_ratings(entries)),
-        last=max(entry.time for entry in entries),
-        nearest=nearest,
-        finding=_choose_finding([section.id for section in nearest], findings),
-        entry=_make_entry(questions[0], nearest, library),
-        description=_make_description(questions, nearest, library),
+@cache
+def _load_small_talk() -> frozenset[str]:
+    codes = available_languages()
+    return frozenset().union(
+        *(load_words(code, "report.small_talk") | load_words(code, "stop_words") for code in codes)
     )
 
 
-def _find_nearest(entries: Sequence[Entry], question: str, library: Library | None) -> tuple[SectionInfo, ...]:
-    """Return the sections that the answers named instead, most often named first; without any those that are found."""
-    counts = Counter(id_ for entry in entries for id_ in entry.nearest or entry.cited)
-    sections = _rank_sections(counts, library)[:_MAX_SECTIONS]
-    if sections or library is None:
-        return sections
-    return tuple(_describe(library, library.sections.get(hit.id), hit.id) for hit in library.search(question, limit=3))
+def _set_aside(log: Log, kinds: Mapping[int, str]) -> tuple[Aside, ...]:
+    """Return the questions of the period by their kinds, which are by the identity of the entry; many first."""
+    found: dict[str, list[Entry]] = {}
+    for entry in log.entries:
+        if kind := kinds.get(id(entry)):
+            found.setdefault(kind, []).append(entry)
+    asides = (Aside(kind, len(all_), _merge(all_, log), all_[-1].time) for kind, all_ in found.items())
+    return tuple(sorted(asides, key=lambda aside: -aside.count))
+
+
+def _merge(entries: Iterable[Entry], log: Log) -> tuple[Asked, ...]:
+    """Return equal questions as one, those that were asked most often first."""
+    found = []
+    for same in _group_by_text(entries).values():
+        rated = [rating for _, rating in log.rate(same)]
+        helpful, unhelpful = (sum(rating.helpful is value for rating in rated) for value in (True, False))
+        comments = tuple(dict.fromkeys(rating.comment for rating in rated if rating.comment))
+        last = max(entry.time for entry in same)
+        found.append(Asked(same[0].text, len(same), _count_states(same), last, helpful, unhelpful, comments))
+    return tuple(sorted(found, key=lambda asked: -asked.count))
+
+
+def _group_by_text(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
+    by_text: dict[str, list[Entry]] = {}
+    for entry in entries:
+        by_text.setdefault(entry.text.casefold(), []).append(entry)
+    return by_text
+
+
+def _describe_group(
+    entries: Sequence[Entry], log: Log, search: Search | None, findings: Sequence[Finding], deployed: datetime | None
+) -> Group:
+    now = [entry for entry in entries if entry.time >= log.entries[0].time]
+    count, before = len(now), len(entries) - len(now)
+    after = sum(entry.time >= deployed for entry in now) if deployed else None
+    change = "gone" if not count else "new" if not before else "grown" if count > before else "shrunk"
+    asked = _merge(now or entries, log)
+    texts = [entries[0].text, *(one.question for one in asked if one.question != entries[0].text)]
+    nearest = _find_nearest(now or entries, search)
+    missing = _find_missing(texts, nearest, search)
+    return Group(
+        count,
+        before,
+        after,
+        change if log.before and count != before else "",
+        asked,
+        unhelpful=sum(one.unhelpful for one in asked),
+        nearest=nearest,
+        missing=missing,
+        finding=_choose_finding([section.id for section in nearest], findings),
+        entry=_make_entry(texts[0], nearest, search),
+        issue=_make_issue(texts[0], asked, nearest, missing),
+        description=_make_description(texts, nearest, search),
+    )
+
+
+def _find_nearest(entries: Sequence[Entry], search: Search | None) -> tuple[SectionInfo, ...]:
+    """Return the best sections for the first question; without a site those that the answers named most often."""
+    if search is not None and (hits := search.find(entries[0].text, limit=_MAX_NEAREST)):
+        return tuple(_describe(search, hit.section, hit.section.id) for hit in hits)
+    return _rank_sections(Counter(id_ for one in entries for id_ in one.nearest or one.cited), search)[:_MAX_NEAREST]
+
+
+def _find_missing(texts: Sequence[str], nearest: Sequence[SectionInfo], search: Search | None) -> str:
+    """Return a sentence with words of the questions that no section contains, or that the nearest one lacks."""
+    if search is None:
+        return ""
+    if absent := search.find_unknown_words(" ".join(texts)):
+        return f"No section contains {_quote(absent)}."
+    section = search.library.sections.get(nearest[0].id) if nearest else None
+    if section is None:
+        return ""
+    language = search.library.manifest.site.language
+    known = {*extract_terms(f"{section.section.title}\n{search.library.text(section)}", language)}
+    lacking = [name for name in _find_shared_words(texts, language) if stem(name, language) not in known]
+    return f"{_quote([section.section.title])} does not contain {_quote(lacking)}." if lacking else ""
+
+
+def _quote(names: Iterable[str]) -> str:
+    return ", ".join(f"“{name}”" for name in names)
+
+
+def _find_shared_words(texts: Sequence[str], language: str) -> list[str]:
+    """Return the words that most of the questions share, at most eight; the words of a single reader are left out."""
+    fillers = load_words("en", "search.filler_words")
+    words = ({one.whole for one in parse_words(text, language) if not one.stop} - fillers for text in texts)
+    counts = Counter(name for names in words for name in names if name.isalpha() and name != "redacted")
+    shared = [name for name in counts if counts[name] > 1]
+    return sorted(shared, key=lambda name: (-counts[name], name))[:_MAX_WORDS]
 
 
 def _choose_finding(ids: Sequence[str], findings: Sequence[Finding]) -> str:
@@ -492,67 +461,72 @@ def _choose_finding(ids: Sequence[str], findings: Sequence[Finding]) -> str:
     return f"{' › '.join(best.breadcrumb)}: {best.message} {best.fix}" if best else ""
 
 
-def _make_entry(question: str, nearest: Sequence[SectionInfo], library: Library | None) -> str:
+def _make_entry(question: str, nearest: Sequence[SectionInfo], search: Search | None) -> str:
     """Return an entry for a question file; the right section is a guess."""
     entry: dict[str, object] = {"ask": question}
-    if library and nearest and (section := library.sections.get(nearest[0].id)):
-        entry["sections"] = [section_address(section, library.sections)]
+    if search and nearest and (section := search.library.sections.get(nearest[0].id)):
+        entry["sections"] = [section_address(section, search.library.sections)]
     else:
         entry["answerable"] = False
     return str(yaml.safe_dump([entry], allow_unicode=True, sort_keys=False, width=120))
 
 
-def _make_description(questions: Iterable[str], nearest: Sequence[SectionInfo], library: Library | None) -> str:
-    """Return an entry of the nearest section with words of several questions; a word of a single reader is left out."""
-    if library is None or not nearest or (section := library.sections.get(nearest[0].id)) is None:
+def _make_issue(title: str, asked: Sequence[Asked], nearest: Sequence[SectionInfo], missing: str) -> str:
+    """Return the text of an issue, its title first. Readers' words are code, so that they mention and link nothing."""
+    questions = "\n".join(f"{one.count:>3} × {one.question}" for one in asked)
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", questions)), default=0))
+    sections = "\n".join(f"- [{escape_markup(one.title or one.id)}](<{one.url}>)" for one in nearest)
+    parts = (
+        f"Docs: {title}",
+        "Readers asked this, and the documentation did not answer it, or they rated the answer as not helpful:",
+        f"{fence}text\n{questions}\n{fence}",
+        f"Nearest sections:\n\n{sections}" if nearest else "No section is near.",
+        f"Probably missing: {escape_markup(missing)}" if missing else "",
+    )
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _make_description(texts: Sequence[str], nearest: Sequence[SectionInfo], search: Search | None) -> str:
+    """Return an entry of the nearest section with words that several questions share."""
+    if search is None or not nearest or (section := search.library.sections.get(nearest[0].id)) is None:
         return ""
-    parsed = (parse_words(question, library.manifest.site.language) for question in questions)
-    counts = Counter(name for words in parsed for name in {one.whole for one in words if not one.stop})
-    shared = [name for name in counts if counts[name] > 1 and name.isalpha() and name != "redacted"]
-    proposal = f"{PROPOSAL} {', '.join(sorted(shared, key=lambda name: (-counts[name], name))[:8])}"
-    texts = SectionTexts(section.section.title, section.section.body, asks=(proposal,))
-    entry = {section.page.path: PageTexts(sections={section.id: texts})}
-    return msgspec.json.encode(entry).decode()[1:-1] if shared else ""
+    shared = _find_shared_words(texts, search.library.manifest.site.language)
+    asks = (f"{PROPOSAL} {', '.join(shared)}",)
+    entry = PageTexts(sections={section.id: SectionTexts(section.section.title, section.section.body, asks=asks)})
+    return msgspec.json.encode({section.page.path: entry}).decode()[1:-1] if shared else ""
 
 
 # Sections and pages
 
 
-def _describe(library: Library | None, section: SectionRef | None, id_: str, count: int = 0) -> SectionInfo:
-    if library is None or section is None:
+def _describe(search: Search | None, section: SectionRef | None, id_: str, count: int = 0) -> SectionInfo:
+    if search is None or section is None:
         return SectionInfo(id_, count=count)
-    title = " › ".join(library.sections.breadcrumb(section))
-    return SectionInfo(section.id, title, library.sections.url(section), count)
+    sections, about = search.library.sections, section.section.about or section.section.opening
+    return SectionInfo(section.id, " › ".join(sections.breadcrumb(section)), sections.url(section), count, about)
 
 
-def _rank_sections(counts: Counter[str], library: Library | None) -> tuple[SectionInfo, ...]:
+def _rank_sections(counts: Counter[str], search: Search | None) -> tuple[SectionInfo, ...]:
     """Return the sections that still exist, most counted first."""
-    found: list[SectionInfo] = []
-    for id_, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])):
-        section = library.sections.get(id_) if library else None
-        if library is None or section is not None:
-            found.append(_describe(library, section, id_, count))
-    return tuple(found[:_MAX_ROWS])
+    ranked = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+    found = ((search.library.sections.get(id_) if search else None, id_, count) for id_, count in ranked)
+    return tuple(_describe(search, ref, id_, count) for ref, id_, count in found if search is None or ref is not None)
 
 
-def _find_never_cited(entries: Sequence[Entry], library: Library | None) -> tuple[SectionInfo, ...]:
+def _find_never_cited(entries: Sequence[Entry], search: Search | None) -> tuple[SectionInfo, ...]:
     opened = _count_ids(entry.opened for entry in entries)
     cited = _count_ids(entry.cited for entry in entries)
     often = Counter({id_: count for id_, count in opened.items() if count >= _MIN_OPENED and id_ not in cited})
-    return _rank_sections(often, library)
+    return _rank_sections(often, search)
 
 
-def _rank_pages(entries: Sequence[Entry], library: Library | None) -> tuple[PageInfo, ...]:
-    counts: Counter[str] = Counter()
-    unanswered: Counter[str] = Counter()
-    titles: dict[str, str] = {}
+def _rank_pages(entries: Sequence[Entry], search: Search | None) -> tuple[PageInfo, ...]:
+    by_page: dict[tuple[str, str], list[Entry]] = {}
     for entry in entries:
-        if not entry.page:
-            continue
-        section = library.sections.resolve(entry.page) if library else None
-        path = section.page.path if section else entry.page
-        titles[path] = section.page.title if section else ""
-        counts[path] += 1
-        unanswered[path] += entry.state in _UNANSWERED
-    ranked = sorted(counts, key=lambda path: (-counts[path], path))[:_MAX_ROWS]
-    return tuple(PageInfo(path, titles[path], counts[path], unanswered[path]) for path in ranked)
+        section = search.library.sections.resolve(entry.page) if search and entry.page else None
+        page = (section.page.path, section.page.title) if section else (entry.page, "")
+        by_page.setdefault(page, []).append(entry)
+    found = (
+        PageInfo(*page, len(all_), sum(one.state in _UNANSWERED for one in all_)) for page, all_ in by_page.items()
+    )
+    return tuple(sorted((one for one in found if one.path or one.title), key=lambda page: (-page.count, page.path)))

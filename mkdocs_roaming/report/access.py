@@ -1,0 +1,248 @@
+"""What agents read, by the access log of a web server or a content delivery network.
+
+Each line is in the combined format of nginx, Apache and others, or is a JSON object as Caddy, Cloudflare, Netlify and
+Vercel write it; `report.toml` has the names of agents and fields. Addresses of clients are not read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from functools import cache, lru_cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+from msgspec import Struct
+
+from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.report.log import iter_lines
+
+MAX_COUNTED = 20_000
+"""Number of different addresses that are counted; beyond it rare ones are dropped."""
+
+_MAX_GUESSES = 500
+_MAX_PATH_CHARS = 300
+_COMBINED = re.compile(
+    r'\[(?P<time>[^\]]+)\] "(?P<method>[A-Z]+) (?P<path>\S+)[^"]*" (?P<status>\d{3}) \S+ '
+    r'"(?:[^"\\]|\\.)*" "(?P<agent>(?:[^"\\]|\\.)*)"'
+)
+
+
+class Agent(Struct, frozen=True):
+    """An agent.
+
+    Attributes:
+        name: The part of its user agent that names it.
+        kind: What it does: `crawler`, `search`, `reader` (fetches for a reader's question), `coding` or `program`.
+        requests: Number of requests.
+        reads: Number of files that it read, by kind.
+        missing: Number of requests for addresses that do not exist.
+        refused: Number of requests that the server refused, or failed to answer.
+        last: When it came last.
+    """
+
+    name: str
+    kind: str
+    requests: int
+    reads: dict[str, int]
+    missing: int
+    refused: int
+    last: datetime
+
+
+class Guess(Struct, frozen=True):
+    """An address that agents guessed in vain, how often, the agents, and the nearest section."""
+
+    path: str
+    count: int
+    agents: tuple[str, ...]
+    title: str = ""
+    url: str = ""
+
+
+class AccessReport(Struct, frozen=True):
+    """What agents read.
+
+    Attributes:
+        since: The time of the first request; None without any.
+        until: The time of the last one.
+        requests: Number of requests, those of browsers included.
+        agents: The agents, those with most requests first.
+        guesses: The addresses that agents guessed in vain.
+        pages: How often agents read each page of the site: its HTML, its Markdown, or one of its sections.
+        skipped: Number of lines that could not be read.
+    """
+
+    since: datetime | None
+    until: datetime | None
+    requests: int
+    agents: tuple[Agent, ...]
+    guesses: tuple[Guess, ...]
+    pages: dict[str, int]
+    skipped: int
+
+
+class _Request(Struct, frozen=True):
+    time: datetime
+    method: str
+    path: str
+    status: int
+    agent: str
+
+
+@cache
+def load_tables() -> Mapping[str, Any]:
+    """Return the tables of `report.toml`."""
+    tables: Mapping[str, Any] = msgspec.toml.decode(resources.files(__package__).joinpath("report.toml").read_bytes())
+    return tables
+
+
+def read_access(
+    paths: Iterable[Path], library: Library | None = None, *, since: datetime | None = None
+) -> AccessReport:
+    """Count the requests of agents.
+
+    Args:
+        paths: Access logs, compressed or not.
+        library: The site, for its pages, and for what is nearest to an address that does not exist.
+        since: Older requests are left out.
+
+    Raises:
+        UsageError: A file cannot be read, or contains no request.
+    """
+    counts = _Counts(library)
+    for path in paths:
+        found = 0
+        for line in iter_lines(path):
+            requests = list(_iter_requests(line))
+            found += len(requests)
+            counts.skipped += not requests and bool(line.strip())
+            for request in requests:
+                if since is None or request.time >= since:
+                    counts.add(request)
+        if not found:
+            raise UsageError(f"{path}: no line is a request, in the combined format or as JSON of a known server")
+    return counts.report()
+
+
+class _Counts:
+    """The counts of requests. Their number is limited, because clients choose the addresses."""
+
+    def __init__(self, library: Library | None) -> None:
+        self._library = library
+        self._base = urlsplit(library.manifest.site.url).path.rstrip("/") + "/" if library else "/"
+        self._times: list[datetime] = []
+        self._last: dict[str, datetime] = {}
+        self._requests: Counter[tuple[str, str]] = Counter()  # by agent and outcome: a kind of file, 404, refused
+        self._guesses: Counter[tuple[str, str]] = Counter()  # by address and agent
+        self._pages = Counter({page.path: 0 for page in library.manifest.pages} if library else {})
+        self.skipped = self.total = 0
+
+    def add(self, request: _Request) -> None:
+        """Count a request."""
+        self.total += 1
+        self._times = [min(request.time, *self._times[:1]), max(request.time, *self._times[1:])]
+        name, _ = find_agent(request.agent)
+        path = unquote(urlsplit(request.path).path)[:_MAX_PATH_CHARS]
+        kind = _find_kind(path) if name and request.method in ("GET", "POST") else ""
+        if not kind:
+            return
+        outcome = kind if request.status < 400 else "404" if request.status in (404, 410) else "refused"
+        self._requests[name, outcome] += 1
+        self._last[name] = max(request.time, self._last.get(name, request.time))
+        if outcome == "404":
+            self._guesses[path, name] += 1
+            if len(self._guesses) > MAX_COUNTED:
+                self._guesses = Counter(dict(self._guesses.most_common(MAX_COUNTED // 2)))
+        elif outcome == kind and (page := self._find_page(path)) is not None:
+            self._pages[page] += 1
+
+    def _find_page(self, path: str) -> str | None:
+        if self._library is None or not path.startswith(self._base):
+            return None
+        address = re.sub(r"(^|/)index\.html?$|^roaming/sections/(\w+)\.md$", r"\1\2", path.removeprefix(self._base))
+        section = self._library.sections.resolve(address)
+        return section.page.path if section else None
+
+    def report(self) -> AccessReport:
+        """Return what was counted."""
+        agents = sorted(map(self._describe, self._last), key=lambda agent: (-agent.requests, agent.name))
+        since, until = self._times or (None, None)
+        guesses, pages = tuple(self._list_guesses()), dict(self._pages.most_common())
+        return AccessReport(since, until, self.total, tuple(agents), guesses, pages, self.skipped)
+
+    def _describe(self, name: str) -> Agent:
+        counts = Counter({outcome: count for (agent, outcome), count in self._requests.items() if agent == name})
+        reads = {kind: counts[kind] for kind in load_tables()["files"] if counts[kind]}
+        missing, refused = counts["404"], counts["refused"]
+        return Agent(name, find_agent(name)[1], counts.total(), reads, missing, refused, self._last[name])
+
+    def _list_guesses(self) -> Iterator[Guess]:
+        by_path: dict[str, Counter[str]] = {}
+        for (path, name), count in self._guesses.items():
+            by_path.setdefault(path, Counter())[name] = count
+        for path in sorted(by_path, key=lambda path: (-by_path[path].total(), path))[:_MAX_GUESSES]:
+            words = re.sub(r"\.\w+$|\W|_|\bindex\b", " ", path.removeprefix(self._base))
+            hits = self._library.search(words, limit=1) if self._library else []
+            nearest = (" › ".join(hits[0].breadcrumb), hits[0].url) if hits else ()
+            yield Guess(path, by_path[path].total(), tuple(sorted(by_path[path])), *nearest)
+
+
+@lru_cache(4_096)
+def find_agent(user_agent: str) -> tuple[str, str]:
+    """Return the name and the kind of the agent with a user agent; empty for browsers and others."""
+    names = ((name, kind) for kind, names in load_tables()["agents"].items() for name in names)
+    pattern = r"(?i)(?<![a-z]){}(?![a-z])"
+    return next((pair for pair in names if re.search(pattern.format(re.escape(pair[0])), user_agent)), ("", ""))
+
+
+@lru_cache(4_096)
+def _find_kind(path: str) -> str:
+    """Return what an address is; empty for other files, and for addresses that scanners try."""
+    kinds = load_tables()["files"].items()
+    return next((kind for kind, pattern in kinds if re.search(pattern, path)), "").removeprefix("ignored")
+
+
+def _iter_requests(line: bytes) -> Iterator[_Request]:
+    """Yield the requests of a line: several if it is a JSON array, none if its form is not known."""
+    try:
+        match = _COMBINED.search(line.decode("utf-8", "replace"))
+        data = match.groupdict() if match else msgspec.json.decode(line)
+        for record in data if isinstance(data, list) else [data]:
+            names = load_tables()["fields"]
+            time, method, path, status, agent = (
+                _find_field(record, names[name]) for name in _Request.__struct_fields__
+            )
+            path = re.sub(r"^[A-Z]+ | HTTP/[\d.]+$", "", str(path))
+            yield _Request(_parse_time(time), str(method) or "GET", path, int(status), str(agent))
+    except (msgspec.DecodeError, ValueError, OverflowError, OSError, RecursionError):
+        return
+
+
+def _find_field(record: object, names: Iterable[str]) -> str | float:
+    """Return the first field that a record has, or the first item of its list; an empty string for none."""
+    for name in names:
+        value: Any = record
+        for key in name.split("."):
+            value = value.get(key) if isinstance(value, Mapping) else None
+        value = value[0] if isinstance(value, list) and value else value
+        if isinstance(value, str | int | float) and value != "":
+            return value
+    return ""
+
+
+def _parse_time(value: str | float) -> datetime:
+    """Return a time: seconds, milliseconds or nanoseconds since 1970, ISO 8601, or the form of Apache."""
+    if isinstance(value, int | float):
+        while value > 1e11:
+            value /= 1000
+        return datetime.fromtimestamp(value, UTC)
+    is_apache = "/" in value[:4]
+    time = datetime.strptime(value, "%d/%b/%Y:%H:%M:%S %z") if is_apache else datetime.fromisoformat(value)
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
