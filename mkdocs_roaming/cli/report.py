@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
@@ -27,15 +28,7 @@ from mkdocs_roaming.report.report import make_report
 @click.option("--since", metavar="TIME", help="Start of the period: 7d, 24h, 2w or a date such as 2026-11-01.")
 @click.option("--html", type=FILE, help="Write the report as an HTML page.")
 @AS_JSON
-def report(
-    log: Path | None,
-    site: str | None,
-    feedback: Path | None,
-    access_log: tuple[Path, ...],
-    since: str | None,
-    html: Path | None,
-    as_json: bool,
-) -> None:
+def report(log: Path | None, access_log: tuple[Path, ...], **given: Any) -> None:
     """Report what readers asked, what was not answered, and what agents read.
 
     LOG is the question_log of an endpoint; its rotated files are read as well. With --since, the period is compared
@@ -44,14 +37,14 @@ def report(
     if log is None and not access_log:
         raise click.UsageError("Name the question_log of an endpoint, or an access log with --access-log.")
     now = datetime.now(UTC)
-    start = parse_since(since, now) if since else None
-    found = read_log(log, feedback, since=start, now=now) if log else Log((), {})
-    library = open_lib(site) if site else None
+    start = parse_since(given["since"], now) if given["since"] else None
+    found = read_log(log, given["feedback"], since=start, now=now) if log else Log((), {})
+    library = open_lib(given["site"]) if given["site"] else None
     access = read_access(access_log, library, since=start) if access_log else None
     result = make_report(found, library, lambda: lint_site(create_context(library)).findings if library else (), access)
-    if html is not None:
-        write_text_file(html, render_report(result))
-    if as_json:
+    if given["html"]:
+        write_text_file(given["html"], render_report(result))
+    if given["as_json"]:
         print_json(msgspec.to_builtins(result))
         return
     for line in format_report(result):

@@ -7,7 +7,7 @@ Vercel write it; `report.toml` has the names of agents and fields. Addresses of 
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import cache, lru_cache
@@ -34,28 +34,6 @@ _COMBINED = re.compile(
 )
 
 
-class Agent(Struct, frozen=True):
-    """An agent.
-
-    Attributes:
-        name: The part of its user agent that names it.
-        kind: What it does: `crawler`, `search`, `reader` (fetches for a reader's question), `coding` or `program`.
-        requests: Number of requests.
-        reads: Number of files that it read, by kind.
-        missing: Number of requests for addresses that do not exist.
-        refused: Number of requests that the server refused, or failed to answer.
-        last: When it came last.
-    """
-
-    name: str
-    kind: str
-    requests: int
-    reads: dict[str, int]
-    missing: int
-    refused: int
-    last: datetime
-
-
 class Guess(Struct, frozen=True):
     """An address that agents guessed in vain, how often, the agents, and the nearest section."""
 
@@ -66,6 +44,10 @@ class Guess(Struct, frozen=True):
     url: str = ""
 
 
+_Request = tuple[datetime, str, str, int, str]
+"""Time, method, path, status and user agent."""
+
+
 class AccessReport(Struct, frozen=True):
     """What agents read.
 
@@ -73,7 +55,7 @@ class AccessReport(Struct, frozen=True):
         since: The time of the first request; None without any.
         until: The time of the last one.
         requests: Number of requests, those of browsers included.
-        agents: The agents, those with most requests first.
+        agents: Number of requests of each agent by kind of file, `does not exist` or `refused`; many first.
         guesses: The addresses that agents guessed in vain.
         pages: How often agents read each page of the site: its HTML, its Markdown, or one of its sections.
         skipped: Number of lines that could not be read.
@@ -82,18 +64,10 @@ class AccessReport(Struct, frozen=True):
     since: datetime | None
     until: datetime | None
     requests: int
-    agents: tuple[Agent, ...]
+    agents: Mapping[str, Mapping[str, int]]
     guesses: tuple[Guess, ...]
     pages: dict[str, int]
     skipped: int
-
-
-class _Request(Struct, frozen=True):
-    time: datetime
-    method: str
-    path: str
-    status: int
-    agent: str
 
 
 @cache
@@ -124,8 +98,8 @@ def read_access(
             found += len(requests)
             counts.skipped += not requests and bool(line.strip())
             for request in requests:
-                if since is None or request.time >= since:
-                    counts.add(request)
+                if since is None or request[0] >= since:
+                    counts.add(*request)
         if not found:
             raise UsageError(f"{path}: no line is a request, in the combined format or as JSON of a known server")
     return counts.report()
@@ -138,25 +112,23 @@ class _Counts:
         self._library = library
         self._base = urlsplit(library.manifest.site.url).path.rstrip("/") + "/" if library else "/"
         self._times: list[datetime] = []
-        self._last: dict[str, datetime] = {}
-        self._requests: Counter[tuple[str, str]] = Counter()  # by agent and outcome: a kind of file, 404, refused
+        self._agents = defaultdict[str, Counter[str]](Counter)
         self._guesses: Counter[tuple[str, str]] = Counter()  # by address and agent
         self._pages = Counter({page.path: 0 for page in library.manifest.pages} if library else {})
         self.skipped = self.total = 0
 
-    def add(self, request: _Request) -> None:
+    def add(self, time: datetime, method: str, url: str, status: int, user_agent: str) -> None:
         """Count a request."""
         self.total += 1
-        self._times = [min(request.time, *self._times[:1]), max(request.time, *self._times[1:])]
-        name, _ = find_agent(request.agent)
-        path = unquote(urlsplit(request.path).path)[:_MAX_PATH_CHARS]
-        kind = _find_kind(path) if name and request.method in ("GET", "POST") else ""
+        self._times = sorted((*self._times, time))[:: max(len(self._times), 1)]
+        name, _ = find_agent(user_agent)
+        path = unquote(urlsplit(url).path)[:_MAX_PATH_CHARS]
+        kind = _find_kind(path) if name and method in ("GET", "POST") else ""
         if not kind:
             return
-        outcome = kind if request.status < 400 else "404" if request.status in (404, 410) else "refused"
-        self._requests[name, outcome] += 1
-        self._last[name] = max(request.time, self._last.get(name, request.time))
-        if outcome == "404":
+        outcome = kind if status < 400 else "does not exist" if status in (404, 410) else "refused"
+        self._agents[name][outcome] += 1
+        if outcome == "does not exist":
             self._guesses[path, name] += 1
             if len(self._guesses) > MAX_COUNTED:
                 self._guesses = Counter(dict(self._guesses.most_common(MAX_COUNTED // 2)))
@@ -172,21 +144,15 @@ class _Counts:
 
     def report(self) -> AccessReport:
         """Return what was counted."""
-        agents = sorted(map(self._describe, self._last), key=lambda agent: (-agent.requests, agent.name))
+        agents = sorted(self._agents.items(), key=lambda pair: (-pair[1].total(), pair[0]))
         since, until = self._times or (None, None)
         guesses, pages = tuple(self._list_guesses()), dict(self._pages.most_common())
-        return AccessReport(since, until, self.total, tuple(agents), guesses, pages, self.skipped)
-
-    def _describe(self, name: str) -> Agent:
-        counts = Counter({outcome: count for (agent, outcome), count in self._requests.items() if agent == name})
-        reads = {kind: counts[kind] for kind in load_tables()["files"] if counts[kind]}
-        missing, refused = counts["404"], counts["refused"]
-        return Agent(name, find_agent(name)[1], counts.total(), reads, missing, refused, self._last[name])
+        return AccessReport(since, until, self.total, dict(agents), guesses, pages, self.skipped)
 
     def _list_guesses(self) -> Iterator[Guess]:
-        by_path: dict[str, Counter[str]] = {}
+        by_path = defaultdict[str, Counter[str]](Counter)
         for (path, name), count in self._guesses.items():
-            by_path.setdefault(path, Counter())[name] = count
+            by_path[path][name] = count
         for path in sorted(by_path, key=lambda path: (-by_path[path].total(), path))[:_MAX_GUESSES]:
             words = re.sub(r"\.\w+$|\W|_|\bindex\b", " ", path.removeprefix(self._base))
             hits = self._library.search(words, limit=1) if self._library else []
@@ -211,16 +177,14 @@ def _find_kind(path: str) -> str:
 
 def _iter_requests(line: bytes) -> Iterator[_Request]:
     """Yield the requests of a line: several if it is a JSON array, none if its form is not known."""
+    fields = load_tables()["fields"].values()
     try:
         match = _COMBINED.search(line.decode("utf-8", "replace"))
         data = match.groupdict() if match else msgspec.json.decode(line)
         for record in data if isinstance(data, list) else [data]:
-            names = load_tables()["fields"]
-            time, method, path, status, agent = (
-                _find_field(record, names[name]) for name in _Request.__struct_fields__
-            )
+            time, method, path, status, agent = (_find_field(record, names) for names in fields)
             path = re.sub(r"^[A-Z]+ | HTTP/[\d.]+$", "", str(path))
-            yield _Request(_parse_time(time), str(method) or "GET", path, int(status), str(agent))
+            yield _parse_time(time), str(method) or "GET", path, int(status), str(agent)
     except (msgspec.DecodeError, ValueError, OverflowError, OSError, RecursionError):
         return
 

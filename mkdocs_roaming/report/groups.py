@@ -7,8 +7,8 @@ the group whose mean is nearest. Groups with the same best section are one.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import log, sqrt
 
 from mkdocs_roaming.text.languages import load_words
@@ -19,7 +19,6 @@ MIN_SIMILARITY = 0.26
 
 _SECTION_WEIGHT = 0.4
 _ABSENT_WEIGHT = 2.0
-_PASSES = 2
 
 Vector = Mapping[str, float]
 
@@ -36,54 +35,42 @@ def group_questions(clues: Sequence[Clue], language: str = "en") -> list[list[in
         language: The language of the site.
     """
     vectors = _make_vectors([_weigh_features(clue, language) for clue in clues])
-    groups = _cluster(vectors, [])
-    for _ in range(_PASSES):
-        groups = _cluster(vectors, [_sum(vectors[position] for position in group) for group in groups])
-    groups = _merge([section for _, section, _ in clues], groups)
+    groups = _merge([section for _, section, _ in clues], _cluster(vectors))
     for group in groups:
-        center = _sum(vectors[position] for position in group)
+        center = Counter(name for position in group for name in vectors[position])
         group.sort(key=lambda position: (-_dot(vectors[position], center), position))
     return sorted(groups, key=lambda group: (-len(group), min(group)))
 
 
 def _merge(sections: Sequence[str], groups: Iterable[list[int]]) -> list[list[int]]:
     """Return the groups; those for whose questions search finds the same section most often become one."""
-    merged: dict[object, list[int]] = {}
+    merged = defaultdict[object, list[int]](list)
     for group in groups:
         best, _ = Counter(sections[position] for position in group).most_common(1)[0]
-        merged.setdefault(best or group[0], []).extend(group)
+        merged[best or group[0]] += group
     return list(merged.values())
 
 
-def _cluster(vectors: Sequence[Vector], centers: Sequence[Vector]) -> list[list[int]]:
-    """Return the positions of the vectors that are near the same center; vectors that are near none become centers."""
-    members: list[list[int]] = []
-    squares: list[float] = []
-    index: dict[str, dict[int, float]] = {}  # the weight of a name in each center that has it
-
-    def add(vector: Vector, at: int, product: float = 0.0) -> None:
-        if at == len(members):
-            members.append([])
-            squares.append(0.0)
-        squares[at] += 2 * product + _dot(vector, vector)
-        for name, weight in vector.items():
-            column = index.setdefault(name, {})
-            column[at] = column.get(at, 0.0) + weight
-
-    for center in centers:
-        add(center, len(members))
+def _cluster(vectors: Iterable[Vector]) -> Iterator[list[int]]:
+    """Yield the positions of the vectors that are near the same mean; a vector that is near none begins a group."""
+    groups: list[list[int]] = []
+    squares: list[float] = []  # of the length of each group's sum
+    index = defaultdict[str, dict[int, float]](dict)  # the weights of a name in the sums that have it
     for position, vector in enumerate(vectors):
-        products: dict[int, float] = {}
+        products = defaultdict[int, float](float)
         for name, weight in vector.items():
-            for at, other in index.get(name, {}).items():
-                products[at] = products.get(at, 0.0) + weight * other
-        nearest = max(products, key=lambda at: products[at] / sqrt(squares[at]), default=len(members))
-        if nearest < len(members) and products[nearest] / sqrt(squares[nearest]) < MIN_SIMILARITY:
-            nearest = len(members)
-        if nearest >= len(centers):
-            add(vector, nearest, products.get(nearest, 0.0))
-        members[nearest].append(position)
-    return [group for group in members if group]
+            for at, other in index[name].items():
+                products[at] += weight * other
+        nearest = max(products, key=lambda at: products[at] / sqrt(squares[at]), default=0)
+        if products[nearest] < MIN_SIMILARITY * sqrt(squares[nearest] if squares else 1):
+            nearest = len(groups)
+            groups.append([])
+            squares.append(0.0)
+        groups[nearest].append(position)
+        squares[nearest] += 2 * products[nearest] + 1
+        for name, weight in vector.items():
+            index[name][nearest] = index[name].get(nearest, 0.0) + weight
+    yield from groups
 
 
 def _weigh_features(clue: Clue, language: str) -> dict[str, float]:
@@ -105,14 +92,6 @@ def _make_vectors(features: Sequence[Mapping[str, float]]) -> list[Vector]:
         length = sqrt(_dot(vector, vector)) or 1.0
         vectors.append({name: weight / length for name, weight in vector.items()})
     return vectors
-
-
-def _sum(vectors: Iterable[Vector]) -> Vector:
-    total: dict[str, float] = {}
-    for vector in vectors:
-        for name, weight in vector.items():
-            total[name] = total.get(name, 0.0) + weight
-    return total
 
 
 def _dot(one: Vector, other: Vector) -> float:

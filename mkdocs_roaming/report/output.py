@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from importlib import resources
 
 from jinja2 import Environment, StrictUndefined
 
 from mkdocs_roaming.evals.output import render_page
-from mkdocs_roaming.report.access import load_tables
+from mkdocs_roaming.report.access import find_agent, load_tables
 from mkdocs_roaming.report.report import Report
 
-_FILTERS = {
+_FILTERS: Mapping[str, Callable[..., object]] = {
     "day": lambda time: f"{time:%Y-%m-%d}",
+    "kind": lambda agent: find_agent(agent)[1],
     "name": lambda section: section.title or section.id,
     "one_line": lambda text: " ".join(text.split()),
     "percent": lambda share: f"{100 * share:.0f} %",
+    "total": lambda counts: sum(counts.values()),
     "plural": lambda count, noun: f"{count:,} {noun}{'' if count == 1 else 's'}",
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
@@ -19,16 +19,13 @@ from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.lint.context import SEVERITIES, Finding
 from mkdocs_roaming.manifest.descriptions import PROPOSAL, PageTexts, SectionTexts
 from mkdocs_roaming.manifest.lookup import SectionRef
-from mkdocs_roaming.report.access import AccessReport
+from mkdocs_roaming.report.access import AccessReport, load_tables
 from mkdocs_roaming.report.groups import Clue, group_questions
 from mkdocs_roaming.report.log import Entry, Log
 from mkdocs_roaming.search.relevance import LOW_CONFIDENCE, NO_ANSWER
 from mkdocs_roaming.text.languages import available_languages, load_words
 from mkdocs_roaming.text.markdown import escape_markup
 from mkdocs_roaming.text.tokenizer import extract_terms, parse_words, split_words, stem
-
-STATES = ("answered", "partial", "results", "not_found", "refused", "budget", "error")
-"""In the order of tables and plots."""
 
 _UNANSWERED = ("not_found", "partial")
 _FAILED = ("refused", "budget", "error")
@@ -121,15 +118,6 @@ class Group(Struct, frozen=True):
     description: str = ""
 
 
-class Aside(Struct, frozen=True):
-    """Questions that are not ranked: failures by cause, or `small_talk`, `off_topic`, `language`."""
-
-    kind: str
-    count: int
-    questions: tuple[Asked, ...]
-    last: datetime
-
-
 class Period(Struct, frozen=True):
     """The questions of a period.
 
@@ -152,13 +140,6 @@ class Period(Struct, frozen=True):
     share: float
 
 
-class Day(Struct, frozen=True):
-    """The number of questions of a day by state."""
-
-    date: str
-    states: dict[str, int]
-
-
 class Report(Struct, frozen=True):
     """A report.
 
@@ -176,10 +157,10 @@ class Report(Struct, frozen=True):
         seconds: Median duration of an answer that was not cached.
         cost: Cost of all answers; None if no price is known.
         unpriced: Number of answers of a model without a known price.
-        days: Questions by day, also of days without any.
+        days: Number of questions by day and state, also of days without any.
         groups: What was asked in vain, the heaviest groups first; those that are gone last.
         failures: Questions that failed, by cause.
-        asides: Greetings, off-topic questions, and those in another language.
+        asides: Questions that are not ranked: `small_talk`, `off_topic`, and those in another `language`.
         comments: The questions whose answers readers commented, the newest first.
         cited: The sections that were cited most.
         never_cited: The sections that were opened often and cited in no answer.
@@ -201,10 +182,10 @@ class Report(Struct, frozen=True):
     seconds: float = 0.0
     cost: float | None = None
     unpriced: int = 0
-    days: tuple[Day, ...] = ()
+    days: dict[str, dict[str, int]] = {}
     groups: tuple[Group, ...] = ()
-    failures: tuple[Aside, ...] = ()
-    asides: tuple[Aside, ...] = ()
+    failures: dict[str, tuple[Asked, ...]] = {}
+    asides: dict[str, tuple[Asked, ...]] = {}
     comments: tuple[Asked, ...] = ()
     cited: tuple[SectionInfo, ...] = ()
     never_cited: tuple[SectionInfo, ...] = ()
@@ -269,7 +250,9 @@ def make_report(
 
 def _count_states(entries: Iterable[Entry]) -> dict[str, int]:
     counts = Counter(entry.state for entry in entries)
-    return {state: counts[state] for state in (*STATES, *sorted(set(counts) - {*STATES})) if counts[state]}
+    return {
+        state: counts[state] for state in dict.fromkeys((*load_tables()["states"], *sorted(counts))) if counts[state]
+    }
 
 
 def _count_ids(lists: Iterable[Sequence[str]]) -> Counter[str]:
@@ -277,12 +260,12 @@ def _count_ids(lists: Iterable[Sequence[str]]) -> Counter[str]:
     return Counter(id_ for ids in lists for id_ in set(ids))
 
 
-def _count_days(entries: Sequence[Entry]) -> tuple[Day, ...]:
-    by_day: dict[int, list[Entry]] = {}
+def _count_days(entries: Sequence[Entry]) -> dict[str, dict[str, int]]:
+    numbers = range(entries[0].time.toordinal(), entries[-1].time.toordinal() + 1)
+    days: dict[str, list[Entry]] = {datetime.fromordinal(number).date().isoformat(): [] for number in numbers}
     for entry in entries:
-        by_day.setdefault(entry.time.toordinal(), []).append(entry)
-    days = range(min(by_day), max(by_day) + 1)
-    return tuple(Day(datetime.fromordinal(day).date().isoformat(), _count_states(by_day.get(day, ()))) for day in days)
+        days[entry.time.date().isoformat()].append(entry)
+    return {day: _count_states(found) for day, found in days.items()}
 
 
 def _find_deployment(entries: Iterable[Entry]) -> datetime | None:
@@ -351,8 +334,8 @@ class _Triage:
     def _find_clue(self, entry: Entry) -> Clue:
         if self._search is None:
             return entry.text, next(iter(entry.nearest or entry.opened), ""), ()
-        best = next(iter(self._search.find(entry.text, limit=1)), None)
-        return entry.text, best.section.id if best else "", self._search.find_unknown_words(entry.text)
+        ids = [hit.section.id for hit in self._search.find(entry.text, limit=1)]
+        return entry.text, "".join(ids), self._search.find_unknown_words(entry.text)
 
 
 @cache
@@ -363,14 +346,13 @@ def _load_small_talk() -> frozenset[str]:
     )
 
 
-def _set_aside(log: Log, kinds: Mapping[int, str]) -> tuple[Aside, ...]:
+def _set_aside(log: Log, kinds: Mapping[int, str]) -> dict[str, tuple[Asked, ...]]:
     """Return the questions of the period by their kinds, which are by the identity of the entry; many first."""
-    found: dict[str, list[Entry]] = {}
+    found = defaultdict[str, list[Entry]](list)
     for entry in log.entries:
-        if kind := kinds.get(id(entry)):
-            found.setdefault(kind, []).append(entry)
-    asides = (Aside(kind, len(all_), _merge(all_, log), all_[-1].time) for kind, all_ in found.items())
-    return tuple(sorted(asides, key=lambda aside: -aside.count))
+        found[kinds.get(id(entry), "")].append(entry)
+    ranked = sorted(found, key=lambda kind: -len(found[kind]))
+    return {kind: _merge(found[kind], log) for kind in ranked if kind}
 
 
 def _merge(entries: Iterable[Entry], log: Log) -> tuple[Asked, ...]:
@@ -386,9 +368,9 @@ def _merge(entries: Iterable[Entry], log: Log) -> tuple[Asked, ...]:
 
 
 def _group_by_text(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
-    by_text: dict[str, list[Entry]] = {}
+    by_text = defaultdict[str, list[Entry]](list)
     for entry in entries:
-        by_text.setdefault(entry.text.casefold(), []).append(entry)
+        by_text[entry.text.casefold()].append(entry)
     return by_text
 
 
@@ -399,29 +381,21 @@ def _describe_group(
     count, before = len(now), len(entries) - len(now)
     after = sum(entry.time >= deployed for entry in now) if deployed else None
     change = "gone" if not count else "new" if not before else "grown" if count > before else "shrunk"
+    change = change if log.before and count != before else ""
     asked = _merge(now or entries, log)
-    texts = [entries[0].text, *(one.question for one in asked if one.question != entries[0].text)]
-    nearest = _find_nearest(now or entries, search)
+    unhelpful = sum(one.unhelpful for one in asked)
+    texts = [one.question for one in asked]
+    nearest = _find_nearest(now or entries, texts[0], search)
     missing = _find_missing(texts, nearest, search)
-    return Group(
-        count,
-        before,
-        after,
-        change if log.before and count != before else "",
-        asked,
-        unhelpful=sum(one.unhelpful for one in asked),
-        nearest=nearest,
-        missing=missing,
-        finding=_choose_finding([section.id for section in nearest], findings),
-        entry=_make_entry(texts[0], nearest, search),
-        issue=_make_issue(texts[0], asked, nearest, missing),
-        description=_make_description(texts, nearest, search),
-    )
+    finding = _choose_finding([section.id for section in nearest], findings)
+    entry, issue = _make_entry(texts[0], nearest, search), _make_issue(asked, nearest, missing)
+    text = _make_description(texts, nearest, search)
+    return Group(count, before, after, change, asked, unhelpful, nearest, missing, finding, entry, issue, text)
 
 
-def _find_nearest(entries: Sequence[Entry], search: Search | None) -> tuple[SectionInfo, ...]:
+def _find_nearest(entries: Sequence[Entry], text: str, search: Search | None) -> tuple[SectionInfo, ...]:
     """Return the best sections for the first question; without a site those that the answers named most often."""
-    if search is not None and (hits := search.find(entries[0].text, limit=_MAX_NEAREST)):
+    if search is not None and (hits := search.find(text, limit=_MAX_NEAREST)):
         return tuple(_describe(search, hit.section, hit.section.id) for hit in hits)
     return _rank_sections(Counter(id_ for one in entries for id_ in one.nearest or one.cited), search)[:_MAX_NEAREST]
 
@@ -471,13 +445,13 @@ def _make_entry(question: str, nearest: Sequence[SectionInfo], search: Search | 
     return str(yaml.safe_dump([entry], allow_unicode=True, sort_keys=False, width=120))
 
 
-def _make_issue(title: str, asked: Sequence[Asked], nearest: Sequence[SectionInfo], missing: str) -> str:
+def _make_issue(asked: Sequence[Asked], nearest: Sequence[SectionInfo], missing: str) -> str:
     """Return the text of an issue, its title first. Readers' words are code, so that they mention and link nothing."""
     questions = "\n".join(f"{one.count:>3} × {one.question}" for one in asked)
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", questions)), default=0))
     sections = "\n".join(f"- [{escape_markup(one.title or one.id)}](<{one.url}>)" for one in nearest)
     parts = (
-        f"Docs: {title}",
+        f"Docs: {asked[0].question}",
         "Readers asked this, and the documentation did not answer it, or they rated the answer as not helpful:",
         f"{fence}text\n{questions}\n{fence}",
         f"Nearest sections:\n\n{sections}" if nearest else "No section is near.",
@@ -521,11 +495,11 @@ def _find_never_cited(entries: Sequence[Entry], search: Search | None) -> tuple[
 
 
 def _rank_pages(entries: Sequence[Entry], search: Search | None) -> tuple[PageInfo, ...]:
-    by_page: dict[tuple[str, str], list[Entry]] = {}
+    by_page = defaultdict[tuple[str, str], list[Entry]](list)
     for entry in entries:
         section = search.library.sections.resolve(entry.page) if search and entry.page else None
         page = (section.page.path, section.page.title) if section else (entry.page, "")
-        by_page.setdefault(page, []).append(entry)
+        by_page[page].append(entry)
     found = (
         PageInfo(*page, len(all_), sum(one.state in _UNANSWERED for one in all_)) for page, all_ in by_page.items()
     )
