@@ -132,9 +132,9 @@ def read_log(
     last = {rating.turn: rating for rating in sorted(rated, key=lambda rating: rating.time) if rating.turn}
     kept, before = entries, list[Entry]()
     if since is not None and entries:
-        start = since - ((now or entries[-1].time) - since)
+        length = (now or entries[-1].time) - since
         kept = [entry for entry in entries if entry.time >= since]
-        before = [entry for entry in entries if start <= entry.time < since]
+        before = [entry for entry in entries if timedelta(0) < since - entry.time <= length]
     return Log(tuple(kept), last, skipped + skipped_ratings, tuple(before))
 
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from importlib import resources
+from collections.abc import Callable, Mapping
 
-from jinja2 import Environment, StrictUndefined
-
-from mkdocs_roaming.evals.output import render_page
+from mkdocs_roaming.evals.output import render_page, render_text
 from mkdocs_roaming.report.access import find_agent, load_tables
 from mkdocs_roaming.report.report import Report
 
@@ -22,23 +19,17 @@ _FILTERS: Mapping[str, Callable[..., object]] = {
 }
 
 
-def format_report(report: Report) -> Iterator[str]:
-    """Yield the lines of a report for a terminal."""
-    yield from _render("report.txt", report, summary=_render("summary.txt", report))
+def format_report(report: Report) -> list[str]:
+    """Return the lines of a report for a terminal."""
+    return _render("report.txt", report, summary=_render("summary.txt", report))
 
 
 def render_report(report: Report) -> str:
     """Return the page of a report."""
     title = f"What readers asked{f' about {report.site}' if report.site else ''}"
-    summary, tables = _render("summary.txt", report), load_tables()
-    return render_page(
-        "mkdocs_roaming.report", "page.html", title, _FILTERS, report=report, summary=summary, tables=tables
-    )
+    context = {"report": report, "tables": load_tables(), "summary": _render("summary.txt", report)}
+    return render_page("mkdocs_roaming.report", "page.html", title, _FILTERS, **context)
 
 
 def _render(template: str, report: Report, **context: object) -> list[str]:
-    """Return the lines of a plain text."""
-    environment = Environment(trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
-    environment.filters |= _FILTERS
-    source = resources.files(__package__).joinpath(template).read_text("utf-8")
-    return environment.from_string(source).render(report=report, tables=load_tables(), **context).splitlines()
+    return render_text("mkdocs_roaming.report", template, _FILTERS, report=report, tables=load_tables(), **context)

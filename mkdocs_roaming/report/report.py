@@ -264,7 +264,7 @@ def _count_days(entries: Sequence[Entry]) -> dict[str, dict[str, int]]:
     numbers = range(entries[0].time.toordinal(), entries[-1].time.toordinal() + 1)
     days: dict[str, list[Entry]] = {datetime.fromordinal(number).date().isoformat(): [] for number in numbers}
     for entry in entries:
-        days[entry.time.date().isoformat()].append(entry)
+        days.setdefault(entry.time.date().isoformat(), []).append(entry)
     return {day: _count_states(found) for day, found in days.items()}
 
 
