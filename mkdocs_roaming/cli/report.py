@@ -41,7 +41,8 @@ def report(log: Path | None, access_log: tuple[Path, ...], **given: Any) -> None
     found = read_log(log, given["feedback"], since=start, now=now) if log else Log((), {})
     library = open_lib(given["site"]) if given["site"] else None
     access = read_access(access_log, library, since=start) if access_log else None
-    result = make_report(found, library, lambda: lint_site(create_context(library)).findings if library else (), access)
+    findings = lint_site(create_context(library)).findings if library and found.entries else ()
+    result = make_report(found, library, findings, access)
     if given["html"]:
         write_text_file(given["html"], render_report(result))
     if given["as_json"]:

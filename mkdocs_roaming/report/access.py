@@ -52,8 +52,6 @@ class AccessReport(Struct, frozen=True):
     """What agents read.
 
     Attributes:
-        since: The time of the first request; None without any.
-        until: The time of the last one.
         requests: Number of requests, those of browsers included.
         agents: Number of requests of each agent by kind of file, `does not exist` or `refused`; many first.
         guesses: The addresses that agents guessed in vain.
@@ -61,8 +59,6 @@ class AccessReport(Struct, frozen=True):
         skipped: Number of lines that could not be read.
     """
 
-    since: datetime | None
-    until: datetime | None
     requests: int
     agents: Mapping[str, Mapping[str, int]]
     guesses: tuple[Guess, ...]
@@ -99,7 +95,7 @@ def read_access(
             counts.skipped += not requests and bool(line.strip())
             for request in requests:
                 if since is None or request[0] >= since:
-                    counts.add(*request)
+                    counts.add(*request[1:])
         if not found:
             raise UsageError(f"{path}: no line is a request, in the combined format or as JSON of a known server")
     return counts.report()
@@ -111,17 +107,15 @@ class _Counts:
     def __init__(self, library: Library | None) -> None:
         self._library = library
         self._base = urlsplit(library.manifest.site.url).path.rstrip("/") + "/" if library else "/"
-        self._times: list[datetime] = []
         self._agents = defaultdict[str, Counter[str]](Counter)
         self._guesses: Counter[tuple[str, str]] = Counter()  # by address and agent
         self._pages = Counter({page.path: 0 for page in library.manifest.pages} if library else {})
         self.skipped = self.total = 0
 
-    def add(self, time: datetime, method: str, url: str, status: int, user_agent: str) -> None:
+    def add(self, method: str, url: str, status: int, user_agent: str) -> None:
         """Count a request."""
         self.total += 1
-        self._times = sorted((*self._times, time))[:: max(len(self._times), 1)]
-        name, _ = find_agent(user_agent)
+        name = _find_agent(user_agent)
         path = unquote(urlsplit(url).path)[:_MAX_PATH_CHARS]
         kind = _find_kind(path) if name and method in ("GET", "POST") else ""
         if not kind:
@@ -145,9 +139,8 @@ class _Counts:
     def report(self) -> AccessReport:
         """Return what was counted."""
         agents = sorted(self._agents.items(), key=lambda pair: (-pair[1].total(), pair[0]))
-        since, until = self._times or (None, None)
         guesses, pages = tuple(self._list_guesses()), dict(self._pages.most_common())
-        return AccessReport(since, until, self.total, dict(agents), guesses, pages, self.skipped)
+        return AccessReport(self.total, dict(agents), guesses, pages, self.skipped)
 
     def _list_guesses(self) -> Iterator[Guess]:
         by_path = defaultdict[str, Counter[str]](Counter)
@@ -161,11 +154,10 @@ class _Counts:
 
 
 @lru_cache(4_096)
-def find_agent(user_agent: str) -> tuple[str, str]:
-    """Return the name and the kind of the agent with a user agent; empty for browsers and others."""
-    names = ((name, kind) for kind, names in load_tables()["agents"].items() for name in names)
-    pattern = r"(?i)(?<![a-z]){}(?![a-z])"
-    return next((pair for pair in names if re.search(pattern.format(re.escape(pair[0])), user_agent)), ("", ""))
+def _find_agent(user_agent: str) -> str:
+    """Return the name of the agent with a user agent; empty for browsers and others."""
+    names = (name for names in load_tables()["agents"].values() for name in names)
+    return next((name for name in names if re.search(rf"(?i)(?<![a-z]){re.escape(name)}(?![a-z])", user_agent)), "")
 
 
 @lru_cache(4_096)

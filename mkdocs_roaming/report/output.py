@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from mkdocs_roaming.evals.output import render_page, render_text
-from mkdocs_roaming.report.access import find_agent, load_tables
+from mkdocs_roaming.report.access import load_tables
 from mkdocs_roaming.report.report import Report
 
 _FILTERS: Mapping[str, Callable[..., object]] = {
     "day": lambda time: f"{time:%Y-%m-%d}",
-    "kind": lambda agent: find_agent(agent)[1],
     "name": lambda section: section.title or section.id,
     "one_line": lambda text: " ".join(text.split()),
     "percent": lambda share: f"{100 * share:.0f} %",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from statistics import median
@@ -194,18 +194,15 @@ class Report(Struct, frozen=True):
     access: AccessReport | None = None
 
 
-FindFindings = Callable[[], Sequence[Finding]]
-
-
 def make_report(
-    log: Log, library: Library | None = None, find_findings: FindFindings = tuple, access: AccessReport | None = None
+    log: Log, library: Library | None = None, findings: Sequence[Finding] = (), access: AccessReport | None = None
 ) -> Report:
     """Return the report of a log.
 
     Args:
         log: The questions and ratings.
         library: The site, for titles and nearest sections.
-        find_findings: Returns the findings of the linter; called if there are groups.
+        findings: The findings of the linter.
         access: What agents read.
     """
     entries, site = log.entries, library.manifest.site.name if library else ""
@@ -213,7 +210,6 @@ def make_report(
         return Report(site=site, skipped=log.skipped, access=access)
     search = Search(library) if library else None
     triage = _Triage(log, search)
-    findings = find_findings() if triage.gaps else ()
     all_ = (*log.before, *entries)
     deployed = _find_deployment(all_)
     groups = [_describe_group(group, log, search, findings, deployed) for group in triage.gaps]
@@ -300,8 +296,8 @@ class _Triage:
         texts = [text for text, kind in kinds.items() if kind in ("", "off_topic")]
         groups = group_questions([self._find_clue(by_text[text][0]) for text in texts], language)
         for group in groups:
-            is_gap = len(group) > 1 and sum(len(by_text[texts[at]]) for at in group) >= _MIN_ASKED
-            if is_gap or not all(kinds[texts[at]] for at in group):
+            is_often = sum(len(by_text[texts[at]]) for at in group) >= _MIN_ASKED
+            if is_often or not all(kinds[texts[at]] for at in group):
                 kinds.update(dict.fromkeys((texts[at] for at in group), ""))
         found = ([texts[at] for at in group] for group in groups)
         self.gaps = [[one for text in group for one in by_text[text]] for group in found if not kinds[group[0]]]
@@ -404,12 +400,13 @@ def _find_missing(texts: Sequence[str], nearest: Sequence[SectionInfo], search: 
     """Return a sentence with words of the questions that no section contains, or that the nearest one lacks."""
     if search is None:
         return ""
-    if absent := search.find_unknown_words(" ".join(texts)):
-        return f"No section contains {_quote(absent)}."
-    section = search.library.sections.get(nearest[0].id) if nearest else None
-    if section is None:
-        return ""
-    language = search.library.manifest.site.language
+    language, section = (
+        search.library.manifest.site.language,
+        search.library.sections.get(nearest[0].id if nearest else ""),
+    )
+    absent = search.find_unknown_words(" ".join(texts))
+    if absent or section is None:
+        return f"No section contains {_quote(absent)}." if absent else ""
     known = {*extract_terms(f"{section.section.title}\n{search.library.text(section)}", language)}
     lacking = [name for name in _find_shared_words(texts, language) if stem(name, language) not in known]
     return f"{_quote([section.section.title])} does not contain {_quote(lacking)}." if lacking else ""
@@ -449,15 +446,9 @@ def _make_issue(asked: Sequence[Asked], nearest: Sequence[SectionInfo], missing:
     """Return the text of an issue, its title first. Readers' words are code, so that they mention and link nothing."""
     questions = "\n".join(f"{one.count:>3} × {one.question}" for one in asked)
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", questions)), default=0))
-    sections = "\n".join(f"- [{escape_markup(one.title or one.id)}](<{one.url}>)" for one in nearest)
-    parts = (
-        f"Docs: {asked[0].question}",
-        "Readers asked this, and the documentation did not answer it, or they rated the answer as not helpful:",
-        f"{fence}text\n{questions}\n{fence}",
-        f"Nearest sections:\n\n{sections}" if nearest else "No section is near.",
-        f"Probably missing: {escape_markup(missing)}" if missing else "",
-    )
-    return "\n\n".join(filter(None, parts)) + "\n"
+    sections = "\n".join(f"- [{escape_markup(one.title or one.id)}](<{one.url}>)" for one in nearest) or "none"
+    parts = {"title": asked[0].question, "fence": fence, "questions": questions, "sections": sections}
+    return str(load_tables()["issue"]).format(**parts, missing=escape_markup(missing) or "not known")
 
 
 def _make_description(texts: Sequence[str], nearest: Sequence[SectionInfo], search: Search | None) -> str:
