@@ -269,9 +269,9 @@ def _find_deployment(entries: Iterable[Entry]) -> datetime | None:
     known: dict[str, str] = {}
     deployed = None
     for entry in entries:
-        if entry.site and known.get(entry.language, entry.site) != entry.site:
-            deployed = entry.time
-        known[entry.language] = entry.site or known.get(entry.language, "")
+        if entry.site:
+            deployed = entry.time if known.get(entry.language, entry.site) != entry.site else deployed
+            known[entry.language] = entry.site
     return deployed
 
 
