@@ -10,9 +10,10 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from functools import cache, lru_cache
 from importlib import resources
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -21,6 +22,7 @@ from msgspec import Struct
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.manifest.lookup import SectionRef
 from mkdocs_roaming.report.log import iter_lines
 
 MAX_COUNTED = 20_000
@@ -28,6 +30,7 @@ MAX_COUNTED = 20_000
 
 _MAX_GUESSES = 500
 _MAX_PATH_CHARS = 300
+_MIN_SIMILARITY = 0.8
 _COMBINED = re.compile(
     r'\[(?P<time>[^\]]+)\] "(?P<method>[A-Z]+) (?P<path>\S+)[^"]*" (?P<status>\d{3}) \S+ '
     r'"(?:[^"\\]|\\.)*" "(?P<agent>(?:[^"\\]|\\.)*)"'
@@ -147,10 +150,20 @@ class _Counts:
         for (path, name), count in self._guesses.items():
             by_path[path][name] = count
         for path in sorted(by_path, key=lambda path: (-by_path[path].total(), path))[:_MAX_GUESSES]:
-            words = re.sub(r"\.\w+$|\W|_|\bindex\b", " ", path.removeprefix(self._base))
-            hits = self._library.search(words, limit=1) if self._library else []
-            nearest = (" › ".join(hits[0].breadcrumb), hits[0].url) if hits else ()
-            yield Guess(path, by_path[path].total(), tuple(sorted(by_path[path])), *nearest)
+            yield Guess(path, by_path[path].total(), tuple(sorted(by_path[path])), *self._find_nearest(path))
+
+    def _find_nearest(self, path: str) -> tuple[str, ...]:
+        """Return the title and the address of the page with a similar name, or of the section with its words."""
+        if self._library is None:
+            return ()
+        sections, pages = self._library.sections, self._library.manifest.pages
+        names = {PurePath(name).name: page for page in pages for name in (page.path, page.markdown)}
+        if similar := get_close_matches(PurePath(path).name, names, 1, _MIN_SIMILARITY):
+            return names[similar[0]].title, sections.url(SectionRef(names[similar[0]], 0))
+        words = re.findall(r"[^\W_]{3,}", re.sub(r"\.\w+$|\bindex\b", "", path.removeprefix(self._base)).lower())
+        hits = self._library.search(" ".join(words), limit=1)
+        title = " › ".join(hits[0].breadcrumb) if hits else ""
+        return (title, hits[0].url) if any(word[:5] in title.lower() for word in words) else ()
 
 
 @lru_cache(4_096)
