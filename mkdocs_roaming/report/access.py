@@ -157,10 +157,10 @@ class _Counts:
         if self._library is None:
             return ()
         sections, pages = self._library.sections, self._library.manifest.pages
-        names = {PurePath(name).name: page for page in pages for name in (page.path, page.markdown)}
-        if similar := get_close_matches(PurePath(path).name, names, 1, _MIN_SIMILARITY):
+        names, address = {PurePath(page.path).stem: page for page in pages}, re.sub(r"/index\.\w+$", "", path)
+        if similar := get_close_matches(PurePath(address).stem, names, 1, _MIN_SIMILARITY):
             return names[similar[0]].title, sections.url(SectionRef(names[similar[0]], 0))
-        words = re.findall(r"[^\W_]{3,}", re.sub(r"\.\w+$|\bindex\b", "", path.removeprefix(self._base)).lower())
+        words = re.findall(r"[^\W_]{3,}", re.sub(r"\.\w+$", "", address).lower())
         hits = self._library.search(" ".join(words), limit=1)
         title = " › ".join(hits[0].breadcrumb) if hits else ""
         return (title, hits[0].url) if any(word[:5] in title.lower() for word in words) else ()
