@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from difflib import get_close_matches
 from functools import cache, lru_cache
 from importlib import resources
+from math import log10
 from pathlib import Path, PurePath
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -209,9 +210,6 @@ def _find_field(record: object, names: Iterable[str]) -> str | float:
 def _parse_time(value: str | float) -> datetime:
     """Return a time: seconds, milliseconds or nanoseconds since 1970, ISO 8601, or the form of Apache."""
     if isinstance(value, int | float):
-        while value > 1e11:
-            value /= 1000
-        return datetime.fromtimestamp(value, UTC)
-    is_apache = "/" in value[:4]
-    time = datetime.strptime(value, "%d/%b/%Y:%H:%M:%S %z") if is_apache else datetime.fromisoformat(value)
+        return datetime.fromtimestamp(value / 1000 ** max(0, int(log10(value or 1) - 8) // 3), UTC)
+    time = datetime.strptime(value, "%d/%b/%Y:%H:%M:%S %z") if "/" in value[:4] else datetime.fromisoformat(value)
     return time if time.tzinfo else time.replace(tzinfo=UTC)

@@ -105,10 +105,6 @@ class Log(Struct, frozen=True):
         rated = {entry.turn: entry for entry in entries if entry.turn in self.ratings}
         return [(entry, self.ratings[turn]) for turn, entry in rated.items()]
 
-    def is_unhelpful(self, entry: Entry) -> bool:
-        """Return whether the answer was rated as not helpful."""
-        return entry.turn in self.ratings and self.ratings[entry.turn].helpful is False
-
 
 def read_log(
     questions: Path, ratings: Path | None = None, *, since: datetime | None = None, now: datetime | None = None

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
+from itertools import pairwise
 from statistics import median
 
 import msgspec
@@ -147,9 +148,7 @@ class Report(Struct, frozen=True):
         site: The name of the site, empty without one.
         period: The questions of the period; None without any.
         before: Those of the period of the same length before it; None without any.
-        deployed: When the first question after the last deployment was asked; None if the logs show none.
-        until_deployment: The questions of the logs before it, and
-        since_deployment: those since then.
+        deployment: The questions of the logs until the last deployment, and those since then, if there is one.
         states: Number of questions by state.
         cached: Number of questions that were answered from the cache.
         helpful: Number of answers that were rated as helpful.
@@ -172,9 +171,7 @@ class Report(Struct, frozen=True):
     site: str = ""
     period: Period | None = None
     before: Period | None = None
-    deployed: datetime | None = None
-    until_deployment: Period | None = None
-    since_deployment: Period | None = None
+    deployment: tuple[Period, ...] = ()
     states: dict[str, int] = {}
     cached: int = 0
     helpful: int = 0
@@ -212,18 +209,19 @@ def make_report(
     triage = _Triage(log, search)
     all_ = (*log.before, *entries)
     deployed = _find_deployment(all_)
+    parts = ([one for one in all_ if deployed and (one.time >= deployed) is is_since] for is_since in (False, True))
     groups = [_describe_group(group, log, search, findings, deployed) for group in triage.gaps]
     rated = log.rate(entries)
+    cited, opened = (_count_ids(ids) for ids in ((one.cited for one in entries), (one.opened for one in entries)))
+    never_cited = {id_: count for id_, count in opened.items() if count >= _MIN_OPENED and id_ not in cited}
     costs = [entry.cost for entry in entries if entry.cost is not None]
     failures = {id(entry): entry.cause or entry.state for entry in entries if entry.state in _FAILED}
     commented = _merge((entry for entry, rating in rated if rating.comment), log)
     return Report(
         site=site,
         period=triage.count(entries),
-        before=triage.count(log.before),
-        deployed=deployed,
-        until_deployment=triage.count([entry for entry in all_ if deployed and entry.time < deployed]),
-        since_deployment=triage.count([entry for entry in all_ if deployed and entry.time >= deployed]),
+        before=triage.count(log.before) if log.before else None,
+        deployment=tuple(triage.count(part) for part in parts if part),
         states=_count_states(entries),
         cached=sum(entry.cached for entry in entries),
         helpful=sum(rating.helpful is True for _, rating in rated),
@@ -236,8 +234,8 @@ def make_report(
         failures=_set_aside(log, failures),
         asides=_set_aside(log, triage.asides),
         comments=tuple(sorted(commented, key=lambda asked: asked.last, reverse=True)),
-        cited=_rank_sections(_count_ids(entry.cited for entry in entries), search),
-        never_cited=_find_never_cited(entries, search),
+        cited=_rank_sections(cited, search),
+        never_cited=_rank_sections(never_cited, search),
         pages=_rank_pages(entries, search),
         skipped=log.skipped,
         access=access,
@@ -246,9 +244,7 @@ def make_report(
 
 def _count_states(entries: Iterable[Entry]) -> dict[str, int]:
     counts = Counter(entry.state for entry in entries)
-    return {
-        state: counts[state] for state in dict.fromkeys((*load_tables()["states"], *sorted(counts))) if counts[state]
-    }
+    return {state: counts[state] for state in (*load_tables()["states"], *sorted(counts)) if counts[state]}
 
 
 def _count_ids(lists: Iterable[Sequence[str]]) -> Counter[str]:
@@ -266,13 +262,9 @@ def _count_days(entries: Sequence[Entry]) -> dict[str, dict[str, int]]:
 
 def _find_deployment(entries: Iterable[Entry]) -> datetime | None:
     """Return when the digest of a site has changed last. Each language is a site of its own."""
-    known: dict[str, str] = {}
-    deployed = None
-    for entry in entries:
-        if entry.site:
-            deployed = entry.time if known.get(entry.language, entry.site) != entry.site else deployed
-            known[entry.language] = entry.site
-    return deployed
+    pairs = pairwise(sorted((entry for entry in entries if entry.site), key=lambda entry: entry.language))
+    changes = (new for old, new in pairs if old.language == new.language and old.site != new.site)
+    return max((entry.time for entry in changes), default=None)
 
 
 # What was asked in vain: gaps in groups, and what is set aside
@@ -303,10 +295,8 @@ class _Triage:
         self.gaps = [[one for text in group for one in by_text[text]] for group in found if not kinds[group[0]]]
         self.asides = {id(one): kind for text, kind in kinds.items() if kind for one in by_text[text]}
 
-    def count(self, entries: Sequence[Entry]) -> Period | None:
-        """Return the numbers of a period; None without questions."""
-        if not entries:
-            return None
+    def count(self, entries: Sequence[Entry]) -> Period:
+        """Return the numbers of a period with questions."""
         aside = sum(id(entry) in self.asides for entry in entries)
         in_vain = sum(map(self._is_in_vain, entries)) - aside
         failed = sum(entry.state in _FAILED for entry in entries)
@@ -314,7 +304,8 @@ class _Triage:
         return Period(entries[0].time, entries[-1].time, len(entries), in_vain, failed, aside, round(share, 4))
 
     def _is_in_vain(self, entry: Entry) -> bool:
-        return entry.state in _UNANSWERED or (entry.state not in _FAILED and self._log.is_unhelpful(entry))
+        is_unhelpful = entry.turn in self._log.ratings and self._log.ratings[entry.turn].helpful is False
+        return entry.state in _UNANSWERED or (entry.state not in _FAILED and is_unhelpful)
 
     def _classify(self, text: str) -> str:
         """Return the kind of a question that is no gap, otherwise an empty string."""
@@ -336,10 +327,8 @@ class _Triage:
 
 @cache
 def _load_small_talk() -> frozenset[str]:
-    codes = available_languages()
-    return frozenset().union(
-        *(load_words(code, "report.small_talk") | load_words(code, "stop_words") for code in codes)
-    )
+    lists = ("report.small_talk", "stop_words")
+    return frozenset().union(*(load_words(code, name) for code in available_languages() for name in lists))
 
 
 def _set_aside(log: Log, kinds: Mapping[int, str]) -> dict[str, tuple[Asked, ...]]:
@@ -471,27 +460,18 @@ def _describe(search: Search | None, section: SectionRef | None, id_: str, count
     return SectionInfo(section.id, " › ".join(sections.breadcrumb(section)), sections.url(section), count, about)
 
 
-def _rank_sections(counts: Counter[str], search: Search | None) -> tuple[SectionInfo, ...]:
+def _rank_sections(counts: Mapping[str, int], search: Search | None) -> tuple[SectionInfo, ...]:
     """Return the sections that still exist, most counted first."""
     ranked = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
     found = ((search.library.sections.get(id_) if search else None, id_, count) for id_, count in ranked)
     return tuple(_describe(search, ref, id_, count) for ref, id_, count in found if search is None or ref is not None)
 
 
-def _find_never_cited(entries: Sequence[Entry], search: Search | None) -> tuple[SectionInfo, ...]:
-    opened = _count_ids(entry.opened for entry in entries)
-    cited = _count_ids(entry.cited for entry in entries)
-    often = Counter({id_: count for id_, count in opened.items() if count >= _MIN_OPENED and id_ not in cited})
-    return _rank_sections(often, search)
-
-
 def _rank_pages(entries: Sequence[Entry], search: Search | None) -> tuple[PageInfo, ...]:
-    by_page = defaultdict[tuple[str, str], list[Entry]](list)
-    for entry in entries:
-        section = search.library.sections.resolve(entry.page) if search and entry.page else None
+    by_page = defaultdict[tuple[str, str], list[bool]](list)
+    for entry in (entry for entry in entries if entry.page):
+        section = search.library.sections.resolve(entry.page) if search else None
         page = (section.page.path, section.page.title) if section else (entry.page, "")
-        by_page[page].append(entry)
-    found = (
-        PageInfo(*page, len(all_), sum(one.state in _UNANSWERED for one in all_)) for page, all_ in by_page.items()
-    )
-    return tuple(sorted((one for one in found if one.path or one.title), key=lambda page: (-page.count, page.path)))
+        by_page[page].append(entry.state in _UNANSWERED)
+    found = (PageInfo(*page, len(all_), sum(all_)) for page, all_ in by_page.items())
+    return tuple(sorted(found, key=lambda page: (-page.count, page.path)))

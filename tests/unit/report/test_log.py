@@ -98,4 +98,3 @@ def test_period_before_has_the_same_length(tmp_path: Path) -> None:
 def test_repeated_answer_has_one_rating(tmp_path: Path) -> None:
     log = read(tmp_path, [line("a", turn="t"), line("a", turn="t"), line("b", turn="u")], [rate("t"), rate("x")])
     assert [(entry.question, rating.helpful) for entry, rating in log.rate(log.entries)] == [("a", False)]
-    assert [log.is_unhelpful(entry) for entry in log.entries] == [True, True, False]

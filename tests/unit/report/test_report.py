@@ -153,11 +153,12 @@ def test_last_deployment_is_where_the_digest_of_the_site_changes(tmp_path: Path)
         line("old version", day=5),
     ]
     report = make_report(read(tmp_path, lines))
-    assert report.deployed == datetime(2026, 3, 3, 10, tzinfo=UTC)
-    assert (report.until_deployment.questions, report.until_deployment.share) == (2, 0.0)
-    assert (report.since_deployment.questions, report.since_deployment.in_vain) == (3, 1)
+    until, since = report.deployment
+    assert (until.questions, until.share) == (2, 0.0)
+    assert (since.questions, since.in_vain, since.since) == (3, 1, datetime(2026, 3, 3, 10, tzinfo=UTC))
+    assert "Since the deployment of 2026-03-03, 67 % were answered, before it 0 %." in "\n".join(format_report(report))
     assert {group.questions[0].question: group.after for group in report.groups} == {"oil": 1, "Öl": 0}
-    assert make_report(read(tmp_path, [line("a"), line("b", site="aa"), line("c")])).deployed is None
+    assert make_report(read(tmp_path, [line("a"), line("b", site="aa"), line("c")])).deployment == ()
 
 
 def test_failures_are_listed_by_cause(tmp_path: Path) -> None:
