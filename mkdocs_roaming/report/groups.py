@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import log, sqrt
+from math import hypot, log, sqrt
 
 from mkdocs_roaming.text.languages import load_words
 from mkdocs_roaming.text.tokenizer import parse_words
@@ -86,12 +86,10 @@ def _weigh_features(clue: Clue, language: str) -> dict[str, float]:
 def _make_vectors(features: Sequence[Mapping[str, float]]) -> list[Vector]:
     """Return unit vectors, weighted by rarity."""
     counts = Counter(name for each in features for name in each)
-    vectors: list[Vector] = []
-    for each in features:
-        vector = {name: weight * log(1 + len(features) / counts[name]) for name, weight in each.items()}
-        length = sqrt(_dot(vector, vector)) or 1.0
-        vectors.append({name: weight / length for name, weight in vector.items()})
-    return vectors
+    rarity = {name: log(1 + len(features) / count) for name, count in counts.items()}
+    lengths = [hypot(*(weight * rarity[name] for name, weight in each.items())) for each in features]
+    pairs = zip(features, lengths, strict=True)
+    return [{name: weight * rarity[name] / length for name, weight in each.items()} for each, length in pairs]
 
 
 def _dot(one: Vector, other: Vector) -> float:

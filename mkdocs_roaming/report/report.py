@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from itertools import pairwise
 from statistics import median
+from typing import Any
 
 import msgspec
 import yaml
@@ -211,28 +212,19 @@ def make_report(
     deployed = _find_deployment(all_)
     parts = ([one for one in all_ if deployed and (one.time >= deployed) is is_since] for is_since in (False, True))
     groups = [_describe_group(group, log, search, findings, deployed) for group in triage.gaps]
-    rated = log.rate(entries)
-    cited, opened = (_count_ids(ids) for ids in ((one.cited for one in entries), (one.opened for one in entries)))
+    commented = _merge((entry for entry, rating in log.rate(entries) if rating.comment), log)
+    cited, opened = _count_ids(one.cited for one in entries), _count_ids(one.opened for one in entries)
     never_cited = {id_: count for id_, count in opened.items() if count >= _MIN_OPENED and id_ not in cited}
-    costs = [entry.cost for entry in entries if entry.cost is not None]
-    failures = {id(entry): entry.cause or entry.state for entry in entries if entry.state in _FAILED}
-    commented = _merge((entry for entry, rating in rated if rating.comment), log)
     return Report(
         site=site,
         period=triage.count(entries),
         before=triage.count(log.before) if log.before else None,
         deployment=tuple(triage.count(part) for part in parts if part),
-        states=_count_states(entries),
-        cached=sum(entry.cached for entry in entries),
-        helpful=sum(rating.helpful is True for _, rating in rated),
-        unhelpful=sum(rating.helpful is False for _, rating in rated),
-        seconds=round(median([entry.seconds for entry in entries if not entry.cached] or [0.0]), 2),
-        cost=round(sum(costs), 4) if costs else None,
-        unpriced=sum(entry.is_unpriced for entry in entries),
+        **_measure(log),
         days=_count_days(entries),
         groups=tuple(sorted(groups, key=lambda group: (-group.count - group.unhelpful, -group.before))),
-        failures=_set_aside(log, failures),
-        asides=_set_aside(log, triage.asides),
+        failures=_set_aside(log, lambda entry: (entry.cause or entry.state) if entry.state in _FAILED else ""),
+        asides=_set_aside(log, lambda entry: triage.asides.get(id(entry), "")),
         comments=tuple(sorted(commented, key=lambda asked: asked.last, reverse=True)),
         cited=_rank_sections(cited, search),
         never_cited=_rank_sections(never_cited, search),
@@ -240,6 +232,21 @@ def make_report(
         skipped=log.skipped,
         access=access,
     )
+
+
+def _measure(log: Log) -> dict[str, Any]:
+    """Return the figures of the answers."""
+    entries, helpful = log.entries, Counter(rating.helpful for _, rating in log.rate(log.entries))
+    costs = [entry.cost for entry in entries if entry.cost is not None]
+    return {
+        "states": _count_states(entries),
+        "cached": sum(entry.cached for entry in entries),
+        "helpful": helpful[True],
+        "unhelpful": helpful[False],
+        "seconds": round(median([entry.seconds for entry in entries if not entry.cached] or [0.0]), 2),
+        "cost": round(sum(costs), 4) if costs else None,
+        "unpriced": sum(entry.is_unpriced for entry in entries),
+    }
 
 
 def _count_states(entries: Iterable[Entry]) -> dict[str, int]:
@@ -280,20 +287,17 @@ class _Triage:
 
     def __init__(self, log: Log, search: Search | None) -> None:
         self._log, self._search = log, search
-        entries = [entry for entry in (*log.before, *log.entries) if self._is_in_vain(entry)]
-        languages = [search.library.manifest.site.language] if search else [one.language for one in entries]
-        language = next(filter(None, languages), "en")
-        by_text = _group_by_text(entries)
+        self.asides: dict[int, str] = {}
+        by_text = _group_by_text(entry for entry in (*log.before, *log.entries) if self._is_in_vain(entry))
         kinds = {text: self._classify(text) for text in by_text}
         texts = [text for text, kind in kinds.items() if kind in ("", "off_topic")]
+        language = search.library.manifest.site.language if search else log.entries[-1].language or "en"
         groups = group_questions([self._find_clue(by_text[text][0]) for text in texts], language)
-        for group in groups:
-            is_often = sum(len(by_text[texts[at]]) for at in group) >= _MIN_ASKED
-            if is_often or not all(kinds[texts[at]] for at in group):
-                kinds.update(dict.fromkeys((texts[at] for at in group), ""))
-        found = ([texts[at] for at in group] for group in groups)
-        self.gaps = [[one for text in group for one in by_text[text]] for group in found if not kinds[group[0]]]
-        self.asides = {id(one): kind for text, kind in kinds.items() if kind for one in by_text[text]}
+        found = [(tuple(texts[at] for at in group), sum(len(by_text[texts[at]]) for at in group)) for group in groups]
+        gaps = [group for group, count in found if count >= _MIN_ASKED or not all(map(kinds.get, group))]
+        self.gaps = [[entry for text in group for entry in by_text[text]] for group in gaps]
+        for text in by_text.keys() - {text for group in gaps for text in group}:
+            self.asides |= dict.fromkeys(map(id, by_text[text]), kinds[text])
 
     def count(self, entries: Sequence[Entry]) -> Period:
         """Return the numbers of a period with questions."""
@@ -331,13 +335,13 @@ def _load_small_talk() -> frozenset[str]:
     return frozenset().union(*(load_words(code, name) for code in available_languages() for name in lists))
 
 
-def _set_aside(log: Log, kinds: Mapping[int, str]) -> dict[str, tuple[Asked, ...]]:
-    """Return the questions of the period by their kinds, which are by the identity of the entry; many first."""
+def _set_aside(log: Log, classify: Callable[[Entry], str]) -> dict[str, tuple[Asked, ...]]:
+    """Return the questions of the period that have a kind, by it; many first."""
     found = defaultdict[str, list[Entry]](list)
     for entry in log.entries:
-        found[kinds.get(id(entry), "")].append(entry)
-    ranked = sorted(found, key=lambda kind: -len(found[kind]))
-    return {kind: _merge(found[kind], log) for kind in ranked if kind}
+        found[classify(entry)].append(entry)
+    ranked = sorted(found.items(), key=lambda pair: -len(pair[1]))
+    return {kind: _merge(entries, log) for kind, entries in ranked if kind}
 
 
 def _merge(entries: Iterable[Entry], log: Log) -> tuple[Asked, ...]:
@@ -371,10 +375,11 @@ def _describe_group(
     unhelpful = sum(one.unhelpful for one in asked)
     texts = [one.question for one in asked]
     nearest = _find_nearest(now or entries, texts[0], search)
-    missing = _find_missing(texts, nearest, search)
+    section = search.library.sections.get(nearest[0].id) if search and nearest else None
+    missing = _find_missing(texts, section, search) if search else ""
     finding = _choose_finding([section.id for section in nearest], findings)
-    entry, issue = _make_entry(texts[0], nearest, search), _make_issue(asked, nearest, missing)
-    text = _make_description(texts, nearest, search)
+    entry, issue = _make_entry(texts[0], section, search), _make_issue(asked, nearest, missing)
+    text = _make_description(texts, section, search)
     return Group(count, before, after, change, asked, unhelpful, nearest, missing, finding, entry, issue, text)
 
 
@@ -385,18 +390,12 @@ def _find_nearest(entries: Sequence[Entry], text: str, search: Search | None) ->
     return _rank_sections(Counter(id_ for one in entries for id_ in one.nearest or one.cited), search)[:_MAX_NEAREST]
 
 
-def _find_missing(texts: Sequence[str], nearest: Sequence[SectionInfo], search: Search | None) -> str:
+def _find_missing(texts: Sequence[str], section: SectionRef | None, search: Search) -> str:
     """Return a sentence with words of the questions that no section contains, or that the nearest one lacks."""
-    if search is None:
-        return ""
-    language, section = (
-        search.library.manifest.site.language,
-        search.library.sections.get(nearest[0].id if nearest else ""),
-    )
-    absent = search.find_unknown_words(" ".join(texts))
+    absent, language = search.find_unknown_words(" ".join(texts)), search.library.manifest.site.language
     if absent or section is None:
         return f"No section contains {_quote(absent)}." if absent else ""
-    known = {*extract_terms(f"{section.section.title}\n{search.library.text(section)}", language)}
+    known = extract_terms(f"{section.section.title}\n{search.library.text(section)}", language)
     lacking = [name for name in _find_shared_words(texts, language) if stem(name, language) not in known]
     return f"{_quote([section.section.title])} does not contain {_quote(lacking)}." if lacking else ""
 
@@ -421,14 +420,12 @@ def _choose_finding(ids: Sequence[str], findings: Sequence[Finding]) -> str:
     return f"{' › '.join(best.breadcrumb)}: {best.message} {best.fix}" if best else ""
 
 
-def _make_entry(question: str, nearest: Sequence[SectionInfo], search: Search | None) -> str:
+def _make_entry(question: str, section: SectionRef | None, search: Search | None) -> str:
     """Return an entry for a question file; the right section is a guess."""
-    entry: dict[str, object] = {"ask": question}
-    if search and nearest and (section := search.library.sections.get(nearest[0].id)):
-        entry["sections"] = [section_address(section, search.library.sections)]
-    else:
-        entry["answerable"] = False
-    return str(yaml.safe_dump([entry], allow_unicode=True, sort_keys=False, width=120))
+    guess: dict[str, object] = {"answerable": False}
+    if search is not None and section is not None:
+        guess = {"sections": [section_address(section, search.library.sections)]}
+    return str(yaml.safe_dump([{"ask": question, **guess}], allow_unicode=True, sort_keys=False, width=120))
 
 
 def _make_issue(asked: Sequence[Asked], nearest: Sequence[SectionInfo], missing: str) -> str:
@@ -440,14 +437,14 @@ def _make_issue(asked: Sequence[Asked], nearest: Sequence[SectionInfo], missing:
     return str(load_tables()["issue"]).format(**parts, missing=escape_markup(missing) or "not known")
 
 
-def _make_description(texts: Sequence[str], nearest: Sequence[SectionInfo], search: Search | None) -> str:
+def _make_description(texts: Sequence[str], section: SectionRef | None, search: Search | None) -> str:
     """Return an entry of the nearest section with words that several questions share."""
-    if search is None or not nearest or (section := search.library.sections.get(nearest[0].id)) is None:
+    shared = _find_shared_words(texts, search.library.manifest.site.language) if search else []
+    if section is None or not shared:
         return ""
-    shared = _find_shared_words(texts, search.library.manifest.site.language)
     asks = (f"{PROPOSAL} {', '.join(shared)}",)
     entry = PageTexts(sections={section.id: SectionTexts(section.section.title, section.section.body, asks=asks)})
-    return msgspec.json.encode({section.page.path: entry}).decode()[1:-1] if shared else ""
+    return msgspec.json.encode({section.page.path: entry}).decode()[1:-1]
 
 
 # Sections and pages
