@@ -38,7 +38,7 @@ def report(log: Path | None, access_log: tuple[Path, ...], **given: Any) -> None
         raise click.UsageError("Name the question_log of an endpoint, or an access log with --access-log.")
     now = datetime.now(UTC)
     start = parse_since(given["since"], now) if given["since"] else None
-    found = read_log(log, given["feedback"], since=start, now=now) if log else Log((), {})
+    found = read_log(log, given["feedback"], since=start, now=now) if log else Log()
     library = open_lib(given["site"]) if given["site"] else None
     access = read_access(access_log, library, since=start) if access_log else None
     findings = lint_site(create_context(library)).findings if library and found.entries else ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Annotated, TypeVar
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mkdocs_roaming.errors import UsageError
 
@@ -47,6 +48,8 @@ class Entry(Struct, frozen=True):
         cached: Whether it was answered from the cache.
         turn: A hash, which is that of its rating.
         site: The digest of the site; it changes with each deployment. Empty in logs of older versions.
+        helpful: The reader's rating, from the other log; None without one.
+        comment: The comment of the rating.
     """
 
     time: _Time
@@ -64,6 +67,8 @@ class Entry(Struct, frozen=True):
     cached: bool = False
     turn: str = ""
     site: str = ""
+    helpful: bool | None = None
+    comment: str = ""
 
     @property
     def text(self) -> str:
@@ -89,21 +94,14 @@ class Log(Struct, frozen=True):
     """The questions of a period.
 
     Attributes:
-        entries: The questions, oldest first.
-        ratings: The last rating of each answer by the hash of its turn.
+        entries: The questions, oldest first, with the last rating of each answer.
         skipped: Number of lines that could not be read.
         before: The questions of the period of the same length before it.
     """
 
-    entries: tuple[Entry, ...]
-    ratings: dict[str, Rating]
+    entries: tuple[Entry, ...] = ()
     skipped: int = 0
     before: tuple[Entry, ...] = ()
-
-    def rate(self, entries: Iterable[Entry]) -> list[tuple[Entry, Rating]]:
-        """Return the questions that have a rating, each with it; a repeated answer counts once."""
-        rated = {entry.turn: entry for entry in entries if entry.turn in self.ratings}
-        return [(entry, self.ratings[turn]) for turn, entry in rated.items()]
 
 
 def read_log(
@@ -124,14 +122,17 @@ def read_log(
     if not entries and skipped:
         raise UsageError(f"{questions}: no line is a question of an endpoint's question_log")
     rated, skipped_ratings = _read_lines(ratings, Rating) if ratings else ([], 0)
+    ratings_by_turn = {one.turn: one for one in sorted(rated, key=lambda rating: rating.time) if one.turn}
+    for at, entry in enumerate(entries):
+        if rating := ratings_by_turn.get(entry.turn):
+            entries[at] = replace(entry, helpful=rating.helpful, comment=rating.comment)
     entries.sort(key=lambda entry: entry.time)
-    last = {rating.turn: rating for rating in sorted(rated, key=lambda rating: rating.time) if rating.turn}
     kept, before = entries, list[Entry]()
     if since is not None and entries:
         length = (now or entries[-1].time) - since
         kept = [entry for entry in entries if entry.time >= since]
         before = [entry for entry in entries if timedelta(0) < since - entry.time <= length]
-    return Log(tuple(kept), last, skipped + skipped_ratings, tuple(before))
+    return Log(tuple(kept), skipped + skipped_ratings, tuple(before))
 
 
 def parse_since(text: str, now: datetime) -> datetime:

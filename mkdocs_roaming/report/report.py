@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import cache
 from itertools import pairwise
@@ -210,33 +210,37 @@ def make_report(
     triage = _Triage(log, search)
     all_ = (*log.before, *entries)
     deployed = _find_deployment(all_)
-    parts = ([one for one in all_ if deployed and (one.time >= deployed) is is_since] for is_since in (False, True))
     groups = [_describe_group(group, log, search, findings, deployed) for group in triage.gaps]
-    commented = _merge((entry for entry, rating in log.rate(entries) if rating.comment), log)
+    commented = _merge(entry for entry in entries if entry.comment)
     cited, opened = _count_ids(one.cited for one in entries), _count_ids(one.opened for one in entries)
-    never_cited = {id_: count for id_, count in opened.items() if count >= _MIN_OPENED and id_ not in cited}
     return Report(
         site=site,
         period=triage.count(entries),
         before=triage.count(log.before) if log.before else None,
-        deployment=tuple(triage.count(part) for part in parts if part),
-        **_measure(log),
+        deployment=tuple(map(triage.count, _split(all_, deployed))),
+        **_measure(entries),
         days=_count_days(entries),
         groups=tuple(sorted(groups, key=lambda group: (-group.count - group.unhelpful, -group.before))),
-        failures=_set_aside(log, lambda entry: (entry.cause or entry.state) if entry.state in _FAILED else ""),
-        asides=_set_aside(log, lambda entry: triage.asides.get(id(entry), "")),
+        failures=_set_aside(entries, lambda entry: (entry.cause or entry.state) if entry.state in _FAILED else ""),
+        asides=_set_aside(entries, lambda entry: triage.asides.get(id(entry), "")),
         comments=tuple(sorted(commented, key=lambda asked: asked.last, reverse=True)),
         cited=_rank_sections(cited, search),
-        never_cited=_rank_sections(never_cited, search),
+        never_cited=_rank_sections(Counter({id_: opened[id_] for id_ in opened.keys() - cited}), search, _MIN_OPENED),
         pages=_rank_pages(entries, search),
         skipped=log.skipped,
         access=access,
     )
 
 
-def _measure(log: Log) -> dict[str, Any]:
+def _split(entries: Sequence[Entry], deployed: datetime | None) -> Iterable[Sequence[Entry]]:
+    """Return the questions until a deployment, and those since then."""
+    parts = ([one for one in entries if deployed and (one.time >= deployed) is is_since] for is_since in (False, True))
+    return filter(None, parts)
+
+
+def _measure(entries: Sequence[Entry]) -> dict[str, Any]:
     """Return the figures of the answers."""
-    entries, helpful = log.entries, Counter(rating.helpful for _, rating in log.rate(log.entries))
+    helpful = Counter(entry.helpful for entry in entries)
     costs = [entry.cost for entry in entries if entry.cost is not None]
     return {
         "states": _count_states(entries),
@@ -277,6 +281,10 @@ def _find_deployment(entries: Iterable[Entry]) -> datetime | None:
 # What was asked in vain: gaps in groups, and what is set aside
 
 
+def _is_in_vain(entry: Entry) -> bool:
+    return entry.state in _UNANSWERED or (entry.state not in _FAILED and entry.helpful is False)
+
+
 class _Triage:
     """Tells gaps of the documentation from greetings, off-topic questions, and those in another language.
 
@@ -286,9 +294,9 @@ class _Triage:
     """
 
     def __init__(self, log: Log, search: Search | None) -> None:
-        self._log, self._search = log, search
+        self._search = search
         self.asides: dict[int, str] = {}
-        by_text = _group_by_text(entry for entry in (*log.before, *log.entries) if self._is_in_vain(entry))
+        by_text = _group_by_text(entry for entry in (*log.before, *log.entries) if _is_in_vain(entry))
         kinds = {text: self._classify(text) for text in by_text}
         texts = [text for text, kind in kinds.items() if kind in ("", "off_topic")]
         language = search.library.manifest.site.language if search else log.entries[-1].language or "en"
@@ -302,14 +310,10 @@ class _Triage:
     def count(self, entries: Sequence[Entry]) -> Period:
         """Return the numbers of a period with questions."""
         aside = sum(id(entry) in self.asides for entry in entries)
-        in_vain = sum(map(self._is_in_vain, entries)) - aside
+        in_vain = sum(map(_is_in_vain, entries)) - aside
         failed = sum(entry.state in _FAILED for entry in entries)
         share = 1 - (in_vain + failed) / max(len(entries) - aside, 1)
         return Period(entries[0].time, entries[-1].time, len(entries), in_vain, failed, aside, round(share, 4))
-
-    def _is_in_vain(self, entry: Entry) -> bool:
-        is_unhelpful = entry.turn in self._log.ratings and self._log.ratings[entry.turn].helpful is False
-        return entry.state in _UNANSWERED or (entry.state not in _FAILED and is_unhelpful)
 
     def _classify(self, text: str) -> str:
         """Return the kind of a question that is no gap, otherwise an empty string."""
@@ -335,24 +339,22 @@ def _load_small_talk() -> frozenset[str]:
     return frozenset().union(*(load_words(code, name) for code in available_languages() for name in lists))
 
 
-def _set_aside(log: Log, classify: Callable[[Entry], str]) -> dict[str, tuple[Asked, ...]]:
-    """Return the questions of the period that have a kind, by it; many first."""
+def _set_aside(entries: Iterable[Entry], classify: Callable[[Entry], str]) -> dict[str, tuple[Asked, ...]]:
+    """Return the questions that have a kind, by it; many first."""
     found = defaultdict[str, list[Entry]](list)
-    for entry in log.entries:
+    for entry in entries:
         found[classify(entry)].append(entry)
-    ranked = sorted(found.items(), key=lambda pair: -len(pair[1]))
-    return {kind: _merge(entries, log) for kind, entries in ranked if kind}
+    return {kind: _merge(found[kind]) for kind in sorted(found, key=lambda kind: -len(found[kind])) if kind}
 
 
-def _merge(entries: Iterable[Entry], log: Log) -> tuple[Asked, ...]:
+def _merge(entries: Iterable[Entry]) -> tuple[Asked, ...]:
     """Return equal questions as one, those that were asked most often first."""
     found = []
     for same in _group_by_text(entries).values():
-        rated = [rating for _, rating in log.rate(same)]
-        helpful, unhelpful = (sum(rating.helpful is value for rating in rated) for value in (True, False))
-        comments = tuple(dict.fromkeys(rating.comment for rating in rated if rating.comment))
-        last = max(entry.time for entry in same)
-        found.append(Asked(same[0].text, len(same), _count_states(same), last, helpful, unhelpful, comments))
+        helpful, last = Counter(entry.helpful for entry in same), max(entry.time for entry in same)
+        comments = tuple(dict.fromkeys(entry.comment for entry in same if entry.comment))
+        states = _count_states(same)
+        found.append(Asked(same[0].text, len(same), states, last, helpful[True], helpful[False], comments))
     return tuple(sorted(found, key=lambda asked: -asked.count))
 
 
@@ -369,9 +371,8 @@ def _describe_group(
     now = [entry for entry in entries if entry.time >= log.entries[0].time]
     count, before = len(now), len(entries) - len(now)
     after = sum(entry.time >= deployed for entry in now) if deployed else None
-    change = "gone" if not count else "new" if not before else "grown" if count > before else "shrunk"
-    change = change if log.before and count != before else ""
-    asked = _merge(now or entries, log)
+    change = _name_change(count, before) if log.before else ""
+    asked = _merge(now or entries)
     unhelpful = sum(one.unhelpful for one in asked)
     texts = [one.question for one in asked]
     nearest = _find_nearest(now or entries, texts[0], search)
@@ -381,6 +382,12 @@ def _describe_group(
     entry, issue = _make_entry(texts[0], section, search), _make_issue(asked, nearest, missing)
     text = _make_description(texts, section, search)
     return Group(count, before, after, change, asked, unhelpful, nearest, missing, finding, entry, issue, text)
+
+
+def _name_change(count: int, before: int) -> str:
+    if not count or not before:
+        return "new" if count else "gone"
+    return "grown" if count > before else "shrunk" if count < before else ""
 
 
 def _find_nearest(entries: Sequence[Entry], text: str, search: Search | None) -> tuple[SectionInfo, ...]:
@@ -457,9 +464,11 @@ def _describe(search: Search | None, section: SectionRef | None, id_: str, count
     return SectionInfo(section.id, " › ".join(sections.breadcrumb(section)), sections.url(section), count, about)
 
 
-def _rank_sections(counts: Mapping[str, int], search: Search | None) -> tuple[SectionInfo, ...]:
-    """Return the sections that still exist, most counted first."""
-    ranked = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+def _rank_sections(counts: Counter[str], search: Search | None, least: int = 1) -> tuple[SectionInfo, ...]:
+    """Return the sections that still exist and are counted often enough, most counted first."""
+    ranked = sorted(
+        ((id_, count) for id_, count in counts.items() if count >= least), key=lambda pair: (-pair[1], pair[0])
+    )
     found = ((search.library.sections.get(id_) if search else None, id_, count) for id_, count in ranked)
     return tuple(_describe(search, ref, id_, count) for ref, id_, count in found if search is None or ref is not None)
 

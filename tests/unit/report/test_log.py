@@ -95,6 +95,12 @@ def test_period_before_has_the_same_length(tmp_path: Path) -> None:
     assert len(read_log(path, since=datetime(1, 1, 1, tzinfo=UTC), now=NOW).entries) == 14
 
 
-def test_repeated_answer_has_one_rating(tmp_path: Path) -> None:
-    log = read(tmp_path, [line("a", turn="t"), line("a", turn="t"), line("b", turn="u")], [rate("t"), rate("x")])
-    assert [(entry.question, rating.helpful) for entry, rating in log.rate(log.entries)] == [("a", False)]
+def test_questions_have_the_last_rating_of_their_answer(tmp_path: Path) -> None:
+    ratings = [
+        {**rate("t", "Thanks", helpful=True), "time": "2026-03-02T10:00:00Z"},
+        rate("t", "Wrong"),
+        rate("x"),
+        rate(""),
+    ]
+    log = read(tmp_path, [line("a", turn="t"), line("b", turn="u"), line("c")], ratings)
+    assert [(entry.helpful, entry.comment) for entry in log.entries] == [(True, "Thanks"), (None, ""), (None, "")]

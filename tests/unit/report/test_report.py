@@ -254,7 +254,7 @@ def test_page_escapes_readers_text_and_has_no_scripts(tmp_path: Path, library: L
 
 
 def test_text_of_an_empty_and_of_a_small_log(tmp_path: Path) -> None:
-    assert list(format_report(make_report(Log((), {})))) == ["No questions in this period."]
+    assert list(format_report(make_report(Log()))) == ["No questions in this period."]
     text = "\n".join(format_report(make_report(read(tmp_path, [line("is there an app", "not_found"), "{cut"]))))
     assert text.startswith(
         "1 question from 2026-03-01 to 2026-03-01, 0 % answered.\n1 gap. The largest, with 1 question:"
@@ -304,7 +304,7 @@ def test_plot_has_two_dates_unless_the_period_is_one_day(tmp_path: Path, days: i
 
 def test_report_of_agents_alone_has_no_questions() -> None:
     access = AccessReport(3, {"GPTBot": {"llms.txt": 2, "does not exist": 1}}, (), {"pumps/": 2, "lamps/": 0}, 1)
-    report = make_report(Log((), {}), access=access)
+    report = make_report(Log(), access=access)
     text = "\n".join(format_report(report))
     assert text.startswith("Agents sent 3 requests, most of them GPTBot; 1 were for addresses that do not exist.\n")
     assert "    3  GPTBot: llms.txt 2, does not exist 1" in text
