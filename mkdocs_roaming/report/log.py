@@ -75,11 +75,6 @@ class Entry(Struct, frozen=True):
         """The question on a single line."""
         return " ".join(self.question.split())
 
-    @property
-    def is_unpriced(self) -> bool:
-        """Whether the cost is not known, although a language model answered."""
-        return self.cost is None and self.model not in ("", "offline") and not self.cached
-
 
 class Rating(Struct, frozen=True):
     """A reader's opinion of an answer."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from itertools import pairwise
@@ -249,7 +249,7 @@ def _measure(entries: Sequence[Entry]) -> dict[str, Any]:
         "unhelpful": helpful[False],
         "seconds": round(median([entry.seconds for entry in entries if not entry.cached] or [0.0]), 2),
         "cost": round(sum(costs), 4) if costs else None,
-        "unpriced": sum(entry.is_unpriced for entry in entries),
+        "unpriced": sum(one.cost is None and one.model not in ("", "offline") and not one.cached for one in entries),
     }
 
 
@@ -295,17 +295,14 @@ class _Triage:
 
     def __init__(self, log: Log, search: Search | None) -> None:
         self._search = search
-        self.asides: dict[int, str] = {}
-        by_text = _group_by_text(entry for entry in (*log.before, *log.entries) if _is_in_vain(entry))
+        by_text = _group_by_text(filter(_is_in_vain, (*log.before, *log.entries)))
         kinds = {text: self._classify(text) for text in by_text}
-        texts = [text for text, kind in kinds.items() if kind in ("", "off_topic")]
-        language = search.library.manifest.site.language if search else log.entries[-1].language or "en"
-        groups = group_questions([self._find_clue(by_text[text][0]) for text in texts], language)
-        found = [(tuple(texts[at] for at in group), sum(len(by_text[texts[at]]) for at in group)) for group in groups]
-        gaps = [group for group, count in found if count >= _MIN_ASKED or not all(map(kinds.get, group))]
-        self.gaps = [[entry for text in group for entry in by_text[text]] for group in gaps]
-        for text in by_text.keys() - {text for group in gaps for text in group}:
-            self.asides |= dict.fromkeys(map(id, by_text[text]), kinds[text])
+        groups = self._group({text: same[0] for text, same in by_text.items() if kinds[text] in ("", "off_topic")})
+        for group in groups:
+            if sum(len(by_text[text]) for text in group) >= _MIN_ASKED or not all(map(kinds.get, group)):
+                kinds |= dict.fromkeys(group, "")
+        self.gaps = [[one for text in group for one in by_text[text]] for group in groups if not kinds[group[0]]]
+        self.asides = {id(one): kind for text, kind in kinds.items() if kind for one in by_text[text]}
 
     def count(self, entries: Sequence[Entry]) -> Period:
         """Return the numbers of a period with questions."""
@@ -325,6 +322,12 @@ class _Triage:
             return "language"
         is_unknown = bool(self._search.find_unknown_words(text)) or not self._search.find(text, limit=1)
         return "off_topic" if is_unknown and self._search.confidence(text) < LOW_CONFIDENCE else ""
+
+    def _group(self, asked: Mapping[str, Entry]) -> list[list[str]]:
+        site = self._search.library.manifest.site if self._search else None
+        language = site.language if site else next((one.language for one in asked.values() if one.language), "en")
+        texts, clues = list(asked), [self._find_clue(entry) for entry in asked.values()]
+        return [[texts[at] for at in group] for group in group_questions(clues, language)]
 
     def _find_clue(self, entry: Entry) -> Clue:
         if self._search is None:
