@@ -14,7 +14,7 @@ from math import hypot, log, sqrt
 from mkdocs_roaming.text.languages import load_words
 from mkdocs_roaming.text.tokenizer import parse_words
 
-MIN_SIMILARITY = 0.26
+MIN_SIMILARITY = 0.28
 """Minimum cosine of a question and the mean of its group."""
 
 _SECTION_WEIGHT = 0.4
@@ -78,7 +78,7 @@ def _weigh_features(clue: Clue, language: str) -> dict[str, float]:
     fillers = load_words("en", "search.filler_words")
     words = [word for word in parse_words(question, language) if not word.stop]
     features = {part: 1.0 for word in words if word.text.lower() not in fillers for part in word.parts}
-    absent = {part for word in absent_words for found in parse_words(word, language) for part in found.parts}
+    absent = {one.parts[0] for word in absent_words for one in parse_words(word, language) if len(one.parts) == 1}
     features |= dict.fromkeys(absent & features.keys(), _ABSENT_WEIGHT)
     return features | ({f"§{section}": _SECTION_WEIGHT} if section else {})
 

@@ -24,7 +24,7 @@ from mkdocs_roaming.manifest.lookup import SectionRef
 from mkdocs_roaming.report.access import AccessReport, load_tables
 from mkdocs_roaming.report.groups import Clue, group_questions
 from mkdocs_roaming.report.log import Entry, Log
-from mkdocs_roaming.search.relevance import LOW_CONFIDENCE, NO_ANSWER
+from mkdocs_roaming.search.relevance import LOW_CONFIDENCE, MIN_CONFIDENCE, NO_ANSWER
 from mkdocs_roaming.text.languages import available_languages, load_words
 from mkdocs_roaming.text.markdown import escape_markup
 from mkdocs_roaming.text.tokenizer import extract_terms, parse_words, split_words, stem
@@ -332,7 +332,8 @@ class _Triage:
     def _find_clue(self, entry: Entry) -> Clue:
         if self._search is None:
             return entry.text, next(iter(entry.nearest or entry.opened), ""), ()
-        ids = [hit.section.id for hit in self._search.find(entry.text, limit=1)]
+        is_near = self._search.confidence(entry.text) >= MIN_CONFIDENCE
+        ids = [hit.section.id for hit in self._search.find(entry.text, limit=int(is_near))]
         return entry.text, "".join(ids), self._search.find_unknown_words(entry.text)
 
 

@@ -115,7 +115,7 @@ def log_report(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_report_of_hostile_log_is_readable_and_requests_nothing(
-    browser: Browser, log_report: str, scheme: str, width: int
+    browser: Browser, log_report: str, axe: str, scheme: str, width: int
 ) -> None:
     is_dark = scheme == "dark"
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme="dark" if is_dark else "light")
@@ -135,4 +135,6 @@ def test_report_of_hostile_log_is_readable_and_requests_nothing(
     assert page.get_by_text(HOSTILE).count() >= 3
     assert page.locator("svg rect").count() == 10
     assert events == [log_report]
+    page.evaluate(axe)
+    assert page.evaluate("async () => (await axe.run()).violations.map(one => one.id)") == []
     context.close()
