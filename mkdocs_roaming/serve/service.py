@@ -63,7 +63,7 @@ class AnswerRecord:
     """The outcome of a question for one client, for the log and the metrics.
 
     `cost` is None if it is unknown: the client left early (`abandoned`), or the model's reply broke off.
-    `first_text_seconds` is the time until the first text was sent, None if none was.
+    `first_text_seconds` is the time until the first text was sent, None if none was. `site` is the digest of the site.
     """
 
     question: Question
@@ -75,6 +75,7 @@ class AnswerRecord:
     abandoned: bool
     turn: str = ""
     first_text_seconds: float | None = None
+    site: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +259,7 @@ class AnswerRequest:
             abandoned,
             "" if abandoned else self._sign_turn(),
             self._first_text_seconds,
+            self.deployment.digest,
         )
         self._service.on_record(self.record)
 
