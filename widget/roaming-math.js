@@ -35,7 +35,9 @@ async function byMathJax(MathJax, tex, display, root) {
   if (drawn.querySelector("[data-mjx-error], mjx-merror")) return;
   MathJax.startup.document.clear();
   MathJax.startup.document.updateDocument(); // fonts count only in the document
-  sheet.replaceSync((MathJax.chtmlStylesheet ?? MathJax.svgStylesheet)().textContent);
+  const style = (MathJax.chtmlStylesheet ?? MathJax.svgStylesheet)();
+  const rules = [...(style.sheet?.cssRules ?? [])].map(({ cssText }) => cssText).join("\n"); // added one by one
+  sheet.replaceSync(rules || style.textContent);
   if (!root.adoptedStyleSheets.includes(sheet)) root.adoptedStyleSheets.push(sheet);
   const box = document.createElement("span");
   box.append(drawn);

@@ -67,10 +67,17 @@ def test_renderer_of_page_typesets_formulas_in_panel(page: Page, stage: Stage, w
     assert drawn.count() > 5
     font = drawn.first.evaluate("one => getComputedStyle(one, '::before').fontFamily + getComputedStyle(one).fontFamily")
     assert {"katex": "KaTeX", "mathjax": "MJX"}[renderer] in font + turn.inner_html()
+    box = drawn.first.bounding_box()
+    assert box is not None
+    assert box["width"] > 4  # its glyph is there
+    for strut in turn.locator(".strut").all():  # of KaTeX; the panel hides its own empty elements
+        expect(strut).not_to_have_css("display", "none")
     assert "for $5 or $6." in turn.inner_text()
     assert "\\(x\\)" in turn.locator("p code").inner_text()
     below = turn.locator(".math.block").first
-    assert below.bounding_box()["height"] > 24  # a fraction: the styles are there
+    below_box = below.bounding_box()
+    assert below_box is not None
+    assert below_box["height"] > 24  # a fraction: the styles are there
     picture(page, f"math-{renderer}")
 
 
@@ -83,7 +90,7 @@ def test_formulas_of_hostile_answers_stay_source_text(page: Page, stage: Stage, 
     assert turn.locator(".math a, .math img, .math script, .math [href], .math [onerror], .math .opener").count() == 0
     assert "evil" not in "".join(turn.locator(".math.typeset").all_inner_texts())
     assert not page.evaluate("window.wasHit")
-    assert all(box.bounding_box()["width"] <= 640 for box in turn.locator(".math").all())
+    assert turn.locator(".math").evaluate_all("all => Math.max(...all.map((one) => one.offsetWidth))") <= 640
     frac = "katex.renderToString('\\\\frac12')" if renderer == "katex" else "MathJax.tex2chtml('\\\\frac12').outerHTML"
     assert "gone" not in page.evaluate(frac)
 
