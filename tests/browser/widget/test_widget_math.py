@@ -65,7 +65,9 @@ def test_renderer_of_page_typesets_formulas_in_panel(page: Page, stage: Stage, w
     expect(turn.locator(".math.typeset")).to_have_count(4)
     drawn = turn.locator({"katex": ".katex-html .mord", "mathjax": "mjx-math mjx-mi"}[renderer])
     assert drawn.count() > 5
-    font = drawn.first.evaluate("one => getComputedStyle(one, '::before').fontFamily + getComputedStyle(one).fontFamily")
+    font = drawn.first.evaluate(
+        "one => getComputedStyle(one, '::before').fontFamily + getComputedStyle(one).fontFamily"
+    )
     assert {"katex": "KaTeX", "mathjax": "MJX"}[renderer] in font + turn.inner_html()
     box = drawn.first.bounding_box()
     assert box is not None

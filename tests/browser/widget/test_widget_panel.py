@@ -290,9 +290,7 @@ def test_place_of_open_panel_is_kept_until_its_conversation_is_shown(
     assert page.evaluate("getComputedStyle(document.body, '::after').content") == "none"
 
 
-def test_page_gets_its_place_back_where_the_panel_cannot_be_loaded(
-    page: Page, material: Stage, widget: Widget
-) -> None:
+def test_page_gets_its_place_back_where_the_panel_cannot_be_loaded(page: Page, material: Stage, widget: Widget) -> None:
     page.goto(material.url)
     widget.open()
     page.route("**/roaming-ask.js", lambda route: route.abort())
@@ -578,7 +576,11 @@ def test_expanded_panel_has_whole_height_and_is_remembered(page: Page, material:
 
 def test_table_of_five_columns_scrolls_to_its_last_one(page: Page, stage: Stage, widget: Widget) -> None:
     text = "How long the gauge waits before it drains the buffer to the disk. " * 2
-    table = (["Option", "Type", "Text", "Default", "Since"], ["-"] * 5, ["`--drain-window`", "time", text, "30m", "4.0"])
+    table = (
+        ["Option", "Type", "Text", "Default", "Since"],
+        ["-"] * 5,
+        ["`--drain-window`", "time", text, "30m", "4.0"],
+    )
     rows = "\n".join(f"| {' | '.join(row)} |" for row in table)
     stage.plays(answer(f"{rows}\n\n| a | b |\n|-|-|\n| {'word ' * 30} | c |"))
     page.goto(stage.page())
