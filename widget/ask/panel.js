@@ -66,13 +66,14 @@ export class Panel {
     });
     parts.jump = tool(words.latest, namedIcon("down"), this.#jump, { class: "tool latest-button", hidden: true });
     parts.waiting = el("p", { class: "small waiting" });
+    parts.undone = el("p", { class: "small waiting" });
     const leave = tool(words.everywhere, namedIcon("x"), everywhere);
     parts.chip = el("span", { class: "chip", part: "chip" }, namedIcon("page"), words.here, leave);
     parts.send = el("button", { part: "send", class: "tool send" });
     parts.clear = tool(words.clear, namedIcon("x"), () => this.#host.prefill(""), { class: "tool clear", hidden: true });
     const bar = el("div", { class: "bar" }, parts.chip, parts.send);
     const form = el("form", { part: "form", onsubmit: submit }, namedIcon("find"), this.input, parts.clear, bar);
-    return el("div", { class: "foot" }, parts.jump, parts.waiting, form);
+    return el("div", { class: "foot" }, parts.jump, parts.waiting, parts.undone, form);
   }
   /** Create the edge that changes the width of the panel by dragging or with arrow keys. */
   #buildEdge(words) {
@@ -225,6 +226,18 @@ export class Panel {
     waiting.textContent = question ? fill(this.#host.settings.words.next, { question: plain(question) }) : "";
     this.say(waiting.textContent);
   }
+  /** Offer to undo that the conversation was cleared; without a function, no longer. */
+  offerUndo(undo) {
+    const { cleared, undo: label } = this.#host.settings.words;
+    const press = () => {
+      this.offerUndo();
+      undo();
+      this.input.focus();
+    };
+    const button = undo && el("button", { type: "button", class: "undo", onclick: press }, label);
+    this.#parts.undone.replaceChildren(...(undo ? [`${cleared} `, button] : []));
+    this.say(undo ? `${cleared} ${label}` : "");
+  }
   /** Whether questions are refused at the moment. */
   get waits() {
     return this.#parts.send.disabled;
@@ -242,7 +255,8 @@ export class Panel {
     const name = fill(finds ? words.findTitle : words.title, { site: plain(page.title || words.docs) });
     this.element.classList.toggle("finder", finds);
     title.textContent = this.element.ariaLabel = name;
-    reset.hidden = finds || !(turns || isDown);
+    reset.hidden = (finds && !onlyFinds) || !(turns || isDown);
+    this.element.classList.toggle("typed", !!this.input.value.trim());
     leave.hidden = onlyFinds || !finds;
     this.input.placeholder = this.input.ariaLabel = finds ? words.findPlaceholder : turns ? words.followUp : words.placeholder;
     chip.hidden = !isHere;

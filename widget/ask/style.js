@@ -149,6 +149,7 @@ h2 span { overflow: hidden; text-overflow: ellipsis; white-space: nowrap }
   box-shadow: var(--_shadow); color: var(--_fg) }
 .latest-button:hover { background: var(--_raise) }
 .waiting { padding: 0 4px 8px }
+.waiting .undo { min-height: 24px; padding: 0 4px; border: 0; background: none; color: var(--_accent); font-size: 1em; text-decoration: underline }
 form { position: relative; padding: 4px; border: 1px solid var(--_edge); border-radius: 12px; background: var(--_bg) }
 form:focus-within { border-color: var(--_accent); box-shadow: 0 0 0 1px var(--_accent) }
 form:not(:has(textarea:focus)):focus-within { border-color: var(--_edge); box-shadow: none }
@@ -176,7 +177,8 @@ textarea::placeholder { color: var(--_muted); opacity: 1 }
 form > .icon { display: none; color: var(--_muted) }
 .finder form > .icon { display: block }
 .finder .intro { margin-block-start: 0 }
-.finder article { display: none }
+.finder article:not(.linked), .typed.finder article { display: none }
+.finder .latest { min-height: 0 }
 
 .row { display: flex; flex-wrap: wrap; gap: .4em; font-size: .875em }
 @media (min-width: 1100px) { :host { --_width: var(--roaming-width, clamp(352px, 27.5vw, 416px)) } }

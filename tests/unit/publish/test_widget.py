@@ -34,7 +34,17 @@ PAGE = "<html><head></head><body><main>Hi</main></body></html>"
 def test_widget_modules_stay_below_size_limits() -> None:
     """Each is below its limit with gzip; only the first is loaded with a page."""
     sizes = {path: len(gzip.compress(data, 9)) for path, data in iter_widget_files("en")}
-    limits = {"ask": 15, "turn": 4, "trail": 4, "markdown": 6, "highlight": 4, "result": 6, "marks": 2}
+    limits = {
+        "ask": 15,
+        "link": 5,
+        "selection": 4,
+        "turn": 4,
+        "trail": 4,
+        "markdown": 6,
+        "highlight": 4,
+        "result": 6,
+        "marks": 2,
+    }
     limits |= {
         "card": 2,
         "excerpt": 2,
