@@ -81,6 +81,7 @@ export function watch(host, signal) {
     const most = innerWidth - bar.offsetWidth - 8;
     const above = top - bar.offsetHeight - 8;
     bar.style.left = `${Math.max(8, Math.min(left + (width - bar.offsetWidth) / 2, most))}px`;
+    bar.style.visibility = bottom < 0 || top > innerHeight ? "hidden" : "";
     bar.style.top = `${above > 60 ? above : Math.min(bottom + 8, innerHeight - bar.offsetHeight - 8)}px`;
   };
   const pressed = (event) => {

@@ -85,7 +85,7 @@ def test_signed_link_shows_text_and_can_be_continued(page: Page, stage: Stage, w
         page.reload()
         widget.open()
         assert widget.turns.count() == 2
-        assert "Answered on" in widget.turns.first.inner_text()
+        widget.turns.first.get_by_text("Answered on").wait_for()
         assert copy_link(page, widget).count("text=") == 0  # a follow-up question is not signed
 
 
