@@ -56,6 +56,7 @@ bundle: $(INSTALLED)
 
 widget:
 	@$(ESBUILD) widget/*.js widget/*.css --format=esm '--external:./roaming-*' --outdir=$(BUILT)/widget
+	@$(ESBUILD) widget/early/roaming-early.js --format=iife --outdir=$(BUILT)/widget
 	@$(ESBUILD) widget/mcp/roaming-mcp.js --format=iife --global-name=roaming --outdir=$(BUILT)/widget
 
 # Fails where a file that sites publish is not what `make widget` writes.

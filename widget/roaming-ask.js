@@ -3,19 +3,18 @@
 //   <script type="module" src="roaming/roaming-ask.js"></script>
 //   <roaming-ask endpoint="https://ask.example/"></roaming-ask>      without an endpoint it searches sections
 //
-// The modules next to this file are loaded on demand: roaming-turn.js with the first question, roaming-find.js where sections
-// are searched, roaming-search.js for the search of the theme, roaming-webmcp.js where the browser has WebMCP.
+// The modules next to this file are loaded on demand: roaming-panel.js for the panel, roaming-turn.js with the first
+// question, roaming-find.js where sections are searched, roaming-search.js for the search of the theme, roaming-webmcp.js where the browser has WebMCP.
 // There are no inline styles, no inline scripts and no HTML from strings, so the strictest content security policy
 // works. Text from answers and manifests is only inserted as text nodes.
 //
 // A build joins this file with those in the folder ask, so a page loads one file.
 
 import { MODIFIER, adopt, el, isShortcut, namedIcon, tool } from "./ask/elements.js";
-import { Memory, PHONE, WIDE, headerButtons, moveAside, raise } from "./ask/page.js";
+import { Memory, PHONE, WIDE, headerButtons, leavePage, raise } from "./ask/page.js";
 import { STYLE } from "./ask/style.js";
 import { Settings } from "./ask/settings.js";
-import { Panel } from "./ask/panel.js";
-import { Conversation } from "./ask/conversation.js";
+export { PHONE, WIDE, raise } from "./ask/page.js";
 export { MODIFIER, SEND_KEY, adopt, el, fill, icon, isShortcut, namedIcon, plain, svg, tool } from "./ask/elements.js";
 
 const LONGEST_QUESTION = 4000; // characters
@@ -32,6 +31,7 @@ export class RoamingAsk extends HTMLElement {
   #button;
   #parked; // the bar that leads back to the answer on a phone
   #panel; // created when it is first opened
+  #building; // resolves then
   #conversation;
   #opener; // the element that gets the focus back
   #abort; // aborts the listeners on the page
@@ -44,10 +44,10 @@ export class RoamingAsk extends HTMLElement {
   // Public API
 
   /** Open the panel; without `focus` the focus does not move. */
-  open(focus = true) {
-    if (!this.#button) this._ready?.then(() => this.open());
-    if (!this.#button || this.settings.mode === "off" || this.#panel?.isOpen) return;
-    this.#build();
+  async open(focus = true) {
+    await this._ready;
+    if (!this.#panel) await (this.#building ??= this.#build().catch(() => (this.#building = undefined)));
+    if (!this.#panel || !this.isConnected || this.settings.mode === "off" || this.#panel.isOpen) return;
     this.#opener = document.activeElement;
     while (this.#opener?.shadowRoot?.activeElement) this.#opener = this.#opener.shadowRoot.activeElement;
     this.#panel.show(focus);
@@ -73,8 +73,7 @@ export class RoamingAsk extends HTMLElement {
   }
   /** Put a question into the input; without one, its words stay. */
   async prefill(question) {
-    await this._ready;
-    this.open();
+    await this.open();
     if (!this.#panel) return;
     this.#panel.input.value = question ?? this.#panel.input.value;
     this.#panel.input.focus();
@@ -92,7 +91,7 @@ export class RoamingAsk extends HTMLElement {
     await this._ready;
     question = String(question).trim().slice(0, LONGEST_QUESTION);
     this.#memory.remember({ finding: false });
-    this.open();
+    await this.open();
     this._draw();
     if (!question || !this.#panel || this.#panel.waits) return;
     if (this.settings.onlyFinds) return this.prefill(question);
@@ -146,7 +145,7 @@ export class RoamingAsk extends HTMLElement {
   async _show(question, parts) {
     await this._ready;
     this.#memory.remember({ finding: false });
-    this.open(false);
+    await this.open(false);
     await this.#conversation?.show(question, parts);
   }
   /** Return the request of a question. */
@@ -171,8 +170,8 @@ export class RoamingAsk extends HTMLElement {
     for (const one of [this.#button, ...buttons]) one.ariaExpanded = isOpen && finds === onlyFinds;
     this.#parked.hidden = !isParked || isOpen;
     if (!this.#conversation) return;
-    const { isDown, isRunning: runs, turns } = this.#conversation;
-    this.#panel.draw({ onlyFinds, finds, runs, isDown, isHere: this.#isHere, turns: turns.length });
+    const { isDown, isEmpty, isRunning: runs } = this.#conversation;
+    this.#panel.draw({ onlyFinds, finds, runs, isDown, isHere: this.#isHere, isEmpty });
     this.#query = finds || isDown ? this.#panel.input.value : "";
     if (this.#query || finds || this.#view) this.#find(finds && !onlyFinds && !isDown);
   }
@@ -203,7 +202,7 @@ export class RoamingAsk extends HTMLElement {
     this.stop();
     this.#abort.abort();
     this.#tools?.abort();
-    moveAside(0);
+    leavePage();
   }
   attributeChangedCallback(name, before, now) {
     if (!this.#button) return;
@@ -217,7 +216,8 @@ export class RoamingAsk extends HTMLElement {
     const { settings } = this;
     this.#memory = new Memory(this.getAttribute("persist") ?? "session", settings.page.base);
     const { open = this.hasAttribute("open"), parked } = this.#memory.state;
-    if (!open || !WIDE.matches || settings.mode === "off") moveAside(0);
+    const opens = open && !PHONE.matches && settings.mode !== "off";
+    if (!opens) leavePage();
     await settings.loadWords();
     const root = this.attachShadow({ mode: "open" });
     adopt(root, STYLE);
@@ -226,11 +226,12 @@ export class RoamingAsk extends HTMLElement {
     this._draw();
     this.#uncover();
     if (parked) this.#park(true);
-    if (open && !PHONE.matches) this.open(false);
-    this.#arrive();
     const query = new URLSearchParams(location.search).get("ask");
+    if (opens) this.open(false);
+    this.#arrive();
     if (query) this.prefill(query);
     this.#openLink();
+    (globalThis.requestIdleCallback ?? setTimeout)(() => load("roaming-panel.js").catch(() => {}));
   }
   #buildButtons(root) {
     const { words } = this.settings;
@@ -248,8 +249,9 @@ export class RoamingAsk extends HTMLElement {
     );
     root.append(this.#button, this.#parked);
   }
-  #build() {
-    if (this.#panel) return;
+  /** Create the panel, which is loaded when the browser has nothing else to do. */
+  async #build() {
+    const { Conversation, Panel } = await load("roaming-panel.js");
     this.#panel = new Panel(this, this.#memory, {
       escape: this.#escape,
       typed: this.#typed,

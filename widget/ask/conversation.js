@@ -14,6 +14,7 @@ export class Conversation {
   #memory;
   #Turn; // the class, once it is loaded
   #restored; // resolves when the turns of the previous page are shown
+  #restoring = false; // whether there are turns that are not shown yet
   #running; // aborts the current answer
   #ended; // resolves when the current answer has ended
   #next; // the question that is sent after the current answer
@@ -31,6 +32,10 @@ export class Conversation {
   /** Whether the endpoint could not be reached. */
   get isDown() {
     return !!this.#outage;
+  }
+  /** Whether nothing was asked, on earlier pages either. */
+  get isEmpty() {
+    return !this.turns.length && !this.#restoring;
   }
   /** The question that waits, or the last one. */
   get last() {
@@ -207,12 +212,14 @@ export class Conversation {
   async #restore() {
     const stored = this.#memory.turns;
     if (!stored?.length) return;
+    this.#restoring = true;
     try {
       this.#panel.beginRestoring();
       const Turn = (this.#Turn = await loadTurn());
       for (const entry of stored) this.#add(this.#rebuild(Turn, entry));
-      this.#host._draw();
       this.#panel.place = this.#memory.state.place;
     } catch {} // written by another version
+    this.#restoring = false;
+    this.#host._draw();
   }
 }

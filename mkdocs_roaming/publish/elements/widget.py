@@ -135,7 +135,7 @@ def add_widget(
 
     The data of the page is a template in the part that themes replace when they navigate without a page load. The
     element itself is at the end of the body, so that it keeps the conversation. The script is in the head: it moves
-    the page aside for an open panel before the page is shown.
+    the page aside for an open panel before the page is shown, and loads the widget after that.
 
     Args:
         html: The page.
@@ -158,7 +158,7 @@ def add_widget(
     start = find_content_start(html) or 0
     html = html[:start] + template + html[start:]
     source = escape(relative_url(path, _SCRIPT, root))
-    script = f'<script type="module" async blocking="render" src="{source}" data-roaming></script>'
+    script = f'<script src="{source}" data-roaming></script>'
     element = f"<roaming-ask data-roaming{_format_attributes(options)}></roaming-ask>"
     if (with_script := insert_in_head(html, script)) == html:
         element = script + element
@@ -216,7 +216,9 @@ def _format_value(value: object) -> str:
 # Files
 
 MODULES = (
+    "roaming-early.js",
     "roaming-ask.js",
+    "roaming-panel.js",
     "roaming-turn.js",
     "roaming-trail.js",
     "roaming-markdown.js",
@@ -235,7 +237,7 @@ MODULES = (
     "roaming-search.js",
     "roaming-webmcp.js",
 )
-"""The module that pages load, and those that it loads on demand."""
+"""The script that pages load, the module that it loads, and those that are loaded on demand."""
 
 _SCRIPT = f"roaming/{MODULES[0]}"
 

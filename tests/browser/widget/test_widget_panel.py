@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +12,7 @@ from .conftest import TESTS, Reply, Stage, Widget, answer, recorded, served
 from .themes import built
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
+    from playwright.sync_api import Locator, Page, Route
 
 QUESTION = "Which port is the default?"
 LATER = b'data: {"type":"finish-step"}'
@@ -45,6 +45,20 @@ def material(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 def tolerated() -> str:
     """Themes ask for scripts of other hosts; some answers are refused."""
     return r"asked for https://|fonts\.g|cdnjs|ERR_(EMPTY|FAILED|INCOMPLETE|INTERNET)|status of (429|503)|: (429|503)$"
+
+
+def hold(page: Page, name: str) -> Callable[[], None]:
+    """Hold the requests for a module, and return what lets them continue."""
+    held: list[Route] = []
+    page.route(f"**/roaming-{name}.js", lambda route: held.append(route))
+
+    def release() -> None:
+        while not held:
+            page.wait_for_timeout(20)
+        for route in held:
+            route.continue_()
+
+    return release
 
 
 def overlaps(one: Locator, other: Locator) -> bool:
@@ -252,6 +266,46 @@ def test_restored_panel_does_not_shift_the_page(page: Page, material: Stage, wid
         assert sum(page.evaluate("shifts")) < 0.01
 
 
+def test_place_of_open_panel_is_kept_until_its_conversation_is_shown(
+    page: Page, material: Stage, widget: Widget
+) -> None:
+    """Neither the place nor what it contains changes; the panel never says that nothing was asked."""
+    material.plays(recorded("answered"))
+    page.goto(material.url)
+    widget.open().ask(QUESTION)
+    box = widget.panel.bounding_box()
+    release = {name: hold(page, name) for name in ("ask", "turn")}
+    page.goto(material.url + "other/", wait_until="commit")
+    page.locator("footer").wait_for()
+    frame = page.evaluate("({ ...getComputedStyle(document.body, '::after') })")
+    assert box is not None
+    assert (frame["top"], frame["width"]) == (f"{box['y']:g}px", f"{box['width']:g}px")
+    expect(page.locator("body")).to_have_css("padding-inline-end", frame["width"])
+    release["ask"]()
+    expect(widget.input).to_have_attribute("placeholder", "Ask a follow-up")
+    expect(widget.panel.locator(".intro")).to_be_hidden()
+    release["turn"]()
+    widget.turns.first.wait_for()
+    assert widget.panel.bounding_box() == box
+    assert page.evaluate("getComputedStyle(document.body, '::after').content") == "none"
+
+
+def test_page_gets_its_place_back_where_the_panel_cannot_be_loaded(page: Page, material: Stage, widget: Widget) -> None:
+    page.goto(material.url)
+    widget.open()
+    page.route("**/roaming-ask.js", lambda route: route.abort())
+    page.goto(material.url + "other/")
+    expect(page.locator("body")).to_have_css("padding-inline-end", "0px")
+
+
+def test_button_in_header_works_before_the_widget_is_loaded(page: Page, material: Stage, widget: Widget) -> None:
+    release = hold(page, "ask")
+    page.goto(material.url, wait_until="commit")
+    page.locator(".md-header [data-roaming-open]").click()
+    release()
+    expect(widget.input).to_be_focused()
+
+
 def test_conversation_keeps_all_turns_and_sends_the_last_six(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(*8 * [recorded("answered")])
     page.goto(stage.page())
@@ -387,7 +441,7 @@ def test_any_element_of_the_page_opens_the_panel(page: Page, stage: Stage, widge
     page.goto(url)
     page.locator("roaming-ask .opener").wait_for()
     page.get_by_role("button", name="Ask", exact=True).click()
-    assert widget.panel.is_visible()
+    expect(widget.input).to_be_focused()
     page.keyboard.press("Escape")
     assert page.evaluate("document.activeElement.textContent") == "Ask"
     page.get_by_role("link", name="Hot").click()

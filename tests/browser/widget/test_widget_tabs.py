@@ -101,8 +101,9 @@ def test_other_tab_follows_questions_and_start_over(page: Page, stage: Stage, wi
     stage.plays(said("One"), said("Two"), said("Three"))
     url = stage.page(LOCAL)
     page.goto(url)
+    widget.open()
     with tab(page, url) as other:
-        widget.open().ask("First?")
+        widget.ask("First?")
         other.turns.first.wait_for()
         assert questions(other) == ["First?"]
         other.ask("Second?")
