@@ -61,11 +61,7 @@ def main() -> None:
     options = parser.parse_args()
     chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
     with sync_playwright() as playwright:
-        arguments = [
-            "--no-sandbox",
-            "--disable-dev-shm-usage",
-            "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-        ]
+        arguments = ["--no-sandbox", "--disable-dev-shm-usage", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
         browser = playwright.chromium.launch(executable_path=chromium, args=arguments)
         for site in options.sites:
             measure(browser, site, options.page, options.runs, options.width)

@@ -240,9 +240,9 @@ export class Result {
     });
     const say = (said) => host._say(said);
     const short = () => new URL(`?ask=${encodeURIComponent(turn.question)}`, location.href).href;
-    let long;
-    const address = () => (turn.link ? (long ??= loadLink().then(({ address }) => address(turn)).catch(short)) : short());
-    actions.addEventListener("pointerenter", address, { once: true }); // Safari copies only what is there when it is pressed
+    let made;
+    const address = () => (made ??= loadLink().then(({ address }) => address(turn)).catch(short)); // without sections
+    actions.addEventListener("pointerenter", address, { once: true }); // Safari copies nothing that is still to come
     actions.append(
       ...[
         copyTool(words.copy, () => asText(turn, sources), { words, say }),

@@ -13,15 +13,14 @@ const ENGLISH = {
 const ARTICLE = "main, [role=main], article";
 const BLOCK = "p, li, dt, dd, td, th, pre, h1, h2, h3, h4, h5, h6, blockquote, div, section";
 const SKIPPED = "script, style, template, nav, button, roaming-ask, .headerlink, [hidden]";
+const TYPED = "input, textarea, [contenteditable]";
 const LONGEST_QUOTE = 300; // characters
 const LONGEST_EXACT = 80; // characters of a text that is in the link as a whole
-const SETTLED = 250; // ms without a change
-const COPIED = 1600; // ms
 const STYLE = `
-.selected { position: fixed; inset: auto; max-width: calc(100% - 16px); margin: 0; padding: 3px; gap: 2px; border: 0; border-radius: 11px;
-  color: var(--_fg); background: var(--_raise); box-shadow: var(--_shadow); animation: .12s fade }
+.selected { position: fixed; inset: auto; margin: 0; padding: 3px; border: 0; border-radius: 11px; color: var(--_fg);
+  background: var(--_raise); box-shadow: var(--_shadow); animation: .12s fade }
 .selected:popover-open { display: flex }
-.selected button { border: 0; background: none; padding: 0 10px; flex: auto; justify-content: center }
+.selected button { flex: auto; justify-content: center; border: 0; padding: 0 10px; background: none }
 .selected button:hover { background: var(--_soft) }
 .selected .icon { color: var(--_accent) }
 @media (max-width: 599px) { .selected { inset: auto 8px calc(8px + env(safe-area-inset-bottom)); width: auto } }
@@ -30,25 +29,25 @@ const STYLE = `
 
 /** Show the bar while text of the article is selected, until `signal` is aborted. */
 export function watch(host, signal) {
-  const { onlyFinds, words: own } = host.settings;
-  const words = { ...ENGLISH, ...own };
-  let range, found, settling, isTyped, back;
+  const words = { ...ENGLISH, ...host.settings.words };
+  const { onlyFinds } = host.settings;
+  let range, found, settling, back;
   const ask = () => {
-    const quote = found.text.length > LONGEST_QUOTE ? `${found.text.slice(0, LONGEST_QUOTE)}…` : found.text;
+    const { text } = found;
+    const quote = text.length > LONGEST_QUOTE ? `${text.slice(0, LONGEST_QUOTE)}…` : text;
     hide();
     onlyFinds ? host.search(quote) : host.prefill(fill(words.about, { text: quote }));
   };
   const copyLink = async () => {
     if (!(await copy(found.address))) return;
     second.replaceChildren(icon(TICK), words.copied);
-    host._say(words.copied);
-    setTimeout(hide, COPIED);
+    setTimeout(hide, 1600);
   };
   const first = el("button", { onclick: ask }, namedIcon(onlyFinds ? "find" : "ask"), onlyFinds ? words.findThis : words.askAbout);
-  const second = el("button", { onclick: copyLink });
-  const bar = el("div", { class: "selected", part: "selection", role: "group", popover: "manual", "aria-label": words.selection });
-  bar.append(first, navigator.clipboard ? second : "");
-  bar.addEventListener("pointerdown", (event) => event.preventDefault()); // the text stays selected
+  const second = el("button", { onclick: copyLink, "aria-live": "polite" });
+  const stay = (event) => event.preventDefault(); // the text stays selected
+  const attrs = { class: "selected", part: "selection", role: "group", popover: "manual", "aria-label": words.selection };
+  const bar = el("div", { ...attrs, onpointerdown: stay }, first, navigator.clipboard && second);
   adopt(host.shadowRoot, STYLE);
   host.shadowRoot.append(bar);
 
@@ -57,12 +56,6 @@ export function watch(host, signal) {
   const hide = () => {
     if (isInside()) back?.focus({ preventScroll: true });
     bar.togglePopover(false);
-  };
-  const settle = () => {
-    clearTimeout(settling);
-    if (isInside()) return;
-    if (selectedRange()) settling = setTimeout(show, SETTLED);
-    else hide();
   };
   const show = () => {
     range = host.settings.mode !== "off" && selectedRange();
@@ -78,32 +71,34 @@ export function watch(host, signal) {
     bar.style.cssText = "";
     if (innerWidth < 600) return;
     const { left, top, bottom, width } = range.getBoundingClientRect();
-    const most = innerWidth - bar.offsetWidth - 8;
-    const above = top - bar.offsetHeight - 8;
-    bar.style.left = `${Math.max(8, Math.min(left + (width - bar.offsetWidth) / 2, most))}px`;
-    bar.style.visibility = bottom < 0 || top > innerHeight ? "hidden" : "";
-    bar.style.top = `${above > 60 ? above : Math.min(bottom + 8, innerHeight - bar.offsetHeight - 8)}px`;
+    const { offsetWidth, offsetHeight, style } = bar;
+    const above = top - offsetHeight - 8;
+    style.left = `${Math.max(8, Math.min(left + (width - offsetWidth) / 2, innerWidth - offsetWidth - 8))}px`;
+    style.top = `${above > 60 ? above : Math.min(bottom + 8, innerHeight - offsetHeight - 8)}px`;
+    style.visibility = bottom < 0 || top > innerHeight ? "hidden" : "";
   };
-  const pressed = (event) => {
+  const listen = (name, listener) => addEventListener(name, listener, { signal, capture: true });
+  const settle = () => {
+    clearTimeout(settling);
+    if (isInside()) return;
+    if (selectedRange()) settling = setTimeout(show, 250);
+    else hide();
+  };
+  listen("selectionchange", settle);
+  listen("scroll", place);
+  listen("resize", place);
+  listen("keydown", (event) => {
     const { key, shiftKey } = event;
-    if (shiftKey && key.startsWith("Arrow")) isTyped = true;
     if (!isShown()) return;
     if (key === "Escape") hide();
-    else if (key === "Tab" && !shiftKey && isTyped && !isInside()) {
+    else if (key === "Tab" && !shiftKey && !isInside()) {
       back = document.activeElement;
       first.focus();
     } else return;
     event.preventDefault();
     event.stopPropagation();
-  };
-  const listen = (name, listener) => globalThis.addEventListener(name, listener, { signal, capture: true, passive: name === "scroll" });
-  document.addEventListener("selectionchange", settle, { signal });
-  listen("pointerdown", () => (isTyped = false));
-  listen("scroll", place);
-  listen("resize", place);
-  listen("keydown", pressed);
+  });
   signal.addEventListener("abort", () => bar.remove());
-  isTyped = true; // the first selection was made before
   settle();
 }
 
@@ -111,9 +106,9 @@ export function watch(host, signal) {
 function selectedRange() {
   const selection = getSelection();
   const range = selection.rangeCount && selection.getRangeAt(0);
-  if (!range || !/[\p{L}\p{N}]{2}/u.test(selection) || document.activeElement?.matches("input, textarea, [contenteditable]")) return;
+  if (!range || !/[\p{L}\p{N}]{2}/u.test(selection) || document.activeElement?.matches(TYPED)) return;
   const around = elementOf(range.commonAncestorContainer);
-  return around.closest(ARTICLE) && !around.closest(SKIPPED) ? range : undefined;
+  if (around.closest(ARTICLE) && !around.closest(SKIPPED)) return range;
 }
 const elementOf = (node) => (node.nodeType === 1 ? node : node.parentElement);
 const tidy = (text) => text.replace(/\s+/g, " ").trim();
@@ -122,22 +117,19 @@ const tidy = (text) => text.replace(/\s+/g, " ").trim();
 function describe(range) {
   const root = elementOf(range.commonAncestorContainer).closest(ARTICLE);
   const { text, start, end } = read(root, range);
-  const segmenter = new Intl.Segmenter(document.documentElement.lang || "en", { granularity: "word" });
-  const words = segmenter.segment(text);
+  const words = new Intl.Segmenter(document.documentElement.lang || "en", { granularity: "word" }).segment(text);
   const from = words.containing(start).index;
-  const last = words.containing(end - 1);
-  const to = last.index + last.segment.length;
+  const { index, segment } = words.containing(end - 1);
+  const to = index + segment.length;
   const heading = [...root.querySelectorAll("h1, h2, h3, h4, h5, h6")].findLast((one) => range.comparePoint(one, 0) < 1);
-  const id = heading?.id || heading?.closest("section[id]")?.id || "";
-  const page = location.href.split("#")[0];
-  return { text: tidy(text.slice(from, to)), address: `${page}#${encodeURIComponent(id)}:~:text=${fragment(text, from, to)}` };
+  const id = encodeURIComponent(heading?.id || heading?.closest("section[id]")?.id || "");
+  return { text: tidy(text.slice(from, to)), address: `${location.href.split("#")[0]}#${id}:~:text=${fragment(text, from, to)}` };
 }
 /** Return the text of an element with a line for each block, and the place of a range in it. */
 function read(root, range) {
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
   let [text, start, end, block] = ["", -1, 0];
-  while (walker.nextNode()) {
-    const node = walker.currentNode;
+  for (let node; (node = walker.nextNode()); ) {
     const parent = node.parentElement;
     if (parent.closest(SKIPPED)) continue;
     if (block !== (block = parent.closest(BLOCK))) text += "\n";
@@ -160,7 +152,7 @@ function fragment(text, from, to) {
   const part = text.slice(from, to);
   const isExact = !part.includes("\n") && part.length <= LONGEST_EXACT;
   const start = isExact ? part : first(part);
-  const value = isExact ? encode(part) : `${encode(start)},${encode(last(part))}`;
+  const value = encode(start) + (isExact ? "" : `,${encode(last(part))}`);
   if (count(start) < 2) return value;
   const before = last(text.slice(0, from));
   const after = count(before + start) > 1 && isExact && first(text.slice(to));

@@ -47,7 +47,7 @@ class AnswerSigner:
         return ("expired" if expires < self._clock() else ""), signed_at
 
     def _sign(self, answer: LinkedAnswer, site: str, signed_at: int, expires: int) -> str:
-        fields = [site, answer.question, answer.answer, answer.sections, answer.marks, signed_at, expires]
+        fields = [site, answer.question, answer.answer, answer.sections, signed_at, expires]
         digest = hmac.digest(self._key, json.dumps(fields).encode("ascii"), hashlib.sha256)
         return f"{self.key_id}.{signed_at}.{expires}.{urlsafe_b64encode(digest).rstrip(b'=').decode('ascii')}"
 

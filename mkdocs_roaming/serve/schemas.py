@@ -34,7 +34,8 @@ MAX_TURNS = 6
 MAX_TURN_CHARS = 2_048
 MAX_COMMENT_CHARS = 1_000
 MAX_LINKED_CHARS = 20_000
-MAX_LINKED_SECTIONS = 100
+MAX_LINKED_QUESTION_CHARS = 1_000
+MAX_LINKED_SECTIONS = 20
 MAX_PARTS = 10**6
 DEFAULT_HITS = 5
 NOT_BLANK_PATTERN = "[^\\s\\u0000-\\u001f\\u0085]"
@@ -108,9 +109,6 @@ class Feedback(Struct, frozen=True):
 LinkedSection = Annotated[
     str, Meta(pattern="^[0-9a-f]{14}$", description="The id of a section, and the first 6 digits of its digest.")
 ]
-LinkedMark = Annotated[
-    str, Meta(pattern="^[0-9]{1,6}-[0-9]{1,6}$", description="Start and end of an unsupported statement.")
-]
 
 
 class LinkedAnswer(Struct, frozen=True):
@@ -119,7 +117,6 @@ class LinkedAnswer(Struct, frozen=True):
     question: QuestionText
     answer: Annotated[str, Meta(max_length=MAX_LINKED_CHARS)]
     sections: Annotated[tuple[LinkedSection, ...], Meta(max_length=MAX_LINKED_SECTIONS)]
-    marks: Annotated[tuple[LinkedMark, ...], Meta(max_length=MAX_LINKED_SECTIONS)] = ()
     signature: Annotated[str, Meta(max_length=200)] = ""
 
 
@@ -147,7 +144,6 @@ class Link(Struct, frozen=True):
     """What a link to an answer holds besides question and answer. Not every answer is signed."""
 
     sections: tuple[LinkedSection, ...]
-    marks: tuple[LinkedMark, ...] | UnsetType = UNSET
     signature: str | UnsetType = UNSET
 
 

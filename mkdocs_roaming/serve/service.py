@@ -24,7 +24,7 @@ from msgspec import UNSET
 
 from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget, CostEstimate, Prices
 from mkdocs_roaming.answer.estimate import estimate_cost, estimate_request
-from mkdocs_roaming.answer.events import Event, Finished, TextReleased, TokensUsed, summarize
+from mkdocs_roaming.answer.events import Answer, Event, Finished, TextReleased, TokensUsed, summarize
 from mkdocs_roaming.answer.loop import answer
 from mkdocs_roaming.answer.models.base import NO_USAGE, Model, Part, Request, Usage
 from mkdocs_roaming.answer.results import Offline
@@ -348,19 +348,29 @@ class AnswerRequest:
         return self._turn
 
     def _make_link(self) -> schemas.Link | None:
-        """Return what a link to this answer holds. Answers to follow-up questions are not signed."""
+        """Return what a link to this answer holds."""
         result, sections = summarize(self._events), self.deployment.library.sections
         cited = [found for reference in result.citations if (found := sections.get(reference.id))]
         if not cited or result.state == "error":
             return None
         ids = tuple(found.id + found.section.digest[:_DIGEST_CHARS] for found in cited)
-        marks = tuple(f"{mark.start}-{mark.end}" for mark in result.support.marks) if result.support else ()
-        is_signed = result.support and result.state == "answered" and is_shareable(self._events)
-        signature = ""
-        if is_signed and not self.question.turns and len(result.text) <= schemas.MAX_LINKED_CHARS:
-            linked = schemas.LinkedAnswer(self.question.text, schemas.replace_invalid(result.text), ids, marks)
-            signature = self._service.link_signer.sign(linked, self._site)
-        return schemas.Link(ids, marks or UNSET, signature or UNSET)
+        linked = schemas.LinkedAnswer(self.question.text, schemas.replace_invalid(result.text), ids)
+        signature = self._service.link_signer.sign(linked, self._site) if self._is_signed(result, linked) else ""
+        return schemas.Link(ids, signature or UNSET)
+
+    def _is_signed(self, result: Answer, linked: schemas.LinkedAnswer) -> bool:
+        """Return whether the text of an answer may be shown to the readers of a link.
+
+        A follow-up question means something else without the conversation, and each statement must be supported:
+        otherwise anybody could make the site say something by asking for it.
+        """
+        is_supported = result.support is not None and not result.support.marks and is_shareable(self._events)
+        is_short = (
+            len(linked.question) <= schemas.MAX_LINKED_QUESTION_CHARS
+            and len(linked.answer) <= schemas.MAX_LINKED_CHARS
+            and len(linked.sections) <= schemas.MAX_LINKED_SECTIONS
+        )
+        return result.state == "answered" and is_supported and is_short and not self.question.turns
 
 
 _ID_CHARS = 8

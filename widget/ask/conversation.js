@@ -75,7 +75,7 @@ export class Conversation {
     };
     this.#panel.offerUndo(last && undo);
   }
-  /** Show other turns, and store them. Turns from before `cleared` are those that another tab has deleted. */
+  /** Show other turns, and store them. */
   #replace(turns, cleared) {
     for (const { article } of this.turns) article.remove();
     this.turns = [];
@@ -105,8 +105,9 @@ export class Conversation {
     const Turn = (this.#Turn ??= await loadTurn());
     if (this.#running) return; // its end follows them
     const merged = this.#merge();
-    if (`${merged.map(({ at }) => at)}` !== `${this.turns.map(({ at }) => at)}`)
-      this.#replace(merged.map((entry) => this.turns.find(({ at }) => at === entry.at) ?? this.#rebuild(Turn, entry)), this.#memory.cleared);
+    if (merged.length === this.turns.length && merged.every(({ at }, n) => at === this.turns[n].at)) return;
+    const find = (entry) => this.turns.find(({ at }) => at === entry.at) ?? this.#rebuild(Turn, entry);
+    this.#replace(merged.map(find), this.#memory.cleared);
   }
   /** Show a turn that was not asked here. */
   async show(question, parts) {

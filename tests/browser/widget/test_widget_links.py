@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 
 PORT = "Which port is the default?"
 TEXT = "It listens on port 8642 [^{id}]."
+PACK = """async (text) => {
+  const packed = new Blob([text]).stream().pipeThrough(new CompressionStream("deflate-raw"));
+  const bytes = new Uint8Array(await new Response(packed).arrayBuffer());
+  return btoa(String.fromCharCode(...bytes)).replace(/\\+/g, "-").replace(/\\//g, "_").replace(/=/g, "");
+}"""
 PHISHING = "Your account is locked: sign in at evil.example."
 
 
@@ -95,12 +100,11 @@ def test_signed_link_shows_text_and_can_be_continued(page: Page, stage: Stage, w
         lambda address, packed: re.sub(r"text=[^&]+", f"text={packed}", address),
         lambda address, packed: address.replace("default", "wrong"),
         lambda address, packed: re.sub(r"sections=\w{8}", "sections=01234567", address),
-        lambda address, packed: re.sub(r"marks=", "marks=1-2", address),
         lambda address, packed: address[:-9],  # cut by a mail program
         lambda address, packed: re.sub(r"signature=\w{8}", "signature=00000000", address),
         lambda address, packed: re.sub(r"signature=[^&]+&", "", address),
     ],
-    ids=["text", "question", "section", "marks", "cut", "key", "unsigned"],
+    ids=["text", "question", "section", "cut", "key", "unsigned"],
 )
 def test_forged_link_shows_no_text(
     page: Page, stage: Stage, widget: Widget, server: Any, forge: Callable[[str, str], str]
@@ -110,14 +114,7 @@ def test_forged_link_shows_no_text(
         page.goto(url)
         widget.open().ask(PORT)
         address = copy_link(page, widget)
-        packed = page.evaluate(
-            """async (text) => {
-              const packed = new Blob([text]).stream().pipeThrough(new CompressionStream("deflate-raw"));
-              const bytes = new Uint8Array(await new Response(packed).arrayBuffer());
-              return btoa(String.fromCharCode(...bytes)).replace(/\\+/g, "-").replace(/\\//g, "_").replace(/=/g, "");
-            }""",
-            f"{PHISHING} [^{server.id}]",
-        )
+        packed = page.evaluate(PACK, f"{PHISHING} [^{server.id}]")
         page.evaluate("sessionStorage.clear()")
         page.goto("about:blank")
         page.goto(forge(address, packed))
@@ -210,32 +207,35 @@ def test_damaged_link_breaks_nothing(page: Page, stage: Stage, widget: Widget, f
     assert widget.turns.count() <= 1
 
 
-def test_verified_marks_are_shown(page: Page, stage: Stage, widget: Widget, server: Any) -> None:
+def test_verified_text_is_shown_without_feedback(page: Page, stage: Stage, widget: Widget, server: Any) -> None:
+    """Its question is not in the log of this turn."""
     stage.plays(verified(True, turn="signed"))
     page.goto(stage.page('endpoint="/" feedback="on"'))
-    packed = page.evaluate(
-        """async (text) => {
-          const packed = new Blob([text]).stream().pipeThrough(new CompressionStream("deflate-raw"));
-          return btoa(String.fromCharCode(...new Uint8Array(await new Response(packed).arrayBuffer())));
-        }""",
-        f"It has 99 ports – ü [^{server.id}].",
-    )
-    packed = packed.replace("+", "-").replace("/", "_").replace("=", "")
+    text = f"It has 3 ports – ü [^{server.id}]."
+    packed = page.evaluate(PACK, text)
     page.goto("about:blank")
-    page.goto(link(stage.url + "index.html", server, more=f"&marks=7-9&signature=s&text={packed}"))
+    page.goto(link(stage.url + "index.html", server, more=f"&signature=s&text={packed}"))
     turn = widget.ended()
-    assert turn.locator("mark").inner_text() == "99"
-    assert turn.get_by_label("Helpful", exact=True).count() == 0  # its question is not in the log
-    assert stage.asked == [
-        {
-            "path": "/v1/verify",
-            "question": PORT,
-            "answer": f"It has 99 ports – ü [^{server.id}].",
-            "sections": [server.id + server.section.digest[:6]],
-            "marks": ["7-9"],
-            "signature": "s",
-        }
-    ]
+    assert "It has 3 ports – ü" in turn.inner_text()
+    assert turn.get_by_label("Copy answer").is_visible()
+    assert turn.get_by_label("Helpful", exact=True).count() == 0
+    sections = [server.id + server.section.digest[:6]]
+    body = {"question": PORT, "answer": text, "sections": sections, "signature": "s"}
+    assert stage.asked == [{"path": "/v1/verify", **body}]
+
+
+@pytest.mark.parametrize("reply", [verified(False), b"{}", b"[1]", b"not JSON", b'{"valid": "yes"}'])
+def test_text_that_is_not_confirmed_is_not_shown(
+    page: Page, stage: Stage, widget: Widget, server: Any, reply: bytes
+) -> None:
+    stage.plays(reply)
+    page.goto(stage.page())
+    packed = page.evaluate(PACK, PHISHING)
+    page.goto("about:blank")
+    page.goto(link(stage.url + "index.html", server, more=f"&signature=s&text={packed}"))
+    assert "as they are now" in widget.ended().inner_text()
+    assert "evil.example" not in widget.panel.inner_text()
+    assert len(stage.asked) == 1
 
 
 @pytest.mark.parametrize("name", ["guide/deep.html", "guide/deep/index.html"])

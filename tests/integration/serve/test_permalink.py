@@ -64,7 +64,6 @@ def test_signed_answer_is_verified_and_can_be_continued(start: Start, folder: Pa
         ({"question": "Is it safe?"}, "signature"),
         ({"sections": ["0123456789abcd"]}, "signature"),
         ({"sections": []}, "signature"),
-        ({"marks": ["0-2"]}, "signature"),
         ({"signature": ""}, "signature"),
         ({"signature": "0" * 8 + ".1800000000.1900000000." + "A" * 43}, "key"),
     ],
@@ -111,6 +110,7 @@ def test_answer_to_follow_up_question_is_not_signed(start: Start, folder: Path, 
 @pytest.mark.parametrize(
     "text",
     [
+        "It listens on port 8642 [^{id}]. " * 12 + "It listens on port 99 [^{id}].",  # a mark
         "The purple hippopotamus flies over 99 mountains every Tuesday [^{id}].",  # a partial answer
         "The setting `server.port` is 8642 by default, the port it listens on [^{id}]. [More](https://evil.example/x)",
     ],
@@ -140,8 +140,7 @@ def test_answer_as_json_has_link(start: Start, folder: Path, server: Any) -> Non
     [
         {"answer": "x" * 20_001},
         {"sections": ["x"]},
-        {"sections": ["0123456789abcd"] * 101},
-        {"marks": ["1-"]},
+        {"sections": ["0123456789abcd"] * 21},
         {"question": " "},
     ],
 )
