@@ -24,7 +24,7 @@ from msgspec import UNSET
 
 from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget, CostEstimate, Prices
 from mkdocs_roaming.answer.estimate import estimate_cost, estimate_request
-from mkdocs_roaming.answer.events import Answer, Event, Finished, TextReleased, TokensUsed, summarize
+from mkdocs_roaming.answer.events import Event, Finished, TextReleased, TokensUsed, summarize
 from mkdocs_roaming.answer.loop import answer
 from mkdocs_roaming.answer.models.base import NO_USAGE, Model, Part, Request, Usage
 from mkdocs_roaming.answer.results import Offline
@@ -354,23 +354,12 @@ class AnswerRequest:
         if not cited or result.state == "error":
             return None
         ids = tuple(found.id + found.section.digest[:_DIGEST_CHARS] for found in cited)
-        linked = schemas.LinkedAnswer(self.question.text, schemas.replace_invalid(result.text), ids)
-        signature = self._service.link_signer.sign(linked, self._site) if self._is_signed(result, linked) else ""
-        return schemas.Link(ids, signature or UNSET)
-
-    def _is_signed(self, result: Answer, linked: schemas.LinkedAnswer) -> bool:
-        """Return whether the text of an answer may be shown to the readers of a link.
-
-        A follow-up question means something else without the conversation, and each statement must be supported:
-        otherwise anybody could make the site say something by asking for it.
-        """
+        # A follow-up question means something else alone, and what no section supports may be what a link should say.
         is_supported = result.support is not None and not result.support.marks and is_shareable(self._events)
-        is_short = (
-            len(linked.question) <= schemas.MAX_LINKED_QUESTION_CHARS
-            and len(linked.answer) <= schemas.MAX_LINKED_CHARS
-            and len(linked.sections) <= schemas.MAX_LINKED_SECTIONS
-        )
-        return result.state == "answered" and is_supported and is_short and not self.question.turns
+        if result.state != "answered" or not is_supported or self.question.turns:
+            return schemas.Link(ids)
+        linked = schemas.LinkedAnswer(self.question.text, schemas.replace_invalid(result.text), ids)
+        return schemas.Link(ids, self._service.link_signer.sign(linked, self._site) or UNSET)
 
 
 _ID_CHARS = 8
