@@ -53,7 +53,7 @@ export async function open(host) {
   const found = await Promise.all(ids.map((one) => find(host, one)));
   const { text, time, turn, link } = (await verifying) ?? {};
   const isCut = !text && question.length > LONGEST_UNSIGNED;
-  const data = { time, sections: Object.fromEntries(found.map(({ id, state }) => [id, state])) };
+  const data = { time, sections: found.map(({ id, state }) => [id, state]) };
   await host._show(isCut ? `${question.slice(0, LONGEST_UNSIGNED)}…` : question, [
     { type: "data-link", data },
     ...found.flatMap(({ id, data }) => (data ? { type: "data-section", id, data } : [])),
@@ -101,7 +101,7 @@ function describe({ settings }, { time, sections }) {
   const words = { ...ENGLISH, ...settings.words };
   const date = time && new Date(time * 1000).toLocaleDateString(settings.language, { dateStyle: "long" });
   const since = time ? fill(words.answeredOn, { date }) : words.linked;
-  const states = Object.values(sections);
+  const states = sections.map(([, state]) => state);
   const n = states.filter((state) => state !== "same").length;
   if (!states[0] || states.includes(undefined)) return since;
   return `${since} ${n ? fill(words.changed, { n, all: states.length }) : words.unchanged}`;
@@ -113,7 +113,7 @@ export function draw({ host, linked, heading, article, question, cited }) {
   const note = el("p", { class: "small since" }, describe(host, linked));
   heading.after(note);
   let list = article.querySelector("[part=sources]");
-  for (const [id, state] of Object.entries(linked.sections)) {
+  for (const [id, state] of linked.sections) {
     const row = list?.querySelector(`[data-section="${id}"]`);
     const flag = el("span", { class: "state small" }, row ? words.wasChanged : words.wasRemoved);
     if (state === "changed") row.querySelector("b").append(" ", flag);

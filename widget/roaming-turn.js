@@ -102,7 +102,7 @@ export class Turn {
     else if (type === "data-status") this.status = data;
     else if (type === "data-link") {
       this.linked = data;
-      this.cited = Object.keys(data.sections);
+      this.cited = data.sections.map(([id]) => id);
     } else if (type === "finish") ({ turn: this.signed, link: this.link } = part.messageMetadata ?? {});
     for (const opened of part.output?.opened ?? []) {
       const section = this.sections.get(opened); // not a section that was open before

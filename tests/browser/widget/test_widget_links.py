@@ -154,7 +154,7 @@ def test_moved_section_is_found_by_alias_and_removed_one_is_named(
             entry["aliases"] = ["0a0a0a0a"]
     manifest.write_text(json.dumps(data), "utf-8")
     digest = server.section.digest[:6]
-    page.goto(f"{stage.page()}#roaming=Which&sections=0a0a0a0a{digest}.0b0b0b0b123456.{server.id}{digest}")
+    page.goto(f"{stage.page()}#roaming=Which&sections=0a0a0a0a{digest}.12345678123456.{server.id}{digest}")
     turn = widget.ended()
     turn.locator(".passage").nth(1).wait_for()
     rows = turn.locator(".rows > li")
