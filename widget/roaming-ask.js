@@ -39,6 +39,7 @@ export class RoamingAsk extends HTMLElement {
   #view; // of the finder
   #query; // of the view
   #watched; // aborts the bar for selected text
+  #isTouched = false; // the last input was a touch
   #scrollTop = 0; // the page's last scroll position
 
   // Public API
@@ -50,7 +51,7 @@ export class RoamingAsk extends HTMLElement {
     if (!this.#panel || !this.isConnected || this.settings.mode === "off" || this.#panel.isOpen) return;
     this.#opener = document.activeElement;
     while (this.#opener?.shadowRoot?.activeElement) this.#opener = this.#opener.shadowRoot.activeElement;
-    this.#panel.show(focus);
+    this.#panel.show(focus, this.#types);
     this.toggleAttribute("open", true);
     this.#memory.remember({ open: true, parked: false });
     this._draw();
@@ -73,10 +74,11 @@ export class RoamingAsk extends HTMLElement {
   }
   /** Put a question into the input; without one, its words stay. */
   async prefill(question) {
+    const wasOpen = this.#panel?.isOpen;
     await this.open();
     if (!this.#panel) return;
     this.#panel.input.value = question ?? this.#panel.input.value;
-    this.#panel.input.focus();
+    if (wasOpen || this.#types) this.#panel.input.focus();
     this._draw();
   }
   /** Search sections for words; without any, for those in the input, which are selected. */
@@ -184,6 +186,8 @@ export class RoamingAsk extends HTMLElement {
     const { signal } = (this.#abort = new AbortController());
     const listen = (names, listener, target = globalThis) =>
       names.split(" ").forEach((name) => target.addEventListener(name, listener, { signal, passive: name === "scroll" }));
+    addEventListener("pointerdown", ({ pointerType }) => (this.#isTouched = pointerType === "touch"), { signal, capture: true });
+    addEventListener("keydown", () => (this.#isTouched = false), { signal, capture: true });
     listen("keydown", this.#pressed);
     listen("click", this.#invited);
     listen("focusin", this.#yield);
@@ -397,6 +401,10 @@ export class RoamingAsk extends HTMLElement {
     const { input } = this.#panel;
     if (!input.value.trim()) input.focus();
     else if (!this.#finds) this.ask(input.value);
+  }
+  /** Whether the input gets the focus when the panel is opened: not by a touch, as a keyboard would cover half of it. */
+  get #types() {
+    return !this.#isTouched || (this.settings.replacesSearch && this.#finds);
   }
   /** Whether typed words search sections. */
   get #finds() {

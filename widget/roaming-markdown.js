@@ -48,6 +48,8 @@ const STYLE = `
 .wide table { border-collapse: collapse; width: 100%; font-size: .867em; line-height: 1.54 }
 .wide :is(th, td) { border: 0 solid var(--_line); border-block-end-width: 1px; padding: 8px 12px 8px 0; text-align: start;
   vertical-align: top }
+.wide table:has(tr:first-child > :nth-child(3)) { width: max-content; min-width: 100% }
+.wide :is(th, td):is(:nth-child(n + 3), :has(~ :nth-child(3))) { min-width: 72px; max-width: 240px }
 .wide :is(th, td):dir(rtl) { padding: 8px 0 8px 12px }
 .wide :is(th, td):last-child { padding-inline-end: 0 }
 .wide tr:first-child > * { padding-block: 6px; font-size: .92em; font-weight: 700; color: var(--_muted);

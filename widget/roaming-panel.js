@@ -1,7 +1,7 @@
 // The panel of <roaming-ask>: a dialog with the conversation and the input, its place beside the page, and what it shows
 // before there is an answer.
 
-import { PHONE, WIDE, adopt, el, fill, namedIcon, plain, raise, tool } from "./roaming-ask.js";
+import { PHONE, WIDE, adopt, el, fill, icon, namedIcon, plain, raise, tool } from "./roaming-ask.js";
 export { Conversation } from "./ask/conversation.js";
 
 // The page beside a docked panel. Headers and banners of known themes keep the whole width; others shrink with the page, and
@@ -35,6 +35,8 @@ const BLOCKS = ":is(main, [role=main], article) :is(h1, h2, h3, h4, p, li, pre, 
 
 const NARROWEST = 320; // pixels
 const WIDEST = 640;
+const ROOMY = matchMedia("(min-width: 900px)"); // for an expanded panel
+const EXPAND = "M14 4h6v6m0-6-7 7M10 20H4v-6m0 6 7-7";
 const MOST_SUGGESTIONS = 4;
 const NEAR_END = 48; // pixels
 const TEXT = ":is(h1, h2, p, li):not(table *, header *)"; // what a docked panel must not cover; tables may be too wide
@@ -61,6 +63,10 @@ dialog { inset-block: var(--roaming-top, var(--_top, 0px)) 0; inset-inline: auto
   border-inline-start-width: 1px; flex-direction: column; color: var(--_fg); background: var(--_bg);
   transition: opacity .12s, display .12s allow-discrete, overlay .12s allow-discrete }
 dialog[open] { display: flex }
+dialog:focus-visible { outline: 0 }
+dialog.expanded { inset-block: 0; height: auto; width: min(720px, 100%) }
+dialog.expanded .resize { display: none }
+@media (max-width: 899.98px) { .expand { display: none } }
 dialog:not([open]) { opacity: 0; pointer-events: none }
 dialog.opening { animation: .18s var(--_ease) opening }
 .resize { position: absolute; z-index: 2; inset-block: 0; inset-inline-start: -5px; width: 9px; cursor: ew-resize;
@@ -181,13 +187,14 @@ export class Panel {
     const parts = this.#parts;
     parts.title = el("span");
     parts.reset = tool(words.reset, namedIcon("new"), () => host.reset(), { part: "reset" });
+    parts.expand = tool(words.expand, icon(EXPAND), this.#expand, { class: "tool expand", part: "expand", "aria-pressed": "false" });
     parts.leave = tool(words.button, namedIcon("ask"), actions.leave);
     parts.polite = el("div", { class: "sr", role: "status" });
     parts.alert = el("div", { class: "sr", role: "alert" });
     this.element = el(
-      "dialog", { part: "panel", onkeydown: actions.escape, oncancel: actions.escape },
+      "dialog", { part: "panel", tabindex: "-1", autofocus: true, onkeydown: actions.escape, oncancel: actions.escape },
       this.#buildEdge(words),
-      el("div", { class: "head", part: "header" }, el("h2", { part: "title" }, namedIcon("ask"), parts.title), parts.leave, parts.reset, close),
+      el("div", { class: "head", part: "header" }, el("h2", { part: "title" }, namedIcon("ask"), parts.title), parts.leave, parts.reset, parts.expand, close),
       this.#buildLog(words),
       this.#buildFoot(words),
       parts.polite,
@@ -263,14 +270,14 @@ export class Panel {
   get isOpen() {
     return this.element.open;
   }
-  /** Show the panel; without `focus` nothing moves, and the focus stays where it is. */
-  show(focus) {
+  /** Show the panel; without `focus` nothing moves, and the focus stays where it is. With `types` the input gets it. */
+  show(focus, types = focus) {
     this.element.classList.toggle("opening", focus);
     this.stayBelowHeader();
     PHONE.matches ? this.element.showModal() : (this.element.open = true);
     this.dock();
     delete document.documentElement.dataset.roamingFrame;
-    if (focus) this.input.focus();
+    if (focus) (types ? this.input : this.element).focus();
   }
   close() {
     this.element.close();
@@ -281,7 +288,10 @@ export class Panel {
   dock = () => {
     const { element, isOpen } = this;
     const { state } = this.#memory;
-    const width = WIDE.matches && isOpen ? element.offsetWidth : 0;
+    const isExpanded = !!state.expanded && ROOMY.matches;
+    element.classList.toggle("expanded", isExpanded);
+    this.#parts.expand.ariaPressed = isExpanded;
+    const width = WIDE.matches && isOpen && !isExpanded ? element.offsetWidth : 0;
     const room = innerWidth - width;
     const levels = room === state.room && state.level ? [state.level] : ["", "narrow"];
     const fits = (level) => {
@@ -296,8 +306,14 @@ export class Panel {
     this.#parts.edge.ariaValueNow = element.offsetWidth;
     this.#place();
     element.classList.toggle("docked", isDocked);
-    this.#memory.remember({ inset: isDocked ? width : 0, level, room, frame: element.offsetWidth, begin: headerEnd(), style: PAGE_STYLE });
+    this.#memory.remember({ inset: isDocked ? width : 0, level, room, frame: element.offsetWidth, begin: isExpanded ? 0 : headerEnd(), style: PAGE_STYLE });
     this.#raise();
+  };
+  /** Use the whole height and more width, or not; the page does not move aside for that. */
+  #expand = () => {
+    this.#memory.remember({ expanded: !this.#memory.state.expanded });
+    this.#host.popover = null;
+    this.dock();
   };
   stayBelowHeader() {
     if (this.#place()) this.#raise();
@@ -311,7 +327,7 @@ export class Panel {
   }
   /** Show the panel above an element that covers it. The search and the menus of a header open above the panel. */
   #raise() {
-    if (!headerEnd() || this.#probe().some((stack) => stack.indexOf(this.#host) > 0)) raise(this.#host);
+    if (!headerEnd() || this.#memory.state.expanded || this.#probe().some((stack) => stack.indexOf(this.#host) > 0)) raise(this.#host);
   }
   /** Return the elements at points of the panel, in a grid from its start edge to the centre of the close button. */
   #probe() {

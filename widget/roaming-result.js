@@ -25,7 +25,6 @@ const ENGLISH = {
   stopped: "Stopped. Your question is back in the input.",
   invalid: "This question was not accepted. Shorten it.",
   rate: "Too many questions just now.",
-  money: "Today's budget for answers is spent.",
   wait: "You can ask again in {n}.",
   now: "You can ask again now.",
   copy: "Copy answer",
@@ -122,7 +121,7 @@ export class Result {
     const failed = problem || is("error");
     const bad = failed || is("refused", "budget");
     const sources = turn.cited.map((id) => turn.sections.get(id)).filter(Boolean);
-    const message = fill(words[is("down") ? "error" : is("results") ? "found" : state], { n: sources.length });
+    const message = fill(words[is("down") ? "error" : is("money") ? "down" : is("results") ? "found" : state], { n: sources.length });
     this.found = is("results") || turn.text.startsWith(status.message || "\n"); // the server wrote the text, no model
     turn.article.ariaBusy = "false";
     turn.trail.finish({ sections: status.sections, answered: !is("not_found") });

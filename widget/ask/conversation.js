@@ -29,7 +29,7 @@ export class Conversation {
   get isRunning() {
     return !!this.#running;
   }
-  /** Whether the endpoint could not be reached. */
+  /** Whether the endpoint could not be reached, or has no answers today. */
   get isDown() {
     return !!this.#outage;
   }
@@ -163,7 +163,7 @@ export class Conversation {
     if (turn && !this.turns.includes(turn)) return turn.finish(problem, false); // the reader has started over, and may undo that
     const next = this.#next;
     if (next) this.queue();
-    const isDown = problem?.code === "down" && this.#host.settings.mode === "auto";
+    const isDown = ["down", "money"].includes(problem?.code) && this.#host.settings.mode === "auto";
     if (!turn || isDown) return this.#giveBack(turn, joinQuestions(question, next));
     const failed = this.#finish(turn, problem);
     if (failed) {

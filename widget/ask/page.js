@@ -22,7 +22,7 @@ export const PHONE = matchMedia("(max-width: 599.98px)");
 
 const PANEL = `roaming:${new URL("../", import.meta.url)}:panel`; // key of the panel's state
 
-/** What the next page needs: the state of the panel (open, width, frame, begin, inset, level, style, room, draft,
+/** What the next page needs: the state of the panel (open, width, frame, begin, inset, level, style, room, expanded, draft,
  * place, everywhere, parked, finding) and the turns. */
 export class Memory {
   #store;

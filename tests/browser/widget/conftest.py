@@ -256,7 +256,8 @@ def picture(page: Page, name: str) -> None:
 REOPENS = """() => {
     try {
         const isOpen = ([key, value]) => key.endsWith(":panel") && JSON.parse(value).open;
-        return innerWidth >= 600 && Object.entries({ ...localStorage, ...sessionStorage }).some(isOpen);
+        const keeps = document.querySelector("roaming-ask").getAttribute("persist") !== "off";
+        return keeps && innerWidth >= 600 && Object.entries({ ...localStorage, ...sessionStorage }).some(isOpen);
     } catch {
         return false;
     }
