@@ -109,7 +109,7 @@ h2 span { overflow: hidden; text-overflow: ellipsis; white-space: nowrap }
 .latest-button { position: absolute; inset-block-start: -44px; inset-inline-end: 20px; border-radius: 50%; background: var(--_raise);
   box-shadow: var(--_shadow); color: var(--_fg) }
 .latest-button:hover { background: var(--_raise) }
-.waiting { padding: 0 4px 8px }
+:is(.waiting, .undone) { padding: 0 4px 8px }
 .undo { min-height: 24px; padding: 0 4px; border: 0; background: none; color: var(--_accent); font-size: 1em; text-decoration: underline }
 form { position: relative; padding: 4px; border: 1px solid var(--_edge); border-radius: 12px; background: var(--_bg) }
 form:focus-within { border-color: var(--_accent); box-shadow: 0 0 0 1px var(--_accent) }
@@ -227,7 +227,7 @@ export class Panel {
     });
     parts.jump = tool(words.latest, namedIcon("down"), this.#jump, { class: "tool latest-button", hidden: true });
     parts.waiting = el("p", { class: "small waiting" });
-    parts.undone = el("p", { class: "small waiting" });
+    parts.undone = el("p", { class: "small undone" });
     const leave = tool(words.everywhere, namedIcon("x"), everywhere);
     parts.chip = el("span", { class: "chip", part: "chip" }, namedIcon("page"), words.here, leave);
     parts.send = el("button", { part: "send", class: "tool send" });
