@@ -41,6 +41,7 @@ export class RoamingAsk extends HTMLElement {
   #tools; // removes the tools for the browser's agent
   #view; // of the finder
   #query; // of the view
+  #watched; // aborts the bar for selected text
   #isTouched = false; // the last input was a touch
   #scrollTop = 0; // the page's last scroll position
 
@@ -137,7 +138,7 @@ export class RoamingAsk extends HTMLElement {
   }
   /** Announce a text to screen readers. */
   _say(text, urgent) {
-    this.#panel.say(text, urgent);
+    this.#panel?.say(text, urgent);
   }
   /** Refuse questions, or accept them again. */
   _wait(waits) {
@@ -149,6 +150,13 @@ export class RoamingAsk extends HTMLElement {
     if (finding) return this.search();
     this.#memory.remember({ finding });
     this.prefill();
+  }
+  /** Show a turn that was not asked here. */
+  async _show(question, parts) {
+    await this._ready;
+    this.#memory.remember({ finding: false });
+    await this.open(false);
+    await this.#conversation?.show(question, parts);
   }
   /** Return the request of a question. */
   _describe(question, turns) {
@@ -197,6 +205,9 @@ export class RoamingAsk extends HTMLElement {
     listen("scroll resize", this.#scrolled);
     listen("online", () => this.#conversation?.probe());
     listen("pagehide", () => this.#leave());
+    listen("hashchange", this.#openLink);
+    listen("selectionchange", () => this.#watch(signal), document);
+    listen("storage", () => this.#memory?.isShared && this.#conversation?.sync());
     listen("change", this.#refit, WIDE);
     listen("change", this.#refit, PHONE);
     this._ready.then(() => this.#offerTools());
@@ -234,6 +245,7 @@ export class RoamingAsk extends HTMLElement {
     if (opens) this.open(false);
     this.#arrive();
     if (query) this.prefill(query);
+    this.#openLink();
     (globalThis.requestIdleCallback ?? setTimeout)(() => load("roaming-panel.js").catch(() => {}));
   }
   #buildButtons(root) {
@@ -289,6 +301,16 @@ export class RoamingAsk extends HTMLElement {
       if (sessionStorage.getItem("roaming:passage")) (await load("roaming-passage.js")).arrive(this);
     } catch {} // forbidden
   }
+  /** Load the bar for selected text with the first selection. */
+  #watch(signal) {
+    if (getSelection().isCollapsed || this.#watched === signal || this.getAttribute("selection") === "off") return;
+    this.#watched = signal;
+    this._ready.then(() => load("roaming-selection.js")).then(({ watch }) => watch(this, signal), () => {});
+  }
+  /** Show the answer to which the fragment of the address links. */
+  #openLink = () => {
+    if (location.hash.startsWith("#roaming=")) load("roaming-link.js").then(({ open }) => open(this), () => {});
+  };
   /** Offer the finder to the agent of the browser where there is WebMCP; earlier drafts have it in `navigator`. */
   #offerTools() {
     this.#tools?.abort();

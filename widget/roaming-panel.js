@@ -109,7 +109,8 @@ h2 span { overflow: hidden; text-overflow: ellipsis; white-space: nowrap }
 .latest-button { position: absolute; inset-block-start: -44px; inset-inline-end: 20px; border-radius: 50%; background: var(--_raise);
   box-shadow: var(--_shadow); color: var(--_fg) }
 .latest-button:hover { background: var(--_raise) }
-.waiting { padding: 0 4px 8px }
+:is(.waiting, .undone) { padding: 0 4px 8px }
+.undo { min-height: 24px; padding: 0 4px; border: 0; background: none; color: var(--_accent); font-size: 1em; text-decoration: underline }
 form { position: relative; padding: 4px; border: 1px solid var(--_edge); border-radius: 12px; background: var(--_bg) }
 form:focus-within { border-color: var(--_accent); box-shadow: 0 0 0 1px var(--_accent) }
 form:not(:has(textarea:focus)):focus-within { border-color: var(--_edge); box-shadow: none }
@@ -137,7 +138,8 @@ textarea::placeholder { color: var(--_muted); opacity: 1 }
 form > .icon { display: none; color: var(--_muted) }
 .finder form > .icon { display: block }
 .finder .intro { margin-block-start: 0 }
-.finder article { display: none }
+.finder article:not(.linked), .typed.finder article { display: none }
+.finder .latest { min-height: 0 }
 
 .row { display: flex; flex-wrap: wrap; gap: .4em; font-size: .875em }
 @media (min-width: 1100px) { :host { --_width: var(--roaming-width, clamp(352px, 27.5vw, 416px)) } }
@@ -227,13 +229,14 @@ export class Panel {
     });
     parts.jump = tool(words.latest, namedIcon("down"), this.#jump, { class: "tool latest-button", hidden: true });
     parts.waiting = el("p", { class: "small waiting" });
+    parts.undone = el("p", { class: "small undone" });
     const leave = tool(words.everywhere, namedIcon("x"), everywhere);
     parts.chip = el("span", { class: "chip", part: "chip" }, namedIcon("page"), words.here, leave);
     parts.send = el("button", { part: "send", class: "tool send" });
     parts.clear = tool(words.clear, namedIcon("x"), () => this.#host.prefill(""), { class: "tool clear", hidden: true });
     const bar = el("div", { class: "bar" }, parts.chip, parts.send);
     const form = el("form", { part: "form", onsubmit: submit }, namedIcon("find"), this.input, parts.clear, bar);
-    return el("div", { class: "foot" }, parts.jump, parts.waiting, form);
+    return el("div", { class: "foot" }, parts.jump, parts.waiting, parts.undone, form);
   }
   /** Create the edge that changes the width of the panel by dragging or with arrow keys. */
   #buildEdge(words) {
@@ -399,6 +402,18 @@ export class Panel {
     waiting.textContent = question ? fill(this.#host.settings.words.next, { question: plain(question) }) : "";
     this.say(waiting.textContent);
   }
+  /** Offer to undo that the conversation was cleared; without a function, no longer. */
+  offerUndo(undo) {
+    const { cleared, undo: label } = this.#host.settings.words;
+    const press = () => {
+      this.offerUndo();
+      undo();
+      this.input.focus();
+    };
+    const shown = undo ? [`${cleared} `, el("button", { type: "button", class: "undo", onclick: press }, label)] : [];
+    this.#parts.undone.replaceChildren(...shown);
+    this.say(undo ? `${cleared} ${label}` : "");
+  }
   /** Whether questions are refused at the moment. */
   get waits() {
     return this.#parts.send.disabled;
@@ -416,7 +431,8 @@ export class Panel {
     const name = fill(finds ? words.findTitle : words.title, { site: plain(page.title || words.docs) });
     this.element.classList.toggle("finder", finds);
     title.textContent = this.element.ariaLabel = name;
-    reset.hidden = finds || (isEmpty && !isDown);
+    reset.hidden = (finds && !onlyFinds) || (isEmpty && !isDown);
+    this.element.classList.toggle("typed", !!this.input.value.trim());
     leave.hidden = onlyFinds || !finds;
     this.input.placeholder = this.input.ariaLabel = finds ? words.findPlaceholder : isEmpty ? words.placeholder : words.followUp;
     chip.hidden = !isHere;

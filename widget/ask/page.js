@@ -29,6 +29,7 @@ export class Memory {
   #key; // of the turns
   constructor(name, base) {
     this.#store = openStore(name);
+    this.isShared = name === "local";
     this.#key = `roaming:${base}`;
     this.state = recall(this.#store, PANEL) ?? {};
   }
@@ -37,6 +38,13 @@ export class Memory {
   }
   get turns() {
     return recall(this.#store, this.#key);
+  }
+  /** When the conversation was last cleared, in any tab. */
+  get cleared() {
+    return recall(this.#store, `${this.#key}:cleared`) ?? -1;
+  }
+  set cleared(time) {
+    this.#save(`${this.#key}:cleared`, time);
   }
   /** Store the turns; return whether there was enough space. */
   keepTurns(turns) {

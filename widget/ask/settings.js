@@ -12,6 +12,8 @@ const ENGLISH = {
   close: "Close",
   clear: "Clear",
   reset: "Start over",
+  cleared: "Conversation cleared.",
+  undo: "Undo",
   expand: "Expand the panel",
   hello: "What would you like to do?",
   intro: "Answers come from these docs. Every statement links to its section.",

@@ -63,6 +63,8 @@ class WidgetOptions:
     feedback: bool = False
     show_usage: bool = False
     """Whether readers see the model, the tokens and the cost of an answer."""
+    selection: bool = True
+    """Whether selected text of the article shows a bar: ask about it, copy a link to it."""
     links: tuple[WayOut, ...] = ()
     """Links for readers whose question was not answered."""
     questions: tuple[str, ...] = ()
@@ -231,6 +233,8 @@ MODULES = (
     "roaming-excerpt.js",
     "roaming-finder.js",
     "roaming-library.js",
+    "roaming-link.js",
+    "roaming-selection.js",
     "roaming-search.js",
     "roaming-webmcp.js",
 )

@@ -473,15 +473,21 @@ def test_copy_writes_markdown_with_numbered_sources(page: Page, stage: Stage, wi
     assert widget.status.inner_text() == "Copied"
 
 
-def test_copied_link_contains_question(page: Page, stage: Stage, widget: Widget) -> None:
+@pytest.mark.parametrize(("body", "is_answer"), [(recorded("answered"), True), (answer("It is 8642."), False)])
+def test_copied_link_contains_question(page: Page, stage: Stage, widget: Widget, body: bytes, is_answer: bool) -> None:
+    """With sources it leads to them, otherwise the question is in the input."""
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    stage.plays(recorded("answered"))
+    stage.plays(body)
     page.goto(stage.page())
     widget.open().ask(QUESTION).get_by_role("button", name="Copy link").click()
     widget.panel.get_by_role("button", name="Copied").wait_for()
     page.goto(page.evaluate("navigator.clipboard.readText()"))
     widget.panel.wait_for()
-    assert widget.input.input_value() == QUESTION
+    if is_answer:
+        widget.turns.nth(1).wait_for()
+        assert QUESTION in widget.ended().inner_text()
+    else:
+        expect(widget.input).to_have_value(QUESTION)
     assert len(stage.asked) == 1
 
 
