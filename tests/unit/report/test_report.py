@@ -151,12 +151,13 @@ def test_last_deployment_is_where_the_digest_of_the_site_changes(tmp_path: Path)
         line("oil", "not_found", 3, site="bb", language="en"),
         line("oil", "answered", 4, site="bb", language="en"),
         line("old version", day=5),
+        line("huile", day=6, site="ff", language="fr"),
     ]
     report = make_report(read(tmp_path, lines))
     until, since = report.deployment
     assert (until.questions, until.share) == (2, 0.0)
-    assert (since.questions, since.in_vain, since.since) == (3, 1, datetime(2026, 3, 3, 10, tzinfo=UTC))
-    assert "Since the deployment of 2026-03-03, 67 % were answered, before it 0 %." in "\n".join(format_report(report))
+    assert (since.questions, since.in_vain, since.since) == (4, 1, datetime(2026, 3, 3, 10, tzinfo=UTC))
+    assert "Since the deployment of 2026-03-03, 75 % were answered, before it 0 %." in "\n".join(format_report(report))
     assert {group.questions[0].question: group.after for group in report.groups} == {"oil": 1, "Öl": 0}
     assert make_report(read(tmp_path, [line("a"), line("b", site="aa"), line("c")])).deployment == ()
 
