@@ -142,7 +142,7 @@ export class View {
       return;
     }
     const { sections, source } = library.finder;
-    if (library.finder !== before) host._emit("outline", { sections: sections.length, digest: source.digest });
+    if (library.finder !== before && !starts) host._emit("outline", { sections: sections.length, digest: source.digest });
     if (isEmpty) return show(...this.#start(path));
     const message = found.length ? fill(words.results, { n: found.length }) : words.none;
     const prompt = el("p", { class: "row" }, copier(words.prompt, () => this.#prompt(question.trim(), found), host));
