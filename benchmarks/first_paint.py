@@ -61,7 +61,11 @@ def main() -> None:
     options = parser.parse_args()
     chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
     with sync_playwright() as playwright:
-        arguments = ["--no-sandbox", "--disable-dev-shm-usage", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
+        arguments = [
+            "--no-sandbox",
+            "--disable-dev-shm-usage",
+            "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+        ]
         browser = playwright.chromium.launch(executable_path=chromium, args=arguments)
         for site in options.sites:
             measure(browser, site, options.page, options.runs, options.width)
@@ -129,12 +133,10 @@ class Handler(SimpleHTTPRequestHandler):
         _, kind, path = self.path.split("?")[0].split("/", 2)
         file = Path(self.directory) / path
         file = file / "index.html" if not path or path.endswith("/") else file
-        if not file.is_file():
-            return self._send(404, b"", "text/plain")
-        data = file.read_bytes()
+        data = file.read_bytes() if file.is_file() else b""
         if kind == "without" and file.suffix == ".html":
             data = remove_own_elements(data.decode()).encode()
-        self._send(200, data, self.guess_type(str(file)), compress=file.suffix in COMPRESSED)
+        self._send(200 if data else 404, data, self.guess_type(str(file)), compress=file.suffix in COMPRESSED)
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["content-length"]))

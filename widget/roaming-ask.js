@@ -19,6 +19,9 @@ export { MODIFIER, SEND_KEY, adopt, el, fill, icon, isShortcut, namedIcon, plain
 
 const LONGEST_QUESTION = 4000; // characters
 const TYPED = "input, textarea, select, [contenteditable]"; // elements that use the Escape key themselves
+/** What opens the panel where it replaces the search of a theme. */
+export const SEARCH = ".md-search__form, .md-search__button, [for=__search], #rtd-search-form, [data-bs-target='#mkdocs_search_modal']";
+const isInSight = (one) => one.checkVisibility({ opacityProperty: true }) && one.getBoundingClientRect().right > 0;
 const load = (name) => import(new URL(name, import.meta.url));
 
 /** The element. It dispatches bubbling events `roaming:…`; `request` and `fetch` may be overridden. */
@@ -166,16 +169,16 @@ export class RoamingAsk extends HTMLElement {
     this.#parked.firstChild.replaceChildren(namedIcon(finds ? "find" : "ask"), finds ? words.backToFind : words.back);
     const buttons = [...headerButtons()];
     for (const one of buttons) one.hidden = onlyFinds; // they ask
-    const entrances = onlyFinds && replacesSearch ? [...document.querySelectorAll("[for=__search]")] : buttons;
-    const isInHeader = (PHONE.matches || !onlyFinds) && entrances.some((one) => one.checkVisibility());
-    this.#button.hidden = isOpen || isParked || isInHeader || mode === "off";
+    const entrances = onlyFinds && replacesSearch ? [...document.querySelectorAll(SEARCH)] : buttons;
+    this.#button.hidden = isOpen || isParked || mode === "off" || entrances.some(isInSight);
     for (const one of [this.#button, ...buttons]) one.ariaExpanded = isOpen && finds === onlyFinds;
     this.#parked.hidden = !isParked || isOpen;
     if (!this.#conversation) return;
     const { isDown, isEmpty, isRunning: runs } = this.#conversation;
     this.#panel.draw({ onlyFinds, finds, runs, isDown, isHere: this.#isHere, isEmpty });
     this.#query = finds || isDown ? this.#panel.input.value : "";
-    if (this.#query || finds || this.#view) this.#find(finds && !onlyFinds && !isDown);
+    const starts = isEmpty && !this.settings.page.suggestions; // with sections, as there are no questions
+    if (this.#query || finds || starts || this.#view) this.#find(finds && !onlyFinds && !isDown, starts);
   }
 
   // Lifecycle
@@ -415,12 +418,12 @@ export class RoamingAsk extends HTMLElement {
     const { path } = this.settings.page;
     return path !== undefined && this.getAttribute("page-context") !== "off" && this.#memory.state.everywhere !== path;
   }
-  /** Show the results for the query; with `asks`, a row before them asks it. */
-  async #find(asks) {
+  /** Show the results for the query; with `asks`, a row before them asks it. Without one, show where to start. */
+  async #find(asks, starts) {
     try {
       const { View } = this.#view ? {} : await load("roaming-find.js"); // at once, before Enter is pressed
       this.#view ??= new View(this, this.#panel.hits);
-      await this.#view.list(this.#query, asks);
+      await this.#view.list(this.#query, asks, starts);
     } catch {
       this.#panel.hits.textContent = this.settings.words.lost;
     }

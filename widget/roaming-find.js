@@ -108,13 +108,13 @@ export class View {
   get #active() {
     return this.panel.classList.contains("finder");
   }
-  /** Show the results for a query, or where to start; `asks` adds a row that asks it. A newer list wins. */
-  async list(question, asks) {
+  /** Show the results for a query, or where to start if the panel is a finder or `starts`; `asks` adds a row that asks it. A newer list wins. */
+  async list(question, asks, starts) {
     const { words, host, into } = this;
     const library = this.#library;
     const { path, manifest } = host.settings.page;
     const isEmpty = !question.trim();
-    const key = JSON.stringify([question, asks, this.#active, manifest, isEmpty && path]);
+    const key = JSON.stringify([question, asks, starts, this.#active, manifest, isEmpty && path]);
     if (key === this.#shown) return; // new elements would lose the focus
     this.#shown = key;
     clearTimeout(this.#counting);
@@ -126,7 +126,7 @@ export class View {
       into.replaceChildren(...row, ...parts);
     };
     const note = (text) => show(isEmpty ? "" : el("p", { class: "muted" }, text));
-    if (isEmpty && !this.#active) return show();
+    if (isEmpty && !this.#active && !starts) return show();
     const before = library.finder;
     let found = [];
     let asked;
@@ -142,7 +142,7 @@ export class View {
       return;
     }
     const { sections, source } = library.finder;
-    if (library.finder !== before) host._emit("outline", { sections: sections.length, digest: source.digest });
+    if (library.finder !== before && !starts) host._emit("outline", { sections: sections.length, digest: source.digest });
     if (isEmpty) return show(...this.#start(path));
     const message = found.length ? fill(words.results, { n: found.length }) : words.none;
     const prompt = el("p", { class: "row" }, copier(words.prompt, () => this.#prompt(question.trim(), found), host));

@@ -192,7 +192,7 @@ export class Panel {
     parts.polite = el("div", { class: "sr", role: "status" });
     parts.alert = el("div", { class: "sr", role: "alert" });
     this.element = el(
-      "dialog", { part: "panel", tabindex: "-1", autofocus: true, onkeydown: actions.escape, oncancel: actions.escape },
+      "dialog", { part: "panel", tabindex: "-1", onkeydown: actions.escape, oncancel: actions.escape },
       this.#buildEdge(words),
       el("div", { class: "head", part: "header" }, el("h2", { part: "title" }, namedIcon("ask"), parts.title), parts.leave, parts.reset, parts.expand, close),
       this.#buildLog(words),

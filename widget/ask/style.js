@@ -40,7 +40,7 @@ export const STYLE = `
     --_danger: var(--roaming-danger, light-dark(#b3261e, #ff9d94));
   }
 }
-:host([hidden]), [hidden], :is(div, p, ul, span, h4):empty:not([role]) { display: none !important }
+:host([hidden]), [hidden], :is(div, p, ul, span, h4):empty:not([role], .math *) { display: none !important }
 * { box-sizing: border-box; margin: 0; padding: 0; font: inherit; color: inherit; overflow-wrap: anywhere }
 :focus-visible { outline: 2px solid var(--roaming-focus, var(--_accent)); outline-offset: 2px }
 button { cursor: pointer }

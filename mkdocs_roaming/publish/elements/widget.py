@@ -223,6 +223,7 @@ MODULES = (
     "roaming-trail.js",
     "roaming-markdown.js",
     "roaming-highlight.js",
+    "roaming-math.js",
     "roaming-result.js",
     "roaming-marks.js",
     "roaming-card.js",

@@ -255,9 +255,9 @@ def picture(page: Page, name: str) -> None:
 # Whether the panel opens by itself, because it was open on the page before.
 REOPENS = """() => {
     try {
-        const isOpen = ([key, value]) => key.endsWith(":panel") && JSON.parse(value).open;
-        const keeps = document.querySelector("roaming-ask").getAttribute("persist") !== "off";
-        return keeps && innerWidth >= 600 && Object.entries({ ...localStorage, ...sessionStorage }).some(isOpen);
+        const key = `roaming:${new URL("../", document.querySelector("script[src*=roaming-]").src)}:panel`;
+        const store = { off: {}, local: localStorage }[document.querySelector("roaming-ask").getAttribute("persist")];
+        return innerWidth >= 600 && JSON.parse((store ?? sessionStorage)[key]).open;
     } catch {
         return false;
     }

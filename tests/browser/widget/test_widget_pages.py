@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import expect
 
 from .conftest import Stage, Widget, answer, picture, recorded, served
 from .themes import built

@@ -12,7 +12,7 @@ from .conftest import TESTS, Reply, Stage, Widget, answer, recorded, served
 from .themes import built
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page, Route
+    from playwright.sync_api import Browser, Locator, Page, Route
 
 QUESTION = "Which port is the default?"
 LATER = b'data: {"type":"finish-step"}'
@@ -545,3 +545,99 @@ def test_accent_is_readable_on_all_primaries(page: Page, material: Stage, widget
         [scheme, PRIMARIES.split()],
     )
     assert low == []
+
+
+# Size
+
+
+def test_expanded_panel_has_whole_height_and_is_remembered(page: Page, material: Stage, widget: Widget) -> None:
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.goto(material.url)
+    widget.open()
+    expand = widget.panel.get_by_role("button", name="Expand the panel")
+    expand.click()
+    expanded = {"x": 560, "y": 0, "width": 720, "height": 800}
+    assert widget.panel.bounding_box() == expanded
+    assert not page.locator(":root[data-roaming-docked]").count()
+    assert page.evaluate(COVERED) == []
+    page.goto(material.url + "other/")
+    widget.panel.wait_for()
+    assert widget.panel.bounding_box() == expanded
+    expand.click()
+    expect(page.locator(":root[data-roaming-docked]")).to_have_count(1)
+    assert widget.panel.evaluate("one => one.offsetWidth") < 420
+    expand.click()
+    page.set_viewport_size({"width": 800, "height": 800})
+    expect(expand).to_be_hidden()
+    assert widget.panel.evaluate("one => one.offsetWidth") < 420
+    widget.input.press("Escape")
+    expect(widget.panel).to_be_hidden()
+
+
+def test_table_of_five_columns_scrolls_to_its_last_one(page: Page, stage: Stage, widget: Widget) -> None:
+    text = "How long the gauge waits before it drains the buffer to the disk. " * 2
+    table = (
+        ["Option", "Type", "Text", "Default", "Since"],
+        ["-"] * 5,
+        ["`--drain-window`", "time", text, "30m", "4.0"],
+    )
+    rows = "\n".join(f"| {' | '.join(row)} |" for row in table)
+    stage.plays(answer(f"{rows}\n\n| a | b |\n|-|-|\n| {'word ' * 30} | c |"))
+    page.goto(stage.page())
+    wide, narrow = widget.open().ask(QUESTION).locator(".wide").all()
+    assert wide.locator("tr").last.evaluate("one => one.offsetHeight") < 140
+    expect(wide).to_have_class("wide more")
+    wide.evaluate("one => void (one.scrollLeft = 9999)")
+    expect(wide).not_to_have_class("wide more")
+    cut = "one => one.getBoundingClientRect().right - one.closest('.wide').getBoundingClientRect().right"
+    assert wide.locator("td").last.evaluate(cut) <= 1
+    assert narrow.evaluate("one => one.scrollWidth <= one.clientWidth")
+
+
+# Nothing asked yet
+
+
+def test_panel_without_questions_lists_sections_of_page(page: Page, stage: Stage, widget: Widget) -> None:
+    stage.plays(answer("Yes."))
+    page.goto(stage.page())
+    start = widget.open().panel.locator(".start")
+    expect(start.locator("h3").first).to_have_text("Server")
+    widget.ask(QUESTION)
+    expect(start).to_have_count(0)
+    page.goto(stage.page(suggestions='["How hot?"]', name="other.html"))
+    page.evaluate("sessionStorage.clear()")
+    page.reload()
+    widget.open()
+    assert widget.panel.get_by_role("button", name="How hot?").is_visible()
+    expect(start).to_have_count(0)
+
+
+# Entrances
+
+
+@pytest.mark.parametrize("attributes", ["", 'mode="finder"', 'mode="finder" replace-search="on"'])
+def test_page_in_material_has_one_entrance(page: Page, material: Stage, widget: Widget, attributes: str) -> None:
+    html = (material.folder / "index.html").read_text("utf-8").replace("<roaming-ask ", f"<roaming-ask {attributes} ")
+    (material.folder / "one.html").write_text(html, "utf-8")
+    replaced = ", .md-search__form, label.md-header__button[for=__search]" if "replace" in attributes else ""
+    for width in (390, 700, 1000, 1280, 1440):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.goto(material.url + "one.html")
+        page.locator("roaming-ask .opener").wait_for(state="attached")
+        page.wait_for_timeout(200)
+        entrances = page.locator(f"roaming-ask .opener, .md-header [data-roaming-open]{replaced}")
+        seen = "one => one.checkVisibility({ opacityProperty: true }) && one.getBoundingClientRect().right > 0"
+        assert entrances.evaluate_all(f"all => all.filter({seen}).length") == 1, width
+
+
+def test_touch_opens_panel_without_keyboard(browser: Browser, stage: Stage) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 800}, has_touch=True)
+    page = context.new_page()
+    page.goto(stage.page())
+    page.locator("roaming-ask .opener").tap()
+    widget = Widget(page)
+    widget.panel.wait_for()
+    expect(widget.panel).to_be_focused()
+    widget.input.tap()
+    expect(widget.input).to_be_focused()
+    context.close()

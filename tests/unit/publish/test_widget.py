@@ -57,6 +57,7 @@ def test_widget_modules_stay_below_size_limits() -> None:
         "library": 2,
         "search": 2,
         "webmcp": 2,
+        "math": 2,
     }
     assert set(sizes) == {f"roaming/roaming-{name}.js" for name in limits}
     for name, limit in limits.items():
@@ -203,7 +204,7 @@ def test_index_adds_widget_and_removes_it_again(tmp_path: Path, make_site: Any) 
     assert '<roaming-ask data-roaming endpoint="https://ask.example/"></roaming-ask></body>' in missing
     html = (tmp_path / "index.html").read_text()
     assert '<roaming-ask data-roaming endpoint="https://ask.example/"></roaming-ask></body>' in html
-    assert "data-suggestions" not in html
+    assert 'data-suggestions="[&quot;Warum pfeift er?&quot;]"' in html
     assert (tmp_path / "roaming" / "ask.de.json").exists()
     subprocess.run(command, check=True, capture_output=True)
     for name in ("index.html", "404.html"):
