@@ -20,7 +20,7 @@ const STYLE = `
 .selected { position: fixed; inset: auto; margin: 0; padding: 3px; border: 0; border-radius: 11px; color: var(--_fg);
   background: var(--_raise); box-shadow: var(--_shadow); animation: .12s fade }
 .selected:popover-open { display: flex }
-.selected button { flex: auto; justify-content: center; border: 0; padding: 0 10px; background: none }
+.selected button { flex: auto; justify-content: center; text-align: start; border: 0; padding: 0 10px; background: none }
 .selected button:hover { background: var(--_soft) }
 .selected .icon { color: var(--_accent) }
 @media (max-width: 599px) { .selected { inset: auto 8px calc(8px + env(safe-area-inset-bottom)); width: auto } }
