@@ -15,9 +15,8 @@ from socket import socket
 import click
 import yaml
 
-from mkdocs_roaming.cli.common import FOLDER, one_line
+from mkdocs_roaming.cli.common import FOLDER
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.models import NavEntry
@@ -25,6 +24,14 @@ from mkdocs_roaming.manifest.models import NavEntry
 _BUNDLE = Path(__file__).parents[1] / "_docs"
 _IMAGE = re.compile(r"!\[[^]]*\]\([^)]*\)")  # a bundle has none
 _QUESTION = "How do I add it to a Sphinx site?"
+_INTRODUCTION = """\
+MkDocs built this documentation with two more lines:
+
+    plugins:
+      - roaming
+
+Beside the pages there are now:
+"""
 _FILES = {
     "llms.txt": "the list of all pages",
     "llms-full.txt": "their full text",
@@ -96,20 +103,13 @@ def _list_nav(entries: Iterable[NavEntry]) -> list[object]:
 def _describe(site: Path) -> Iterator[str]:
     """Yield lines about what was written, and about what a question finds."""
     library = open_library(site)
-    yield "MkDocs built this documentation with two more lines:\n\n    plugins:\n      - roaming\n"
-    yield "Beside the pages there are now:\n"
     pages = library.manifest.pages
     known = {"pages": len(pages), "page": pages[len(pages) // 3].markdown, "sections": len(library.sections)}
+    yield _INTRODUCTION
     for file, what in _FILES.items():
         path = file.format(**known)
         yield f"  {path:<24}{(site / path).stat().st_size / 1000:>6.1f} KB   {what.format(**known)}"
     yield f"\n“{_QUESTION}”, without a model:\n"
-    yield from _list_hits(library)
-    yield "\nOn your own documentation: roaming init"
-
-
-def _list_hits(library: Library) -> Iterator[str]:
     for hit in library.search(_QUESTION, limit=3):
-        if section := library.sections.get(hit.id):
-            title = " › ".join(library.sections.breadcrumb(section))
-            yield f"  {one_line(title)}\n    {one_line(section.section.opening)}"
+        yield f"  {' › '.join(hit.breadcrumb)}\n    {hit.url}"
+    yield "\nOn your own documentation: roaming init"
