@@ -27,6 +27,7 @@ const ENGLISH = {
     "Answer this question from the documentation of {site}: {question}\n\nIts pages are listed at {llms}. Read these " +
     "sections first, and cite the ones you use by their address:\n\n{sections}\n",
 };
+const MOST_BEFORE_QUESTION = 5;
 const MOST_SHOWN = 8;
 const MORE = 20; // results that are added at a time
 const MOST_PASSAGES = 3; // results that show more than their opening
@@ -172,9 +173,10 @@ export class View {
     const pages = sections.filter(({ page, parent }) => page.path && !parent);
     const parts = new Map();
     for (const one of pages) parts.set(one.page.above[0] ?? one, parts.get(one.page.above[0]) ?? one);
-    const top = [...new Set([...parts.values(), ...pages])].slice(0, MOST_SHOWN);
+    const most = this.#active ? MOST_SHOWN : MOST_BEFORE_QUESTION;
+    const top = [...new Set([...parts.values(), ...pages])].slice(0, most);
     const inPage = sections.filter(({ page, parent }) => path && page.path === path && parent && !parent.parent);
-    const shown = inPage.length ? inPage.slice(0, MOST_SHOWN) : pages.filter((one) => top.includes(one));
+    const shown = inPage.length ? inPage.slice(0, most) : pages.filter((one) => top.includes(one));
     if (!shown.length) return [];
     const label = el("h3", { class: "label" }, inPage.length ? words.onThisPage : words.topPages);
     return [label, el("ul", { class: "hits start", role: "list" }, ...shown.map((one) => this.#hit(one)))];

@@ -54,7 +54,7 @@ def test_panel_is_in_its_place_on_the_page_and_answers(page: Page, home: str, si
     turn = panel.locator("article[aria-busy=false]")
     turn.wait_for(timeout=15_000)
     assert turn.locator(".cite[href]").count() >= 4
-    assert "Recorded: Claude wrote the replies" in panel.inner_text()
+    assert "Recorded with replies that Claude wrote" in panel.inner_text()
     page.keyboard.press("Escape")
     assert panel.is_visible()
 

@@ -15,7 +15,7 @@ const ENGLISH = {
   cleared: "Conversation cleared.",
   undo: "Undo",
   expand: "Expand the panel",
-  hello: "What would you like to do?",
+  hello: "What would you like to know?",
   intro: "Answers come from these docs. Every statement links to its section.",
   findIntro: "Type a few words: the sections that fit open right here.",
   suggested: "Suggested questions",
