@@ -157,6 +157,7 @@ export class RoamingAsk extends HTMLElement {
     this.#memory.remember({ finding: false });
     await this.open(false);
     await this.#conversation?.show(question, parts);
+    if (this.isInline) this.scrollIntoView({ block: "nearest" });
   }
   /** Return the request of a question. */
   _describe(question, turns) {

@@ -94,7 +94,7 @@ export class View {
     adopt(host.shadowRoot, STYLE);
     const key = (name, ...keys) => el("span", {}, ...keys.map((each) => el("kbd", {}, each)), this.words[name]);
     const read = host.matches(":dir(rtl)") ? "←" : "→";
-    const keys = [key("keyMove", "↑", "↓"), key("keyOpen", "↵"), key("keyRead", read), key("keyClose", "Esc")];
+    const keys = [key("keyMove", "↑", "↓"), key("keyOpen", "↵"), key("keyRead", read), ...(this.host.isInline ? [] : [key("keyClose", "Esc")])];
     this.panel.append(el("div", { class: "keys", "aria-hidden": "true" }, ...keys));
     this.panel.addEventListener("keydown", this.#keyed, true);
     for (const kind of ["focusin", "focusout"]) this.panel.addEventListener(kind, () => this.#mark());

@@ -6,7 +6,8 @@ import { Library } from "./roaming-library.js";
 import { Markdown } from "./roaming-markdown.js";
 
 const ENGLISH = {
-  linked: "From a link to an answer. These are the sections that it cites, as they are now.",
+  linked: "From a link to an answer; who wrote the question is not known. These are the sections that it cites, as they are now.",
+  linkCut: "This link to an answer is not complete.",
   answeredOn: "From a link. Answered on {date}.",
   changed: "{n} of {all} sections has changed since.|{n} of {all} sections have changed since.",
   unchanged: "Nothing has changed since.",
@@ -100,6 +101,7 @@ async function lookUp(host, id) {
 function describe({ settings }, { time, sections }) {
   const words = { ...ENGLISH, ...settings.words };
   const date = time && new Date(time * 1000).toLocaleDateString(settings.language, { dateStyle: "long" });
+  if (!sections.length) return words.linkCut;
   const since = time ? fill(words.answeredOn, { date }) : words.linked;
   const states = sections.map(([, state]) => state);
   const n = states.filter((state) => state !== "same").length;

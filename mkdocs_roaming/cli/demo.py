@@ -28,7 +28,7 @@ _INTRODUCTION = """\
 MkDocs built this documentation with two more lines:
 
     plugins:
-      - roaming
+      - roaming: {widget: true, page_menu: true}
 
 Beside the pages there are now:
 """

@@ -88,11 +88,11 @@ def read_access(
         since: Older requests are left out.
 
     Raises:
-        UsageError: A file cannot be read, or contains no request.
+        UsageError: A file cannot be read, or no line of it is a request.
     """
     counts = _Counts(library)
-    for path in paths:
-        found = 0
+    for path in dict.fromkeys(paths):
+        found, skipped = 0, counts.skipped
         for line in iter_lines(path):
             requests = list(_iter_requests(line))
             found += len(requests)
@@ -100,7 +100,7 @@ def read_access(
             for request in requests:
                 if since is None or request[0] >= since:
                     counts.add(*request[1:])
-        if not found:
+        if counts.skipped > skipped and not found:
             raise UsageError(f"{path}: no line is a request, in the combined format or as JSON of a known server")
     return counts.report()
 
@@ -137,7 +137,8 @@ class _Counts:
         if self._library is None or not path.startswith(self._base):
             return None
         address = re.sub(r"(^|/)index\.html?$|^roaming/sections/(\w+)\.md$", r"\1\2", path.removeprefix(self._base))
-        section = self._library.sections.resolve(address)
+        resolve = self._library.sections.resolve
+        section = resolve(address) or resolve(address.removesuffix(".md"))
         return section.page.path if section else None
 
     def report(self) -> AccessReport:

@@ -212,7 +212,8 @@ def make_report(
     deployed = _find_deployment(all_)
     groups = [_describe_group(group, log, search, findings, deployed) for group in triage.gaps]
     commented = _merge(entry for entry in entries if entry.comment)
-    cited, opened = _count_ids(one.cited for one in entries), _count_ids(one.opened for one in entries)
+    asked = triage.leave_out_asides(entries)
+    cited, opened = _count_ids(one.cited for one in asked), _count_ids(one.opened for one in asked)
     return Report(
         site=site,
         period=triage.count(entries),
@@ -295,27 +296,31 @@ class _Triage:
 
     def __init__(self, log: Log, search: Search | None) -> None:
         self._search = search
-        by_text = _group_by_text(filter(_is_in_vain, (*log.before, *log.entries)))
+        all_ = (*log.before, *log.entries)
+        self.asides = dict.fromkeys(map(id, filter(_is_small_talk, all_)), "small_talk")
+        by_text = _group_by_text(filter(_is_in_vain, self.leave_out_asides(all_)))
         kinds = {text: self._classify(text) for text in by_text}
         groups = self._group({text: same[0] for text, same in by_text.items() if kinds[text] in ("", "off_topic")})
         for group in groups:
             if sum(len(by_text[text]) for text in group) >= _MIN_ASKED or not all(map(kinds.get, group)):
                 kinds |= dict.fromkeys(group, "")
         self.gaps = [[one for text in group for one in by_text[text]] for group in groups if not kinds[group[0]]]
-        self.asides = {id(one): kind for text, kind in kinds.items() if kind for one in by_text[text]}
+        self.asides |= {id(one): kind for text, kind in kinds.items() if kind for one in by_text[text]}
 
     def count(self, entries: Sequence[Entry]) -> Period:
         """Return the numbers of a period with questions."""
-        aside = sum(id(entry) in self.asides for entry in entries)
-        in_vain = sum(map(_is_in_vain, entries)) - aside
+        about_site = self.leave_out_asides(entries)
+        aside, in_vain = len(entries) - len(about_site), sum(map(_is_in_vain, about_site))
         failed = sum(entry.state in _FAILED for entry in entries)
-        share = 1 - (in_vain + failed) / max(len(entries) - aside, 1)
+        share = 1 - (in_vain + failed) / max(len(about_site), 1)
         return Period(entries[0].time, entries[-1].time, len(entries), in_vain, failed, aside, round(share, 4))
+
+    def leave_out_asides(self, entries: Iterable[Entry]) -> list[Entry]:
+        """Return the questions about the site."""
+        return [entry for entry in entries if id(entry) not in self.asides]
 
     def _classify(self, text: str) -> str:
         """Return the kind of a question that is no gap, otherwise an empty string."""
-        if {word.casefold() for word in split_words(text)} <= _load_small_talk():
-            return "small_talk"
         if self._search is None:
             return ""
         if self._search.judge(text) not in ("", NO_ANSWER):
@@ -335,6 +340,11 @@ class _Triage:
         is_near = self._search.confidence(entry.text) >= MIN_CONFIDENCE
         ids = [hit.section.id for hit in self._search.find(entry.text, limit=int(is_near))]
         return entry.text, "".join(ids), self._search.find_unknown_words(entry.text)
+
+
+def _is_small_talk(entry: Entry) -> bool:
+    words = {word.casefold() for word in split_words(entry.text)}
+    return entry.state not in _FAILED and words <= _load_small_talk()
 
 
 @cache

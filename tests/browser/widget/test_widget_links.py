@@ -119,7 +119,7 @@ def test_forged_link_shows_no_text(
         page.goto("about:blank")
         page.goto(forge(address, packed))
         turn = widget.ended()
-        turn.get_by_text("From a link to an answer.").wait_for()
+        turn.get_by_text("From a link to an answer;").wait_for()
         assert "evil.example" not in widget.panel.inner_text()
         assert "It listens on port 8642" not in turn.inner_text()
         assert turn.locator("[part=actions]").count() == 0

@@ -137,6 +137,11 @@ def test_browsers_and_unknown_programs_are_counted_as_requests_only(tmp_path: Pa
     assert (report.requests, report.agents, report.guesses, report.skipped) == (1, {}, (), 0)
 
 
+def test_file_that_is_empty_or_named_twice_is_no_error(tmp_path: Path) -> None:
+    empty, log = write_lines(tmp_path / "empty.log", []), write_lines(tmp_path / "access.log", [combined("/llms.txt")])
+    assert read_access([empty, log, log]).requests == 1
+
+
 def test_reads_are_counted_by_kind_of_file_and_page(tmp_path: Path, library: Library) -> None:
     base = library.manifest.site.url.removesuffix("/").partition("://")[2].partition("/")[2]
     prefix = f"/{base}" if base else ""

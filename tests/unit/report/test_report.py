@@ -195,6 +195,16 @@ def test_greetings_off_topic_and_foreign_questions_are_not_ranked(tmp_path: Path
     assert (report.period.aside, report.period.in_vain, report.period.share) == (6, 2, 0.0)
 
 
+def test_greetings_that_got_results_are_no_answered_questions(tmp_path: Path, library: Library) -> None:
+    oil = id_of(library, "Oil")
+    answered = [
+        line(one, "results", cited=[oil]) for one in ("hello", "thanks", "test", "how often is the oil changed")
+    ]
+    report = make_report(read(tmp_path, [*answered, line("pressure gauge", "not_found")]), library)
+    assert (report.period.aside, report.period.share) == (3, 0.5)
+    assert [section.count for section in report.cited] == [1]
+
+
 def test_words_that_the_site_lacks_are_a_gap_if_they_are_asked_often(tmp_path: Path, library: Library) -> None:
     for count, gaps in ((2, 0), (3, 1)):
         log = read(tmp_path, [line("kerberos", "not_found", at) for at in range(1, count + 1)])

@@ -3,6 +3,7 @@
 const PAUSES = { "data-section": 350, "start-step": 600, "text-delta": 450 }; // milliseconds before a part
 const normalize = (question) => question.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, " ").trim();
 
+const isLink = location.search || location.hash.startsWith("#roaming="); // the widget removes the fragment
 await customElements.whenDefined("roaming-ask");
 const panel = document.querySelector("roaming-ask");
 
@@ -37,7 +38,7 @@ function offerOthers(recordings, key) {
 /** Ask the first recorded question when the place of the panel is in sight, once in a session. */
 function begin(place, question) {
   new IntersectionObserver(([{ isIntersecting }], observer) => {
-    if (!isIntersecting || sessionStorage.getItem("recordings")) return;
+    if (!isIntersecting || sessionStorage.getItem("recordings") || panel.shadowRoot.querySelector("article")) return;
     observer.disconnect();
     sessionStorage.setItem("recordings", "played");
     panel.ask(question);
@@ -59,6 +60,11 @@ if (panel?.getAttribute("endpoint") === "/recorded/") { // mkdocs serve has an e
     return panel.search(question);
   };
   panel.request = async ({ question }, signal) => new Response(play(offerOthers(recordings, normalize(question)), signal));
+  addEventListener("pagehide", () => { // an answer that is not complete plays again
+    if (!panel.shadowRoot.querySelector("article[aria-busy=true]")) return;
+    panel.reset();
+    sessionStorage.removeItem("recordings");
+  });
   const place = document.querySelector("[data-roaming-panel]");
-  if (place && !matchMedia("(prefers-reduced-motion)").matches) begin(place, recordings.values().next().value.question);
+  if (place && !isLink && !matchMedia("(prefers-reduced-motion)").matches) begin(place, recordings.values().next().value.question);
 }
