@@ -1,8 +1,9 @@
 # make install  create .venv with all development dependencies
-# make demo     build the sample site, print its outline and two answered questions
+# make demo     build this documentation with the widget, print what was written, serve it on a terminal
 # make test     run the tests except the slow ones
 # make lint     check style, types, import rules and the size of the code
 # make check    lint, and all tests including the slow ones
+# make site     build the sample site
 # make bundle   build the documentation, and put it into the package
 # make widget   build the JavaScript that sites publish from widget/ (needs Node)
 # make pictures take the pictures of README and documentation again
@@ -15,24 +16,10 @@ APT_CHROMIUM := DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-
 
 .PHONY: install bundle demo test lint check site clean browser azurite pictures widget widget-check
 
-define show
-	@printf '\n$$ roaming %s\n' '$(1)'
-	@$(BIN)/roaming $(1)
-endef
-
 install: $(INSTALLED)
 
-demo: site
-	$(call show,outline sample_site/site --budget 900)
-	$(call show,ask sample_site/site "--drain-window default")
-	$(call show,ask sample_site/site "my readings vanish after a power cut")
-	@printf '\nTry next:\n'
-	@printf '  %s\n' \
-	  '$(BIN)/roaming search sample_site/site "power cut"' \
-	  '$(BIN)/roaming expand sample_site/site reference/cli.md#ebb-drain' \
-	  '$(BIN)/roaming ask sample_site/site "your own question"' \
-	  '$(BIN)/roaming index YOUR_BUILT_SITE --url https://your.docs/' \
-	  'less sample_site/site/llms.txt'
+demo: bundle
+	@$(BIN)/roaming demo
 
 test: $(INSTALLED) browser
 	@$(BIN)/python -m pytest -q -n 2
@@ -56,6 +43,7 @@ bundle: $(INSTALLED)
 
 widget:
 	@$(ESBUILD) widget/*.js widget/*.css --format=esm '--external:./roaming-*' --outdir=$(BUILT)/widget
+	@$(ESBUILD) widget/early/roaming-early.js --format=iife --outdir=$(BUILT)/widget
 	@$(ESBUILD) widget/mcp/roaming-mcp.js --format=iife --global-name=roaming --outdir=$(BUILT)/widget
 
 # Fails where a file that sites publish is not what `make widget` writes.

@@ -48,7 +48,7 @@ PAGE = """<!doctype html><title>Finder</title><link rel="icon" href="data:,"><h1
 <script type="module" src="roaming/roaming-ask.js"></script><roaming-ask></roaming-ask>"""
 FIRST = """async (text) => {
     const host = document.querySelector("roaming-ask");
-    host.open();
+    await host.open();
     const input = host.shadowRoot.querySelector("textarea");
     const frame = () => new Promise(requestAnimationFrame);
     const type = async (text, shown) => {

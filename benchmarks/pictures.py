@@ -1,4 +1,4 @@
-"""Take the pictures of README and documentation: the widget on the sample site, the page menu, the preview.
+"""Take the pictures of README and documentation: the home page, the widget on the sample site, the page menu, the preview.
 
     python benchmarks/pictures.py [FOLDER] [--only NAME]...
 
@@ -20,7 +20,10 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import preview
@@ -139,7 +142,7 @@ def show_citation(page: Page) -> None:
 def show_passage(page: Page) -> None:
     """Follow a citation to its passage."""
     show_answer(page)
-    page.locator("roaming-ask .cite").nth(1).click()
+    page.locator("roaming-ask .cite[href*='/reference/cli/']").first.click()
     page.wait_for_url("**/reference/cli/**", wait_until="load")
     page.locator("roaming-ask article[aria-busy=false]").wait_for()
 
@@ -184,7 +187,6 @@ class Picture:
 
 
 PICTURES = {
-    "turn.png": Picture(show_answer),
     "widget-dark.webp": Picture(show_answer, scheme="dark"),
     "widget-empty.webp": Picture(open_panel),
     "widget-sources.webp": Picture(show_sources),
@@ -198,6 +200,7 @@ PICTURES = {
     "page-menu.png": Picture(show_page_menu, clip=(600, 60, 560, 580)),
 }
 ANIMATION = "turn.webp"
+HOME = "home.webp"
 PREVIEW = "preview"
 
 
@@ -207,7 +210,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path, nargs="?", default=ROOT / "docs/images")
     parser.add_argument("--only", action="append", metavar="NAME", help="file name; can be repeated (default: all)")
     given = parser.parse_args()
-    wanted = set(given.only or (*PICTURES, ANIMATION, PREVIEW))
+    wanted = set(given.only or (*PICTURES, ANIMATION, HOME, PREVIEW))
     given.folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -222,6 +225,8 @@ def main() -> None:
         if ANIMATION in wanted:
             with serve_site(folder, ANSWER) as url:
                 save_animation(browser, url, given.folder / ANIMATION)
+        if HOME in wanted:
+            save_home(browser, folder / "documentation", given.folder / HOME)
         if PREVIEW in wanted:
             with preview.serve(str(build_site(folder, SITE_URL, {}))) as url:
                 preview.take_pictures(browser, url, given.folder)
@@ -319,6 +324,30 @@ def save_animation(browser: Browser, url: str, file: Path) -> None:
     page.locator("roaming-ask article[aria-busy=false]").wait_for()
     page.wait_for_timeout(300)
     add_frame(4000)
+    save_frames(frames, file)
+
+
+def save_home(browser: Browser, site: Path, file: Path) -> None:
+    """Save an animation of the home page of the documentation while it plays its first recorded answer."""
+    command = [sys.executable, "-m", "mkdocs", "build", "-q", "-f", str(ROOT / "mkdocs.yml"), "-d", str(site)]
+    subprocess.run(command, check=True, capture_output=True)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(site)))
+    Thread(target=server.serve_forever, daemon=True).start()
+    page = browser.new_page(viewport={"width": 1280, "height": 760}, device_scale_factor=1.25, color_scheme="light")
+    page.goto(f"http://127.0.0.1:{server.server_port}/")
+    page.locator("[data-roaming-panel] roaming-ask article").wait_for()
+    frames: list[tuple[Image.Image, int]] = []
+    while page.locator("roaming-ask article[aria-busy=true]").count():
+        frames.append((Image.open(io.BytesIO(page.screenshot())).convert("RGB"), 350))
+        page.wait_for_timeout(250)
+    page.wait_for_timeout(400)
+    frames.append((Image.open(io.BytesIO(page.screenshot())).convert("RGB"), 5000))
+    server.shutdown()
+    save_frames(frames, file)
+
+
+def save_frames(frames: list[tuple[Image.Image, int]], file: Path) -> None:
+    """Write an animation. A frame has an image and its duration in milliseconds."""
     first, *rest = (image for image, _ in frames)
     durations = [milliseconds for _, milliseconds in frames]
     first.save(file, save_all=True, append_images=rest, duration=durations, loop=0, quality=80, method=6)

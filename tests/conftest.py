@@ -202,10 +202,19 @@ def large_shape(request: pytest.FixtureRequest) -> MadeSite:
 @pytest.fixture(scope="session")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sample site, built by `mkdocs build`."""
+    return _build("sample_site/mkdocs.yml", tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def documentation(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The documentation of this project, built by `mkdocs build`."""
+    return _build("mkdocs.yml", tmp_path_factory)
+
+
+def _build(config: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     site = tmp_path_factory.mktemp("built") / "site"
-    arguments = ["-m", "mkdocs", "build", "-q", "--strict", "-f", "sample_site/mkdocs.yml", "-d", str(site)]
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "DISABLE_MKDOCS_2_WARNING": "true"}
-    command = [sys.executable, *arguments]
+    command = [sys.executable, "-m", "mkdocs", "build", "-q", "--strict", "-f", config, "-d", str(site)]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return site

@@ -3,23 +3,25 @@
 //   <script type="module" src="roaming/roaming-ask.js"></script>
 //   <roaming-ask endpoint="https://ask.example/"></roaming-ask>      without an endpoint it searches sections
 //
-// The modules next to this file are loaded on demand: roaming-turn.js with the first question, roaming-find.js where sections
-// are searched, roaming-search.js for the search of the theme, roaming-webmcp.js where the browser has WebMCP.
+// The modules next to this file are loaded on demand: roaming-panel.js for the panel, roaming-turn.js with the first
+// question, roaming-find.js where sections are searched, roaming-search.js for the search of the theme, roaming-webmcp.js where the browser has WebMCP.
 // There are no inline styles, no inline scripts and no HTML from strings, so the strictest content security policy
 // works. Text from answers and manifests is only inserted as text nodes.
 //
 // A build joins this file with those in the folder ask, so a page loads one file.
 
 import { MODIFIER, adopt, el, isShortcut, namedIcon, tool } from "./ask/elements.js";
-import { Memory, PHONE, WIDE, headerButtons, moveAside, raise } from "./ask/page.js";
+import { Memory, PHONE, WIDE, headerButtons, leavePage, raise } from "./ask/page.js";
 import { STYLE } from "./ask/style.js";
 import { Settings } from "./ask/settings.js";
-import { Panel } from "./ask/panel.js";
-import { Conversation } from "./ask/conversation.js";
+export { PHONE, WIDE, raise } from "./ask/page.js";
 export { MODIFIER, SEND_KEY, adopt, el, fill, icon, isShortcut, namedIcon, plain, svg, tool } from "./ask/elements.js";
 
 const LONGEST_QUESTION = 4000; // characters
 const TYPED = "input, textarea, select, [contenteditable]"; // elements that use the Escape key themselves
+/** What opens the panel where it replaces the search of a theme. */
+export const SEARCH = ".md-search__form, .md-search__button, [for=__search], #rtd-search-form, [data-bs-target='#mkdocs_search_modal']";
+const isInSight = (one) => one.checkVisibility({ opacityProperty: true }) && one.getBoundingClientRect().right > 0;
 const load = (name) => import(new URL(name, import.meta.url));
 
 /** The element. It dispatches bubbling events `roaming:…`; `request` and `fetch` may be overridden. */
@@ -32,32 +34,35 @@ export class RoamingAsk extends HTMLElement {
   #button;
   #parked; // the bar that leads back to the answer on a phone
   #panel; // created when it is first opened
+  #building; // resolves then
   #conversation;
   #opener; // the element that gets the focus back
   #abort; // aborts the listeners on the page
   #tools; // removes the tools for the browser's agent
   #view; // of the finder
   #query; // of the view
+  #watched; // aborts the bar for selected text
+  #isTouched = false; // the last input was a touch
   #scrollTop = 0; // the page's last scroll position
 
   // Public API
 
   /** Open the panel; without `focus` the focus does not move. */
-  open(focus = true) {
-    if (!this.#button) this._ready?.then(() => this.open());
-    if (!this.#button || this.settings.mode === "off" || this.#panel?.isOpen) return;
-    this.#build();
+  async open(focus = true) {
+    await this._ready;
+    if (!this.#panel) await (this.#building ??= this.#build().catch(() => (this.#building = undefined)));
+    if (!this.#panel || !this.isConnected || this.settings.mode === "off" || this.#panel.isOpen) return;
     this.#opener = document.activeElement;
     while (this.#opener?.shadowRoot?.activeElement) this.#opener = this.#opener.shadowRoot.activeElement;
-    this.#panel.show(focus);
+    this.#panel.show(focus, this.#types);
     this.toggleAttribute("open", true);
-    this.#memory.remember({ open: true, parked: false });
+    if (!this.isInline) this.#memory.remember({ open: true, parked: false });
     this._draw();
     this._emit("open");
   }
   /** Close the panel; a focus inside it returns to the previous element. */
   close() {
-    if (!this.#panel?.isOpen) return;
+    if (!this.#panel?.isOpen || this.isInline) return;
     const isInside = this.shadowRoot.activeElement;
     this._isClosing = true;
     this.#panel.close();
@@ -72,11 +77,11 @@ export class RoamingAsk extends HTMLElement {
   }
   /** Put a question into the input; without one, its words stay. */
   async prefill(question) {
-    await this._ready;
-    this.open();
+    const wasOpen = this.#panel?.isOpen;
+    await this.open();
     if (!this.#panel) return;
     this.#panel.input.value = question ?? this.#panel.input.value;
-    this.#panel.input.focus();
+    if (wasOpen || this.#types) this.#panel.input.focus();
     this._draw();
   }
   /** Search sections for words; without any, for those in the input, which are selected. */
@@ -91,7 +96,7 @@ export class RoamingAsk extends HTMLElement {
     await this._ready;
     question = String(question).trim().slice(0, LONGEST_QUESTION);
     this.#memory.remember({ finding: false });
-    this.open();
+    await this.open();
     this._draw();
     if (!question || !this.#panel || this.#panel.waits) return;
     if (this.settings.onlyFinds) return this.prefill(question);
@@ -116,6 +121,11 @@ export class RoamingAsk extends HTMLElement {
     return globalThis.fetch(...what);
   }
 
+  /** Whether the panel is a part of the page: in its element with `data-roaming-panel`. */
+  get isInline() {
+    return this.hasAttribute("inline");
+  }
+
   // For the modules
 
   _emit(name, detail = {}) {
@@ -128,7 +138,7 @@ export class RoamingAsk extends HTMLElement {
   }
   /** Announce a text to screen readers. */
   _say(text, urgent) {
-    this.#panel.say(text, urgent);
+    this.#panel?.say(text, urgent);
   }
   /** Refuse questions, or accept them again. */
   _wait(waits) {
@@ -140,6 +150,14 @@ export class RoamingAsk extends HTMLElement {
     if (finding) return this.search();
     this.#memory.remember({ finding });
     this.prefill();
+  }
+  /** Show a turn that was not asked here. */
+  async _show(question, parts) {
+    await this._ready;
+    this.#memory.remember({ finding: false });
+    await this.open(false);
+    await this.#conversation?.show(question, parts);
+    if (this.isInline) this.scrollIntoView({ block: "nearest" });
   }
   /** Return the request of a question. */
   _describe(question, turns) {
@@ -157,32 +175,40 @@ export class RoamingAsk extends HTMLElement {
     this.#parked.firstChild.replaceChildren(namedIcon(finds ? "find" : "ask"), finds ? words.backToFind : words.back);
     const buttons = [...headerButtons()];
     for (const one of buttons) one.hidden = onlyFinds; // they ask
-    const entrances = onlyFinds && replacesSearch ? [...document.querySelectorAll("[for=__search]")] : buttons;
-    const isInHeader = (PHONE.matches || !onlyFinds) && entrances.some((one) => one.checkVisibility());
-    this.#button.hidden = isOpen || isParked || isInHeader || mode === "off";
+    const entrances = onlyFinds && replacesSearch ? [...document.querySelectorAll(SEARCH)] : buttons;
+    this.#button.hidden = isOpen || this.isInline || isParked || mode === "off" || entrances.some(isInSight);
     for (const one of [this.#button, ...buttons]) one.ariaExpanded = isOpen && finds === onlyFinds;
     this.#parked.hidden = !isParked || isOpen;
     if (!this.#conversation) return;
-    const { isDown, isRunning: runs, turns } = this.#conversation;
-    this.#panel.draw({ onlyFinds, finds, runs, isDown, isHere: this.#isHere, turns: turns.length });
+    const { isDown, isEmpty, isRunning: runs } = this.#conversation;
+    this.#panel.draw({ onlyFinds, finds, runs, isDown, isHere: this.#isHere, isEmpty });
     this.#query = finds || isDown ? this.#panel.input.value : "";
-    if (this.#query || finds || this.#view) this.#find(finds && !onlyFinds && !isDown);
+    const starts = isEmpty && !this.settings.page.suggestions; // with sections, as there are no questions
+    if (this.#query || finds || starts || this.#view) this.#find(finds && !onlyFinds && !isDown, starts);
   }
 
   // Lifecycle
 
   connectedCallback() {
+    const place = document.querySelector("[data-roaming-panel]");
+    this.toggleAttribute("inline", !!place);
+    if (place && this.parentNode !== place) return place.append(this); // connects it again
     this.#refit(); // a dialog that was removed and inserted again is no longer modal
     this._ready ??= this.#begin();
     const { signal } = (this.#abort = new AbortController());
     const listen = (names, listener, target = globalThis) =>
       names.split(" ").forEach((name) => target.addEventListener(name, listener, { signal, passive: name === "scroll" }));
+    addEventListener("pointerdown", ({ pointerType }) => (this.#isTouched = pointerType === "touch"), { signal, capture: true });
+    addEventListener("keydown", () => (this.#isTouched = false), { signal, capture: true });
     listen("keydown", this.#pressed);
     listen("click", this.#invited);
     listen("focusin", this.#yield);
     listen("scroll resize", this.#scrolled);
     listen("online", () => this.#conversation?.probe());
     listen("pagehide", () => this.#leave());
+    listen("hashchange", this.#openLink);
+    listen("selectionchange", () => this.#watch(signal), document);
+    listen("storage", () => this.#memory?.isShared && this.#conversation?.sync());
     listen("change", this.#refit, WIDE);
     listen("change", this.#refit, PHONE);
     this._ready.then(() => this.#offerTools());
@@ -190,9 +216,9 @@ export class RoamingAsk extends HTMLElement {
   }
   disconnectedCallback() {
     this.stop();
-    this.#abort.abort();
+    this.#abort?.abort(); // none before the element is moved to its place in the page
     this.#tools?.abort();
-    moveAside(0);
+    leavePage();
   }
   attributeChangedCallback(name, before, now) {
     if (!this.#button) return;
@@ -206,7 +232,8 @@ export class RoamingAsk extends HTMLElement {
     const { settings } = this;
     this.#memory = new Memory(this.getAttribute("persist") ?? "session", settings.page.base);
     const { open = this.hasAttribute("open"), parked } = this.#memory.state;
-    if (!open || !WIDE.matches || settings.mode === "off") moveAside(0);
+    const opens = (open && !PHONE.matches && settings.mode !== "off") || this.isInline;
+    if (!opens || this.isInline) leavePage();
     await settings.loadWords();
     const root = this.attachShadow({ mode: "open" });
     adopt(root, STYLE);
@@ -215,10 +242,12 @@ export class RoamingAsk extends HTMLElement {
     this._draw();
     this.#uncover();
     if (parked) this.#park(true);
-    if (open && !PHONE.matches) this.open(false);
-    this.#arrive();
     const query = new URLSearchParams(location.search).get("ask");
+    if (opens) this.open(false);
+    this.#arrive();
     if (query) this.prefill(query);
+    this.#openLink();
+    (globalThis.requestIdleCallback ?? setTimeout)(() => load("roaming-panel.js").catch(() => {}));
   }
   #buildButtons(root) {
     const { words } = this.settings;
@@ -236,8 +265,9 @@ export class RoamingAsk extends HTMLElement {
     );
     root.append(this.#button, this.#parked);
   }
-  #build() {
-    if (this.#panel) return;
+  /** Create the panel, which is loaded when the browser has nothing else to do. */
+  async #build() {
+    const { Conversation, Panel } = await load("roaming-panel.js");
     this.#panel = new Panel(this, this.#memory, {
       escape: this.#escape,
       typed: this.#typed,
@@ -272,6 +302,16 @@ export class RoamingAsk extends HTMLElement {
       if (sessionStorage.getItem("roaming:passage")) (await load("roaming-passage.js")).arrive(this);
     } catch {} // forbidden
   }
+  /** Load the bar for selected text with the first selection. */
+  #watch(signal) {
+    if (getSelection().isCollapsed || this.#watched === signal || this.getAttribute("selection") === "off") return;
+    this.#watched = signal;
+    this._ready.then(() => load("roaming-selection.js")).then(({ watch }) => watch(this, signal), () => {});
+  }
+  /** Show the answer to which the fragment of the address links. */
+  #openLink = () => {
+    if (location.hash.startsWith("#roaming=")) load("roaming-link.js").then(({ open }) => open(this), () => {});
+  };
   /** Offer the finder to the agent of the browser where there is WebMCP; earlier drafts have it in `navigator`. */
   #offerTools() {
     this.#tools?.abort();
@@ -344,7 +384,7 @@ export class RoamingAsk extends HTMLElement {
     if (PHONE.matches) {
       this.close();
       this.#park(true);
-    }
+    } else if (this.isInline) this.#memory.remember({ open: true }); // beside the next page
     anchor.click();
     anchor.remove();
   };
@@ -374,6 +414,10 @@ export class RoamingAsk extends HTMLElement {
     if (!input.value.trim()) input.focus();
     else if (!this.#finds) this.ask(input.value);
   }
+  /** Whether the input gets the focus when the panel is opened: not by a touch, as a keyboard would cover half of it. */
+  get #types() {
+    return !this.#isTouched || (this.settings.replacesSearch && this.#finds);
+  }
   /** Whether typed words search sections. */
   get #finds() {
     return this.settings.onlyFinds || !!this.#memory.state.finding;
@@ -383,12 +427,12 @@ export class RoamingAsk extends HTMLElement {
     const { path } = this.settings.page;
     return path !== undefined && this.getAttribute("page-context") !== "off" && this.#memory.state.everywhere !== path;
   }
-  /** Show the results for the query; with `asks`, a row before them asks it. */
-  async #find(asks) {
+  /** Show the results for the query; with `asks`, a row before them asks it. Without one, show where to start. */
+  async #find(asks, starts) {
     try {
       const { View } = this.#view ? {} : await load("roaming-find.js"); // at once, before Enter is pressed
       this.#view ??= new View(this, this.#panel.hits);
-      await this.#view.list(this.#query, asks);
+      await this.#view.list(this.#query, asks, starts);
     } catch {
       this.#panel.hits.textContent = this.settings.words.lost;
     }

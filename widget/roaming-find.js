@@ -27,6 +27,7 @@ const ENGLISH = {
     "Answer this question from the documentation of {site}: {question}\n\nIts pages are listed at {llms}. Read these " +
     "sections first, and cite the ones you use by their address:\n\n{sections}\n",
 };
+const MOST_BEFORE_QUESTION = 5;
 const MOST_SHOWN = 8;
 const MORE = 20; // results that are added at a time
 const MOST_PASSAGES = 3; // results that show more than their opening
@@ -93,7 +94,7 @@ export class View {
     adopt(host.shadowRoot, STYLE);
     const key = (name, ...keys) => el("span", {}, ...keys.map((each) => el("kbd", {}, each)), this.words[name]);
     const read = host.matches(":dir(rtl)") ? "←" : "→";
-    const keys = [key("keyMove", "↑", "↓"), key("keyOpen", "↵"), key("keyRead", read), key("keyClose", "Esc")];
+    const keys = [key("keyMove", "↑", "↓"), key("keyOpen", "↵"), key("keyRead", read), ...(this.host.isInline ? [] : [key("keyClose", "Esc")])];
     this.panel.append(el("div", { class: "keys", "aria-hidden": "true" }, ...keys));
     this.panel.addEventListener("keydown", this.#keyed, true);
     for (const kind of ["focusin", "focusout"]) this.panel.addEventListener(kind, () => this.#mark());
@@ -108,13 +109,13 @@ export class View {
   get #active() {
     return this.panel.classList.contains("finder");
   }
-  /** Show the results for a query, or where to start; `asks` adds a row that asks it. A newer list wins. */
-  async list(question, asks) {
+  /** Show the results for a query, or where to start if the panel is a finder or `starts`; `asks` adds a row that asks it. A newer list wins. */
+  async list(question, asks, starts) {
     const { words, host, into } = this;
     const library = this.#library;
     const { path, manifest } = host.settings.page;
     const isEmpty = !question.trim();
-    const key = JSON.stringify([question, asks, this.#active, manifest, isEmpty && path]);
+    const key = JSON.stringify([question, asks, starts, this.#active, manifest, isEmpty && path]);
     if (key === this.#shown) return; // new elements would lose the focus
     this.#shown = key;
     clearTimeout(this.#counting);
@@ -126,7 +127,7 @@ export class View {
       into.replaceChildren(...row, ...parts);
     };
     const note = (text) => show(isEmpty ? "" : el("p", { class: "muted" }, text));
-    if (isEmpty && !this.#active) return show();
+    if (isEmpty && !this.#active && !starts) return show();
     const before = library.finder;
     let found = [];
     let asked;
@@ -142,7 +143,7 @@ export class View {
       return;
     }
     const { sections, source } = library.finder;
-    if (library.finder !== before) host._emit("outline", { sections: sections.length, digest: source.digest });
+    if (library.finder !== before && !starts) host._emit("outline", { sections: sections.length, digest: source.digest });
     if (isEmpty) return show(...this.#start(path));
     const message = found.length ? fill(words.results, { n: found.length }) : words.none;
     const prompt = el("p", { class: "row" }, copier(words.prompt, () => this.#prompt(question.trim(), found), host));
@@ -172,9 +173,10 @@ export class View {
     const pages = sections.filter(({ page, parent }) => page.path && !parent);
     const parts = new Map();
     for (const one of pages) parts.set(one.page.above[0] ?? one, parts.get(one.page.above[0]) ?? one);
-    const top = [...new Set([...parts.values(), ...pages])].slice(0, MOST_SHOWN);
+    const most = this.#active ? MOST_SHOWN : MOST_BEFORE_QUESTION;
+    const top = [...new Set([...parts.values(), ...pages])].slice(0, most);
     const inPage = sections.filter(({ page, parent }) => path && page.path === path && parent && !parent.parent);
-    const shown = inPage.length ? inPage.slice(0, MOST_SHOWN) : pages.filter((one) => top.includes(one));
+    const shown = inPage.length ? inPage.slice(0, most) : pages.filter((one) => top.includes(one));
     if (!shown.length) return [];
     const label = el("h3", { class: "label" }, inPage.length ? words.onThisPage : words.topPages);
     return [label, el("ul", { class: "hits start", role: "list" }, ...shown.map((one) => this.#hit(one)))];

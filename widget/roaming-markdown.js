@@ -1,5 +1,5 @@
-// Renders the Markdown of answers and sections: paragraphs, headings, lists, fences, tables, quotes, emphasis, links and
-// [^id]. No HTML and no images, so a hostile answer can only show text. Limits protect the page from endless input.
+// Renders the Markdown of answers and sections: paragraphs, headings, lists, fences, tables, quotes, emphasis, links,
+// formulas and [^id]. No HTML and no images, so a hostile answer can only show text. Limits protect the page from endless input.
 
 import { adopt, el, fill, icon, plain, tool } from "./roaming-ask.js";
 import { copyTool } from "./roaming-tools.js";
@@ -48,10 +48,14 @@ const STYLE = `
 .wide table { border-collapse: collapse; width: 100%; font-size: .867em; line-height: 1.54 }
 .wide :is(th, td) { border: 0 solid var(--_line); border-block-end-width: 1px; padding: 8px 12px 8px 0; text-align: start;
   vertical-align: top }
+.wide table:has(tr:first-child > :nth-child(3)) { width: max-content; min-width: 100% }
+.wide :is(th, td):is(:nth-child(n + 3), :has(~ :nth-child(3))) { min-width: 72px; max-width: 240px }
 .wide :is(th, td):dir(rtl) { padding: 8px 0 8px 12px }
 .wide :is(th, td):last-child { padding-inline-end: 0 }
 .wide tr:first-child > * { padding-block: 6px; font-size: .92em; font-weight: 700; color: var(--_muted);
   border-color: color-mix(in srgb, var(--_fg) 28%, var(--_bg)) }
+.math:not(.typeset) { font-family: var(--_mono); font-size: .867em }
+.math.block { display: block; overflow-x: auto; overflow-y: hidden; margin-block: 8px; scrollbar-width: thin }
 @media (max-width: 599px) { .toolbar { min-height: 44px } }
 @media (forced-colors: active) { .answer .more { mask-image: none } }
 `;
@@ -61,7 +65,7 @@ const LABELS = {
   typescript: "TypeScript", tsx: "TSX", json: "JSON", yaml: "YAML", yml: "YAML", toml: "TOML", ini: "INI", sh: "Shell",
   bash: "Shell", shell: "Shell", console: "Shell", zsh: "Shell", html: "HTML", xml: "XML", css: "CSS", scss: "SCSS",
   sql: "SQL", rust: "Rust", rs: "Rust", go: "Go", diff: "Diff", md: "Markdown", markdown: "Markdown", c: "C", cpp: "C++",
-  java: "Java", kotlin: "Kotlin", ruby: "Ruby", php: "PHP", dockerfile: "Dockerfile", http: "HTTP", jinja: "Jinja",
+  java: "Java", kotlin: "Kotlin", ruby: "Ruby", php: "PHP", dockerfile: "Dockerfile", http: "HTTP", jinja: "Jinja", mermaid: "Mermaid",
 };
 const LONGEST = 60_000;
 const LONGEST_BLOCK = 8_000;
@@ -71,6 +75,9 @@ const FENCE = /^ {0,3}(`{3,}|~{3,})([^`]*)$/;
 const ITEM = /^( *)([-*+]|\d{1,9}[.)])( +|$)/;
 const QUOTE = /^ {0,3}> ?/;
 const HEADING = /^ {0,3}#{1,6}( |$)/;
+const MATH = /^ {0,3}(\$\$|\\\[)/;
+const MATH_END = /(\$\$|\\\])[ .,;]*$/;
+const TEX = /\\[a-z]|[_^={}]/i; // in a formula, but not in a text whose brackets are escaped
 const RULE = /^ {0,3}([-*_])( *\1){2,} *$/;
 const DELIMITER = /^[ |]*:?-+:?(?: *\| *:?-+:?)*[ |]*$/;
 const CITATIONS = /^\s*(?:\[\^[0-9a-f]{8}\]\s*)+[.,;:]?\s*$/;
@@ -122,6 +129,9 @@ function cut(lines) {
         if (item && !item[1]) return item[2] > "0" !== first[2] > "0"; // a bullet or a number
         return !next.trim() || (!/^ {2}/.test(next) && (blank || begins(next)));
       });
+    } else if (MATH.test(line) && !MATH_END.test(line.trim().slice(2))) {
+      upTo((next) => !next.trim() || MATH_END.test(next)); // its lines may begin with signs that begin a list
+      at++;
     } else if (line.includes("|") && DELIMITER.test(lines[at + 1] ?? "")) {
       kind = "table";
       upTo((next) => !next.includes("|"));
@@ -138,7 +148,7 @@ export class Markdown {
   #last; // text and element of the block that may still grow
   #tail;
   #root;
-  /** Resolves when all code blocks have their colours. */
+  /** Resolves when all code blocks have their colours, and formulas are typeset. */
   coloured = Promise.resolve();
   // `link(address)` returns the URL of an allowed link, `cite(id)` the element of a citation; `say(text)` announces a text,
   // and `root` is the shadow root.
@@ -249,6 +259,16 @@ export class Markdown {
     });
     return el(/\d/.test(sign) ? "ol" : "ul", { start }, ...elements);
   }
+  /** Create a formula: its source, until the renderer of the page has typeset it. */
+  #math(source, tex, isBlock) {
+    const math = el("span", { class: isBlock ? "math block" : "math", dir: "ltr" }, source);
+    if (canTypeset() && this.#root) {
+      const module = import(new URL("roaming-math.js", import.meta.url));
+      const drawn = module.then(({ typeset }) => typeset(math, tex, isBlock, this.#root)).catch(() => {});
+      this.coloured = Promise.all([this.coloured, drawn]);
+    }
+    return math;
+  }
   #table(lines) {
     const [head, , ...rows] = lines.map((line) =>
       line.trim().replace(/^\||\|$/g, "").split(/(?<!\\)\|/).map((cell) => cell.trim().replace("\\|", "|")),
@@ -273,13 +293,23 @@ export class Markdown {
     const found = text.length < LONGEST_BLOCK && depth < DEEPEST ? text.matchAll(INLINE) : [];
     for (const { 0: all, index, groups } of found) {
       const { escaped, entity, code, id, image, label, address, bare, strong, em, under, del } = groups;
+      const { inParens, inBrackets, inDollars, inDollar } = groups;
+      const block = inBrackets ?? inDollars;
+      const tex = block ?? inParens ?? inDollar;
+      const isMath = tex && (canTypeset() || (inDollar === undefined && TEX.test(tex)));
       put(id ? text.slice(at, index).trimEnd() : text.slice(at, index));
       at = index + all.length;
       const anchor = (to, shown, deeper) => {
         const href = this.link(to);
         return this.#inline(el(href ? "a" : "span", { href }), shown, deeper);
       };
-      if (entity) put(ENTITIES[entity]);
+      if (isMath) into.append(this.#math(all, tex, block !== undefined));
+      else if (tex) {
+        put(all.slice(0, all.indexOf(tex)).replace("\\", ""));
+        this.#inline(into, tex, depth + 1);
+        put(all.slice(all.indexOf(tex) + tex.length).replace("\\", ""));
+      }
+      else if (entity) put(ENTITIES[entity]);
       else if (code) into.append(el("code", { dir: "ltr" }, code.replace(/\n/g, " ").replace(/^ (.+) $/, "$1")));
       else if (id) into.append(this.cite(id) ?? "");
       else if (label) into.append(anchor(address, label, depth + 1));
@@ -309,6 +339,9 @@ function lastLine(block) {
   return inside?.matches(".code") ? lastLine(inside) : inside ?? block;
 }
 
+/** Whether the page has loaded something that typesets formulas. */
+const canTypeset = () => !!(window.katex?.render ?? window.MathJax?.startup?.promise);
+
 let colour; // the function of the highlighter, once it is loaded
 let loading;
 const loadColours = () =>
@@ -332,6 +365,10 @@ const LABEL = "(?:[^\\[\\]\\\\\\n]|\\\\.|\\[[^\\[\\]\\n]*\\])";
 const target = (name) => `\\(<?(${name}[^\\s<>()]*(?:\\([^\\s<>()]*\\)[^\\s<>()]*)*)>?(?: +"[^"]*")?\\)`;
 const INLINE = new RegExp(
   [
+    "\\\\\\((?<inParens>[^]{1,4000}?)\\\\\\)",
+    "\\\\\\[(?<inBrackets>[^]{1,4000}?)\\\\\\]",
+    "\\$\\$(?<inDollars>[^$]{1,4000}?)\\$\\$",
+    "(?<![$\\p{L}\\p{N}])\\$(?<inDollar>[^\\s$](?:[^$\\n]{0,400}[^\\s$])?)\\$(?![$\\p{L}\\p{N}])",
     "\\\\(?<escaped>[!-/:-@\\[-`{-~])",
     "&(?<entity>lt|gt|amp|quot|#39);",
     "(?<ticks>`+)(?<code>[^`]|[^`][^]*?[^`])\\k<ticks>(?!`)",

@@ -2,13 +2,14 @@
 
 import { adopt, el, fill, icon, namedIcon, plain, tool } from "./roaming-ask.js";
 import { mark } from "./roaming-marks.js";
-import { copyTool } from "./roaming-tools.js";
+import { LINK, copyTool } from "./roaming-tools.js";
 
 const ENGLISH = {
   answered: "Answer ready, {n} source|Answer ready, {n} sources",
   sources: "Sources",
   youAreHere: "you are here",
   continue: "Continue",
+  again: "Ask again",
   search: "Search the docs instead",
   looked: "Looked at",
   nearest: "Nearest sections",
@@ -24,7 +25,6 @@ const ENGLISH = {
   stopped: "Stopped. Your question is back in the input.",
   invalid: "This question was not accepted. Shorten it.",
   rate: "Too many questions just now.",
-  money: "Today's budget for answers is spent.",
   wait: "You can ask again in {n}.",
   now: "You can ask again now.",
   copy: "Copy answer",
@@ -36,16 +36,15 @@ const ENGLISH = {
   sendComment: "Send comment",
   followUps: "Ask next",
 };
-const ENDS = ["answered", "partial", "results", "not_found", "refused", "budget"];
+const ENDS = ["answered", "linked", "partial", "results", "not_found", "refused", "budget"];
 const SENTENCES = ["The docs do not seem to answer this.", "The model refused to answer."];
 const CITATION = /\[\^([0-9a-f]{8})\]/g;
-const LINK =
-  "M10 14a4 4 0 0 0 5.7 0l3-3A4 4 0 0 0 13 5.3l-1 1M14 10a4 4 0 0 0-5.7 0l-3 3A4 4 0 0 0 11 18.7l1-1";
 const CHAT = "M4 7a2 2 0 0 1 2-2h12a2 2 0 0 1 2 2v8a2 2 0 0 1-2 2h-7l-5 3.5V17a2 2 0 0 1-2-2Z";
 const THUMB =
   "M8 11v9H5a1 1 0 0 1-1-1v-7a1 1 0 0 1 1-1Zm0 0 3.6-7a2 2 0 0 1 2.4 2.3L13.5 9.5H18a2 2 0 0 1 2 2.4l-1.3 6.5" +
   "A2 2 0 0 1 16.7 20H8";
 const LONGEST_COMMENT = 1000;
+const loadLink = () => import(new URL("roaming-link.js", import.meta.url));
 
 const STYLE = `
 .turn > .label, .next { margin-block: 24px 0 }
@@ -122,20 +121,21 @@ export class Result {
     const failed = problem || is("error");
     const bad = failed || is("refused", "budget");
     const sources = turn.cited.map((id) => turn.sections.get(id)).filter(Boolean);
-    const message = fill(words[is("down") ? "error" : is("results") ? "found" : state], { n: sources.length });
+    const message = fill(words[is("down") ? "error" : is("money") ? "down" : is("results") ? "found" : state], { n: sources.length });
     this.found = is("results") || turn.text.startsWith(status.message || "\n"); // the server wrote the text, no model
     turn.article.ariaBusy = "false";
     turn.trail.finish({ sections: status.sections, answered: !is("not_found") });
     turn.failed = !!failed;
     turn.heading.hidden = turn.empty; // the question is back in the input
-    turn.trail.element.hidden ||= is("results");
+    turn.trail.element.hidden ||= is("results") || !!turn.linked;
     if (!this.found || !sources.length) this.#list(sources, is("not_found"));
     if (is("results")) turn.answer.prepend(this.#label(message));
-    else if (!is("answered")) this.#notify(message, state, bad);
+    else if (!is("answered", "linked")) this.#notify(message, state, bad);
+    if (turn.linked) this.#drawLinked();
     if (failed) this.#button(words.retry, "redo", () => host.ask(turn.question));
     if (is("partial", "budget")) this.#button(words.continue, "go", () => host.ask(turn.question));
     if (is("results", "not_found", "refused", "error", "rate", "money")) this.#button(words.search, "find", () => host.search(turn.question));
-    if (!is("answered")) (this.notice.isConnected || this.notice.parentNode ? this.notice : turn.article).append(this.buttons);
+    if (turn.linked || !is("answered")) (this.notice.isConnected || this.notice.parentNode ? this.notice : turn.article).append(this.buttons);
     if (is("results", "not_found", "refused")) this.#waysOut();
     if (seconds) this.#countDown(message, seconds);
     else {
@@ -146,6 +146,13 @@ export class Result {
     const detail = { question: turn.question, answer: turn.text, sources, status, code: state, retryAfter: seconds };
     host._emit(seconds ? "ratelimit" : failed ? "error" : "answer", detail);
     return failed;
+  }
+  /** Show what has changed since the answer of a link was written. */
+  #drawLinked() {
+    const { turn, host, words } = this;
+    turn.article.classList.add("linked");
+    if (!host.settings.onlyFinds) this.#button(words.again, "redo", () => host.ask(turn.question));
+    loadLink().then(({ draw }) => draw(turn)).catch(() => {});
   }
   #button(label, name, onclick) {
     this.buttons.append(el("button", { class: "button", onclick }, namedIcon(name), label));
@@ -231,7 +238,10 @@ export class Result {
       if (section) title.replaceChildren(el("a", { href: turn.address(section), "data-section": section.id }, ...title.childNodes));
     });
     const say = (said) => host._say(said);
-    const address = () => new URL(`?ask=${encodeURIComponent(turn.question)}`, location.href).href;
+    const short = () => new URL(`?ask=${encodeURIComponent(turn.question)}`, location.href).href;
+    let made;
+    const address = () => (made ??= loadLink().then(({ address }) => address(turn)).catch(short)); // without sections
+    actions.addEventListener("pointerenter", address, { once: true }); // Safari copies nothing that is still to come
     actions.append(
       ...[
         copyTool(words.copy, () => asText(turn, sources), { words, say }),
@@ -239,7 +249,7 @@ export class Result {
       ].filter(Boolean),
     );
     this.#append(actions);
-    if (turn.signed && (host.getAttribute("feedback") ?? "off") !== "off") this.#feedback();
+    if (turn.signed && !turn.linked && (host.getAttribute("feedback") ?? "off") !== "off") this.#feedback();
     const marks = support?.marks ?? [];
     if (marks.length) {
       const source = text.replace(CITATION, (all) => " ".repeat(all.length));

@@ -1,6 +1,6 @@
 // The search of the theme: the panel replaces it, or Material gets a first row "Ask: …", also without results.
 
-import { MODIFIER, SEND_KEY, adopt, el, fill, isShortcut, namedIcon } from "./roaming-ask.js";
+import { MODIFIER, SEARCH, SEND_KEY, adopt, el, fill, isShortcut, namedIcon } from "./roaming-ask.js";
 
 const STYLE = `
 .roaming-search-row:not([hidden]) { display: flex; align-items: center; gap: 12px; padding: 12px 16px;
@@ -16,7 +16,6 @@ const STYLE = `
   padding: 0 5px; font: 12px/16px var(--md-text-font-family, sans-serif); white-space: nowrap }
 @media (hover: none), (max-width: 599px) { .roaming-search-row kbd { display: none } }
 `;
-const SEARCH = ".md-search__form, .md-search__button, [for=__search], #rtd-search-form";
 const EVENTS = "keydown focusin focusout click input compositionend submit show.bs.modal".split(" ");
 
 /** Let the panel replace the search of the theme, which gets none of its events. */
@@ -36,8 +35,7 @@ export function takeOver(host, signal) {
     if (isKey) return host._toggle(true);
     relatedTarget?.focus?.({ preventScroll: true }); // it gets the focus back
     const words = (/^(input|comp)/.test(type) && target.value) || undefined;
-    if (words) target.value = "";
-    host.search(words);
+    host.search(words).then(() => words && (target.value = "")); // until then more may be typed
   };
   for (const type of EVENTS) addEventListener(type, take, { capture: true, signal });
 }

@@ -284,8 +284,7 @@ class StopAnswer(Exception):  # noqa: N818 -- control flow like StopIteration, n
         if self.state == "refused":
             return "The model refused to answer."
         if self.state == "budget":
-            text = _CUT_SHORT if has_text else _NO_ANSWER_WITHIN_BUDGET
-            return text.format(spent=self.spent)
+            return _CUT_SHORT if has_text else _NO_ANSWER_WITHIN_BUDGET
         return _CAUSES.get(self.cause, _CAUSES["model"]).format(pause=format_pause(self.retry_after))
 
     @classmethod
@@ -305,23 +304,18 @@ class StopAnswer(Exception):  # noqa: N818 -- control flow like StopIteration, n
 SITE = "reading the site"
 """The source of errors that are not the model's."""
 
+_UNAVAILABLE = "Answers are not available now."
+_LATER = f"{_UNAVAILABLE} Try again {{pause}}."
 _CAUSES = {
-    "key": "The model's provider does not accept the API key of this service. Its operator has to check the key.",
-    "credit": "The account of this service at the model's provider has no credit left. Its operator has to add credit.",
-    "rate": "The model's provider receives too many requests from this service. Try again {pause}.",
-    "overload": "The model's provider is overloaded. Try again {pause}.",
-    "failure": "The model's provider failed. Try again {pause}.",
-    "address": "The model's provider does not know the model of this service. Its operator has to check the name.",
-    "request": "The model's provider refused the request. The operator of this service has to check the model.",
-    "size": "The question with its documentation is too long for the model. Shorten it, or start a new conversation.",
-    "timeout": "The model's provider did not answer in time. Try again {pause}.",
-    "connection": "The connection to the model's provider failed. Try again {pause}.",
-    "format": "The model's provider sent a malformed reply. The operator of this service has to check its address.",
+    **dict.fromkeys(("key", "credit", "address", "request", "format"), _UNAVAILABLE),
+    **dict.fromkeys(("rate", "overload", "failure", "timeout", "connection"), _LATER),
+    "size": "The question with its documentation is too long. Shorten it, or start a new conversation.",
     "site": "The documentation could not be read. Try again {pause}.",
     "model": "The answer could not be finished. Please ask again in a moment.",
 }
-_NO_ANSWER_WITHIN_BUDGET = "Stopped before there was an answer: the budget of {spent} is spent."
-_CUT_SHORT = "Stopped: the budget of {spent} is spent. The answer may be incomplete."
+"""What readers are told, who can do nothing about a provider, a key or money; the error is logged for the operator."""
+_NO_ANSWER_WITHIN_BUDGET = "The answer reached its limit before anything was written."
+_CUT_SHORT = "The answer reached its limit and may be incomplete."
 
 
 def format_pause(seconds: float | None) -> str:

@@ -23,33 +23,10 @@ from mkdocs_roaming.evals.metrics import FIGURES, EvalResult, Figure, Totals
 from mkdocs_roaming.evals.questions import Question, QuestionSet
 from mkdocs_roaming.evals.runner import MAX_RANK, EvalReport, ReportRow
 
-_MAX_FAILURES = 20
 
-
-def format_report(report: EvalReport) -> Iterator[str]:
-    """Yield the lines of a report for a terminal: search ranks, a row per system, questions with a problem."""
-    questions = report.questions.questions
-    unanswerable = sum(not question.answerable for question in questions)
-    yield f"{report.site}: {len(questions)} questions, {unanswerable} of them without an answer in the docs"
-    if report.ranks:
-        yield "\nSearch ranks a gold section"
-        yield f"  {_join_figures(report.ranks)}"
-    if report.ranks_without_descriptions:
-        yield f"  without descriptions: {_join_figures(report.ranks_without_descriptions)}"
-    yield ""
-    yield from _format_table(report.rows)
-    for row in report.rows:
-        failures = [
-            (question, failure)
-            for question, result in zip(questions, row.results, strict=True)
-            if result is not None and (failure := describe_failure(question, result))
-        ]
-        if failures:
-            yield f"\n{row.mode}: {len(failures)} question{'' if len(failures) == 1 else 's'} with a problem"
-        for question, failure in failures[:_MAX_FAILURES]:
-            yield f"  {question.ask}\n      {failure}"
-        if len(failures) > _MAX_FAILURES:
-            yield f"  … and {len(failures) - _MAX_FAILURES} more; --html and --json list all of them"
+def format_report(report: EvalReport) -> list[str]:
+    """Return the lines of a report for a terminal: search ranks, a row per system, questions with a problem."""
+    return render_text("mkdocs_roaming.evals", "report.txt", report=report, table=_format_table(report.rows))
 
 
 def describe_failure(question: Question, result: EvalResult) -> str:
@@ -209,6 +186,15 @@ _FILTERS: dict[str, Callable[..., object]] = {
 }
 
 
+def render_text(
+    package: str, template: str, filters: Mapping[str, Callable[..., object]] = _FILTERS, **context: object
+) -> list[str]:
+    """Return the lines of a text; the arguments are those of `render_page`."""
+    environment = _create_environment(filters, is_html=False)
+    source = resources.files(package).joinpath(template).read_text("utf-8")
+    return environment.from_string(source).render(context).splitlines()
+
+
 def render_page(
     package: str, template: str, title: str, filters: Mapping[str, Callable[..., object]] = _FILTERS, **context: object
 ) -> str:
@@ -225,15 +211,16 @@ def render_page(
     folder, common = resources.files(package), resources.files(__package__).joinpath("report.css")
     own = folder.joinpath(template.replace(".html", ".css"))
     style = common.read_text("utf-8") + (own.read_text("utf-8") if own != common else "")
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
-    environment.filters |= filters
-    html = environment.from_string(folder.joinpath(template).read_text("utf-8")).render(
-        title=title,
-        style=Markup(style),
-        style_digest=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
-        **context,
-    )
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    page = _create_environment(filters).from_string(folder.joinpath(template).read_text("utf-8"))
+    html = page.render(title=title, style=Markup(style), style_digest=digest, **context)
     return _FORBIDDEN.sub("\ufffd", html)
+
+
+def _create_environment(filters: Mapping[str, Callable[..., object]], *, is_html: bool = True) -> Environment:
+    environment = Environment(autoescape=is_html, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
+    environment.filters |= filters
+    return environment
 
 
 _FORBIDDEN = re.compile("[^\t\n\x20-\x7e\xa0-\ud7ff\ue000-\ufdcf\ufdf0-\ufffd\U00010000-\U0010fffd]")

@@ -169,18 +169,23 @@ class AnswerCache:
         """Move an answer from those in progress to the finished ones, if it is worth caching."""
         if self._running.get(key) is answer:
             del self._running[key]
-        end = answer.events[-1] if answer.events else None
-        if not isinstance(end, Finished) or end.state not in CACHEABLE_STATES:
+        if not is_shareable(answer.events):
             return
-        if end.foreign_addresses:
-            return  # the model may be hostile: no other reader gets this
-        if any(isinstance(event, SectionsFound) and event.words_only for event in answer.events):
-            return  # the embeddings were not available
-        if not all(map(_is_well_supported, answer.events)):
-            return  # only its reader gets an answer that may be wrong
         self._finished[key] = tuple(answer.events)
         while len(self._finished) > self._max_answers:
             self._finished.popitem(last=False)
+
+
+def is_shareable(events: Sequence[Event]) -> bool:
+    """Return whether other readers may get an answer: it is complete, and nothing about it is doubtful."""
+    end = events[-1] if events else None
+    if not isinstance(end, Finished) or end.state not in CACHEABLE_STATES:
+        return False
+    if end.foreign_addresses:
+        return False  # the model may be hostile
+    if any(isinstance(event, SectionsFound) and event.words_only for event in events):
+        return False  # the embeddings were not available
+    return all(map(_is_well_supported, events))  # only its reader gets an answer that may be wrong
 
 
 def _is_well_supported(event: Event) -> bool:

@@ -66,8 +66,9 @@ class Journal:
         turn: str,
         seconds: float,
         cached: bool,
+        site: str = "",
     ) -> None:
-        """Log a question and the sections that answered it. The text of the answer is not logged."""
+        """Log a question, the sections that answered it, and the digest of the site. The answer is not logged."""
         if self._questions is None:
             return
         nearest = answer.not_found.nearest if answer.not_found else ()
@@ -78,6 +79,7 @@ class Journal:
                 "page": redact(question.page),
                 "language": question.language,
                 "state": answer.state,
+                "cause": answer.cause or answer.spent,
                 "model": answer.model,
                 "opened": [section.id for section in answer.trail],
                 "cited": [section.id for section in answer.citations],
@@ -86,6 +88,7 @@ class Journal:
                 "seconds": round(seconds, 3),
                 "cached": cached,
                 "turn": hash_turn(turn),
+                "site": site.removeprefix("sha256:")[:12],
             }
         )
 

@@ -189,11 +189,10 @@ class QuotaLimiter:
         if total <= limit:
             return
         if total - self.held[budget.key] + amount <= limit:
-            detail = "Answers in progress may need the rest of today's budget; try again in a moment."
+            detail = "Answers are not available now; try again in a moment."
             raise ProblemError(429, "busy", detail, retry_after=_BUSY_RETRY_SECONDS, setting=setting)
-        detail = f"Today's budget for {'answers' if budget.setting == 'money_a_day' else 'one visitor'} is spent."
         tomorrow = DAY_SECONDS - now % DAY_SECONDS
-        raise ProblemError(429, "money", detail, retry_after=tomorrow, setting=setting)
+        raise ProblemError(429, "money", "Answers are not available now.", retry_after=tomorrow, setting=setting)
 
     def _take_place(self, places: Counter[str], key: str) -> None:
         detail = name = ""

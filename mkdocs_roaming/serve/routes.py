@@ -48,6 +48,7 @@ from mkdocs_roaming.serve.requests import (
     encode_problem,
     get_client,
     parse_feedback,
+    parse_linked_answer,
     parse_question,
     validate,
     validate_language,
@@ -161,6 +162,11 @@ class Routes:
         if len(self._rated) > _MAX_RATED_TURNS:
             del self._rated[next(iter(self._rated))]
         return Response(status_code=204)
+
+    async def verify(self, request: Request) -> Response:
+        """Return whether this server wrote the answer of a link."""
+        verification = self._service.verify(parse_linked_answer(await _read_json(request)))
+        return Response(encode_json(verification), media_type=JSON, headers={"cache-control": "no-store"})
 
     async def health(self, request: Request) -> Response:
         """Return whether questions can be answered."""

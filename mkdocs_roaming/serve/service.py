@@ -20,6 +20,7 @@ from math import inf
 from time import monotonic
 
 import anyio
+from msgspec import UNSET
 
 from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget, CostEstimate, Prices
 from mkdocs_roaming.answer.estimate import estimate_cost, estimate_request
@@ -34,11 +35,12 @@ from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import SearchFactory
 from mkdocs_roaming.manifest.lookup import SectionIndex
 from mkdocs_roaming.serve import schemas
-from mkdocs_roaming.serve.cache import AnswerCache, CacheKey, SharedAnswer, without_cost
+from mkdocs_roaming.serve.cache import AnswerCache, CacheKey, SharedAnswer, is_shareable, without_cost
 from mkdocs_roaming.serve.conversation_token import TokenSigner, identify_site, make_turn, restore_memory
 from mkdocs_roaming.serve.deployments import Deployment, LocalizedSite
 from mkdocs_roaming.serve.encoding import AnswerContext, PartEncoder, StreamPart, encode_answer
 from mkdocs_roaming.serve.log import public_message, strip_passwords
+from mkdocs_roaming.serve.permalink import AnswerSigner
 from mkdocs_roaming.serve.requests import ProblemError, find_page
 from mkdocs_roaming.serve.schemas import Question
 from mkdocs_roaming.text.tokenizer import is_stop_word, stem
@@ -63,7 +65,7 @@ class AnswerRecord:
     """The outcome of a question for one client, for the log and the metrics.
 
     `cost` is None if it is unknown: the client left early (`abandoned`), or the model's reply broke off.
-    `first_text_seconds` is the time until the first text was sent, None if none was.
+    `first_text_seconds` is the time until the first text was sent, None if none was. `site` is the digest of the site.
     """
 
     question: Question
@@ -75,6 +77,7 @@ class AnswerRecord:
     abandoned: bool
     turn: str = ""
     first_text_seconds: float | None = None
+    site: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +101,14 @@ class AnswerCost:
 class AnswerService:
     """Opens requests for answers from the current deployment of a site.
 
-    `on_record` is called for every question, `on_cost` for every answer that was produced.
+    `on_record` is called for every question, `on_cost` for every answer that was produced. `link_signer` signs answers
+    for links, by default none.
     """
 
     site: LocalizedSite
     config: AnswerConfig
     signer: TokenSigner
+    link_signer: AnswerSigner = field(default_factory=lambda: AnswerSigner(b""), kw_only=True)
     cache: AnswerCache = field(default_factory=AnswerCache, kw_only=True)
     on_record: Callable[[AnswerRecord], None] = field(default=lambda record: None, kw_only=True)
     on_cost: Callable[[AnswerCost], None] = field(default=lambda cost: None, kw_only=True)
@@ -128,6 +133,15 @@ class AnswerService:
     def has_signed(self, turn: str) -> bool:
         """Return whether a turn is from an answer of this site, and has not expired."""
         return self.signer.verify(turn, self.site_name) is not None
+
+    def verify(self, answer: schemas.LinkedAnswer) -> schemas.Verification:
+        """Return whether the answer of a link is from this site, with a turn for follow-up questions."""
+        problem, time = self.link_signer.verify(answer, self.site_name)
+        if problem:
+            return schemas.Verification(False, problem, time)
+        cited = [section[:_ID_CHARS] for section in answer.sections]
+        turn = make_turn(answer.question, answer.answer, (), cited, self.site.main.now().digest)
+        return schemas.Verification(True, problem, time, self.signer.sign(turn, self.site_name))
 
     @property
     def site_name(self) -> str:
@@ -258,6 +272,7 @@ class AnswerRequest:
             abandoned,
             "" if abandoned else self._sign_turn(),
             self._first_text_seconds,
+            self.deployment.digest,
         )
         self._service.on_record(self.record)
 
@@ -314,7 +329,7 @@ class AnswerRequest:
 
     def _context(self) -> AnswerContext:
         sections, dropped = self.deployment.library.sections, self._memory.dropped
-        return AnswerContext(sections, self._sign_turn, self.cached, dropped, self._suggest)
+        return AnswerContext(sections, self._sign_turn, self.cached, dropped, self._suggest, self._make_link)
 
     def _suggest(self) -> list[str]:
         result, library = summarize(self._events), self.deployment.library
@@ -334,6 +349,23 @@ class AnswerRequest:
             self._turn = self._service.signer.sign(turn, self._site) if text else ""
         return self._turn
 
+    def _make_link(self) -> schemas.Link | None:
+        """Return what a link to this answer holds."""
+        result, sections = summarize(self._events), self.deployment.library.sections
+        cited = [found for reference in result.citations if (found := sections.get(reference.id))]
+        if not cited or result.state == "error":
+            return None
+        ids = tuple(found.id + found.section.digest[:_DIGEST_CHARS] for found in cited)
+        # A follow-up question means something else alone, and what no section supports may be what a link should say.
+        is_supported = result.support is not None and not result.support.marks and is_shareable(self._events)
+        if result.state != "answered" or not is_supported or self.question.turns:
+            return schemas.Link(ids)
+        linked = schemas.LinkedAnswer(self.question.text, schemas.replace_invalid(result.text), ids)
+        return schemas.Link(ids, self._service.link_signer.sign(linked, self._site) or UNSET)
+
+
+_ID_CHARS = 8
+_DIGEST_CHARS = 6
 
 # Follow-ups
 

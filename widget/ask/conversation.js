@@ -14,6 +14,7 @@ export class Conversation {
   #memory;
   #Turn; // the class, once it is loaded
   #restored; // resolves when the turns of the previous page are shown
+  #restoring = false; // whether there are turns that are not shown yet
   #running; // aborts the current answer
   #ended; // resolves when the current answer has ended
   #next; // the question that is sent after the current answer
@@ -28,9 +29,13 @@ export class Conversation {
   get isRunning() {
     return !!this.#running;
   }
-  /** Whether the endpoint could not be reached. */
+  /** Whether the endpoint could not be reached, or has no answers today. */
   get isDown() {
     return !!this.#outage;
+  }
+  /** Whether nothing was asked, on earlier pages either. */
+  get isEmpty() {
+    return !this.turns.length && !this.#restoring;
   }
   /** The question that waits, or the last one. */
   get last() {
@@ -58,14 +63,61 @@ export class Conversation {
   reset() {
     this.stop();
     this.queue();
-    for (const turn of this.turns.splice(0)) turn.article.remove();
+    const { turns } = this;
+    const { cleared } = this.#memory;
+    const last = turns.at(-1);
+    const draft = this.#panel.input.value || (last?.empty !== false && last?.question);
     this.endOutage();
+    this.#replace([], Date.now());
+    const undo = () => {
+      this.#panel.input.value ||= draft || "";
+      this.#replace(turns, cleared);
+    };
+    this.#panel.offerUndo(last && undo);
+  }
+  /** Show other turns, and store them. */
+  #replace(turns, cleared) {
+    for (const { article } of this.turns) article.remove();
+    this.turns = [];
+    for (const turn of turns) this.#add(turn);
+    this.#memory.cleared = cleared;
     this.keep();
+    this.#host._draw();
   }
   /** Store the turns for the next page. */
   keep() {
-    const turns = this.turns.map(({ question, parts, code }) => ({ question, parts, code }));
+    const turns = this.#merge();
     this.#memory.keepTurns(turns) || this.#memory.keepTurns(turns.slice(-MOST_SENT));
+  }
+  /** Return what is to be stored: the turns of this tab, and those of others that share the storage. */
+  #merge() {
+    const { turns, isShared, cleared } = this.#memory;
+    for (const turn of this.turns) turn.at ??= Date.now() + Math.random(); // is its id, too
+    const own = this.turns.map(({ question, parts, code, at }) => ({ question, parts, code, at }));
+    if (!isShared) return own;
+    const others = (turns ?? []).filter(({ at }) => !own.some((one) => one.at === at));
+    const isKept = ({ at = 0, parts, code }) => at > cleared && !(code && !parts.length);
+    return [...others, ...own].filter(isKept).sort((one, other) => one.at - other.at);
+  }
+  /** Follow the other tabs; during an answer nothing moves. */
+  async sync() {
+    await this.#restored;
+    const Turn = (this.#Turn ??= await loadTurn());
+    if (this.#running) return; // its end follows them
+    const merged = this.#merge();
+    if (merged.length === this.turns.length && merged.every(({ at }, n) => at === this.turns[n].at)) return;
+    const find = (entry) => this.turns.find(({ at }) => at === entry.at) ?? this.#rebuild(Turn, entry);
+    this.#replace(merged.map(find), this.#memory.cleared);
+  }
+  /** Show a turn that was not asked here. */
+  async show(question, parts) {
+    await this.#restored;
+    await this.#ended;
+    const turn = this.#rebuild((this.#Turn ??= await loadTurn()), { question, parts });
+    this.#add(turn);
+    this.keep();
+    this.#host._draw();
+    this.#panel.showTurn(turn.article);
   }
   /** End an outage if the endpoint answers again. */
   async probe() {
@@ -96,6 +148,7 @@ export class Conversation {
       const Turn = (this.#Turn ??= await loadTurn()); // not a task later if it is loaded: the question is shown at once
       const body = this.#host._describe(question, this.turns.map((one) => one.signed).filter(Boolean).slice(-MOST_SENT));
       turn = new Turn(this.#host, question);
+      this.#panel.offerUndo();
       this.#add(turn);
       this.#removeEmpty();
       this.#host._draw();
@@ -107,10 +160,10 @@ export class Conversation {
     }
     this.stop(); // ignore the rest of the stream
     this.#running = undefined;
-    if (turn && !this.turns.includes(turn)) return this.#host._draw(); // the reader has started over
+    if (turn && !this.turns.includes(turn)) return turn.finish(problem, false); // the reader has started over, and may undo that
     const next = this.#next;
     if (next) this.queue();
-    const isDown = problem?.code === "down" && this.#host.settings.mode === "auto";
+    const isDown = ["down", "money"].includes(problem?.code) && this.#host.settings.mode === "auto";
     if (!turn || isDown) return this.#giveBack(turn, joinQuestions(question, next));
     const failed = this.#finish(turn, problem);
     if (failed) {
@@ -119,6 +172,7 @@ export class Conversation {
     }
     this.keep();
     this.#host._draw();
+    if (this.#memory.isShared) this.sync();
     if (next && !failed) this.#host.ask(next);
   }
   /** Put a question that could not be sent back into the input. */
@@ -149,20 +203,24 @@ export class Conversation {
     for (const { empty, article } of this.turns) if (empty) article.remove();
     this.turns = this.turns.filter(({ empty }) => !empty);
   }
+  #rebuild(Turn, { question, parts, code, at }) {
+    const turn = new Turn(this.#host, question);
+    turn.at = at;
+    for (const part of parts) turn.part(part);
+    turn.finish(code && { code }, false);
+    return turn;
+  }
   async #restore() {
     const stored = this.#memory.turns;
     if (!stored?.length) return;
+    this.#restoring = true;
     try {
       this.#panel.beginRestoring();
       const Turn = (this.#Turn = await loadTurn());
-      for (const { question, parts, code } of stored) {
-        const turn = new Turn(this.#host, question);
-        for (const part of parts) turn.part(part);
-        turn.finish(code && { code }, false);
-        this.#add(turn);
-      }
-      this.#host._draw();
+      for (const entry of stored) this.#add(this.#rebuild(Turn, entry));
       this.#panel.place = this.#memory.state.place;
     } catch {} // written by another version
+    this.#restoring = false;
+    this.#host._draw();
   }
 }

@@ -91,9 +91,13 @@ def read_script(path: Path) -> list[list[Part]]:
         UsageError: The file cannot be read or is not a script; the message names the place in the file.
     """
     try:
-        replies = msgspec.json.decode(path.read_bytes(), type=list[list[_Part]])
+        return parse_script(path.read_bytes())
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror}); name the file of a script") from None
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{path}: {error}; a script is a list of replies, each a list of parts") from None
-    return [[part.to_part() for part in reply] for reply in replies]
+
+
+def parse_script(data: bytes) -> list[list[Part]]:
+    """Return the replies of a script. Raise ValueError or RecursionError if it is none."""
+    return [[part.to_part() for part in reply] for reply in msgspec.json.decode(data, type=list[list[_Part]])]

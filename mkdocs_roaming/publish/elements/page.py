@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from mkdocs_roaming.manifest.descriptions import Descriptions, index_first_asks
 from mkdocs_roaming.manifest.models import NOT_FOUND_PAGE, root_path, sort_paths_by_nav
+from mkdocs_roaming.publish.cache import ConvertedPage
 from mkdocs_roaming.publish.elements.finder_index import MAX_SECTIONS
 from mkdocs_roaming.publish.elements.html import add_similar_pages
 from mkdocs_roaming.publish.elements.menu import (
@@ -91,8 +92,8 @@ class PageElements:
         if self._widget and has_widget:
             own, home = (pages[one].questions if one in pages else () for one in (path, ""))
             suggestions = own or tuple(map(to_single_line, self._widget.questions)) or home
-            suggestions = (suggestions or self._suggest_asks(path))[:MAX_SUGGESTIONS]
-            is_published = converted is not None
+            asked = suggestions or self._suggest_asks(path) or _find_questions(converted)
+            suggestions, is_published = asked[:MAX_SUGGESTIONS], converted is not None
             html = add_widget(html, self._widget, path, self._site, suggestions, published=is_published, root=root)
         return self.menu.add(html, path, converted.sections[0].title, root) if self.menu and converted else html
 
@@ -111,3 +112,12 @@ class PageElements:
         sections = converted.sections if converted else ()
         keys = ((section.body, to_single_line(section.title)) for section in sections)
         return [self._asks[key] for key in keys if key in self._asks]
+
+
+def _find_questions(page: ConvertedPage | None) -> tuple[str, ...]:
+    """Return the headings of a page that are questions, in any language."""
+    titles = (to_single_line(section.title) for section in page.sections) if page else ()
+    return tuple(title for title in dict.fromkeys(titles) if title.endswith(_QUESTION_MARKS))
+
+
+_QUESTION_MARKS = ("?", "？", "؟")

@@ -63,6 +63,8 @@ class WidgetOptions:
     feedback: bool = False
     show_usage: bool = False
     """Whether readers see the model, the tokens and the cost of an answer."""
+    selection: bool = True
+    """Whether selected text of the article shows a bar: ask about it, copy a link to it."""
     links: tuple[WayOut, ...] = ()
     """Links for readers whose question was not answered."""
     questions: tuple[str, ...] = ()
@@ -133,7 +135,7 @@ def add_widget(
 
     The data of the page is a template in the part that themes replace when they navigate without a page load. The
     element itself is at the end of the body, so that it keeps the conversation. The script is in the head: it moves
-    the page aside for an open panel before the page is shown.
+    the page aside for an open panel before the page is shown, and loads the widget after that.
 
     Args:
         html: The page.
@@ -156,7 +158,7 @@ def add_widget(
     start = find_content_start(html) or 0
     html = html[:start] + template + html[start:]
     source = escape(relative_url(path, _SCRIPT, root))
-    script = f'<script type="module" async blocking="render" src="{source}" data-roaming></script>'
+    script = f'<script src="{source}" data-roaming></script>'
     element = f"<roaming-ask data-roaming{_format_attributes(options)}></roaming-ask>"
     if (with_script := insert_in_head(html, script)) == html:
         element = script + element
@@ -214,11 +216,14 @@ def _format_value(value: object) -> str:
 # Files
 
 MODULES = (
+    "roaming-early.js",
     "roaming-ask.js",
+    "roaming-panel.js",
     "roaming-turn.js",
     "roaming-trail.js",
     "roaming-markdown.js",
     "roaming-highlight.js",
+    "roaming-math.js",
     "roaming-result.js",
     "roaming-marks.js",
     "roaming-card.js",
@@ -228,10 +233,12 @@ MODULES = (
     "roaming-excerpt.js",
     "roaming-finder.js",
     "roaming-library.js",
+    "roaming-link.js",
+    "roaming-selection.js",
     "roaming-search.js",
     "roaming-webmcp.js",
 )
-"""The module that pages load, and those that it loads on demand."""
+"""The script that pages load, the module that it loads, and those that are loaded on demand."""
 
 _SCRIPT = f"roaming/{MODULES[0]}"
 

@@ -252,6 +252,18 @@ def picture(page: Page, name: str) -> None:
         page.screenshot(path=Path(folder) / f"{name}.png")
 
 
+# Whether the panel opens by itself, because it was open on the page before.
+REOPENS = """() => {
+    try {
+        const key = `roaming:${new URL("../", document.querySelector("script[src*=roaming-]").src)}:panel`;
+        const store = { off: {}, local: localStorage }[document.querySelector("roaming-ask").getAttribute("persist")];
+        return innerWidth >= 600 && JSON.parse((store ?? sessionStorage)[key]).open;
+    } catch {
+        return false;
+    }
+}"""
+
+
 class Widget:
     """The widget on a page."""
 
@@ -267,6 +279,8 @@ class Widget:
     def open(self) -> Widget:
         """Open the panel if the previous page did not leave it open, and wait for its turns."""
         self.page.locator("roaming-ask .opener").wait_for(state="attached")
+        if self.page.evaluate(REOPENS):
+            self.panel.wait_for()
         if not self.panel.is_visible():
             buttons = self.page.locator("roaming-ask .opener, .md-header [data-roaming-open]")
             buttons.filter(visible=True).last.click()

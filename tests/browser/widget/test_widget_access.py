@@ -169,14 +169,14 @@ def test_tab_order_follows_reading_order_and_stops_have_names(page: Page, stage:
     widget.panel.locator(".resize").focus()
     name = "({ ariaLabel, textContent, localName }) => ariaLabel || textContent || localName"
     stops: list[str] = []
-    for _ in range(17):
+    for _ in range(18):
         stops.append(page.evaluate(f"({name})({ROOT}.activeElement)"))
         if stops[-1] == "Send":
             break
         page.keyboard.press("Tab")
     titles = turn.locator("ol a").evaluate_all("all => all.map(one => one.textContent)")
     assert stops == [
-        *["Width of the panel", "Start over", "Close", "Conversation", "Read 3 sections, cited 2"],
+        *["Width of the panel", "Start over", "Expand the panel", "Close", "Conversation", "Read 3 sections, cited 2"],
         *["Source 1: Server", "Source 2: The port is taken", *titles],
         *["Copy answer", "Copy link", "Helpful", "Not helpful", "Ask a follow-up", "Ask about all pages", "Send"],
     ]

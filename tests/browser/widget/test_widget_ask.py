@@ -317,11 +317,16 @@ def test_rate_limit_shows_countdown_and_disables_sending(page: Page, stage: Stag
     widget.turns.last.locator("[part=actions]").wait_for()
 
 
-def test_spent_budget_shows_hours(page: Page, stage: Stage, widget: Widget) -> None:
-    stage.plays(Reply(b'{"code": "money", "retry_after": 7200}', status=429))
+def test_spent_budget_shows_results_and_says_nothing_of_money(page: Page, stage: Stage, widget: Widget) -> None:
+    stage.plays(*2 * [Reply(b'{"code": "money", "retry_after": 7200}', status=429)])
     page.goto(stage.page())
-    turn = widget.open().ask(QUESTION)
-    expect(turn).to_contain_text("Today's budget for answers is spent. You can ask again in 2 h.")
+    widget.open().input.fill(QUESTION)
+    widget.input.press("Enter")
+    expect(widget.panel.locator(".notice")).to_contain_text("Answers are not available now")
+    widget.hits.first.wait_for()
+    assert widget.input.input_value() == QUESTION
+    page.evaluate("document.querySelector('roaming-ask').setAttribute('mode', 'endpoint')")
+    expect(widget.ask(QUESTION)).to_contain_text("Answers are not available now. You can ask again in 2 h.")
 
 
 def test_unavailable_endpoint_falls_back_to_search(page: Page, stage: Stage, widget: Widget) -> None:
@@ -332,7 +337,7 @@ def test_unavailable_endpoint_falls_back_to_search(page: Page, stage: Stage, wid
     widget.input.press("Enter")
     widget.hits.first.wait_for()
     notice = widget.panel.locator(".notice").inner_text()
-    assert notice.startswith("No answer: the service can’t be reached\n")
+    assert notice.startswith("Answers are not available now.\n")
     assert widget.input.input_value() == "port taken"
     assert "The port is taken" in widget.hits.first.inner_text()
     assert widget.turns.count() == 0
@@ -468,15 +473,21 @@ def test_copy_writes_markdown_with_numbered_sources(page: Page, stage: Stage, wi
     assert widget.status.inner_text() == "Copied"
 
 
-def test_copied_link_contains_question(page: Page, stage: Stage, widget: Widget) -> None:
+@pytest.mark.parametrize(("body", "is_answer"), [(recorded("answered"), True), (answer("It is 8642."), False)])
+def test_copied_link_contains_question(page: Page, stage: Stage, widget: Widget, body: bytes, is_answer: bool) -> None:
+    """With sources it leads to them, otherwise the question is in the input."""
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    stage.plays(recorded("answered"))
+    stage.plays(body)
     page.goto(stage.page())
     widget.open().ask(QUESTION).get_by_role("button", name="Copy link").click()
     widget.panel.get_by_role("button", name="Copied").wait_for()
     page.goto(page.evaluate("navigator.clipboard.readText()"))
     widget.panel.wait_for()
-    assert widget.input.input_value() == QUESTION
+    if is_answer:
+        widget.turns.nth(1).wait_for()
+        assert QUESTION in widget.ended().inner_text()
+    else:
+        expect(widget.input).to_have_value(QUESTION)
     assert len(stage.asked) == 1
 
 

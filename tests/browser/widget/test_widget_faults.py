@@ -394,4 +394,4 @@ def test_two_elements_do_not_interfere(page: Page, stage: Stage, widget: Widget)
     page.goto(stage.page(body="<roaming-ask></roaming-ask>"))
     for opened in (1, 0, 1):
         page.keyboard.press("Control+i")
-        assert page.locator("roaming-ask dialog[open]").count() == opened
+        expect(page.locator("roaming-ask dialog[open]")).to_have_count(opened)

@@ -42,7 +42,8 @@ def firefox(process: Firefox) -> Iterator[Firefox]:
     process.errors.clear()
     yield process
     assert process.evaluate("window.violations ?? []") == []
-    assert process.errors == []
+    # Firefox reports the following at times, on any page, when it is left while WebDriver reads from it.
+    assert [error for error in process.errors if "Permission denied to access property" not in error] == []
     process.evaluate("sessionStorage.clear()")
     process.open("about:blank")
 
@@ -92,7 +93,7 @@ def test_escape_closes_panel(firefox: Firefox, stage: Stage) -> None:
     firefox.open(stage.page())
     firefox.wait(f"{SHADOW}?.querySelector('.opener')?.checkVisibility()")
     firefox.press("Control", "i")
-    firefox.wait(f"{SHADOW}.querySelector('dialog').open")
+    firefox.wait(f"{SHADOW}.querySelector('dialog')?.open")
     firefox.press("Escape")
     firefox.wait(f"!{SHADOW}.querySelector('dialog').open")
 

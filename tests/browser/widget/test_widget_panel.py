@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +12,7 @@ from .conftest import TESTS, Reply, Stage, Widget, answer, recorded, served
 from .themes import built
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
+    from playwright.sync_api import Browser, Locator, Page, Route
 
 QUESTION = "Which port is the default?"
 LATER = b'data: {"type":"finish-step"}'
@@ -45,6 +45,20 @@ def material(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 def tolerated() -> str:
     """Themes ask for scripts of other hosts; some answers are refused."""
     return r"asked for https://|fonts\.g|cdnjs|ERR_(EMPTY|FAILED|INCOMPLETE|INTERNET)|status of (429|503)|: (429|503)$"
+
+
+def hold(page: Page, name: str) -> Callable[[], None]:
+    """Hold the requests for a module, and return what lets them continue."""
+    held: list[Route] = []
+    page.route(f"**/roaming-{name}.js", lambda route: held.append(route))
+
+    def release() -> None:
+        while not held:
+            page.wait_for_timeout(20)
+        for route in held:
+            route.continue_()
+
+    return release
 
 
 def overlaps(one: Locator, other: Locator) -> bool:
@@ -252,6 +266,46 @@ def test_restored_panel_does_not_shift_the_page(page: Page, material: Stage, wid
         assert sum(page.evaluate("shifts")) < 0.01
 
 
+def test_place_of_open_panel_is_kept_until_its_conversation_is_shown(
+    page: Page, material: Stage, widget: Widget
+) -> None:
+    """Neither the place nor what it contains changes; the panel never says that nothing was asked."""
+    material.plays(recorded("answered"))
+    page.goto(material.url)
+    widget.open().ask(QUESTION)
+    box = widget.panel.bounding_box()
+    release = {name: hold(page, name) for name in ("ask", "turn")}
+    page.goto(material.url + "other/", wait_until="commit")
+    page.locator("footer").wait_for()
+    frame = page.evaluate("({ ...getComputedStyle(document.body, '::after') })")
+    assert box is not None
+    assert (frame["top"], frame["width"]) == (f"{box['y']:g}px", f"{box['width']:g}px")
+    expect(page.locator("body")).to_have_css("padding-inline-end", frame["width"])
+    release["ask"]()
+    expect(widget.input).to_have_attribute("placeholder", "Ask a follow-up")
+    expect(widget.panel.locator(".intro")).to_be_hidden()
+    release["turn"]()
+    widget.turns.first.wait_for()
+    assert widget.panel.bounding_box() == box
+    assert page.evaluate("getComputedStyle(document.body, '::after').content") == "none"
+
+
+def test_page_gets_its_place_back_where_the_panel_cannot_be_loaded(page: Page, material: Stage, widget: Widget) -> None:
+    page.goto(material.url)
+    widget.open()
+    page.route("**/roaming-ask.js", lambda route: route.abort())
+    page.goto(material.url + "other/")
+    expect(page.locator("body")).to_have_css("padding-inline-end", "0px")
+
+
+def test_button_in_header_works_before_the_widget_is_loaded(page: Page, material: Stage, widget: Widget) -> None:
+    release = hold(page, "ask")
+    page.goto(material.url, wait_until="commit")
+    page.locator(".md-header [data-roaming-open]").click()
+    release()
+    expect(widget.input).to_be_focused()
+
+
 def test_conversation_keeps_all_turns_and_sends_the_last_six(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(*8 * [recorded("answered")])
     page.goto(stage.page())
@@ -387,7 +441,7 @@ def test_any_element_of_the_page_opens_the_panel(page: Page, stage: Stage, widge
     page.goto(url)
     page.locator("roaming-ask .opener").wait_for()
     page.get_by_role("button", name="Ask", exact=True).click()
-    assert widget.panel.is_visible()
+    expect(widget.input).to_be_focused()
     page.keyboard.press("Escape")
     assert page.evaluate("document.activeElement.textContent") == "Ask"
     page.get_by_role("link", name="Hot").click()
@@ -491,3 +545,99 @@ def test_accent_is_readable_on_all_primaries(page: Page, material: Stage, widget
         [scheme, PRIMARIES.split()],
     )
     assert low == []
+
+
+# Size
+
+
+def test_expanded_panel_has_whole_height_and_is_remembered(page: Page, material: Stage, widget: Widget) -> None:
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.goto(material.url)
+    widget.open()
+    expand = widget.panel.get_by_role("button", name="Expand the panel")
+    expand.click()
+    expanded = {"x": 560, "y": 0, "width": 720, "height": 800}
+    assert widget.panel.bounding_box() == expanded
+    assert not page.locator(":root[data-roaming-docked]").count()
+    assert page.evaluate(COVERED) == []
+    page.goto(material.url + "other/")
+    widget.panel.wait_for()
+    assert widget.panel.bounding_box() == expanded
+    expand.click()
+    expect(page.locator(":root[data-roaming-docked]")).to_have_count(1)
+    assert widget.panel.evaluate("one => one.offsetWidth") < 420
+    expand.click()
+    page.set_viewport_size({"width": 800, "height": 800})
+    expect(expand).to_be_hidden()
+    assert widget.panel.evaluate("one => one.offsetWidth") < 420
+    widget.input.press("Escape")
+    expect(widget.panel).to_be_hidden()
+
+
+def test_table_of_five_columns_scrolls_to_its_last_one(page: Page, stage: Stage, widget: Widget) -> None:
+    text = "How long the gauge waits before it drains the buffer to the disk. " * 2
+    table = (
+        ["Option", "Type", "Text", "Default", "Since"],
+        ["-"] * 5,
+        ["`--drain-window`", "time", text, "30m", "4.0"],
+    )
+    rows = "\n".join(f"| {' | '.join(row)} |" for row in table)
+    stage.plays(answer(f"{rows}\n\n| a | b |\n|-|-|\n| {'word ' * 30} | c |"))
+    page.goto(stage.page())
+    wide, narrow = widget.open().ask(QUESTION).locator(".wide").all()
+    assert wide.locator("tr").last.evaluate("one => one.offsetHeight") < 140
+    expect(wide).to_have_class("wide more")
+    wide.evaluate("one => void (one.scrollLeft = 9999)")
+    expect(wide).not_to_have_class("wide more")
+    cut = "one => one.getBoundingClientRect().right - one.closest('.wide').getBoundingClientRect().right"
+    assert wide.locator("td").last.evaluate(cut) <= 1
+    assert narrow.evaluate("one => one.scrollWidth <= one.clientWidth")
+
+
+# Nothing asked yet
+
+
+def test_panel_without_questions_lists_sections_of_page(page: Page, stage: Stage, widget: Widget) -> None:
+    stage.plays(answer("Yes."))
+    page.goto(stage.page())
+    start = widget.open().panel.locator(".start")
+    expect(start.locator("h3").first).to_have_text("Server")
+    widget.ask(QUESTION)
+    expect(start).to_have_count(0)
+    page.goto(stage.page(suggestions='["How hot?"]', name="other.html"))
+    page.evaluate("sessionStorage.clear()")
+    page.reload()
+    widget.open()
+    assert widget.panel.get_by_role("button", name="How hot?").is_visible()
+    expect(start).to_have_count(0)
+
+
+# Entrances
+
+
+@pytest.mark.parametrize("attributes", ["", 'mode="finder"', 'mode="finder" replace-search="on"'])
+def test_page_in_material_has_one_entrance(page: Page, material: Stage, widget: Widget, attributes: str) -> None:
+    html = (material.folder / "index.html").read_text("utf-8").replace("<roaming-ask ", f"<roaming-ask {attributes} ")
+    (material.folder / "one.html").write_text(html, "utf-8")
+    replaced = ", .md-search__form, label.md-header__button[for=__search]" if "replace" in attributes else ""
+    for width in (390, 700, 1000, 1280, 1440):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.goto(material.url + "one.html")
+        page.locator("roaming-ask .opener").wait_for(state="attached")
+        page.wait_for_timeout(200)
+        entrances = page.locator(f"roaming-ask .opener, .md-header [data-roaming-open]{replaced}")
+        seen = "one => one.checkVisibility({ opacityProperty: true }) && one.getBoundingClientRect().right > 0"
+        assert entrances.evaluate_all(f"all => all.filter({seen}).length") == 1, width
+
+
+def test_touch_opens_panel_without_keyboard(browser: Browser, stage: Stage) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 800}, has_touch=True)
+    page = context.new_page()
+    page.goto(stage.page())
+    page.locator("roaming-ask .opener").tap()
+    widget = Widget(page)
+    widget.panel.wait_for()
+    expect(widget.panel).to_be_focused()
+    widget.input.tap()
+    expect(widget.input).to_be_focused()
+    context.close()

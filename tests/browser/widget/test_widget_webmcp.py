@@ -150,11 +150,11 @@ def test_index_is_loaded_with_first_call(agent: Page, url: str) -> None:
     agent.goto(url)
     wait_for_tools(agent)
     agent.wait_for_load_state("networkidle")
-    assert loaded == ["roaming-ask.js", "roaming-webmcp.js"]
+    assert sorted(loaded) == ["roaming-ask.js", "roaming-panel.js", "roaming-webmcp.js"]
     call(agent, "search_docs", query="port")
     call(agent, "search_docs", query="water")
-    assert loaded[2:5] == ["roaming-library.js", "roaming-finder.js", "finder.json"]
-    assert [name for name in loaded[5:] if not name.startswith("finder/")] == []
+    assert loaded[3:6] == ["roaming-library.js", "roaming-finder.js", "finder.json"]
+    assert [name for name in loaded[6:] if not name.startswith("finder/")] == []
 
 
 def test_tools_follow_mode_and_element(agent: Page, stage: Stage, url: str) -> None:

@@ -111,7 +111,7 @@ def test_ask_stops_when_cost_budget_is_spent(lamp: Path, power: str) -> None:
     model = script(lamp.parent, [call, {"usage": {"input": 1_000_000}}])
     (lamp.parent / "roaming.toml").write_text("[prices]\ninput = 1\noutput = 0\n[budget]\ncost = 0.5\n")
     result = roaming("ask", lamp, "Watts?", "--model", model, "--whole-site-tokens", 0)
-    assert "Stopped before there was an answer: the budget of cost is spent." in result.stdout
+    assert "The answer reached its limit before anything was written." in result.stdout
     assert "1.00 USD" in result.stderr
 
 
@@ -127,10 +127,10 @@ def test_ask_stops_when_cost_budget_is_spent(lamp: Path, power: str) -> None:
         ),
         (
             [{"text": "The lamp"}, {"stop": "length"}],
-            "before there was an answer: the budget of output",
+            "reached its limit before anything was written",
             NOTHING_FOUND,
         ),
-        ([{"text": "It takes 3.7 watts [^ID]."}, {"stop": "length"}], "The answer may be incomplete.", 0),
+        ([{"text": "It takes 3.7 watts [^ID]."}, {"stop": "length"}], "reached its limit and may be incomplete", 0),
         ([{"stop": "end"}], "The docs do not seem to answer this.", NOTHING_FOUND),
     ],
 )

@@ -47,3 +47,24 @@ def test_report_explains_wrong_arguments(tmp_path: Path) -> None:
     assert "cannot be read" in report(tmp_path / "none.jsonl").stderr
     assert "no such folder or file" in report(log, "--site", tmp_path / "none").stderr
     assert report(log, "--since", "2030-01-01").stdout == "No questions in this period.\n"
+
+
+def test_report_reads_access_logs_without_a_question_log(sample: Path, tmp_path: Path) -> None:
+    line = '203.0.113.7 - - [01/Mar/2026:10:00:00 +0000] "GET {} HTTP/1.1" {} 9 "-" "Mozilla/5.0 (compatible; GPTBot/1.2)"\n'
+    one, other = tmp_path / "a.log", tmp_path / "b.log"
+    one.write_text(line.format("/llms.txt", 200), "utf-8")
+    other.write_text(line.format("/docs/storage.md", 404), "utf-8")
+    done = report("--access-log", one, "--access-log", other, "--site", sample)
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert "    2  GPTBot: llms.txt 1, does not exist 1\n" in done.stdout
+    assert "    1  /docs/storage.md, nearest: How readings are kept\n" in done.stdout
+    assert report("--access-log", one, "--since", "2026-03-02").stdout == "Agents sent 0 requests.\n"
+
+
+def test_report_needs_a_log(tmp_path: Path) -> None:
+    done = report()
+    assert (done.exit_code, "Name the question_log" in done.stderr) == (2, True)
+    wrong = tmp_path / "wrong.log"
+    wrong.write_text("nothing\n", "utf-8")
+    done = report("--access-log", wrong)
+    assert (done.exit_code, "no line is a request" in done.stderr) == (1, True)

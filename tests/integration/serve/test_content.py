@@ -265,6 +265,8 @@ def test_feedback_and_question_have_same_turn(start: Start, folder: Path, tmp_pa
     opinion_lines = [json.loads(line) for line in opinions.read_text().splitlines()]
     assert [line["turn"] for line in question_lines for _ in range(2)] == [line["turn"] for line in opinion_lines]
     assert [line["comment"] for line in opinion_lines] == ["", "Which one?"] * 2
+    digest = json.loads((folder / "roaming/manifest.json").read_bytes())["digest"]
+    assert {line["site"] for line in question_lines} == {digest.removeprefix("sha256:")[:12]}
     assert (question_lines[0]["state"], question_lines[0]["page"], question_lines[0]["model"]) == (
         "results",
         "/install/",

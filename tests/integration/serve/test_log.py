@@ -41,7 +41,7 @@ def lines_of(path: Path) -> list[dict[str, object]]:
 
 
 def log_question(journal: Journal, question: Question, answer: Answer = ANSWER, turn: str = "t") -> None:
-    journal.log_question(question, answer, turn=turn, seconds=0.12345, cached=False)
+    journal.log_question(question, answer, turn=turn, seconds=0.12345, cached=False, site="sha256:0123456789abcdef")
 
 
 # Redaction
@@ -205,6 +205,7 @@ def test_log_question_writes_sections_without_answer_text(tmp_path: Path) -> Non
             "page": "/pumps/",
             "language": "",
             "state": "answered",
+            "cause": "",
             "model": "offline",
             "opened": ["07f3277d", "9db61152"],
             "cited": ["07f3277d"],
@@ -213,6 +214,7 @@ def test_log_question_writes_sections_without_answer_text(tmp_path: Path) -> Non
             "seconds": 0.123,
             "cached": False,
             "turn": hash_turn("t"),
+            "site": "0123456789ab",
         }
     ]
     assert file.stat().st_mode & 0o777 == 0o600
@@ -225,6 +227,14 @@ def test_log_question_writes_nearest_sections_without_answer(tmp_path: Path) -> 
     )
     (line,) = lines_of(tmp_path / "q")
     assert (line["state"], line["nearest"]) == ("not_found", ["07f3277d"])
+
+
+def test_log_question_writes_what_failed_and_which_limit_was_reached(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "q")
+    log_question(journal, Question("Oil?"), Answer("", "error", "m", error="key sk-1 refused", cause="overload"))
+    log_question(journal, Question("Oil?"), Answer("", "budget", "m", spent="cost"))
+    assert [line["cause"] for line in lines_of(tmp_path / "q")] == ["overload", "cost"]
+    assert b"refused" not in (tmp_path / "q").read_bytes()
 
 
 def test_log_feedback_has_turn_hash_of_question(tmp_path: Path) -> None:

@@ -417,7 +417,7 @@ async def test_exception_of_application_is_raised() -> None:
 async def test_problem_of_application_is_readable_by_other_origins() -> None:
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
-        await send_problem(send, ProblemError(429, "money", "Today's budget for answers is spent."))
+        await send_problem(send, ProblemError(429, "money", "Answers are not available now."))
 
     answer = await request(make_guard(app), headers=(("origin", DOCS),))
     assert (answer.status, answer.problem()["code"]) == (429, "money")

@@ -72,7 +72,7 @@ class Failing:
 
 
 @pytest.mark.parametrize("wire", WIRES)
-def test_each_failure_has_its_own_message_and_results(start: Start, folder: Path, wire: str) -> None:
+def test_each_failure_has_results_and_a_cause_for_the_operator_only(start: Start, folder: Path, wire: str) -> None:
     from messages_api import MessagesApi, serving
 
     failures = {
@@ -93,12 +93,12 @@ def test_each_failure_has_its_own_message_and_results(start: Start, folder: Path
             parts = start(folder, model).ask(QUESTION)
         status = next(part["data"] for part in parts if part["type"] == "data-status")
         assert (status["state"], status["cause"]) == ("error", cause)
-        messages.add(status["message"])
+        messages.add(status["message"].partition(" Try again")[0])
         text = "".join(part["delta"] for part in parts if part["type"] == "text-delta")
         assert text.startswith(status["message"])
         assert prompts.NEAREST_SECTIONS in text
         assert failure[2] not in text  # details are for the operator
-    assert len(messages) == len(failures)
+    assert len(messages) == 2  # only a long question is something that readers can change
 
 
 @pytest.mark.slow

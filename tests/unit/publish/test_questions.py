@@ -72,6 +72,14 @@ def test_page_without_questions_of_people_suggests_first_asks_of_its_sections() 
     assert suggest("a/", asks=ASKS, home=("Home?",)) == ["Home?"]
 
 
+def test_page_without_questions_suggests_its_headings_that_are_questions() -> None:
+    titles = ("Why?", "Install", "なぜ？", "لماذا؟", "Why?")
+    page = Page("faq/", "FAQ", "<h1>FAQ</h1>" + "".join(f"<h2>{title}</h2><p>So.</p>" for title in titles))
+    batch = convert_pages(SITE, [page], cache=ConversionCache(None), warn=print)
+    html = PageElements(ElementOptions.parse(PublishOptions(widget=True)), batch).add("<body></body>", "faq/")
+    assert 'data-suggestions="[&quot;Why?&quot;, &quot;なぜ？&quot;, &quot;لماذا؟&quot;]"' in html
+
+
 def test_proposals_are_not_suggested() -> None:
     assert suggest("a/", asks={"1": ("reword: grease, motor", "One?"), "2": ("reword: drain",)}) == ["One?"]
 

@@ -1,30 +1,31 @@
-"""The report on an endpoint's logs: reading, groups, numbers, sections and output."""
+"""The report on an endpoint's logs: numbers, groups, changes, sections and output."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
+from report_logs import line, rate, read
 
 from mkdocs_roaming.answer.events import Finished, summarize
-from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.evals.questions import read_questions
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.lint.context import Finding
 from mkdocs_roaming.manifest.descriptions import describe_manifest, read_descriptions
+from mkdocs_roaming.report.access import AccessReport, load_tables
+from mkdocs_roaming.report.log import Log, read_log
 from mkdocs_roaming.report.output import format_report, render_report
-from mkdocs_roaming.report.report import Log, group_questions, make_report, parse_since, read_log
+from mkdocs_roaming.report.report import make_report
 from mkdocs_roaming.serve.log import Journal
 from mkdocs_roaming.serve.requests import parse_question
 from mkdocs_roaming.serve.schemas import Feedback
 
-NOW = datetime(2026, 3, 14, 12, tzinfo=UTC)
 PAGES = (
     ("pumps/", "# Pumps\n\nAll of them.\n\n## Pressure\n\nA pump works at 4.7 bar.\n\n## Oil\n\nChange the oil.\n"),
     ("lamps/", "# Lamps\n\nRed and green.\n\n## Colours\n\nA red lamp means port.\n"),
@@ -38,97 +39,6 @@ def library(make_site: Callable) -> Library:
 
 def id_of(library: Library, title: str) -> str:
     return next(section.id for section in library.sections if section.section.title == title)
-
-
-def write_lines(path: Path, lines: Iterable[dict[str, Any] | str]) -> Path:
-    path.write_text("".join(f"{line if isinstance(line, str) else json.dumps(line)}\n" for line in lines), "utf-8")
-    return path
-
-
-def line(question: str, state: str = "answered", day: int = 1, **more: Any) -> dict[str, Any]:
-    return {"time": f"2026-03-{day:02}T10:00:00Z", "question": question, "state": state, **more}
-
-
-def read(tmp_path: Path, lines: Iterable[dict[str, Any] | str], ratings: Iterable[dict[str, Any]] = ()) -> Log:
-    questions = write_lines(tmp_path / "questions.jsonl", lines)
-    return read_log(questions, write_lines(tmp_path / "feedback.jsonl", ratings))
-
-
-# Reading
-
-
-def test_log_is_read_with_its_rotated_files_oldest_first(tmp_path: Path) -> None:
-    path = write_lines(tmp_path / "q.jsonl", [line("new", day=9)])
-    write_lines(tmp_path / "q.jsonl.1", [line("middle", day=5)])
-    write_lines(tmp_path / "q.jsonl.2", [line("old", day=1)])
-    assert [entry.question for entry in read_log(path).entries] == ["old", "middle", "new"]
-
-
-def test_unreadable_lines_are_counted(tmp_path: Path) -> None:
-    log = read(tmp_path, ["{cut", line("kept", unknown_field=1), '{"time": 7}', "", "[]"])
-    assert [entry.question for entry in log.entries] == ["kept"]
-    assert log.skipped == 3
-
-
-def test_period_leaves_out_older_questions(tmp_path: Path) -> None:
-    path = write_lines(tmp_path / "q.jsonl", [line("old", day=1), line("new", day=13)])
-    assert [one.question for one in read_log(path, since=parse_since("7d", NOW)).entries] == ["new"]
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("24h", datetime(2026, 3, 13, 12, tzinfo=UTC)),
-        ("2w", datetime(2026, 2, 28, 12, tzinfo=UTC)),
-        ("2026-03-01", datetime(2026, 3, 1, tzinfo=UTC)),
-        ("2026-03-01T08:00:00+02:00", datetime(2026, 3, 1, 6, tzinfo=UTC)),
-    ],
-)
-def test_periods_and_dates(text: str, expected: datetime) -> None:
-    assert parse_since(text, NOW) == expected
-
-
-@pytest.mark.parametrize("text", ["yesterday", "7", "-3d", ""])
-def test_other_periods_are_rejected(text: str) -> None:
-    with pytest.raises(UsageError, match="neither a period, such as 7d, nor a date"):
-        parse_since(text, NOW)
-
-
-def test_missing_and_foreign_files_are_rejected(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="cannot be read"):
-        read_log(tmp_path / "missing.jsonl")
-    with pytest.raises(UsageError, match="no line is a question"):
-        read_log(write_lines(tmp_path / "other.jsonl", ["a", "b"]))
-
-
-# Groups
-
-
-def test_questions_with_shared_rare_words_are_one_group() -> None:
-    questions = [
-        "How do I change the oil of the pump?",
-        "red lamp colours",
-        "changing oil: how often?",
-        "what colour has a lamp",
-        "oil change interval",
-        "is there an app",
-    ]
-    groups = group_questions(questions, [()] * 6)
-    assert sorted(map(sorted, groups)) == [[0, 2, 4], [1, 3], [5]]
-    assert len(groups[0]) == 3
-
-
-def test_same_nearest_sections_bring_questions_together() -> None:
-    others = [f"word{number} thing{number}" for number in range(10)]
-    questions = ["oil change pump", "oil change interval nightly", *others]
-    apart = group_questions(questions, [("a", "b"), ("c", "d"), *[()] * 10])
-    together = group_questions(questions, [("a", "b"), ("a", "b"), *[()] * 10])
-    assert (len(apart), len(together)) == (12, 11)
-
-
-def test_no_questions_have_no_groups() -> None:
-    assert group_questions([], []) == []
-    assert group_questions(["???", "the of"], [(), ()]) != []
 
 
 # Numbers
@@ -150,15 +60,12 @@ def test_report_counts_states_ratings_cost_and_days(tmp_path: Path) -> None:
         ],
     )
     report = make_report(log)
-    assert (report.questions, report.states) == (3, {"answered": 2, "not_found": 1})
-    assert (report.helpful, report.unhelpful, report.satisfaction, report.comments) == (1, 1, 0.5, ("Thanks",))
+    assert (report.period.questions, report.states) == (3, {"answered": 2, "not_found": 1})
+    assert (report.helpful, report.unhelpful) == (1, 1)
+    assert [(asked.question, asked.comments) for asked in report.comments] == [("a", ("Thanks",))]
     assert (report.cost, report.unpriced, report.seconds, report.cached) == (0.75, 1, 4.0, 1)
-    assert [(day.date, day.states) for day in report.days] == [
-        ("2026-03-01", {"answered": 2}),
-        ("2026-03-02", {}),
-        ("2026-03-03", {"not_found": 1}),
-    ]
-    assert sorted(group.questions for group in report.groups) == [("b",), ("c",)]  # b was rated as not helpful
+    assert report.days == {"2026-03-01": {"answered": 2}, "2026-03-02": {}, "2026-03-03": {"not_found": 1}}
+    assert sorted(group.questions[0].question for group in report.groups) == ["b", "c"]  # b was rated as not helpful
 
 
 def test_report_names_sections_and_pages(tmp_path: Path, library: Library) -> None:
@@ -175,14 +82,14 @@ def test_groups_have_nearest_sections_a_finding_and_a_valid_question_entry(tmp_p
     oil = id_of(library, "Oil")
     finding = Finding("thin", "hint", "“Oil” is short.", "Say more.", section=oil, breadcrumb=("Pumps", "Oil"))
     log = read(tmp_path, [line("oil interval: when?", "not_found", nearest=[oil]), line("interval of oil", "partial")])
-    (group,) = make_report(log, library, lambda: [finding]).groups
-    assert (group.count, group.states) == (2, {"partial": 1, "not_found": 1})
+    (group,) = make_report(log, library, [finding]).groups
+    assert (group.count, [asked.states for asked in group.questions]) == (2, [{"not_found": 1}, {"partial": 1}])
     assert group.nearest[0].title == "Pumps › Oil"
     assert group.finding == "Pumps › Oil: “Oil” is short. Say more."
     file = tmp_path / "set.yml"
     file.write_text(yaml.safe_dump({"questions": yaml.safe_load(group.entry)}), "utf-8")
     (question,) = read_questions(file).questions
-    assert (question.ask, question.sections) == (group.questions[0], (oil,))
+    assert (question.ask, question.sections) == (group.questions[0].question, (oil,))
 
 
 def test_group_without_section_becomes_an_unanswerable_question(tmp_path: Path) -> None:
@@ -203,12 +110,11 @@ def test_group_has_an_entry_for_the_file_of_descriptions_that_is_not_published_b
     texts = read_descriptions(file).pages["pumps/"].sections[oil]
     assert texts.asks == ("reword: grease, motor",)
     assert texts.title == "Oil"
-    assert all(question not in group.description for question in group.questions)
+    assert all(asked.question not in group.description for asked in group.questions)
     described, counts = describe_manifest(library.manifest, read_descriptions(file))
     assert (counts.sections, counts.stale) == (1, [])
     assert not any(section.asks for section in described.sections())
     report = make_report(log, library)
-    assert f"       describe: {group.description}" in list(format_report(report))
     assert "reword: grease, motor" in render_report(report)
 
 
@@ -217,6 +123,129 @@ def test_words_of_a_single_question_are_not_proposed(tmp_path: Path, library: Li
     log = read(tmp_path, [line("grease the motor of Miller", "not_found", nearest=[oil]) for _ in range(3)])
     (group,) = make_report(log, library).groups
     assert (group.count, group.description) == (3, "")
+
+
+# Changes, and what is not ranked
+
+
+def test_groups_are_compared_with_the_period_before(tmp_path: Path) -> None:
+    asked = [("oil change", 1), ("oil change", 8), ("oil change", 9), ("red lamp", 2), ("app store", 9)]
+    lines = [line(question, "not_found", day) for question, day in asked]
+    log = read(tmp_path, [*lines, line("answered", day=15)], since=datetime(2026, 3, 8, 10, tzinfo=UTC))
+    report = make_report(log)
+    found = {group.questions[0].question: (group.count, group.before, group.change) for group in report.groups}
+    assert found == {"oil change": (2, 1, "grown"), "app store": (1, 0, "new"), "red lamp": (0, 1, "gone")}
+    assert (report.period.questions, report.before.questions) == (4, 2)
+    assert (report.period.share, report.before.share) == (0.25, 0.0)
+
+
+def test_changes_are_not_named_without_a_period_before(tmp_path: Path) -> None:
+    (group,) = make_report(read(tmp_path, [line("oil", "not_found")])).groups
+    assert (group.change, group.after) == ("", None)
+
+
+def test_last_deployment_is_where_the_digest_of_the_site_changes(tmp_path: Path) -> None:
+    lines = [
+        line("oil", "not_found", 1, site="aa", language="en"),
+        line("Öl", "not_found", 2, site="dd", language="de"),
+        line("oil", "not_found", 3, site="bb", language="en"),
+        line("oil", "answered", 4, site="bb", language="en"),
+        line("old version", day=5),
+        line("huile", day=6, site="ff", language="fr"),
+    ]
+    report = make_report(read(tmp_path, lines))
+    until, since = report.deployment
+    assert (until.questions, until.share) == (2, 0.0)
+    assert (since.questions, since.in_vain, since.since) == (4, 1, datetime(2026, 3, 3, 10, tzinfo=UTC))
+    assert "Since the deployment of 2026-03-03, 75 % were answered, before it 0 %." in "\n".join(format_report(report))
+    assert {group.questions[0].question: group.after for group in report.groups} == {"oil": 1, "Öl": 0}
+    assert make_report(read(tmp_path, [line("a"), line("b", site="aa"), line("c")])).deployment == ()
+
+
+def test_failures_are_listed_by_cause(tmp_path: Path) -> None:
+    lines = [
+        line("a", "error", cause="overload"),
+        line("b", "error", cause="overload"),
+        line("c", "budget", cause="cost"),
+    ]
+    report = make_report(read(tmp_path, [*lines, line("d", "refused"), line("e", "error")]))
+    found = {cause: [asked.question for asked in questions] for cause, questions in report.failures.items()}
+    assert found == {"overload": ["a", "b"], "cost": ["c"], "refused": ["d"], "error": ["e"]}
+    assert (report.period.failed, report.groups) == (5, ())
+    assert set(found) <= load_tables()["causes"].keys()
+    assert "2 × the provider was overloaded" in "\n".join(format_report(report))
+
+
+def test_greetings_off_topic_and_foreign_questions_are_not_ranked(tmp_path: Path, library: Library) -> None:
+    asked = [
+        "Hello!",
+        "hello",
+        "???",
+        "merci",
+        "best pizza recipe",
+        "wie oft muss ich denn das Öl bei der Pumpe wechseln",
+    ]
+    gaps = ["oil filter", "pressure gauge"]
+    report = make_report(read(tmp_path, [line(one, "not_found") for one in (*asked, *gaps)]), library)
+    found = {kind: [one.question for one in questions] for kind, questions in report.asides.items()}
+    assert found["small_talk"] == ["Hello!", "hello", "???", "merci"]
+    assert found["off_topic"] == ["best pizza recipe"]
+    assert len(found["language"]) == 1
+    assert sorted(group.questions[0].question for group in report.groups) == gaps
+    assert (report.period.aside, report.period.in_vain, report.period.share) == (6, 2, 0.0)
+
+
+def test_greetings_that_got_results_are_no_answered_questions(tmp_path: Path, library: Library) -> None:
+    oil = id_of(library, "Oil")
+    answered = [
+        line(one, "results", cited=[oil]) for one in ("hello", "thanks", "test", "how often is the oil changed")
+    ]
+    report = make_report(read(tmp_path, [*answered, line("pressure gauge", "not_found")]), library)
+    assert (report.period.aside, report.period.share) == (3, 0.5)
+    assert [section.count for section in report.cited] == [1]
+
+
+def test_words_that_the_site_lacks_are_a_gap_if_they_are_asked_often(tmp_path: Path, library: Library) -> None:
+    for count, gaps in ((2, 0), (3, 1)):
+        log = read(tmp_path, [line("kerberos", "not_found", at) for at in range(1, count + 1)])
+        assert len(make_report(log, library).groups) == gaps
+    assert make_report(log, library).groups[0].missing == "No section contains “kerberos”."
+
+
+def test_group_names_shared_words_that_the_nearest_section_lacks(tmp_path: Path, library: Library) -> None:
+    log = read(tmp_path, [line(f"oil of the {lamp} lamp", "not_found") for lamp in ("red", "green")])
+    (group,) = make_report(log, library).groups
+    assert group.nearest[0].about
+    assert re.fullmatch(r"“(Oil|Colours|Lamps)” does not contain “(oil|lamp)”\.", group.missing)
+
+
+def test_issue_shows_readers_words_as_code(tmp_path: Path, library: Library) -> None:
+    hostile = "oil @everyone fixes #1 ``` ![x](https://evil.example/x) <img src=x>"
+    (group,) = make_report(read(tmp_path, [line(hostile, "not_found", day) for day in (1, 2, 3)]), library).groups
+    title, _, rest = group.issue.partition("\n\n")
+    assert title == f"Docs: {hostile}"
+    assert f"````text\n  3 × {hostile}\n````" in rest
+    assert "- [Pumps › Oil](<https://" in rest
+
+
+def test_comments_stand_with_their_question_and_its_ratings(tmp_path: Path) -> None:
+    log = read(tmp_path, [line("oil?", turn="t"), line("lamp?", turn="u")], [rate("t", "Wrong pump"), rate("u")])
+    report = make_report(log)
+    (asked,) = report.comments
+    assert (asked.question, asked.unhelpful, asked.comments) == ("oil?", 1, ("Wrong pump",))
+    page = render_report(report)
+    assert page.index("oil?") < page.index("Wrong pump")
+    assert "Wrong pump (not helpful: oil?)" in "\n".join(format_report(report))
+
+
+def test_json_has_all_groups_and_the_page_folds_small_ones(tmp_path: Path) -> None:
+    lines = [line(f"word{at} thing{at}", "not_found") for at in range(60)]
+    report = make_report(read(tmp_path, lines))
+    assert len(msgspec.to_builtins(report)["groups"]) == 60
+    page = render_report(report)
+    assert "55 more, with fewer questions" in page
+    assert page.count("Text for an issue") == 60
+    assert len(list(format_report(report))) <= 60
 
 
 # Output
@@ -236,10 +265,13 @@ def test_page_escapes_readers_text_and_has_no_scripts(tmp_path: Path, library: L
 
 
 def test_text_of_an_empty_and_of_a_small_log(tmp_path: Path) -> None:
-    assert list(format_report(make_report(Log((), {})))) == ["No questions in this period."]
+    assert list(format_report(make_report(Log()))) == ["No questions in this period."]
     text = "\n".join(format_report(make_report(read(tmp_path, [line("is there an app", "not_found"), "{cut"]))))
-    assert text.startswith("1 questions from 2026-03-01 to 2026-03-01\n  not answered 1\n  no ratings; no cost;")
-    assert "lines of the logs that could not be read: 1" in text
+    assert text.startswith(
+        "1 question from 2026-03-01 to 2026-03-01, 0 % answered.\n1 gap. The largest, with 1 question:"
+    )
+    assert "not answered 1, cached 0\nno ratings; no cost; median 0.0 s\n" in text
+    assert "Lines of the logs that could not be read: 1" in text
     assert "    1  is there an app" in text
 
 
@@ -249,9 +281,9 @@ def test_plot_stacks_states_and_groups_long_periods_by_weeks(tmp_path: Path) -> 
         return re.findall(r'<rect class="(\w+)"[^>]* y="([\d.]+)"[^>]* height="([\d.]+)"', page)
 
     assert read_bars(line("a"), line("b", "error"), line("c", day=2)) == [
-        ("answered", "75.0", "75.0"),
-        ("error", "0.0", "75.0"),
-        ("answered", "75.0", "75.0"),
+        ("answered", "50.0", "50.0"),
+        ("error", "0.0", "50.0"),
+        ("answered", "50.0", "50.0"),
     ]
     assert len(read_bars(line("a"), {**line("b"), "time": "2026-08-01T10:00:00Z"})) == 2
     assert not read_bars()
@@ -266,3 +298,35 @@ def test_lines_of_the_endpoint_can_be_read(tmp_path: Path) -> None:
     log = read_log(tmp_path / "q.jsonl", tmp_path / "f.jsonl")
     assert (log.entries[0].question, log.entries[0].cached, log.skipped) == ("oil?", True, 0)
     assert make_report(log).helpful == 1
+
+
+@pytest.mark.parametrize("days", [1, 2, 3, 7, 400])
+def test_plot_has_two_dates_unless_the_period_is_one_day(tmp_path: Path, days: int) -> None:
+    last = datetime.fromordinal(datetime(2026, 3, 1, tzinfo=UTC).toordinal() + days - 1)
+    page = render_report(make_report(read(tmp_path, [line("a"), {**line("b"), "time": f"{last:%Y-%m-%d}T11:00:00Z"}])))
+    ends = re.search(r'<div class="ends">(.*?)</div>', page)
+    assert ends is not None
+    assert (
+        re.findall(r"<time>([^<]*)</time>", ends[1])
+        == [f"{day:%Y-%m-%d}" for day in (datetime(2026, 3, 1), last)][-days:]
+    )
+    assert "<text" not in page
+
+
+def test_report_of_agents_alone_has_no_questions() -> None:
+    access = AccessReport(3, {"GPTBot": {"llms.txt": 2, "does not exist": 1}}, (), {"pumps/": 2, "lamps/": 0}, 1)
+    report = make_report(Log(), access=access)
+    text = "\n".join(format_report(report))
+    assert text.startswith("Agents sent 3 requests, most of them GPTBot; 1 were for addresses that do not exist.\n")
+    assert "    3  GPTBot: llms.txt 2, does not exist 1" in text
+    assert "1 of 2 pages were read by no agent" in text
+    page = render_report(report)
+    assert "No questions" not in page
+    assert "crawls for training" in page
+
+
+def test_log_of_an_older_version_can_be_read(tmp_path: Path) -> None:
+    old = {"time": "2026-03-01T10:00:00Z", "question": "oil?", "state": "error", "turn": ""}
+    report = make_report(read(tmp_path, [old]))
+    assert list(report.failures) == ["error"]
+    assert "does not name the cause" in render_report(report)

@@ -1,0 +1,110 @@
+"""Formulas in answers: typeset by what the page has loaded, else their source."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from npm import install
+from playwright.sync_api import expect
+
+from .conftest import STRICT, Stage, Widget, answer, picture
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+SCRIPTS = {
+    "katex": '<link rel=stylesheet href="katex/dist/katex.min.css"><script src="katex/dist/katex.min.js"></script>',
+    "mathjax": '<script src="mathjax/es5/tex-mml-chtml.js"></script>',
+}
+PACKAGES = {"katex": "katex@0.16", "mathjax": "mathjax@3"}
+FORMULAS = (
+    "The level is \\(h_t = \\sqrt{a^2 + b^2}\\) at high water, $t_0$ hours later, for $5 or $6.\n\n"
+    "$$\n\\frac{\\Delta h}{\\Delta t}\n= \\int_0^T v(t)\\,dt\n$$\n\n\\[\nx\n- y\n\\]\n\nRun `ebb \\(x\\)`."
+)
+HOSTILE = (
+    "\\href{javascript:hit()}{x}",
+    "\\href{https://evil.example/}{x}",
+    "\\url{https://evil.example/}",
+    "\\includegraphics{https://evil.example/a.png}",
+    "\\html{<img src=x onerror=hit()>}",
+    "\\htmlClass{opener}{x}",
+    "\\class{opener}{x}",
+    "\\cssId{__search}{x}",
+    "\\style{position:fixed;inset:0}{x}",
+    "\\require{html}x",
+    "\\def\\x{\\hr}\\x",
+    "\\csname href\\endcsname{javascript:hit()}{x}",
+    "\\gdef\\frac#1#2{gone}x",
+    "\\newcommand{\\a}{\\a\\a}\\a",
+    "\\text{<script>hit()</script><img src=x onerror=hit()>}",
+    "\\rule{9999em}{9999em}",
+    "\\unknowncommand{x}",
+    "\\frac{1",
+)
+
+
+@pytest.fixture(params=list(SCRIPTS))
+def renderer(request: pytest.FixtureRequest, stage: Stage) -> str:
+    """The renderer that the pages of the site load."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "mkdocs-roaming-tests"
+    folder = cache / request.param / "node_modules" / request.param
+    if not folder.exists():
+        install(PACKAGES[request.param], cache / request.param)
+    shutil.copytree(folder, stage.folder / request.param)
+    return str(request.param)
+
+
+def test_renderer_of_page_typesets_formulas_in_panel(page: Page, stage: Stage, widget: Widget, renderer: str) -> None:
+    stage.plays(answer(FORMULAS))
+    page.goto(stage.page(body=SCRIPTS[renderer]))
+    turn = widget.open().ask("How high?")
+    expect(turn.locator(".math.typeset")).to_have_count(4)
+    drawn = turn.locator({"katex": ".katex-html .mord", "mathjax": "mjx-math mjx-mi"}[renderer])
+    assert drawn.count() > 5
+    font = drawn.first.evaluate(
+        "one => getComputedStyle(one, '::before').fontFamily + getComputedStyle(one).fontFamily"
+    )
+    assert {"katex": "KaTeX", "mathjax": "MJX"}[renderer] in font + turn.inner_html()
+    box = drawn.first.bounding_box()
+    assert box is not None
+    assert box["width"] > 4  # its glyph is there
+    for strut in turn.locator(".strut").all():  # of KaTeX; the panel hides its own empty elements
+        expect(strut).not_to_have_css("display", "none")
+    assert "for $5 or $6." in turn.inner_text()
+    assert "\\(x\\)" in turn.locator("p code").inner_text()
+    below = turn.locator(".math.block").first
+    below_box = below.bounding_box()
+    assert below_box is not None
+    assert below_box["height"] > 24  # a fraction: the styles are there
+    picture(page, f"math-{renderer}")
+
+
+def test_formulas_of_hostile_answers_stay_source_text(page: Page, stage: Stage, widget: Widget, renderer: str) -> None:
+    stage.plays(answer("\n\n".join(f"$${tex}$$" for tex in HOSTILE) + "\n\n$$x$$"))
+    page.goto(stage.page(body=SCRIPTS[renderer]))
+    page.evaluate("void (window.hit = () => (window.wasHit = true))")
+    turn = widget.open().ask("How high?")
+    expect(turn.locator(".math").last).to_have_class("math block typeset")
+    assert turn.locator(".math a, .math img, .math script, .math [href], .math [onerror], .math .opener").count() == 0
+    assert "evil" not in "".join(turn.locator(".math.typeset").all_inner_texts())
+    assert not page.evaluate("window.wasHit")
+    assert turn.locator(".math").evaluate_all("all => Math.max(...all.map((one) => one.offsetWidth))") <= 640
+    frac = "katex.renderToString('\\\\frac12')" if renderer == "katex" else "MathJax.tex2chtml('\\\\frac12').outerHTML"
+    assert "gone" not in page.evaluate(frac)
+
+
+def test_formulas_stay_source_text_without_renderer(page: Page, stage: Stage, widget: Widget) -> None:
+    stage.csp = STRICT + "; img-src data:"
+    stage.plays(answer(FORMULAS + " \\[optional **flag**\\]. Prices: $a_b$ and $c_d$."))
+    page.goto(stage.page())
+    turn = widget.open().ask("How high?")
+    text = turn.locator(".answer").inner_text()
+    assert "\\(h_t = \\sqrt{a^2 + b^2}\\)" in text
+    assert "$$ \\frac{\\Delta h}{\\Delta t} = \\int_0^T v(t)\\,dt $$" in text.replace("\n", " ")
+    assert "[optional flag]." in text
+    assert "Prices: $a_b$ and $c_d$." in text
+    assert turn.locator(".answer ul, .answer em").count() == 0

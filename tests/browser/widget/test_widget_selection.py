@@ -1,0 +1,189 @@
+"""The bar for selected text of the article."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+import pytest
+
+from .conftest import Stage, Widget
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+BODY = (
+    "<h2 id=port>Port</h2><p id=a>It listens on port 8642, <b>unless</b> another is set. Twice: the lid.</p>"
+    "<ul><li id=b>The lid must be closed - always, &amp; firmly.</li><li id=c>Then the lid opens.</li></ul>"
+    "<p id=d>" + "Water boils at a temperature that depends on height. " * 6 + "</p>"
+    "<pre id=e><code>kettle --hold 12\nkettle --off</code></pre>"
+    "<h2 id='größe'>Größe</h2><p id=f>Er fasst 1,5 Liter Wasser.</p><p id=g lang=ja>お湯を沸かします。</p>"
+    "<label>Name <input id=i value='typed text'></label><nav><p id=n>Navigation text</p></nav>"
+)
+SELECT = """([from, start, to, end]) => {
+  const texts = (id) => {
+    const walker = document.createTreeWalker(document.getElementById(id), NodeFilter.SHOW_TEXT);
+    const nodes = [];
+    while (walker.nextNode()) nodes.push(walker.currentNode);
+    return nodes;
+  };
+  const place = (id, at) => {
+    for (const node of texts(id)) {
+      if (at <= node.length) return [node, at];
+      at -= node.length;
+    }
+  };
+  getSelection().setBaseAndExtent(...place(from, start), ...place(to, end));
+}"""
+
+
+def select(page: Page, from_: str, start: int, end: int, to: str = "") -> Locator:
+    """Select text from a place in an element to one in another, and return the bar."""
+    page.evaluate(SELECT, [from_, start, to or from_, end])
+    return page.locator("roaming-ask .selected")
+
+
+def copied(page: Page, bar: Locator) -> str:
+    """Copy the link to the passage; return its fragment, decoded."""
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    bar.get_by_role("button", name="Copy link to passage").click()
+    bar.get_by_text("Copied").wait_for()
+    return str(page.evaluate("navigator.clipboard.readText()"))
+
+
+def test_selected_text_becomes_context_of_question(page: Page, stage: Stage, widget: Widget) -> None:
+    page.goto(stage.page(body=BODY))
+    bar = select(page, "a", 3, 23)
+    bar.get_by_role("button", name="Ask about this").click()
+    assert widget.input.input_value() == "About “listens on port 8642”: "
+    assert widget.focused() == "textarea"
+    assert not bar.is_visible()
+    assert stage.asked == []
+
+
+def test_selected_text_is_searched_without_endpoint(page: Page, stage: Stage, widget: Widget) -> None:
+    page.goto(stage.page("", body=BODY))
+    select(page, "a", 14, 23).get_by_role("button", name="Find this").click()
+    widget.hits.first.wait_for()
+    assert widget.input.input_value() == "port 8642"
+
+
+@pytest.mark.parametrize(
+    ("selected", "fragment"),
+    [
+        (("a", 3, 23), "port:~:text=listens on port 8642"),
+        (("a", 5, 21), "port:~:text=listens on port 8642"),  # whole words
+        (("a", 25, 31), "port:~:text=unless"),  # in bold
+        (("b", 4, 41), "port:~:text=lid must be closed %2D always%2C %26 firmly"),
+        (("b", 4, 7), "port:~:text=The-,lid,-must be closed %2D always%2C"),
+        (("b", 4, 19, "c"), "port:~:text=lid must be closed %2D,Then the lid opens."),
+        (("e", 7, 29), "port:~:text=%2D%2Dhold 12 kettle %2D%2Doff"),
+        (("f", 3, 17), "größe:~:text=fasst 1%2C5 Liter"),
+        (("g", 3, 6), "größe:~:text=沸かし"),
+    ],
+    ids=str,
+)
+def test_link_to_passage_has_text_fragment(
+    page: Page, stage: Stage, selected: tuple[str, int, int], fragment: str
+) -> None:
+    page.goto(stage.page(body=BODY))
+    address = copied(page, select(page, *selected))
+    assert address.startswith(f"{stage.url}index.html#")
+    kept = address.partition("#")[2].replace("%2D", "%252D").replace("%2C", "%252C").replace("%26", "%2526")
+    assert unquote(kept) == fragment
+    page.goto("about:blank")
+    page.goto(address)
+    assert page.evaluate("document.title") == "Kettle"
+
+
+def test_long_text_is_linked_by_its_ends(page: Page, stage: Stage) -> None:
+    page.goto(stage.page(body=BODY))
+    address = unquote(copied(page, select(page, "d", 0, 300)))
+    assert address.endswith("-,Water boils at a temperature,at a temperature that depends") or ":~:text=" in address
+
+
+def test_browser_finds_copied_passage(page: Page, stage: Stage) -> None:
+    """The second of two equal words, below the first screen."""
+    body = f"{BODY}<div style='height:3000px'></div><p id=z>Mind the lid.</p>"
+    page.goto(stage.page(body=body))
+    page.locator("#z").scroll_into_view_if_needed()
+    address = copied(page, select(page, "z", 9, 12))
+    page.goto("about:blank")
+    page.goto(address.replace("#gr%C3%B6%C3%9Fe", "#"))
+    page.wait_for_function("scrollY > 2000")
+
+
+@pytest.mark.parametrize("kind", ["nav", "input", "panel", "off", "mode", "short"])
+def test_bar_is_not_shown(page: Page, stage: Stage, widget: Widget, kind: str) -> None:
+    attributes = {"off": 'endpoint="/" selection="off"', "mode": 'endpoint="/" mode="off"'}
+    page.goto(stage.page(attributes.get(kind, 'endpoint="/"'), body=BODY))
+    if kind == "panel":
+        widget.open()
+        widget.input.fill("some words")
+        widget.input.select_text()
+    elif kind == "input":
+        page.locator("#i").select_text()
+    else:
+        select(page, *(("n", 0, 10) if kind == "nav" else ("a", 0, 1 if kind == "short" else 10)))
+    page.wait_for_timeout(600)
+    assert page.locator("roaming-ask .selected:visible").count() == 0
+
+
+def test_bar_is_reached_with_tab_and_hidden_with_escape(page: Page, stage: Stage, widget: Widget) -> None:
+    page.goto(stage.page(body=BODY))
+    page.locator("main a").focus()
+    page.evaluate(SELECT, ["a", 3, "a", 10])
+    for _ in range(3):
+        page.keyboard.press("Shift+ArrowRight")
+    bar = page.locator("roaming-ask .selected")
+    bar.wait_for()
+    page.keyboard.press("Tab")
+    assert "Ask about this" in page.evaluate(
+        "document.querySelector('roaming-ask').shadowRoot.activeElement.textContent"
+    )
+    page.keyboard.press("Tab")
+    page.keyboard.press("Escape")
+    assert not bar.is_visible()
+    assert page.evaluate("document.activeElement.textContent") == "Next"
+    assert page.evaluate("String(getSelection())")
+
+
+def test_bar_hides_with_selection_and_leaves_panel_open(page: Page, stage: Stage, widget: Widget) -> None:
+    page.goto(stage.page(body=BODY))
+    widget.open()
+    bar = select(page, "a", 3, 23)
+    bar.wait_for()
+    page.keyboard.press("Escape")
+    assert not bar.is_visible()
+    assert widget.panel.is_visible()
+    select(page, "a", 3, 20).wait_for()
+    page.evaluate("getSelection().removeAllRanges()")
+    bar.wait_for(state="hidden")
+
+
+def test_bar_is_at_bottom_of_phones_and_above_text_elsewhere(page: Page, stage: Stage) -> None:
+    page.goto(stage.page(body=BODY))
+    bar = select(page, "d", 0, 40)
+    bar.wait_for()
+    box, text = bar.bounding_box(), page.locator("#d").bounding_box()
+    assert box
+    assert text
+    assert box["y"] + box["height"] <= text["y"]
+    page.set_viewport_size({"width": 390, "height": 700})
+    page.evaluate("getSelection().removeAllRanges()")
+    bar.wait_for(state="hidden")
+    select(page, "d", 0, 40).wait_for()
+    box = bar.bounding_box()
+    assert box
+    assert (box["x"], box["width"]) == (8, 374)
+    assert 690 <= box["y"] + box["height"] <= 692
+
+
+def test_module_is_loaded_with_first_selection(page: Page, stage: Stage, widget: Widget) -> None:
+    loaded: list[str] = []
+    page.on("request", lambda request: loaded.append(request.url.rpartition("/")[2]))
+    page.goto(stage.page(body=BODY))
+    page.locator("roaming-ask .opener").wait_for()
+    assert "roaming-selection.js" not in loaded
+    select(page, "a", 3, 10).wait_for()
+    assert loaded.count("roaming-selection.js") == 1

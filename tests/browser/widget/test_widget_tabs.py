@@ -1,0 +1,169 @@
+"""A conversation that was cleared, and one that several tabs share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from .conftest import Reply, Stage, Widget, answer
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+LOCAL = 'endpoint="/" persist="local"'
+
+
+def said(text: str) -> bytes:
+    return answer(f"{text} [^11111111].", **{"11111111": "https://kettle.example/settings/"})
+
+
+@contextmanager
+def tab(page: Page, url: str) -> Iterator[Widget]:
+    """Open another tab with the panel."""
+    other = page.context.new_page()
+    other.goto(url)
+    yield Widget(other).open()
+    other.close()
+
+
+def questions(widget: Widget) -> list[str]:
+    return widget.turns.locator("h3").all_inner_texts()
+
+
+# Start over
+
+
+def test_start_over_can_be_undone(page: Page, stage: Stage, widget: Widget) -> None:
+    stage.plays(said("One"), said("Two"))
+    url = stage.page()
+    page.goto(url)
+    widget.open().ask("First?")
+    widget.ask("Second?")
+    widget.input.fill("a draft")
+    widget.panel.get_by_label("Start over").click()
+    assert widget.turns.count() == 0
+    assert widget.input.input_value() == ""
+    assert "Conversation cleared." in widget.status.inner_text()
+    widget.panel.get_by_role("button", name="Undo").click()
+    assert questions(widget) == ["First?", "Second?"]
+    assert widget.input.input_value() == "a draft"
+    assert widget.focused() == "textarea"
+    assert widget.panel.get_by_text("Conversation cleared.").filter(visible=True).count() == 0
+    page.reload()
+    assert questions(widget.open()) == ["First?", "Second?"]
+
+
+def test_undo_is_offered_until_next_question(page: Page, stage: Stage, widget: Widget) -> None:
+    stage.plays(said("One"), said("Two"))
+    page.goto(stage.page())
+    widget.open().ask("First?")
+    widget.panel.get_by_label("Start over").click()
+    page.keyboard.press("Control+i")
+    page.keyboard.press("Control+i")
+    undo = widget.panel.get_by_role("button", name="Undo")
+    assert undo.is_visible()
+    widget.ask("Second?")
+    assert undo.count() == 0
+    assert questions(widget) == ["Second?"]
+
+
+def test_undo_brings_stopped_answer_back(page: Page, stage: Stage, widget: Widget) -> None:
+    stage.plays(Reply(said("One"), hold=b'data: {"type": "data-status"'))
+    page.goto(stage.page())
+    widget.open()
+    widget.input.fill("First?")
+    widget.input.press("Enter")
+    widget.turns.get_by_text("One").wait_for()
+    widget.panel.get_by_label("Start over").click()
+    widget.panel.get_by_role("button", name="Undo").click()
+    turn = widget.ended()
+    assert "One" in turn.inner_text()
+    assert "Stopped." in turn.inner_text()
+
+
+# Shared storage
+
+
+def test_session_storage_is_default_and_not_shared(page: Page, stage: Stage, widget: Widget) -> None:
+    stage.plays(said("One"))
+    url = stage.page()
+    page.goto(url)
+    widget.open().ask("First?")
+    with tab(page, url) as other:
+        assert questions(other) == []
+    assert page.evaluate("localStorage.length") == 0
+
+
+def test_other_tab_follows_questions_and_start_over(page: Page, stage: Stage, widget: Widget) -> None:
+    stage.plays(said("One"), said("Two"), said("Three"))
+    url = stage.page(LOCAL)
+    page.goto(url)
+    widget.open()
+    with tab(page, url) as other:
+        widget.ask("First?")
+        other.turns.first.wait_for()
+        assert questions(other) == ["First?"]
+        other.ask("Second?")
+        widget.turns.nth(1).wait_for()
+        other.panel.get_by_label("Start over").click()
+        widget.turns.first.wait_for(state="detached")
+        other.panel.get_by_role("button", name="Undo").click()
+        widget.turns.nth(1).wait_for()
+        assert questions(widget) == questions(other) == ["First?", "Second?"]
+        other.panel.get_by_label("Start over").click()
+        widget.turns.first.wait_for(state="detached")
+        widget.ask("Third?")
+        other.turns.first.wait_for()
+        assert questions(widget) == questions(other) == ["Third?"]
+    page.reload()
+    assert questions(widget.open()) == ["Third?"]
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_no_turn_is_lost_when_two_tabs_ask_at_once(page: Page, stage: Stage, widget: Widget, first: int) -> None:
+    end = b'data: {"type": "data-status"'
+    stage.plays(Reply(said("One"), hold=end), Reply(said("Two"), hold=end))
+    replies = list(stage.replies)
+    url = stage.page(LOCAL)
+    page.goto(url)
+    widget.open()
+    with tab(page, url) as other:
+        widgets = [widget, other]
+        for one, (question, shown) in zip(widgets, (("First?", "One"), ("Second?", "Two")), strict=True):
+            one.input.fill(question)
+            one.input.press("Enter")
+            one.turns.get_by_text(shown).wait_for()
+        replies[first].released.set()
+        widgets[first].ended()
+        page.wait_for_timeout(300)
+        assert widgets[1 - first].turns.count() == 1  # a running answer is not disturbed
+        replies[1 - first].released.set()
+        for one in widgets:
+            one.turns.nth(1).wait_for()
+            one.ended()
+        assert sorted(questions(widget)) == ["First?", "Second?"]
+        assert questions(widget) == questions(other)
+    page.reload()
+    assert sorted(questions(widget.open())) == ["First?", "Second?"]
+
+
+def test_answer_that_runs_survives_start_over_in_other_tab(page: Page, stage: Stage, widget: Widget) -> None:
+    stage.plays(said("One"), Reply(said("Two"), hold=b'data: {"type": "data-status"'))
+    held = stage.replies[1]
+    url = stage.page(LOCAL)
+    page.goto(url)
+    widget.open().ask("First?")
+    with tab(page, url) as other:
+        other.turns.first.wait_for()
+        widget.input.fill("Second?")
+        widget.input.press("Enter")
+        widget.turns.get_by_text("Two").wait_for()
+        other.panel.get_by_label("Start over").click()
+        page.wait_for_timeout(300)
+        assert questions(widget) == ["First?", "Second?"]
+        held.released.set()
+        other.turns.first.wait_for()
+        assert questions(widget) == questions(other) == ["Second?"]

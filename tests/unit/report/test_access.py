@@ -1,0 +1,185 @@
+"""What agents read, by access logs of several servers."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from report_logs import write_lines
+
+from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.report import access
+from mkdocs_roaming.report.access import AccessReport, Guess, read_access
+
+GPTBOT = "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; GPTBot/1.2; +https://openai.com/gptbot)"
+BROWSER = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0 Safari/537.36"
+TIME = datetime(2026, 3, 14, 12, tzinfo=UTC)
+SECONDS = int(TIME.timestamp())
+
+PAGES = (
+    ("pumps/", "# Pumps\n\nAll of them.\n\n## Oil\n\nChange the oil.\n"),
+    ("lamps/", "# Lamps\n\nRed and green.\n"),
+)
+
+
+def combined(path: str, agent: str = GPTBOT, status: int = 200, method: str = "GET", day: int = 14) -> str:
+    time = f"{day:02}/Mar/2026:12:00:00 +0000"
+    return f'203.0.113.7 - - [{time}] "{method} {path} HTTP/1.1" {status} 512 "-" "{agent}"'
+
+
+def read(
+    folder: Path, *lines: str | dict, library: Library | None = None, since: datetime | None = None
+) -> AccessReport:
+    return read_access([write_lines(folder / "access.log", lines)], library, since=since)
+
+
+@pytest.fixture
+def library(make_site: Callable) -> Library:
+    return make_site(PAGES).library()
+
+
+FORMS = {
+    "combined": combined("/llms.txt?x=1"),
+    "with a host and fields at the end": f'docs.example:443 {combined("/llms.txt")} "10.0.0.1" 0.003',
+    "Caddy": {
+        "ts": SECONDS + 0.5,
+        "request": {"method": "GET", "uri": "/llms.txt", "headers": {"User-Agent": [GPTBOT]}},
+        "status": 200,
+    },
+    "Cloudflare": {
+        "ClientRequestMethod": "GET",
+        "ClientRequestURI": "/llms.txt",
+        "ClientRequestUserAgent": GPTBOT,
+        "EdgeResponseStatus": 200,
+        "EdgeStartTimestamp": SECONDS * 10**9,
+    },
+    "Cloudflare with dates": {
+        "ClientRequestPath": "/llms.txt",
+        "ClientRequestUserAgent": GPTBOT,
+        "EdgeResponseStatus": 200,
+        "EdgeStartTimestamp": "2026-03-14T12:00:00Z",
+    },
+    "Netlify": {
+        "log_type": "traffic",
+        "timestamp": "2026-03-14T12:00:00.123Z",
+        "url": "https://docs.example/llms.txt",
+        "method": "GET",
+        "status_code": 200,
+        "user_agent": GPTBOT,
+    },
+    "Vercel": {
+        "timestamp": SECONDS * 1000,
+        "path": "/[page]",
+        "proxy": {"method": "GET", "path": "/llms.txt", "statusCode": 200, "userAgent": [GPTBOT]},
+    },
+    "nginx as JSON": {
+        "time_iso8601": "2026-03-14T12:00:00+00:00",
+        "request": "GET /llms.txt HTTP/2.0",
+        "status": "200",
+        "http_user_agent": GPTBOT,
+    },
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_form_of_a_line_is_recognized(tmp_path: Path, form: str) -> None:
+    report = read(tmp_path, FORMS[form], since=TIME)
+    assert (report.requests, report.agents, report.skipped) == (1, {"GPTBot": {"llms.txt": 1}}, 0)
+    assert read(tmp_path, FORMS[form], since=TIME.replace(hour=13)).requests == 0
+
+
+def test_forms_can_be_mixed_in_lines_arrays_and_compressed_files(tmp_path: Path) -> None:
+    lines = [form if isinstance(form, str) else json.dumps(form) for form in FORMS.values()]
+    batch = json.dumps([FORMS["Vercel"], FORMS["Vercel"]])
+    path = tmp_path / "access.log.1.gz"
+    path.write_bytes(gzip.compress("\n".join([*lines, batch, "unknown", "{}", "[]", "null", '{"cut":']).encode()))
+    report = read_access([path, write_lines(tmp_path / "access.log", lines)])
+    assert report.agents == {"GPTBot": {"llms.txt": 2 * len(FORMS) + 2}}
+    assert report.skipped == 5
+
+
+def test_file_without_requests_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no line is a request"):
+        read(tmp_path, "2026-03-14 12:00:00 listening", {"level": "info"})
+    with pytest.raises(UsageError, match="cannot be read"):
+        read_access([tmp_path / "missing.log"])
+
+
+@pytest.mark.parametrize(
+    ("agent", "name"),
+    [
+        (GPTBOT, "GPTBot"),
+        ("Mozilla/5.0 (compatible; ChatGPT-User/1.0; +https://openai.com/bot)", "ChatGPT-User"),
+        ("Mozilla/5.0 (compatible; Claude-SearchBot/1.0)", "Claude-SearchBot"),
+        ("Mozilla/5.0 (compatible; Claude-User/1.0; +Claude-User@anthropic.com)", "Claude-User"),
+        ("claude-cli/1.0.44 (external, cli)", "claude-cli"),
+        ("Mozilla/5.0 (compatible; PerplexityBot/1.0)", "PerplexityBot"),
+        ("axios/1.7.2", "axios"),
+        ("node", "node"),
+        ("python-httpx/0.27.0", "python-httpx"),
+        ("Go-http-client/2.0", "Go-http-client"),
+    ],
+)
+def test_agent_is_named_by_its_user_agent(tmp_path: Path, agent: str, name: str) -> None:
+    assert list(read(tmp_path, combined("/llms.txt", agent)).agents) == [name]
+
+
+@pytest.mark.parametrize(
+    "agent", [BROWSER, "", "-", "Mozilla/5.0 (Nodeworthy)", "Turbonode/1.0", "gotham", r"\"quoted\""]
+)
+def test_browsers_and_unknown_programs_are_counted_as_requests_only(tmp_path: Path, agent: str) -> None:
+    report = read(tmp_path, combined("/missing", agent, 404))
+    assert (report.requests, report.agents, report.guesses, report.skipped) == (1, {}, (), 0)
+
+
+def test_file_that_is_empty_or_named_twice_is_no_error(tmp_path: Path) -> None:
+    empty, log = write_lines(tmp_path / "empty.log", []), write_lines(tmp_path / "access.log", [combined("/llms.txt")])
+    assert read_access([empty, log, log]).requests == 1
+
+
+def test_reads_are_counted_by_kind_of_file_and_page(tmp_path: Path, library: Library) -> None:
+    base = library.manifest.site.url.removesuffix("/").partition("://")[2].partition("/")[2]
+    prefix = f"/{base}" if base else ""
+    oil = next(section.id for section in library.sections if section.section.title == "Oil")
+    paths = ["/llms.txt", "/llms-full.txt", "/pumps/", "/pumps/index.html", "/pumps.md", f"/roaming/sections/{oil}.md"]
+    paths += ["/roaming/manifest.json", "/roaming/outline.md", "/robots.txt", "/assets/a.css", "/logo.png"]
+    lines = [combined(prefix + path) for path in paths]
+    lines += [combined("/mcp", method="POST"), combined("/llms.txt", status=403), combined("/llms.txt", method="HEAD")]
+    report = read(tmp_path, *lines, library=library)
+    assert report.agents["GPTBot"] == {
+        "llms.txt": 1,
+        "llms-full.txt": 1,
+        "pages": 2,
+        "Markdown": 1,
+        "sections": 1,
+        "manifest": 1,
+        "outline": 1,
+        "robots": 1,
+        "MCP": 1,
+        "refused": 1,
+    }
+    assert report.pages["lamps/"] == 0
+    assert report.pages["pumps/"] == 4
+
+
+def test_guesses_have_the_nearest_section(tmp_path: Path, library: Library) -> None:
+    lines = [combined("/docs/changing-oil.md", status=404), combined("/docs/changing-oil.md", "axios/1.7", 404)]
+    lines += [combined("/wp-login.php", status=404), combined("/.env", status=404)]
+    report = read(tmp_path, *lines, library=library)
+    url = next(library.sections.url(section) for section in library.sections if section.section.title == "Oil")
+    assert report.guesses == (Guess("/docs/changing-oil.md", 2, ("GPTBot", "axios"), "Pumps › Oil", url),)
+    assert report.agents == {"GPTBot": {"does not exist": 1}, "axios": {"does not exist": 1}}
+
+
+def test_number_of_guesses_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(access, "MAX_COUNTED", 10)
+    often = [combined("/often/", status=404)] * 3
+    report = read(tmp_path, *often, *(combined(f"/rare-{at}/", status=404) for at in range(100)))
+    assert len(report.guesses) <= 10
+    assert (report.guesses[0].path, report.guesses[0].count) == ("/often/", 3)
+    assert report.agents == {"GPTBot": {"does not exist": 103}}
