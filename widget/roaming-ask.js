@@ -50,11 +50,14 @@ export class RoamingAsk extends HTMLElement {
   /** Open the panel; without `focus` the focus does not move. */
   async open(focus = true) {
     await this._ready;
+    const typed = this.#panel || !focus ? undefined : this.#collectKeys();
     if (!this.#panel) await (this.#building ??= this.#build().catch(() => (this.#building = undefined)));
+    const early = typed?.() ?? "";
     if (!this.#panel || !this.isConnected || this.settings.mode === "off" || this.#panel.isOpen) return;
     this.#opener = document.activeElement;
     while (this.#opener?.shadowRoot?.activeElement) this.#opener = this.#opener.shadowRoot.activeElement;
     this.#panel.show(focus, this.#types);
+    this.#panel.input.value += early;
     this.toggleAttribute("open", true);
     if (!this.isInline) this.#memory.remember({ open: true, parked: false });
     this._draw();
@@ -88,8 +91,9 @@ export class RoamingAsk extends HTMLElement {
   async search(words) {
     await this._ready;
     this.#memory.remember({ finding: true });
+    const draft = this.#panel?.input.value ?? this.#memory.state.draft ?? "";
     await this.prefill(words);
-    if (words === undefined) this.#panel?.input.select();
+    if (words === undefined && this.#panel?.input.value === draft) this.#panel.input.select(); // not what was just typed
   }
   /** Send a question after the current answer has ended; without an endpoint, search sections. */
   async ask(question) {
@@ -289,6 +293,18 @@ export class RoamingAsk extends HTMLElement {
       this.#panel.element.addEventListener(kind, (event) => event.ctrlKey || event.metaKey || event.stopPropagation());
     this.#panel.input.value = this.#memory.state.draft ?? "";
     this.#conversation = new Conversation(this, this.#panel, this.#memory);
+  }
+  /** Collect what the reader types while the panel is loaded, instead of shortcuts of the page; return a function that ends it. */
+  #collectKeys() {
+    let typed = "";
+    const collect = (event) => {
+      if (event.key.length > 1 || event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.(TYPED)) return;
+      event.preventDefault();
+      event.stopImmediatePropagation();
+      typed += event.key;
+    };
+    addEventListener("keydown", collect, true);
+    return () => (removeEventListener("keydown", collect, true), typed);
   }
   /** Show the button above an element that covers it, such as the sidebar of a theme. */
   #uncover() {

@@ -13,7 +13,7 @@ from .conftest import Reply, Stage, Widget, answer, recorded
 from .states import PAUSE
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Route
 
 QUESTION = "Which port is the default?"
 LATER = b'data: {"type":"finish-step"}'
@@ -511,3 +511,18 @@ def test_turn_has_reading_order(page: Page, stage: Stage, widget: Widget) -> Non
     tops = [turn.locator(f"[part={part}]").bounding_box()["y"] for part in parts]
     assert tops == sorted(tops)
     assert turn.locator("[part=usage]").inner_text() == "scripted · ~210 tokens · 0.0066 USD"
+
+
+def test_words_that_are_typed_while_the_panel_is_loaded_are_in_the_input(
+    page: Page, stage: Stage, widget: Widget
+) -> None:
+    held: list[Route] = []
+    page.route("**/roaming-panel.js", lambda route: held.append(route))
+    page.goto(stage.page())
+    page.locator("roaming-ask .opener").wait_for()
+    page.keyboard.press("Control+i")
+    page.keyboard.type("port")
+    for route in held:
+        route.continue_()
+    widget.panel.wait_for()
+    assert widget.input.input_value() == "port"

@@ -76,6 +76,7 @@ def violations(page: Page) -> list[str]:
 
 def misplaced(page: Page) -> list[str]:
     """Return what is cut off, sticks out, or is too small to be hit."""
+    page.wait_for_function("document.querySelector('roaming-ask').shadowRoot")
     found: list[str] = page.evaluate(
         """() => {
             const panel = document.querySelector("roaming-ask").shadowRoot.querySelector("dialog[open]");

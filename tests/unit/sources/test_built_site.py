@@ -397,11 +397,13 @@ def test_validation_resolves_elements_at_each_address_of_a_page(site: Path) -> N
     html = page.read_text("utf-8")
     page.write_text(html.replace('"/v2/roaming/', '"../roaming/'))
     faults = validate_site(open_library(site)).faults
-    assert "guide: ../roaming/roaming-ask.js leads to no file of the site" in faults
+    assert "guide: ../roaming/roaming-early.js leads to no file of the site" in faults
     assert not [fault for fault in faults if fault.startswith("guide/")]  # where the relative address is right
     page.write_text(html)
-    (site / "roaming/roaming-ask.js").unlink()
-    assert "guide/: /v2/roaming/roaming-ask.js leads to no file of the site" in validate_site(open_library(site)).faults
+    (site / "roaming/roaming-early.js").unlink()
+    assert (
+        "guide/: /v2/roaming/roaming-early.js leads to no file of the site" in validate_site(open_library(site)).faults
+    )
 
 
 def test_include_and_exclude_select_pages_by_path(site: Path) -> None:
