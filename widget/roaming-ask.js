@@ -445,6 +445,8 @@ export class RoamingAsk extends HTMLElement {
   }
   /** Show the results for the query; with `asks`, a row before them asks it. Without one, show where to start. */
   async #find(asks, starts) {
+    const { classList } = this.#panel.element;
+    if (starts && !this.#view) classList.add("starting"); // the rows push the words above them up
     try {
       const { View } = this.#view ? {} : await load("roaming-find.js"); // at once, before Enter is pressed
       this.#view ??= new View(this, this.#panel.hits);
@@ -452,6 +454,7 @@ export class RoamingAsk extends HTMLElement {
     } catch {
       this.#panel.hits.textContent = this.settings.words.lost;
     }
+    classList.remove("starting");
   }
 }
 

@@ -90,6 +90,7 @@ h2 span { overflow: hidden; text-overflow: ellipsis; white-space: nowrap }
 
 /* Nothing asked yet: just above the input */
 .intro { margin-block-start: auto }
+.starting .intro { visibility: hidden }
 .hello > span { display: grid; place-items: center; width: 44px; height: 44px; margin-block: 16px; border-radius: 12px;
   background: var(--_tint) }
 .hello span .icon { width: 24px; height: 24px }
