@@ -1,4 +1,4 @@
-"""Take the pictures of README and documentation: the home page, the widget on the sample site, the page menu, the preview.
+"""Take the pictures of README and documentation: home page, widget, page menu, preview.
 
     python benchmarks/pictures.py [FOLDER] [--only NAME]...
 

@@ -313,7 +313,7 @@ _CAUSES = {
     "site": "The documentation could not be read. Try again {pause}.",
     "model": "The answer could not be finished. Please ask again in a moment.",
 }
-"""What readers are told, who can do nothing about a provider, a key or money; the error is logged for the operator."""
+"""What readers see, by cause. They cannot repair a key or an account; the operator finds the error in the log."""
 _NO_ANSWER_WITHIN_BUDGET = "The answer reached its limit before anything was written."
 _CUT_SHORT = "The answer reached its limit and may be incomplete."
 
