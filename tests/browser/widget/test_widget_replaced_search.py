@@ -73,9 +73,10 @@ def tolerated() -> str:
 
 def visit(page: Page, url: str) -> None:
     """Open a page, and wait until the panel has replaced its search."""
-    with page.expect_response("**/roaming-search.js"):
+    with page.expect_response("**/roaming-search.js") as response:
         page.goto(url)
     page.locator("roaming-ask .opener").wait_for(state="attached")
+    page.evaluate("url => import(url)", response.value.url)
     page.wait_for_timeout(50)
 
 
@@ -131,6 +132,7 @@ def test_field_that_is_reached_by_tab_opens_the_panel_when_words_are_typed(
     visit(page, site.url)
     for _ in range(30):
         page.keyboard.press("Tab")
+        page.evaluate("() => new Promise((done) => setTimeout(done, 9))")  # Material reads the focus after a pause
         if page.locator(target).evaluate("field => field === document.activeElement"):
             break
     assert page.locator(target).evaluate("field => field === document.activeElement")
