@@ -49,7 +49,8 @@ from mkdocs_roaming.answer.models.base import (
 )
 from mkdocs_roaming.answer.prepare import Run, prepare
 from mkdocs_roaming.answer.results import Offline, show_results
-from mkdocs_roaming.library.navigator import PREFETCH_TOKENS, Navigator
+from mkdocs_roaming.library.navigator import Navigator
+from mkdocs_roaming.library.prefetch import PREFETCH_TOKENS
 from mkdocs_roaming.library.tools import TOOLS, ToolError, ToolOutput
 
 _MAX_CALL_ID_CHARS = 60

@@ -163,12 +163,10 @@ def split_source_code(text: str) -> tuple[str, str]:
     return (re.sub(_SOURCE_CODE, "", text), "".join(listings)) if listings else (text, "")
 
 
-def make_text_expansion(sections: SectionIndex, ref: SectionRef, text: str, *, is_part: bool) -> Expansion:
-    """Return the expansion of a section's own text, or of a part of it; what remains closed is listed as one entry."""
-    rest = list_section(sections, ref)
+def make_text_expansion(sections: SectionIndex, ref: SectionRef, text: str) -> Expansion:
+    """Return the expansion of a section's own text, or of a part of it."""
     shown = (ShownSection(ref.id, text),) if text else ()
-    listed = (rest,) if is_part or rest.inside else ()
-    return replace(_make_frame(sections, ref, 1), shown=shown, listed=listed, before=None, after=None)
+    return replace(_make_frame(sections, ref, 1), shown=shown, before=None, after=None)
 
 
 def render_expansion(expansion: Expansion) -> str:
@@ -184,8 +182,11 @@ def _render_around(expansion: Expansion) -> tuple[str, str]:
     if expansion.parts > 1:
         head += f" (part {expansion.part} of {expansion.parts})"
     tail = ""
-    if expansion.listed:
-        tail += "\nNot opened here:\n\n" + "".join(map(render_listed, expansion.listed))
+    if closed := [entry for entry in expansion.listed if entry.id != expansion.id]:
+        tail += "\nNot opened here:\n\n" + "".join(map(render_listed, closed))
+    for entry in expansion.listed:
+        if entry.id == expansion.id:
+            tail += f"\nInside, not opened ({entry.inside}): {', '.join(map(_render_named, entry.named))}\n"
     if expansion.already_open:
         known = ", ".join(f"[{section.id}] {section.title}" for section in expansion.already_open)
         tail += f"\nOpen already: {known}\n"

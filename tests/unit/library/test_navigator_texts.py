@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 
 import pytest
@@ -12,6 +13,7 @@ from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.snippets import GAP
 from mkdocs_roaming.library.tools import ExpandResult, SearchResults, render
 
+LEFT_OUT = re.compile(rf"^{GAP}(?: \d+ tokens more: .*)?\n", re.MULTILINE)
 LONG = "\n\n".join(
     f"Paragraph {at} describes ballast in detail, over and over again, for all ships." for at in range(80)
 )
@@ -94,8 +96,8 @@ def test_prefetch_opens_best_part_of_long_section(library: Library) -> None:
     result = navigator.prefetch("How much lead does the keelson carry?")
     opened = next(section for section in result.sections if section.id == ballast)
     assert "4.7 tons" in opened.text
-    assert len(opened.text) < 3_000
-    assert [entry.id for entry in opened.listed] == [ballast]
+    assert len(opened.text) < 6_000
+    assert not opened.listed
 
 
 def test_prefetch_opens_matching_lines_of_block_that_is_too_long(make_site: Callable) -> None:
@@ -103,10 +105,15 @@ def test_prefetch_opens_matching_lines_of_block_that_is_too_long(make_site: Call
     code = f"```ts\ninterface Mast {{\n{lines}  forestayTension: number\n{lines}}}\n```\n"
     library = make_site([("mast/", f"# Mast\n\n## Interface\n\nThe ropes of the mast.\n\n{code}")]).library()
     (opened,) = Navigator(library).prefetch("What is `forestayTension` of the mast?").sections
-    beginning, fence, part, closing = opened.text.split(GAP)
-    assert (beginning, fence, closing) == ("## Interface\n\nThe ropes of the mast.\n", "\n```ts", "```\n")
+    beginning, fence, part, closing, end = LEFT_OUT.split(opened.text)
+    assert (beginning, fence, closing, end) == (
+        "## Interface\n\nThe ropes of the mast.\n\n",
+        "\n```ts\n",
+        "```\n\n",
+        "",
+    )
     assert "  forestayTension: number" in part
-    assert len(opened.text) < 3_000
+    assert len(opened.text) < 6_000
 
 
 def test_expand_does_not_repeat_part_that_prefetch_opened(library: Library) -> None:
@@ -116,13 +123,13 @@ def test_expand_does_not_repeat_part_that_prefetch_opened(library: Library) -> N
     later = [expand(navigator, ballast, part=number).sections[0].text for number in range(2, opened.parts + 1)]
     rest = opened.text + "".join(later)
     assert "This part is open already." in rest
-    lead, part = part.split(GAP)
-    assert part.strip() not in rest
-    assert rest.startswith(lead.rstrip())
+    lead, part, _ = map(str.strip, LEFT_OUT.split(part))
+    assert part not in rest
+    assert rest.startswith(lead)
     section = library.sections.get(ballast)
     assert section is not None
     whole = library.text(section)
-    assert sorted(f"{part.lstrip()}{rest}".replace("[This part is open already.]\n\n", "")) == sorted(whole)
+    assert sorted(f"{part} {rest}".replace("[This part is open already.]", "").split()) == sorted(whole.split())
 
 
 def test_prefetch_leaves_first_sentences_of_long_paragraph(make_site: Callable) -> None:
@@ -130,9 +137,9 @@ def test_prefetch_leaves_first_sentences_of_long_paragraph(make_site: Callable) 
     rest = "\n\n".join(f"Rope {at} is red, thin and strong in all winds." for at in range(90))
     library = make_site([("mast/", f"# Mast\n\n{first}\n\n{rest}\n\nThe shroud has 12 mm.\n")]).library()
     (opened,) = Navigator(library).prefetch("How thick is the shroud?").sections
-    beginning, part = opened.text.split(GAP)
+    beginning, part = LEFT_OUT.split(opened.text)
     assert beginning.startswith("# Mast\n\nThe mast carries the sails. It bends")
-    assert beginning.endswith("wind.\n")
+    assert beginning.endswith("wind.\n\n")
     assert len(beginning) <= 210
     assert "The shroud has 12 mm." in part
 
@@ -168,7 +175,7 @@ def test_prefetch_with_more_room_opens_more_and_longer_texts(library: Library, m
     assert len(Navigator(sails).prefetch("set a sail").sections) == 8
     assert len(Navigator(sails).prefetch("set a sail", max_tokens=4_000).sections) == 17
     usual, larger = (Navigator(library).prefetch("lead of the keelson", max_tokens=size) for size in (1_800, 3_600))
-    assert len(usual.sections[0].text) < 3_000 < len(larger.sections[0].text) < 6_000
+    assert len(usual.sections[0].text) < 5_500 < len(larger.sections[0].text) < 11_000
 
 
 def test_prefetch_opens_few_reference_sections_unless_question_has_identifier(make_site: Callable) -> None:
