@@ -81,7 +81,8 @@ READING_OUTLINE = "\n".join(
         "- Before you say that the documentation does not answer, or does not answer a part that the question asks "
         "for, look for it once: in the outline, or with a search.",
         # Parts are cut for a question; `expand_sections` shows the rest.
-        "- A line `…` stands for text that is left out. Open the section if what you need may be there.",
+        "- A line that begins with `…` stands for text that is left out. Open the section if what you need may be "
+        "there.",
     )
 )
 

@@ -265,7 +265,7 @@ class Navigator:
                     continue
                 room -= len(render_expansion(expansion)) + _SEPARATOR_CHARS
                 expansions[section.id] = expansion
-        found = tuple(expansions[section.id] for section in sections if section.id in expansions)
+        found = tuple(self._drop_opened(expansions[section.id]) for section in sections if section.id in expansions)
         return ExpandResult(found, tuple(unknown), tuple(already_open), tuple(skipped), self._origin(found))
 
     def search_sections(self, query: str, limit: int = 5) -> SearchResults | ToolError:
@@ -375,6 +375,15 @@ class Navigator:
             return first if first <= room else None
         size = min(room // remaining - _SEPARATOR_CHARS, max(int(self.cap * _MAX_SHARE), _MIN_SECTION_CHARS))
         return size if size >= _MIN_SECTION_CHARS else None
+
+    def _drop_opened(self, expansion: Expansion) -> Expansion:
+        """Return an expansion without closed subsections that were opened after it."""
+        listed = tuple(
+            entry
+            for entry in expansion.listed
+            if (section := self.sections.get(entry.id)) is None or not self._open.has_part(section, 1)
+        )
+        return replace(expansion, listed=listed)
 
     def _expansion_order(self, section: SectionRef, sections: Sequence[SectionRef]) -> tuple[int, int]:
         """Return the depth of a section within the others, and its size with subsections."""

@@ -235,7 +235,7 @@ class Search:
         Names are capitalized words that follow each other, such as *Power BI*. Of a query in another language than the
         site's, only names from code are considered.
         """
-        words = [word for word in parse_query(query, self._language) if not (word.stop or is_spaceless(word.text))]
+        words = [word for word in parse_query(query, self._language) if not _says_little(word)]
         if self._get_relevance().find_language(query[:MAX_QUERY_CHARS]) is not None:
             words = [word for word in words if is_code_name(word.text)]
         names = [parse_phrase(name, self._language) for name in _find_names(query, self._language)]
@@ -250,7 +250,7 @@ class Search:
     def find_similar_names(self, query: str) -> tuple[str, ...] | None:
         """Return similar names of the site if a query is one name that occurs nowhere; None for other queries."""
         words = parse_query(query, self._language)
-        if len(words) != 1 or words[0].stop or is_spaceless(words[0].text) or self._occurs(words[0]):
+        if len(words) != 1 or _says_little(words[0]) or self._occurs(words[0]):
             return None
         titles = {one.section.title.casefold(): one.section.title for one in self.library.sections}
         close = get_close_matches(query.strip(" `?").casefold(), titles, _MAX_SIMILAR, _MIN_SIMILARITY)
@@ -388,6 +388,12 @@ def _read_texts(library: SiteTexts) -> Iterator[str | None]:
                 yield library.text(section)
             except LibraryError:
                 yield None
+
+
+def _says_little(word: Word) -> bool:
+    """Return whether a word is a stop word, a filler, a short number, or a fragment in a script without spaces."""
+    text = word.text.lower()
+    return word.stop or text in filler_words() or (text.isdigit() and len(text) < 3) or is_spaceless(text)
 
 
 def _find_names(query: str, language: str) -> Iterator[str]:

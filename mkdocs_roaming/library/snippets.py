@@ -144,7 +144,7 @@ def _find_best_part(
             header = frozenset()
         elif _TABLE_RULE.match(rest):
             header = _extract_cached(first, language)
-        found.append(terms & (_extract_cached(block, language) | header))
+        found.append((_extract_cached(block, language) | header) & terms)
     best, best_part = -1, (0, 0)
     for at, start in enumerate(starts):
         last, distinct = at, found[at]

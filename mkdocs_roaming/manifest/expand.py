@@ -6,6 +6,7 @@ The result is what the tool `expand_sections` returns, `roaming expand` prints, 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -14,13 +15,13 @@ from heapq import heapify, heappop, heappush
 from msgspec import Struct, structs
 
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
-from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word
+from mkdocs_roaming.text.markdown import follow_fence, to_single_line, truncate_at_word
 
 MAX_EXPANSION_CHARS = 24_000
 """Maximum number of characters of an expanded section as Markdown, and of a tool result."""
 
 _MIN_TEXT_CHARS = 400
-_RESERVED_CHARS = 80  # heading of the list, line ends
+_RESERVED_CHARS = 110  # heading of the list, line ends, the next part
 _MAX_BREADCRUMB_CHARS = 400
 _MAX_URL_CHARS = 500
 _MAX_TITLE_CHARS = 120
@@ -181,7 +182,7 @@ def _render_around(expansion: Expansion) -> tuple[str, str]:
     head = f"{' › '.join(expansion.breadcrumb)}\n[{expansion.id}] {expansion.url}"
     if expansion.parts > 1:
         head += f" (part {expansion.part} of {expansion.parts})"
-    tail = ""
+    tail = f"\nGoes on in part {expansion.part + 1}.\n" if expansion.part < expansion.parts else ""
     if closed := [entry for entry in expansion.listed if entry.id != expansion.id]:
         tail += "\nNot opened here:\n\n" + "".join(map(render_listed, closed))
     for entry in expansion.listed:
@@ -291,8 +292,11 @@ def _select_unopened(
 def _name_subsections(sections: SectionIndex, expansion: Expansion, room: int) -> Expansion:
     """Name the first subsections of each listed section, as far as there is room."""
     entries: list[ListedSection] = []
+    titles = Counter(entry.title for entry in expansion.listed)
     for entry in expansion.listed:
         ref = sections.get(entry.id)
+        if ref and titles[entry.title] > 1 and (above := sections.ancestors(ref)):
+            entry = structs.replace(entry, title=f"{_shorten(above[-1].section.title)} › {entry.title}")
         named: list[ListedSection] = []
         for child in (sections.children(ref) if ref else [])[:_MAX_NAMED]:
             shorter = ListedSection(child.id, _shorten(child.section.title))
@@ -340,7 +344,14 @@ def _split_parts(
 
 
 def _find_cut(text: str, limit: int) -> int:
-    """Return where to cut: after a blank line, a line, or a word in the second half of what fits."""
+    """Return where to cut: after a blank line outside of code, a line, or a word in the second half of what fits."""
+    at, fence, best = 0, "", 0
+    for line in text[:limit].splitlines(keepends=True):
+        fence, at = follow_fence(line, fence), at + len(line)
+        if not fence and not line.strip() and at >= limit // 2:
+            best = at
+    if best:
+        return best
     for end in ("\n\n", "\n", " "):
         index = text.rfind(end, limit // 2, limit)
         if index >= 0:

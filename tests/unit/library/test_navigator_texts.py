@@ -12,6 +12,7 @@ from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.snippets import GAP
 from mkdocs_roaming.library.tools import ExpandResult, SearchResults, render
+from mkdocs_roaming.search.relevance import NO_ANSWER
 
 LEFT_OUT = re.compile(rf"^{GAP}(?: \d+ tokens more: .*)?\n", re.MULTILINE)
 LONG = "\n\n".join(
@@ -189,7 +190,110 @@ def test_prefetch_opens_few_reference_sections_unless_question_has_identifier(ma
     assert len(Navigator(library).prefetch("what does set_sail do to the boat").sections) == 8
 
 
+def test_prefetch_prefers_what_is_next_to_the_first_hits(make_site: Callable) -> None:
+    pages = [
+        (f"p{at}/", f"# Sail {at}\n\nA sail of the boat, number {at}, with a rope and a hook.\n") for at in range(9)
+    ]
+    raising = "A rope raises the sail of the boat on a hook, see the [winch](https://docs.example/p/winch/)."
+    pages += [
+        ("mast/", f"# Raising the sail\n\n{raising}\n"),
+        ("winch/", "# Winch\n\nTurn it by hand until the rope is tight.\n"),
+    ]
+    navigator = Navigator(make_site(pages).library())
+    result = navigator.prefetch("raising the sail of the boat: which rope and hook?")
+    ranked = [hit.section.section.title for hit in navigator.search.find(result.query, limit=20)]
+    opened = [section.title for section in result.sections]
+    assert ranked.index("Winch") > 8
+    assert opened.index("Winch") < 8
+
+
+def test_prefetch_lists_subsections_that_are_not_open(make_site: Callable) -> None:
+    pages = [
+        (
+            "a/",
+            "# Kettle\n\nThe kettle boils water for the tea of all guests, twice a day.\n\n## Lid\n\n"
+            + "Metal. " * 900,
+        )
+    ]
+    library = make_site(pages).library()
+    navigator = Navigator(library)
+    result = navigator.prefetch("when does the kettle boil water?", max_tokens=100)
+    assert [one.title for one in result.sections] == ["Kettle"]
+    assert f"Inside, not opened (1): [{find(library, 'Lid')}] Lid" in render(result)
+    later = navigator.prefetch("lid of metal")
+    assert "Inside, not opened" not in render(later)
+
+
+def test_prefetch_opens_no_part_that_is_only_a_heading(make_site: Callable) -> None:
+    long = "The mast is made of wood and carries all sails of the boat. " * 60
+    library = make_site([("a/", f"# Mast\n\n{long}\n"), ("b/", "# Sails\n\nThe mast carries all of them.\n")]).library()
+    assert [one.title for one in Navigator(library).prefetch("mast", max_tokens=90).sections] == ["Sails"]
+
+
+# What is missing
+
+
+def test_name_that_occurs_nowhere_opens_nothing(library: Library) -> None:
+    result = Navigator(library).prefetch("keel_sail_tension")
+    assert not result.sections
+    assert not result.hits
+    assert "does not contain: keel_sail_tension" in render(result)
+
+
+def test_misspelled_name_leads_to_similar_names(library: Library) -> None:
+    result = Navigator(library).prefetch("Reefnig")
+    assert result.note.endswith(" Similar names: Reefing.")
+    assert find(library, "Reefing") in shown(result)
+
+
+def test_unknown_words_are_those_of_the_question_alone(library: Library) -> None:
+    result = Navigator(library).prefetch("And the spinnaker?", "Can the zeppelin reef?")
+    assert result.unknown_words == ("spinnaker",)
+
+
+def test_first_search_says_that_probably_no_section_answers(make_site: Callable, library: Library) -> None:
+    result = Navigator(library).prefetch("How do I deploy a websocket proxy on a Kubernetes cluster with mast?")
+    assert result.note == NO_ANSWER
+
+
+def test_question_in_another_language_opens_no_noise(library: Library) -> None:
+    result = Navigator(library).prefetch("Wie kann ich das Segel auf dem Boot richtig reffen, wenn der Wind board ist?")
+    assert result.note
+    assert not result.sections
+
+
 # Expand
+
+
+def test_subsection_that_is_opened_by_the_same_call_is_not_listed_as_closed(make_site: Callable) -> None:
+    big = "Water. " * 900
+    library = make_site([("a/", f"# A\n\n{big}\n\n## Big\n\n{big}\n")]).library()
+    result = expand(Navigator(library, cap=16_000), find(library, "A"), find(library, "Big"))
+    assert sorted(shown(result)) == sorted([find(library, "A"), find(library, "Big")])
+    assert "Not opened here" not in render(result)
+
+
+def test_closed_subsections_with_the_same_title_are_told_apart(make_site: Callable) -> None:
+    big = "Water. " * 900
+    branch = f"## {{}}\n\nText.\n\n### Example\n\n{big}\n\n"
+    library = make_site([("a/", f"# A\n\n{branch.format('Sails')}{branch.format('Masts')}")]).library()
+    (page,) = expand(Navigator(library, cap=6_000), find(library, "A")).sections
+    assert [entry.title for entry in page.listed] == ["Sails › Example", "Masts › Example"]
+
+
+def test_long_section_says_in_which_part_it_goes_on(library: Library) -> None:
+    navigator, ballast = Navigator(library, cap=8_000), find(library, "Ballast")
+    first = expand(navigator, ballast)
+    parts = first.sections[0].parts
+    assert "Goes on in part 2." in render(first)
+    assert "Goes on" not in render(expand(navigator, ballast, part=parts))
+
+
+def test_long_section_is_not_cut_within_code_if_there_is_another_place(make_site: Callable) -> None:
+    code = "```py\n" + "call()\n\n" * 300 + "```\n\n"
+    library = make_site([("a/", f"# A\n\n{'Water. ' * 300}\n\n{code}End.\n")]).library()
+    (page,) = expand(Navigator(library, cap=9_000), find(library, "A")).sections
+    assert "```" not in page.text
 
 
 @pytest.mark.parametrize("child_first", [False, True])
