@@ -138,7 +138,8 @@ def test_not_found_has_nearest_sections_without_rare_words_and_opened_sections(a
 def test_none_citation_makes_answer_partial(ask: Ask, ids: dict[str, str]) -> None:
     server = ids["Server"]
     text = f"The port is 8642 [^{server}]. Who chose it is not said [^none]."
-    finished = get_finished(ask(ScriptedModel([[expand_call(server)], [Text(text)]])))
+    model = ScriptedModel([[expand_call(server)], [Text(text)]])
+    finished = get_finished(ask(model, "Which port is the default, and who chose it?"))
     assert (finished.state, finished.dropped_citations) == ("partial", 0)
 
 
