@@ -52,7 +52,7 @@ from mkdocs_roaming.text.tokenizer import estimate_tokens
 PREFETCH_CALL_ID = "prefetch"
 """The id of the tool call that opens the sections that search ranks first."""
 
-PROMPT_OUTLINE_BUDGET = 5_000
+PROMPT_OUTLINE_BUDGET = 3_500
 """Size of the outline in a model's prompt, in estimated tokens. Every request of an answer contains it."""
 
 MIN_CAP = 2_000

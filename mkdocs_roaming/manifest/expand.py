@@ -361,9 +361,10 @@ def _find_cut(text: str, limit: int) -> int:
 
 def render_listed(entry: ListedSection) -> str:
     """Return the line of a section in a list."""
-    inside = f", +{entry.inside} inside" if entry.inside else ""
+    facts = [] if entry.named and not entry.tokens else [f"~{entry.tokens} tokens"]  # of an open section
+    facts += [f"+{entry.inside} inside"] if entry.inside else []
     named = f": {', '.join(map(_render_named, entry.named))}" if entry.named else ""
-    return f"- [{entry.id}] {entry.title} (~{entry.tokens} tokens{inside}){named}\n"
+    return f"- [{entry.id}] {entry.title} ({', '.join(facts)}){named}\n"
 
 
 def _render_named(entry: ListedSection) -> str:
