@@ -229,8 +229,8 @@ def test_rules_and_outline_are_cached_across_questions(
     assert len(api.requests) >= 1.8 * count
     assert len(api.prefixes()) == 1
     shared = api.exchanges[1].usage["cache_read_input_tokens"]
-    assert shared > 5000
-    assert all(exchange.usage["cache_read_input_tokens"] >= 5000 for exchange in api.exchanges[1:])
+    assert shared > 4_200  # some models cache no prefix below 4,096 tokens
+    assert all(exchange.usage["cache_read_input_tokens"] >= 4_200 for exchange in api.exchanges[1:])
     written = sum(exchange.usage["cache_creation_input_tokens"] for exchange in api.exchanges[1:])
     read = sum(exchange.usage["cache_read_input_tokens"] for exchange in api.exchanges)
     assert read > 2 * written
