@@ -71,6 +71,9 @@ _MAX_INSIDE = 5
 _MAX_ADDRESS_CHARS = 2_000
 _IDENTIFIER = re.compile(r"[a-z][A-Z]|\w_\w|(?<!\S)--?\w|\w\.[a-z]\w|\w\(|`")
 LINK = re.compile(r"\]\((?P<url>https?://[^()\s]+)(?:\s+\"[^\"\n]*\")?\)")
+LONG_ADDRESS = re.compile(r"(?<=\]\()https?://[^()\s]{300,}")
+"""An address of a link that is shortened in what models read: it may contain a whole program."""
+_SHORT_ADDRESS_CHARS = 80
 _ID = re.compile(r"(?<![0-9A-Za-z])[0-9a-fA-F]{8}(?![0-9A-Za-z])")
 
 
@@ -393,13 +396,14 @@ class Navigator:
         return sum(other.id in ancestors for other in sections), size
 
     def _text(self, section: SectionRef) -> str:
-        """Return a section's own text; links to sections lead to their ids if `link_ids` is set."""
+        """Return a section's own text; with `link_ids` links to sections lead to their ids, and long ones are cut."""
         text = self.library.text(section)
         if not self.link_ids or "](http" not in text:
             return text
         key = section.id, text
         if key != self._linked[0]:
-            self._linked = key, sub_outside_code(LINK, self._link_to_id, text)
+            linked = sub_outside_code(LINK, self._link_to_id, text)
+            self._linked = key, sub_outside_code(LONG_ADDRESS, shorten_address, linked)
         return self._linked[1]
 
     def _link_to_id(self, match: re.Match[str]) -> str:
@@ -487,6 +491,11 @@ class Navigator:
             if hit.section.id in known:
                 lines[hit.section.id] = to_search_result(self.sections, hit, has_snippet=False)
         return tuple(lines[hit.section.id] for hit in hits if hit.section.id in lines)
+
+
+def shorten_address(match: re.Match[str]) -> str:
+    """Return the form of a `LONG_ADDRESS` that models read."""
+    return f"{match[0][:_SHORT_ADDRESS_CHARS]}…"
 
 
 def _shorten_id(id_: str) -> str:
