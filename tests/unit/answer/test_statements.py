@@ -35,11 +35,7 @@ def test_labelled_answers_get_the_state_that_readers_gave_them() -> None:
         ("Where does the kettle listen, and on which port?", f"{FACT} {GAP}", "partial"),
         ("Does the kettle listen on localhost, and how do I change the port?", f"{GAP}\n\n{FACT}", "partial"),
         ("On which hosts and ports does it listen?", "It listens nowhere.[^07f3277d]", "answered"),
-        (
-            "Where does it run?",
-            "It runs on Linux.[^07f3277d]\n\n| a | not documented |\n|---|---|\n\n[^07f3277d]",
-            "answered",
-        ),
+        ("Which of them lock?", "| a | yes |\n|---|---|\n| b | not documented |\n\n[^07f3277d]", "answered"),
     ],
 )
 def test_state_follows_from_what_is_asked(question: str, answer: str, state: str) -> None:

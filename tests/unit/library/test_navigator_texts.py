@@ -190,16 +190,21 @@ def test_prefetch_opens_few_reference_sections_unless_question_has_identifier(ma
     assert len(Navigator(library).prefetch("what does set_sail do to the boat").sections) == 8
 
 
-def test_prefetch_prefers_what_is_next_to_the_first_hits(make_site: Callable) -> None:
-    pages = [
-        (f"p{at}/", f"# Sail {at}\n\nA sail of the boat, number {at}, with a rope and a hook.\n") for at in range(9)
-    ]
-    raising = "A rope raises the sail of the boat on a hook, see the [winch](https://docs.example/p/winch/)."
-    pages += [
-        ("mast/", f"# Raising the sail\n\n{raising}\n"),
-        ("winch/", "# Winch\n\nTurn it by hand until the rope is tight.\n"),
-    ]
-    navigator = Navigator(make_site(pages).library())
+@pytest.mark.parametrize(
+    "pages", [("winch/", "lid/", *map(str, range(9)), "mast/"), (*map(str, range(9)), "mast/", "winch/")]
+)
+def test_prefetch_prefers_what_is_linked_from_the_first_hits_or_next_to_them(
+    make_site: Callable, pages: tuple[str, ...]
+) -> None:
+    raising = "A rope raises the sail of the boat on a hook"
+    link = ", see the [winch](https://docs.example/p/winch/)" if pages[0] == "winch/" else ""
+    texts = {
+        "mast/": f"# Raising the sail\n\n{raising}{link}.\n",
+        "winch/": "# Winch\n\nTurn it by hand until the rope is tight.\n",
+        "lid/": "# Lid\n\nIt closes the box.\n",
+    }
+    sail = "# Sail {0}\n\nA sail of the boat, number {0}, with a rope and a hook.\n"
+    navigator = Navigator(make_site([(page, texts.get(page) or sail.format(page)) for page in pages]).library())
     result = navigator.prefetch("raising the sail of the boat: which rope and hook?")
     ranked = [hit.section.section.title for hit in navigator.search.find(result.query, limit=20)]
     opened = [section.title for section in result.sections]
@@ -319,6 +324,17 @@ def test_links_to_sections_lead_to_ids_outside_code(library: Library) -> None:
     text = expand(navigator, find(library, "Paint")).sections[0].text
     assert f"[the sails]({find(library, 'Reefing')})" in text
     assert "`[x](https://docs.example/p/sails/)`" in text
+
+
+def test_models_read_the_beginning_of_long_addresses(make_site: Callable) -> None:
+    long, usual = f"https://play.example/#code={'x' * 400}", f"https://play.example/?{'y' * 200}"
+    library = make_site([("a/", f"# A\n\nTry [it]({long}), [this]({usual}) or `[x]({long})`.\n")]).library()
+    navigator = Navigator(library)
+    navigator.link_ids = True
+    text = expand(navigator, find(library, "A")).sections[0].text
+    assert f"[it]({long[:80]}…)" in text
+    assert f"[this]({usual})" in text
+    assert f"`[x]({long})`" in text
 
 
 def test_small_sections_are_shown_before_large_ones(make_site: Callable) -> None:

@@ -49,6 +49,15 @@ def test_introduction_is_not_separated_from_its_block(introduction: str, block: 
     assert f"{introduction}{gap}{block}" in text
 
 
+def test_title_of_long_note_is_not_separated_from_its_text() -> None:
+    notes = "".join(f"> **Rope {at}**\n>\n> It is red.\n>\n" for at in range(30))
+    text = cut(
+        f"## Ropes\n\nAll of them.\n\n{notes}> **The shroud**\n>\n> It has 12 mm.\n>\n{notes}", "shroud", 160
+    ).text
+    assert "> **The shroud**\n>\n> It has 12 mm." in text
+    assert not re.search(r"\*\*\n(?:>\n)?\n*…", text)
+
+
 def test_rows_of_table_keep_its_header() -> None:
     rows = "".join(f"| rope{at} | red |\n" for at in range(60))
     table = f"| Rope | Colour |\n|---|---|\n{rows}| shroud | grey |\n{rows}"
