@@ -79,7 +79,7 @@ READING_OUTLINE = "\n".join(
         "that the documentation itself would use: it opens the best hits.",
         # The first sections alone do not show that something is missing from the site.
         "- Before you say that the documentation does not answer, or does not answer a part that the question asks "
-        "for, look for it once: in the outline, or with a search.",
+        "for, look for it in the outline, and search once if you know other words for it than the question has.",
         # Parts are cut for a question; `expand_sections` shows the rest.
         "- A line that begins with `…` stands for text that is left out. Open the section if what you need may be "
         "there.",

@@ -66,7 +66,7 @@ _MAX_NEAREST = 3
 _MAX_WHOLE_TOKENS = 150  # a search opens shorter sections
 _MAX_RANKED = 40
 _MAX_REOPENED_TOKENS = 800
-_MAX_LINES = 12
+_MAX_LINES = 8
 _MAX_INSIDE = 5
 _MAX_ADDRESS_CHARS = 2_000
 _IDENTIFIER = re.compile(r"[a-z][A-Z]|\w_\w|(?<!\S)--?\w|\w\.[a-z]\w|\w\(|`")
@@ -168,7 +168,7 @@ class Navigator:
             question: The question.
             earlier: The question before it, which a follow-up may refer to.
             max_tokens: Maximum size of the opened texts, in estimated tokens.
-            is_query: Whether a model chose the words: the note that no section answers then needs less doubt.
+            is_query: Whether a model chose the words: it is told if probably no section answers them.
         """
         query = f"{question}\n{earlier}" if earlier else question
         note, hits = self._judge(question, earlier, is_query=is_query)
@@ -200,10 +200,10 @@ class Navigator:
             if not similar:
                 return "", []
             return f"{NO_ANSWER} Similar names: {', '.join(similar)}.", self._find(" ".join(similar))
-        note = self.search.judge(question, is_follow_up=not is_query)
+        note = self.search.judge(question)
         if note not in ("", NO_ANSWER):
             return note, self.search.find_foreign(query, limit=_MAX_RANKED)
-        return note, self._find(query)
+        return note if is_query else "", self._find(query)
 
     def reopen(self, ids: Iterable[str], query: str) -> ExpandResult:
         """Open the own texts of sections again, of long ones the part that matches a query best."""
@@ -386,7 +386,7 @@ class Navigator:
             for entry in expansion.listed
             if (section := self.sections.get(entry.id)) is None or not self._open.has_part(section, 1)
         )
-        return replace(expansion, listed=listed)
+        return self._without_url(replace(expansion, listed=listed))
 
     def _expansion_order(self, section: SectionRef, sections: Sequence[SectionRef]) -> tuple[int, int]:
         """Return the depth of a section within the others, and its size with subsections."""
@@ -420,7 +420,11 @@ class Navigator:
             text, source = cut_best_part(text, parse_query(query, language), language, max_chars)
         if listing:
             text += f"\n{describe_rest(listing)}"
-        return make_text_expansion(self.sections, section, text), source
+        return self._without_url(make_text_expansion(self.sections, section, text)), source
+
+    def _without_url(self, expansion: Expansion) -> Expansion:
+        """Return an expansion without its URL if links lead to ids: models then need none."""
+        return replace(expansion, url="") if self.link_ids else expansion
 
     def _find_links(self, section: SectionRef) -> set[str]:
         """Return the ids of the sections that a section links to."""

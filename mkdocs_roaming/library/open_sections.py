@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from mkdocs_roaming.errors import LibraryError
+from mkdocs_roaming.library.snippets import find_open_fence
 from mkdocs_roaming.manifest.expand import Expansion, expand_section
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 
@@ -107,6 +108,10 @@ class OpenSections:
                     raise
                 return ""  # a subsection that cannot be read is left out; opened by itself, it returns the error
             start, end = self._spans.get(section.id, (0, 0))
-            return f"{text[:start]}{_OPEN_PART}{text[end:]}" if end else text
+            if not end:
+                return text
+            closing, opening = find_open_fence(text[:start])[1], find_open_fence(text[:end])[0]
+            closing = f"{closing}\n\n" if closing else ""
+            return f"{text[:start]}{closing}{_OPEN_PART}{opening}{text[end:]}"
 
         return read

@@ -10,16 +10,17 @@ from mkdocs_roaming.library.search import Hit
 from mkdocs_roaming.library.snippets import HEADING, strip_markdown
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 
-PREFETCH_TOKENS = 1_800
+PREFETCH_TOKENS = 2_200
 """Default size of the sections that search opens before the first call of a model, in estimated tokens."""
 
-_PART_TOKENS = (1_200, 800, 400)  # of the first, the second and each further section; whole sections are mostly shorter
-_MAX_PREFETCHED = 8
+_PART_TOKENS = (1_200, 600, 300)  # of the first, the second and each further section; whole sections are mostly shorter
+_MAX_PREFETCHED = 12
 _FIRST = 3  # what is next to these is ranked higher
 _STEPS = 6
 _MAX_REFERENCE = 3
 _MAX_NAMESAKES = 2
 _MIN_PART_TOKENS = 80  # a shorter part of a section says too little, and finding it takes as long
+_MIN_TOKENS = 30  # a smaller section is one of the first, or is opened with the one around it
 _MIN_BODY_CHARS = 25
 _MIN_CONTAINER_CHARS = 60
 _COMPARED_CHARS = 300
@@ -86,8 +87,10 @@ class Prefetch:
         beginning = read_beginning(self.read(section))
         min_chars = _MIN_CONTAINER_CHARS if self.sections.children(section) else _MIN_BODY_CHARS
         is_extra = self.max_reference is not None and self._references >= self.max_reference
+        is_fragment = section.section.tokens < _MIN_TOKENS and len(self._opened) >= _FIRST
         return not (
             len(beginning) < min_chars
+            or (is_fragment and not any(above in self._opened for above in self.sections.ancestors(section)))
             or beginning in self._texts
             or (is_extra and self.is_reference(section))
             or self._titles[section.section.title.casefold()] >= _MAX_NAMESAKES

@@ -101,9 +101,11 @@ def cut_best_part(markdown: str, words: Iterable[Word], language: str, max_chars
     max_chars -= lead
     start, end = _find_best_part(markdown, _cut_long_blocks(markdown, ends, max_chars), terms, language, max_chars)
     source, rest = markdown[start:end], markdown[end:]
-    beginning = f"{markdown[:lead].rstrip()}\n\n{describe_rest(markdown[lead:start])}\n" if start > lead > 0 else ""
+    heading = HEADING.match(markdown)
+    lead = lead or (heading.end() if heading else 0)
+    beginning = f"{markdown[:lead].rstrip()}\n\n{describe_rest(markdown[lead:start])}\n" if start > lead else ""
     opening = _repeat_opening(markdown[:start], source)
-    left_open = _find_open_fence(markdown[:end])[1]
+    left_open = find_open_fence(markdown[:end])[1]
     closing = f"{GAP}\n{left_open}\n" if left_open else ""
     mark = f"\n{describe_rest(rest)}" if rest.strip().strip("`~") else ""
     return Part(f"{beginning}{opening}{source.rstrip()}\n{closing}{mark}", source)
@@ -123,7 +125,7 @@ def describe_rest(markdown: str) -> str:
 
 def _repeat_opening(before: str, part: str) -> str:
     """Return the line that opens the fence in which a part begins, or the header of its table."""
-    if fence := _find_open_fence(before)[0]:
+    if fence := find_open_fence(before)[0]:
         return f"{fence}{GAP}\n"
     table = before[before.rfind("\n\n") + 1 :].lstrip("\n").splitlines(keepends=True)
     is_row = part.startswith("|") and len(table) > 1 and _TABLE_RULE.match(table[1])
@@ -186,7 +188,7 @@ def _find_block_ends(markdown: str) -> list[int]:
     return [*ends, at]
 
 
-def _find_open_fence(markdown: str) -> tuple[str, str]:
+def find_open_fence(markdown: str) -> tuple[str, str]:
     """Return the line that opens a fence without an end, and the fence; two empty texts if there is none."""
     opening = fence = ""
     for line in markdown.splitlines(keepends=True):

@@ -47,10 +47,11 @@ class ListedSection(Struct, frozen=True):
 
 
 class ShownSection(Struct, frozen=True):
-    """Text of one section, as in the page's Markdown."""
+    """Text of one section, as in the page's Markdown; `inside` are the titles from the expanded section down to it."""
 
     id: str
     text: str
+    inside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +117,22 @@ def expand_section(
     parts = _split_parts(shown, listed, room)
     number = min(max(part, 1), len(parts))
     texts, entries = parts[number - 1]
+    texts = tuple(structs.replace(text, inside=_list_titles(sections, ref, text.id)) for text in texts)
     expansion = replace(frame, shown=texts, listed=entries, part=number, parts=len(parts))
     if opened is None:
         return expansion
     if number == 1:
         expansion = replace(expansion, already_open=tuple(known))
     return _name_subsections(sections, expansion, cap - len(render_expansion(expansion)))
+
+
+def _list_titles(sections: SectionIndex, ref: SectionRef, id_: str) -> tuple[str, ...]:
+    """Return the titles from a section, which is left out, down to one of its subsections."""
+    section = sections.get(id_)
+    path = [*sections.ancestors(section), section] if section else []
+    ids = [one.id for one in path]
+    below = path[ids.index(ref.id) + 1 :] if ref.id in ids else path
+    return tuple(_shorten(one.section.title) for one in below)
 
 
 def render_section_file(
@@ -179,7 +190,7 @@ def render_expansion(expansion: Expansion) -> str:
 
 def _render_around(expansion: Expansion) -> tuple[str, str]:
     """Return what precedes the text of an expansion as Markdown, and what follows it."""
-    head = f"{' › '.join(expansion.breadcrumb)}\n[{expansion.id}] {expansion.url}"
+    head = f"{' › '.join(expansion.breadcrumb)}\n[{expansion.id}] {expansion.url}".rstrip()
     if expansion.parts > 1:
         head += f" (part {expansion.part} of {expansion.parts})"
     tail = f"\nGoes on in part {expansion.part + 1}.\n" if expansion.part < expansion.parts else ""

@@ -30,6 +30,13 @@ def test_part_names_what_is_left_out_before_and_after_it() -> None:
     assert "The shroud has 12 mm." in text
 
 
+def test_part_below_code_begins_with_the_heading_and_a_mark() -> None:
+    text = cut(
+        f"## Ropes\n\n```sh\nboat --red\n```\n\n{FILLER}The shroud has 12 mm.\n", "thickness of the shroud", 200
+    ).text
+    assert re.match(r"## Ropes\n\n… \d+ tokens more: boat --red · Rope 0 of the boat is red. · .*\n\nRope", text)
+
+
 def test_whole_text_has_no_mark() -> None:
     assert cut("## Ropes\n\nThey are red.\n", "ropes").text == "## Ropes\n\nThey are red.\n"
 

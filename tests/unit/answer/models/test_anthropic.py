@@ -69,7 +69,7 @@ def test_opened_sections_are_search_results(ask: Ask, api: MessagesApi, claude: 
     assert [one["title"] for one in found][:2] == ["Settings", "Settings › Server"]
     assert all(one["citations"] == {"enabled": True} for one in found)
     assert "8642" in found[1]["content"][0]["text"]
-    assert f"[{ids['Settings']}] https://kettle.example/" in frame["text"]
+    assert f"Settings\n[{ids['Settings']}]\n" in frame["text"]
 
 
 def test_result_of_somebody_elses_site_begins_with_its_host(
