@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import chain
+from math import log1p
 from typing import NamedTuple
 
 from mkdocs_roaming.text.markdown import follow_fence, truncate_at_word
@@ -21,8 +24,9 @@ _MAX_LEAD_CHARS = 200
 """Maximum length of a section's first sentences before a later part of it."""
 _MAX_NAMED = 3
 _MAX_NAMED_CHARS = 40
-_INTRODUCTION = re.compile(r"[:：][*_]*\s*\Z|\A[ >]*(?:#{1,6}\s|\[!\w+\]\s*\Z|\*\*[^*\n]+\*\*\s*\Z)")
+_INTRODUCTION = re.compile(r"[:：][*_]*\s*\Z|\A[ >]*(?:#{1,6}\s|\[!\w+\]\s*\Z|(?:[-*+] )?\*\*.+\*\*\s*\Z)")
 """A line that says nothing without those below it: it ends with a colon, or is the title of a section or a note."""
+_FENCE = re.compile(r"^[ >\t]*(?:`{3}|~{3})", re.MULTILINE)
 _TABLE_RULE = re.compile(r"[ \t]*\|?(?:[ \t]*:?-+:?[ \t]*\|?)+[ \t]*\n")
 _CUTS = 8  # number of places in a part where it may begin within a long block
 _MAX_LEAD = 60
@@ -135,7 +139,7 @@ def _repeat_opening(before: str, part: str) -> str:
 def _find_best_part(
     markdown: str, ends: Sequence[int], terms: set[str], language: str, max_chars: int
 ) -> tuple[int, int]:
-    """Return start and end of the part with the most terms; it begins and ends at one of the ends, if it can."""
+    """Return start and end of the part with the rarest terms; it begins and ends at one of the ends, if it can."""
     starts = [0, *ends[:-1]]
     found: list[frozenset[str]] = []
     header = frozenset[str]()  # of the table that a block is in
@@ -147,15 +151,19 @@ def _find_best_part(
         elif _TABLE_RULE.match(rest):
             header = _extract_cached(first, language)
         found.append((_extract_cached(block, language) | header) & terms)
-    best, best_part = -1, (0, 0)
+    counts = Counter(chain.from_iterable(found))
+    best, best_part = -1.0, (0, 0)
     for at, start in enumerate(starts):
         last, distinct = at, found[at]
         while last + 1 < len(ends) and ends[last + 1] - start <= max_chars:
             last += 1
             distinct = distinct | found[last]
-        if len(distinct) > best:
-            best, best_part = len(distinct), (start, ends[last])
+        score = sum(log1p(len(ends) / counts[term]) for term in sorted(distinct))
+        is_equal = score == best and start < best_part[1]  # what restricts a statement comes after it
+        if score > best or is_equal:
+            best, best_part = score, (start, ends[last])
     start, end = best_part
+    start = min((each for each in starts if end - each <= max_chars), default=start)
     if end - start > max_chars:
         end = max(markdown.rfind("\n", start, start + max_chars) + 1, 0) or start + max_chars
     return start, end
@@ -167,8 +175,9 @@ def _find_lead(markdown: str, ends: Sequence[int]) -> int:
     start = heading.end() if heading else 0
     end = next((each for each in ends if markdown[start:each].strip()), 0)
     lead = markdown[start:end]
-    if follow_fence(lead.lstrip().partition("\n")[0]):
-        return 0
+    if fence := _FENCE.search(lead):
+        end = start + fence.start()
+        lead = markdown[start:end]
     if len(lead) > _MAX_LEAD_CHARS:
         end = start + max(lead.rfind(". ", 0, _MAX_LEAD_CHARS) + 1, lead.rfind("\n", 0, _MAX_LEAD_CHARS) + 1)
     return end if markdown[start:end].strip() else 0

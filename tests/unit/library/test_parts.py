@@ -21,7 +21,7 @@ def test_part_names_what_is_left_out_before_and_after_it() -> None:
         f"## Ropes\n\nAll about ropes.\n\n{FILLER}The shroud has 12 mm.\n\n{FILLER}", "thickness of the shroud"
     ).text
     before, after = re.findall("^… .*", text, re.MULTILINE)
-    assert before.startswith("… 2")
+    assert re.match(r"… \d+ tokens more: Rope 0", before)
     assert before.endswith(
         " tokens more: Rope 0 of the boat is red. · Rope 1 of the boat is red. · Rope 2 of the boat is red."
     )
@@ -35,6 +35,14 @@ def test_part_below_code_begins_with_the_heading_and_a_mark() -> None:
         f"## Ropes\n\n```sh\nboat --red\n```\n\n{FILLER}The shroud has 12 mm.\n", "thickness of the shroud", 200
     ).text
     assert re.match(r"## Ropes\n\n… \d+ tokens more: boat --red · Rope 0 of the boat is red. · .*\n\nRope", text)
+
+
+def test_introduction_of_code_that_is_left_out_opens_no_fence() -> None:
+    code = "```sh\n" + "boat --red\n" * 40 + "```"
+    text = cut(
+        f"## Ropes\n\nSet them as follows:\n\n{code}\n\n{FILLER}The shroud has 12 mm.\n", "thickness of the shroud", 200
+    ).text
+    assert re.match(r"## Ropes\n\nSet them as follows:\n\n… \d+ tokens more: boat --red boat .*\n\nRope", text)
 
 
 def test_whole_text_has_no_mark() -> None:
