@@ -15,8 +15,9 @@ from mkdocs_roaming.answer.conversation import Conversation, ReasoningFilter
 from mkdocs_roaming.answer.events import CitationDropped, Event, SectionCited, TextReleased, TextWithheld
 from mkdocs_roaming.answer.links import find_code_addresses, remove_links, resolve_ids
 from mkdocs_roaming.answer.models.base import NO_SOURCE
+from mkdocs_roaming.answer.statements import Statement, find_statements
 from mkdocs_roaming.answer.support.check import CITATION
-from mkdocs_roaming.text.markdown import find_code, find_code_blocks, sub_outside_code
+from mkdocs_roaming.text.markdown import find_code_blocks, sub_outside_code
 
 _WORD = re.compile(r"\w")
 _ANY_CITATION = re.compile(r"\[\^(?P<id>[0-9a-f]{8})\]", re.IGNORECASE)
@@ -33,14 +34,6 @@ _LIST_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])\s")
 _HEADING = re.compile(r"\A\s{0,3}#{1,6}\s[^\n]*\Z")
 _LOOKAHEAD_CHARS = 5
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|\n")
-_CITATION_GROUP = re.compile(r"(?:[ \t]*\[\^[^\]\n]{1,200}\])+")
-_GAP = re.compile(
-    r"\b(?:not|n['’]t|never|nor (?:does it|do they)) (?:\w+ )?(?:say|state|mention|describe"
-    r"|document|explain|discuss)(?:s|d|ed)?\b"
-    r"|\bnot (?:said|described|documented|covered)\b|\bundocumented\b|\bno (?:mention|information)\b"
-    r"|\bnothing\b[^.]{0,40}\babout\b",
-    re.IGNORECASE,
-)
 
 
 class AnswerText:
@@ -51,7 +44,7 @@ class AnswerText:
         withheld: The paragraphs without a valid citation, known at the end.
         dropped: The removed citations, as the model wrote them.
         gap: Whether the model cited `[^none]`: the documentation does not answer the whole question.
-        has_statement: Whether a released citation supports a statement, and not only that something is not documented.
+        statements: The statements of the released paragraphs.
         removed_links: Number of links and images that were removed.
     """
 
@@ -61,7 +54,7 @@ class AnswerText:
         self.withheld: list[str] = []
         self.dropped: list[str] = []
         self.gap = False
-        self.has_statement = False
+        self.statements: list[Statement] = []
         self.removed_links = 0
         self._conversation = conversation
         self._reasoning = ReasoningFilter()
@@ -69,7 +62,6 @@ class AnswerText:
         self._buffer = ""  # may end within a paragraph
         self._uncited = ""  # the last paragraph, if it has no citation
         self._held_back: list[str] = []
-        self._gaps: list[str] = []
 
     @property
     def text(self) -> str:
@@ -77,15 +69,11 @@ class AnswerText:
         return "\n\n".join(self.released)
 
     @property
-    def is_partial(self) -> bool:
-        """Whether the documentation does not answer the whole question, or a paragraph was withheld."""
-        return self.gap or bool(self.withheld)
-
-    @property
     def gaps(self) -> list[tuple[int, int]]:
         """The spans of the statements in the text that cited `[^none]`."""
         text = self.text
-        found = ((text.find(gap), len(gap)) for gap in self._gaps)
+        gaps = (_SENTENCE_END.split(one.text)[-1] for one in self.statements if one.is_marked)
+        found = ((text.find(gap), len(gap)) for gap in gaps)
         return [(start, start + length) for start, length in found if start >= 0]
 
     @property
@@ -152,26 +140,26 @@ class AnswerText:
 
     def _process_paragraph(self, paragraph: str) -> Iterator[Event]:
         had_gap, self.gap = self.gap, False
-        has_statement = _has_statement(paragraph)
         text, cited, dropped = self._clean(paragraph)
         is_gap, self.gap = self.gap, self.gap or had_gap
-        self._gaps += _find_gaps(paragraph)
         self.dropped += dropped
         yield from map(CitationDropped, dropped)
         if not _WORD.search(CITATION.sub("", text)):
             if not ((cited or is_gap) and self._uncited):
                 return  # only citations
             text, self._uncited = f"{self._uncited} {text}".rstrip(), ""
+        statements = find_statements(f"{self._uncited} {paragraph}")
         if not cited:
             self._hold_back()
             if is_gap:
+                self.statements += statements
                 yield from self._release(text, [])
             else:
                 self._uncited = text
             return
         yield from self._release("\n\n".join(filter(None, [self._uncited, text])), cited)
         self._uncited = ""
-        self.has_statement = self.has_statement or has_statement
+        self.statements += statements
 
     def _release(self, text: str, cited: list[str]) -> Iterator[Event]:
         yield TextReleased(f"\n\n{text}" if self.released else text)
@@ -228,33 +216,6 @@ class AnswerText:
             self.removed_links += removed
         cited = [id_ for id_ in cited if f"[^{id_}]" in text]  # others were part of a removed link
         return _REPEATED_CITATION.sub(r"\1", text).strip("\n").rstrip(), cited, dropped
-
-
-def _has_statement(paragraph: str) -> bool:
-    """Return whether a citation of a paragraph supports a statement.
-
-    It does not if `[^none]` is next to it, or if the cited words say that something is not documented.
-    """
-    start, is_marked = 0, False
-    text = paragraph
-    for begin, end in reversed(find_code(paragraph)):
-        text = text[:begin] + text[end:]
-    for group in _CITATION_GROUP.finditer(text):
-        statement = text[start : group.start()]
-        start, is_marked = group.end(), True
-        if f"[^{NO_SOURCE}]" not in group[0].lower() and not _GAP.search(statement):
-            return True
-    return not is_marked
-
-
-def _find_gaps(paragraph: str) -> Iterator[str]:
-    """Yield the sentences of a paragraph that end with `[^none]`."""
-    start = 0
-    for group in _CITATION_GROUP.finditer(paragraph):
-        statement = paragraph[start : group.start()].strip()
-        start = group.end()
-        if f"[^{NO_SOURCE}]" in group[0].lower() and statement:
-            yield _SENTENCE_END.split(statement)[-1]
 
 
 def _split_paragraphs(text: str, *, is_end: bool) -> list[str]:

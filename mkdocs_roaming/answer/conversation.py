@@ -179,19 +179,12 @@ class Conversation:
 
     def choose_reopened(self, opened: Sequence[str], history: Sequence[Exchange], limit: int) -> list[str]:
         """Return the sections of earlier answers to keep open: the latest cited, or else the latest opened."""
-        sections = self.navigator.sections
-        cited: dict[str, int] = {}
-        for time, exchange in enumerate(history, 1):
-            cited |= dict.fromkeys(find_citations(exchange.answer), time)
-
-        def last_cited(id_: str) -> tuple[int, int]:
-            section = sections.get(id_)
-            ids = [section.id, *(other.id for other in sections.descendants(section))] if section else [id_]
-            return max(cited.get(one, 0) for one in ids), cited.get(ids[0], 0)
-
-        newest_first = list(dict.fromkeys(reversed(opened)))
-        best_first = sorted(newest_first, key=last_cited, reverse=True)[:limit]
-        return [id_ for id_ in best_first if last_cited(id_)[0]] or best_first
+        cited = [id_ for exchange in reversed(history) for id_ in find_citations(exchange.answer)]
+        found, others = (
+            dict.fromkeys(section.id for id_ in ids if (section := self.navigator.sections.get(id_)))
+            for ids in (cited, reversed(opened))
+        )
+        return list(found or others)[:limit]
 
     def make_room(self, max_chars: int) -> Iterator[Event]:
         """Close the least recently used sections until the open ones have at most `max_chars` characters.

@@ -24,7 +24,6 @@ from mkdocs_roaming.answer.budget import (
     Deadline,
     StopAnswer,
 )
-from mkdocs_roaming.answer.citations import AnswerText
 from mkdocs_roaming.answer.conversation import MAX_CALLS_PER_REPLY, Exchange, ModelReply, describe_call
 from mkdocs_roaming.answer.events import (
     AnswerState,
@@ -49,7 +48,9 @@ from mkdocs_roaming.answer.models.base import (
 )
 from mkdocs_roaming.answer.prepare import Run, prepare
 from mkdocs_roaming.answer.results import Offline, show_results
-from mkdocs_roaming.library.navigator import PREFETCH_TOKENS, Navigator
+from mkdocs_roaming.answer.statements import judge_state
+from mkdocs_roaming.library.navigator import Navigator
+from mkdocs_roaming.library.prefetch import PREFETCH_TOKENS
 from mkdocs_roaming.library.tools import TOOLS, ToolError, ToolOutput
 
 _MAX_CALL_ID_CHARS = 60
@@ -113,7 +114,7 @@ async def answer(
             if not calls:
                 for event in run.text.end():
                     yield event
-                run.state = _judge_text(run.text)
+                run.state = _judge_text(run)
                 break
 
             # The tool calls, in order.
@@ -244,11 +245,11 @@ async def _call_tool(run: Run, call: ToolCall, calls_before: int, open_before: i
 # After the last round
 
 
-def _judge_text(text: AnswerText) -> AnswerState:
-    """Return the state of a complete answer: citations that only show that something is missing answer nothing."""
-    if not text.has_statement:
-        return "not_found"
-    return "partial" if text.is_partial or text.foreign_addresses else "answered"
+def _judge_text(run: Run) -> AnswerState:
+    """Return the state of a complete answer; no answer with withheld text or a foreign address is complete."""
+    text = run.text
+    state = judge_state(run.question, text.statements, run.navigator.library.manifest.site.language)
+    return "partial" if state == "answered" and (text.withheld or text.foreign_addresses) else state
 
 
 async def _answer_with_results(run: Run, page: str | None, history: Sequence[Exchange]) -> list[Event]:

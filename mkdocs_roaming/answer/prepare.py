@@ -188,7 +188,9 @@ def format_page_context(navigator: Navigator, page: str | None, *, with_outline:
 async def _reopen_sections(run: Run, ids: list[str], history: Sequence[Exchange]) -> list[Event]:
     """Open the sections of earlier answers; the cited ones count as used."""
     run.navigator.drop(run.navigator.opened)
-    events = await _open_sections(run, REOPEN_CALL_ID, ids)
+    call = ToolCall(REOPEN_CALL_ID, "expand_sections", {"ids": ids})
+    query = "\n".join((run.question, history[-1].question, history[-1].answer)) if history else run.question
+    events = await _record_call(run, call, lambda: run.navigator.reopen(ids, query))
     for exchange in history:
         run.conversation.mark_cited(find_citations(exchange.answer))
     return [*events, *run.conversation.make_room(run.budget.open_chars)]

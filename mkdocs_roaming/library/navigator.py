@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 import threading
-from collections import Counter
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from itertools import islice
 
+from msgspec.structs import replace as replace_struct
+
 from mkdocs_roaming.errors import LibraryError, UsageError
 from mkdocs_roaming.library.grep import GrepResult, grep, limit_grep
 from mkdocs_roaming.library.library import MAX_LABEL_CHARS, Library, Origin
 from mkdocs_roaming.library.open_sections import OpenSections
+from mkdocs_roaming.library.prefetch import PREFETCH_TOKENS, Prefetch, has_body
 from mkdocs_roaming.library.search import Hit, Search, SearchResult, to_search_result
-from mkdocs_roaming.library.snippets import HEADING, cut_best_part, strip_markdown
+from mkdocs_roaming.library.snippets import cut_best_part, describe_rest
 from mkdocs_roaming.library.tools import (
     MAX_IDS,
     ExpandResult,
@@ -43,16 +45,14 @@ from mkdocs_roaming.manifest.models import OUTLINE_BUDGET, PageEntry
 from mkdocs_roaming.manifest.outline import render_outline, render_page_outline
 from mkdocs_roaming.manifest.page_kinds import PageKind, classify_page
 from mkdocs_roaming.search.ranking import MAX_QUERY_CHARS, parse_query
+from mkdocs_roaming.search.relevance import NO_ANSWER
 from mkdocs_roaming.text.markdown import sub_outside_code, truncate_at_word
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 PREFETCH_CALL_ID = "prefetch"
 """The id of the tool call that opens the sections that search ranks first."""
 
-PREFETCH_TOKENS = 1_800
-"""Default size of the sections that search opens before the first call of a model, in estimated tokens."""
-
-PROMPT_OUTLINE_BUDGET = 5_000
+PROMPT_OUTLINE_BUDGET = 3_500
 """Size of the outline in a model's prompt, in estimated tokens. Every request of an answer contains it."""
 
 MIN_CAP = 2_000
@@ -65,19 +65,15 @@ _FRAME_CHARS = 64
 _MAX_NEAREST = 3
 _MAX_WHOLE_TOKENS = 150  # a search opens shorter sections
 _MAX_RANKED = 40
-_MAX_PREFETCHED = 8
-_MAX_REFERENCE = 3
-_MAX_NAMESAKES = 2
-_MAX_LINES = 12
-_PART_TOKENS = 600
-_MIN_PART_TOKENS = 80  # a shorter part of a section says too little, and finding it takes as long
-_MIN_BODY_CHARS = 25
-_MIN_CONTAINER_CHARS = 60
-_COMPARED_CHARS = 300
-_STRIPPED_CHARS = 4 * _COMPARED_CHARS  # with their markup
+_MAX_REOPENED_TOKENS = 800
+_MAX_LINES = 8
+_MAX_INSIDE = 5
 _MAX_ADDRESS_CHARS = 2_000
 _IDENTIFIER = re.compile(r"[a-z][A-Z]|\w_\w|(?<!\S)--?\w|\w\.[a-z]\w|\w\(|`")
 LINK = re.compile(r"\]\((?P<url>https?://[^()\s]+)(?:\s+\"[^\"\n]*\")?\)")
+LONG_ADDRESS = re.compile(r"(?<=\]\()https?://[^()\s]{300,}")
+"""An address of a link that is shortened in what models read: it may contain a whole program."""
+_SHORT_ADDRESS_CHARS = 80
 _ID = re.compile(r"(?<![0-9A-Za-z])[0-9a-fA-F]{8}(?![0-9A-Za-z])")
 
 
@@ -161,56 +157,65 @@ class Navigator:
         return render_page_outline(self.sections, section.page) if section else ""
 
     def prefetch(
-        self, question: str, earlier: str = "", *, max_tokens: int = PREFETCH_TOKENS, judge: bool = False
+        self, question: str, earlier: str = "", *, max_tokens: int = PREFETCH_TOKENS, is_query: bool = False
     ) -> SearchResults:
-        """Open the sections that search ranks first for a question, and list the next hits.
+        """Open the sections that search ranks first for a question, and list the next hits; see `Prefetch`.
 
-        Opened are own texts without subsections; of a long section the part that matches best. Left out are sections
-        that only introduce their subsections, repeated texts, and most of reference pages unless the question contains
-        an identifier.
+        Of a question in another language than the site's, only names are searched. If it is one name that occurs
+        nowhere, nothing is opened.
 
         Args:
             question: The question.
             earlier: The question before it, which a follow-up may refer to.
             max_tokens: Maximum size of the opened texts, in estimated tokens.
-            judge: Whether to say that probably no section answers the question.
+            is_query: Whether a model chose the words: it is told if probably no section answers them.
         """
         query = f"{question}\n{earlier}" if earlier else question
-        hits = self._find(query)
-        max_reference = _MAX_RANKED if _IDENTIFIER.search(question) else _MAX_REFERENCE
-        share = max(1.0, max_tokens / PREFETCH_TOKENS)  # more room is for more and for longer texts
-        max_opened, part_tokens = int(_MAX_PREFETCHED * share), int(_PART_TOKENS * share)
+        note, hits = self._judge(question, earlier, is_query=is_query)
+        prefetch = Prefetch(
+            self.sections,
+            lambda section: self._read(section, self.library.text),
+            lambda section: self._is_reference(section.page),
+            self._find_links,
+            max_tokens,
+        )
+        if _IDENTIFIER.search(question):
+            prefetch.max_reference = None
+        opened: list[Expansion] = []
         with self._lock:
-            opened: list[Expansion] = []
-            texts: set[str] = set()
-            titles: Counter[str] = Counter()
-            reference = 0
-            for hit in hits if max_tokens else []:
-                section = hit.section
-                text = HEADING.sub("", self._read(section, self.library.text), count=1)
-                beginning = strip_markdown(text[:_STRIPPED_CHARS])[:_COMPARED_CHARS]
-                min_chars = _MIN_CONTAINER_CHARS if self.sections.children(section) else _MIN_BODY_CHARS
-                is_reference = self._is_reference(section.page)
-                if len(beginning) < min_chars or beginning in texts or section.id in self._open:
-                    continue
-                title = section.section.title.casefold()
-                if (is_reference and reference >= max_reference) or titles[title] >= _MAX_NAMESAKES:
-                    continue
-                if max_tokens < min(_MIN_PART_TOKENS, section.section.tokens):
-                    continue
-                expansion = self._open_text(section, query, min(part_tokens, max_tokens))
+            closed = [hit for hit in hits if hit.section.id not in self._open]
+            for section, size in prefetch.choose(closed):
+                expansion, part = self._open_text(section, query, size)
                 tokens = estimate_tokens(render_expansion(expansion))
-                if tokens > max_tokens:
-                    continue
-                max_tokens -= tokens
-                reference += is_reference
-                texts.add(beginning)
-                titles[title] += 1
-                opened.append(expansion)
-                self._open.add_part(section, expansion)
-                if len(opened) >= max_opened:
-                    break
-        return self._make_results(query, hits, opened, _MAX_LINES, judge=judge)
+                if tokens <= prefetch.max_tokens and has_body(part):
+                    prefetch.max_tokens -= tokens
+                    opened.append(expansion)
+                    self._open.add_part(section, part)
+        return self._make_results(question, hits, opened, _MAX_LINES, note)
+
+    def _judge(self, question: str, earlier: str, *, is_query: bool) -> tuple[str, list[Hit]]:
+        """Return the note above the results of a question, and the hits for it and the question before it."""
+        query = f"{question}\n{earlier}" if earlier else question
+        if (similar := self.search.find_similar_names(question)) is not None and not earlier:
+            if not similar:
+                return "", []
+            return f"{NO_ANSWER} Similar names: {', '.join(similar)}.", self._find(" ".join(similar))
+        note = self.search.judge(question)
+        if note not in ("", NO_ANSWER):
+            return note, self.search.find_foreign(query, limit=_MAX_RANKED)
+        return note if is_query else "", self._find(query)
+
+    def reopen(self, ids: Iterable[str], query: str) -> ExpandResult:
+        """Open the own texts of sections again, of long ones the part that matches a query best."""
+        opened: list[Expansion] = []
+        with self._lock:
+            for id_ in ids:
+                if (section := self.sections.get(id_)) and section.id not in self._open:
+                    expansion, part = self._open_text(section, query, _MAX_REOPENED_TOKENS)
+                    if expansion.shown:
+                        opened.append(expansion)
+                        self._open.add_part(section, part)
+        return ExpandResult(tuple(map(self._list_inside, opened)), origin=self._origin(opened))
 
     def call(self, name: str, arguments: object) -> ToolOutput:
         """Call a tool by its name with a model's arguments."""
@@ -263,25 +268,26 @@ class Navigator:
                     continue
                 room -= len(render_expansion(expansion)) + _SEPARATOR_CHARS
                 expansions[section.id] = expansion
-        found = tuple(expansions[section.id] for section in sections if section.id in expansions)
+        found = tuple(self._drop_opened(expansions[section.id]) for section in sections if section.id in expansions)
         return ExpandResult(found, tuple(unknown), tuple(already_open), tuple(skipped), self._origin(found))
 
     def search_sections(self, query: str, limit: int = 5) -> SearchResults | ToolError:
         """Search the full text, and open short sections, or the best hits if `search_tokens` is set."""
         if self.search_tokens:
-            return self.prefetch(query, max_tokens=self.search_tokens, judge=True)
-        hits = self.search.find(query, limit=limit)
+            return self.prefetch(query, max_tokens=self.search_tokens, is_query=True)
+        note, hits = self._judge(query, "", is_query=True)
+        hits = hits[:limit]
         cap = self.cap // 2  # the other half is for the lines
         opened: list[Expansion] = []
         with self._lock:
             for section in (hit.section for hit in hits):
                 if section.section.tokens <= _MAX_WHOLE_TOKENS and section.id not in self._open:
-                    expansion = self._open_text(section, query, _MAX_WHOLE_TOKENS)
+                    expansion, part = self._open_text(section, query, _MAX_WHOLE_TOKENS)
                     cap -= len(render_expansion(expansion)) + _SEPARATOR_CHARS
                     if expansion.shown and cap >= 0:
                         opened.append(expansion)
-                        self._open.add_part(section, expansion)
-        return self._make_results(query, hits, opened, limit, judge=True)
+                        self._open.add_part(section, part)
+        return self._make_results(query, hits, opened, limit, note)
 
     def grep(self, pattern: str) -> GrepResult | ToolError:
         """Find lines that contain a string; see `library.grep`."""
@@ -373,6 +379,15 @@ class Navigator:
         size = min(room // remaining - _SEPARATOR_CHARS, max(int(self.cap * _MAX_SHARE), _MIN_SECTION_CHARS))
         return size if size >= _MIN_SECTION_CHARS else None
 
+    def _drop_opened(self, expansion: Expansion) -> Expansion:
+        """Return an expansion without closed subsections that were opened after it."""
+        listed = tuple(
+            entry
+            for entry in expansion.listed
+            if (section := self.sections.get(entry.id)) is None or not self._open.has_part(section, 1)
+        )
+        return self._without_url(replace(expansion, listed=listed))
+
     def _expansion_order(self, section: SectionRef, sections: Sequence[SectionRef]) -> tuple[int, int]:
         """Return the depth of a section within the others, and its size with subsections."""
         ancestors = {other.id for other in self.sections.ancestors(section)}
@@ -381,28 +396,41 @@ class Navigator:
         return sum(other.id in ancestors for other in sections), size
 
     def _text(self, section: SectionRef) -> str:
-        """Return a section's own text; links to sections lead to their ids if `link_ids` is set."""
+        """Return a section's own text; with `link_ids` links to sections lead to their ids, and long ones are cut."""
         text = self.library.text(section)
         if not self.link_ids or "](http" not in text:
             return text
         key = section.id, text
         if key != self._linked[0]:
-            self._linked = key, sub_outside_code(LINK, self._link_to_id, text)
+            linked = sub_outside_code(LINK, self._link_to_id, text)
+            self._linked = key, sub_outside_code(LONG_ADDRESS, shorten_address, linked)
         return self._linked[1]
 
     def _link_to_id(self, match: re.Match[str]) -> str:
         target = self.sections.resolve(match["url"])
         return f"]({target.id})" if target and len(target.id) <= len(match["url"]) else match[0]
 
-    def _open_text(self, section: SectionRef, query: str, max_tokens: int) -> Expansion:
-        """Open a section's own text, or the part of a long one that matches a query best."""
-        whole = self._read(section, self._text)
-        text, _ = split_source_code(whole)
+    def _open_text(self, section: SectionRef, query: str, max_tokens: int) -> tuple[Expansion, str]:
+        """Open a section's own text, or the part of a long one that matches a query best; return also that part."""
+        text, listing = split_source_code(self._read(section, self._text))
+        source = text
         if (size := estimate_tokens(text)) > max_tokens:
             language = self.library.manifest.site.language
             max_chars = len(text) * max_tokens // size
-            text = cut_best_part(text, parse_query(query, language), language, max_chars)
-        return make_text_expansion(self.sections, section, text, is_part=len(text) < len(whole))
+            text, source = cut_best_part(text, parse_query(query, language), language, max_chars)
+        if listing:
+            text += f"\n{describe_rest(listing)}"
+        return self._without_url(make_text_expansion(self.sections, section, text)), source
+
+    def _without_url(self, expansion: Expansion) -> Expansion:
+        """Return an expansion without its URL if links lead to ids: models then need none."""
+        return replace(expansion, url="") if self.link_ids else expansion
+
+    def _find_links(self, section: SectionRef) -> set[str]:
+        """Return the ids of the sections that a section links to."""
+        text = self._read(section, self.library.text)
+        targets = (self.sections.resolve(match["url"]) for match in LINK.finditer(text))
+        return {target.id for target in targets if target}
 
     def _read(self, section: SectionRef, read: Callable[[SectionRef], str]) -> str:
         try:
@@ -426,8 +454,7 @@ class Navigator:
         hits: Sequence[Hit],
         opened: Sequence[Expansion],
         max_lines: int,
-        *,
-        judge: bool,
+        note: str,
     ) -> SearchResults:
         """Return the opened sections, the hits that were open before, and as many of the others as fit."""
         ids = {expansion.id for expansion in opened}
@@ -437,14 +464,25 @@ class Navigator:
             query[:MAX_QUERY_CHARS],
             (),
             self.search.words_only(query),
-            tuple(opened),
+            tuple(map(self._list_inside, opened)),
             tuple(list_section(self.sections, section) for section in before),
             self.search.find_unknown_words(query),
             self.search.confidence(query),
-            self.search.judge(query) if judge and hits else "",
+            note,
             self._origin(opened),
         )
         return replace(found, hits=self._list_hits(hits, known, max_lines, self.cap - len(render(found))))
+
+    def _list_inside(self, expansion: Expansion) -> Expansion:
+        """Return the expansion of a section's own text with its subsections that are not open."""
+        section = self.sections.get(expansion.id)
+        below = self.sections.descendants(section) if section else ()
+        closed = [other for other in below if other.id not in self._open]
+        if section is None or not closed:
+            return expansion
+        first = tuple(list_section(self.sections, other) for other in closed[:_MAX_INSIDE])
+        entry = replace_struct(list_section(self.sections, section), tokens=0, inside=len(closed), named=first)
+        return replace(expansion, listed=(entry,))
 
     def _list_hits(
         self, hits: Sequence[Hit], known: Container[str], max_lines: int, room: int
@@ -457,6 +495,11 @@ class Navigator:
             if hit.section.id in known:
                 lines[hit.section.id] = to_search_result(self.sections, hit, has_snippet=False)
         return tuple(lines[hit.section.id] for hit in hits if hit.section.id in lines)
+
+
+def shorten_address(match: re.Match[str]) -> str:
+    """Return the form of a `LONG_ADDRESS` that models read."""
+    return f"{match[0][:_SHORT_ADDRESS_CHARS]}…"
 
 
 def _shorten_id(id_: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from mkdocs_roaming.errors import LibraryError
-from mkdocs_roaming.library.snippets import GAP
+from mkdocs_roaming.library.snippets import find_open_fence
 from mkdocs_roaming.manifest.expand import Expansion, expand_section
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 
@@ -69,18 +69,18 @@ class OpenSections:
             self._first_parts[section.id] = size, frozenset(self._whole)
         opened = self._first_parts[section.id][1]
         expansion = expand_section(self._sections, section, self._reader(section), cap=size, part=part, opened=opened)
-        self._add(expansion)
+        for shown in expansion.shown:
+            if (found := self._sections.get(shown.id)) is not None:
+                self._add(found, len(shown.text.replace(_OPEN_PART, "")))
         self._parts[section.id, expansion.part] = frozenset(shown.id for shown in expansion.shown)
         return expansion
 
-    def add_part(self, section: SectionRef, expansion: Expansion) -> None:
-        """Add a section that a search has opened, as a whole or the part of a long one."""
-        self._add(expansion)
-        if expansion.shown and section.id not in self._whole:
-            part = max(expansion.text.split(GAP), key=len).lstrip("\n")  # not the first sentences, no fence
-            start = self._read(section).find(part)
-            if start >= 0:  # a text around listings of source code has more than one part
-                self._spans[section.id] = start, start + len(part)
+    def add_part(self, section: SectionRef, part: str) -> None:
+        """Add a part of a section that a search has opened, or its whole text."""
+        self._add(section, len(part))
+        start = self._read(section).find(part)
+        if section.id not in self._whole and start >= 0:  # a text around listings of code has more than one part
+            self._spans[section.id] = start, start + len(part)
 
     def close(self, ids: Iterable[str]) -> None:
         """Forget that sections are open."""
@@ -91,14 +91,11 @@ class OpenSections:
         self._whole -= closed
         self._parts = {key: shown for key, shown in self._parts.items() if key[0] not in closed and not shown & closed}
 
-    def _add(self, expansion: Expansion) -> None:
-        for shown in expansion.shown:
-            self.trail[shown.id] = None
-            own = shown.text.replace(_OPEN_PART, "")
-            self._chars[shown.id] = self._chars.get(shown.id, 0) + len(own)
-            section = self._sections.get(shown.id)
-            if section is not None and self._chars[shown.id] >= len(self._read(section)):
-                self._whole.add(shown.id)
+    def _add(self, section: SectionRef, chars: int) -> None:
+        self.trail[section.id] = None
+        self._chars[section.id] = self._chars.get(section.id, 0) + chars
+        if self._chars[section.id] >= len(self._read(section)):
+            self._whole.add(section.id)
 
     def _reader(self, target: SectionRef) -> Callable[[SectionRef], str]:
         """Return a function that reads own texts, without the part that a search has opened."""
@@ -111,6 +108,10 @@ class OpenSections:
                     raise
                 return ""  # a subsection that cannot be read is left out; opened by itself, it returns the error
             start, end = self._spans.get(section.id, (0, 0))
-            return f"{text[:start]}{_OPEN_PART}{text[end:]}" if end else text
+            if not end:
+                return text
+            closing, opening = find_open_fence(text[:start])[1], find_open_fence(text[:end])[0]
+            closing = f"{closing}\n\n" if closing else ""
+            return f"{text[:start]}{closing}{_OPEN_PART}{opening}{text[end:]}"
 
         return read

@@ -8,6 +8,7 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cached_property, partial
 from itertools import chain, islice
 from typing import Protocol, Self
@@ -21,9 +22,17 @@ from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import Manifest, PageEntry
 from mkdocs_roaming.search.index import Index, IndexData
 from mkdocs_roaming.search.ranking import MAX_QUERY_CHARS, Ranker, Weights, filler_words, parse_query
-from mkdocs_roaming.search.relevance import LOW_CONFIDENCE, MIN_CONFIDENCE, NO_ANSWER, Relevance, name_language
+from mkdocs_roaming.search.relevance import (
+    LOW_CONFIDENCE,
+    MIN_CONFIDENCE,
+    NO_ANSWER,
+    Relevance,
+    is_code_name,
+    name_language,
+)
+from mkdocs_roaming.text.languages import COMPOUNDING, base_language
 from mkdocs_roaming.text.markdown import truncate_at_word
-from mkdocs_roaming.text.tokenizer import Word
+from mkdocs_roaming.text.tokenizer import Word, is_spaceless, is_stop_word, parse_phrase
 
 RankedSection = tuple[SectionRef, float, int | None]
 """A section, its score, and the number of its nearest text window if it contains no word of the query."""
@@ -34,6 +43,9 @@ _MIN_RARE_SECTIONS = 3
 _MAX_SPECIFIC = 40
 _MAX_UNKNOWN = 8
 _MAX_UNKNOWN_CHARS = 40
+_MAX_SIMILAR = 5
+_MIN_SIMILARITY = 0.75
+_NAME = re.compile(r"(?<![\w.`/-])[A-Z][\w+#]{0,30}(?: [A-Z0-9][\w+#]{0,30}){1,3}(?![\w`/-])")
 _ADDRESS = r"[/#]|\.md$"
 
 
@@ -205,25 +217,52 @@ class Search:
         """Return the words of a query in another language that the site contains, if one is a name in its code."""
         return self._get_relevance().find_names(query[:MAX_QUERY_CHARS])
 
+    def find_foreign(self, query: str, *, limit: int = 10) -> list[Hit]:
+        """Return the sections for a query in another language: those in its language, then those with its names."""
+        relevance, names = self._get_relevance(), self.find_names(query)
+        hits = self.find(query, limit=limit)
+        found = [hit for hit in hits if relevance.is_in_language(query, self._read(hit.section))]
+        by_id = {hit.section.id: hit for hit in (*found, *(self.find(names, limit=limit) if names else ()))}
+        return list(by_id.values())[:limit]
+
     def words_only(self, query: str) -> bool:
         """Return whether the query was searched by words although vectors are configured."""
         return False
 
     def find_unknown_words(self, query: str) -> tuple[str, ...]:
-        """Return the words of a query that no visible section contains, at most eight, shortened."""
-        index = self._get_index()
-        is_whole, visible = self.library is self.library.whole, self.library.sections
+        """Return the words and names of a query that no visible section contains, at most eight, shortened.
 
-        def occurs(word: Word) -> bool:
-            rows = index.postings.find(word.runs, prefix=word.prefix).rows
-            return bool(rows) if is_whole else any(visible.get(index.sections[row].id) for row in rows)
-
-        unknown = (
+        Names are capitalized words that follow each other, such as *Power BI*. Of a query in another language than the
+        site's, only names from code are considered.
+        """
+        words = [word for word in parse_query(query, self._language) if not _says_little(word)]
+        if self._get_relevance().find_language(query[:MAX_QUERY_CHARS]) is not None:
+            words = [word for word in words if is_code_name(word.text)]
+        names = [parse_phrase(name, self._language) for name in _find_names(query, self._language)]
+        unknown = [word for word in (*names, *words) if not self._occurs(word)]
+        texts = [
             truncate_at_word(word.text, _MAX_UNKNOWN_CHARS)
-            for word in parse_query(query, self._language)
-            if not occurs(word)
-        )
-        return tuple(islice(dict.fromkeys(unknown), _MAX_UNKNOWN))
+            for word in unknown
+            if not any(word.text in name.text.split() for name in names if name in unknown)
+        ]
+        return tuple(islice(dict.fromkeys(texts), _MAX_UNKNOWN))
+
+    def find_similar_names(self, query: str) -> tuple[str, ...] | None:
+        """Return similar names of the site if a query is one name that occurs nowhere; None for other queries."""
+        words = parse_query(query, self._language)
+        if len(words) != 1 or _says_little(words[0]) or self._occurs(words[0]):
+            return None
+        titles = {one.section.title.casefold(): one.section.title for one in self.library.sections}
+        close = get_close_matches(query.strip(" `?").casefold(), titles, _MAX_SIMILAR, _MIN_SIMILARITY)
+        terms = self._get_index().similar_terms(words[0].parts[-1]) if len(words[0].parts) == 1 else []
+        return tuple(dict.fromkeys([*(titles[title] for title in close), *terms]))[:_MAX_SIMILAR]
+
+    def _occurs(self, word: Word) -> bool:
+        """Return whether a visible section contains a word."""
+        index, visible = self._get_index(), self.library.sections
+        rows = index.postings.find(word.runs, prefix=word.prefix).rows
+        is_whole = self.library is self.library.whole
+        return bool(rows) if is_whole else any(visible.get(index.sections[row].id) for row in rows)
 
     def load(self) -> None:
         """Read the data that searches need."""
@@ -349,6 +388,28 @@ def _read_texts(library: SiteTexts) -> Iterator[str | None]:
                 yield library.text(section)
             except LibraryError:
                 yield None
+
+
+def _says_little(word: Word) -> bool:
+    """Return whether a word is a stop word, a filler, a short number, or a fragment in a script without spaces."""
+    text = word.text.lower()
+    return word.stop or text in filler_words() or (text.isdigit() and len(text) < 3) or is_spaceless(text)
+
+
+def _find_names(query: str, language: str) -> Iterator[str]:
+    """Yield capitalized words that follow each other, without stop words and the first word of a sentence."""
+    if base_language(language) in COMPOUNDING or not re.search(r"(?<!\S)[^\W\d_A-Z]{3}", query):
+        return  # nouns have capital letters, or all words of a title
+    for match in _NAME.finditer(query):
+        words = match[0].split(" ")
+        if not query[: match.start()].rstrip(" \"'`(").endswith(tuple("abcdefghijklmnopqrstuvwxyz,;)")):
+            del words[0]
+        while words and is_stop_word(words[0], language):
+            del words[0]
+        while words and words[-1].isdigit():
+            del words[-1]
+        if len(words) > 1:
+            yield " ".join(words)
 
 
 def _put_first(target: SectionRef, ranked: Iterator[RankedSection]) -> Iterator[RankedSection]:

@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import chain
+from math import log1p
+from typing import NamedTuple
 
-from mkdocs_roaming.text.markdown import follow_fence
-from mkdocs_roaming.text.tokenizer import Word, extract_terms
+from mkdocs_roaming.text.markdown import follow_fence, truncate_at_word
+from mkdocs_roaming.text.tokenizer import Word, estimate_tokens, extract_terms
 
 SNIPPET_CHARS = 200
 """Maximum length of a snippet."""
 
-GAP = "\n…\n"
-"""Stands in a part for text that is left out."""
+GAP = "…"
+"""Begins a line that stands for text that is left out."""
 
 _SEARCHED_CHARS = 200_000
 _MAX_LEAD_CHARS = 200
 """Maximum length of a section's first sentences before a later part of it."""
+_MAX_NAMED = 3
+_MAX_NAMED_CHARS = 40
+_INTRODUCTION = re.compile(r"[:：][*_]*\s*\Z|\A[ >]*(?:#{1,6}\s|\[!\w+\]\s*\Z|(?:[-*+] )?\*\*.+\*\*\s*\Z)")
+"""A line that says nothing without those below it: it ends with a colon, or is the title of a section or a note."""
+_FENCE = re.compile(r"^[ >\t]*(?:`{3}|~{3})", re.MULTILINE)
+_TABLE_RULE = re.compile(r"[ \t]*\|?(?:[ \t]*:?-+:?[ \t]*\|?)+[ \t]*\n")
 _CUTS = 8  # number of places in a part where it may begin within a long block
 _MAX_LEAD = 60
 """Maximum number of characters before the first match."""
@@ -67,17 +77,25 @@ def make_snippet(markdown: str, words: Iterable[Word], language: str = "en") -> 
     return _cut(text, best_start)
 
 
-def cut_best_part(markdown: str, words: Iterable[Word], language: str, max_chars: int) -> str:
+class Part(NamedTuple):
+    """A part of a section's text: as it is shown, with marks for what is left out, and as the section contains it."""
+
+    text: str
+    source: str
+
+
+def cut_best_part(markdown: str, words: Iterable[Word], language: str, max_chars: int) -> Part:
     """Return the part of a section's text with the most words of a query, after the section's first sentences.
 
-    A part consists of whole blocks: paragraphs, lists, tables or fenced code. A block that is longer is cut at lines,
-    and its fence is repeated. `GAP` stands for what is left out. Of equal parts it is the first.
+    A part consists of whole blocks: paragraphs, lists, tables or fenced code. What introduces a block is not separated
+    from it. A block that is longer is cut at lines, and its fence or the header of its table is repeated. A line that
+    begins with `…` stands for what is left out; it names the blocks that follow. Of equal parts it is the first.
 
     Args:
         markdown: The section's text, with its heading.
         words: The words of the query.
         language: The site's language.
-        max_chars: Maximum length without the fence.
+        max_chars: Maximum length without what is repeated and the marks.
     """
     terms = {term for word in words for run in word.runs for term in run}
     ends = _find_block_ends(markdown)
@@ -86,27 +104,66 @@ def cut_best_part(markdown: str, words: Iterable[Word], language: str, max_chars
         lead = 0
     max_chars -= lead
     start, end = _find_best_part(markdown, _cut_long_blocks(markdown, ends, max_chars), terms, language, max_chars)
-    beginning = f"{markdown[:lead].rstrip()}\n{GAP}\n" if start > lead > 0 else ""
-    opening, (_, left_open) = _find_open_fence(markdown[:start])[0], _find_open_fence(markdown[:end])
-    closing = f"{GAP[1:]}{left_open}\n" if left_open else ""
-    return f"{beginning}{opening}{GAP[1:] if opening else ''}{markdown[start:end]}{closing}"
+    source, rest = markdown[start:end], markdown[end:]
+    heading = HEADING.match(markdown)
+    lead = lead or (heading.end() if heading else 0)
+    beginning = f"{markdown[:lead].rstrip()}\n\n{describe_rest(markdown[lead:start])}\n" if start > lead else ""
+    opening = _repeat_opening(markdown[:start], source)
+    left_open = find_open_fence(markdown[:end])[1]
+    closing = f"{GAP}\n{left_open}\n" if left_open else ""
+    mark = f"\n{describe_rest(rest)}" if rest.strip().strip("`~") else ""
+    return Part(f"{beginning}{opening}{source.rstrip()}\n{closing}{mark}", source)
+
+
+def describe_rest(markdown: str) -> str:
+    """Return a line that says how much text is left out, and how its first blocks begin."""
+    names: list[str] = []
+    at = 0
+    for end in _find_block_ends(markdown):
+        text = strip_markdown(markdown[at:end][: _MAX_NAMED_CHARS * 4])
+        at = end
+        if text and len(names) < _MAX_NAMED:
+            names.append(truncate_at_word(text, _MAX_NAMED_CHARS))
+    return f"{GAP} {estimate_tokens(markdown)} tokens more: {' · '.join(names)}\n"
+
+
+def _repeat_opening(before: str, part: str) -> str:
+    """Return the line that opens the fence in which a part begins, or the header of its table."""
+    if fence := find_open_fence(before)[0]:
+        return f"{fence}{GAP}\n"
+    table = before[before.rfind("\n\n") + 1 :].lstrip("\n").splitlines(keepends=True)
+    is_row = part.startswith("|") and len(table) > 1 and _TABLE_RULE.match(table[1])
+    return f"{table[0]}{table[1]}| {GAP} |\n" if is_row else ""
 
 
 def _find_best_part(
     markdown: str, ends: Sequence[int], terms: set[str], language: str, max_chars: int
 ) -> tuple[int, int]:
-    """Return start and end of the part with the most terms; it begins and ends at one of the ends, if it can."""
+    """Return start and end of the part with the rarest terms; it begins and ends at one of the ends, if it can."""
     starts = [0, *ends[:-1]]
-    found = [terms & _extract_cached(markdown[a:b], language) for a, b in zip(starts, ends, strict=True)]
-    best, best_part = -1, (0, 0)
-    for first, start in enumerate(starts):
-        last, distinct = first, found[first]
+    found: list[frozenset[str]] = []
+    header = frozenset[str]()  # of the table that a block is in
+    for start, end in zip(starts, ends, strict=True):
+        block = markdown[start:end]
+        first, _, rest = block.partition("\n")
+        if not block.startswith("|"):
+            header = frozenset()
+        elif _TABLE_RULE.match(rest):
+            header = _extract_cached(first, language)
+        found.append((_extract_cached(block, language) | header) & terms)
+    counts = Counter(chain.from_iterable(found))
+    best, best_part = -1.0, (0, 0)
+    for at, start in enumerate(starts):
+        last, distinct = at, found[at]
         while last + 1 < len(ends) and ends[last + 1] - start <= max_chars:
             last += 1
             distinct = distinct | found[last]
-        if len(distinct) > best:
-            best, best_part = len(distinct), (start, ends[last])
+        score = sum(log1p(len(ends) / counts[term]) for term in sorted(distinct))
+        is_equal = score == best and start < best_part[1]  # what restricts a statement comes after it
+        if score > best or is_equal:
+            best, best_part = score, (start, ends[last])
     start, end = best_part
+    start = min((each for each in starts if end - each <= max_chars), default=start)
     if end - start > max_chars:
         end = max(markdown.rfind("\n", start, start + max_chars) + 1, 0) or start + max_chars
     return start, end
@@ -118,27 +175,29 @@ def _find_lead(markdown: str, ends: Sequence[int]) -> int:
     start = heading.end() if heading else 0
     end = next((each for each in ends if markdown[start:each].strip()), 0)
     lead = markdown[start:end]
-    if follow_fence(lead.lstrip().partition("\n")[0]):
-        return 0
+    if fence := _FENCE.search(lead):
+        end = start + fence.start()
+        lead = markdown[start:end]
     if len(lead) > _MAX_LEAD_CHARS:
         end = start + max(lead.rfind(". ", 0, _MAX_LEAD_CHARS) + 1, lead.rfind("\n", 0, _MAX_LEAD_CHARS) + 1)
     return end if markdown[start:end].strip() else 0
 
 
 def _find_block_ends(markdown: str) -> list[int]:
-    """Return where the blocks of Markdown end; blank lines inside a fence separate none."""
+    """Return where the blocks of Markdown end. Blank lines separate none in a fence or below an introduction."""
     ends: list[int] = []
-    fence, at, blank = "", 0, False
+    fence, at, blank, last = "", 0, False, ""
     for line in markdown.splitlines(keepends=True):
-        if not fence and blank and line.strip():
+        if not fence and blank and line.strip() and not _INTRODUCTION.search(last):
             ends.append(at)
         fence = follow_fence(line, fence)
         at += len(line)
         blank = not line.strip()
+        last = last if blank else line
     return [*ends, at]
 
 
-def _find_open_fence(markdown: str) -> tuple[str, str]:
+def find_open_fence(markdown: str) -> tuple[str, str]:
     """Return the line that opens a fence without an end, and the fence; two empty texts if there is none."""
     opening = fence = ""
     for line in markdown.splitlines(keepends=True):
@@ -156,9 +215,11 @@ def _cut_long_blocks(markdown: str, ends: Sequence[int], max_chars: int) -> list
     for start, end in zip([0, *ends[:-1]], ends, strict=True):
         at = start
         if end - start > max_chars:
+            introduces = False
             for line in markdown[start:end].splitlines(keepends=True)[:-1]:
                 at += len(line)
-                if at - (cut[-1] if cut and cut[-1] > start else start) >= max_chars // _CUTS:
+                introduces = bool(_INTRODUCTION.search(line)) if line.strip(" >\n") else introduces
+                if not introduces and at - (cut[-1] if cut and cut[-1] > start else start) >= max_chars // _CUTS:
                     cut.append(at)
         cut.append(end)
     return cut

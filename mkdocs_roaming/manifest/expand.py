@@ -6,6 +6,7 @@ The result is what the tool `expand_sections` returns, `roaming expand` prints, 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -14,13 +15,13 @@ from heapq import heapify, heappop, heappush
 from msgspec import Struct, structs
 
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
-from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word
+from mkdocs_roaming.text.markdown import follow_fence, to_single_line, truncate_at_word
 
 MAX_EXPANSION_CHARS = 24_000
 """Maximum number of characters of an expanded section as Markdown, and of a tool result."""
 
 _MIN_TEXT_CHARS = 400
-_RESERVED_CHARS = 80  # heading of the list, line ends
+_RESERVED_CHARS = 110  # heading of the list, line ends, the next part
 _MAX_BREADCRUMB_CHARS = 400
 _MAX_URL_CHARS = 500
 _MAX_TITLE_CHARS = 120
@@ -46,10 +47,11 @@ class ListedSection(Struct, frozen=True):
 
 
 class ShownSection(Struct, frozen=True):
-    """Text of one section, as in the page's Markdown."""
+    """Text of one section, as in the page's Markdown; `inside` are the titles from the expanded section down to it."""
 
     id: str
     text: str
+    inside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +117,22 @@ def expand_section(
     parts = _split_parts(shown, listed, room)
     number = min(max(part, 1), len(parts))
     texts, entries = parts[number - 1]
+    texts = tuple(structs.replace(text, inside=_list_titles(sections, ref, text.id)) for text in texts)
     expansion = replace(frame, shown=texts, listed=entries, part=number, parts=len(parts))
     if opened is None:
         return expansion
     if number == 1:
         expansion = replace(expansion, already_open=tuple(known))
     return _name_subsections(sections, expansion, cap - len(render_expansion(expansion)))
+
+
+def _list_titles(sections: SectionIndex, ref: SectionRef, id_: str) -> tuple[str, ...]:
+    """Return the titles from a section, which is left out, down to one of its subsections."""
+    section = sections.get(id_)
+    path = [*sections.ancestors(section), section] if section else []
+    ids = [one.id for one in path]
+    below = path[ids.index(ref.id) + 1 :] if ref.id in ids else path
+    return tuple(_shorten(one.section.title) for one in below)
 
 
 def render_section_file(
@@ -163,12 +175,10 @@ def split_source_code(text: str) -> tuple[str, str]:
     return (re.sub(_SOURCE_CODE, "", text), "".join(listings)) if listings else (text, "")
 
 
-def make_text_expansion(sections: SectionIndex, ref: SectionRef, text: str, *, is_part: bool) -> Expansion:
-    """Return the expansion of a section's own text, or of a part of it; what remains closed is listed as one entry."""
-    rest = list_section(sections, ref)
+def make_text_expansion(sections: SectionIndex, ref: SectionRef, text: str) -> Expansion:
+    """Return the expansion of a section's own text, or of a part of it."""
     shown = (ShownSection(ref.id, text),) if text else ()
-    listed = (rest,) if is_part or rest.inside else ()
-    return replace(_make_frame(sections, ref, 1), shown=shown, listed=listed, before=None, after=None)
+    return replace(_make_frame(sections, ref, 1), shown=shown, before=None, after=None)
 
 
 def render_expansion(expansion: Expansion) -> str:
@@ -180,12 +190,15 @@ def render_expansion(expansion: Expansion) -> str:
 
 def _render_around(expansion: Expansion) -> tuple[str, str]:
     """Return what precedes the text of an expansion as Markdown, and what follows it."""
-    head = f"{' › '.join(expansion.breadcrumb)}\n[{expansion.id}] {expansion.url}"
+    head = f"{' › '.join(expansion.breadcrumb)}\n[{expansion.id}] {expansion.url}".rstrip()
     if expansion.parts > 1:
         head += f" (part {expansion.part} of {expansion.parts})"
-    tail = ""
-    if expansion.listed:
-        tail += "\nNot opened here:\n\n" + "".join(map(render_listed, expansion.listed))
+    tail = f"\nGoes on in part {expansion.part + 1}.\n" if expansion.part < expansion.parts else ""
+    if closed := [entry for entry in expansion.listed if entry.id != expansion.id]:
+        tail += "\nNot opened here:\n\n" + "".join(map(render_listed, closed))
+    for entry in expansion.listed:
+        if entry.id == expansion.id:
+            tail += f"\nInside, not opened ({entry.inside}): {', '.join(map(_render_named, entry.named))}\n"
     if expansion.already_open:
         known = ", ".join(f"[{section.id}] {section.title}" for section in expansion.already_open)
         tail += f"\nOpen already: {known}\n"
@@ -290,8 +303,11 @@ def _select_unopened(
 def _name_subsections(sections: SectionIndex, expansion: Expansion, room: int) -> Expansion:
     """Name the first subsections of each listed section, as far as there is room."""
     entries: list[ListedSection] = []
+    titles = Counter(entry.title for entry in expansion.listed)
     for entry in expansion.listed:
         ref = sections.get(entry.id)
+        if ref and titles[entry.title] > 1 and (above := sections.ancestors(ref)):
+            entry = structs.replace(entry, title=f"{_shorten(above[-1].section.title)} › {entry.title}")
         named: list[ListedSection] = []
         for child in (sections.children(ref) if ref else [])[:_MAX_NAMED]:
             shorter = ListedSection(child.id, _shorten(child.section.title))
@@ -339,7 +355,14 @@ def _split_parts(
 
 
 def _find_cut(text: str, limit: int) -> int:
-    """Return where to cut: after a blank line, a line, or a word in the second half of what fits."""
+    """Return where to cut: after a blank line outside of code, a line, or a word in the second half of what fits."""
+    at, fence, best = 0, "", 0
+    for line in text[:limit].splitlines(keepends=True):
+        fence, at = follow_fence(line, fence), at + len(line)
+        if not fence and not line.strip() and at >= limit // 2:
+            best = at
+    if best:
+        return best
     for end in ("\n\n", "\n", " "):
         index = text.rfind(end, limit // 2, limit)
         if index >= 0:
@@ -349,9 +372,10 @@ def _find_cut(text: str, limit: int) -> int:
 
 def render_listed(entry: ListedSection) -> str:
     """Return the line of a section in a list."""
-    inside = f", +{entry.inside} inside" if entry.inside else ""
+    facts = [] if entry.named and not entry.tokens else [f"~{entry.tokens} tokens"]  # of an open section
+    facts += [f"+{entry.inside} inside"] if entry.inside else []
     named = f": {', '.join(map(_render_named, entry.named))}" if entry.named else ""
-    return f"- [{entry.id}] {entry.title} (~{entry.tokens} tokens{inside}){named}\n"
+    return f"- [{entry.id}] {entry.title} ({', '.join(facts)}){named}\n"
 
 
 def _render_named(entry: ListedSection) -> str:

@@ -69,6 +69,7 @@ _KANA_OR_HANGUL = "[\u3041-\u309f]{2,4}|[\u30a0-\u30ff]+|[\uac00-\ud7a3]+"
 _PLAIN_WORD = rf"{_KANA_OR_HANGUL}|(?![\u3041-\u309f])[{SPACELESS}]{{1,2}}|[^\W\d_{SPACELESS}]+"
 _SCRIPTS = {"ja": "[\u3041-\u30ff]", "ko": "[\uac00-\ud7a3]", "zh": "[\u4e00-\u9fff]", "uk": "[іїєґ]", "ru": "[а-я]"}
 _RARE_SHARE = 0.03
+_MIN_SCRIPT_CHARS = 20
 _MIN_SIGNS = 5  # a stop word or a word in another script counts twice
 
 
@@ -174,11 +175,19 @@ class Relevance:
         names = " ".join(word.text for word in words if word.whole not in stops and self._find(word).rows)
         return names if self._contain_name(query, *self._match(names), coverage=1) else ""
 
+    def is_in_language(self, query: str, text: str) -> bool:
+        """Return whether a text is in the language of a query in another language than the site's."""
+        language, text = self.find_language(query) or "", text.lower()
+        if pattern := _SCRIPTS.get(language):
+            return len(re.findall(pattern, text)) >= _MIN_SCRIPT_CHARS
+        stops = load_words(language, "stop_words") - load_words(self._language, "stop_words")
+        return len(stops.intersection(split_words(text))) >= _MIN_SIGNS
+
     def _count_rows(self, query: str) -> dict[str, int]:
         """Return the folded words of a query that are no names from code, with the number of rows that contain each."""
         counts = dict[str, int]()
         for run in split_words(re.sub(_QUOTED, " ", query)):
-            is_code = re.match(_CODE_NAME, re.sub(r"(?<=\w)-", "", run))
+            is_code = is_code_name(re.sub(r"(?<=\w)-", "", run))
             for word in [] if is_code else re.findall(_PLAIN_WORD, languages.fold(run)):
                 parts = [self._find(part).rows for part in parse_query(word, self._language) if any(part.runs)]
                 counts[word] = min(map(len, parts), default=0)
@@ -212,7 +221,7 @@ class Relevance:
         patterns = list[tuple[_FoundWord, str]]()
         for word in found:
             name = f"_*{re.escape(word.word.text)}_*"
-            if word.word.text in quoted or re.match(_CODE_NAME, word.word.text):
+            if word.word.text in quoted or is_code_name(word.word.text):
                 patterns.append((word, rf"(?<!\w){name}(?!\w)"))
             elif coverage >= _MIN_NAME_COVERAGE:
                 patterns.append((word, rf"(?<!`)`-{{0,2}}{name}[\s=(\[:`]"))
@@ -262,6 +271,11 @@ class _FoundWord(Struct, frozen=True):
     def match(self, row: int) -> float:
         """Return 1 if a row contains the word, less if it contains a similar one, otherwise 0."""
         return 1.0 if row in self.rows else _SYNONYM_SHARE if row in self.similar_rows else 0.0
+
+
+def is_code_name(word: str) -> bool:
+    """Return whether a word looks like a name from code: `allow_headers`, `--force`, `HTTPServer`."""
+    return re.match(_CODE_NAME, word) is not None
 
 
 def name_language(site: str, question: str) -> str:

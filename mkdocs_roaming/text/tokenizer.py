@@ -356,7 +356,7 @@ def _synonym_words() -> tuple[tuple[str, ...], ...]:
 def _synonyms_by_word() -> Mapping[str, tuple[Word, ...]]:
     found: dict[str, dict[Word, None]] = {}
     for group in _synonym_groups():
-        words = [_parse_phrase(member) for member in group]
+        words = [parse_phrase(member) for member in group]
         for member in group:
             others = [word for other, word in zip(group, words, strict=True) if other != member]
             for key in {fold(member), stem(member)}:
@@ -364,9 +364,9 @@ def _synonyms_by_word() -> Mapping[str, tuple[Word, ...]]:
     return {key: tuple(words) for key, words in found.items()}
 
 
-def _parse_phrase(text: str) -> Word:
+def parse_phrase(text: str, language: str = "en") -> Word:
     """Parse a phrase as one word whose terms follow each other."""
-    words = parse_query(text)
+    words = parse_words(text, language)
     if len(words) == 1:
         return words[0]
     run = tuple(term for word in words for term in word.terms)

@@ -23,7 +23,6 @@ MAX_ARGUMENT_CHARS = 65_536
 """Maximum length of a call's arguments; real calls need less than a hundredth of it."""
 
 _MAX_ECHOED_CHARS = 500
-_MAX_HEADING_CHARS = 120
 _log = logging.getLogger(__name__)
 
 
@@ -56,12 +55,10 @@ def replace_surrogates(value: Any) -> Any:
 
 
 def split_expansion(expansion: Expansion) -> Iterator[OpenSection]:
-    """Return the sections of an expansion one by one; the breadcrumb of a subsection ends with its heading."""
+    """Return the sections of an expansion one by one, each with its whole breadcrumb."""
     for shown in expansion.shown:
         if shown.text.strip():
-            heading = shown.text.lstrip().partition("\n")[0].strip("# \t")
-            inside = () if shown.id == expansion.id else (heading[:_MAX_HEADING_CHARS],)
-            yield OpenSection(shown.id, tuple(filter(None, (*expansion.breadcrumb, *inside))), shown.text)
+            yield OpenSection(shown.id, (*expansion.breadcrumb, *shown.inside), shown.text)
 
 
 # Errors and retries

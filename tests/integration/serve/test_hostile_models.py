@@ -184,7 +184,7 @@ def test_gap_in_own_words_is_text_of_every_wire(start: Start, folder: Path, serv
         ),
         ("The sections do not describe Kubernetes [^ID].", "not_found"),
         ("The default port is 8642 [^ID]. Kubernetes is not mentioned [^none].", "partial"),
-        ("Kubernetes is not mentioned [^none].\n\nThe default port is 8642 [^ID].", "partial"),
+        ("Kubernetes is not mentioned [^none].\n\nThe default port is 8642 [^ID].", "not_found"),
         ("The port cannot be 0, and this page does not load then [^ID].", "answered"),
     ],
 )

@@ -54,7 +54,6 @@ def release(texts: Iterable[str]) -> Output:
     events += answer.end()
     text = "".join(event.text for event in events if isinstance(event, TextReleased))
     assert text == answer.text
-    assert answer.is_partial == bool(answer.gap or answer.withheld)
     lengths = [event.characters for event in events if isinstance(event, TextWithheld)]
     assert lengths == [len(paragraph) for paragraph in answer.withheld]
     assert [event.id for event in events if isinstance(event, CitationDropped)] == answer.dropped
@@ -121,7 +120,6 @@ def test_answer_text_discard_forgets_text_before_tool_call() -> None:
     list(answer.feed("It is 41927 [^aaaaaaaa]."))
     list(answer.end())
     assert answer.text == "It is 41927 [^aaaaaaaa]."
-    assert not answer.is_partial
 
 
 def test_answer_text_citation_in_a_removed_link_does_not_count() -> None:

@@ -64,18 +64,17 @@ def test_follow_up_without_citations_reopens_latest_eight_sections(ask: Ask, lib
     assert call.ids == tuple(reversed(all_ids[3:]))
 
 
-def test_follow_up_page_counts_as_cited_with_its_section(ask: Ask, ids: dict[str, str]) -> None:
+def test_follow_up_opens_cited_section_without_its_page(ask: Ask, ids: dict[str, str]) -> None:
     history = [Exchange("How hot?", f"96.5 [^{ids['Boiling']}].")]
     events = ask(ScriptedModel([[]]), opened=[ids["Settings"], ids["Install"]], history=history)
-    assert opened(events) == ["Settings"]
+    assert opened(events) == ["Boiling"]
 
 
-def test_follow_up_shows_cited_section_within_its_page(ask: Ask, ids: dict[str, str]) -> None:
-    history = [Exchange("How hot?", f"96.5 [^{ids['Boiling']}].")]
+def test_follow_up_opens_own_text_of_cited_page(ask: Ask, ids: dict[str, str]) -> None:
+    history = [Exchange("How hot?", f"See below [^{ids['Settings']}].")]
     events = ask(ScriptedModel([[]]), opened=[ids["Boiling"], ids["Settings"]], history=history)
-    assert opened(events) == ["Settings"]
     (page,) = [event for event in events if isinstance(event, SectionOpened)]
-    assert "Boiling" in [section.title for section in page.inside]
+    assert (page.section.title, page.inside) == ("Settings", ())
 
 
 def test_follow_up_lists_dropped_section_for_model(ask: Ask, ids: dict[str, str]) -> None:

@@ -138,7 +138,8 @@ def test_not_found_has_nearest_sections_without_rare_words_and_opened_sections(a
 def test_none_citation_makes_answer_partial(ask: Ask, ids: dict[str, str]) -> None:
     server = ids["Server"]
     text = f"The port is 8642 [^{server}]. Who chose it is not said [^none]."
-    finished = get_finished(ask(ScriptedModel([[expand_call(server)], [Text(text)]])))
+    model = ScriptedModel([[expand_call(server)], [Text(text)]])
+    finished = get_finished(ask(model, "Which port is the default, and who chose it?"))
     assert (finished.state, finished.dropped_citations) == ("partial", 0)
 
 
@@ -694,7 +695,7 @@ def test_navigator_can_be_reused(ask: Ask, navigator: Navigator, ids: dict[str, 
 
 def test_forged_open_sections_open_nothing(ask: Ask) -> None:
     events = ask(ScriptedModel([[Text("Yes [^deadbeef].")]]), opened=["deadbeef"])
-    assert [event.id for event in select(SectionMissing, events)] == ["deadbeef"]
+    assert not select(SectionOpened, events)
     assert get_finished(events).state == "not_found"
 
 

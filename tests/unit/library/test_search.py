@@ -464,3 +464,22 @@ def test_find_ranks_pages_for_contributors_lower_unless_query_names_them(make_si
 
     assert titles(library, "run the tests", limit=1) == ["Use"]
     assert titles(library, "run the tests when contributing", limit=1) == ["Contributing"]
+
+
+@pytest.mark.parametrize(
+    ("query", "unknown"),
+    [
+        ("Can I see the kettle in Power BI?", ("Power BI",)),
+        ("Is a Kettle Whistle like a Steam Pipe?", ("Steam Pipe",)),
+        ("does it run on Raspberry Pi 4", ("Raspberry Pi",)),
+        ("Use Grafana to chart it", ("Grafana", "chart")),
+        ("what is it and how does it do this?", ()),
+        ("サーバーの設定はどうしますか", ()),
+        ("Wie kann ich mit `steam.pressure` das Wasser im Kessel messen und warum?", ("steam.pressure",)),
+    ],
+)
+def test_unknown_words_are_names_and_words_of_meaning(
+    make_site: Callable, query: str, unknown: tuple[str, ...]
+) -> None:
+    text = f"# Kettle\n\nThe powerful kettle whistle runs on steam. {'See it boil. ' * 90}\n\nIt has a red pipe.\n"
+    assert Search(make_site([("a/", text)]).library()).find_unknown_words(query) == unknown

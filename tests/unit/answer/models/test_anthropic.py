@@ -69,7 +69,7 @@ def test_opened_sections_are_search_results(ask: Ask, api: MessagesApi, claude: 
     assert [one["title"] for one in found][:2] == ["Settings", "Settings › Server"]
     assert all(one["citations"] == {"enabled": True} for one in found)
     assert "8642" in found[1]["content"][0]["text"]
-    assert f"[{ids['Settings']}] https://kettle.example/" in frame["text"]
+    assert f"Settings\n[{ids['Settings']}]\n" in frame["text"]
 
 
 def test_result_of_somebody_elses_site_begins_with_its_host(
@@ -229,8 +229,8 @@ def test_rules_and_outline_are_cached_across_questions(
     assert len(api.requests) >= 1.8 * count
     assert len(api.prefixes()) == 1
     shared = api.exchanges[1].usage["cache_read_input_tokens"]
-    assert shared > 5000
-    assert all(exchange.usage["cache_read_input_tokens"] >= 5000 for exchange in api.exchanges[1:])
+    assert shared > 4_200  # some models cache no prefix below 4,096 tokens
+    assert all(exchange.usage["cache_read_input_tokens"] >= 4_200 for exchange in api.exchanges[1:])
     written = sum(exchange.usage["cache_creation_input_tokens"] for exchange in api.exchanges[1:])
     read = sum(exchange.usage["cache_read_input_tokens"] for exchange in api.exchanges)
     assert read > 2 * written

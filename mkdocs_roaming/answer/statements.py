@@ -1,0 +1,86 @@
+"""The statements of an answer, and the state that follows from them.
+
+A statement ends with citations. It is a *gap* if it says that the documentation does not say something: the model cites
+`[^none]`, or its words say so. Models are told to begin with the gap if nothing of the question is answered, and to end
+with it if a part is; others put a related fact before it, or remark on what nobody asked. Then the words of the
+question decide: whether the gap contains any, and whether the other statements contain most of the rest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Literal
+
+from msgspec import Struct
+
+from mkdocs_roaming.answer.models.base import NO_SOURCE
+from mkdocs_roaming.text.languages import available_languages, load_phrases
+from mkdocs_roaming.text.markdown import find_code
+from mkdocs_roaming.text.tokenizer import parse_query
+
+_CITATION_GROUP = re.compile(r"(?:\s*\[\^[^\]\n]{1,200}\])+")
+_TABLE_ROW = re.compile(r"^[ \t]*\|.*$", re.MULTILINE)
+_QUESTION_END = " ?？.!"
+
+
+class Statement(Struct, frozen=True):
+    """The text before one or more citations; `is_marked` if one of them is `[^none]`, `is_gap` if it is a gap."""
+
+    text: str
+    is_gap: bool
+    is_marked: bool
+
+
+def find_statements(paragraph: str) -> Iterator[Statement]:
+    """Yield the statements of a paragraph with its citations as the model wrote them."""
+    text, start = paragraph, 0
+    for begin, end in reversed(find_code(paragraph)):
+        text = text[:begin] + text[end:]
+    for group in _CITATION_GROUP.finditer(text):
+        statement = text[start : group.start()].strip()
+        start = group.end()
+        is_marked = f"[^{NO_SOURCE}]" in group[0].lower()
+        is_gap = is_marked or _gap_words().search(_TABLE_ROW.sub("", statement)) is not None
+        if statement or not is_marked:
+            yield Statement(statement, is_gap, is_marked)
+
+
+def judge_state(
+    question: str, statements: Sequence[Statement], language: str
+) -> Literal["answered", "partial", "not_found"]:
+    """Return the state of an answer with some statements to a question on a site in some language."""
+    gaps = " ".join(one.text for one in statements if one.is_gap)
+    others = " ".join(one.text for one in statements if not one.is_gap)
+    if all(one.is_gap for one in statements):
+        return "not_found"
+    if not any(one.is_gap for one in statements):
+        return "answered"
+    if _joining_words().search(question.strip(_QUESTION_END)):
+        return "partial"
+    if statements[0].is_gap and not statements[0].text.endswith(","):  # which begins "Although …,"
+        return "not_found"
+    asked, missing, said = (_find_content(text, language) for text in (question, gaps, others))
+    if not asked & missing - said:
+        return "answered"
+    rest = asked - missing
+    return "partial" if 2 * len(rest & said) > len(rest) else "not_found"
+
+
+def _find_content(text: str, language: str) -> set[tuple[str, ...]]:
+    return {word.parts for word in parse_query(text, language) if not word.stop}
+
+
+@cache
+def _gap_words() -> re.Pattern[str]:
+    phrases = (phrase for code in available_languages() for phrase in load_phrases(code, "answer.gaps"))
+    return re.compile("|".join(phrases), re.IGNORECASE)
+
+
+@cache
+def _joining_words() -> re.Pattern[str]:
+    """Return the pattern of words that join the parts of a question, in any language, or of a second question."""
+    words = "|".join(word for code in available_languages() for word in load_phrases(code, "answer.joins"))
+    unspaced = "[A-Za-z0-9]と[A-Za-z0-9]|[、和及]|以及|および|それとも"
+    return re.compile(rf"\s(?:{words})\s|{unspaced}|[;?？].*\w", re.IGNORECASE | re.DOTALL)
