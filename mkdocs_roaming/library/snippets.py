@@ -104,9 +104,10 @@ def cut_best_part(markdown: str, words: Iterable[Word], language: str, max_chars
         lead = 0
     max_chars -= lead
     start, end = _find_best_part(markdown, _cut_long_blocks(markdown, ends, max_chars), terms, language, max_chars)
-    source, rest = markdown[start:end], markdown[end:]
     heading = HEADING.match(markdown)
     lead = lead or (heading.end() if heading else 0)
+    start = start if start > lead else 0
+    source, rest = markdown[start:end], markdown[end:]
     beginning = f"{markdown[:lead].rstrip()}\n\n{describe_rest(markdown[lead:start])}\n" if start > lead else ""
     opening = _repeat_opening(markdown[:start], source)
     left_open = find_open_fence(markdown[:end])[1]

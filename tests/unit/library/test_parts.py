@@ -45,6 +45,17 @@ def test_introduction_of_code_that_is_left_out_opens_no_fence() -> None:
     assert re.match(r"## Ropes\n\nSet them as follows:\n\n… \d+ tokens more: boat --red boat .*\n\nRope", text)
 
 
+@pytest.mark.parametrize("max_chars", range(60, 600, 20))
+@pytest.mark.parametrize(
+    "beginning", ["All about ropes.", "All about ropes. " * 14, "- one\n\n- two\n\n- three", "```sh\nboat\n```"]
+)
+def test_part_begins_with_the_heading(beginning: str, max_chars: int) -> None:
+    text = cut(
+        f"## Ropes\n\n{beginning}\n\n{FILLER}The shroud has 12 mm.\n\n{FILLER}", "all of the shroud", max_chars
+    ).text
+    assert text.startswith("## Ropes\n\n")
+
+
 def test_whole_text_has_no_mark() -> None:
     assert cut("## Ropes\n\nThey are red.\n", "ropes").text == "## Ropes\n\nThey are red.\n"
 
