@@ -191,7 +191,8 @@ class Navigator:
                     prefetch.max_tokens -= tokens
                     opened.append(expansion)
                     self._open.add_part(section, part)
-        return self._make_results(question, hits, opened, _MAX_LINES, note)
+        missing = self.search.find_missing(question)
+        return self._make_results(question, hits, opened, _MAX_LINES, note, missing)
 
     def _judge(self, question: str, earlier: str, *, is_query: bool) -> tuple[str, list[Hit]]:
         """Return the note above the results of a question, and the hits for it and the question before it."""
@@ -275,8 +276,7 @@ class Navigator:
         """Search the full text, and open short sections, or the best hits if `search_tokens` is set."""
         if self.search_tokens:
             return self.prefetch(query, max_tokens=self.search_tokens, is_query=True)
-        note, hits = self._judge(query, "", is_query=True)
-        hits = hits[:limit]
+        hits = self.search.find(query, limit=limit)
         cap = self.cap // 2  # the other half is for the lines
         opened: list[Expansion] = []
         with self._lock:
@@ -287,7 +287,8 @@ class Navigator:
                     if expansion.shown and cap >= 0:
                         opened.append(expansion)
                         self._open.add_part(section, part)
-        return self._make_results(query, hits, opened, limit, note)
+        note = self.search.judge(query) if hits else ""
+        return self._make_results(query, hits, opened, limit, note, self.search.find_unknown_words(query))
 
     def grep(self, pattern: str) -> GrepResult | ToolError:
         """Find lines that contain a string; see `library.grep`."""
@@ -412,14 +413,15 @@ class Navigator:
 
     def _open_text(self, section: SectionRef, query: str, max_tokens: int) -> tuple[Expansion, str]:
         """Open a section's own text, or the part of a long one that matches a query best; return also that part."""
-        text, listing = split_source_code(self._read(section, self._text))
-        source = text
-        if (size := estimate_tokens(text)) > max_tokens:
-            language = self.library.manifest.site.language
-            max_chars = len(text) * max_tokens // size
-            text, source = cut_best_part(text, parse_query(query, language), language, max_chars)
-        if listing:
-            text += f"\n{describe_rest(listing)}"
+        text = source = self._read(section, self._text)
+        if estimate_tokens(text) > max_tokens:
+            text, listing = split_source_code(text)
+            source = text
+            if (size := estimate_tokens(text)) > max_tokens:
+                language = self.library.manifest.site.language
+                max_chars = len(text) * max_tokens // size
+                text, source = cut_best_part(text, parse_query(query, language), language, max_chars)
+            text += f"\n{describe_rest(listing)}" if listing else ""
         return self._without_url(make_text_expansion(self.sections, section, text)), source
 
     def _without_url(self, expansion: Expansion) -> Expansion:
@@ -455,6 +457,7 @@ class Navigator:
         opened: Sequence[Expansion],
         max_lines: int,
         note: str,
+        unknown: tuple[str, ...],
     ) -> SearchResults:
         """Return the opened sections, the hits that were open before, and as many of the others as fit."""
         ids = {expansion.id for expansion in opened}
@@ -466,7 +469,7 @@ class Navigator:
             self.search.words_only(query),
             tuple(map(self._list_inside, opened)),
             tuple(list_section(self.sections, section) for section in before),
-            self.search.find_unknown_words(query),
+            unknown,
             self.search.confidence(query),
             note,
             self._origin(opened),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
@@ -230,22 +230,23 @@ class Search:
         return False
 
     def find_unknown_words(self, query: str) -> tuple[str, ...]:
-        """Return the words and names of a query that no visible section contains, at most eight, shortened.
+        """Return the words of a query that no visible section contains, at most eight, shortened."""
+        words = parse_query(query, self._language)
+        return _shorten(word.text for word in words if not (word.stop or self._occurs(word)))
 
-        Names are capitalized words that follow each other, such as *Power BI*. Of a query in another language than the
-        site's, only names from code are considered.
+    def find_missing(self, question: str) -> tuple[str, ...]:
+        """Return the words and names of a question that no visible section contains, at most eight, shortened.
+
+        Names are capitalized words that follow each other, such as *Power BI*. Of a question in another language than
+        the site's, only names from code are considered.
         """
-        words = [word for word in parse_query(query, self._language) if not _says_little(word)]
-        if self._get_relevance().find_language(query[:MAX_QUERY_CHARS]) is not None:
+        words = [word for word in parse_query(question, self._language) if not _says_little(word)]
+        if self._get_relevance().find_language(question[:MAX_QUERY_CHARS]) is not None:
             words = [word for word in words if is_code_name(word.text)]
-        names = [parse_phrase(name, self._language) for name in _find_names(query, self._language)]
-        unknown = [word for word in (*names, *words) if not self._occurs(word)]
-        texts = [
-            truncate_at_word(word.text, _MAX_UNKNOWN_CHARS)
-            for word in unknown
-            if not any(word.text in name.text.split() for name in names if name in unknown)
-        ]
-        return tuple(islice(dict.fromkeys(texts), _MAX_UNKNOWN))
+        names = [parse_phrase(name, self._language) for name in _find_names(question, self._language)]
+        missing = [word for word in (*names, *words) if not self._occurs(word)]
+        inside = {part for name in names if name in missing for part in name.text.split()}
+        return _shorten(word.text for word in missing if word.text not in inside)
 
     def find_similar_names(self, query: str) -> tuple[str, ...] | None:
         """Return similar names of the site if a query is one name that occurs nowhere; None for other queries."""
@@ -388,6 +389,10 @@ def _read_texts(library: SiteTexts) -> Iterator[str | None]:
                 yield library.text(section)
             except LibraryError:
                 yield None
+
+
+def _shorten(words: Iterable[str]) -> tuple[str, ...]:
+    return tuple(islice(dict.fromkeys(truncate_at_word(word, _MAX_UNKNOWN_CHARS) for word in words), _MAX_UNKNOWN))
 
 
 def _says_little(word: Word) -> bool:

@@ -156,7 +156,7 @@ class Tools {
   /** Open a section with the subsections that fit and are not open, small ones first. */
   expand(section, part, cap, opened) {
     const frame = this.frame(section, 999);
-    const room = Math.max(Math.max(cap - render(frame).length - 80, 400) - 120, 400);
+    const room = Math.max(Math.max(cap - render(frame).length - 110, 400) - 120, 400);
     const texts = new Map();
     const own = (one) => {
       if (!texts.has(one)) texts.set(one, opened.has(one.id) ? ["", ""] : splitCode(this.site.text(one)));
@@ -184,13 +184,17 @@ class Tools {
     const expansion = { ...frame, ...parts[number - 1], part: number, parts: parts.length };
     if (number === 1) expansion.known = chosen.filter((one) => opened.has(one.id) && one.start < one.end).map(listed);
     let space = cap - render(expansion).length;
-    for (const entry of expansion.listed)
+    const titles = expansion.listed.map(({ title }) => title);
+    for (const entry of expansion.listed) {
+      const { parent } = this.site.get(entry.id);
+      if (parent && titles.filter((title) => title === entry.title).length > 1) entry.title = `${short(parent.title)} › ${entry.title}`;
       for (const child of this.site.get(entry.id).children.slice(0, MOST_NAMED)) {
         const name = `[${child.id}] ${short(child.title)}`;
         if (name.length + 2 > space) break;
         space -= name.length + 2;
         entry.named.push(name);
       }
+    }
     return expansion;
   }
 
@@ -216,10 +220,8 @@ class Tools {
     const opened = [];
     for (const section of hits) {
       if (section.tokens > WHOLE) continue;
-      const whole = this.site.text(section) ?? "";
-      const [text] = splitCode(whole);
-      const rest = text.length < whole.length || section.last > section.position ? [listed(section)] : [];
-      const expansion = { ...this.frame(section, 1), shown: text ? [{ id: section.id, text }] : [], listed: rest, before: undefined, after: undefined };
+      const text = this.site.text(section);
+      const expansion = { ...this.frame(section, 1), shown: text ? [{ id: section.id, text }] : [], before: undefined, after: undefined };
       cap -= render(expansion).length + 8;
       if (text && cap >= 0) opened.push(expansion);
     }
@@ -227,6 +229,10 @@ class Tools {
     const missing = wanted.filter((word) => !word.stop && !finder.has(word));
     const unknown = [...new Set(missing.map(({ text }) => truncate(text, 40)))].slice(0, 8);
     const isOpened = ({ id }) => opened.some((one) => one.id === id);
+    for (const expansion of opened) {
+      const closed = this.site.below(this.site.get(expansion.id)).filter((one) => !isOpened(one));
+      if (closed.length) expansion.inside = `${closed.length}): ${closed.slice(0, 5).map((one) => `[${one.id}] ${short(one.title)}`).join(", ")}`;
+    }
     const label = this.label({ sections: opened });
     let room = CAP - label.length - [...opened.map(render), renderHits([], opened, unknown)].join("\n---\n\n").length;
     const lines = [];
@@ -295,13 +301,14 @@ const renderListed = ({ id, title, tokens, inside, named }) =>
   `- [${id}] ${title} (~${tokens} tokens${inside ? `, +${inside} inside` : ""})${named.length ? `: ${named.join(", ")}` : ""}\n`;
 const name = ({ id, title }) => `[${id}] ${title}`;
 
-function render({ id, trail, url, shown, listed, known, part, parts, before, after }) {
+function render({ id, trail, url, shown, listed, inside, known, part, parts, before, after }) {
   const text = shown.map((one) => one.text).join("");
+  const more = (part < parts ? `\nGoes on in part ${part + 1}.\n` : "") + (inside ? `\nInside, not opened (${inside}\n` : "");
   const rest = listed.length ? `\nNot opened here:\n\n${listed.map(renderListed).join("")}` : "";
   const open = known.length ? `\nOpen already: ${known.map(name).join(", ")}\n` : "";
   const near = [before && `Before: ${name(before)}`, after && `After: ${name(after)}`].filter(Boolean).join(" · ");
   const head = `${trail.join(" › ")}\n[${id}] ${url}${parts > 1 ? ` (part ${part} of ${parts})` : ""}\n\n`;
-  return head + text + (text.endsWith("\n") ? "" : "\n") + rest + open + (near && `\n${near}\n`);
+  return head + text + (text.endsWith("\n") ? "" : "\n") + more + rest + open + (near && `\n${near}\n`);
 }
 function renderOpened({ sections, missing, known, skipped }) {
   const notes = missing.map(({ id, nearest, why = "no section has this id" }) => {
@@ -362,7 +369,19 @@ function splitParts(shown, listed, room) {
   const full = parts.filter((part) => part.shown.length || part.listed.length);
   return full.length ? full : parts.slice(0, 1);
 }
+/** Return the fence that is open after a line. */
+function followFence(line, fence) {
+  if (fence) return new RegExp(`^ {0,3}${fence}${fence[0]}*[ \\t]*\\n?$`).test(line) ? "" : fence;
+  return /^ {0,3}(`{3,}(?=[^`\n]*\n?$)|~{3,})/.exec(line)?.[1] ?? "";
+}
 function findCut(text, limit) {
+  let [at, fence, best] = [0, "", 0];
+  for (const line of text.slice(0, limit).split(/(?<=\n)/)) {
+    fence = followFence(line, fence);
+    at += line.length;
+    if (!fence && !line.trim() && at >= limit >> 1) best = at;
+  }
+  if (best) return best;
   for (const end of ["\n\n", "\n", " "]) {
     const at = limit < end.length ? -1 : text.lastIndexOf(end, limit - end.length);
     if (at >= limit >> 1) return at + end.length;

@@ -467,7 +467,7 @@ def test_find_ranks_pages_for_contributors_lower_unless_query_names_them(make_si
 
 
 @pytest.mark.parametrize(
-    ("query", "unknown"),
+    ("query", "missing"),
     [
         ("Can I see the kettle in Power BI?", ("Power BI",)),
         ("Is a Kettle Whistle like a Steam Pipe?", ("Steam Pipe",)),
@@ -478,8 +478,8 @@ def test_find_ranks_pages_for_contributors_lower_unless_query_names_them(make_si
         ("Wie kann ich mit `steam.pressure` das Wasser im Kessel messen und warum?", ("steam.pressure",)),
     ],
 )
-def test_unknown_words_are_names_and_words_of_meaning(
-    make_site: Callable, query: str, unknown: tuple[str, ...]
+def test_missing_words_are_names_and_words_of_meaning(
+    make_site: Callable, query: str, missing: tuple[str, ...]
 ) -> None:
     text = f"# Kettle\n\nThe powerful kettle whistle runs on steam. {'See it boil. ' * 90}\n\nIt has a red pipe.\n"
-    assert Search(make_site([("a/", text)]).library()).find_unknown_words(query) == unknown
+    assert Search(make_site([("a/", text)]).library()).find_missing(query) == missing
