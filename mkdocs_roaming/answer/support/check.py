@@ -252,9 +252,11 @@ class _Checker:
     def _find_other_numbers(self, clause: str) -> Iterator[tuple[int, int]]:
         """Yield the only number of a clause if the sections have another one in the same statement."""
         numbers, words = list(find_numbers(clause)), self.evidence.content_words(clause)
-        if len(numbers) != 1 or len(words) < _MIN_UNKNOWN_WORDS or numbers[0][0] not in self.evidence.numbers:
+        if len(numbers) != 1 or len(words) < _MIN_UNKNOWN_WORDS:
             return
         number, start, end = numbers[0]
+        if number not in self.evidence.numbers or number in self.evidence.question_numbers:
+            return
         similar = self.evidence.find_similar(words)
         if not similar or similar[0][0] < _SAME_STATEMENT_SHARE:
             return

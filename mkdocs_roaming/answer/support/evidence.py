@@ -252,6 +252,7 @@ class Evidence:
         text: All sections and questions in normal form, with and without backticks.
         words: The stems of all words.
         question_words: The stems of the questions' words.
+        question_numbers: The numbers of the questions.
         numbers: All numbers, in digits, and the beginnings of versions.
         parts: All words of ASCII letters and digits, as in paths and addresses.
         part_pairs: Each such word with the next one.
@@ -325,6 +326,7 @@ class Evidence:
         self.text = _LINE_OF_CODE.join([*bodies, *without_backticks, self._question])
         self.words = {stem(word, self._language) for word in find_words(self.text)}
         self.question_words = {stem(word, self._language) for word in find_words(self._question)}
+        self.question_numbers = {number for number, _, _ in find_numbers(self._question)}
         self.part_pairs = set(_PART_AND_NEXT.findall(self.text))
         self.parts = {part for part, _ in self.part_pairs}
         number_words = _load_number_words(self._language)

@@ -31,7 +31,7 @@ NAME_IN_ENGLISH = re.compile(rf"{ADDRESS_OR_OPTION.pattern}|\w_\w|\w/\w|\w\w\.[a
 """The shape of a name. Ordinary words of other languages may have it: *und/oder*, *z.B.*"""
 
 _PLACEHOLDER = re.compile(
-    r"<.*>|\.\.\.|…|\{.*\}|\$.*|(?:your|my)(?:[^a-z].*)?|(?:https?://)?(?:.*[./@])?example\.(?:com|org|net|test)\b.*"
+    r"<.*>|\.\.\.|…+|\{.*\}|\$.*|(?:your|my)(?:[^a-z].*)?|(?:https?://)?(?:.*[./@])?example\.(?:com|org|net|test)\b.*"
     r"|(?:/?path/to|\.\.?/).*|localhost.*|127\.0\.0\.1.*"
     r"|(?:192\.0\.2|198\.51\.100|203\.0\.113)\..*|2001:db8:.*"  # RFC 5737, RFC 3849
     r"|acme|ada|admin|alice|app|bar|baz|bob|changeme|data|demo|example|file|foo|hello|item|items|jane|john|main|name"
@@ -61,6 +61,8 @@ _BEFORE_PLACEHOLDER = re.compile(r"(?<=\w)(?:==|@|:)<")
 _TABLE = re.compile(r"\[\[?([\w.-]+)\]\]?")
 _TOOL_TABLE = re.compile(r"tool\.[\w-]+")
 _SEPARATED = re.compile(r"[/\\%@=:~.]")
+_HOLE = re.compile(r"(?:<[\w-]{1,40}>|\{[\w-]{1,40}\})(?=[_./-]?\w)|(?<=\w[_./-])(?:<[\w-]{1,40}>|\{[\w-]{1,40}\})")
+_DATE = re.compile(r"[\d/-]+")
 
 
 class NameReader:
@@ -84,10 +86,10 @@ class NameReader:
         if normalize_text(text).strip() in evidence.text:
             return
         value = _QUOTED_WORD.fullmatch(text.strip())
-        if value and value[2] not in evidence.code_words:
+        if value and value[2] not in evidence.code_words and not evidence.is_asked(value[2]):
             yield 0, len(text)
             return
-        for match in _NAME.finditer(text):
+        for match in _NAME.finditer(_HOLE.sub(_fill, text)):
             if match[0] not in evidence.chosen_numbers and not self._is_known(match[0]):
                 yield match.span()
         for match in _BEFORE_PLACEHOLDER.finditer(text):
@@ -117,7 +119,7 @@ class NameReader:
             if not (is_last_known and self._is_known(table[1])):
                 yield table.span(1)
             return
-        code = _QUOTED_PATH.sub(_blank, _QUOTED_PROSE.sub(_blank, code))
+        code = _HOLE.sub(_fill, _QUOTED_PATH.sub(_blank, _QUOTED_PROSE.sub(_blank, code)))
         yield from self._find_unknown_names(code)
         if key := _KEY.match(code):
             yield from self._find_unknown_setting(key)
@@ -145,7 +147,7 @@ class NameReader:
                 yield key.span(1)
             return
         value = _QUOTED_WORD.fullmatch(key[2])
-        if value and value[2] not in evidence.code_words:
+        if value and value[2] not in evidence.code_words and not evidence.is_asked(value[2]):
             yield key.span(2)
 
     def _find_unknown_subcommand(self, code: str) -> Iterator[Span]:
@@ -183,6 +185,8 @@ class NameReader:
         name = name.strip(".,:;!?*'\"`").removesuffix("()")
         if len(name) < 2 or _PLACEHOLDER.fullmatch(name) or name.lower() in _SYNTAX or evidence.contains(name):
             return True
+        if "…" in name:
+            return all(_DATE.fullmatch(part) or self._is_known(part) for part in name.split("…"))
         name = normalize_text(name)
         first, _, attribute = name.partition(".")
         if first in evidence.own_names:
@@ -243,3 +247,7 @@ class NameReader:
 
 def _blank(match: re.Match[str]) -> str:
     return " " * len(match[0])
+
+
+def _fill(match: re.Match[str]) -> str:
+    return "…" * len(match[0])  # joins the parts of a name around a placeholder
