@@ -218,12 +218,14 @@ _OWN_NAME = re.compile(r"(?<![.\w])[A-Za-z_]\w*(?!\w|=[^=])")
 OPTION_WITH_VALUE = re.compile(r"(?<![\w-])(--[a-zA-Z][\w-]*)[ =]([a-zA-Z][\w.-]*)(?=\s|$)")
 
 _OPTION_WITH_NUMBER = re.compile(r"(?<![\w-])(?:--?[a-zA-Z][\w-]*[ =]|[A-Z][A-Z0-9_]+=)([0-9]+(?:\.[0-9]+)*)(?![\w.])")
+_NAME_WITH_ENDING = re.compile(r"(?<= )([^\W\d_]++)\.")
 _PLAIN_NAME = re.compile(r"\w+")
 _KEY = re.compile(r"(?<![\w.-])([\w.-]+)\s*(?:=(?!=)|:(?=\s))")
 _FOLLOWER = re.compile(r"(?<![\w-])([a-z][\w-]*) (?=([a-z][\w-]*))")
 _PART_AND_NEXT = re.compile(r"([a-z0-9]++)(?:(?=[^a-z0-9]{1,3}([a-z0-9]+)))?")
 _LINE_OF_CODE = " ¶ "  # keeps the words of two lines apart
 _MAX_OCCURRENCES = 1_000
+_MAX_SCANS = 1_000
 _MAX_STATEMENTS_OF_WORD = 200
 _SIMILAR_SHARE = 0.34
 
@@ -256,8 +258,8 @@ class Evidence:
         numbers: All numbers, in digits, and the beginnings of versions.
         parts: All words of ASCII letters and digits, as in paths and addresses.
         part_pairs: Each such word with the next one.
-        code: The code of the sections in normal form.
         code_words: The words of the code.
+        names_with_ending: The words before a dot in code, as in file names.
         keys: The words before `=` or `:` in code.
         option_values: The values of each option in code.
         followers: The words that follow a word in code.
@@ -273,6 +275,7 @@ class Evidence:
         self._language = language
         self._question = normalize_text(question)
         self._known: dict[str, bool] = {}
+        self._scans = 0
         self._read_text(sections.values())
         self._read_code(_LINE_OF_CODE.join(normalize_text(line) for text in sections.values() for line in _code(text)))
         self._read_statements(sections)
@@ -283,8 +286,21 @@ class Evidence:
         """Return whether a name occurs, not only as a part of a longer one."""
         name = normalize_text(name).strip()
         if name not in self._known:
-            self._known[name] = _occurs(name, self.text)
+            self._known[name] = self._is_exhausted() or _occurs(name, self.text)
         return self._known[name]
+
+    def quotes(self, text: str) -> bool:
+        """Return whether a text occurs anywhere, also as a part of words."""
+        return self._is_exhausted() or normalize_text(text).strip() in self.text
+
+    def matches(self, pattern: str) -> bool:
+        """Return whether a pattern occurs."""
+        return self._is_exhausted() or re.search(pattern, self.text) is not None
+
+    def _is_exhausted(self) -> bool:
+        """Count a pass over the text. After very many, which no answer needs, everything counts as found."""
+        self._scans += 1
+        return self._scans > _MAX_SCANS
 
     def has_word(self, word: str) -> bool:
         """Return whether a word occurs in any inflection."""
@@ -337,7 +353,7 @@ class Evidence:
             self.numbers |= {number, *(".".join(parts[:length]) for length in range(2, len(parts)))}  # 3.12 of 3.12.1
 
     def _read_code(self, code: str) -> None:
-        self.code = code
+        self.names_with_ending = set(_NAME_WITH_ENDING.findall(code))
         self.code_words = set(_PLAIN_NAME.findall(code))
         self.keys = set(_KEY.findall(code))
         self.option_values: dict[str, set[str]] = {}

@@ -83,7 +83,7 @@ class NameReader:
     def read_code_span(self, text: str) -> Iterator[Span]:
         """Yield the spans of unknown names in inline code."""
         evidence = self._evidence
-        if normalize_text(text).strip() in evidence.text:
+        if evidence.quotes(text):
             return
         value = _QUOTED_WORD.fullmatch(text.strip())
         if value and value[2] not in evidence.code_words and not evidence.is_asked(value[2]):
@@ -93,7 +93,7 @@ class NameReader:
             if match[0] not in evidence.chosen_numbers and not self._is_known(match[0]):
                 yield match.span()
         for match in _BEFORE_PLACEHOLDER.finditer(text):
-            if match[0] not in evidence.text:
+            if not evidence.quotes(match[0]):
                 yield match.span()
         yield from self._find_unknown_subcommand(text)
         yield from self._find_unknown_option_value(text)
@@ -101,7 +101,7 @@ class NameReader:
     def read_program_line(self, line: str) -> Iterator[Span]:
         """Yield the spans of unknown names in a line of a program, whose writer chooses strings and many names."""
         code = _STRING.sub(_blank, _COMMENT.sub("", line).rstrip())
-        if not code or normalize_text(code).strip() in self._evidence.text:
+        if not code or self._evidence.quotes(code):
             return
         yield from self._find_unknown_names(code)
 
@@ -111,7 +111,7 @@ class NameReader:
         table = _TABLE.fullmatch(code)
         if table:
             self._in_tool_table = _TOOL_TABLE.fullmatch(table[1]) is not None
-        if not code or normalize_text(code).strip() in self._evidence.text:
+        if not code or self._evidence.quotes(code):
             return
         if table:
             last = normalize_text(table[1]).rpartition(".")[2]
@@ -206,7 +206,7 @@ class NameReader:
             return True
         if _PLAIN.fullmatch(name):
             first, *_ = words = name.split(".")
-            has_other_ending = _PLACEHOLDER.fullmatch(first) and f" {first}." in evidence.code
+            has_other_ending = _PLACEHOLDER.fullmatch(first) and first in evidence.names_with_ending
             return not has_other_ending and all(
                 evidence.has_word(word) or _PLACEHOLDER.fullmatch(word) for word in words
             )
@@ -228,7 +228,7 @@ class NameReader:
                 before, after = name[: words[first].start()], name[words[last].end() :]
                 filler = rf"[\w<>{{}}$.-]{{1,{_MAX_PLACEHOLDER_CHARS if before and after else 1}}}?"
                 pattern = re.escape(before) + filler + re.escape(after)
-                if len(words) - (last - first + 1) >= 2 and re.search(pattern, self._evidence.text):
+                if len(words) - (last - first + 1) >= 2 and self._evidence.matches(pattern):
                     return True
         return False
 
