@@ -168,7 +168,7 @@ _log = logging.getLogger("mkdocs_roaming.serve")
 def redact(text: str) -> str:
     """Return a text without what looks like a secret or a person's address."""
     text = text[:MAX_TEXT_CHARS]
-    for pattern, replacement in _SECRET_PATTERNS:
+    for pattern, replacement in SECRET_PATTERNS:
         text = pattern.sub(replacement, text)
     return _LONG_WORD.sub(lambda match: REDACTED if _looks_random(match[0]) else match[0], text)
 
@@ -235,7 +235,7 @@ _PHONE_NUMBERS = (
     r"(?<![\w.\-])0[1-9]\d{8,11}",
 )
 
-_SECRET_PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
+SECRET_PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}-----.*?(?:-----END [A-Z0-9 ]{0,40}-----|\Z)", re.DOTALL), REDACTED),
     (re.compile(r"(?i)\b([a-z][a-z0-9+.\-]{1,20}://)[^\s/@]{1,500}@"), rf"\1{REDACTED}@"),
     (re.compile(r"(?i)\b(bearer|basic|digest|authorization\s*:\s*\w+)\s+[\w.~+/=\-]{6,}"), rf"\1 {REDACTED}"),
