@@ -2,7 +2,7 @@
 
 A mark is for a reader who wants to know what to verify first, so the check marks only what it can defend: names and
 numbers that neither the opened sections nor the questions contain, numbers that the sections state differently, and
-clauses about something else. It cannot see that a sentence reverses a statement.
+clauses about something else, or with an antonym in place of a word. It cannot see most of the reversed statements.
 """
 
 from __future__ import annotations
@@ -11,19 +11,21 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Literal
 
 from mkdocs_roaming.answer.support.evidence import (
+    MAX_PASSAGE_CHARS,
     Evidence,
     Segment,
     find_numbers,
     find_words,
     mask_code,
     normalize_text,
+    split_clauses,
     split_segments,
 )
 from mkdocs_roaming.answer.support.names import ADDRESS_OR_OPTION, NAME_IN_ENGLISH, NameReader
+from mkdocs_roaming.answer.support.reversals import is_reversed
 from mkdocs_roaming.text.languages import base_language, load_words
 from mkdocs_roaming.text.markdown import find_code_spans
 from mkdocs_roaming.text.tokenizer import SPACELESS, find_synonyms, is_common_word, is_stop_word, parse_word
@@ -44,9 +46,6 @@ CITATION = re.compile(r"\[\^([0-9a-f]{8})\]")
 _ANY_CITATION = re.compile(r"\[\^(?:[0-9a-f]{8}|none)\]")
 _GAP_CITATION = re.compile(r"\[\^none\]")
 _STATEMENT_END = re.compile(r"[.!?]?\s{0,3}\[\^(?:[0-9a-f]{8}|none)\]|[;\n]|[.!?]\s")
-_CLAUSE_END = re.compile(
-    r"[,;:]\s+|\s[–—-]\s|\s\(|\)\s?|\.\s+|(?<=\w)\s+(?=(?:and|but|so|because|which|unless|or|while|if|where)\s)"
-)
 _LEAD_IN = re.compile(r"[:：]\s*$")
 _NEGATED = re.compile(r"\b(?:do|does|did)(?: not|n't)\b|\b(?:not|never|no|nothing|neither|nor|cannot)\b", re.IGNORECASE)
 _DOCUMENTATION = re.compile(r"\b(?:docs?|documentation|example|faq|guide|pages?|sections?)\b", re.IGNORECASE)
@@ -214,8 +213,8 @@ class _Checker:
         yield from (("name", start, end) for start, end in self.names.read_prose(prose, shape=shape))
         if not self.reads_prose or _LEAD_IN.search(body):
             return
-        for start, end in _split_clauses(prose):
-            if self._is_foreign(prose[start:end]):
+        for start, end in split_clauses(prose):
+            if self._is_foreign(prose[start:end]) or is_reversed(body[start:end], self.evidence):
                 yield "claim", start, start + len(prose[start:end].rstrip(_PUNCTUATION))
             for first, last in self._find_other_numbers(prose[start:end]):
                 yield "number", start + first, start + last
@@ -263,13 +262,6 @@ class _Checker:
         has_other = any(other.count(".") == number.count(".") for other in similar[0][1].numbers)
         if has_other and not any(number in statement.numbers for _, statement in similar):
             yield start, end
-
-
-def _split_clauses(text: str) -> Iterator[tuple[int, int]]:
-    edges = [0, *(match.end() for match in _CLAUSE_END.finditer(text)), len(text)]
-    for start, end in pairwise(edges):
-        if text[start:end].strip():
-            yield start, start + len(text[start:end].rstrip())
 
 
 def _merge(found: Iterable[_Found]) -> Iterator[_Found]:
@@ -327,7 +319,7 @@ def _make_support(answer: str, found: Sequence[_Found], segments: Sequence[Segme
         if own:
             unsupported += segment.end - segment.start
             nearest = evidence.find_nearest(answer[segment.start : segment.end])
-            source = (nearest.section, nearest.text) if nearest else (None, "")
+            source = (nearest.section, nearest.text[:MAX_PASSAGE_CHARS]) if nearest else (None, "")
             marks += (Mark(kind, to_utf16(start), to_utf16(end), *source) for kind, start, end in own)
     return Support(round(1 - unsupported / total, 4) if total else 1.0, tuple(marks))
 

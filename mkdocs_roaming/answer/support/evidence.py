@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Literal
 from unicodedata import normalize
 
@@ -43,6 +44,10 @@ _URL_OR_TAG = re.compile(r"(?:https?://|www\.)[^\s<>()\[\]`]+|\]\([^()\s`]{0,500
 _SENTENCE_END = re.compile(
     r"(?:(?<![\s.(][A-Za-z])(?<!e\.g)(?<!i\.e)(?<!z\.B)(?<!\bvs)(?<!\bcf)(?<!\bca)(?<!\betc)(?<!\bapprox)(?<!\bbzw)"
     r"(?<!\bNr)(?<!\bp\. ej)\.|[!?])[\"'”’»)*_]*(?=\s+[^\sa-z])|[。！？]"
+)
+
+_CLAUSE_END = re.compile(
+    r"[,;:]\s+|\s[–—-]\s|\s\(|\)\s?|\.\s+|(?<=\w)\s+(?=(?:and|but|so|because|which|unless|or|while|if|where)\s)"
 )
 
 
@@ -91,6 +96,14 @@ def find_sentences(text: str) -> list[tuple[int, int]]:
             sentences.append((start, end))
         edge = stop
     return sentences
+
+
+def split_clauses(text: str) -> Iterator[tuple[int, int]]:
+    """Yield start and end of each clause of a sentence."""
+    edges = [0, *(match.end() for match in _CLAUSE_END.finditer(text)), len(text)]
+    for start, end in pairwise(edges):
+        if text[start:end].strip():
+            yield start, start + len(text[start:end].rstrip())
 
 
 def mask_code(text: str) -> str:
@@ -236,7 +249,7 @@ class Statement:
 
     Attributes:
         section: Id of the section.
-        text: The statement, at most `MAX_PASSAGE_CHARS` long.
+        text: The statement on one line.
         words: The stems of its words.
         numbers: Its numbers.
     """
@@ -379,7 +392,7 @@ class Evidence:
         normal = normalize_text(text)
         return Statement(
             section,
-            " ".join(text.split())[:MAX_PASSAGE_CHARS],
+            " ".join(text.split()),
             frozenset(stem(word, self._language) for word in find_words(normal)),
             frozenset(number for number, _, _ in find_numbers(normal)),
         )
