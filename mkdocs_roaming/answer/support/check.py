@@ -24,7 +24,7 @@ from mkdocs_roaming.answer.support.evidence import (
     split_clauses,
     split_segments,
 )
-from mkdocs_roaming.answer.support.names import ADDRESS_OR_OPTION, NAME_IN_ENGLISH, NameReader
+from mkdocs_roaming.answer.support.names import ADDRESS_OR_OPTION, NAME_IN_ENGLISH, NameReader, OwnerReader
 from mkdocs_roaming.answer.support.reversals import is_reversed
 from mkdocs_roaming.text.languages import base_language, load_words
 from mkdocs_roaming.text.markdown import find_code_spans
@@ -129,6 +129,7 @@ def check_support(
         for kind, start, end in checker.check(segment, text[segment.start : segment.end]):
             if kind != "claim" or claims is None:
                 found.append((kind, segment.start + start, segment.start + end))
+    found += (("name", start, end) for start, end in OwnerReader(sections.values(), evidence).read(text))
     found = [mark for mark in found if not _is_inside(mark[1], gaps)]
     found += (("name", start, end) for start, end in foreign)
     marks = [(kind, start, min(end, start + MAX_MARK_CHARS)) for kind, start, end in _merge(found)]

@@ -7,7 +7,7 @@ words of the question. Names that the writer of an example chooses freely are pl
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from mkdocs_roaming.answer.support.evidence import OPTION_WITH_VALUE, Evidence, normalize_text
@@ -34,7 +34,7 @@ _PLACEHOLDER = re.compile(
     r"<.*>|\.\.\.|…+|\{.*\}|\$.*|(?:your|my)(?:[^a-z].*)?|(?:https?://)?(?:.*[./@])?example\.(?:com|org|net|test)\b.*"
     r"|(?:/?path/to|\.\.?/).*|localhost.*|127\.0\.0\.1.*"
     r"|(?:192\.0\.2|198\.51\.100|203\.0\.113)\..*|2001:db8:.*"  # RFC 5737, RFC 3849
-    r"|acme|ada|admin|alice|app|bar|baz|bob|changeme|data|demo|example|file|foo|hello|item|items|jane|john|main|name"
+    r"|acme|ada|admin|alice|app|bar|baz|bob|changeme|cli|data|demo|example|file|foo|hello|item|items|jane|john|main|name"
     r"|package|password|path|project|secret|src|test|tests|to|user|users|value|world|x+",
     re.IGNORECASE,
 )
@@ -65,6 +65,68 @@ _HOLE = re.compile(r"(?:<[\w-]{1,40}>|\{[\w-]{1,40}\})(?=[_./-]?\w)|(?<=\w[_./-]
 _DATE = re.compile(r"[\d/-]+")
 
 
+# Inside of a call, strings are skipped. Words outside of calls, commands and tables have no owner.
+_BORDER = r"(?P<fence>`+)|(?P<line>\n(?:[ \t]*\[\[?(?P<table>[\w.-]+)\]\]?[ \t]*+(?=\n|$))?)"
+_COMMAND = r"(?<=[`\n])(?:[$>#] )?(?P<command>[a-z][\w-]* [a-z][\w-]*)(?= )"
+_PART = r"(?P<call>[^\W\d]\w*)\(|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<name>\*\*|--[a-z][\w-]*|[^\W\d]\w*)"
+_KEYWORD = r"(?P<is_key>\s*+(?::[^,=()\n]{1,80})?=(?!=))?"
+_OUTSIDE = re.compile(f"{_BORDER}|{_COMMAND}|{_PART}{_KEYWORD}")
+_IN_CALL = re.compile(rf"(?:\"[^\"\n]*\"|'[^'\n]*')|{_BORDER}|{_PART}{_KEYWORD}")
+_OWN_CALLABLE = re.compile(r"\b(?:class|def|func|function)\s+(\w+)")
+
+
+def _find_owned(text: str) -> Iterator[tuple[str, str, bool, Span]]:
+    """Yield each word with its owner: the callable, the command (for options) or the table (for keys), or nothing.
+
+    The third value tells whether the word is an option or is followed by `=`.
+    """
+    calls: list[str] = []
+    command = table = ""
+    position, text = 0, f"\n{text}"
+    while token := (_IN_CALL if calls else _OUTSIDE).search(text, position):
+        position = token.end()
+        name, is_key = token["name"], bool(token["is_key"])
+        if token["line"] or token["fence"]:
+            command, table = "", token["table"] or (table if token["line"] or len(token["fence"]) < 3 else "")
+            if token["fence"]:
+                calls.clear()
+        elif token["call"] or token["open"]:
+            calls.append(token["call"] or "")
+        elif token["close"] and calls:
+            calls.pop()
+        elif name:
+            is_option = name.startswith("-")
+            owner = calls[-1] if calls else command if is_option else table if is_key else ""
+            yield owner, name, is_key or is_option, (token.start("name") - 1, token.end("name") - 1)
+        elif not calls and token["command"]:
+            command = token["command"]
+
+
+class OwnerReader:
+    """Finds keyword arguments, options and keys that the sections have only for another callable, command or table."""
+
+    def __init__(self, sections: Iterable[str], evidence: Evidence) -> None:
+        """Read the sections."""
+        self._evidence = evidence
+        self._owners: dict[str, set[str]] = {}
+        self._known: set[str] = set()  # have options or keywords, and not any
+        for owner, name, is_key, _ in _find_owned("\n\n".join(sections)):
+            self._owners.setdefault(name, set()).add(owner)
+            if is_key:
+                self._known.add(owner)
+        self._known -= self._owners.get("**", set())
+
+    def read(self, text: str) -> Iterator[Span]:
+        """Yield the spans of names that belong to another owner, and of keywords that the sections do not contain."""
+        known = self._known - set(_OWN_CALLABLE.findall(text)) - {""}
+        for owner, name, is_key, span in _find_owned(text):
+            if is_key and owner in known and not self._evidence.is_asked(name):
+                owners = self._owners.get(name, set())
+                is_new = not owners and not self._evidence.has_word(name) and not _PLACEHOLDER.fullmatch(name)
+                if is_new or not owners & {"", owner}:
+                    yield span
+
+
 class NameReader:
     """Finds unknown names in the parts of an answer, in their order."""
 
@@ -89,7 +151,7 @@ class NameReader:
         if value and value[2] not in evidence.code_words and not evidence.is_asked(value[2]):
             yield 0, len(text)
             return
-        for match in _NAME.finditer(_HOLE.sub(_fill, text)):
+        for match in _NAME.finditer(_HOLE.sub(_fill, _QUOTED_PROSE.sub(_blank, text))):
             if match[0] not in evidence.chosen_numbers and not self._is_known(match[0]):
                 yield match.span()
         for match in _BEFORE_PLACEHOLDER.finditer(text):
@@ -174,7 +236,8 @@ class NameReader:
         for match in OPTION_WITH_VALUE.finditer(code):
             option, value = match[1].lower(), match[2].lower()
             documented = self._evidence.option_values.get(option, set())
-            if value not in documented and len(documented) >= (3 if self._evidence.is_asked(value) else 2):
+            is_free = value in documented or _PLACEHOLDER.fullmatch(value)
+            if not is_free and len(documented) >= (3 if self._evidence.is_asked(value) else 2):
                 yield match.span()
 
     # Known names
@@ -199,9 +262,10 @@ class NameReader:
         if _AMOUNT.fullmatch(name):
             return re.sub(r"[^\d.]", "", name).strip(".") in evidence.numbers
         if name.startswith(("http://", "https://")):
-            host = name.split("/")[2].rpartition("@")[2]
-            return evidence.contains(name.rstrip("/")) or evidence.is_asked(host)
-        others = (name.replace("-", "_"), name.replace("_", "-"), name.removeprefix("tool."))
+            host, *path = name.rstrip("/").split("/")[2:]
+            is_filled = evidence.contains(host) and all(map(_PLACEHOLDER.fullmatch, path))
+            return is_filled or evidence.contains(name.rstrip("/")) or evidence.is_asked(host.rpartition("@")[2])
+        others = (name.replace("-", "_"), name.replace("_", "-"), name.strip("_"), name.removeprefix("tool."))
         if any(evidence.contains(other) for other in others):
             return True
         if _PLAIN.fullmatch(name):
