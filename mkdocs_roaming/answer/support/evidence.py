@@ -13,7 +13,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Literal
 from unicodedata import normalize
 
@@ -44,10 +43,6 @@ _URL_OR_TAG = re.compile(r"(?:https?://|www\.)[^\s<>()\[\]`]+|\]\([^()\s`]{0,500
 _SENTENCE_END = re.compile(
     r"(?:(?<![\s.(][A-Za-z])(?<!e\.g)(?<!i\.e)(?<!z\.B)(?<!\bvs)(?<!\bcf)(?<!\bca)(?<!\betc)(?<!\bapprox)(?<!\bbzw)"
     r"(?<!\bNr)(?<!\bp\. ej)\.|[!?])[\"'”’»)*_]*(?=\s+[^\sa-z])|[。！？]"
-)
-
-_CLAUSE_END = re.compile(
-    r"[,;:]\s+|\s[–—-]\s|\s\(|\)\s?|\.\s+|(?<=\w)\s+(?=(?:and|but|so|because|which|unless|or|while|if|where)\s)"
 )
 
 
@@ -96,14 +91,6 @@ def find_sentences(text: str) -> list[tuple[int, int]]:
             sentences.append((start, end))
         edge = stop
     return sentences
-
-
-def split_clauses(text: str) -> Iterator[tuple[int, int]]:
-    """Yield start and end of each clause of a sentence."""
-    edges = [0, *(match.end() for match in _CLAUSE_END.finditer(text)), len(text)]
-    for start, end in pairwise(edges):
-        if text[start:end].strip():
-            yield start, start + len(text[start:end].rstrip())
 
 
 def mask_code(text: str) -> str:
@@ -228,12 +215,9 @@ def _load_number_words(language: str) -> dict[str, str]:
 
 _IMPORT = re.compile(r"\s*(?:from|import|use|using|require)\b")
 _OWN_NAME = re.compile(r"(?<![.\w])[A-Za-z_]\w*(?!\w|=[^=])")
-OPTION_WITH_VALUE = re.compile(r"(?<![\w-])(--[a-zA-Z][\w-]*)[ =]([a-zA-Z][\w.-]*)(?=\s|$)")
-
 _OPTION_WITH_NUMBER = re.compile(r"(?<![\w-])(?:--?[a-zA-Z][\w-]*[ =]|[A-Z][A-Z0-9_]+=)([0-9]+(?:\.[0-9]+)*)(?![\w.])")
 _NAME_WITH_ENDING = re.compile(r"(?<= )([^\W\d_]++)\.")
 _PLAIN_NAME = re.compile(r"\w+")
-_KEY = re.compile(r"(?<![\w.-])([\w.-]+)\s*(?:=(?!=)|:(?=\s))")
 _FOLLOWER = re.compile(r"(?<![\w-])([a-z][\w-]*) (?=([a-z][\w-]*))")
 _PART_AND_NEXT = re.compile(r"([a-z0-9]++)(?:(?=[^a-z0-9]{1,3}([a-z0-9]+)))?")
 _LINE_OF_CODE = " ¶ "  # keeps the words of two lines apart
@@ -267,14 +251,11 @@ class Evidence:
         text: All sections and questions in normal form, with and without backticks.
         words: The stems of all words.
         question_words: The stems of the questions' words.
-        question_numbers: The numbers of the questions.
         numbers: All numbers, in digits, and the beginnings of versions.
         parts: All words of ASCII letters and digits, as in paths and addresses.
         part_pairs: Each such word with the next one.
         code_words: The words of the code.
         names_with_ending: The words before a dot in code, as in file names.
-        keys: The words before `=` or `:` in code.
-        option_values: The values of each option in code.
         followers: The words that follow a word in code.
         chosen_numbers: The numbers that the answer's code gives to an option or a variable: its writer chooses them.
         own_names: The names that programs in the answer choose.
@@ -355,7 +336,6 @@ class Evidence:
         self.text = _LINE_OF_CODE.join([*bodies, *without_backticks, self._question])
         self.words = {stem(word, self._language) for word in find_words(self.text)}
         self.question_words = {stem(word, self._language) for word in find_words(self._question)}
-        self.question_numbers = {number for number, _, _ in find_numbers(self._question)}
         self.part_pairs = set(_PART_AND_NEXT.findall(self.text))
         self.parts = {part for part, _ in self.part_pairs}
         number_words = _load_number_words(self._language)
@@ -368,10 +348,6 @@ class Evidence:
     def _read_code(self, code: str) -> None:
         self.names_with_ending = set(_NAME_WITH_ENDING.findall(code))
         self.code_words = set(_PLAIN_NAME.findall(code))
-        self.keys = set(_KEY.findall(code))
-        self.option_values: dict[str, set[str]] = {}
-        for option, value in OPTION_WITH_VALUE.findall(code):
-            self.option_values.setdefault(option, set()).add(value)
         self.followers: dict[str, set[str]] = {}
         for word, follower in _FOLLOWER.findall(code):
             self.followers.setdefault(word, set()).add(follower)

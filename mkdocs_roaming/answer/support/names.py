@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-from mkdocs_roaming.answer.support.evidence import OPTION_WITH_VALUE, Evidence, normalize_text
+from mkdocs_roaming.answer.support.evidence import Evidence, normalize_text
 from mkdocs_roaming.text.tokenizer import SPACELESS, stem
 
 Span = tuple[int, int]
@@ -49,7 +49,6 @@ _SYNTAX = frozenset({
 _COMMENT = re.compile(r"(?:^|(?<=\s))(?:#|//)\s.*$")
 _PROMPT = re.compile(r"\s*(?:(?:\$|>|#)\s+|(?:RUN|sudo)\s+)*")
 _QUOTED_PROSE = re.compile(r"([\"'])(?=[^\"']*\s)[^\"'=<>/_{]*\1")
-_QUOTED_PATH = re.compile(r"([\"'])/[\w./-]*\1")
 _ALTERNATIVES = re.compile(r"[A-Za-z]+(?:/[A-Za-z]+)+")
 _PLAIN = re.compile(r"[^\W\d_]+(?:\.[^\W\d_]+)*[.,:;]?")
 _AMOUNT = re.compile(r"-?[\d._]+[A-Za-z%]{0,2}")
@@ -57,21 +56,19 @@ _COMMAND_WORD = re.compile(r"[a-z][a-z0-9-]*")
 _KEY = re.compile(r"\s*(?:- )?([\w.-]+)\s*(?:=(?!=)|:(?=\s|$))\s*(.*)$")
 _QUOTED_WORD = re.compile(r"([\"'])([a-z]+)\1\s*,?\s*")
 _STRING = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
-_BEFORE_PLACEHOLDER = re.compile(r"(?<=\w)(?:==|@|:)<")
 _TABLE = re.compile(r"\[\[?([\w.-]+)\]\]?")
-_TOOL_TABLE = re.compile(r"tool\.[\w-]+")
 _SEPARATED = re.compile(r"[/\\%@=:~.]")
 _HOLE = re.compile(r"(?:<[\w-]{1,40}>|\{[\w-]{1,40}\})(?=[_./-]?\w)|(?<=\w[_./-])(?:<[\w-]{1,40}>|\{[\w-]{1,40}\})")
 _DATE = re.compile(r"[\d/-]+")
 
 
-# Inside of a call, strings are skipped. Words outside of calls, commands and tables have no owner.
-_BORDER = r"(?P<fence>`+)|(?P<line>\n(?:[ \t]*\[\[?(?P<table>[\w.-]+)\]\]?[ \t]*+(?=\n|$))?)"
-_COMMAND = r"(?<=[`\n])(?:[$>#] )?(?P<command>[a-z][\w-]* [a-z][\w-]*)(?= )"
-_PART = r"(?P<call>[^\W\d]\w*)\(|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<name>\*\*|--[a-z][\w-]*|[^\W\d]\w*)"
-_KEYWORD = r"(?P<is_key>\s*+(?::[^,=()\n]{1,80})?=(?!=))?"
-_OUTSIDE = re.compile(f"{_BORDER}|{_COMMAND}|{_PART}{_KEYWORD}")
-_IN_CALL = re.compile(rf"(?:\"[^\"\n]*\"|'[^'\n]*')|{_BORDER}|{_PART}{_KEYWORD}")
+_PART = re.compile(
+    r"(?P<fence>`+)|(?P<line>\n)(?:[ \t]*\[\[?(?P<table>[\w.-]+)\]\]?[ \t]*+(?=\n|$))?"
+    r"|(?<=[`\n])(?:[$>#] )?(?P<command>[a-z][\w-]* [a-z][\w-]*)(?= )"
+    r"|(?P<open>(?P<call>[^\W\d]\w*)\(|[(\[{])|(?P<close>[)\]}])"
+    r"|(?P<name>\*\*|--[a-z][\w-]*|[^\W\d]\w*)(?P<is_key>\s*+(?::[^,=()\n]{1,80})?=(?!=))?"
+)
+_PART_OF_CALL = re.compile(rf"\"[^\"\n]*\"|'[^'\n]*'|{_PART.pattern}")
 _OWN_CALLABLE = re.compile(r"\b(?:class|def|func|function)\s+(\w+)")
 
 
@@ -83,48 +80,39 @@ def _find_owned(text: str) -> Iterator[tuple[str, str, bool, Span]]:
     calls: list[str] = []
     command = table = ""
     position, text = 0, f"\n{text}"
-    while token := (_IN_CALL if calls else _OUTSIDE).search(text, position):
-        position = token.end()
-        name, is_key = token["name"], bool(token["is_key"])
-        if token["line"] or token["fence"]:
-            command, table = "", token["table"] or (table if token["line"] or len(token["fence"]) < 3 else "")
-            if token["fence"]:
-                calls.clear()
-        elif token["call"] or token["open"]:
-            calls.append(token["call"] or "")
-        elif token["close"] and calls:
-            calls.pop()
+    while part := (_PART_OF_CALL if calls else _PART).search(text, position):
+        position, name = part.end(), part["name"]
+        if part["fence"]:
+            calls, command, table = [], "", ""
+        elif part["line"]:
+            command, table = "", part["table"] or table
+        elif part["close"]:
+            calls[-1:] = []
         elif name:
-            is_option = name.startswith("-")
+            is_option, is_key = name.startswith("-"), bool(part["is_key"])
             owner = calls[-1] if calls else command if is_option else table if is_key else ""
-            yield owner, name, is_key or is_option, (token.start("name") - 1, token.end("name") - 1)
-        elif not calls and token["command"]:
-            command = token["command"]
+            yield owner, name, is_key or is_option, (part.start("name") - 1, part.end("name") - 1)
+        elif part["command"]:
+            command = part["command"]
+        elif part["open"]:
+            calls.append(part["call"] or "")
 
 
-class OwnerReader:
-    """Finds keyword arguments, options and keys that the sections have only for another callable, command or table."""
+def find_names_of_others(sections: Iterable[str], answer: str, evidence: Evidence) -> Iterator[Span]:
+    """Yield the spans of keyword arguments, options and keys that do not belong to their owner in an answer.
 
-    def __init__(self, sections: Iterable[str], evidence: Evidence) -> None:
-        """Read the sections."""
-        self._evidence = evidence
-        self._owners: dict[str, set[str]] = {}
-        self._known: set[str] = set()  # have options or keywords, and not any
-        for owner, name, is_key, _ in _find_owned("\n\n".join(sections)):
-            self._owners.setdefault(name, set()).add(owner)
-            if is_key:
-                self._known.add(owner)
-        self._known -= self._owners.get("**", set())
-
-    def read(self, text: str) -> Iterator[Span]:
-        """Yield the spans of names that belong to another owner, and of keywords that the sections do not contain."""
-        known = self._known - set(_OWN_CALLABLE.findall(text)) - {""}
-        for owner, name, is_key, span in _find_owned(text):
-            if is_key and owner in known and not self._evidence.is_asked(name):
-                owners = self._owners.get(name, set())
-                is_new = not owners and not self._evidence.has_word(name) and not _PLACEHOLDER.fullmatch(name)
-                if is_new or not owners & {"", owner}:
-                    yield span
+    The sections have them only for another callable, command or table, or have others for it and not this word.
+    """
+    owners: dict[str, set[str]] = {}
+    for owner, name, is_key, _ in _find_owned("\n\n".join(sections)):
+        owners.setdefault(name, set()).add(owner)
+        if is_key:
+            owners.setdefault("=", set()).add(owner)
+    known = owners.get("=", set()) - owners.get("**", set()) - {"", *_OWN_CALLABLE.findall(answer)}
+    for owner, name, is_key, span in _find_owned(answer):
+        is_free = evidence.is_asked(name) or _PLACEHOLDER.fullmatch(name)
+        if is_key and owner in known and not is_free and owners.get(name, set()).isdisjoint(("", owner)):
+            yield span
 
 
 class NameReader:
@@ -133,7 +121,6 @@ class NameReader:
     def __init__(self, evidence: Evidence) -> None:
         """Compare with evidence."""
         self._evidence = evidence
-        self._in_tool_table = False  # the current line of code is in a table of TOML such as `[tool.uv]`
 
     def read_prose(self, text: str, *, shape: re.Pattern[str]) -> Iterator[Span]:
         """Yield the spans of unknown names of a shape in prose without code."""
@@ -154,11 +141,7 @@ class NameReader:
         for match in _NAME.finditer(_HOLE.sub(_fill, _QUOTED_PROSE.sub(_blank, text))):
             if match[0] not in evidence.chosen_numbers and not self._is_known(match[0]):
                 yield match.span()
-        for match in _BEFORE_PLACEHOLDER.finditer(text):
-            if not evidence.quotes(match[0]):
-                yield match.span()
         yield from self._find_unknown_subcommand(text)
-        yield from self._find_unknown_option_value(text)
 
     def read_program_line(self, line: str) -> Iterator[Span]:
         """Yield the spans of unknown names in a line of a program, whose writer chooses strings and many names."""
@@ -170,27 +153,21 @@ class NameReader:
     def read_code_line(self, line: str) -> Iterator[Span]:
         """Yield the spans of unknown names in a line of a code block."""
         code = _COMMENT.sub("", line).rstrip()
-        table = _TABLE.fullmatch(code)
-        if table:
-            self._in_tool_table = _TOOL_TABLE.fullmatch(table[1]) is not None
         if not code or self._evidence.quotes(code):
             return
-        if table:
+        if table := _TABLE.fullmatch(code):
             last = normalize_text(table[1]).rpartition(".")[2]
             is_last_known = last in self._evidence.code_words or self._evidence.is_asked(last)
             if not (is_last_known and self._is_known(table[1])):
                 yield table.span(1)
             return
-        code = _HOLE.sub(_fill, _QUOTED_PATH.sub(_blank, _QUOTED_PROSE.sub(_blank, code)))
+        code = _HOLE.sub(_fill, _QUOTED_PROSE.sub(_blank, code))
         yield from self._find_unknown_names(code)
-        if key := _KEY.match(code):
-            yield from self._find_unknown_setting(key)
+        key = _KEY.match(code)
+        value = _QUOTED_WORD.fullmatch(key[2]) if key and not key[1].isalpha() else None
+        if key and value and value[2] not in self._evidence.code_words and not self._evidence.is_asked(value[2]):
+            yield key.span(2)
         yield from self._find_unknown_subcommand(code)
-        yield from self._find_unknown_option_value(code)
-
-    def end_code_block(self) -> None:
-        """Forget what the lines of a code block have in common."""
-        self._in_tool_table = False
 
     # Parts of code
 
@@ -200,17 +177,6 @@ class NameReader:
             is_free = _PLAIN.fullmatch(match[0]) or _AMOUNT.fullmatch(match[0])
             if not is_free and not self._is_known(match[0]):
                 yield match.span()
-
-    def _find_unknown_setting(self, key: re.Match[str]) -> Iterator[Span]:
-        """Yield an unknown key in the table of a tool, and an unknown value of a known key."""
-        name, evidence = key[1].lower(), self._evidence
-        if name.isalpha():
-            if self._in_tool_table and name not in evidence.keys and not _PLACEHOLDER.fullmatch(name):
-                yield key.span(1)
-            return
-        value = _QUOTED_WORD.fullmatch(key[2])
-        if value and value[2] not in evidence.code_words and not evidence.is_asked(value[2]):
-            yield key.span(2)
 
     def _find_unknown_subcommand(self, code: str) -> Iterator[Span]:
         """Yield the span of a command with a subcommand that the evidence does not contain."""
@@ -230,15 +196,6 @@ class NameReader:
             if not evidence.contains(f"{command} {follower}"):
                 yield words[0].start(), second.end()
                 return
-
-    def _find_unknown_option_value(self, code: str) -> Iterator[Span]:
-        """Yield an option with its value if the evidence shows other values only."""
-        for match in OPTION_WITH_VALUE.finditer(code):
-            option, value = match[1].lower(), match[2].lower()
-            documented = self._evidence.option_values.get(option, set())
-            is_free = value in documented or _PLACEHOLDER.fullmatch(value)
-            if not is_free and len(documented) >= (3 if self._evidence.is_asked(value) else 2):
-                yield match.span()
 
     # Known names
 

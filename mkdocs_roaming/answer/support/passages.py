@@ -83,16 +83,15 @@ def find_passages(answer: str, sections: Mapping[str, CitedSection], language: s
     to_utf16 = make_utf16_converter(answer)
     readers = {id_: _SectionReader(section, language) for id_, section in sections.items()}
     cited = (
-        (words, citation)
+        (citation, claim)
         for claim, group in _iter_claims(answer)
-        if (words := _find_content(claim, language))
         for citation in _CITATION.finditer(answer, *group)
         if citation[1] in readers
     )
     return [
         Passage(citation[1], *found, to_utf16(citation.start()))
-        for words, citation in islice(cited, _MAX_PASSAGES)
-        if (found := readers[citation[1]].find(words))
+        for citation, claim in islice(cited, _MAX_PASSAGES)
+        if (found := readers[citation[1]].find(_find_content(claim, language)))
     ]
 
 
