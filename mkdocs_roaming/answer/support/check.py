@@ -149,14 +149,12 @@ def mark_addresses(answer: str, addresses: Sequence[tuple[int, int]]) -> Support
 
 
 def find_statements(answer: str) -> list[tuple[int, int]]:
-    """Return start and end of each sentence and table row of an answer, without lead-ins and gaps."""
+    """Return start and end of each sentence and table row of an answer, without gaps."""
     text, gaps = blank_citations(answer), list(_find_gaps(answer))
     return [
         (segment.start, segment.end)
         for segment in split_segments(text)
-        if segment.kind in ("sentence", "row")
-        and not _LEAD_IN.search(text[segment.start : segment.end])
-        and not _is_inside(segment.start, gaps)
+        if segment.kind in ("sentence", "row") and not _is_inside(segment.start, gaps)
     ]
 
 
