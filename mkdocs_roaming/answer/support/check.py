@@ -61,7 +61,6 @@ _NAME = re.compile(r"\S*(?:[/_@]|\w\.\w)\S*")
 _PUNCTUATION = " .,;:!?()–—-"
 _MIN_LANGUAGE_SHARE = 0.12  # of English text, a fifth to a half are function words
 _SAME_STATEMENT_SHARE = 0.7
-_NEAREST_SHARE = 0.8
 _MAX_STATEMENTS = 20
 _PLACE_WORDS = 3
 _MIN_UNKNOWN_WORDS = 3
@@ -302,7 +301,7 @@ def _has_opposite(words: Sequence[str], word: str, evidence: Evidence) -> bool:
     near = evidence.find_similar(known)[:_MAX_STATEMENTS]
     parts = [(share, part) for share, statement in near for part in _read_clauses(statement.text)]
     return not any(_is_aligned(words, word, part, word) for _, part in parts) and any(
-        share >= _NEAREST_SHARE and _is_aligned(words, word, part, other) and not _is_hedged(part, other)
+        share >= _SAME_STATEMENT_SHARE and _is_aligned(words, word, part, other) and not _is_hedged(part, other)
         for share, part in parts
         for other in opposites
     )

@@ -44,7 +44,7 @@ _SYNTAX = frozenset({
     "cat", "cd", "class", "com", "const", "def", "do", "done", "echo", "elif", "else", "env", "esac", "export",
     "false", "fi", "for", "from", "function", "http", "https", "if", "import", "in", "let", "ls", "mkdir",
     "new", "no", "none", "not", "null", "or", "org", "print", "return", "run", "self", "set", "sh", "source",
-    "test", "then", "true", "until", "var", "while", "with", "www", "yes",
+    "test", "then", "tool", "true", "until", "var", "while", "with", "www", "yes",
 })  # read in columns  # fmt: skip
 _COMMENT = re.compile(r"(?:^|(?<=\s))(?:#|//)\s.*$")
 _PROMPT = re.compile(r"\s*(?:(?:\$|>|#)\s+|(?:RUN|sudo)\s+)*")
@@ -59,7 +59,6 @@ _STRING = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
 _TABLE = re.compile(r"\[\[?([\w.-]+)\]\]?")
 _SEPARATED = re.compile(r"[/\\%@=:~.]")
 _HOLE = re.compile(r"(?:<[\w-]{1,40}>|\{[\w-]{1,40}\})(?=[_./-]?\w)|(?<=\w[_./-])(?:<[\w-]{1,40}>|\{[\w-]{1,40}\})")
-_DATE = re.compile(r"[\d/-]+")
 
 
 _PART = re.compile(
@@ -206,7 +205,7 @@ class NameReader:
         if len(name) < 2 or _PLACEHOLDER.fullmatch(name) or name.lower() in _SYNTAX or evidence.contains(name):
             return True
         if "…" in name:
-            return all(_DATE.fullmatch(part) or self._is_known(part) for part in name.split("…"))
+            return all(not part.strip("0123456789/-") or self._is_known(part) for part in name.split("…"))
         name = normalize_text(name)
         first, _, attribute = name.partition(".")
         if first in evidence.own_names:
