@@ -72,8 +72,8 @@ def test_section_without_text_needs_site() -> None:
 
 def test_replies_measure_only_their_variants_and_replace_claims() -> None:
     row = make_row(variant("reversed", "It is not port 8000.", "not"), variant("faithful", "It is port 9753."))
-    shares = support.measure([row], None, {("a", 1, 0): "1: not"}).shares()
-    assert (shares["precision"], shares["faults_found"], shares["faithful_clean"]) == (1.0, 1.0, 1.0)
+    tally = support.measure([row], None, {("a", 1, 0): "1: not"})
+    assert (tally.answers.total(), tally.marks, tally.right_marks, tally.found.total()) == (1, 1, 1, 1)
     assert support.measure([row], None, {("a", 1, 0): "none"}).marks == 0
 
 
