@@ -213,7 +213,7 @@ _SECRET_WORD = (
     r"|(?:api|access|private|signing|encryption|account|auth)[_\- ]?key)"
 )
 _SECRET_NAME = rf"(?P<name>{_SECRET_WORD}[\w.\-]{{0,40}}+)"
-_MAIL_NAME = r"[\w.!#$%&'*+/=?^`{|}~\-]"
+_MAIL = r"[\w.!#$%&'*+/=?^`{|}~\-]"
 _KEY_PREFIXES = (
     r"(?:sk|pk|rk)[-_][\w\-]{8,}",
     r"gh[opsur]_\w{16,}",
@@ -240,10 +240,7 @@ SECRET_PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(?i)\b([a-z][a-z0-9+.\-]{1,20}://)[^\s/@]{1,500}@"), rf"\1{REDACTED}@"),
     (re.compile(r"(?i)\b(bearer|basic|digest|authorization\s*:\s*\w+)\s+[\w.~+/=\-]{6,}"), rf"\1 {REDACTED}"),
     (re.compile(r"(?<![\w\-])(?=[\w\-]++\.[\w\-]{2})(?:[\w\-]*-)?eyJ[\w\-]{4,}\.[\w\-]{2,}(?:\.[\w\-]*)*"), REDACTED),
-    (
-        re.compile(rf"(?<!{_MAIL_NAME})(?:{_MAIL_NAME}++@(?>(?:[\w\-]{{1,63}}\.){{1,8}}[^\W\d_]{{2,24}}))+"),
-        REDACTED,
-    ),
+    (re.compile(rf"(?<!{_MAIL})(?:{_MAIL}++@(?>(?:[\w\-]{{1,63}}\.){{1,8}}[^\W\d_]{{2,24}}))+"), REDACTED),
     (re.compile(rf"(?i)\b(?<![.\-])(?:{'|'.join(_KEY_PREFIXES)})"), REDACTED),
     (
         re.compile(rf"(?i){_SECRET_NAME}(?P<is>[\"'”]?\s*[:=]+>?\s*[\"'“]?)(?!\[redacted)[^\s\"',;”]{{3,}}"),

@@ -216,13 +216,11 @@ def _load_number_words(language: str) -> dict[str, str]:
 _IMPORT = re.compile(r"\s*(?:from|import|use|using|require)\b")
 _OWN_NAME = re.compile(r"(?<![.\w])[A-Za-z_]\w*(?!\w|=[^=])")
 _OPTION_WITH_NUMBER = re.compile(r"(?<![\w-])(?:--?[a-zA-Z][\w-]*[ =]|[A-Z][A-Z0-9_]+=)([0-9]+(?:\.[0-9]+)*)(?![\w.])")
-_NAME_WITH_ENDING = re.compile(r"(?<= )([^\W\d_]++)\.")
 _PLAIN_NAME = re.compile(r"\w+")
 _FOLLOWER = re.compile(r"(?<![\w-])([a-z][\w-]*) (?=([a-z][\w-]*))")
 _PART_AND_NEXT = re.compile(r"([a-z0-9]++)(?:(?=[^a-z0-9]{1,3}([a-z0-9]+)))?")
 _LINE_OF_CODE = " ¶ "  # keeps the words of two lines apart
 _MAX_OCCURRENCES = 1_000
-_MAX_SCANS = 1_000
 _MAX_STATEMENTS_OF_WORD = 200
 _SIMILAR_SHARE = 0.34
 
@@ -294,7 +292,7 @@ class Evidence:
     def _is_exhausted(self) -> bool:
         """Count a pass over the text. After very many, which no answer needs, everything counts as found."""
         self._scans += 1
-        return self._scans > _MAX_SCANS
+        return self._scans > _MAX_OCCURRENCES
 
     def has_word(self, word: str) -> bool:
         """Return whether a word occurs in any inflection."""
@@ -346,7 +344,7 @@ class Evidence:
             self.numbers |= {number, *(".".join(parts[:length]) for length in range(2, len(parts)))}  # 3.12 of 3.12.1
 
     def _read_code(self, code: str) -> None:
-        self.names_with_ending = set(_NAME_WITH_ENDING.findall(code))
+        self.names_with_ending = set(re.findall(r"(?<= )([^\W\d_]++)\.", code))
         self.code_words = set(_PLAIN_NAME.findall(code))
         self.followers: dict[str, set[str]] = {}
         for word, follower in _FOLLOWER.findall(code):

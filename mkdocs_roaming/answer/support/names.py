@@ -7,6 +7,7 @@ words of the question. Names that the writer of an example chooses freely are pl
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
@@ -67,8 +68,9 @@ _PART = re.compile(
     r"|(?P<open>(?P<call>[^\W\d]\w*)\(|[(\[{])|(?P<close>[)\]}])"
     r"|(?P<name>\*\*|--[a-z][\w-]*|[^\W\d]\w*)(?P<is_key>\s*+(?::[^,=()\n]{1,80})?=(?!=))?"
 )
+# Strings of a call may contain anything.
 _PART_OF_CALL = re.compile(rf"\"[^\"\n]*\"|'[^'\n]*'|{_PART.pattern}")
-_OWN_CALLABLE = re.compile(r"\b(?:class|def|func|function)\s+(\w+)")
+_IMPORT = re.compile(r"\s*(?:from\s+(?=[\w.]+\s+import\b)|import\s+(?=[\w.]+(?:\s+as\s+\w+)?\s*$))([^\W\d]\w*)")
 
 
 def _find_owned(text: str) -> Iterator[tuple[str, str, bool, Span]]:
@@ -104,10 +106,10 @@ def find_names_of_others(sections: Iterable[str], answer: str, evidence: Evidenc
     """
     owners: dict[str, set[str]] = {}
     for owner, name, is_key, _ in _find_owned("\n\n".join(sections)):
-        owners.setdefault(name, set()).add(owner)
-        if is_key:
-            owners.setdefault("=", set()).add(owner)
-    known = owners.get("=", set()) - owners.get("**", set()) - {"", *_OWN_CALLABLE.findall(answer)}
+        for entry in (name, "=")[: 1 + is_key]:
+            owners.setdefault(entry, set()).add(owner)
+    own = re.findall(r"\b(?:class|def|func|function)\s+(\w+)", answer)
+    known = owners.get("=", set()) - owners.get("**", set()) - {"", *own}
     for owner, name, is_key, span in _find_owned(answer):
         is_free = evidence.is_asked(name) or _PLACEHOLDER.fullmatch(name)
         if is_key and owner in known and not is_free and owners.get(name, set()).isdisjoint(("", owner)):
@@ -148,6 +150,9 @@ class NameReader:
         if not code or self._evidence.quotes(code):
             return
         yield from self._find_unknown_names(code)
+        module = _IMPORT.match(code)
+        if module and module[1] not in sys.stdlib_module_names and not self._is_known(module[1]):
+            yield module.span(1)
 
     def read_code_line(self, line: str) -> Iterator[Span]:
         """Yield the spans of unknown names in a line of a code block."""
