@@ -61,7 +61,7 @@ INSTRUCTIONS = {
 }  # fmt: skip
 STATEMENTS = {
     name: repeat(name)
-    for name in ("b!\n\n", "1. a\n", "and, but; so ", "the port is 8000 now. ", "| a | 5 |\n", "--a b=", "`a``b", "f(a=1, ")
+    for name in ("b!\n\n", "1. a\n", "and, but; so ", "the port is 8000 now. ", "| a | 5 |\n", "--a b=", "`a``b", "f(a=1, ", "f(\"'", "a b --c\n", "[a]\nb=1\n")
 } | {
     name: count(name)
     for name in (
@@ -73,13 +73,14 @@ SECTION = "h\n\n`f(a=1)` `acme_<NAME>_token` The first X runs before X starts, `
 
 
 def check(answer: str) -> None:
-    sections = {"07f3277d": SECTION + answer.replace("a_", "b_").replace("after", "before")}
+    sections = {"07f3277d": SECTION + answer[: len(answer) // 4].replace("a_", "b_").replace("after", "before")}
     check_support(answer, sections, question="a token for acme")
     read_claims(answer, answer, find_statements(answer))
 
 
 def check_code(answer: str) -> None:
-    check_support(f"```\n{answer}\n```\n\n```python\n{answer}", {"07f3277d": f"{SECTION}\n```python\n{answer}"})
+    section = f"{SECTION}\n```python\n{answer[: len(answer) // 4]}"
+    check_support(f"```python\n{answer}", {"07f3277d": section})
 
 
 def redact(text: str) -> None:
