@@ -63,20 +63,20 @@ _HOLE = re.compile(r"(?:<[\w-]{1,40}>|\{[\w-]{1,40}\})(?=[_./-]?\w)|(?<=\w[_./-]
 
 
 _PART = re.compile(
-    r"(?P<fence>`+)|(?P<line>\n)(?:[ \t]*\[\[?(?P<table>[\w.-]+)\]\]?[ \t]*+(?=\n|$))?"
+    r"(?P<fence>`+)|(?P<line>\n)(?:[ \t]*\[\[?(?P<table>[^\[\]\n]+)\]\]?[ \t]*+(?=\n|$))?"
     r"|(?<=[`\n])(?:[$>#] )?(?P<command>[a-z][\w-]* [a-z][\w-]*)(?= )"
     r"|(?P<open>(?P<call>[^\W\d]\w*)\(|[(\[{])|(?P<close>[)\]}])"
-    r"|(?P<name>\*\*|--[a-z][\w-]*|[^\W\d]\w*)(?P<is_key>\s*+(?::[^,=()\n]{1,80})?=(?!=))?"
+    r"|(?P<name>\*\*|--[a-z][\w-]*|[^\W\d]\w*)(?P<key>\s*+(?::[^,=()<>\n]{1,80})?=(?!=))?"
 )
 # Strings of a call may contain anything.
 _PART_OF_CALL = re.compile(rf"\"[^\"\n]*\"|'[^'\n]*'|{_PART.pattern}")
 _IMPORT = re.compile(r"\s*(?:from\s+(?=[\w.]+\s+import\b)|import\s+(?=[\w.]+(?:\s+as\s+\w+)?\s*$))([^\W\d]\w*)")
 
 
-def _find_owned(text: str) -> Iterator[tuple[str, str, bool, Span]]:
+def _find_owned(text: str) -> Iterator[tuple[str, str, str, Span]]:
     """Yield each word with its owner: the callable, the command (for options) or the table (for keys), or nothing.
 
-    The third value tells whether the word is an option or is followed by `=`.
+    The third value is `:` for a parameter with a type, `=` for other words before `=`, and `-` for an option.
     """
     calls: list[str] = []
     command = table = ""
@@ -90,9 +90,9 @@ def _find_owned(text: str) -> Iterator[tuple[str, str, bool, Span]]:
         elif part["close"]:
             calls[-1:] = []
         elif name:
-            is_option, is_key = name.startswith("-"), bool(part["is_key"])
-            owner = calls[-1] if calls else command if is_option else table if is_key else ""
-            yield owner, name, is_key or is_option, (part.start("name") - 1, part.end("name") - 1)
+            kind = (part["key"] or name).strip()[0]
+            owner = calls[-1] if calls else command if kind == "-" else table if kind == "=" else ""
+            yield owner, name, kind, (part.start("name") - 1, part.end("name") - 1)
         elif part["command"]:
             command = part["command"]
         elif part["open"]:
@@ -102,17 +102,19 @@ def _find_owned(text: str) -> Iterator[tuple[str, str, bool, Span]]:
 def find_names_of_others(sections: Iterable[str], answer: str, evidence: Evidence) -> Iterator[Span]:
     """Yield the spans of keyword arguments, options and keys that do not belong to their owner in an answer.
 
-    The sections have them only for another callable, command or table, or have others for it and not this word.
+    The sections have them only for another callable, command or table; or they have the parameters of a callable with types,
+    or the keys of a tool, but not these.
     """
-    owners: dict[str, set[str]] = {}
-    for owner, name, is_key, _ in _find_owned("\n\n".join(sections)):
-        for entry in (name, "=")[: 1 + is_key]:
-            owners.setdefault(entry, set()).add(owner)
+    owners: dict[str, set[str]] = {":": set(), "=": set(), "-": set(), "**": set()}
+    for owner, name, kind, _ in _find_owned("\n\n".join(sections)):
+        owners.setdefault(name, set()).add(owner)
+        owners.get(kind, set()).add(owner)
     own = re.findall(r"\b(?:class|def|func|function)\s+(\w+)", answer)
-    known = owners.get("=", set()) - owners.get("**", set()) - {"", *own}
-    for owner, name, is_key, span in _find_owned(answer):
-        is_free = evidence.is_asked(name) or _PLACEHOLDER.fullmatch(name)
-        if is_key and owner in known and not is_free and owners.get(name, set()).isdisjoint(("", owner)):
+    known = (owners[":"] | owners["="] | owners["-"]) - owners["**"] - {"", *own}
+    for owner, name, kind, span in _find_owned(answer):
+        is_free = kind not in ":=-" or evidence.is_asked(name) or _PLACEHOLDER.fullmatch(name)
+        is_complete = owner in owners[":"] or owner.startswith("tool.")
+        if not is_free and owner in known and owners.get(name, set() if is_complete else {""}).isdisjoint(("", owner)):
             yield span
 
 
