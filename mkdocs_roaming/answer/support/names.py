@@ -102,8 +102,8 @@ def _find_owned(text: str) -> Iterator[tuple[str, str, str, Span]]:
 def find_names_of_others(sections: Iterable[str], answer: str, evidence: Evidence) -> Iterator[Span]:
     """Yield the spans of keyword arguments, options and keys that do not belong to their owner in an answer.
 
-    The sections have them only for another callable, command or table; or they have the parameters of a callable with types,
-    or the keys of a tool, but not these.
+    The sections have them only for another callable, command or table; or they have the parameters of a callable with
+    types, or the keys of a tool, but not these.
     """
     owners: dict[str, set[str]] = {":": set(), "=": set(), "-": set(), "**": set()}
     for owner, name, kind, _ in _find_owned("\n\n".join(sections)):
