@@ -66,8 +66,8 @@ async def check_answer(run: Run) -> AsyncGenerator[Event, None]:
         reason = stop.error or "no time was left"
         yield SupportChecked(mark_addresses(text, foreign) if foreign else None, reason, await _find_passages(run))
         return
-    has_room = run.budget.spent_share(run.usage) < 1 and run.deadline.used_share < 1
-    if run.budget.support == "model" and run.state in ("answered", "partial") and has_room:
+    is_worth_it = run.budget.spent_share(run.usage) < 1 and run.deadline.used_share < 1 and find_statements(text)
+    if run.budget.support == "model" and run.state in ("answered", "partial") and is_worth_it:
         judgement = _Judgement(run, text, sections)
         async with aclosing(judgement.events()) as events:
             async for event in events:

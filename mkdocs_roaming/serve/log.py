@@ -22,8 +22,8 @@ import time
 from collections.abc import Callable, Mapping
 from hashlib import blake2b, sha256
 from ipaddress import ip_address
-from itertools import pairwise
 from pathlib import Path
+from string import ascii_lowercase, ascii_uppercase, digits
 from typing import Any
 
 from mkdocs_roaming.answer.events import Answer
@@ -168,7 +168,7 @@ _log = logging.getLogger("mkdocs_roaming.serve")
 def redact(text: str) -> str:
     """Return a text without what looks like a secret or a person's address."""
     text = text[:MAX_TEXT_CHARS]
-    for pattern, replacement in _SECRET_PATTERNS:
+    for pattern, replacement in SECRET_PATTERNS:
         text = pattern.sub(replacement, text)
     return _LONG_WORD.sub(lambda match: REDACTED if _looks_random(match[0]) else match[0], text)
 
@@ -198,24 +198,22 @@ def problem_from_error(error: Exception, at: str) -> ProblemError:
 
 def _looks_random(word: str) -> bool:
     """Return whether a long word of letters and digits is generated: its characters change their kind often."""
-    has_letters, has_digits = any(map(str.isalpha, word)), any(map(str.isdigit, word))
-    if word.isalnum() and (len(word) >= _MAX_WORD_CHARS or (has_letters and has_digits)):
+    kinds = word.translate(_CHARACTER_KINDS)
+    digit_count = kinds.count("0")
+    if len(kinds) == len(word) and (len(word) >= _MAX_WORD_CHARS or 0 < digit_count < len(word)):
         return True
-    kinds = [_character_kind(character) for character in word if character.isalnum()]
-    change_rate = sum(kind != following for kind, following in pairwise(kinds)) / max(len(kinds), 1)
-    digits = sum(map(str.isdigit, word))
-    return change_rate >= _RANDOM_CHANGE_RATE or (digits > 1 and change_rate >= _RANDOM_CHANGE_RATE / 2)
+    change_rate = sum(map(kinds.count, _KIND_CHANGES)) / max(len(kinds), 1)
+    return change_rate >= _RANDOM_CHANGE_RATE or (digit_count > 1 and change_rate >= _RANDOM_CHANGE_RATE / 2)
 
 
-def _character_kind(character: str) -> int:
-    return 0 if character.isdigit() else 1 if character.isupper() else 2
-
-
+_CHARACTER_KINDS = str.maketrans(ascii_uppercase + ascii_lowercase + digits, "A" * 26 + "a" * 26 + "0" * 10, "+/_-=")
+_KIND_CHANGES = ("aA", "Aa", "a0", "0a", "A0", "0A")
 _SECRET_WORD = (
     r"(?:pass(?:word|wd|phrase)?|pwd|secret|token(?!s(?![a-z]))|credentials?|signature|bearer"
     r"|(?:api|access|private|signing|encryption|account|auth)[_\- ]?key)"
 )
-_SECRET_NAME = rf"(?P<name>[\w.\-]{{0,40}}{_SECRET_WORD}[\w.\-]{{0,40}})"
+_SECRET_NAME = rf"(?P<name>{_SECRET_WORD}[\w.\-]{{0,40}}+)"
+_MAIL = r"[\w.!#$%&'*+/=?^`{|}~\-]"
 _KEY_PREFIXES = (
     r"(?:sk|pk|rk)[-_][\w\-]{8,}",
     r"gh[opsur]_\w{16,}",
@@ -237,26 +235,26 @@ _PHONE_NUMBERS = (
     r"(?<![\w.\-])0[1-9]\d{8,11}",
 )
 
-_SECRET_PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
+SECRET_PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}-----.*?(?:-----END [A-Z0-9 ]{0,40}-----|\Z)", re.DOTALL), REDACTED),
     (re.compile(r"(?i)\b([a-z][a-z0-9+.\-]{1,20}://)[^\s/@]{1,500}@"), rf"\1{REDACTED}@"),
     (re.compile(r"(?i)\b(bearer|basic|digest|authorization\s*:\s*\w+)\s+[\w.~+/=\-]{6,}"), rf"\1 {REDACTED}"),
-    (re.compile(r"\beyJ[\w\-]{4,}\.[\w\-]{2,}(?:\.[\w\-]*)*"), REDACTED),
-    (re.compile(r"[\w.!#$%&'*+/=?^`{|}~\-]{1,64}@(?:[\w\-]{1,63}\.){1,8}[^\W\d_]{2,24}"), REDACTED),
-    (re.compile(rf"(?i)(?<![\w.\-])(?:{'|'.join(_KEY_PREFIXES)})"), REDACTED),
+    (re.compile(r"(?<![\w\-])(?=[\w\-]++\.[\w\-]{2})(?:[\w\-]*-)?eyJ[\w\-]{4,}\.[\w\-]{2,}(?:\.[\w\-]*)*"), REDACTED),
+    (re.compile(rf"(?<!{_MAIL})(?:{_MAIL}++@(?>(?:[\w\-]{{1,63}}\.){{1,8}}[^\W\d_]{{2,24}}))+"), REDACTED),
+    (re.compile(rf"(?i)\b(?<![.\-])(?:{'|'.join(_KEY_PREFIXES)})"), REDACTED),
     (
         re.compile(rf"(?i){_SECRET_NAME}(?P<is>[\"'”]?\s*[:=]+>?\s*[\"'“]?)(?!\[redacted)[^\s\"',;”]{{3,}}"),
         rf"\g<name>\g<is>{REDACTED}",
     ),
     # Without a separator, only words with a digit: “the token is invalid” names no token.
     (
-        re.compile(rf"(?i){_SECRET_NAME}(?P<is>\s+(?:is\s+|was\s+)?[\"'“]?)(?=[^\s\d]{{0,200}}\d)[^\s\"',;”]{{6,}}"),
+        re.compile(rf"(?i){_SECRET_NAME}(?P<is>\s+(?:is\s+|was\s+)?[\"'“]?)(?=[^\s\d]{{0,200}}+\d)[^\s\"',;”]{{6,}}"),
         rf"\g<name>\g<is>{REDACTED}",
     ),
     (re.compile(r"(?i)(?<![\w])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w])"), REDACTED),
     (re.compile(r"(?i)(?<![0-9a-z])(?:0x)?[0-9a-f]{20,}(?![0-9a-z])"), REDACTED),
     (re.compile(r"(?<!\w)(?:\d[ \-]?){12,}\d(?!\w)"), REDACTED),
-    (re.compile(rf"(?:{'|'.join(_PHONE_NUMBERS)})(?![\w\-])"), REDACTED),
+    (re.compile(rf"(?=[+(\d])(?:{'|'.join(_PHONE_NUMBERS)})(?![\w\-])"), REDACTED),
     (
         re.compile(rf"(?i)\b(?P<name>{_PHONE_WORD}[.:]?(?: is| ist)?\s{{1,2}})\d(?:[ ().\-/]{{0,2}}\d){{5,13}}(?!\w)"),
         rf"\g<name>{REDACTED}",

@@ -2,7 +2,7 @@
 
 A mark is for a reader who wants to know what to verify first, so the check marks only what it can defend: names and
 numbers that neither the opened sections nor the questions contain, numbers that the sections state differently, and
-clauses about something else. It cannot see that a sentence reverses a statement.
+clauses about something else, or with an antonym in place of a word. It cannot see most of the reversed statements.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Literal
 
 from mkdocs_roaming.answer.support.evidence import (
+    MAX_PASSAGE_CHARS,
     Evidence,
     Segment,
     find_numbers,
@@ -23,10 +25,10 @@ from mkdocs_roaming.answer.support.evidence import (
     normalize_text,
     split_segments,
 )
-from mkdocs_roaming.answer.support.names import ADDRESS_OR_OPTION, NAME_IN_ENGLISH, NameReader
-from mkdocs_roaming.text.languages import base_language, load_words
+from mkdocs_roaming.answer.support.names import ADDRESS_OR_OPTION, NAME_IN_ENGLISH, NameReader, find_names_of_others
+from mkdocs_roaming.text.languages import base_language, load_phrases, load_words
 from mkdocs_roaming.text.markdown import find_code_spans
-from mkdocs_roaming.text.tokenizer import SPACELESS, find_synonyms, is_common_word, is_stop_word, parse_word
+from mkdocs_roaming.text.tokenizer import SPACELESS, find_synonyms, is_common_word, is_stop_word, parse_word, stem
 
 MarkKind = Literal["name", "number", "claim"]
 
@@ -59,6 +61,8 @@ _NAME = re.compile(r"\S*(?:[/_@]|\w\.\w)\S*")
 _PUNCTUATION = " .,;:!?()–—-"
 _MIN_LANGUAGE_SHARE = 0.12  # of English text, a fifth to a half are function words
 _SAME_STATEMENT_SHARE = 0.7
+_MAX_STATEMENTS = 20
+_PLACE_WORDS = 3
 _MIN_UNKNOWN_WORDS = 3
 
 
@@ -130,6 +134,7 @@ def check_support(
         for kind, start, end in checker.check(segment, text[segment.start : segment.end]):
             if kind != "claim" or claims is None:
                 found.append((kind, segment.start + start, segment.start + end))
+    found += (("name", start, end) for start, end in find_names_of_others(sections.values(), text, evidence))
     found = [mark for mark in found if not _is_inside(mark[1], gaps)]
     found += (("name", start, end) for start, end in foreign)
     marks = [(kind, start, min(end, start + MAX_MARK_CHARS)) for kind, start, end in _merge(found)]
@@ -143,14 +148,12 @@ def mark_addresses(answer: str, addresses: Sequence[tuple[int, int]]) -> Support
 
 
 def find_statements(answer: str) -> list[tuple[int, int]]:
-    """Return start and end of each sentence and table row of an answer, without lead-ins and gaps."""
+    """Return start and end of each sentence and table row of an answer, without gaps."""
     text, gaps = blank_citations(answer), list(_find_gaps(answer))
     return [
         (segment.start, segment.end)
         for segment in split_segments(text)
-        if segment.kind in ("sentence", "row")
-        and not _LEAD_IN.search(text[segment.start : segment.end])
-        and not _is_inside(segment.start, gaps)
+        if segment.kind in ("sentence", "row") and not _is_inside(segment.start, gaps)
     ]
 
 
@@ -204,7 +207,6 @@ class _Checker:
             spans = self.names.read_program_line(body) if segment.is_program else self.names.read_code_line(body)
             yield from (("name", start, end) for start, end in spans)
             return
-        self.names.end_code_block()
         prose = _LINK_TARGET.sub(lambda match: " " * len(match[0]), mask_code(body))
         for start, end, ticks in find_code_spans(body):
             for first, last in self.names.read_code_span(body[start + ticks : end - ticks]):
@@ -215,7 +217,7 @@ class _Checker:
         if not self.reads_prose or _LEAD_IN.search(body):
             return
         for start, end in _split_clauses(prose):
-            if self._is_foreign(prose[start:end]):
+            if self._is_foreign(prose[start:end]) or _is_reversed(body[start:end], self.evidence):
                 yield "claim", start, start + len(prose[start:end].rstrip(_PUNCTUATION))
             for first, last in self._find_other_numbers(prose[start:end]):
                 yield "number", start + first, start + last
@@ -256,7 +258,7 @@ class _Checker:
             return
         number, start, end = numbers[0]
         similar = self.evidence.find_similar(words)
-        if not similar or similar[0][0] < _SAME_STATEMENT_SHARE:
+        if not similar or similar[0][0] < _SAME_STATEMENT_SHARE or self.evidence.is_asked(number):
             return
         has_other = any(other.count(".") == number.count(".") for other in similar[0][1].numbers)
         if has_other and not any(number in statement.numbers for _, statement in similar):
@@ -277,6 +279,72 @@ def _merge(found: Iterable[_Found]) -> Iterator[_Found]:
         if start >= edge and end > start:
             yield kind, start, end
             edge = end
+
+
+# Reversed statements
+
+
+def _is_reversed(clause: str, evidence: Evidence) -> bool:
+    """Return whether the nearest statements have the opposite of a word in its place, and none of them has the word.
+
+    Verbs of instructions are not compared, as they are reversed legitimately (“to disable it, remove …”).
+    """
+    words = _read_words(clause)
+    return any(_has_opposite(words, word, evidence) for word in _load_opposites().keys() & set(words))
+
+
+def _has_opposite(words: Sequence[str], word: str, evidence: Evidence) -> bool:
+    opposites, context = _load_opposites()[word], {stem(other) for other in words if other != word}
+    known = context & evidence.words
+    if _is_hedged(words, word) or opposites.intersection(words) or len(known) < max(2, len(context) / 2):
+        return False
+    near = evidence.find_similar(known)[:_MAX_STATEMENTS]
+    parts = [(share, part) for share, statement in near for part in _read_clauses(statement.text)]
+    return not any(_is_aligned(words, word, part, word) for _, part in parts) and any(
+        share >= _SAME_STATEMENT_SHARE and _is_aligned(words, word, part, other) and not _is_hedged(part, other)
+        for share, part in parts
+        for other in opposites
+    )
+
+
+def _is_aligned(ours: Sequence[str], word: str, theirs: Sequence[str], other: str) -> bool:
+    """Return whether two words precede one same word or, at the end of a clause, follow two same words."""
+    return any(
+        bool(after & their_after) if after and their_after else len(before & their_before) > 1
+        for before, after in _find_places(ours, word)
+        for their_before, their_after in _find_places(theirs, other)
+    )
+
+
+def _find_places(words: Sequence[str], word: str) -> Iterator[tuple[set[str], set[str]]]:
+    """Yield the stems before and after each occurrence of a word."""
+    for place in (place for place, found in enumerate(words) if found == word):
+        near = words[max(0, place - _PLACE_WORDS) : place], words[place + 1 : place + 1 + _PLACE_WORDS]
+        yield {*map(stem, near[0])}, {*map(stem, near[1])}
+
+
+def _is_hedged(words: Sequence[str], word: str) -> bool:
+    """Return whether a clause is a condition, or negates something."""
+    negations = load_words("en", "support.negations") - {word}
+    is_negated = any(one in negations or one.endswith("n't") for one in words)
+    return is_negated or words[0] in load_words("en", "support.conditions")
+
+
+def _read_words(clause: str) -> list[str]:
+    """Return the words of a clause without function words and link targets."""
+    ignored = load_words("en", "support.unimportant_words")
+    return [word for word in find_words(normalize_text(_LINK_TARGET.sub("", clause))) if word not in ignored]
+
+
+@lru_cache(1 << 9)
+def _read_clauses(text: str) -> list[list[str]]:
+    return [words for start, end in _split_clauses(text) if (words := _read_words(text[start:end]))]
+
+
+@cache
+def _load_opposites() -> dict[str, set[str]]:
+    pairs = [[side.split() for side in pair.split("/")] for pair in load_phrases("en", "support.opposites")]
+    return {word: {*theirs} for pair in pairs for ours, theirs in (pair, pair[::-1]) for word in ours}
 
 
 # The whole answer
@@ -325,7 +393,7 @@ def _make_support(answer: str, found: Sequence[_Found], segments: Sequence[Segme
         if own:
             unsupported += segment.end - segment.start
             nearest = evidence.find_nearest(answer[segment.start : segment.end])
-            source = (nearest.section, nearest.text) if nearest else (None, "")
+            source = (nearest.section, nearest.text[:MAX_PASSAGE_CHARS]) if nearest else (None, "")
             marks += (Mark(kind, to_utf16(start), to_utf16(end), *source) for kind, start, end in own)
     return Support(round(1 - unsupported / total, 4) if total else 1.0, tuple(marks))
 

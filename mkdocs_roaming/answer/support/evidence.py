@@ -215,11 +215,8 @@ def _load_number_words(language: str) -> dict[str, str]:
 
 _IMPORT = re.compile(r"\s*(?:from|import|use|using|require)\b")
 _OWN_NAME = re.compile(r"(?<![.\w])[A-Za-z_]\w*(?!\w|=[^=])")
-OPTION_WITH_VALUE = re.compile(r"(?<![\w-])(--[a-zA-Z][\w-]*)[ =]([a-zA-Z][\w.-]*)(?=\s|$)")
-
 _OPTION_WITH_NUMBER = re.compile(r"(?<![\w-])(?:--?[a-zA-Z][\w-]*[ =]|[A-Z][A-Z0-9_]+=)([0-9]+(?:\.[0-9]+)*)(?![\w.])")
 _PLAIN_NAME = re.compile(r"\w+")
-_KEY = re.compile(r"(?<![\w.-])([\w.-]+)\s*(?:=(?!=)|:(?=\s))")
 _FOLLOWER = re.compile(r"(?<![\w-])([a-z][\w-]*) (?=([a-z][\w-]*))")
 _PART_AND_NEXT = re.compile(r"([a-z0-9]++)(?:(?=[^a-z0-9]{1,3}([a-z0-9]+)))?")
 _LINE_OF_CODE = " ¶ "  # keeps the words of two lines apart
@@ -234,7 +231,7 @@ class Statement:
 
     Attributes:
         section: Id of the section.
-        text: The statement, at most `MAX_PASSAGE_CHARS` long.
+        text: The statement on one line.
         words: The stems of its words.
         numbers: Its numbers.
     """
@@ -255,10 +252,8 @@ class Evidence:
         numbers: All numbers, in digits, and the beginnings of versions.
         parts: All words of ASCII letters and digits, as in paths and addresses.
         part_pairs: Each such word with the next one.
-        code: The code of the sections in normal form.
         code_words: The words of the code.
-        keys: The words before `=` or `:` in code.
-        option_values: The values of each option in code.
+        names_with_ending: The words before a dot in code, as in file names.
         followers: The words that follow a word in code.
         chosen_numbers: The numbers that the answer's code gives to an option or a variable: its writer chooses them.
         own_names: The names that programs in the answer choose.
@@ -272,6 +267,7 @@ class Evidence:
         self._language = language
         self._question = normalize_text(question)
         self._known: dict[str, bool] = {}
+        self._scans = 0
         self._read_text(sections.values())
         self._read_code(_LINE_OF_CODE.join(normalize_text(line) for text in sections.values() for line in _code(text)))
         self._read_statements(sections)
@@ -282,8 +278,21 @@ class Evidence:
         """Return whether a name occurs, not only as a part of a longer one."""
         name = normalize_text(name).strip()
         if name not in self._known:
-            self._known[name] = _occurs(name, self.text)
+            self._known[name] = self._is_exhausted() or _occurs(name, self.text)
         return self._known[name]
+
+    def quotes(self, text: str) -> bool:
+        """Return whether a text occurs anywhere, also as a part of words."""
+        return self._is_exhausted() or normalize_text(text).strip() in self.text
+
+    def matches(self, pattern: str) -> bool:
+        """Return whether a pattern occurs."""
+        return self._is_exhausted() or re.search(pattern, self.text) is not None
+
+    def _is_exhausted(self) -> bool:
+        """Count a pass over the text. After very many, which no answer needs, everything counts as found."""
+        self._scans += 1
+        return self._scans > _MAX_OCCURRENCES
 
     def has_word(self, word: str) -> bool:
         """Return whether a word occurs in any inflection."""
@@ -335,12 +344,8 @@ class Evidence:
             self.numbers |= {number, *(".".join(parts[:length]) for length in range(2, len(parts)))}  # 3.12 of 3.12.1
 
     def _read_code(self, code: str) -> None:
-        self.code = code
+        self.names_with_ending = set(re.findall(r"(?<= )([^\W\d_]++)\.", code))
         self.code_words = set(_PLAIN_NAME.findall(code))
-        self.keys = set(_KEY.findall(code))
-        self.option_values: dict[str, set[str]] = {}
-        for option, value in OPTION_WITH_VALUE.findall(code):
-            self.option_values.setdefault(option, set()).add(value)
         self.followers: dict[str, set[str]] = {}
         for word, follower in _FOLLOWER.findall(code):
             self.followers.setdefault(word, set()).add(follower)
@@ -361,7 +366,7 @@ class Evidence:
         normal = normalize_text(text)
         return Statement(
             section,
-            " ".join(text.split())[:MAX_PASSAGE_CHARS],
+            " ".join(text.split()),
             frozenset(stem(word, self._language) for word in find_words(normal)),
             frozenset(number for number, _, _ in find_numbers(normal)),
         )

@@ -7,10 +7,11 @@ words of the question. Names that the writer of an example chooses freely are pl
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-from mkdocs_roaming.answer.support.evidence import OPTION_WITH_VALUE, Evidence, normalize_text
+from mkdocs_roaming.answer.support.evidence import Evidence, normalize_text
 from mkdocs_roaming.text.tokenizer import SPACELESS, stem
 
 Span = tuple[int, int]
@@ -31,10 +32,10 @@ NAME_IN_ENGLISH = re.compile(rf"{ADDRESS_OR_OPTION.pattern}|\w_\w|\w/\w|\w\w\.[a
 """The shape of a name. Ordinary words of other languages may have it: *und/oder*, *z.B.*"""
 
 _PLACEHOLDER = re.compile(
-    r"<.*>|\.\.\.|…|\{.*\}|\$.*|(?:your|my)(?:[^a-z].*)?|(?:https?://)?(?:.*[./@])?example\.(?:com|org|net|test)\b.*"
+    r"<.*>|\.\.\.|…+|\{.*\}|\$.*|(?:your|my)(?:[^a-z].*)?|(?:https?://)?(?:.*[./@])?example\.(?:com|org|net|test)\b.*"
     r"|(?:/?path/to|\.\.?/).*|localhost.*|127\.0\.0\.1.*"
     r"|(?:192\.0\.2|198\.51\.100|203\.0\.113)\..*|2001:db8:.*"  # RFC 5737, RFC 3849
-    r"|acme|ada|admin|alice|app|bar|baz|bob|changeme|data|demo|example|file|foo|hello|item|items|jane|john|main|name"
+    r"|acme|ada|admin|alice|app|bar|baz|bob|changeme|cli|data|demo|example|file|foo|hello|item|items|jane|john|main|name"
     r"|package|password|path|project|secret|src|test|tests|to|user|users|value|world|x+",
     re.IGNORECASE,
 )
@@ -44,12 +45,11 @@ _SYNTAX = frozenset({
     "cat", "cd", "class", "com", "const", "def", "do", "done", "echo", "elif", "else", "env", "esac", "export",
     "false", "fi", "for", "from", "function", "http", "https", "if", "import", "in", "let", "ls", "mkdir",
     "new", "no", "none", "not", "null", "or", "org", "print", "return", "run", "self", "set", "sh", "source",
-    "test", "then", "true", "until", "var", "while", "with", "www", "yes",
+    "test", "then", "tool", "true", "until", "var", "while", "with", "www", "yes",
 })  # read in columns  # fmt: skip
 _COMMENT = re.compile(r"(?:^|(?<=\s))(?:#|//)\s.*$")
 _PROMPT = re.compile(r"\s*(?:(?:\$|>|#)\s+|(?:RUN|sudo)\s+)*")
 _QUOTED_PROSE = re.compile(r"([\"'])(?=[^\"']*\s)[^\"'=<>/_{]*\1")
-_QUOTED_PATH = re.compile(r"([\"'])/[\w./-]*\1")
 _ALTERNATIVES = re.compile(r"[A-Za-z]+(?:/[A-Za-z]+)+")
 _PLAIN = re.compile(r"[^\W\d_]+(?:\.[^\W\d_]+)*[.,:;]?")
 _AMOUNT = re.compile(r"-?[\d._]+[A-Za-z%]{0,2}")
@@ -57,10 +57,65 @@ _COMMAND_WORD = re.compile(r"[a-z][a-z0-9-]*")
 _KEY = re.compile(r"\s*(?:- )?([\w.-]+)\s*(?:=(?!=)|:(?=\s|$))\s*(.*)$")
 _QUOTED_WORD = re.compile(r"([\"'])([a-z]+)\1\s*,?\s*")
 _STRING = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
-_BEFORE_PLACEHOLDER = re.compile(r"(?<=\w)(?:==|@|:)<")
 _TABLE = re.compile(r"\[\[?([\w.-]+)\]\]?")
-_TOOL_TABLE = re.compile(r"tool\.[\w-]+")
 _SEPARATED = re.compile(r"[/\\%@=:~.]")
+_HOLE = re.compile(r"(?:<[\w-]{1,40}>|\{[\w-]{1,40}\})(?=[_./-]?\w)|(?<=\w[_./-])(?:<[\w-]{1,40}>|\{[\w-]{1,40}\})")
+
+
+_PART = re.compile(
+    r"(?P<fence>`+)|(?P<line>\n)(?:[ \t]*\[\[?(?P<table>[^\[\]\n]+)\]\]?[ \t]*+(?=\n|$))?"
+    r"|(?<=[`\n])(?:[$>#] )?(?P<command>[a-z][\w-]* [a-z][\w-]*)(?= )"
+    r"|(?P<open>(?P<call>[^\W\d]\w*)\(|[(\[{])|(?P<close>[)\]}])"
+    r"|(?P<name>\*\*|--[a-z][\w-]*|[^\W\d]\w*)(?P<key>\s*+(?::[^,=()<>\n]{1,80})?=(?!=))?"
+)
+# Strings of a call may contain anything.
+_PART_OF_CALL = re.compile(rf"\"[^\"\n]*\"|'[^'\n]*'|{_PART.pattern}")
+_IMPORT = re.compile(r"\s*(?:from\s+(?=[\w.]+\s+import\b)|import\s+(?=[\w.]+(?:\s+as\s+\w+)?\s*$))([^\W\d]\w*)")
+
+
+def _find_owned(text: str) -> Iterator[tuple[str, str, str, Span]]:
+    """Yield each word with its owner: the callable, the command (for options) or the table (for keys), or nothing.
+
+    The third value is `:` for a parameter with a type, `=` for other words before `=`, and `-` for an option.
+    """
+    calls: list[str] = []
+    command = table = ""
+    position, text = 0, f"\n{text}"
+    while part := (_PART_OF_CALL if calls else _PART).search(text, position):
+        position, name = part.end(), part["name"]
+        if part["fence"]:
+            calls, command, table = [], "", ""
+        elif part["line"]:
+            command, table = "", part["table"] or table
+        elif part["close"]:
+            calls[-1:] = []
+        elif name:
+            kind = (part["key"] or name).strip()[0]
+            owner = calls[-1] if calls else command if kind == "-" else table if kind == "=" else ""
+            yield owner, name, kind, (part.start("name") - 1, part.end("name") - 1)
+        elif part["command"]:
+            command = part["command"]
+        elif part["open"]:
+            calls.append(part["call"] or "")
+
+
+def find_names_of_others(sections: Iterable[str], answer: str, evidence: Evidence) -> Iterator[Span]:
+    """Yield the spans of keyword arguments, options and keys that do not belong to their owner in an answer.
+
+    The sections have them only for another callable, command or table; or they have the parameters of a callable with
+    types, or the keys of a tool, but not these.
+    """
+    owners: dict[str, set[str]] = {":": set(), "=": set(), "-": set(), "**": set()}
+    for owner, name, kind, _ in _find_owned("\n\n".join(sections)):
+        owners.setdefault(name, set()).add(owner)
+        owners.get(kind, set()).add(owner)
+    own = re.findall(r"\b(?:class|def|func|function)\s+(\w+)", answer)
+    known = (owners[":"] | owners["="] | owners["-"]) - owners["**"] - {"", *own}
+    for owner, name, kind, span in _find_owned(answer):
+        is_free = kind not in ":=-" or evidence.is_asked(name) or _PLACEHOLDER.fullmatch(name)
+        is_complete = owner in owners[":"] or owner.startswith("tool.")
+        if not is_free and owner in known and owners.get(name, set() if is_complete else {""}).isdisjoint(("", owner)):
+            yield span
 
 
 class NameReader:
@@ -69,7 +124,6 @@ class NameReader:
     def __init__(self, evidence: Evidence) -> None:
         """Compare with evidence."""
         self._evidence = evidence
-        self._in_tool_table = False  # the current line of code is in a table of TOML such as `[tool.uv]`
 
     def read_prose(self, text: str, *, shape: re.Pattern[str]) -> Iterator[Span]:
         """Yield the spans of unknown names of a shape in prose without code."""
@@ -81,52 +135,45 @@ class NameReader:
     def read_code_span(self, text: str) -> Iterator[Span]:
         """Yield the spans of unknown names in inline code."""
         evidence = self._evidence
-        if normalize_text(text).strip() in evidence.text:
+        if evidence.quotes(text):
             return
         value = _QUOTED_WORD.fullmatch(text.strip())
-        if value and value[2] not in evidence.code_words:
+        if value and value[2] not in evidence.code_words and not evidence.is_asked(value[2]):
             yield 0, len(text)
             return
-        for match in _NAME.finditer(text):
+        for match in _NAME.finditer(_HOLE.sub(_fill, _QUOTED_PROSE.sub(_blank, text))):
             if match[0] not in evidence.chosen_numbers and not self._is_known(match[0]):
                 yield match.span()
-        for match in _BEFORE_PLACEHOLDER.finditer(text):
-            if match[0] not in evidence.text:
-                yield match.span()
         yield from self._find_unknown_subcommand(text)
-        yield from self._find_unknown_option_value(text)
 
     def read_program_line(self, line: str) -> Iterator[Span]:
         """Yield the spans of unknown names in a line of a program, whose writer chooses strings and many names."""
         code = _STRING.sub(_blank, _COMMENT.sub("", line).rstrip())
-        if not code or normalize_text(code).strip() in self._evidence.text:
+        if not code or self._evidence.quotes(code):
             return
         yield from self._find_unknown_names(code)
+        module = _IMPORT.match(code)
+        if module and module[1] not in sys.stdlib_module_names and not self._is_known(module[1]):
+            yield module.span(1)
 
     def read_code_line(self, line: str) -> Iterator[Span]:
         """Yield the spans of unknown names in a line of a code block."""
         code = _COMMENT.sub("", line).rstrip()
-        table = _TABLE.fullmatch(code)
-        if table:
-            self._in_tool_table = _TOOL_TABLE.fullmatch(table[1]) is not None
-        if not code or normalize_text(code).strip() in self._evidence.text:
+        if not code or self._evidence.quotes(code):
             return
-        if table:
+        if table := _TABLE.fullmatch(code):
             last = normalize_text(table[1]).rpartition(".")[2]
             is_last_known = last in self._evidence.code_words or self._evidence.is_asked(last)
             if not (is_last_known and self._is_known(table[1])):
                 yield table.span(1)
             return
-        code = _QUOTED_PATH.sub(_blank, _QUOTED_PROSE.sub(_blank, code))
+        code = _HOLE.sub(_fill, _QUOTED_PROSE.sub(_blank, code))
         yield from self._find_unknown_names(code)
-        if key := _KEY.match(code):
-            yield from self._find_unknown_setting(key)
+        key = _KEY.match(code)
+        value = _QUOTED_WORD.fullmatch(key[2]) if key and not key[1].isalpha() else None
+        if key and value and value[2] not in self._evidence.code_words and not self._evidence.is_asked(value[2]):
+            yield key.span(2)
         yield from self._find_unknown_subcommand(code)
-        yield from self._find_unknown_option_value(code)
-
-    def end_code_block(self) -> None:
-        """Forget what the lines of a code block have in common."""
-        self._in_tool_table = False
 
     # Parts of code
 
@@ -136,17 +183,6 @@ class NameReader:
             is_free = _PLAIN.fullmatch(match[0]) or _AMOUNT.fullmatch(match[0])
             if not is_free and not self._is_known(match[0]):
                 yield match.span()
-
-    def _find_unknown_setting(self, key: re.Match[str]) -> Iterator[Span]:
-        """Yield an unknown key in the table of a tool, and an unknown value of a known key."""
-        name, evidence = key[1].lower(), self._evidence
-        if name.isalpha():
-            if self._in_tool_table and name not in evidence.keys and not _PLACEHOLDER.fullmatch(name):
-                yield key.span(1)
-            return
-        value = _QUOTED_WORD.fullmatch(key[2])
-        if value and value[2] not in evidence.code_words:
-            yield key.span(2)
 
     def _find_unknown_subcommand(self, code: str) -> Iterator[Span]:
         """Yield the span of a command with a subcommand that the evidence does not contain."""
@@ -167,14 +203,6 @@ class NameReader:
                 yield words[0].start(), second.end()
                 return
 
-    def _find_unknown_option_value(self, code: str) -> Iterator[Span]:
-        """Yield an option with its value if the evidence shows other values only."""
-        for match in OPTION_WITH_VALUE.finditer(code):
-            option, value = match[1].lower(), match[2].lower()
-            documented = self._evidence.option_values.get(option, set())
-            if value not in documented and len(documented) >= (3 if self._evidence.is_asked(value) else 2):
-                yield match.span()
-
     # Known names
 
     def _is_known(self, name: str) -> bool:
@@ -183,6 +211,8 @@ class NameReader:
         name = name.strip(".,:;!?*'\"`").removesuffix("()")
         if len(name) < 2 or _PLACEHOLDER.fullmatch(name) or name.lower() in _SYNTAX or evidence.contains(name):
             return True
+        if "…" in name:
+            return all(not part.strip("0123456789/-") or self._is_known(part) for part in name.split("…"))
         name = normalize_text(name)
         first, _, attribute = name.partition(".")
         if first in evidence.own_names:
@@ -195,14 +225,15 @@ class NameReader:
         if _AMOUNT.fullmatch(name):
             return re.sub(r"[^\d.]", "", name).strip(".") in evidence.numbers
         if name.startswith(("http://", "https://")):
-            host = name.split("/")[2].rpartition("@")[2]
-            return evidence.contains(name.rstrip("/")) or evidence.is_asked(host)
-        others = (name.replace("-", "_"), name.replace("_", "-"), name.removeprefix("tool."))
+            host, *path = name.rstrip("/").split("/")[2:]
+            is_filled = evidence.contains(host) and all(map(_PLACEHOLDER.fullmatch, path))
+            return is_filled or evidence.contains(name.rstrip("/")) or evidence.is_asked(host.rpartition("@")[2])
+        others = (name.replace("-", "_"), name.replace("_", "-"), name.strip("_"), name.removeprefix("tool."))
         if any(evidence.contains(other) for other in others):
             return True
         if _PLAIN.fullmatch(name):
             first, *_ = words = name.split(".")
-            has_other_ending = _PLACEHOLDER.fullmatch(first) and f" {first}." in evidence.code
+            has_other_ending = _PLACEHOLDER.fullmatch(first) and first in evidence.names_with_ending
             return not has_other_ending and all(
                 evidence.has_word(word) or _PLACEHOLDER.fullmatch(word) for word in words
             )
@@ -224,7 +255,7 @@ class NameReader:
                 before, after = name[: words[first].start()], name[words[last].end() :]
                 filler = rf"[\w<>{{}}$.-]{{1,{_MAX_PLACEHOLDER_CHARS if before and after else 1}}}?"
                 pattern = re.escape(before) + filler + re.escape(after)
-                if len(words) - (last - first + 1) >= 2 and re.search(pattern, self._evidence.text):
+                if len(words) - (last - first + 1) >= 2 and self._evidence.matches(pattern):
                     return True
         return False
 
@@ -243,3 +274,7 @@ class NameReader:
 
 def _blank(match: re.Match[str]) -> str:
     return " " * len(match[0])
+
+
+def _fill(match: re.Match[str]) -> str:
+    return "…" * len(match[0])  # joins the parts of a name around a placeholder

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from urllib.parse import quote
 
 from mkdocs_roaming.answer.support.check import blank_citations, make_utf16_converter
@@ -81,14 +82,17 @@ def find_passages(answer: str, sections: Mapping[str, CitedSection], language: s
     """
     to_utf16 = make_utf16_converter(answer)
     readers = {id_: _SectionReader(section, language) for id_, section in sections.items()}
-    passages: list[Passage] = []
-    for claim, group in _iter_claims(answer):
-        words = _find_content(claim, language)
-        for citation in _CITATION.finditer(answer, *group):
-            reader = readers.get(citation[1])
-            if reader and (found := reader.find(words)):
-                passages.append(Passage(citation[1], *found, to_utf16(citation.start())))
-    return passages[:_MAX_PASSAGES]
+    cited = (
+        (citation, claim)
+        for claim, group in _iter_claims(answer)
+        for citation in _CITATION.finditer(answer, *group)
+        if citation[1] in readers
+    )
+    return [
+        Passage(citation[1], *found, to_utf16(citation.start()))
+        for citation, claim in islice(cited, _MAX_PASSAGES)
+        if (found := readers[citation[1]].find(_find_content(claim, language)))
+    ]
 
 
 def _iter_claims(answer: str) -> Iterator[tuple[str, tuple[int, int]]]:

@@ -105,8 +105,12 @@ ANSWER = (
 )
 
 
-def test_find_statements_skips_headings_lead_ins_gaps_and_code() -> None:
-    assert [ANSWER[start:end] for start, end in find_statements(ANSWER)] == ["port 8000.", "port 9000."]
+def test_find_statements_skips_headings_gaps_and_code() -> None:
+    assert [ANSWER[start:end] for start, end in find_statements(ANSWER)] == [
+        "Use these:",
+        "port 8000.",
+        "port 9000.",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -114,11 +118,11 @@ def test_find_statements_skips_headings_lead_ins_gaps_and_code() -> None:
     [
         ("none", []),
         ("None of them.", []),
-        ("2: 9000", ["9000"]),
-        (' 2. "port 9000"', ["port 9000"]),
-        ("2: port nine thousand", ["port 9000."]),
-        ("2:\n1: port", ["port", "port 9000."]),
-        ("3: 9000", None),
+        ("3: 9000", ["9000"]),
+        (' 3. "port 9000"', ["port 9000"]),
+        ("3: port nine thousand", ["port 9000."]),
+        ("3:\n2: port", ["port", "port 9000."]),
+        ("4: 9000", None),
         ("All is well.", None),
         ("", None),
     ],

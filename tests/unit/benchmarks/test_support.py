@@ -70,6 +70,27 @@ def test_section_without_text_needs_site() -> None:
         support.measure([make_row(variant("faithful", GOOD), opened=[section])])
 
 
+def test_replies_measure_only_their_variants_and_replace_claims() -> None:
+    row = make_row(variant("reversed", "It is not port 8000.", "not"), variant("faithful", "It is port 9753."))
+    tally = support.measure([row], None, {("a", 1, 0): "1: not"})
+    assert (tally.answers.total(), tally.marks, tally.right_marks, tally.found.total()) == (1, 1, 1, 1)
+    assert support.measure([row], None, {("a", 1, 0): "none"}).marks == 0
+
+
+def test_requests_contain_rules_sections_and_statements(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    labelled, requests = tmp_path / "a.jsonl", tmp_path / "requests.jsonl"
+    labelled.write_text(
+        json.dumps(make_row(variant("faithful", GOOD), variant("reversed", "It is not port 8000.", "not")))
+    )
+    monkeypatch.setattr(sys, "argv", ["support.py", "--labelled", str(labelled), "--requests", str(requests)])
+    support.main()
+    first, second = map(json.loads, requests.read_text().splitlines())
+    assert (second["id"], second["turn"], second["variant"]) == ("a", 1, 1)
+    assert "the first pier." in first["prompt"]
+    assert f"1. {GOOD}" in first["prompt"]
+    assert first["system"].startswith("You check an answer")
+
+
 def test_last_line_of_output_is_json_with_shares(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,135 @@
+"""Everything that reads the text of visitors, pages and models takes linear time, whatever the text is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+import pytest
+
+from mkdocs_roaming.answer.support.check import check_support, find_statements, read_claims
+from mkdocs_roaming.answer.support.passages import CitedSection, find_passages
+from mkdocs_roaming.serve import log
+from mkdocs_roaming.text.injection import explains_injection, find_instructions, find_invisible, scan_markdown
+
+SIZE = 65_536
+MAX_RATIO = 3.0
+"""Twice the size may take twice the time, and some noise; a quadratic function takes four times as long."""
+FLOOR_SECONDS = 0.02
+
+Generator = Callable[[int], str]
+
+
+def repeat(piece: str, before: str = "", after: str = "") -> Generator:
+    """Return a generator of texts of any size that repeat a piece."""
+    return lambda size: before + piece * (size // len(piece)) + after
+
+
+WORDS = {
+    name: repeat(name) for name in ("a", "a.", "ab.", "a-", "1.", "1.1.1.1.", "a@", "a:", "/", "../", "//a.", "www.")
+}
+SIGNS = {
+    name: repeat(name)
+    for name in (" ", "\n", "\\\n", "'", '"', "(", ")", "((a", "&#", "&#9", "&#x9", "%", "|", "$(", "<(")
+}
+
+
+def count(piece: str) -> Generator:
+    """Return a generator of texts of any size that repeat a piece with other words."""
+
+    def generate(size: int) -> str:
+        pieces = (piece.replace("X", f"{number:x}".translate(DIGITS)) for number in range(size // len(piece)))
+        return "".join(pieces)[:size]
+
+    return generate
+
+
+DIGITS = str.maketrans("0123456789", "ghijklmnop")
+SECRETS = {
+    name: repeat(name)
+    for name in (
+        "password.", "pass", "password ", "password is ", "token: ", "a_api_", "bearer ", "-eyJ", "eyJaaaa.aa.", "sk-",
+        "-----BEGIN A", "-----BEGIN A-----", "a@", "a@a.", "+1 ", "(555) ", "0x", "deadbeef-", "1-", "a://", "aA0+/_-",
+    )
+}  # fmt: skip
+INSTRUCTIONS = {
+    name: repeat(name)
+    for name in (
+        "make the model do ", "tell it a b c to ", "assistant: ", "system prompt ", "<div style", "<!-- a", "l3t ", "a b ",
+        "a\u200b", "\U000e0041", "\u0430a",
+    )
+}  # fmt: skip
+STATEMENTS = {
+    name: repeat(name)
+    for name in ("b!\n\n", "1. a\n", "and, but; so ", "the port is 8000 now. ", "| a | 5 |\n", "--a b=", "`a``b", "f(a=1, ", "f(\"'", "a b --c\n", "[a]\nb=1\n")
+} | {
+    name: count(name)
+    for name in (
+        "`a_X` ", "`--X` ", "`X_acme_token` ", "`/X/y.z` ", "The X runs after X starts.[^07f3277d] ", "`f(aX=1)` ", "`uv X` ",
+        "Set the first X before X is enabled. ", "import X\n",
+    )
+}  # fmt: skip
+SECTION = "h\n\n`f(a=1)` `acme_<NAME>_token` The first X runs before X starts, `uv a`. "
+
+
+def check(answer: str) -> None:
+    sections = {"07f3277d": SECTION + answer[: len(answer) // 4].replace("a_", "b_").replace("after", "before")}
+    check_support(answer, sections, question="a token for acme")
+    read_claims(answer, answer, find_statements(answer))
+
+
+def check_code(answer: str) -> None:
+    section = f"{SECTION}\n```python\n{answer[: len(answer) // 4]}"
+    check_support(f"```python\n{answer}", {"07f3277d": section})
+
+
+def redact(text: str) -> None:
+    for pattern, replacement in log.SECRET_PATTERNS:
+        pattern.sub(replacement, text)
+
+
+READERS: Mapping[str, tuple[Callable[[str], object], Sequence[Mapping[str, Generator]]]] = {
+    "redact": (redact, (SECRETS, WORDS, SIGNS)),
+    "strip_passwords": (log.strip_passwords, (SECRETS, WORDS)),
+    "check_support": (check, (STATEMENTS,)),
+    "check_support of code": (check_code, (STATEMENTS,)),
+    "find_passages": (lambda text: find_passages(text, {"07f3277d": CitedSection(text, text)}), (STATEMENTS,)),
+    "find_instructions": (
+        lambda text: (find_instructions(text), explains_injection(text)),
+        (INSTRUCTIONS, WORDS, SIGNS),
+    ),
+    "scan_markdown": (scan_markdown, (INSTRUCTIONS,)),
+    "find_invisible": (lambda text: list(find_invisible(text)), (INSTRUCTIONS,)),
+}
+"""Functions by name, each with the texts that could take it long."""
+
+
+def seconds(read: Callable[[str], object], text: str, runs: int = 1) -> float:
+    """Return the shortest time of the process for some runs: other processes do not count."""
+
+    def run() -> float:
+        began = time.process_time()
+        read(text)
+        return time.process_time() - began
+
+    return min(run() for _ in range(runs))
+
+
+CASES = [(name, text) for name, (_, tables) in READERS.items() for table in tables for text in table]
+
+
+@pytest.mark.parametrize(("name", "text"), CASES)
+def test_twice_the_text_takes_twice_the_time(name: str, text: str) -> None:
+    read, tables = READERS[name]
+    generate = next(table[text] for table in tables if text in table)
+    if (whole := seconds(read, generate(2 * SIZE))) < FLOOR_SECONDS:
+        return
+    ratio = whole / seconds(read, generate(SIZE))
+    if ratio > MAX_RATIO and whole < 2:  # perhaps a disturbance
+        ratio = seconds(read, generate(2 * SIZE), runs=3) / seconds(read, generate(SIZE), runs=3)
+    assert ratio < MAX_RATIO
+
+
+@pytest.mark.parametrize("text", SECRETS)
+def test_longest_logged_text_is_redacted_in_milliseconds(text: str) -> None:
+    assert seconds(log.redact, SECRETS[text](log.MAX_TEXT_CHARS), runs=3) < 0.015  # it runs on the event loop
