@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 
 IsKnown = Callable[[str], bool]
 
-_TARGET = (
-    r"\(\s*(?:<(?P<{0}_1>[^<>\n]*)>|(?P<{0}_2>(?:\\.|[^\s()\\]|\((?:\\.|[^\s()\\])*\))*))(?:\s[^()]*|\s[^\n]*?)?\)"
-)
+_TARGET = r"\(\s*(?:<(?P<{0}_1>[^<>\n]*)>|(?P<{0}_2>(?:\\.|[^\s()\\]|\((?:\\.|[^\s()\\])*\))*))(?:\s[^()]*|\s[^\n]{{0,200}}?)?\)"
 _TEXT = r"(?:\\.|[^\[\]\\]|\[(?:\\.|[^\[\]\\])*\](?:\([^()\s]*\))?)*"
 _BARE = r"(?:[a-z][a-z0-9+.-]{1,31}:/{0,2}(?=[^\s/\[\]])|//(?=[\w-]+\.)|www\.)[^\s<>`\"|\[\]]+"
 _LINKS = re.compile(
@@ -87,6 +85,7 @@ _HOST_ARGUMENT = re.compile(
 _LOCAL_HOST = re.compile(r"(?:localhost|127(?:\.\d+){3}|\[?::1\]?|0\.0\.0\.0)(?::\d*)?$", re.IGNORECASE)
 _PLACEHOLDER_HOST = re.compile(r"(?:\$?\{\w+|\$\w+|[A-Z_]{3,})\}?(?::\S*)?$")
 _NO_SLASHES = re.compile(r"https?:(?!//)", re.IGNORECASE)  # browsers read it as if the slashes were there
+_MAX_PASSES = 8
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _INVISIBLE = re.compile(r"[\x00-\x20\x7f-\xa0\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]+")
 _TRAILING = ".,;:!?*_~'\""
@@ -115,10 +114,10 @@ def remove_links(markdown: str, is_known: IsKnown) -> tuple[str, int]:
             return f"[{sub_outside_code(_LINKS, replace, match['link'])}{kept[1 + len(match['link']) :]}"
         return kept
 
-    before, text = "", markdown
-    while text != before:  # what remains may form another link
-        before, text = text, sub_outside_code(_LINKS, replace, text)
-    if any(not is_known(address) for address in _rendered_addresses(text)):
+    before, text, passes = "", markdown, 0
+    while text != before and passes < _MAX_PASSES:  # what remains may form another link
+        before, text, passes = text, sub_outside_code(_LINKS, replace, text), passes + 1
+    if text != before or any(not is_known(address) for address in _rendered_addresses(text)):
         # The regular expressions and CommonMark disagree about what is code or a link: no markup at all is left.
         removed += 1
         text = _ADDRESS.sub("", _MARKUP.sub(lambda mark: mark[1] or f"\\{mark[0]}", text))
@@ -198,18 +197,25 @@ def find_addresses(text: str) -> set[str]:
 
 def normalize_address(address: str) -> str:
     """Return an address in the form in which addresses are compared: without escapes, fragment and `{placeholders}`."""
-    address = _INVISIBLE.sub("", unquote(unescape(re.sub(r"\\(?=[!-/:-@\[-`{-~])", "", address))))
-    address = re.split("[#{]", address, maxsplit=1)[0].rstrip(_TRAILING)
-    while address.endswith(")") and address.count(")") > address.count("("):
-        address = address[:-1].rstrip(_TRAILING)
+    address = _INVISIBLE.sub("", unquote(_unescape(re.sub(r"\\(?=[!-/:-@\[-`{-~])", "", address))))
+    address = re.split("[#{]", address, maxsplit=1)[0]
+    end, unopened = len(address), address.count(")") - address.count("(")
+    while end and (address[end - 1] in _TRAILING or (address[end - 1] == ")" and unopened > 0)):
+        end, unopened = end - 1, unopened - (address[end - 1] == ")")
+    address = address[:end]
     address = re.sub(r"^(?:(?:https?:)?//|mailto:)", "", address.replace("\\", "/"), flags=re.IGNORECASE).rstrip("/")
     host, slash, path = address.partition("/")
     return f"{host.lower()}{slash}{path}"
 
 
+def _unescape(text: str) -> str:
+    """Return text with its character references replaced; `unescape` fails for numbers of more than 4,300 digits."""
+    return unescape(re.sub(r"&#0*(\d{1,7})\d*", r"&#\1", text))
+
+
 def is_on_site(address: str, site_url: str) -> bool:
     """Return whether an address is on a site, below its URL; relative addresses are if they lead there."""
-    address = _INVISIBLE.sub("", unescape(address)).replace("\\", "/")
+    address = _INVISIBLE.sub("", _unescape(address)).replace("\\", "/")
     if address.startswith("#"):
         return True
     if address.lower().startswith(("mailto:", "www.")) or _NO_SLASHES.match(address):
