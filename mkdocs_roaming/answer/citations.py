@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from mkdocs_roaming.answer.conversation import Conversation, ReasoningFilter
 from mkdocs_roaming.answer.events import CitationDropped, Event, SectionCited, TextReleased, TextWithheld
-from mkdocs_roaming.answer.links import find_code_addresses, remove_links, resolve_ids
+from mkdocs_roaming.answer.links import remove_links, resolve_ids
 from mkdocs_roaming.answer.models.base import NO_SOURCE
 from mkdocs_roaming.answer.support.check import CITATION
 from mkdocs_roaming.text.markdown import find_code, find_code_blocks, sub_outside_code
@@ -90,14 +90,8 @@ class AnswerText:
 
     @property
     def foreign_addresses(self) -> list[tuple[int, int]]:
-        """The spans of addresses in the code of the text that neither the site nor an opened section contains."""
-        text = self.text
-
-        def is_known(address: str) -> bool:
-            address = address if "://" in address else f"//{address}"
-            return self._conversation.knows_address(address, is_code=True)
-
-        return [(start, end) for start, end in find_code_addresses(text) if not is_known(text[start:end])]
+        """The spans of what code in the text uses and neither the site, an opened section nor a question names."""
+        return self._conversation.find_foreign(self.text)
 
     def feed(self, text: str) -> Iterator[Event]:
         """Add text of the model; yield the events of the paragraphs that it completes."""

@@ -12,6 +12,7 @@ import anyio
 import anyio.lowlevel
 
 from mkdocs_roaming.answer.budget import Deadline, StopAnswer, stop_on_error
+from mkdocs_roaming.answer.commands import find_foreign
 from mkdocs_roaming.answer.events import (
     Event,
     Reference,
@@ -126,7 +127,7 @@ class Conversation:
     looked_at: dict[str, None] = field(default_factory=dict)
     _last_used: dict[str, tuple[int, int]] = field(default_factory=dict)  # when an open section was opened or cited
     _time: int = 0
-    _addresses: dict[str, set[str]] = field(default_factory=dict)  # in the text of opened sections
+    _texts: dict[str, str] = field(default_factory=dict)  # of opened sections
 
     def add_history(self, history: Iterable[Exchange]) -> None:
         """Add earlier questions and answers."""
@@ -156,21 +157,25 @@ class Conversation:
         section = self.navigator.sections.get(id_)
         return self.navigator.sections.url(section) if section else None
 
-    def knows_address(self, address: str, *, is_code: bool = False) -> bool:
-        """Return whether an address is on the site or in an opened section; in code, also one of a question."""
-        library = self.navigator.library
-        if is_on_site(address, library.manifest.site.url):
+    def knows_address(self, address: str) -> bool:
+        """Return whether a link to an address may stay: it is on the site or in an opened section."""
+        if is_on_site(address, self.navigator.library.manifest.site.url):
             return True
+        normal = normalize_address(address)
+        return any(normal in find_addresses(text) for text in self._read_opened())
+
+    def find_foreign(self, text: str) -> list[tuple[int, int]]:
+        """Return the spans of what the code of a text uses and neither site, opened sections nor questions name."""
+        asked = "\n".join(turn.question for turn in self.turns if isinstance(turn, UserTurn))
+        return find_foreign(text, self._read_opened(), asked, self.navigator.library.manifest.site.url)
+
+    def _read_opened(self) -> Iterator[str]:
         for id_ in self.navigator.opened:
             section = self.navigator.sections.get(id_)
-            if section is not None and id_ not in self._addresses:
+            if section is not None and id_ not in self._texts:
                 with suppress(LibraryError):
-                    self._addresses[id_] = find_addresses(library.text(section))
-        normal = normalize_address(address)
-        if any(normal in self._addresses.get(id_, ()) for id_ in self.navigator.opened):
-            return True
-        asked = (turn.question for turn in self.turns if isinstance(turn, UserTurn))
-        return is_code and any(normal in find_addresses(question) for question in asked)
+                    self._texts[id_] = self.navigator.library.text(section)
+        return filter(None, map(self._texts.get, self.navigator.opened))
 
     def mark_cited(self, ids: Iterable[str]) -> None:
         """Record that sections were cited now: they are closed last."""

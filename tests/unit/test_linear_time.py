@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
+from mkdocs_roaming.answer.commands import find_foreign, find_targets, read_keys
 from mkdocs_roaming.answer.links import (
     find_addresses,
-    find_code_addresses,
     is_on_site,
     normalize_address,
     remove_links,
@@ -100,8 +100,10 @@ LINKS = {
 
 READERS: Mapping[str, tuple[Callable[[str], object], Sequence[Mapping[str, Generator]]]] = {
     "remove_links": (lambda text: remove_links(text, lambda _: False), (LINKS, SIGNS, WORDS)),
-    "find_code_addresses": (lambda text: list(find_code_addresses(text)), (CODE, LINKS)),
-    "find_code_addresses in a block": (lambda text: list(find_code_addresses(f"```\n{text}\n```")), (SIGNS, WORDS)),
+    "find_targets": (lambda text: list(find_targets(text)), (CODE, LINKS)),
+    "find_targets in a block": (lambda text: list(find_targets(f"```\n{text}\n```")), (LINKS, SIGNS, WORDS)),
+    "find_foreign": (lambda text: find_foreign(text, [f"See {text}"]), (CODE, WORDS)),
+    "read_keys": (read_keys, (SIGNS, WORDS)),
     "find_addresses": (find_addresses, (CODE, LINKS, SIGNS, WORDS)),
     "normalize_address": (normalize_address, (SIGNS, WORDS)),
     "is_on_site": (lambda text: is_on_site(text, "https://docs.example/a/"), (SIGNS, WORDS)),
