@@ -43,7 +43,7 @@ def find_foreign(answer: str, sections: Iterable[str], question: str = "", site:
         question: The questions.
         site: URL of the site: its host and the hosts below it are known.
     """
-    known = [read_keys(text) for text in (*sections, question)]
+    known = [read_keys(text) for text in (question, *sections)]
     host = _key(site).partition("/")[0]
     foreign = [one for one in find_targets(answer) if not _is_known(one, known, host)]
     foreign.sort(key=lambda one: (one.start, -one.end))
@@ -99,7 +99,7 @@ def _is_known(target: Target, known: Sequence[frozenset[str]], site: str) -> boo
         return True
     if target.kind == "source":
         return False
-    has_owner = site.split(".")[-2:] == host.split(".")[-2:] and (has(host) or has(f"{host}/*"))
+    has_owner = host in known[0] or (site.split(".")[-2:] == host.split(".")[-2:] and (has(host) or has(f"{host}/*")))
     parts = key.split("/")
     return (
         has_owner
@@ -114,7 +114,7 @@ def _key(address: str) -> str:
     address = _SCHEMES.sub("", address).partition("#")[0]
     address = re.sub(r"^[^/@]*@", "", re.sub(r"\?[\w=&+,:-]*$", "", address))
     host, _, path = re.sub(r"^([^/:\[]+):(?!\d*(?:/|$))", r"\1/", address).partition("/")
-    path = re.sub(r"(?:@[\w.^~-]*)?$", "", path.rstrip("/")).removesuffix(".git")
+    path = re.sub(r"(?:[:@][\w.^~-]*)?$", "", path.rstrip("/")).removesuffix(".git")
     path = re.sub(r"[0-9]+(?:[.][0-9]+)*", "0", _CAPITALS.sub("0", path)).lower()
     key = f"{re.sub(r':[0-9]*$', '', host).lower()}/{path}".rstrip("/")
     return re.sub(r"^(?:github\.com|(?:index\.|registry-\d\.)?docker\.io)/(?:library/)?(?=.)", "", key)
@@ -123,7 +123,7 @@ def _key(address: str) -> str:
 def _is_local(address: str) -> bool:
     """Return whether an address has no host, a placeholder for one, or the host is in a private network."""
     host = _SCHEMES.sub("", address[:_MAX_ADDRESS_CHARS]).partition("/")[0].partition("?")[0].rpartition("@")[2]
-    return not _PLACEHOLDER.sub("", host).strip(":0123456789") or _LOCAL_HOST.fullmatch(host) is not None
+    return re.fullmatch(r":?\d{0,5}", _PLACEHOLDER.sub("", host)) is not None or _LOCAL_HOST.fullmatch(host) is not None
 
 
 def _cut_tag(image: str) -> str:
@@ -135,7 +135,7 @@ def _cut_tag(image: str) -> str:
 
 def _find_all(text: str, *, is_code: bool) -> Iterator[Target]:
     """Yield the targets of code, or those of commands in prose, also more than once."""
-    text = _TICKS.sub(lambda match: " " * len(match[0]), text)
+    text = _TICKS.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
     plain, offsets = _remove_noise(text)
     for version, places in ((text, None), (plain, offsets)) if plain != text else ((text, None),):
         version = _CONTINUED.sub(lambda match: " " * len(match[0]), version)
@@ -168,10 +168,11 @@ def _find_addresses(code: str) -> Iterator[Target]:
         kind = "source" if _REMOTE_URL.search(match[0]) else "address"
         if not _is_local(match[0]) and not _NAMESPACE.search(code, max(0, match.start() - 40), match.start()):
             yield Target(*match.span(), _key(match[0]), kind)
+    quotes, whole = tuple("\"'`"), code.strip()
     for match in _HOST.finditer(code):
         start, end = match.span()
         before, is_common = code[max(0, start - 60) : start], f" {match['tld'].lower()} " in _TLDS
-        is_quoted = (before[-1:] or '"') in "\"'`" and code[end : end + 1] == before[-1:]
+        is_quoted = (before[-1:] in quotes and code[end : end + 1] == before[-1:]) or match[0] == whole
         is_value = _HOST_KEY.search(before) is not None or (is_quoted and f" {match['tld'].lower()} " in _SURE_TLDS)
         if match["path"] or match["port"]:
             is_value = is_value or is_common
@@ -180,7 +181,7 @@ def _find_addresses(code: str) -> Iterator[Target]:
         is_name = _NAME_END.match(code, end - 1) or _API_VERSION.search(before)  # of Kubernetes
         is_remote = match["user"] and (match["path"] or "").startswith(":")
         if (is_remote or (is_value and is_common)) and not is_name and not _is_local(match[0]):
-            yield Target(start, end, _key(match[0]), "source" if is_remote else "address")
+            yield Target(start, end, _key(match[0]), "source" if _REMOTE_URL.search(match[0]) else "address")
     for match in _IP_ADDRESS.finditer(code):
         if match["address"] and not _is_local(match["address"]):
             yield Target(*match.span("address"), _key(match["address"]))
@@ -225,10 +226,10 @@ def _find_arguments(code: str) -> Iterator[tuple[int, int, str]]:
             if word.strip("[]") == "" or word[0] in "<>":
                 continue
             is_value, option = _is_value(word, option, command), ""
-            is_host = _HOST_ARGUMENT.fullmatch(word) and not _is_local(word)
+            is_host = _HOST_ARGUMENT.fullmatch(_PLACEHOLDER.sub("0", word)) and not _is_local(word)
             if (is_host or (command["copy"] and "://" in word and not _is_local(word))) and not is_value:
                 start = argument.start() + argument[0].index(word)
-                yield start, start + len(word), "source" if command["copy"] else "address"
+                yield start, start + len(word), "source" if command["remote"] else "address"
             if not (is_value or command["copy"] or command["download"]):
                 break  # what follows runs on the host
 
@@ -331,8 +332,8 @@ _LOCAL_HOST = re.compile(
 
 _COMMAND = re.compile(
     r"(?<![\w.-])(?:(?P<name>(?P<download>curl|wget|iwr|irm|invoke-webrequest|invoke-restmethod|aria2c|lynx|w3m|axel|https?|xh)"
-    r"|(?P<copy>scp|rsync|hg clone|svn (?:co|checkout)"
-    r"|git (?:-\S+ (?:[^\s-]\S* )?)?(?:clone|pull|push|fetch|ls-remote|remote (?:add|set-url)|submodule add))"
+    r"|(?P<copy>scp|rsync|(?P<remote>hg clone|svn (?:co|checkout)"
+    r"|git (?:-\S+ (?:[^\s-]\S* )?)?(?:clone|pull|push|fetch|ls-remote|remote (?:add|set-url)|submodule add)))"
     r"|ssh|sftp|l?ftp|telnet|nc|ncat|netcat|socat|mosh|ping6?|dig|nslookup|whois|traceroute)(?:\.exe)?[\"']?,?[ \t]+"
     r"|--(?:(?:extra-|default-)?index(?:-url)?|find-links|registry|trusted-host|(?:\w+-)?proxy|keyserver|server|host)"
     r"[ \t=]+"
@@ -347,7 +348,10 @@ _VALUE_OPTION = re.compile(
 _VALUE_LETTERS = {"curl": "oHdTuKAebcXFwmDE", "wget": "OoPUeiAT", "": "BbcDEeFIiJLlmOoPpQqRSsUWwXx"}
 """Short options with a value, which may be the name of a file; those of `ssh` and its like are the default."""
 _COMMENT = re.compile(r"\s*//|\s*#\s+\S|[^\"'#]*\S\s+#")  # prose, before a command; `# curl` is a prompt
-_ARGUMENT = re.compile(r"(?P<end>\n|[|;&])|[<>]\s*[^\s\"'`()<>|;&]*|\"[^\"\n]*\"|'[^'\n]*'|[^\s\"'`()<>|;&]+")
+_ARGUMENT = re.compile(
+    r"(?P<end>\n|[|;&])|[<>]\s*[^\s\"'`()<>|;&]*|\"[^\"\n]*\"|'[^'\n]*'"
+    r"|(?:\$\([^()\n]{0,80}\)|[^\s\"'`()<>|;&])+"
+)
 _HOST_ARGUMENT = re.compile(
     rf"(?:[^\s@/]+@)?(?:{_DOMAIN}|{_IP}|\[[0-9a-f:]+\]|(?=\S*::)[0-9a-f:]+|0x[0-9a-f]{{6,8}}|\d{{9,10}}"
     r"|0[0-7x][0-9a-f]*(?:\.[0-9a-fx]+){1,3})(?::[^\s:/]*)?(?:[:/?#]\S*)?",
@@ -437,7 +441,7 @@ _PROGRAM = re.compile(
     r"[\s$>#%`(\"']*(?:sudo[ \t]+|\w+=\S*[ \t]+)*(?!echo|printf|cat|base64|openssl|xxd|tr|rev|type)([\w./-]+)"
 )
 _INDENTED = re.compile(r"^(?: {4}|\t)[^\n]*\n?", re.MULTILINE)
-_TICKS = re.compile(r"\A[`~]+|[`~]+\s*\Z")
+_TICKS = re.compile(r"\A[^\n`~]{0,40}(?:`{3,}|~{3,})[^\n]*\n|\A`+|[`~]+\s*\Z")
 _HOST_IN_PROSE = re.compile(rf"\.(?:{'|'.join(_TLDS.split())})\b|\d\.\d", re.IGNORECASE)
 _CONTINUED = re.compile(r"[\\`^]\r?\n")
 _NOISE = re.compile(
