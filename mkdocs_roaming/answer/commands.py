@@ -11,7 +11,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -122,6 +122,8 @@ def _key(address: str) -> str:
 
 def _is_local(address: str) -> bool:
     """Return whether an address has no host, a placeholder for one, or the host is in a private network."""
+    if _BUCKET.match(address):
+        return False
     host = _SCHEMES.sub("", address[:_MAX_ADDRESS_CHARS]).partition("/")[0].partition("?")[0].rpartition("@")[2]
     return re.fullmatch(r":?\d{0,5}", _PLACEHOLDER.sub("", host)) is not None or _LOCAL_HOST.fullmatch(host) is not None
 
@@ -178,9 +180,13 @@ def _find_addresses(code: str) -> Iterator[Target]:
             is_value = is_value or is_common
         elif match["user"]:
             is_value = False
-        is_name = _NAME_END.match(code, end - 1) or _API_VERSION.search(before)  # of Kubernetes
+        is_name = _NAME_END.match(code, end - 1) or "=" in (match["path"] or "").partition("?")[0]  # of Kubernetes
         is_remote = match["user"] and (match["path"] or "").startswith(":")
-        if (is_remote or (is_value and is_common)) and not is_name and not _is_local(match[0]):
+        if (
+            (is_remote or (is_value and is_common))
+            and not (is_name or _API_VERSION.search(before))
+            and not _is_local(match[0])
+        ):
             yield Target(start, end, _key(match[0]), "source" if _REMOTE_URL.search(match[0]) else "address")
     for match in _IP_ADDRESS.finditer(code):
         if match["address"] and not _is_local(match["address"]):
@@ -211,14 +217,13 @@ def _find_sources(code: str) -> Iterator[Target]:
 
 def _find_arguments(code: str) -> Iterator[tuple[int, int, str]]:
     """Yield the spans and kinds of hosts without a scheme among the arguments of commands that connect to one."""
-    end = 0
-    while command := _COMMAND.search(code, end):
-        end = command.end()
-        if _COMMENT.match(code[max(0, command.start() - _MAX_COMMENT_CHARS) : command.start()].rpartition("\n")[2]):
+    for command in _COMMAND.finditer(code):
+        before = code[max(0, command.start() - _MAX_COMMENT_CHARS) : command.start()].rpartition("\n")[2]
+        if _COMMENT.match(before):
             continue
         option = ""
-        for argument in _ARGUMENT.finditer(code, end):
-            end, word = argument.end(), argument[0].strip("\"',")
+        for argument in islice(_ARGUMENT.finditer(code, command.end()), _MAX_ARGUMENTS):
+            word = argument[0].strip("\"',")
             if argument["end"]:
                 break
             if word.startswith("-"):
@@ -257,7 +262,7 @@ def _find_scripts(code: str, targets: Sequence[Target], *, is_code: bool) -> Ite
         yield _make_script(*match.span(), match["source"], targets)
     for match in _EVALUATION.finditer(code) if is_code else ():
         is_fetched = match["name"] and _FETCHES.search(match[0])
-        if match["any"] is not None or is_fetched or _DECODES.search(match[0]):
+        if match["any"] is not None or match["encoded"] or is_fetched or _DECODES.search(match[0]):
             yield _make_script(*match.span(), match[0], targets)
     if is_code and _DECODES.search(code) and _EXECUTES.search(code):
         yield from (Target(*match.span(), f"| {match[0]}", "script") for match in _LITERAL.finditer(code))
@@ -276,12 +281,14 @@ def _make_script(start: int, end: int, source: str, targets: Sequence[Target]) -
 _MAX_ADDRESS_CHARS = 2_000
 _MAX_SCRIPT_CHARS = 500
 _MAX_COMMENT_CHARS = 200
+_MAX_ARGUMENTS = 40
 _MAX_PARTS = 12
 _TRAILING = ".,;:!?*_~'\"`"
 _SURE_TLDS = " com net org edu gov example invalid onion xyz ru cn "
 _TLDS = (
-    f"{_SURE_TLDS}io dev app ai co me info biz top site online shop store cloud tech club link live page run space test"
-    " eu uk de fr jp in nl se no it es pl br us ca au ch at be cz to tv cc ws gg im is su ua kr tw hk icu zip mov int mil "
+    f"{_SURE_TLDS}io dev app ai co me info biz top site online shop store cloud tech club link live page run"
+    " space test eu uk de fr jp in nl se no it es pl br us ca au ch at be cz to tv cc ws gg im is su ua kr tw hk icu zip"
+    " mov int mil "
 )
 """Domains of hosts that are recognized without a command, and those for which quotation marks are enough."""
 _PATH_OR_WORD = re.compile(r"\w+(?:[./-]+\w+)*")
@@ -297,7 +304,8 @@ _SCHEMES = re.compile(
     r"^https?:/?(?!/)|^(?:[a-z][\w+-]{0,31}:{1,2}(?=(?:[a-z][\w+-]{0,31}:{1,2}){0,2}//))*/*", re.IGNORECASE
 )
 _URL = re.compile(
-    r"(?:[a-z][a-z0-9+.-]{1,31}://|(?<![\w.-])https?:/?(?=[\w\[])|(?<![\w:/*])//(?=[\w-]+\.[\w-]))"
+    r"(?:[a-z][a-z0-9+.-]{1,31}://|(?<![\w.-])https?:/?(?=[\w\[])|(?<![\w:/*])//(?=[\w-]+\.[\w-])"
+    r"|(?<![\w\\])\\\\(?:[\w-]+\.)+[a-z]{2,24}(?=\\))"
     rf"(?:\[[0-9a-f:.]+\])?(?:{_SPACED}|[^\s<>`\"'|)\]}}\\;,])*",
     re.IGNORECASE,
 )
@@ -309,35 +317,39 @@ _HOST = re.compile(
     re.IGNORECASE,
 )
 _HOST_KEY = re.compile(
-    r"(?:host|server|addr|endpoint|registry|broker|proxy|mirror|upstream|remote|url|index|ntp|dns|source|domain)s?\w{0,12}"
-    r"[\"']?(?:\s?[:=(]\s?|[ \t])[\"']?\Z",
+    r"(?:host|server|addr|endpoint|registry|broker|proxy|mirror|upstream|remote|ur[il]|index|ntp|dns|source|domain"
+    r"|computername)s?\w{0,12}[\"']?(?:\s?[:=(]\s?|[ \t])[\"']?\Z|\s-h[ \t]*\Z|(?-i:\b[A-Z][A-Z0-9_]*)=[\"']?\Z",
     re.IGNORECASE,
 )
-_NAME_END = re.compile(r":(?=\s|\Z)|.[\"']?:(?=\s|\Z)")
+_NAME_END = re.compile(r"(?::|.[\"']?:)(?=\s|\Z)|.[\"']\]")
 _API_VERSION = re.compile(r"\bapiVersion[\"']?:\s*[\"']?\Z|\b(?:crd|apiGroups?)\b[^\n]*\Z")
 _IP_ADDRESS = re.compile(
     rf"(?:version\w{{0,20}}|[=<>~!^]=)\W{{0,5}}{_IP}"  # a version
-    r"|(?:(?:host|addr|server|tcp|udp|(?<![a-z])ip)(?!\w{0,20}version)\w{0,20}[\"']?\s?[:=(]\s?[\"']?"
-    rf"|(?<![\w.:/@-])(?={_IP}[:/]\d?)|(?<=[\"'])(?={_IP}[\"']))(?P<address>{_IP}(?!/\d\d?\b)(?::\d+)?(?:/{_PATH})?)",
+    r"|(?:(?:host|addr|server|tcp|udp|dns|via|(?<![a-z])ip)(?!\w{0,20}version)\w{0,20}[\"']?(?:\s?[:=(]\s?|[ \t])[\"']?"
+    rf"|(?<![\w./@-])(?={_IP}[:/]\d?)|(?<=[\"'])(?={_IP}[\"'])|(?<![\w./@-])(?=(?:[2-9]\d|[12]\d\d)\.)"
+    rf"|(?<![\w./@-])(?={_IP}[ \t]+[\w-]+\.[a-z]))(?P<address>{_IP}(?!/\d\d?\b)(?::\d+)?(?:/{_PATH})?)",
     re.IGNORECASE,
 )
-"""An IP address with a port, a path or a name, or in quotation marks; others are as likely versions."""
+"""An IP address with a port, a path or a name, in quotation marks, or above 20; others are as likely versions."""
+_BUCKET = re.compile(r"(?:s3|gs|gcs|abfss?|wasbs?|r2)://(?!(?:my|your|<|\$|\{))\w", re.IGNORECASE)
 _LOCAL_HOST = re.compile(
     r"(?:localhost|127(?:\.\d+){3}|\[?::1\]?|0\.0\.0\.0|10(?:\.\d+){3}|192\.168(?:\.\d+){2}|172\.(?:1[6-9]|2\d|3[01])(?:\.\d+){2}"
-    r"|(?!0x)[a-z_][\w-]*|(?:[\w-]+\.)+(?:localhost|local|internal|lan|svc|arpa)|(?:[\w-]+\.)*(?:k8s|kubernetes)\.io|(?:www\.)?example\.(?:com|org|net))"
+    r"|(?!0x)[a-z_][\w-]*|(?:[\w-]+\.)+(?:localhost|local|internal|lan|svc|arpa)"
+    r"|(?:[\w-]+\.)*(?:(?:k8s|kubernetes)\.io|example\.(?:com|org|net)))"
     r"\.?(?::[^:]*)?",
     re.IGNORECASE,
 )
 """A host in this machine or its network: a name without a dot is one."""
 
 _COMMAND = re.compile(
-    r"(?<![\w.-])(?:(?P<name>(?P<download>curl|wget|iwr|irm|invoke-webrequest|invoke-restmethod|aria2c|lynx|w3m|axel|https?|xh)"
-    r"|(?P<copy>scp|rsync|(?P<remote>hg clone|svn (?:co|checkout)"
+    r"(?<![\w.-])(?:(?P<name>(?P<download>curl|wget|iwr|irm|invoke-webrequest|invoke-restmethod|aria2c|lynx|w3m|axel|https?"
+    r"|xh|docker login)"
+    r"|(?P<copy>scp|rsync|sendmail|mailx?|mutt|(?P<remote>hg clone|svn (?:co|checkout)"
     r"|git (?:-\S+ (?:[^\s-]\S* )?)?(?:clone|pull|push|fetch|ls-remote|remote (?:add|set-url)|submodule add)))"
     r"|ssh|sftp|l?ftp|telnet|nc|ncat|netcat|socat|mosh|ping6?|dig|nslookup|whois|traceroute)(?:\.exe)?[\"']?,?[ \t]+"
     r"|--(?:(?:extra-|default-)?index(?:-url)?|find-links|registry|trusted-host|(?:\w+-)?proxy|keyserver|server|host)"
     r"[ \t=]+"
-    r"|-connect[ \t]+|/dev/(?:tcp|udp)/)(?![=:])",
+    r"|-connect[ \t]+|/dev/(?:tcp|udp)/|/inet/(?:tcp|udp)/\d+/)(?![=:])",
     re.IGNORECASE,
 )
 """A command or an option, and what follows: URLs, the source and target of a copy, or first of all a host."""
@@ -345,7 +357,7 @@ _VALUE_OPTION = re.compile(
     r"--(?:output(?:-document|-dir)?|header|data\S*|json|upload-file|user|config|user-agent|referer|cookie\S*|cacert|cert"
     r"|key|request|form|write-out|input-file)|-(?:OutFile|Headers|Body|Method)"
 )
-_VALUE_LETTERS = {"curl": "oHdTuKAebcXFwmDE", "wget": "OoPUeiAT", "": "BbcDEeFIiJLlmOoPpQqRSsUWwXx"}
+_VALUE_LETTERS = {"curl": "oHdTuKAebcXFwmDE", "wget": "OoPUeiAT", "": "BbcDEeFIiLlmOoPpQqRSsUWwXx"}
 """Short options with a value, which may be the name of a file; those of `ssh` and its like are the default."""
 _COMMENT = re.compile(r"\s*//|\s*#\s+\S|[^\"'#]*\S\s+#")  # prose, before a command; `# curl` is a prompt
 _ARGUMENT = re.compile(
@@ -363,7 +375,7 @@ _SOURCES = tuple(
     re.compile(pattern, re.MULTILINE | re.IGNORECASE)
     for pattern in (
         r"\b(?:gh repo clone|degit|brew tap|copr enable|(?:npm|pnpm|yarn|bun) (?:i|install|add)(?: -\S+)*|npx(?: -\S+)*"
-        rf"|cookiecutter|brew install)[ \t]+{_REPOSITORY}(?=[\s#\"'`/]|\Z)",
+        rf"|cookiecutter|brew install(?: -\S+)*)[ \t]+{_REPOSITORY}(?=[\s#\"'`/]|\Z)",
         rf"\b(?:github|gitlab|bitbucket|gist|gh|gl|bb|ppa|codeberg):{_REPOSITORY}",
         rf"\buses:[ \t]*[\"']?{_REPOSITORY}(?=[/@])",
         r"\bsource[ \t]*=[ \t]*\"(?P<name>[\w-]+(?:/[\w-]+){1,2})\"",
@@ -372,13 +384,17 @@ _SOURCES = tuple(
             r"(?P<name>[a-z][\w./-]*)"
             for lazy in ("", "?")
         ),
-        r"^[ \t]*(?:-[ \t]+)?[\"']?image[\"']?[ \t]*:[ \t]*(?P<name>[\"']?[a-z][\w./-]*[^\s#{}]*)",
-        r"\b(?:repository|container)[\"']?[ \t]*:[ \t]*(?P<name>[\"']?[\w.-]+[:/][\w./-]+[^\s#{}]*)",
+        r"(?:^[ \t]*(?:-[ \t]+)?|[{,][ \t]*)[\"']?(?:image|newName)[\"']?[ \t]*:[ \t]*[\"']?"
+        r"(?P<name>(?-i:[a-z0-9][a-z0-9._:-]*(?![\w(.]))(?:/[^\s\"'#{},]*)?)(?!\()",
+        r"\b(?:repository|container)[\"']?[ \t]*[:=][ \t]*[\"']?(?P<name>[\w.-]+[:/][\w./-]+[^\s\"'#{},]*)",
+        r"\bdocker://(?P<name>[\w.-]+/[\w./-]+[^\s\"'#{},]*)",
         r"^FROM[ \t]+(?:--platform=\S+[ \t]+)?(?P<name>[\w.-]+(?:[:/@]\S+|(?=[ \t]+AS\b)))",
         r"--(?:from|image)[= ](?P<name>[\w.-]+[:/][\w./:@-]+)",
     )
 )
-_NO_SOURCE = re.compile(rf"[./$<{{~%-]|(?:true|false|null|\d+)\Z|(?:{_PLACEHOLDER.pattern})\Z|https?:|\w+://|\Z")
+_NO_SOURCE = re.compile(
+    rf"[./$<{{~%-]|(?:true|false|null|\d+|conda-forge|defaults)\Z|(?:{_PLACEHOLDER.pattern})\Z|https?:|\w+://|\Z"
+)
 _FILE = re.compile(r"\.(?:png|jpe?g|svg|gif|webp|ico|avif|html?|md|json|ya?ml|toml|txt|csv)\Z", re.IGNORECASE)
 _STAGE = re.compile(r"[ \t]AS[ \t]+(\S+)", re.IGNORECASE)
 _RUN_IMAGE = re.compile(
@@ -414,7 +430,8 @@ _SUBSTITUTION = re.compile(
 )
 _EVALUATION = re.compile(
     r"(?:\b(?:iex|invoke-expression)\b(?=[ \t]*[(\"'$&])|\[scriptblock\]::create)(?P<any>)[^\n]{0,400}"
-    r"|\b(?:powershell|pwsh)(?:\.exe)?\b[^\n]{0,200}?[ \t]-e(?:c|n|nc\w*)?[ \t]+[\"']?[A-Za-z0-9+/=]{16,}"
+    r"|(?:\b(?:powershell|pwsh)(?:\.exe)?\b[^\n]{0,200}?[ \t]-e(?:c|n|nc\w*)?[ \t]+[\"']?(?=[A-Za-z0-9+/=]{16})"
+    r"|\bdata:[\w/+.-]*(?:script|html)[\w/;=-]*,)(?P<encoded>\S{0,400})"
     r"|(?<![\w.])(?P<name>exec|eval|Function|create_function|assert|(?:marshal|pickle)\.loads)\s*\([^\n]{0,300}"
     r"|\b(?:system|popen|check_output|check_call|call|spawn\w*|execSync|execvp?|shell_exec|passthru|run)\s*\([^\n]{0,300}",
     re.IGNORECASE,
@@ -434,8 +451,8 @@ _EXECUTES = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _LITERAL = re.compile(
-    r"(?:\\x[0-9a-fA-F]{2}){6,}|(?<![\w+/=])(?:[0-9a-f]{32,}|(?=[a-z0-9+/]*[A-Z])(?=[A-Z0-9+/]*[a-z])[A-Za-z0-9+/]{16,}={0,2})"
-    r"(?![\w+/=])"
+    r"(?:\\x[0-9a-fA-F]{2}){6,}|(?<![\w+/=])(?:[0-9a-f]{32,}|(?=[a-z0-9+/]*[A-Z])(?=[A-Z0-9+/]*[a-z])"
+    r"(?=[A-Za-z/]*[0-9+=])[A-Za-z0-9+/]{16,}={0,2})(?![\w+/=])"
 )
 _PROGRAM = re.compile(
     r"[\s$>#%`(\"']*(?:sudo[ \t]+|\w+=\S*[ \t]+)*(?!echo|printf|cat|base64|openssl|xxd|tr|rev|type)([\w./-]+)"
