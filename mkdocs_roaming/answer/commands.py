@@ -11,7 +11,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -137,14 +137,15 @@ def _cut_tag(image: str) -> str:
 
 def _find_all(text: str, *, is_code: bool) -> Iterator[Target]:
     """Yield the targets of code, or those of commands in prose, also more than once."""
-    text = _TICKS.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+    if fence := _FENCE.match(text):
+        text = re.sub(r"[^\n]", " ", fence[0]) + text.rstrip("`~ \n")[fence.end() :]
     plain, offsets = _remove_noise(text)
     for version, places in ((text, None), (plain, offsets)) if plain != text else ((text, None),):
         version = _CONTINUED.sub(lambda match: " " * len(match[0]), version)
         targets = [*_find_addresses(version), *_find_sources(version)] if is_code else []
         targets += [
             Target(start, end, _key(version[start:end]), kind)
-            for start, end, kind in _find_arguments(version)
+            for start, end, kind in _find_arguments(version, 0, len(version))
             if is_code or _HOST_IN_PROSE.search(version, start, end)
         ]
         targets += [*_find_scripts(version, sorted(targets), is_code=is_code)]
@@ -215,17 +216,20 @@ def _find_sources(code: str) -> Iterator[Target]:
             break
 
 
-def _find_arguments(code: str) -> Iterator[tuple[int, int, str]]:
+def _find_arguments(code: str, start: int, stop: int) -> Iterator[tuple[int, int, str]]:
     """Yield the spans and kinds of hosts without a scheme among the arguments of commands that connect to one."""
-    for command in _COMMAND.finditer(code):
+    while command := _COMMAND.search(code, start, stop):
+        start = command.end()
         before = code[max(0, command.start() - _MAX_COMMENT_CHARS) : command.start()].rpartition("\n")[2]
         if _COMMENT.match(before):
             continue
         option = ""
-        for argument in islice(_ARGUMENT.finditer(code, command.end()), _MAX_ARGUMENTS):
-            word = argument[0].strip("\"',")
+        for argument in _ARGUMENT.finditer(code, start, stop):
+            start, word = argument.end(), argument[0].strip("\"',")
             if argument["end"]:
                 break
+            if argument[0][0] in "\"'":  # perhaps another command
+                yield from _find_arguments(code, argument.start() + 1, start - 1)
             if word.startswith("-"):
                 option, _, word = word.partition("=")
             if word.strip("[]") == "" or word[0] in "<>":
@@ -233,8 +237,8 @@ def _find_arguments(code: str) -> Iterator[tuple[int, int, str]]:
             is_value, option = _is_value(word, option, command), ""
             is_host = _HOST_ARGUMENT.fullmatch(_PLACEHOLDER.sub("0", word)) and not _is_local(word)
             if (is_host or (command["copy"] and "://" in word and not _is_local(word))) and not is_value:
-                start = argument.start() + argument[0].index(word)
-                yield start, start + len(word), "source" if command["remote"] else "address"
+                first = argument.start() + argument[0].index(word)
+                yield first, first + len(word), "source" if command["remote"] else "address"
             if not (is_value or command["copy"] or command["download"]):
                 break  # what follows runs on the host
 
@@ -281,7 +285,6 @@ def _make_script(start: int, end: int, source: str, targets: Sequence[Target]) -
 _MAX_ADDRESS_CHARS = 2_000
 _MAX_SCRIPT_CHARS = 500
 _MAX_COMMENT_CHARS = 200
-_MAX_ARGUMENTS = 40
 _MAX_PARTS = 12
 _TRAILING = ".,;:!?*_~'\"`"
 _SURE_TLDS = " com net org edu gov example invalid onion xyz ru cn "
@@ -458,7 +461,7 @@ _PROGRAM = re.compile(
     r"[\s$>#%`(\"']*(?:sudo[ \t]+|\w+=\S*[ \t]+)*(?!echo|printf|cat|base64|openssl|xxd|tr|rev|type)([\w./-]+)"
 )
 _INDENTED = re.compile(r"^(?: {4}|\t)[^\n]*\n?", re.MULTILINE)
-_TICKS = re.compile(r"\A[^\n`~]{0,40}(?:`{3,}|~{3,})[^\n]*\n|\A`+|[`~]+\s*\Z")
+_FENCE = re.compile(r"[^\n`~]{0,40}(?:`{3,}+|~{3,}+)[^\n]*+\n|`+")
 _HOST_IN_PROSE = re.compile(rf"\.(?:{'|'.join(_TLDS.split())})\b|\d\.\d", re.IGNORECASE)
 _CONTINUED = re.compile(r"[\\`^]\r?\n")
 _NOISE = re.compile(
