@@ -182,7 +182,7 @@ def _find_addresses(code: str) -> Iterator[Target]:
         elif match["user"]:
             is_value = False
         is_name = _NAME_END.match(code, end - 1) or "=" in (match["path"] or "").partition("?")[0]  # of Kubernetes
-        is_remote = match["user"] and (match["path"] or "").startswith(":")
+        is_remote = match["user"] and re.match(":.", match["path"] or "")
         if (
             (is_remote or (is_value and is_common))
             and not (is_name or _API_VERSION.search(before))
@@ -203,6 +203,8 @@ def _find_sources(code: str) -> Iterator[Target]:
             if not (_NO_SOURCE.match(name) or _FILE.search(name) or name.lower() in stages):
                 yield Target(*match.span("name"), _key(_cut_tag(name)), "source")
     for match in _RUN_IMAGE.finditer(code):
+        if _is_in_comment(code, match.start()):
+            continue
         is_value = False
         for word in _ARGUMENT.finditer(code, match.end()):
             text = word[0].strip("\"'")
@@ -220,16 +222,15 @@ def _find_arguments(code: str, start: int, stop: int) -> Iterator[tuple[int, int
     """Yield the spans and kinds of hosts without a scheme among the arguments of commands that connect to one."""
     while command := _COMMAND.search(code, start, stop):
         start = command.end()
-        before = code[max(0, command.start() - _MAX_COMMENT_CHARS) : command.start()].rpartition("\n")[2]
-        if _COMMENT.match(before):
+        if _is_in_comment(code, command.start()):
             continue
         option = ""
         for argument in _ARGUMENT.finditer(code, start, stop):
-            start, word = argument.end(), argument[0].strip("\"',")
+            start, word = argument.end(), re.sub(r"[\"',]+\]?$", "", argument[0].lstrip("\"',"))
             if argument["end"]:
                 break
-            if argument[0][0] in "\"'":  # perhaps another command
-                yield from _find_arguments(code, argument.start() + 1, start - 1)
+            for quoted in _QUOTED.finditer(code, argument.start(), start):  # perhaps another command
+                yield from _find_arguments(code, quoted.start() + 1, quoted.end() - 1)
             if word.startswith("-"):
                 option, _, word = word.partition("=")
             if word.strip("[]") == "" or word[0] in "<>":
@@ -241,6 +242,10 @@ def _find_arguments(code: str, start: int, stop: int) -> Iterator[tuple[int, int
                 yield first, first + len(word), "source" if command["remote"] else "address"
             if not (is_value or command["copy"] or command["download"]):
                 break  # what follows runs on the host
+
+
+def _is_in_comment(code: str, position: int) -> bool:
+    return _COMMENT.match(code[max(0, position - _MAX_COMMENT_CHARS) : position].rpartition("\n")[2]) is not None
 
 
 def _is_value(word: str, option: str, command: re.Match[str]) -> bool:
@@ -290,8 +295,8 @@ _TRAILING = ".,;:!?*_~'\"`"
 _SURE_TLDS = " com net org edu gov example invalid onion xyz ru cn "
 _TLDS = (
     f"{_SURE_TLDS}io dev app ai co me info biz top site online shop store cloud tech club link live page run"
-    " space test eu uk de fr jp in nl se no it es pl br us ca au ch at be cz to tv cc ws gg im is su ua kr tw hk icu zip"
-    " mov int mil "
+    " space test eu uk de fr jp in nl se no it es pl br us ca au ch at be cz to tv cc ws gg im is su ua kr tw hk icu"
+    " zip mov int mil "
 )
 """Domains of hosts that are recognized without a command, and those for which quotation marks are enough."""
 _PATH_OR_WORD = re.compile(r"\w+(?:[./-]+\w+)*")
@@ -364,9 +369,10 @@ _VALUE_LETTERS = {"curl": "oHdTuKAebcXFwmDE", "wget": "OoPUeiAT", "": "BbcDEeFIi
 """Short options with a value, which may be the name of a file; those of `ssh` and its like are the default."""
 _COMMENT = re.compile(r"\s*//|\s*#\s+\S|[^\"'#]*\S\s+#")  # prose, before a command; `# curl` is a prompt
 _ARGUMENT = re.compile(
-    r"(?P<end>\n|[|;&])|[<>]\s*[^\s\"'`()<>|;&]*|\"[^\"\n]*\"|'[^'\n]*'"
-    r"|(?:\$\([^()\n]{0,80}\)|[^\s\"'`()<>|;&])+"
+    r"(?P<end>\n|[|;&])|[<>]\s*[^\s\"'`()<>|;&]*"
+    r"|(?:\"[^\"\n]*\"|'[^'\n]*'|\$\([^()\n]{0,80}\)|[^\s\"'`()<>|;&])+"
 )
+_QUOTED = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
 _HOST_ARGUMENT = re.compile(
     rf"(?:[^\s@/]+@)?(?:{_DOMAIN}|{_IP}|\[[0-9a-f:]+\]|(?=\S*::)[0-9a-f:]+|0x[0-9a-f]{{6,8}}|\d{{9,10}}"
     r"|0[0-7x][0-9a-f]*(?:\.[0-9a-fx]+){1,3})(?::[^\s:/]*)?(?:[:/?#]\S*)?",
@@ -380,7 +386,7 @@ _SOURCES = tuple(
         r"\b(?:gh repo clone|degit|brew tap|copr enable|(?:npm|pnpm|yarn|bun) (?:i|install|add)(?: -\S+)*|npx(?: -\S+)*"
         rf"|cookiecutter|brew install(?: -\S+)*)[ \t]+{_REPOSITORY}(?=[\s#\"'`/]|\Z)",
         rf"\b(?:github|gitlab|bitbucket|gist|gh|gl|bb|ppa|codeberg):{_REPOSITORY}",
-        rf"\buses:[ \t]*[\"']?{_REPOSITORY}(?=[/@])",
+        rf"\buses:[ \t]*[\"']?(?!actions/){_REPOSITORY}(?=[/@])",
         r"\bsource[ \t]*=[ \t]*\"(?P<name>[\w-]+(?:/[\w-]+){1,2})\"",
         *(
             rf"\b(?:conda|mamba|micromamba)[ \t][^\n|;&]{{0,200}}{lazy}[ \t](?:-c|--channel|channels)[ =]"
@@ -392,11 +398,11 @@ _SOURCES = tuple(
         r"\b(?:repository|container)[\"']?[ \t]*[:=][ \t]*[\"']?(?P<name>[\w.-]+[:/][\w./-]+[^\s\"'#{},]*)",
         r"\bdocker://(?P<name>[\w.-]+/[\w./-]+[^\s\"'#{},]*)",
         r"^FROM[ \t]+(?:--platform=\S+[ \t]+)?(?P<name>[\w.-]+(?:[:/@]\S+|(?=[ \t]+AS\b)))",
-        r"--(?:from|image)[= ](?P<name>[\w.-]+[:/][\w./:@-]+)",
+        r"(?:--from=|--(?:\w+-)?image[= ])(?P<name>[\w.-]+[:/][\w./:@-]+)",
     )
 )
 _NO_SOURCE = re.compile(
-    rf"[./$<{{~%-]|(?:true|false|null|\d+|conda-forge|defaults)\Z|(?:{_PLACEHOLDER.pattern})\Z|https?:|\w+://|\Z"
+    rf"[./$<{{~%-]|your[\w-]*/|(?:true|false|null|\d+|conda-forge|defaults)\Z|(?:{_PLACEHOLDER.pattern})\Z|https?:|\w+://|\Z"
 )
 _FILE = re.compile(r"\.(?:png|jpe?g|svg|gif|webp|ico|avif|html?|md|json|ya?ml|toml|txt|csv)\Z", re.IGNORECASE)
 _STAGE = re.compile(r"[ \t]AS[ \t]+(\S+)", re.IGNORECASE)
@@ -427,7 +433,8 @@ _COMMAND_END = re.compile(r"[\n;]|&&|\|\|")
 _NO_COMMAND = re.compile(r"(?::|^)\s*\Z|^\s*[|+]")  # a block of YAML, a table
 _SUBSTITUTION = re.compile(
     rf"(?:{_FOLDER}(?:{_SHELLS}|{_INTERPRETERS}|exec)(?:\.exe)?(?:[ \t]+(?:-{{1,2}}\w+|/dev/stdin))*[ \t]+"
-    r"(?:<<<[ \t]*)?|(?<![^\s;&|(`\"'])\.[ \t]+|(?:^|[;&|][ \t]*)(?:[$#>][ \t]+)?(?=(?:\$\(|`)[ \t]*(?:curl|wget|base64|echo|printf)))"
+    r"(?:<<<[ \t]*)?|(?:^[ \t]*|[;&|(`\"'][ \t]*)(?:[$#>][ \t]+)?\.[ \t]+(?=<\(|\$\()"
+    r"|(?:^|[;&|][ \t]*)(?:[$#>][ \t]+)?(?=(?:\$\(|`)[ \t]*(?:curl|wget|base64|echo|printf)))"
     r"[\"']?(?:<\(|\$\(|`)(?P<source>[^\n]{0,400}?)(?:[)`]|$)",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -454,8 +461,8 @@ _EXECUTES = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _LITERAL = re.compile(
-    r"(?:\\x[0-9a-fA-F]{2}){6,}|(?<![\w+/=])(?:[0-9a-f]{32,}|(?=[a-z0-9+/]*[A-Z])(?=[A-Z0-9+/]*[a-z])"
-    r"(?=[A-Za-z/]*[0-9+=])[A-Za-z0-9+/]{16,}={0,2})(?![\w+/=])"
+    r"(?:\\x[0-9a-fA-F]{2}){6,}|(?<![\w+/=])(?:(?<=[\"'`])|(?<=echo )|(?<=<<< )|(?=[A-Za-z0-9+/]*=))"
+    r"(?:[0-9a-f]{32,}|(?=[a-z0-9+/]*[A-Z])(?=[A-Z0-9+/]*[a-z])(?=[A-Za-z/]*[0-9+=])[A-Za-z0-9+/]{16,}={0,2})(?![\w+/=])"
 )
 _PROGRAM = re.compile(
     r"[\s$>#%`(\"']*(?:sudo[ \t]+|\w+=\S*[ \t]+)*(?!echo|printf|cat|base64|openssl|xxd|tr|rev|type)([\w./-]+)"
@@ -463,7 +470,7 @@ _PROGRAM = re.compile(
 _INDENTED = re.compile(r"^(?: {4}|\t)[^\n]*\n?", re.MULTILINE)
 _FENCE = re.compile(r"[^\n`~]{0,40}(?:`{3,}+|~{3,}+)[^\n]*+\n|`+")
 _HOST_IN_PROSE = re.compile(rf"\.(?:{'|'.join(_TLDS.split())})\b|\d\.\d", re.IGNORECASE)
-_CONTINUED = re.compile(r"[\\`^]\r?\n")
+_CONTINUED = re.compile(r"[\\`^]\r?\n(?:[ \t]*>)?")
 _NOISE = re.compile(
     r"''|\"\"|[\"'] ?[+.] ?[\"']|(?<=[a-z])\\(?=[a-z])|(?<=[a-z])[`^](?=[a-z])|\$[@*](?=\w)"
     r"|(?P<blank>\$\{?IFS\}?(?:\$\d)?)",
