@@ -95,16 +95,16 @@ def _is_known(target: Target, known: Sequence[frozenset[str]], site: str) -> boo
     if has(key) or target.kind == "script":
         return has(key)
     host, _, path = key.partition("/")
-    if (site and f".{host}".endswith(f".{site}")) or has(f"{key}/*"):
-        return True
-    if target.kind == "source":
-        return False
-    has_owner = host in known[0] or (site.split(".")[-2:] == host.split(".")[-2:] and (has(host) or has(f"{host}/*")))
-    parts = key.split("/")
+    on_site = site and f".{host}".endswith(f".{site}")
+    is_readers = host in known[0] and ("." in host or target.kind == "address")
+    if on_site or is_readers or target.kind == "source" or has(f"{key}/*"):
+        return bool(on_site or is_readers or has(f"{key}/*"))
+    is_ours = site.split(".")[-2:] == host.split(".")[-2:] and (has(host) or has(f"{host}/*"))
+    folders = key.split("/", _MAX_PARTS)[:-1]
     return (
-        has_owner
-        or ("/" in path and has(key.rpartition("/")[0] + "/"))
-        or any(has("/".join(parts[:size])) for size in range(2, min(len(parts), _MAX_PARTS)))
+        is_ours
+        or ("/" in path and has("/".join(folders) + "/"))
+        or any(has("/".join(folders[:size])) for size in range(2, len(folders) + 1))
     )
 
 
@@ -301,7 +301,8 @@ _TLDS = (
 """Domains of hosts that are recognized without a command, and those for which quotation marks are enough."""
 _PATH_OR_WORD = re.compile(r"\w+(?:[./-]+\w+)*")
 _PATH = r"[^\s<>`\"'|)\]}\\;,]*"
-_IP = r"\d{1,3}(?:\.\d{1,3}){3}(?!\d)"
+_IP = r"\d{1,3}(?:\.\d{1,3}){3}(?!\.?\w)"
+_ODD_IP = r"(?:0x[0-9a-f]{6,8}|\d{9,10}|0[0-7x][0-9a-f]*(?:\.[0-9a-fx]+){1,3})(?!\.?\w)"
 _DOMAIN = r"(?:[\w-]+\.)+(?:[^\W\d_]{2,}|xn--[\w-]+)"
 _SPACED = r"\{\{[^{}\n]{0,80}\}\}|\$?\{[^{}\s]{0,80}\}|\$\([^()\n]{0,80}\)|<[\w. -]{1,40}>"
 _PLACEHOLDER = re.compile(
@@ -357,6 +358,7 @@ _COMMAND = re.compile(
     r"|ssh|sftp|l?ftp|telnet|nc|ncat|netcat|socat|mosh|ping6?|dig|nslookup|whois|traceroute)(?:\.exe)?[\"']?,?[ \t]+"
     r"|--(?:(?:extra-|default-)?index(?:-url)?|find-links|registry|trusted-host|(?:\w+-)?proxy|keyserver|server|host)"
     r"[ \t=]+"
+    r"|\b(?:ntp|dns|host|server|broker|endpoint)\w{0,12}[ \t]*[=:][ \t]*(?=[\"']?0x)"
     r"|-connect[ \t]+|/dev/(?:tcp|udp)/|/inet/(?:tcp|udp)/\d+/)(?![=:])",
     re.IGNORECASE,
 )
@@ -374,8 +376,8 @@ _ARGUMENT = re.compile(
 )
 _QUOTED = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
 _HOST_ARGUMENT = re.compile(
-    rf"(?:[^\s@/]+@)?(?:{_DOMAIN}|{_IP}|\[[0-9a-f:]+\]|(?=\S*::)[0-9a-f:]+|0x[0-9a-f]{{6,8}}|\d{{9,10}}"
-    r"|0[0-7x][0-9a-f]*(?:\.[0-9a-fx]+){1,3})(?::[^\s:/]*)?(?:[:/?#]\S*)?",
+    rf"(?:[^\s@/]+@)?(?:{_DOMAIN}|{_IP}|\[[0-9a-f:]+\]|(?=\S*::)[0-9a-f:]+|{_ODD_IP})"
+    r"(?::[^\s:/]*)?(?:[:/?#]\S*)?",
     re.IGNORECASE,
 )
 
