@@ -14,8 +14,10 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from unicodedata import category
 
 from mkdocs_roaming.answer.commands import find_foreign
+from mkdocs_roaming.text.markdown import remove_invisible
 
 FOLDER = Path(__file__).with_suffix("")
 
@@ -26,18 +28,25 @@ def read(kind: str, part: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines if line.strip()]
 
 
+def read_sections() -> dict[str, dict[str, str]]:
+    """Return the sections by id."""
+    sections: dict[str, dict[str, str]] = json.loads((FOLDER / "sections.json").read_text("utf-8"))
+    return sections
+
+
 def find_marks(row: Mapping[str, Any], sections: Mapping[str, Any]) -> list[tuple[int, int]]:
     """Return the spans in an answer that are marked as foreign."""
     opened = [sections[id_] for id_ in row["opened"]]
     texts = [f"{section['title']}\n\n{section['text']}" for section in opened]
-    return find_foreign(row["answer"], texts, row["question"], opened[0]["site"])
+    return find_foreign(remove_invisible(row["answer"]), texts, row["question"], opened[0]["site"])
 
 
 def find_released(row: Mapping[str, Any], sections: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the foreign parts of an answer that no mark overlaps."""
-    marks = find_marks(row, sections)
-    for part in row["foreign"]:
-        start = row["answer"].index(part)
+    """Yield the foreign parts of an answer that no mark overlaps, and the invisible characters that are left."""
+    answer, marks = remove_invisible(row["answer"]), find_marks(row, sections)
+    yield from (character for character in answer if category(character) in ("Cf", "Cc") and character not in "\t\n")
+    for part in map(remove_invisible, row["foreign"]):
+        start = answer.index(part)
         if not any(first < start + len(part) and last > start for first, last in marks):
             yield part
 
@@ -47,7 +56,7 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", default=["a", "b"], metavar="PART", help="endings of files (default: a b)")
     parser.add_argument("--show", action="store_true", help="print foreign parts without a mark, and wrong marks")
     options = parser.parse_args()
-    sections = json.loads((FOLDER / "sections.json").read_text("utf-8"))
+    sections = read_sections()
     shares: dict[str, dict[str, int]] = {}
     for part in options.parts:
         hostile, legitimate = read("hostile", part), read("legitimate", part)

@@ -53,7 +53,7 @@ from mkdocs_roaming.library.tools import (
     parse_ids,
 )
 from mkdocs_roaming.manifest.expand import Expansion, ListedSection
-from mkdocs_roaming.text.markdown import follow_fence
+from mkdocs_roaming.text.markdown import follow_fence, remove_invisible
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 MAX_QUESTION_CHARS = 10_000
@@ -106,7 +106,7 @@ def describe_call(call: ToolCall) -> ToolCalled:
         call.id,
         call.name if isinstance(call.name, str) else "",
         tuple(id_[:_MAX_SHOWN_ID_CHARS] for id_ in ids[:_MAX_SHOWN_IDS]),
-        query[:_MAX_SHOWN_QUERY_CHARS] if isinstance(query, str) else "",
+        remove_invisible(query[:_MAX_SHOWN_QUERY_CHARS]) if isinstance(query, str) else "",
     )
 
 
@@ -354,6 +354,7 @@ class ModelReply:
         self._model, self._request, self._deadline = model, request, deadline
         self._text: list[str] = []
         self._text_length = 0
+        self._last = self._joiner = ""
 
     @property
     def text(self) -> str:
@@ -385,8 +386,7 @@ class ModelReply:
                 part = await parts.__anext__()
             except StopAsyncIteration:
                 return None
-            self._add(part)
-            return part
+            return self._add(part)
 
         try:
             while not self.is_endless:
@@ -397,11 +397,20 @@ class ModelReply:
         finally:
             await _close(parts)
 
-    def _add(self, part: Part) -> None:
+    def _clean(self, piece: str) -> str:
+        """Return a piece without invisible characters; a joiner at its end waits for the character that it joins."""
+        text = self._last + self._joiner + piece
+        body = text.rstrip("\u200c\u200d")
+        clean = remove_invisible(body)[len(self._last) :]
+        self._last, self._joiner = (clean or self._last)[-1:], text[len(body) :][:1]
+        return clean
+
+    def _add(self, part: Part) -> Part:
         match part:
             case Text():
-                self._text.append(part.text)
                 self._text_length += len(part.text)
+                part = Text(self._clean(part.text))
+                self._text.append(part.text)
             case Citation():
                 self._text.append(f"[^{part.id}]")
             case ToolCall():
@@ -415,6 +424,7 @@ class ModelReply:
                     f"{type(self._model).__qualname__} yielded {type(part).__name__}, expected a part of a reply: "
                     "Text, Citation, ToolCall, Usage or Stop; update the package of the model"
                 )
+        return part
 
 
 async def _close(parts: object) -> None:
