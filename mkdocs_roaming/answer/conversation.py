@@ -399,10 +399,10 @@ class ModelReply:
 
     def _clean(self, piece: str) -> str:
         """Return a piece without invisible characters; a joiner at its end waits for the character that it joins."""
-        text = self._last + self._joiner + piece
+        text = remove_invisible(f"{self._last}{self._joiner}{piece}é")[:-1]
         body = text.rstrip("\u200c\u200d")
-        clean = remove_invisible(body)[len(self._last) :]
-        self._last, self._joiner = (clean or self._last)[-1:], text[len(body) :][:1]
+        clean, self._joiner = body[len(self._last) :], text[len(body) :]
+        self._last = body[-1:]
         return clean
 
     def _add(self, part: Part) -> Part:

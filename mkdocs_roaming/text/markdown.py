@@ -424,10 +424,13 @@ _DIRECTION = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
 """Embeddings, overrides and isolates, and their ends."""
 _INVISIBLE = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff"
-    r"\ufff9-\ufffb\U000e0000-\U000e01ef]|(?<=[\ufe00-\ufe0f])[\ufe00-\ufe0f]"
+    r"\ufff9-\ufffb\U000e0000-\U000e01ef]"
 )
-"""Controls, direction controls, characters without a width, tags, and what could carry text in variation selectors."""
-_JOINERS = re.compile(r"(?<![^\x00-\x7f])[\u200c\u200d]+(?![^\x00-\x7f])|(?<=[\u200c\u200d])[\u200c\u200d]+")
+"""Controls, direction controls, characters without a width, tags, and variation selectors that only few letters need."""
+_JOINERS = re.compile(
+    r"(?<![^\x00-\x7f])[\u200c\u200d]+(?![^\x00-\x7f])|(?<=[\u200c\u200d])[\u200c\u200d]+"
+    r"|(?<=[\ufe00-\ufe0f])[\ufe00-\ufe0f]+"
+)
 _UNSAFE = re.compile(rf"[\x00-\x1f\x7f-\x9f\ud800-\udfff]|{_DIRECTION.pattern}")
 
 
