@@ -426,7 +426,7 @@ _INVISIBLE = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff"
     r"\ufff9-\ufffb\U000e0000-\U000e01ef]"
 )
-"""Controls, direction controls, characters without a width, tags, and variation selectors that only few letters need."""
+"""Controls, direction controls, characters without a width, tags, and the variation selectors of rare letters."""
 _JOINERS = re.compile(
     r"(?<![^\x00-\x7f])[\u200c\u200d]+(?![^\x00-\x7f])|(?<=[\u200c\u200d])[\u200c\u200d]+"
     r"|(?<=[\ufe00-\ufe0f])[\ufe00-\ufe0f]+"

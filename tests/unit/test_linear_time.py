@@ -7,13 +7,18 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
+from mkdocs_roaming.answer.citations import AnswerText
 from mkdocs_roaming.answer.commands import find_foreign, find_targets, read_keys
+from mkdocs_roaming.answer.conversation import Conversation
 from mkdocs_roaming.answer.links import (
     find_addresses,
     is_on_site,
     normalize_address,
     remove_links,
 )
+from mkdocs_roaming.library.navigator import Navigator
+from mkdocs_roaming.library.targets import library_from_markdown
+from mkdocs_roaming.text.markdown import remove_invisible
 
 SIZE = 65_536
 MAX_RATIO = 3.0
@@ -98,6 +103,31 @@ LINKS = {
     "links that appear when tags are removed": nest("[a", "", "<b x>](y)"),
 }
 
+ANSWERS = {
+    name: repeat(name)
+    for name in (
+        "[^aaaaaaaa]",
+        "[^none]",
+        "a:\n\n",
+        "- a\n\n",
+        "A.\n\n",
+        "A.[^aaaaaaaa]\n\n",
+        "```\n\n",
+        "> ```\n\n",
+        "\r",
+        "<think>",
+    )
+} | {"code with blank lines": repeat("x = 1\n\n", "```\n"), "nested citations": nest("[^aaaa", "", "aaaa]")}
+
+
+def read_answer(text: str) -> None:
+    """Release an answer that arrives in pieces."""
+    answer = AnswerText(Conversation(Navigator(library_from_markdown("# Page\n\nText."))))
+    for start in range(0, len(text), 256):
+        list(answer.feed(text[start : start + 256]))
+    list(answer.end())
+
+
 READERS: Mapping[str, tuple[Callable[[str], object], Sequence[Mapping[str, Generator]]]] = {
     "remove_links": (lambda text: remove_links(text, lambda _: False), (LINKS, SIGNS, WORDS)),
     "find_targets": (lambda text: list(find_targets(text)), (CODE, LINKS)),
@@ -105,6 +135,8 @@ READERS: Mapping[str, tuple[Callable[[str], object], Sequence[Mapping[str, Gener
     "find_foreign": (lambda text: find_foreign(text, [f"See {text}"]), (CODE, WORDS)),
     "read_keys": (read_keys, (SIGNS, WORDS)),
     "find_addresses": (find_addresses, (CODE, LINKS, SIGNS, WORDS)),
+    "AnswerText": (read_answer, (ANSWERS, CODE, LINKS)),
+    "remove_invisible": (remove_invisible, (WORDS, {"joiners": repeat("\u200d"), "controls": repeat("\u202e\ufe0f")})),
     "normalize_address": (normalize_address, (SIGNS, WORDS)),
     "is_on_site": (lambda text: is_on_site(text, "https://docs.example/a/"), (SIGNS, WORDS)),
 }
