@@ -31,7 +31,7 @@ _BLANK_LINES = re.compile(r"(?:[ \t]*+\n)+")
 _CONTINUATION = re.compile(r"```|~~~|\[\^")
 _LIST_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])\s")
 _HEADING = re.compile(r"\A\s{0,3}#{1,6}\s[^\n]*\Z")
-_CONTAINERS = re.compile(r"\A(?:[ \t]|>|(?:[-*+]|\d{1,9}[.)])[ \t])+")  # around a fence
+_CONTAINERS = re.compile(r"\A(?:[ \t]|(?:[-*+]|\d{1,9}[.)])[ \t])+")  # around a fence
 _LOOKAHEAD_CHARS = 5
 _MAX_MARKER_CHARS = 16
 _MAX_PASSES = 8
@@ -150,8 +150,7 @@ class AnswerText:
         while (end := self._buffer.find("\n", self._read)) >= 0:  # each line is read once: time is linear
             line = self._buffer[self._read : end]
             if line.strip(" \t"):
-                is_fenced = bool(self._fence)
-                inner = line.lstrip(" \t>") if is_fenced else _CONTAINERS.sub("", line)
+                inner = line.lstrip(" \t") if self._fence else _CONTAINERS.sub("", line)
                 self._fence = follow_fence(inner, self._fence)
                 self._has_item = self._has_item or _LIST_ITEM.match(line.lstrip()) is not None
                 self._read = end + 1

@@ -20,7 +20,7 @@ from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.targets import library_from_markdown
 from mkdocs_roaming.text.markdown import remove_invisible
 
-SIZE = 65_536
+SIZE = 32_768
 MAX_RATIO = 3.0
 """Twice the size may take twice the time, and some noise; a quadratic function takes four times as long."""
 FLOOR_SECONDS = 0.02
@@ -135,7 +135,7 @@ READERS: Mapping[str, tuple[Callable[[str], object], Sequence[Mapping[str, Gener
     "find_foreign": (lambda text: find_foreign(text, [f"See {text}"]), (CODE, WORDS)),
     "read_keys": (read_keys, (SIGNS, WORDS)),
     "find_addresses": (find_addresses, (CODE, LINKS, SIGNS, WORDS)),
-    "AnswerText": (read_answer, (ANSWERS, CODE, LINKS)),
+    "AnswerText": (read_answer, (ANSWERS, CODE)),
     "remove_invisible": (remove_invisible, (WORDS, {"joiners": repeat("\u200d"), "controls": repeat("\u202e\ufe0f")})),
     "normalize_address": (normalize_address, (SIGNS, WORDS)),
     "is_on_site": (lambda text: is_on_site(text, "https://docs.example/a/"), (SIGNS, WORDS)),
