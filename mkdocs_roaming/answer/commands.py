@@ -10,15 +10,14 @@ The patterns are data: `commands.toml`.
 from __future__ import annotations
 
 import re
+import tomllib
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from importlib import resources
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import unquote
-
-import msgspec
 
 from mkdocs_roaming.text.markdown import find_code
 
@@ -50,19 +49,14 @@ def find_foreign(answer: str, sections: Iterable[str], question: str = "", site:
     """
     known = [read_keys(text) for text in (question, *sections)]
     host = _make_key(site).partition("/")[0]
-    foreign = sorted(one for one in find_targets(answer) if not _is_known(one, known, host))
-    addresses = [one for one in foreign if one.kind != "script"]
-    spans = {(one.start, one.end) for one in addresses}
-    for one in foreign:
-        inside = bisect_left(addresses, (one.start,))
-        if inside == len(addresses) or addresses[inside].start >= one.end:  # otherwise the address is marked
-            spans.add((one.start, one.end))
-    merged, edge = list[tuple[int, int]](), 0
-    for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
-        if start >= edge:
-            merged.append((start, end))
-            edge = end
-    return merged
+    foreign = (one for one in find_targets(answer) if not _is_known(one, known, host))
+    spans = list[tuple[int, int]]()
+    for one in sorted(foreign, key=lambda one: (one.kind == "script", one.start, -one.end)):
+        place = bisect_left(spans, (one.start,))
+        ends = spans[place - 1][1] if place else 0
+        if ends <= one.start and (place == len(spans) or one.end <= spans[place][0]):  # of a script, the address
+            spans.insert(place, (one.start, one.end))
+    return spans
 
 
 def find_targets(markdown: str) -> Iterator[Target]:
@@ -70,7 +64,7 @@ def find_targets(markdown: str) -> Iterator[Target]:
     edge = 0
     for begin, stop in [*find_code(markdown), (len(markdown),) * 2]:
         parts = [(edge, False)]
-        for block in _INDENTED.finditer(markdown, edge, begin):
+        for block in _pattern("indented").finditer(markdown, edge, begin):
             parts += ((block.start(), True), (block.end(), False))
         parts += ((begin, True), (stop, False))
         for (start, is_code), (end, _) in pairwise(parts):
@@ -82,7 +76,7 @@ def find_targets(markdown: str) -> Iterator[Target]:
 @lru_cache(maxsize=128)
 def read_keys(text: str) -> frozenset[str]:
     """Return the keys that a text names, and of each the folder, with `/`, and all above, with `/*`."""
-    names = {match[0].lower() for match in _PATH_OR_WORD.finditer(text)}
+    names = {match[0].lower() for match in _pattern("path_or_word").finditer(text)}
     keys = names | {target.key for target in find_targets(text)}
     keys |= {_make_key(match[0]) for name in ("url", "host") for match in _pattern(name).finditer(text)}
     keys |= {_make_key(name) for name in names if "/" in name}
@@ -135,28 +129,19 @@ def _is_local(address: str) -> bool:
 
 
 def _find_all(text: str, *, is_code: bool) -> Iterator[Target]:
-    if fence := _FENCE.match(text):
+    if fence := _pattern("fence").match(text):
         text = re.sub(r"[^\n]", " ", fence[0]) + text.rstrip("`~ \n")[fence.end() :]
-    plain, offsets = _remove_noise(text)
-    for code, places in ((text, range(len(text))), (plain, offsets)) if plain != text else ((text, range(len(text))),):
-        code = _CONTINUED.sub(lambda match: " " * len(match[0]), code)
+    text = _pattern("blank").sub(lambda match: " " * len(match[0]), text)
+    noise = {at for match in _pattern("noise").finditer(text) for at in range(*match.span())}
+    places = [at for at in range(len(text)) if at not in noise]
+    plain = "".join(text[at] for at in places) if noise else text
+    for code, offsets in {text: range(len(text)), plain: places}.items():
         found = [*_find_addresses(code), *_find_sources(code)] if is_code else []
         arguments = _find_arguments(code, 0, len(code))
         found += [one for one in arguments if is_code or _pattern("host_in_prose").search(code, one.start, one.end)]
         found = [one._replace(end=one.start + len(code[one.start : one.end].rstrip(_TRAILING))) for one in found]
         for one in (*found, *_find_scripts(code, sorted(found), is_code=is_code)):
-            yield one._replace(start=places[one.start], end=places[one.end - 1] + 1)
-
-
-def _remove_noise(text: str) -> tuple[str, list[int]]:
-    """Return code without what a shell ignores, such as empty quotation marks, and the offsets of its characters."""
-    offsets, edge, parts = list[int](), 0, list[str]()
-    for noise in _pattern("noise").finditer(text):
-        blank = " " if noise["blank"] else ""
-        parts += (text[edge : noise.start()], blank)
-        offsets += (*range(edge, noise.start()), *([noise.start()] if blank else ()))
-        edge = noise.end()
-    return "".join([*parts, text[edge:]]), [*offsets, *range(edge, len(text))]
+            yield one._replace(start=offsets[one.start], end=offsets[one.end - 1] + 1)
 
 
 # Addresses
@@ -164,33 +149,22 @@ def _remove_noise(text: str) -> tuple[str, list[int]]:
 
 def _find_addresses(code: str) -> Iterator[Target]:
     """Yield URLs, IP addresses, and hosts that have a path, a port, quotation marks or a key that is for hosts."""
-    for match in _pattern("url").finditer(code):
-        before = code[max(0, match.start() - _MAX_KEY_CHARS) : match.start()]
-        if not _is_local(match[0]) and not _pattern("namespace").search(before):
-            yield _make_address(*match.span(), match[0])
-    for match in _pattern("host").finditer(code):
-        if _is_used(match, code) and not _is_local(match[0]):
-            yield _make_address(*match.span(), match[0])
-    for match in _pattern("ip_address").finditer(code):
-        if match["address"] and not _is_local(match["address"]):
-            yield _make_address(*match.span("address"), match["address"])
+    for name in ("url", "host", "ip_address"):
+        for match in _pattern(name).finditer(code):
+            start, end = match.span("address")
+            before = code[max(0, start - _MAX_KEY_CHARS) : max(0, start)]
+            is_used = not _pattern("namespace").search(before) and (name != "host" or _is_used(match, before, code))
+            if is_used and not _is_local(match["address"] or ""):
+                kind = "source" if _pattern("remote_url").search(match["address"]) else "address"
+                yield Target(start, end, _make_key(match["address"]), kind)
 
 
-def _make_address(start: int, end: int, address: str) -> Target:
-    return Target(start, end, _make_key(address), "source" if _pattern("remote_url").search(address) else "address")
-
-
-def _is_used(match: re.Match[str], code: str) -> bool:
+def _is_used(match: re.Match[str], before: str, code: str) -> bool:
     """Return whether code seems to use a host: others are names of files, attributes, labels of Kubernetes."""
-    start, end = match.span()
-    before, path = code[max(0, start - _MAX_KEY_CHARS) : start], match["path"] or ""
-    is_name = _pattern("name_end").match(code, end - 1) or "=" in path.partition("?")[0]
-    if is_name or _pattern("api_version").search(before):
+    end, path = match.end(), match["path"] or ""
+    if _pattern("name_end").match(code, end - 1) or "=" in path.partition("?")[0] or (match["user"] and not path):
         return False
-    domains = _read_table().domains
-    level = domains.get(match["tld"].lower(), 0)
-    if match["user"]:
-        return len(path) > 1 and path[0] == ":"
+    level = 2 if match["user"] else _read_table()["domains"].get(match["tld"].lower(), 0)
     is_quoted = (before[-1:] in _QUOTES and code[end : end + 1] == before[-1:]) or match[0] == code.strip()
     return level > 0 and bool(path or match["port"] or (level > 1 and is_quoted) or _pattern("host_key").search(before))
 
@@ -200,28 +174,13 @@ def _is_used(match: re.Match[str], code: str) -> bool:
 
 def _find_sources(code: str) -> Iterator[Target]:
     """Yield images and remotes that have no host."""
-    stages = {match[1].lower() for match in _pattern("stage").finditer(code)}
-    for pattern in _read_table().sources:
+    no_source, stages = _pattern("no_source").match, {match[1].lower() for match in _pattern("stage").finditer(code)}
+    for pattern in _read_table()["sources"]:
         for match in _compile(pattern).finditer(code):
             name = match["name"].strip("\"',")
-            if not (_pattern("no_source").match(name) or _pattern("file").search(name) or name.lower() in stages):
-                yield _make_source(*match.span("name"), name)
-    for match in _pattern("run_image").finditer(code):
-        is_value = _is_in_comment(code, match.start())
-        for word in _ARGUMENT.finditer(code, match.end()):
-            text = word[0].strip("\"'")
-            if word["end"]:
-                break
-            if is_value or text.startswith("-"):
-                is_value = not is_value and not _pattern("switch").fullmatch(text)
-                continue
-            if not _pattern("no_source").match(text):
-                yield _make_source(*word.span(), text)
-            break
-
-
-def _make_source(start: int, end: int, name: str) -> Target:
-    return Target(start, end, _make_key(re.sub(r"(?:@\S*|:[\w.-]*)+$", "", name)), "source")
+            if not (no_source(name) or name.lower() in stages or _is_in_comment(code, match.start())):
+                key = _make_key(re.sub(r"(?:@\S*|:[\w.-]*)+$", "", name))
+                yield Target(*match.span("name"), key, "source")
 
 
 def _find_arguments(code: str, start: int, stop: int) -> Iterator[Target]:
@@ -230,11 +189,11 @@ def _find_arguments(code: str, start: int, stop: int) -> Iterator[Target]:
         start, option = command.end(), ""
         if _is_in_comment(code, command.start()):
             continue
-        for argument in _ARGUMENT.finditer(code, start, stop):
+        for argument in _pattern("argument").finditer(code, start, stop):
             start, word = argument.end(), re.sub(r"[\"',]+\]?$", "", argument[0].lstrip("\"',"))
             if argument["end"]:
                 break
-            for quoted in _QUOTED.finditer(code, argument.start(), start):  # perhaps another command
+            for quoted in _pattern("quoted").finditer(code, argument.start(), start):  # perhaps another command
                 yield from _find_arguments(code, quoted.start() + 1, quoted.end() - 1)
             if word.startswith("-"):
                 option, _, word = word.partition("=")
@@ -263,7 +222,7 @@ def _is_value(word: str, option: str, command: re.Match[str]) -> bool:
     """Return whether an argument is the value of an option, or a file to copy."""
     if command["copy"]:
         return "@" not in word and ":" not in word
-    values, name = _read_table().value_letters, (command["name"] or "").lower()
+    values, name = _read_table()["value_letters"], (command["name"] or "").lower()
     letters = values.get(name, "\0" if command["download"] else values["default"])
     return bool(_pattern("value_option").fullmatch(option) or re.fullmatch(f"-[^-{letters}]*[{letters}]", option))
 
@@ -273,25 +232,17 @@ def _is_value(word: str, option: str, command: re.Match[str]) -> bool:
 
 def _find_scripts(code: str, targets: Sequence[Target], *, is_code: bool) -> Iterator[Target]:
     """Yield what a shell or an interpreter gets from a pipe, from another command or from encoded text."""
-    decodes = _pattern("decodes").search
     for match in _pattern("pipe").finditer(code):
         first = max(0, match.start() - _MAX_SCRIPT_CHARS)
-        start = max((end.end() for end in _COMMAND_END.finditer(code, first, match.start())), default=first)
+        ends = (end.end() for end in _pattern("command_end").finditer(code, first, match.start()))
+        start = max(ends, default=first)
         source = code[start : match.start()]
-        if (
-            not _pattern("no_command").search(source)
-            if is_code
-            else _pattern("fetches").search(source) or decodes(source)
-        ):
+        if not _pattern("no_command").search(source) and (is_code or _pattern("gets_script").search(source)):
             yield _make_script(start, match.end(), source, targets)
-    if not is_code:
-        return
-    for match in _pattern("substitution").finditer(code):
-        yield _make_script(*match.span(), match["source"], targets)
-    for match in _pattern("evaluation").finditer(code):
-        if match["any"] or (match["name"] and _pattern("fetches").search(match[0])) or decodes(match[0]):
-            yield _make_script(*match.span(), match[0], targets)
-    if decodes(code) and _pattern("executes").search(code):
+    for name in ("substitution", "evaluation") if is_code else ():
+        for match in _pattern(name).finditer(code):
+            yield _make_script(*match.span(), match[match.lastgroup or 0], targets)
+    if is_code and _pattern("decodes").search(code) and _pattern("executes").search(code):
         yield from (Target(*match.span(), f"| {match[0]}", "script") for match in _pattern("literal").finditer(code))
 
 
@@ -306,30 +257,19 @@ def _make_script(start: int, end: int, source: str, targets: Sequence[Target]) -
 # Patterns
 
 
-class _Table(msgspec.Struct, frozen=True):
-    """The file `commands.toml`; `domains` has 2 for those for which quotation marks are enough."""
-
-    domains: Mapping[str, int]
-    sources: Sequence[str]
-    value_letters: Mapping[str, str]
-    names: Mapping[str, str]
-    patterns: Mapping[str, str]
-
-
 @cache
-def _read_table() -> _Table:
-    path = resources.files("mkdocs_roaming") / "answer/commands.toml"
-    return msgspec.toml.decode(path.read_bytes(), type=_Table)
+def _read_table() -> dict[str, Any]:
+    return tomllib.loads((resources.files("mkdocs_roaming") / "answer/commands.toml").read_text("utf-8"))
 
 
 @cache
 def _pattern(name: str) -> re.Pattern[str]:
-    return _compile(_read_table().patterns[name])
+    return _compile(_read_table()["patterns"][name])
 
 
 @cache
 def _compile(pattern: str) -> re.Pattern[str]:
-    names = {**_read_table().patterns, **_read_table().names}
+    names = _read_table()["patterns"] | _read_table()["names"]
     expanded = re.sub("<<([a-z_]+)>>", lambda match: names[match[1]], pattern)
     if expanded != pattern:
         return _compile(expanded)
@@ -343,13 +283,3 @@ _MAX_KEY_CHARS = 60
 _MAX_PARTS = 12
 _TRAILING = ".,;:!?*_~'\"`"
 _QUOTES = ('"', "'", "`")
-_PATH_OR_WORD = re.compile(r"\w+(?:[./-]+\w+)*")
-_QUOTED = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
-_ARGUMENT = re.compile(
-    r"(?P<end>\n|[|;&])|[<>]\s*[^\s\"'`()<>|;&]*"
-    r"|(?:\"[^\"\n]*\"|'[^'\n]*'|\$\([^()\n]{0,80}\)|[^\s\"'`()<>|;&])+"
-)
-_COMMAND_END = re.compile(r"[\n;]|&&|\|\|")
-_INDENTED = re.compile(r"^(?: {4}|\t)[^\n]*\n?", re.MULTILINE)
-_FENCE = re.compile(r"[^\n`~]{0,40}(?:`{3,}+|~{3,}+)[^\n]*+\n|`+")
-_CONTINUED = re.compile(r"[\\`^]\r?\n(?:[ \t]*>)?")
