@@ -62,6 +62,13 @@ CODE = {
         "git clone ",
         "docker run -",
         "a=b ",
+        "eval(",
+        "run(",
+        "image: a/b ",
+        "x | sudo ",
+        "powershell -e ",
+        'docker run -e "a" ',
+        "conda -c a ",
     )
 } | {
     "a long quoted text": repeat("a", '```\ncurl "', '"\n```'),
