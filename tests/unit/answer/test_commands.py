@@ -94,6 +94,7 @@ wget https://dl.tool.example/1.2/tool-linux.tar.gz
         'eval "$(tool completion zsh)"',
         "curl -O https://dl.tool.example/1.3/tool-macos.zip",
         "ssh admin@my.corp.example",
+        "tool --db sqlite:///tool.db --log file:///var/log/tool.log",
         "curl https://<host>/x http://$HOST:80/y https://api.example.com/z http://db:5432 http://10.1.2.3/",
     ],
 )
