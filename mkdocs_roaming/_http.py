@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 
 from mkdocs_roaming._version import __version__
 from mkdocs_roaming.errors import LibraryError, UsageError
+from mkdocs_roaming.text.markdown import remove_invisible
 
 if TYPE_CHECKING:
     from httpx2 import Client
@@ -76,7 +77,7 @@ class ApiConfig:
     def redact(self, message: str) -> str:
         """Return a message of the server on one line, shortened, without the key."""
         text = message.replace(self.key, "…") if self.key else message
-        text = " ".join(re.sub(r"[\x00-\x1f\x7f]+", " ", text).split())
+        text = " ".join(remove_invisible(text).split())
         return text if len(text) <= _MAX_MESSAGE_CHARS else text[: _MAX_MESSAGE_CHARS - 1].rstrip() + "…"
 
 

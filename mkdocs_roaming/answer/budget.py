@@ -24,6 +24,7 @@ from msgspec import Meta
 from mkdocs_roaming.answer.models.base import NO_USAGE, Usage
 from mkdocs_roaming.errors import LibraryError, ModelError, RoamingError, UsageError
 from mkdocs_roaming.settings import MAX_NUMBER
+from mkdocs_roaming.text.markdown import remove_invisible
 
 T = TypeVar("T")
 
@@ -291,7 +292,7 @@ class StopAnswer(Exception):  # noqa: N818 -- control flow like StopIteration, n
     def from_error(cls, error: Exception, source: str) -> StopAnswer:
         """Return the stop for an error; errors of other packages are labelled with their source."""
         _log.debug("%s failed", source, exc_info=error)
-        message = " ".join(str(error).split())
+        message = " ".join(remove_invisible(str(error)).split())
         if not isinstance(error, RoamingError):
             details = f": {message[:_MAX_FOREIGN_ERROR_CHARS]}" if message else ""
             message = f"{source} failed: {type(error).__name__}{details}"

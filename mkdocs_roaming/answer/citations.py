@@ -13,11 +13,11 @@ from collections.abc import Iterator
 
 from mkdocs_roaming.answer.conversation import Conversation, ReasoningFilter
 from mkdocs_roaming.answer.events import CitationDropped, Event, SectionCited, TextReleased, TextWithheld
-from mkdocs_roaming.answer.links import find_code_addresses, remove_links, resolve_ids
+from mkdocs_roaming.answer.links import remove_links, resolve_ids
 from mkdocs_roaming.answer.models.base import NO_SOURCE
 from mkdocs_roaming.answer.statements import Statement, find_statements
 from mkdocs_roaming.answer.support.check import CITATION
-from mkdocs_roaming.text.markdown import find_code_blocks, sub_outside_code
+from mkdocs_roaming.text.markdown import follow_fence, sub_outside_code
 
 _WORD = re.compile(r"\w")
 _ANY_CITATION = re.compile(r"\[\^(?P<id>[0-9a-f]{8})\]", re.IGNORECASE)
@@ -25,14 +25,17 @@ _REPEATED_CITATION = re.compile(r"(\[\^[0-9a-f]{8}\])\1+")
 _LINE_END = re.compile(r"\r\n|\r(?!\Z)")
 _MARKS = re.compile(
     r"(?P<definition>^\[\^[^\]\n]+\]:[^\n]*\n?)"
-    r"|(?P<space>[ \t]*)(?:\[\^(?P<ids>[^\]\n]{1,200})\]|\[(?P<bare>[0-9a-fA-F]{8})\](?![(\[:]))",
+    r"|(?P<space>(?<![ \t])[ \t]*)(?:\[\^(?P<ids>[^\]\n]{1,200})\]|\[(?P<bare>[0-9a-fA-F]{8})\](?![(\[:]))",
     re.MULTILINE,
 )
-_BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+")
+_BLANK_LINES = re.compile(r"(?:[ \t]*+\n)+")
 _CONTINUATION = re.compile(r"```|~~~|\[\^")
 _LIST_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])\s")
 _HEADING = re.compile(r"\A\s{0,3}#{1,6}\s[^\n]*\Z")
+_CONTAINERS = re.compile(r"\A(?:[ \t]|(?:[-*+]|\d{1,9}[.)])[ \t])+")  # around a fence
 _LOOKAHEAD_CHARS = 5
+_MAX_MARKER_CHARS = 16
+_MAX_PASSES = 8
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|\n")
 
 
@@ -59,7 +62,10 @@ class AnswerText:
         self._conversation = conversation
         self._reasoning = ReasoningFilter()
         self._cited: set[str] = set()
-        self._buffer = ""  # may end within a paragraph
+        self._buffer = ""  # begins with a paragraph, and may end within one
+        self._read = 0  # the part of the buffer in which no paragraph ends
+        self._fence = ""  # of the code at its end
+        self._has_item = False  # whether it contains a list
         self._uncited = ""  # the last paragraph, if it has no citation
         self._held_back: list[str] = []
 
@@ -78,21 +84,16 @@ class AnswerText:
 
     @property
     def foreign_addresses(self) -> list[tuple[int, int]]:
-        """The spans of addresses in the code of the text that neither the site nor an opened section contains."""
-        text = self.text
-
-        def is_known(address: str) -> bool:
-            address = address if "://" in address else f"//{address}"
-            return self._conversation.knows_address(address, is_code=True)
-
-        return [(start, end) for start, end in find_code_addresses(text) if not is_known(text[start:end])]
+        """The spans of what code in the text uses and neither the site, an opened section nor a question names."""
+        return self._conversation.find_foreign(self.text)
 
     def feed(self, text: str) -> Iterator[Event]:
         """Add text of the model; yield the events of the paragraphs that it completes."""
         text = self._reasoning.feed(text)
         if self._reasoning.hides_earlier_text:
             self._forget()
-        self._buffer = _LINE_END.sub("\n", self._buffer + text)
+        body = self._buffer.removesuffix("\r")
+        self._buffer = body + _LINE_END.sub("\n", self._buffer[len(body) :] + text)
         yield from self._process_buffer(is_end=False)
 
     def cite(self, id_: str) -> None:
@@ -101,6 +102,7 @@ class AnswerText:
             return
         body = self._buffer.rstrip()
         gap = self._buffer[len(body) :]
+        self._read = min(self._read, len(body))
         after_block = body.rpartition("\n")[2].lstrip().startswith(("|", "```", "~~~"))
         self._buffer = body + ("\n\n" if after_block else "") + f"[^{id_}]" + gap
 
@@ -128,15 +130,32 @@ class AnswerText:
         self._reasoning = ReasoningFilter()
 
     def _forget(self) -> None:
-        self._buffer = self._uncited = ""
+        self._buffer = self._uncited = self._fence = ""
         self._held_back, self.gap = [], False
+        self._read, self._has_item = 0, False
 
     def _process_buffer(self, *, is_end: bool) -> Iterator[Event]:
-        *paragraphs, self._buffer = _split_paragraphs(self._buffer, is_end=is_end)
+        while (end := self._buffer.find("\n", self._read)) >= 0:  # each line is read once: time is linear
+            line = self._buffer[self._read : end]
+            if line.strip(" \t"):
+                inner = line.lstrip(" \t") if self._fence else _CONTAINERS.sub("", line)
+                self._fence = follow_fence(inner, self._fence)
+                self._has_item = self._has_item or _LIST_ITEM.match(line.lstrip()) is not None
+                self._read = end + 1
+                continue
+            blank = _BLANK_LINES.match(self._buffer, self._read)
+            end = blank.end() if blank else end
+            after = self._buffer[end : end + _MAX_MARKER_CHARS]
+            if not is_end and len(after) < _LOOKAHEAD_CHARS and "\n" not in after:
+                return  # too little to see whether it continues the paragraph
+            before = "" if self._fence else self._buffer[: max(0, self._read - 1)]
+            self._read = end
+            if before.strip() and not _belong_together(before, after, is_list=self._has_item):
+                self._buffer, self._read, self._has_item = self._buffer[end:], 0, False
+                yield from self._process_paragraph(before)
         if is_end:
-            paragraphs.append(self._buffer)
-        for paragraph in paragraphs:
-            yield from self._process_paragraph(paragraph)
+            yield from self._process_paragraph(self._buffer)
+            self._buffer, self._read = "", 0
 
     def _process_paragraph(self, paragraph: str) -> Iterator[Event]:
         had_gap, self.gap = self.gap, False
@@ -210,40 +229,23 @@ class AnswerText:
         # Clients find citations without parsing code: invalid ones are removed there, too. What is removed may leave
         # another citation or link, so this is repeated until nothing changes.
         text, before = resolve_ids(sub_outside_code(_MARKS, replace_mark, paragraph), self._conversation.find_url), ""
-        while text != before:
+        for _ in range(_MAX_PASSES):
+            if text == before:
+                break
             before = text
             text, removed = remove_links(_ANY_CITATION.sub(drop_invalid, text), self._conversation.knows_address)
             self.removed_links += removed
+        else:
+            text = text.replace("[^", "")
         cited = [id_ for id_ in cited if f"[^{id_}]" in text]  # others were part of a removed link
         return _REPEATED_CITATION.sub(r"\1", text).strip("\n").rstrip(), cited, dropped
 
 
-def _split_paragraphs(text: str, *, is_end: bool) -> list[str]:
-    """Split text into paragraphs; unless the text is at its end, the last one may be incomplete."""
-    paragraphs: list[str] = []
-    start = 0
-    for blank in _BLANK_LINES.finditer(text):
-        before, after = text[start : blank.start()], text[blank.end() :]
-        if not is_end and len(after) < _LOOKAHEAD_CHARS and "\n" not in after:
-            break  # too little to see whether it continues the paragraph
-        if before.strip() and not _is_in_fence(before) and not _belong_together(before, after):
-            paragraphs.append(before)
-            start = blank.end()
-    return [*paragraphs, text[start:]]
-
-
-def _belong_together(before: str, after: str) -> bool:
+def _belong_together(before: str, after: str, *, is_list: bool) -> bool:
     """Return whether two pieces are one paragraph despite the blank line between them."""
-    is_list = any(_LIST_ITEM.match(line.lstrip()) for line in before.split("\n"))
     return (
         before.rstrip().endswith(":")
         or _CONTINUATION.match(after) is not None
         or _HEADING.match(before) is not None
         or (is_list and (after[:1] in " \t" or _LIST_ITEM.match(after) is not None))
     )
-
-
-def _is_in_fence(text: str) -> bool:
-    """Return whether text ends inside a fenced code block."""
-    blocks = find_code_blocks(text)
-    return bool(blocks) and blocks[-1].end > text.count("\n")

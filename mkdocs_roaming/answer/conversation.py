@@ -12,6 +12,7 @@ import anyio
 import anyio.lowlevel
 
 from mkdocs_roaming.answer.budget import Deadline, StopAnswer, stop_on_error
+from mkdocs_roaming.answer.commands import find_foreign
 from mkdocs_roaming.answer.events import (
     Event,
     Reference,
@@ -52,7 +53,7 @@ from mkdocs_roaming.library.tools import (
     parse_ids,
 )
 from mkdocs_roaming.manifest.expand import Expansion, ListedSection
-from mkdocs_roaming.text.markdown import follow_fence
+from mkdocs_roaming.text.markdown import follow_fence, remove_invisible
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 MAX_QUESTION_CHARS = 10_000
@@ -105,7 +106,7 @@ def describe_call(call: ToolCall) -> ToolCalled:
         call.id,
         call.name if isinstance(call.name, str) else "",
         tuple(id_[:_MAX_SHOWN_ID_CHARS] for id_ in ids[:_MAX_SHOWN_IDS]),
-        query[:_MAX_SHOWN_QUERY_CHARS] if isinstance(query, str) else "",
+        remove_invisible(query[:_MAX_SHOWN_QUERY_CHARS]) if isinstance(query, str) else "",
     )
 
 
@@ -126,7 +127,7 @@ class Conversation:
     looked_at: dict[str, None] = field(default_factory=dict)
     _last_used: dict[str, tuple[int, int]] = field(default_factory=dict)  # when an open section was opened or cited
     _time: int = 0
-    _addresses: dict[str, set[str]] = field(default_factory=dict)  # in the text of opened sections
+    _texts: dict[str, str] = field(default_factory=dict)  # of opened sections
 
     def add_history(self, history: Iterable[Exchange]) -> None:
         """Add earlier questions and answers."""
@@ -156,21 +157,25 @@ class Conversation:
         section = self.navigator.sections.get(id_)
         return self.navigator.sections.url(section) if section else None
 
-    def knows_address(self, address: str, *, is_code: bool = False) -> bool:
-        """Return whether an address is on the site or in an opened section; in code, also one of a question."""
-        library = self.navigator.library
-        if is_on_site(address, library.manifest.site.url):
+    def knows_address(self, address: str) -> bool:
+        """Return whether a link to an address may stay: it is on the site or in an opened section."""
+        if is_on_site(address, self.navigator.library.manifest.site.url):
             return True
+        normal = normalize_address(address)
+        return any(normal in find_addresses(text) for text in self._read_opened())
+
+    def find_foreign(self, text: str) -> list[tuple[int, int]]:
+        """Return the spans of what the code of a text uses and neither site, opened sections nor questions name."""
+        asked = "\n".join(turn.question for turn in self.turns if isinstance(turn, UserTurn))
+        return find_foreign(text, self._read_opened(), asked, self.navigator.library.manifest.site.url)
+
+    def _read_opened(self) -> Iterator[str]:
         for id_ in self.navigator.opened:
             section = self.navigator.sections.get(id_)
-            if section is not None and id_ not in self._addresses:
+            if section is not None and id_ not in self._texts:
                 with suppress(LibraryError):
-                    self._addresses[id_] = find_addresses(library.text(section))
-        normal = normalize_address(address)
-        if any(normal in self._addresses.get(id_, ()) for id_ in self.navigator.opened):
-            return True
-        asked = (turn.question for turn in self.turns if isinstance(turn, UserTurn))
-        return is_code and any(normal in find_addresses(question) for question in asked)
+                    self._texts[id_] = self.navigator.library.text(section)
+        return filter(None, map(self._texts.get, self.navigator.opened))
 
     def mark_cited(self, ids: Iterable[str]) -> None:
         """Record that sections were cited now: they are closed last."""
@@ -342,6 +347,7 @@ class ModelReply:
         self._model, self._request, self._deadline = model, request, deadline
         self._text: list[str] = []
         self._text_length = 0
+        self._last = self._joiner = ""
 
     @property
     def text(self) -> str:
@@ -373,8 +379,7 @@ class ModelReply:
                 part = await parts.__anext__()
             except StopAsyncIteration:
                 return None
-            self._add(part)
-            return part
+            return self._add(part)
 
         try:
             while not self.is_endless:
@@ -385,11 +390,20 @@ class ModelReply:
         finally:
             await _close(parts)
 
-    def _add(self, part: Part) -> None:
+    def _clean(self, piece: str) -> str:
+        """Return a piece without invisible characters; a joiner at its end waits for the character that it joins."""
+        text = remove_invisible(f"{self._last}{self._joiner}{piece}é")[:-1]
+        body = text.rstrip("\u200c\u200d")
+        clean, self._joiner = body[len(self._last) :], text[len(body) :]
+        self._last = body[-1:]
+        return clean
+
+    def _add(self, part: Part) -> Part:
         match part:
             case Text():
-                self._text.append(part.text)
                 self._text_length += len(part.text)
+                part = Text(self._clean(part.text))
+                self._text.append(part.text)
             case Citation():
                 self._text.append(f"[^{part.id}]")
             case ToolCall():
@@ -403,6 +417,7 @@ class ModelReply:
                     f"{type(self._model).__qualname__} yielded {type(part).__name__}, expected a part of a reply: "
                     "Text, Citation, ToolCall, Usage or Stop; update the package of the model"
                 )
+        return part
 
 
 async def _close(parts: object) -> None:

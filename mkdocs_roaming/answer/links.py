@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from html import unescape
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urljoin, urlsplit
 
-from mkdocs_roaming.text.markdown import find_code, sub_outside_code
+from mkdocs_roaming.text.markdown import sub_outside_code
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 IsKnown = Callable[[str], bool]
 
 _TARGET = (
-    r"\(\s*(?:<(?P<{0}_1>[^<>\n]*)>|(?P<{0}_2>(?:\\.|[^\s()\\]|\((?:\\.|[^\s()\\])*\))*))(?:\s[^()]*|\s[^\n]*?)?\)"
+    r"\(\s*(?:<(?P<{0}_1>[^<>\n]*)>|(?P<{0}_2>(?:\\.|[^\s()\\]|\((?:\\.|[^\s()\\])*\))*))"
+    r"(?:\s[^()]*|\s[^\n]{{0,200}}?)?\)"
 )
 _TEXT = r"(?:\\.|[^\[\]\\]|\[(?:\\.|[^\[\]\\])*\](?:\([^()\s]*\))?)*"
 _BARE = r"(?:[a-z][a-z0-9+.-]{1,31}:/{0,2}(?=[^\s/\[\]])|//(?=[\w-]+\.)|www\.)[^\s<>`\"|\[\]]+"
@@ -47,46 +48,9 @@ _SIGN_OF_LINK = re.compile(
 )
 _LINK_TO_ID = re.compile(r"\]\((?P<id>[0-9a-f]{8})\)")
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]{1,31}://[^\s<>`\"'|)\]}\\;,]+", re.IGNORECASE)
-_DOWNLOAD = re.compile(r"\b(?:curl|wget|iwr|irm|invoke-webrequest|invoke-restmethod|fetch)\b[^\n]*", re.IGNORECASE)
-_PATH = r"[^\s<>`\"'|)\]}\\;,]*"
-_IP = r"\d{1,3}(?:\.\d{1,3}){3}(?!\d)"
-_DOMAIN = r"(?:[\w-]+\.)+(?:[^\W\d_]{2,}|xn--[\w-]+)"
-_HOST = re.compile(rf"(?<![\w@/.:-])(?:{_DOMAIN}|{_IP})(?::\d+)?/{_PATH}", re.IGNORECASE)
-_NAME = re.compile(rf"(?<![\w@/.:-])(?:{_DOMAIN}|{_IP})(?::\d+)?", re.IGNORECASE)
-_IP_ADDRESS = re.compile(
-    rf"(?:version\w{{0,20}}|[=<>~!^]=)\W{{0,5}}{_IP}"  # a version
-    r"|(?:(?:host|addr|server|(?<![a-z])ip)(?!\w{0,20}version)\w{0,20}[\"']?\s?[:=(]\s?[\"']?"
-    rf"|(?<![\w.:/@-])(?={_IP}[:/]\d?)|(?<=[\"'])(?={_IP}[\"']))(?P<address>{_IP}(?!/\d\d?\b)(?::\d+)?(?:/{_PATH})?)",
-    re.IGNORECASE,
-)
-"""An IP address with a port, a path or a name, or in quotation marks; others are as likely versions."""
-_COMMAND = re.compile(
-    r"(?<![\w./-])(?:(?P<name>(?P<download>curl|wget|iwr|irm|invoke-webrequest|invoke-restmethod|aria2c|lynx)"
-    r"|(?P<copy>scp|rsync|git (?:clone|pull|push|fetch|remote (?:add|set-url)|submodule add))"
-    r"|ssh|sftp|ftp|telnet|nc|ncat|netcat|ping6?|dig|nslookup)(?:\.exe)?[ \t]+"
-    r"|--(?:(?:extra-|default-)?index(?:-url)?|find-links|registry|trusted-host|proxy)[ \t=]+"
-    r"|-connect[ \t]+|/dev/(?:tcp|udp)/)(?![=:])",
-    re.IGNORECASE,
-)
-"""A command or an option, and what follows: URLs, the source and target of a copy, or first of all a host."""
-_VALUE_OPTION = re.compile(
-    r"--(?:output(?:-document|-dir)?|header|data\S*|json|upload-file|user|config|user-agent|referer|cookie\S*|cacert|cert"
-    r"|key|request|form|write-out|input-file)|-(?:OutFile|Headers|Body|Method)"
-)
-_VALUE_LETTERS = {"curl": "oHdTuKAebcXFwmDE", "wget": "OoPUeiAT", "": "BbcDEeFIiJLlmOoPpQqRSsUWwXx"}
-"""Short options with a value, which may be the name of a file; those of `ssh` and its like are the default."""
-_MAX_COMMENT_CHARS = 200
-_COMMENT = re.compile(r"\s*//|\s*#\s+\S|[^\"'#]*\S\s+#")  # prose, before a command; `# curl` is a prompt
-_ARGUMENT = re.compile(
-    r"(?P<end>(?<!\\)\n|[|;&])|[<>]\s*[^\s\"'`()<>|;&]*|\"[^\"\n]*\"|'[^'\n]*'|(?:(?!\\\n)[^\s\"'`()<>|;&])+"
-)
-_HOST_ARGUMENT = re.compile(
-    rf"(?:[^\s@/]+@)?(?:{_DOMAIN}|{_IP}|\[[0-9a-f:]+\]|(?=\S*::)[0-9a-f:]+)(?::[^\s:/]*)?(?:[:/?#]\S*)?",
-    re.IGNORECASE,
-)
-_LOCAL_HOST = re.compile(r"(?:localhost|127(?:\.\d+){3}|\[?::1\]?|0\.0\.0\.0)(?::\d*)?$", re.IGNORECASE)
-_PLACEHOLDER_HOST = re.compile(r"(?:\$?\{\w+|\$\w+|[A-Z_]{3,})\}?(?::\S*)?$")
+_NAME = re.compile(r"(?<![\w@/.:-])((?:[\w-]+\.)+\w[\w-]*(?::\d+)?)(?:/[^\s<>`\"'|)\]}\\;,]*)?")
 _NO_SLASHES = re.compile(r"https?:(?!//)", re.IGNORECASE)  # browsers read it as if the slashes were there
+_MAX_PASSES = 8
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _INVISIBLE = re.compile(r"[\x00-\x20\x7f-\xa0\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]+")
 _TRAILING = ".,;:!?*_~'\""
@@ -115,10 +79,10 @@ def remove_links(markdown: str, is_known: IsKnown) -> tuple[str, int]:
             return f"[{sub_outside_code(_LINKS, replace, match['link'])}{kept[1 + len(match['link']) :]}"
         return kept
 
-    before, text = "", markdown
-    while text != before:  # what remains may form another link
-        before, text = text, sub_outside_code(_LINKS, replace, text)
-    if any(not is_known(address) for address in _rendered_addresses(text)):
+    before, text, passes = "", markdown, 0
+    while text != before and passes < _MAX_PASSES:  # what remains may form another link
+        before, text, passes = text, sub_outside_code(_LINKS, replace, text), passes + 1
+    if text != before or any(not is_known(address) for address in _rendered_addresses(text)):
         # The regular expressions and CommonMark disagree about what is code or a link: no markup at all is left.
         removed += 1
         text = _ADDRESS.sub("", _MARKUP.sub(lambda mark: mark[1] or f"\\{mark[0]}", text))
@@ -137,79 +101,36 @@ def resolve_ids(markdown: str, find_url: Callable[[str], str | None]) -> str:
     return sub_outside_code(_LINK_TO_ID, replace, markdown)
 
 
-def find_code_addresses(markdown: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans of addresses in code: URLs, IP addresses, and hosts that a command connects to."""
-    for begin, stop in find_code(markdown):
-        code = markdown[begin:stop]
-        found = [match.span() for match in _ADDRESS.finditer(code)]
-        for command in _DOWNLOAD.finditer(code):
-            start = command.start()
-            found += [(start + match.start(), start + match.end()) for match in _HOST.finditer(command[0])]
-        found += [match.span("address") for match in _IP_ADDRESS.finditer(code) if match["address"]]
-        found += _find_host_arguments(code)
-        last = 0
-        for start, end in sorted(found, key=lambda span: (span[0], -span[1])):
-            address = code[start:end].rstrip(_TRAILING)
-            if start >= last and not _is_local(address):
-                yield begin + start, begin + start + len(address)
-                last = end
-
-
-def _find_host_arguments(code: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans of hosts without a scheme among the arguments of commands that connect to one."""
-    end = 0
-    while command := _COMMAND.search(code, end):
-        end = command.end()
-        if _COMMENT.match(code[max(0, command.start() - _MAX_COMMENT_CHARS) : command.start()].rpartition("\n")[2]):
-            continue
-        option = ""
-        for argument in _ARGUMENT.finditer(code, end):
-            end, word = argument.end(), argument[0].strip("\"'")
-            if argument["end"]:
-                break
-            if word.startswith("-"):
-                option, _, word = word.partition("=")
-            if not word or word[0] in "<>":
-                continue
-            is_value, option = _is_value(word, option, command), ""
-            if not is_value and _HOST_ARGUMENT.fullmatch(word):
-                start = argument.start() + argument[0].index(word)
-                yield start, start + len(word)
-            if not (is_value or command["copy"] or command["download"]):
-                break  # what follows runs on the host
-
-
-def _is_value(word: str, option: str, command: re.Match[str]) -> bool:
-    """Return whether an argument is the value of an option, or a file to copy."""
-    if command["copy"]:
-        return "@" not in word and ":" not in word
-    letters = _VALUE_LETTERS.get((command["name"] or "").lower(), "\0" if command["download"] else _VALUE_LETTERS[""])
-    return bool(_VALUE_OPTION.fullmatch(option) or re.fullmatch(f"-[^-{letters}]*[{letters}]", option))
-
-
-def find_addresses(text: str) -> set[str]:
+@lru_cache(maxsize=128)
+def find_addresses(text: str) -> frozenset[str]:
     """Return all addresses of a text, normalized, to compare others with them."""
     found = (match[0] for match in _ANY_ADDRESS.finditer(text))
-    hosts = (match[0] for pattern in (_HOST, _NAME) for match in pattern.finditer(text))
-    in_code = (text[start:end] for start, end in find_code_addresses(text))
     linked = (match[1] for match in re.finditer(r"\]\(\s*<?([^\s()<>]+)", text))
-    return {normalize_address(address) for source in (found, hosts, in_code, linked) for address in source}
+    hosts = (address for match in _NAME.finditer(text) for address in match.group(0, 1))
+    return frozenset(normalize_address(address) for source in (found, hosts, linked) for address in source)
 
 
 def normalize_address(address: str) -> str:
     """Return an address in the form in which addresses are compared: without escapes, fragment and `{placeholders}`."""
-    address = _INVISIBLE.sub("", unquote(unescape(re.sub(r"\\(?=[!-/:-@\[-`{-~])", "", address))))
-    address = re.split("[#{]", address, maxsplit=1)[0].rstrip(_TRAILING)
-    while address.endswith(")") and address.count(")") > address.count("("):
-        address = address[:-1].rstrip(_TRAILING)
+    address = _INVISIBLE.sub("", unquote(_unescape(re.sub(r"\\(?=[!-/:-@\[-`{-~])", "", address))))
+    address = re.split("[#{]", address, maxsplit=1)[0]
+    end, unopened = len(address), address.count(")") - address.count("(")
+    while end and (address[end - 1] in _TRAILING or (address[end - 1] == ")" and unopened > 0)):
+        end, unopened = end - 1, unopened - (address[end - 1] == ")")
+    address = address[:end]
     address = re.sub(r"^(?:(?:https?:)?//|mailto:)", "", address.replace("\\", "/"), flags=re.IGNORECASE).rstrip("/")
     host, slash, path = address.partition("/")
     return f"{host.lower()}{slash}{path}"
 
 
+def _unescape(text: str) -> str:
+    """Return text with its character references replaced; `unescape` fails for numbers of more than 4,300 digits."""
+    return unescape(re.sub(r"&#0*(\d{1,7})\d*", r"&#\1", text))
+
+
 def is_on_site(address: str, site_url: str) -> bool:
     """Return whether an address is on a site, below its URL; relative addresses are if they lead there."""
-    address = _INVISIBLE.sub("", unescape(address)).replace("\\", "/")
+    address = _INVISIBLE.sub("", _unescape(address)).replace("\\", "/")
     if address.startswith("#"):
         return True
     if address.lower().startswith(("mailto:", "www.")) or _NO_SLASHES.match(address):
@@ -247,11 +168,6 @@ def _find_target(match: re.Match[str]) -> str:
 def _is_linked(address: str) -> bool:
     """Return whether renderers turn a bare address into a link, or a reader would."""
     return "//" in address or address.lower().startswith(("www.", "javascript:", "data:", "vbscript:", "mailto:"))
-
-
-def _is_local(address: str) -> bool:
-    host = re.sub(r"^[a-z][a-z0-9+.-]*://", "", address, flags=re.IGNORECASE).partition("/")[0].rpartition("@")[2]
-    return not host or bool(_PLACEHOLDER_HOST.match(host)) or bool(_LOCAL_HOST.match(host))
 
 
 # What a renderer makes of the text

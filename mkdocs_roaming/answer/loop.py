@@ -23,6 +23,7 @@ from mkdocs_roaming.answer.budget import (
     Budget,
     Deadline,
     StopAnswer,
+    run_in_thread,
 )
 from mkdocs_roaming.answer.conversation import MAX_CALLS_PER_REPLY, Exchange, ModelReply, describe_call
 from mkdocs_roaming.answer.events import (
@@ -114,7 +115,7 @@ async def answer(
             if not calls:
                 for event in run.text.end():
                     yield event
-                run.state = _judge_text(run)
+                run.state = await run_in_thread(lambda: _judge_text(run))
                 break
 
             # The tool calls, in order.

@@ -20,7 +20,7 @@ from mkdocs_roaming.text.languages import available_languages, load_phrases
 from mkdocs_roaming.text.markdown import find_code
 from mkdocs_roaming.text.tokenizer import parse_query
 
-_CITATION_GROUP = re.compile(r"(?:\s*\[\^[^\]\n]{1,200}\])+")
+_CITATION_GROUP = re.compile(r"(?<!\s)(?:\s*\[\^[^\]\n]{1,200}\])+")
 _TABLE_ROW = re.compile(r"^[ \t]*\|.*$", re.MULTILINE)
 _QUESTION_END = " ?？.!"
 

@@ -406,6 +406,14 @@ def to_single_line(text: str) -> str:
     return text if text.isprintable() else " ".join(_UNSAFE.sub("", text).split())
 
 
+def remove_invisible(text: str) -> str:
+    """Return text without the characters that readers do not see, or that change the order of what they see.
+
+    Tabs and ends of lines stay, and joiners next to a character that is not ASCII: scripts and emoji need them.
+    """
+    return _JOINERS.sub("", _INVISIBLE.sub("", text))
+
+
 def escape_markup(text: str) -> str:
     """Return text on a single line in which Markdown finds no markup; characters that mean nothing stay as they are."""
     return _SPECIAL.sub(r"\\\g<0>", to_single_line(text))
@@ -414,6 +422,15 @@ def escape_markup(text: str) -> str:
 _SPECIAL = re.compile(r"[\\`*\[\]]|(?<![^\W_])_|_(?![^\W_])|<(?=[a-z/!?])|&(?=#?\w+;)|~(?=~)|(?<=~)~", re.IGNORECASE)
 _DIRECTION = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
 """Embeddings, overrides and isolates, and their ends."""
+_INVISIBLE = re.compile(
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff"
+    r"\ufff9-\ufffb\U000e0000-\U000e01ef]"
+)
+"""Controls, direction controls, characters without a width, tags, and the variation selectors of rare letters."""
+_JOINERS = re.compile(
+    r"(?<![^\x00-\x7f])[\u200c\u200d]+(?![^\x00-\x7f])|(?<=[\u200c\u200d])[\u200c\u200d]+"
+    r"|(?<=[\ufe00-\ufe0f])[\ufe00-\ufe0f]+"
+)
 _UNSAFE = re.compile(rf"[\x00-\x1f\x7f-\x9f\ud800-\udfff]|{_DIRECTION.pattern}")
 
 

@@ -160,6 +160,17 @@ def test_command_with_foreign_address_is_marked_and_not_cached(
     assert len(api.exchanges) == 4
 
 
+INVISIBLE = "It is\u202e 8642\u202c, see `po\u200brt\U000e0041` \u2066[^ID]\u2069."
+
+
+@pytest.mark.parametrize("size", [1, 10_000])
+def test_invisible_characters_never_reach_reader(
+    start: Start, folder: Path, server: str, serve: Serve, size: int
+) -> None:
+    _, model = serve(Liar(server, INVISIBLE.replace("ID", server), size))
+    assert text_of(start(folder, model).ask(QUESTION)) == f"It is 8642, see `port` [^{server}]."
+
+
 # The model's own words
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextlib import aclosing
 from pathlib import Path
@@ -12,13 +13,15 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mkdocs_roaming.answer.budget import Budget, Prices
+from mkdocs_roaming.answer.budget import Budget, Deadline, Prices
+from mkdocs_roaming.answer.conversation import ModelReply
 from mkdocs_roaming.answer.events import Event, Finished, summarize
 from mkdocs_roaming.answer.loop import answer
-from mkdocs_roaming.answer.models.base import Citation, Part, Stop, Text, ToolCall, Usage
+from mkdocs_roaming.answer.models.base import Citation, Part, Request, Stop, Text, ToolCall, Usage, UserTurn
 from mkdocs_roaming.answer.models.scripted import ScriptedModel
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.targets import library_from_markdown
+from mkdocs_roaming.text.markdown import remove_invisible
 
 Ask = Callable[..., list[Event]]
 KETTLE = Path(__file__).parents[2] / "golden" / "answer" / "kettle.md"
@@ -78,3 +81,16 @@ def test_any_reply_ends_answer_once(replies: list[list[Part]], opened: list[str]
     assert [type(event) for event in happened].count(Finished) == 1
     assert isinstance(happened[-1], Finished)
     msgspec.to_builtins(happened)
+
+
+@given(
+    st.lists(st.sampled_from(["a", "é", "\u200d", "\u200c", "\u200b", "\u202e", "👩", "\ufe0f", "\n", "\U000e0041"]))
+)
+def test_invisible_characters_are_removed_in_whatever_pieces_they_arrive(pieces: list[str]) -> None:
+    async def read() -> tuple[str, str]:
+        request = Request("", "", (UserTurn("Which port?"),))
+        reply = ModelReply(ScriptedModel([list(map(Text, pieces))]), request, Deadline(9.0, time.monotonic))
+        return "".join([part.text async for part in reply.stream() if isinstance(part, Text)]), reply.text
+
+    received, text = anyio.run(read)
+    assert received == text == remove_invisible("".join(pieces)).rstrip("\u200c\u200d")  # these join nothing

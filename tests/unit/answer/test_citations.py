@@ -41,8 +41,11 @@ class OpenSections(Conversation):
     def mark_cited(self, ids: Iterable[str]) -> None:
         assert set() < {*ids} <= OPENED
 
-    def knows_address(self, address: str, *, is_code: bool = False) -> bool:
+    def knows_address(self, address: str) -> bool:
         return address.startswith("https://a.example/")
+
+    def find_foreign(self, text: str) -> list[tuple[int, int]]:
+        return []
 
     def make_reference(self, id_: str) -> Reference:
         return Reference(id_, "", (), "")

@@ -14,6 +14,7 @@ from mkdocs_roaming.text.markdown import (
     find_code,
     find_code_blocks,
     follow_fence,
+    remove_invisible,
     sub_outside_code,
     to_single_line,
     truncate_at_word,
@@ -145,3 +146,23 @@ def test_sub_outside_code_replaces_matches_that_begin_outside() -> None:
     text = "a `a` [`a`](a)\n\n```\na\n```\n\na"
     replaced = sub_outside_code(re.compile(r"\[`a`\]|a"), lambda match: match[0].upper(), text)
     assert replaced == "A `a` [`A`](A)\n\n```\na\n```\n\nA"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\tb\n", "a\tb\n"),
+        ("a\x00\x1b\x7f\x9fb", "ab"),
+        ("\u202eab\u202c\u2066c\u2069\u200e\u200f\u061c", "abc"),
+        ("a\u200bb\u2060c\u2064d\ufeffe\u00adf", "abcdef"),
+        ("a\U000e0041\U000e007f\U000e0100b", "ab"),
+        ("a\u200cb\u200d c", "ab c"),
+        (
+            "می\u200cخواهم API\u200cها क्\u200dष 👩\u200d💻 ❤\ufe0f\u200d🔥",
+            "می\u200cخواهم API\u200cها क्\u200dष 👩\u200d💻 ❤\ufe0f\u200d🔥",
+        ),
+        ("می\u200c\u200c\u200dخواهم ❤\ufe0f\ufe01\ufe02", "می\u200cخواهم ❤\ufe0f"),
+    ],
+)
+def test_remove_invisible_keeps_what_readers_see(text: str, shown: str) -> None:
+    assert remove_invisible(text) == shown

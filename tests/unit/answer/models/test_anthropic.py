@@ -424,7 +424,7 @@ def test_usage_is_reported_incrementally(api: MessagesApi, claude: Make) -> None
         (Status(404, kind="not_found_error", message="model: x"), "does not know this model or address (model: x)"),
         (Status(413, kind="request_too_large", message="big"), "lower open_chars in [budget]"),
         (Status(400, kind="invalid_request_error", message="credit balance is too low"), "no credit left"),
-        (Status(400, kind="invalid_request_error", message="line\none\x1b[31m"), "refused (400) (line one [31m)"),
+        (Status(400, kind="invalid_request_error", message="line\none\x1b[31m"), "refused (400) (line one[31m)"),
         (Status(307, {"Location": "/elsewhere/"}), "does not know this model or address"),
         (Status(418, body=b"{}"), "the request was refused (418)"),
         (

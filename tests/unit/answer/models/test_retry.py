@@ -19,3 +19,10 @@ def test_error_for_status_never_contains_key() -> None:
 def test_error_for_status_puts_fix_after_long_reason() -> None:
     ended = StopAnswer.from_error(error_for_status(SERVICE, 400, "invalid_request_error", "long " * 100), "qwen3")
     assert ended.error.endswith("; try another model, and report this")
+
+
+def test_errors_contain_no_invisible_characters() -> None:
+    message = "the key \u202e\u200b\U000e0041is wrong\x9b31m"
+    error = error_for_status(SERVICE, 401, "authentication_error", message)
+    assert "(the key is wrong31m)" in str(error)
+    assert StopAnswer.from_error(ValueError(message), "qwen3").error.endswith("the key is wrong31m")
