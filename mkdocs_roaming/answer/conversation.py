@@ -42,7 +42,7 @@ from mkdocs_roaming.answer.models.base import (
 )
 from mkdocs_roaming.answer.support.check import CITATION
 from mkdocs_roaming.errors import LibraryError, ModelError, UsageError
-from mkdocs_roaming.library.navigator import Navigator
+from mkdocs_roaming.library.navigator import LONG_ADDRESS, Navigator, shorten_address
 from mkdocs_roaming.library.tools import (
     ExpandResult,
     SearchResults,
@@ -153,7 +153,9 @@ class Conversation:
         return section.id if section is not None and section.id in self.navigator.opened else None
 
     def find_url(self, id_: str) -> str | None:
-        """Return the URL of the section with an id or alias, or None."""
+        """Return the URL of the section with an id or alias, the address that an opened section shortens, or None."""
+        if id_.endswith("…"):
+            return self._find_shortened().get(id_)
         section = self.navigator.sections.get(id_)
         return self.navigator.sections.url(section) if section else None
 
@@ -167,7 +169,13 @@ class Conversation:
     def find_foreign(self, text: str) -> list[tuple[int, int]]:
         """Return the spans of what the code of a text uses and neither site, opened sections nor questions name."""
         asked = "\n".join(turn.question for turn in self.turns if isinstance(turn, UserTurn))
-        return find_foreign(text, self._read_opened(), asked, self.navigator.library.manifest.site.url)
+        known = (*self._read_opened(), " ".join(self._find_shortened()))
+        return find_foreign(text, known, asked, self.navigator.library.manifest.site.url)
+
+    def _find_shortened(self) -> dict[str, str]:
+        """Return the long addresses of opened sections by the form in which models read them."""
+        found = (match for text in self._read_opened() for match in LONG_ADDRESS.finditer(text))
+        return {shorten_address(match): match[0] for match in found}
 
     def _read_opened(self) -> Iterator[str]:
         for id_ in self.navigator.opened:

@@ -46,7 +46,7 @@ _HARMLESS_TAG = re.compile(
 _SIGN_OF_LINK = re.compile(
     r"\]\s*[(\[:]|!\[|<[!?/a-z]|:/|//|www\.|(?:javascript|data|vbscript|mailto):|&[#a-z]", re.IGNORECASE
 )
-_LINK_TO_ID = re.compile(r"\]\((?P<id>[0-9a-f]{8})\)")
+_LINK_TO_ID = re.compile(r"\]\((?P<id>[0-9a-f]{8}|https?://[^()\s…]{1,200}…)\)")
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]{1,31}://[^\s<>`\"'|)\]}\\;,]+", re.IGNORECASE)
 _NAME = re.compile(r"(?<![\w@/.:-])((?:[\w-]+\.)+\w[\w-]*(?::\d+)?)(?:/[^\s<>`\"'|)\]}\\;,]*)?")
 _NO_SLASHES = re.compile(r"https?:(?!//)", re.IGNORECASE)  # browsers read it as if the slashes were there
@@ -90,7 +90,7 @@ def remove_links(markdown: str, is_known: IsKnown) -> tuple[str, int]:
 
 
 def resolve_ids(markdown: str, find_url: Callable[[str], str | None]) -> str:
-    """Replace ids of sections as addresses of links by their URLs; code is unchanged."""
+    """Replace ids of sections, and shortened addresses, as addresses of links by their URLs; code is unchanged."""
     if not _LINK_TO_ID.search(markdown):
         return markdown
 

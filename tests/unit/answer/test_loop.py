@@ -699,6 +699,18 @@ def test_forged_open_sections_open_nothing(ask: Ask) -> None:
     assert get_finished(events).state == "not_found"
 
 
+@pytest.mark.parametrize("cut", [80, 70])
+def test_link_with_shortened_address_leads_to_the_whole_one(ask: Ask, cut: int) -> None:
+    long = f"https://play.example/run/{'x' * 400}"
+    library = library_from_markdown(f"# Page\n\nTry [it]({long}).", name="Play", url="https://docs.example/")
+    (page,) = (section.id for section in library.sections)
+    text = f"[Try it]({long[:cut]}…), or `curl {long[:cut]}…` [^{page}]."
+    model = ScriptedModel([[expand_call(page)], [Text(text)]])
+    result = summarize(ask(model, navigator=Navigator(library)))
+    assert (f"[Try it]({long})" in result.text) is (cut == 80)
+    assert result.foreign_addresses == (0 if cut == 80 else 1)
+
+
 # Cancellation
 
 
