@@ -229,7 +229,8 @@ class NameReader:
             is_filled = evidence.contains(host) and all(map(_PLACEHOLDER.fullmatch, path))
             return is_filled or evidence.contains(name.rstrip("/")) or evidence.is_asked(host.rpartition("@")[2])
         others = (name.replace("-", "_"), name.replace("_", "-"), name.strip("_"), name.removeprefix("tool."))
-        if any(evidence.contains(other) for other in others):
+        is_path = "." in name and all(f"{key}:" in evidence.text for key in name.split("."))  # of nested keys
+        if is_path or any(evidence.contains(other) for other in others):
             return True
         if _PLAIN.fullmatch(name):
             first, *_ = words = name.split(".")
