@@ -174,8 +174,9 @@ def _is_linked(address: str) -> bool:
 
 
 @cache
-def _load_parser() -> MarkdownIt:
-    from markdown_it import MarkdownIt  # takes 0.1 s to import, and most answers contain no link
+def load_parser() -> MarkdownIt:
+    """Return the parser for links, which takes 0.1 s to import; a server does so before the first answer."""
+    from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark").enable("table")
     parser.validateLink = lambda url: True  # type: ignore[method-assign]  # other renderers accept any
@@ -185,7 +186,7 @@ def _load_parser() -> MarkdownIt:
 def _rendered_addresses(markdown: str) -> Iterator[str]:
     """Yield the addresses of links and images as CommonMark finds them; raw HTML with attributes is one, too."""
     environment: dict[str, dict[str, dict[str, str]]] = {}
-    tokens = _load_parser().parse(markdown, environment)
+    tokens = load_parser().parse(markdown, environment)
     yield from _token_addresses(tokens)
     for definition in environment.get("references", {}).values():
         yield definition["href"]

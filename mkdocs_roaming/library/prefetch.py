@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -18,11 +17,9 @@ _MAX_PREFETCHED = 12
 _FIRST = 3  # what is next to these is ranked higher
 _STEPS = 6
 _MAX_REFERENCE = 3
-_MAX_NAMESAKES = 2
 _MIN_PART_TOKENS = 80  # a shorter part of a section says too little, and finding it takes as long
 _MIN_TOKENS = 30  # a smaller section is one of the first, or is opened with the one around it
 _MIN_BODY_CHARS = 25
-_MIN_CONTAINER_CHARS = 60
 _COMPARED_CHARS = 300
 _STRIPPED_CHARS = 4 * _COMPARED_CHARS  # with their markup
 
@@ -63,7 +60,6 @@ class Prefetch:
     _share: float = field(init=False)  # more room is for more and for longer texts
     _opened: list[SectionRef] = field(default_factory=list)
     _texts: set[str] = field(default_factory=set)
-    _titles: Counter[str] = field(default_factory=Counter)
     _references: int = 0
 
     def __post_init__(self) -> None:
@@ -85,15 +81,13 @@ class Prefetch:
 
     def _is_useful(self, section: SectionRef) -> bool:
         beginning = read_beginning(self.read(section))
-        min_chars = _MIN_CONTAINER_CHARS if self.sections.children(section) else _MIN_BODY_CHARS
         is_extra = self.max_reference is not None and self._references >= self.max_reference
         is_fragment = section.section.tokens < _MIN_TOKENS and len(self._opened) >= _FIRST
         return not (
-            len(beginning) < min_chars
+            len(beginning) < _MIN_BODY_CHARS
             or (is_fragment and not any(above in self._opened for above in self.sections.ancestors(section)))
             or beginning in self._texts
             or (is_extra and self.is_reference(section))
-            or self._titles[section.section.title.casefold()] >= _MAX_NAMESAKES
             or self.max_tokens < min(_MIN_PART_TOKENS, section.section.tokens)
         )
 
@@ -101,7 +95,6 @@ class Prefetch:
         self._opened.append(section)
         self._references += self.is_reference(section)
         self._texts.add(read_beginning(self.read(section)))
-        self._titles[section.section.title.casefold()] += 1
 
     def _promote_neighbours(self, queue: Sequence[SectionRef]) -> list[SectionRef]:
         """Return the sections with those near the opened ones some places higher."""

@@ -18,6 +18,7 @@ import anyio
 
 from mkdocs_roaming._http import FETCH_TIMEOUT, HttpClient
 from mkdocs_roaming.answer.budget import run_in_thread
+from mkdocs_roaming.answer.links import load_parser
 from mkdocs_roaming.errors import LibraryError, RoamingError, UsageError
 from mkdocs_roaming.library.hybrid import HybridSearch
 from mkdocs_roaming.library.library import PAGE_CACHE_BYTES, Library
@@ -173,6 +174,7 @@ class SiteWatcher:
         search = self._search_factory(library)
         if complete or self.current is None:
             search.load()  # before a client waits for it
+            load_parser()
         in_memory = complete and sum(page.bytes for page in library.manifest.pages) <= PAGE_CACHE_BYTES
         # A hybrid search waits for the vector of a question, and must not block the limiter for computations.
         library.is_local = (library.is_local or in_memory) and not isinstance(search, HybridSearch)

@@ -229,8 +229,7 @@ class NameReader:
             is_filled = evidence.contains(host) and all(map(_PLACEHOLDER.fullmatch, path))
             return is_filled or evidence.contains(name.rstrip("/")) or evidence.is_asked(host.rpartition("@")[2])
         others = (name.replace("-", "_"), name.replace("_", "-"), name.strip("_"), name.removeprefix("tool."))
-        is_path = "." in name and all(f"{key}:" in evidence.text for key in name.split("."))  # of nested keys
-        if is_path or any(evidence.contains(other) for other in others):
+        if any(evidence.contains(other) for other in others):
             return True
         if _PLAIN.fullmatch(name):
             first, *_ = words = name.split(".")
@@ -263,6 +262,8 @@ class NameReader:
     def _has_known_parts(self, name: str) -> bool:
         """Return whether the parts of a path or an address are known, and follow each other as documented."""
         evidence = self._evidence
+        if "." in name and all(f"{key}:" in evidence.text for key in name.split(".")):
+            return True  # a path of nested keys
         if not _SEPARATED.search(name):
             return False
         parts = [part for part in re.split(r"[^a-z0-9]+", name) if part]
