@@ -240,7 +240,12 @@ def seconds(read: Callable[[str], object], text: str, runs: int = 1) -> float:
     return min(run() for _ in range(runs))
 
 
-CASES = [(name, text) for name, (_, tables) in READERS.items() for table in tables for text in table]
+CASES = [
+    pytest.param(name, text, marks=[pytest.mark.slow] if at else [])
+    for name, (_, tables) in READERS.items()
+    for at, table in enumerate(tables)
+    for text in table
+]
 
 
 @pytest.mark.parametrize(("name", "text"), CASES)
