@@ -77,9 +77,10 @@ READING_OUTLINE = "\n".join(
         # Search compares words; the outline makes up for other words.
         "- If neither outline nor lines name anything that fits, search with `search_sections`, with words "
         "that the documentation itself would use: it opens the best hits.",
-        # The first sections alone do not show that something is missing from the site.
+        # The first sections alone do not show that something is missing from the site; its words may.
         "- Before you say that the documentation does not answer, or does not answer a part that the question asks "
-        "for, look for it in the outline, and search once if you know other words for it than the question has.",
+        "for, look for it in the outline, and search once if you know other words for it than the question has. No "
+        "search is needed for a name that the documentation does not contain, as the search with the question says.",
         # Parts are cut for a question; `expand_sections` shows the rest.
         "- A line that begins with `…` stands for text that is left out. Open the section if what you need may be "
         "there.",
