@@ -392,6 +392,7 @@ def test_element_can_be_removed_and_inserted_again(page: Page, stage: Stage, wid
 
 def test_two_elements_do_not_interfere(page: Page, stage: Stage, widget: Widget) -> None:
     page.goto(stage.page(body="<roaming-ask></roaming-ask>"))
+    page.locator("roaming-ask .opener").first.wait_for(state="attached")
     for opened in (1, 0, 1):
         page.keyboard.press("Control+i")
         expect(page.locator("roaming-ask dialog[open]")).to_have_count(opened)

@@ -68,6 +68,7 @@ def test_typed_keys_do_not_trigger_site_shortcuts(page: Page, material: Stage, w
 
 def test_shortcut_opens_panel_and_focus_returns(page: Page, material: Stage, widget: Widget) -> None:
     page.goto(material.url)
+    page.locator("roaming-ask .opener").wait_for(state="attached")
     page.locator("article a").last.focus()
     page.keyboard.press("Control+i")
     expect(widget.input).to_be_focused()
