@@ -21,7 +21,8 @@ from typing import Any
 import yaml
 
 from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.library.navigator import PREFETCH_TOKENS, Navigator
+from mkdocs_roaming.library.navigator import Navigator
+from mkdocs_roaming.library.prefetch import PREFETCH_TOKENS
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.tools import render

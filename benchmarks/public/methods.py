@@ -16,7 +16,8 @@ from typing import Protocol
 from msgspec import Struct
 
 from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.library.navigator import PREFETCH_TOKENS, Navigator
+from mkdocs_roaming.library.navigator import Navigator
+from mkdocs_roaming.library.prefetch import PREFETCH_TOKENS
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.tools import SearchResults, render
 from mkdocs_roaming.manifest.expand import render_expansion

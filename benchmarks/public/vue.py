@@ -32,7 +32,7 @@ import msgspec
 from msgspec import Struct
 
 from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.library.navigator import PREFETCH_TOKENS
+from mkdocs_roaming.library.prefetch import PREFETCH_TOKENS
 from mkdocs_roaming.library.search import Search
 
 from .corpus import Checkout, build_library, read_checkout
