@@ -80,7 +80,7 @@ READING_OUTLINE = "\n".join(
         # The first sections alone do not show that something is missing from the site; its words may.
         "- Before you say that the documentation does not answer, or does not answer a part that the question asks "
         "for, look for it in the outline, and search once if you know other words for it than the question has. No "
-        "search is needed for a name that the documentation does not contain, as the search with the question says.",
+        "search is needed for a name that the documentation does not contain.",
         # Parts are cut for a question; `expand_sections` shows the rest.
         "- A line that begins with `…` stands for text that is left out. Open the section if what you need may be "
         "there.",
