@@ -22,7 +22,7 @@ from mkdocs_roaming.text.tokenizer import parse_query
 
 _CITATION_GROUP = re.compile(r"(?<!\s)(?:\s*\[\^[^\]\n]{1,200}\])+")
 _TABLE_ROW = re.compile(r"^[ \t]*\|.*$", re.MULTILINE)
-_QUESTION_END = " ?？.!"
+_QUESTION_END = " \t\n?？.!;:,)"
 
 
 class Statement(Struct, frozen=True):
@@ -57,7 +57,7 @@ def judge_state(
         return "not_found"
     if not any(one.is_gap for one in statements):
         return "answered"
-    if _joining_words().search(question.strip(_QUESTION_END)):
+    if _joining_words().search(question.rstrip(_QUESTION_END)):
         return "partial"
     if statements[0].is_gap and not statements[0].text.endswith(","):  # which begins "Although …,"
         return "not_found"
@@ -83,4 +83,4 @@ def _joining_words() -> re.Pattern[str]:
     """Return the pattern of words that join the parts of a question, in any language, or of a second question."""
     words = "|".join(word for code in available_languages() for word in load_phrases(code, "answer.joins"))
     unspaced = "[A-Za-z0-9]と[A-Za-z0-9]|[、和及]|以及|および|それとも"
-    return re.compile(rf"\s(?:{words})\s|{unspaced}|[;?？].*\w", re.IGNORECASE | re.DOTALL)
+    return re.compile(rf"\s(?:{words})\s|{unspaced}|[;?？]", re.IGNORECASE)

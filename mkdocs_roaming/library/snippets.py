@@ -10,6 +10,7 @@ from itertools import chain
 from math import log1p
 from typing import NamedTuple
 
+from mkdocs_roaming.text.blocks import TABLE_RULE
 from mkdocs_roaming.text.markdown import follow_fence, truncate_at_word
 from mkdocs_roaming.text.tokenizer import Word, estimate_tokens, extract_terms
 
@@ -17,7 +18,7 @@ SNIPPET_CHARS = 200
 """Maximum length of a snippet."""
 
 GAP = "…"
-"""Begins a line that stands for text that is left out."""
+"""The beginning of a line in place of text that is left out."""
 
 _SEARCHED_CHARS = 200_000
 _MAX_LEAD_CHARS = 200
@@ -27,7 +28,6 @@ _MAX_NAMED_CHARS = 40
 _INTRODUCTION = re.compile(r"[:：][*_]*\s*\Z|\A[ >]*(?:#{1,6}\s|\[!\w+\]\s*\Z|(?:[-*+] )?\*\*.+\*\*\s*\Z)")
 """A line that says nothing without those below it: it ends with a colon, or is the title of a section or a note."""
 _FENCE = re.compile(r"^[ >\t]*(?:`{3}|~{3})", re.MULTILINE)
-_TABLE_RULE = re.compile(r"[ \t]*\|?(?:[ \t]*:?-+:?[ \t]*\|?)+[ \t]*\n")
 _CUTS = 8  # number of places in a part where it may begin within a long block
 _MAX_LEAD = 60
 """Maximum number of characters before the first match."""
@@ -89,7 +89,8 @@ def cut_best_part(markdown: str, words: Iterable[Word], language: str, max_chars
 
     A part consists of whole blocks: paragraphs, lists, tables or fenced code. What introduces a block is not separated
     from it. A block that is longer is cut at lines, and its fence or the header of its table is repeated. A line that
-    begins with `…` stands for what is left out; it names the blocks that follow. Of equal parts it is the first.
+    begins with `…` stands for what is left out; it names the first blocks of that. Of equal parts it
+    is one that begins with the terms: what restricts a statement follows it.
 
     Args:
         markdown: The section's text, with its heading.
@@ -132,9 +133,9 @@ def _repeat_opening(before: str, part: str) -> str:
     """Return the line that opens the fence in which a part begins, or the header of its table."""
     if fence := find_open_fence(before)[0]:
         return f"{fence}{GAP}\n"
-    table = before[before.rfind("\n\n") + 1 :].lstrip("\n").splitlines(keepends=True)
-    is_row = part.startswith("|") and len(table) > 1 and _TABLE_RULE.match(table[1])
-    return f"{table[0]}{table[1]}| {GAP} |\n" if is_row else ""
+    table = before[before.rfind("\n\n") + 1 :].lstrip("\n").split("\n")
+    is_row = part.startswith("|") and len(table) > 2 and TABLE_RULE.match(table[1])
+    return f"{table[0]}\n{table[1]}\n| {GAP} |\n" if is_row else ""
 
 
 def _find_best_part(
@@ -146,10 +147,10 @@ def _find_best_part(
     header = frozenset[str]()  # of the table that a block is in
     for start, end in zip(starts, ends, strict=True):
         block = markdown[start:end]
-        first, _, rest = block.partition("\n")
+        first, rule, *_ = *block.split("\n", 2), ""
         if not block.startswith("|"):
             header = frozenset()
-        elif _TABLE_RULE.match(rest):
+        elif TABLE_RULE.match(rule):
             header = _extract_cached(first, language)
         found.append((_extract_cached(block, language) | header) & terms)
     counts = Counter(chain.from_iterable(found))
@@ -160,7 +161,7 @@ def _find_best_part(
             last += 1
             distinct = distinct | found[last]
         score = sum(log1p(len(ends) / counts[term]) for term in sorted(distinct))
-        is_equal = score == best and start < best_part[1]  # what restricts a statement comes after it
+        is_equal = score == best and start < best_part[1]
         if score > best or is_equal:
             best, best_part = score, (start, ends[last])
     start, end = best_part

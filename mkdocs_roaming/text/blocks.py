@@ -16,7 +16,7 @@ FENCE = re.compile(rf"\s*({FENCE_MARK}|:{{3,}})")
 _ITEM = re.compile(r"([ \t]*)(?:[-*+]|\d{1,9}[.)])[ \t]+(?=\S)")
 _TASK_BOX = re.compile(r"\[[ xX]\][ \t]+")
 _RULE = re.compile(r"[ \t]*(?:(?:[-*_][ \t]*){3,}|=+[ \t]*)$")
-_TABLE_RULE = re.compile(r"[ \t]*\|?(?:[ \t]*:?-+:?[ \t]*\|)+[ \t]*(?::?-+:?[ \t]*)?$")
+TABLE_RULE = re.compile(r"[ \t]*\|?(?:[ \t]*:?-+:?[ \t]*\|)+[ \t]*(?::?-+:?[ \t]*)?$")
 _WITH_BAR = re.compile(r"[^|]*\|")
 _INDENTED_OR_BLANK = re.compile(r" {4}|\t|\s*$")
 _QUOTE = re.compile(r" {0,3}> ?")
@@ -93,7 +93,7 @@ def _find_end(lines: Sequence[str], start: int) -> tuple[int, Kind | Literal["di
 
 
 def _starts_table(lines: Sequence[str], at: int) -> bool:
-    return lines[at].lstrip()[0] == "|" or (at + 1 < len(lines) and _TABLE_RULE.match(lines[at + 1]) is not None)
+    return lines[at].lstrip()[0] == "|" or (at + 1 < len(lines) and TABLE_RULE.match(lines[at + 1]) is not None)
 
 
 def _skip_raw_html(lines: Sequence[str], at: int, end: str) -> int:

@@ -153,6 +153,14 @@ STATEMENTS = {
         "Set the first X before X is enabled. ", "import X\n",
     )
 }  # fmt: skip
+TABLES = {
+    "a rule without an end": repeat("-", "| a |\n", "x\n"),
+    "a rule of many cells": repeat("-|", "| a |\n|", "x\n"),
+    "rows": repeat("| a | port |\n", "| a | b |\n|---|---|\n"),
+    "lines that end with colons": repeat("a:\n"),
+    "bold lines": repeat("**a**\n\n"),
+    "stars": repeat("**"),
+}
 SECTION = "h\n\n`f(a=1)` `acme_<NAME>_token` The first X runs before X starts, `uv a`. "
 
 
@@ -189,6 +197,11 @@ ANSWERS = {
 } | {"code with blank lines": repeat("x = 1\n\n", "```\n"), "nested citations": nest("[^aaaa", "", "aaaa]")}
 
 
+def judge(text: str) -> None:
+    found = list(statements.find_statements(f"Yes.[^aaaaaaaa] {text} is not documented.[^none]"))
+    statements.judge_state(f"{text};{text}x", found, "en")
+
+
 def cut(text: str) -> None:
     cut_best_part(f"# A\n\n{text}\n\nA port.\n", parse_query("which port", "en"), "en", 2_000)
 
@@ -221,7 +234,8 @@ READERS: Mapping[str, tuple[Callable[[str], object], Sequence[Mapping[str, Gener
     ),
     "scan_markdown": (scan_markdown, (INSTRUCTIONS,)),
     "find_invisible": (lambda text: list(find_invisible(text)), (INSTRUCTIONS,)),
-    "cut_best_part": (cut, (STATEMENTS, LINKS)),
+    "cut_best_part": (cut, (TABLES, STATEMENTS, LINKS)),
+    "judge_state": (judge, (SIGNS, WORDS)),
     "find_statements of a paragraph": (lambda text: list(statements.find_statements(text)), (ANSWERS, SIGNS)),
     "normalize_address": (normalize_address, (SIGNS, WORDS)),
     "is_on_site": (lambda text: is_on_site(text, "https://docs.example/a/"), (SIGNS, WORDS)),
