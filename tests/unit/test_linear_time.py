@@ -156,6 +156,7 @@ STATEMENTS = {
 TABLES = {
     "a rule without an end": repeat("-", "| a |\n", "x\n"),
     "a rule of many cells": repeat("-|", "| a |\n|", "x\n"),
+    "short rules without an end": repeat(f"| a |\n{'-' * 40}x\n\n"),
     "rows": repeat("| a | port |\n", "| a | b |\n|---|---|\n"),
     "lines that end with colons": repeat("a:\n"),
     "bold lines": repeat("**a**\n\n"),
