@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from mkdocs_roaming.text.markdown import FENCE_MARK
+from mkdocs_roaming.text.markdown import FENCE_MARK, TABLE_RULE
 
 MAX_BLOCK_CHARS = 2_000
 """Maximum length of the text of a block, or of an item of a list."""
@@ -16,7 +16,6 @@ FENCE = re.compile(rf"\s*({FENCE_MARK}|:{{3,}})")
 _ITEM = re.compile(r"([ \t]*)(?:[-*+]|\d{1,9}[.)])[ \t]+(?=\S)")
 _TASK_BOX = re.compile(r"\[[ xX]\][ \t]+")
 _RULE = re.compile(r"[ \t]*(?:(?:[-*_][ \t]*){3,}|=+[ \t]*)$")
-TABLE_RULE = re.compile(r"[ \t]*\|?(?:[ \t]*:?-+:?[ \t]*\|)+[ \t]*(?::?-+:?[ \t]*)?$")
 _WITH_BAR = re.compile(r"[^|]*\|")
 _INDENTED_OR_BLANK = re.compile(r" {4}|\t|\s*$")
 _QUOTE = re.compile(r" {0,3}> ?")
@@ -93,7 +92,7 @@ def _find_end(lines: Sequence[str], start: int) -> tuple[int, Kind | Literal["di
 
 
 def _starts_table(lines: Sequence[str], at: int) -> bool:
-    return lines[at].lstrip()[0] == "|" or (at + 1 < len(lines) and TABLE_RULE.match(lines[at + 1]) is not None)
+    return lines[at].lstrip()[0] == "|" or any(map(TABLE_RULE.match, lines[at + 1 : at + 2]))
 
 
 def _skip_raw_html(lines: Sequence[str], at: int, end: str) -> int:

@@ -66,6 +66,8 @@ class CodeBlock(NamedTuple):
 FENCE_MARK = r"(`{3,}(?=[^`]*$)|~{3,})"
 FENCE = re.compile(r"( {0,3})" + FENCE_MARK)
 """The beginning of a line that opens fenced code; backticks may not follow a fence of backticks."""
+TABLE_RULE = re.compile(r"[ \t]*\|?(?:[ \t]*:?-+:?[ \t]*\|)+[ \t]*(?::?-+:?[ \t]*)?$")
+"""The line below the header of a table."""
 
 
 def follow_fence(line: str, fence: str = "") -> str:
