@@ -161,7 +161,7 @@ class PrefetchMethod:
     def rank(self, question: str) -> Ranked:
         """Return the opened sections in their order, then the listed ones."""
         navigator = Navigator(self._library, search=self._search)
-        navigator.link_ids = True  # as the answer loop has it
+        navigator.texts.link_ids = True  # as the answer loop has it
         found = navigator.prefetch(question, max_tokens=self._max_tokens)
         texts = {expansion.id: render_expansion(expansion) for expansion in found.sections}
         for hit in found.hits:

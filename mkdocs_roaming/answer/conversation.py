@@ -42,7 +42,8 @@ from mkdocs_roaming.answer.models.base import (
 )
 from mkdocs_roaming.answer.support.check import CITATION
 from mkdocs_roaming.errors import LibraryError, ModelError, UsageError
-from mkdocs_roaming.library.navigator import LONG_ADDRESS, Navigator, shorten_address
+from mkdocs_roaming.library.navigator import Navigator
+from mkdocs_roaming.library.texts import LONG_ADDRESS, shorten_address
 from mkdocs_roaming.library.tools import (
     ExpandResult,
     SearchResults,

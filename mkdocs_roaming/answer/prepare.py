@@ -121,7 +121,7 @@ async def prepare(
         StopAnswer: The site cannot be read, or no time is left.
     """
     navigator, conversation = run.navigator, run.conversation
-    navigator.link_ids, navigator.search_tokens = True, _SEARCH_TOKENS
+    navigator.texts.link_ids, navigator.search_tokens = True, _SEARCH_TOKENS
     manifest = navigator.library.manifest
     conversation.add_history(history)
     site = await run.read(lambda: read_small_site(navigator, whole_site_tokens))

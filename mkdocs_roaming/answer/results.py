@@ -22,9 +22,10 @@ from mkdocs_roaming.answer.models.base import NO_SOURCE, ModelConfig, Part, Requ
 from mkdocs_roaming.answer.prepare import Run
 from mkdocs_roaming.answer.support.check import CITATION
 from mkdocs_roaming.errors import LibraryError, UsageError
-from mkdocs_roaming.library.navigator import LINK, Navigator
+from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.passages import DEFINITION, MAX_PASSAGE_CHARS, choose_passage, find_warning
 from mkdocs_roaming.library.rules import RULES_CALL_ID, apply_rules, rules_share
+from mkdocs_roaming.library.texts import LINK
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.search.ranking import parse_query
 from mkdocs_roaming.search.relevance import NO_ANSWER

@@ -15,9 +15,9 @@ from mkdocs_roaming.errors import LibraryError, UsageError
 from mkdocs_roaming.library.grep import GrepResult, grep, limit_grep
 from mkdocs_roaming.library.library import MAX_LABEL_CHARS, Library, Origin
 from mkdocs_roaming.library.open_sections import OpenSections
-from mkdocs_roaming.library.prefetch import PREFETCH_TOKENS, Prefetch, has_body
+from mkdocs_roaming.library.prefetch import MAX_REFERENCE, PREFETCH_TOKENS, Prefetch, has_body
 from mkdocs_roaming.library.search import Hit, Search, SearchResult, to_search_result
-from mkdocs_roaming.library.snippets import cut_best_part, describe_rest
+from mkdocs_roaming.library.texts import SectionTexts
 from mkdocs_roaming.library.tools import (
     MAX_IDS,
     ExpandResult,
@@ -36,17 +36,15 @@ from mkdocs_roaming.manifest.expand import (
     Expansion,
     ListedSection,
     list_section,
-    make_text_expansion,
     render_expansion,
-    split_source_code,
 )
 from mkdocs_roaming.manifest.lookup import SectionRef, iter_nav
 from mkdocs_roaming.manifest.models import OUTLINE_BUDGET, PageEntry
 from mkdocs_roaming.manifest.outline import render_outline, render_page_outline
 from mkdocs_roaming.manifest.page_kinds import PageKind, classify_page
-from mkdocs_roaming.search.ranking import MAX_QUERY_CHARS, parse_query
+from mkdocs_roaming.search.ranking import MAX_QUERY_CHARS
 from mkdocs_roaming.search.relevance import NO_ANSWER
-from mkdocs_roaming.text.markdown import sub_outside_code, truncate_at_word
+from mkdocs_roaming.text.markdown import truncate_at_word
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 PREFETCH_CALL_ID = "prefetch"
@@ -70,10 +68,6 @@ _MAX_LINES = 8
 _MAX_INSIDE = 5
 _MAX_ADDRESS_CHARS = 2_000
 _IDENTIFIER = re.compile(r"[a-z][A-Z]|\w_\w|(?<!\S)--?\w|\w\.[a-z]\w|\w\(|`")
-LINK = re.compile(r"\]\((?P<url>https?://[^()\s]+)(?:\s+\"[^\"\n]*\")?\)")
-LONG_ADDRESS = re.compile(r"(?<=\]\()https?://[^()\s]{300,}")
-"""An address of a link that is shortened in what models read: it may contain a whole program."""
-_SHORT_ADDRESS_CHARS = 80
 _ID = re.compile(r"(?<![0-9A-Za-z])[0-9a-fA-F]{8}(?![0-9A-Za-z])")
 
 
@@ -89,7 +83,7 @@ class Navigator:
         format_error: Returns the message for a section that cannot be read.
 
     Attributes:
-        link_ids: Whether links to sections lead to their ids instead of their URLs, as `[words](07f3277d)`.
+        texts: The texts of its sections.
         search_tokens: Maximum size of the texts that `search_sections` opens, in estimated tokens, as `prefetch` does;
             with 0 it opens only short sections, whole.
 
@@ -111,13 +105,12 @@ class Navigator:
         self.search = search or Search(library)
         self.sections = library.sections
         self.cap = cap
-        self.link_ids = False
+        self.texts = SectionTexts(library)
         self.search_tokens = 0
         self._format_error = format_error
         self._lock = threading.RLock()
-        self._open = OpenSections(self.sections, self._text)
+        self._open = OpenSections(self.sections, self.texts.read)
         self._found: tuple[str, list[Hit]] = ("", [])  # the last query and its hits
-        self._linked: tuple[tuple[str, str], str] = (("", ""), "")  # the last text, and that with links to ids
 
     @property
     def name(self) -> str:
@@ -171,40 +164,20 @@ class Navigator:
             is_query: Whether a model chose the words: it is told if probably no section answers them.
         """
         query = f"{question}\n{earlier}" if earlier else question
-        note, hits = self._judge(question, earlier, is_query=is_query)
+        note, hits = self._find_for_question(question, query, is_query=is_query)
+        opened: list[Expansion] = []
         prefetch = Prefetch(
             self.sections,
-            lambda section: self._read(section, self.library.text),
+            self.texts,
             lambda section: self._is_reference(section.page),
-            self._find_links,
+            lambda section, size, room: self._open_part(section, query, size, room, opened),
             max_tokens,
+            max_reference=None if _IDENTIFIER.search(question) else MAX_REFERENCE,
         )
-        if _IDENTIFIER.search(question):
-            prefetch.max_reference = None
-        opened: list[Expansion] = []
         with self._lock:
-            closed = [hit for hit in hits if hit.section.id not in self._open]
-            for section, size in prefetch.choose(closed):
-                expansion, part = self._open_text(section, query, size)
-                tokens = estimate_tokens(render_expansion(expansion))
-                if tokens <= prefetch.max_tokens and has_body(part):
-                    prefetch.max_tokens -= tokens
-                    opened.append(expansion)
-                    self._open.add_part(section, part)
+            prefetch.open([hit.section for hit in hits if hit.section.id not in self._open])
         missing = self.search.find_missing(question)
         return self._make_results(question, hits, opened, _MAX_LINES, note, missing)
-
-    def _judge(self, question: str, earlier: str, *, is_query: bool) -> tuple[str, list[Hit]]:
-        """Return the note above the results of a question, and the hits for it and the question before it."""
-        query = f"{question}\n{earlier}" if earlier else question
-        if (similar := self.search.find_similar_names(question)) is not None and not earlier:
-            if not similar:
-                return "", []
-            return f"{NO_ANSWER} Similar names: {', '.join(similar)}.", self._find(" ".join(similar))
-        note = self.search.judge(question)
-        if note not in ("", NO_ANSWER):
-            return note, self.search.find_foreign(query, limit=_MAX_RANKED)
-        return note if is_query else "", self._find(query)
 
     def reopen(self, ids: Iterable[str], query: str) -> ExpandResult:
         """Open the own texts of sections again, of long ones the part that matches a query best."""
@@ -212,10 +185,7 @@ class Navigator:
         with self._lock:
             for id_ in ids:
                 if (section := self.sections.get(id_)) and section.id not in self._open:
-                    expansion, part = self._open_text(section, query, _MAX_REOPENED_TOKENS)
-                    if expansion.shown:
-                        opened.append(expansion)
-                        self._open.add_part(section, part)
+                    self._open_part(section, query, _MAX_REOPENED_TOKENS, self.cap, opened)
         return ExpandResult(tuple(map(self._list_inside, opened)), origin=self._origin(opened))
 
     def call(self, name: str, arguments: object) -> ToolOutput:
@@ -268,7 +238,7 @@ class Navigator:
                     unknown.append(UnknownSection(section.id, why=truncate_at_word(self._format_error(error), 200)))
                     continue
                 room -= len(render_expansion(expansion)) + _SEPARATOR_CHARS
-                expansions[section.id] = expansion
+                expansions[section.id] = self.texts.hide_url(expansion)
         found = tuple(self._drop_opened(expansions[section.id]) for section in sections if section.id in expansions)
         return ExpandResult(found, tuple(unknown), tuple(already_open), tuple(skipped), self._origin(found))
 
@@ -282,7 +252,7 @@ class Navigator:
         with self._lock:
             for section in (hit.section for hit in hits):
                 if section.section.tokens <= _MAX_WHOLE_TOKENS and section.id not in self._open:
-                    expansion, part = self._open_text(section, query, _MAX_WHOLE_TOKENS)
+                    expansion, part = self.texts.cut(section, query, _MAX_WHOLE_TOKENS)
                     cap -= len(render_expansion(expansion)) + _SEPARATOR_CHARS
                     if expansion.shown and cap >= 0:
                         opened.append(expansion)
@@ -312,6 +282,17 @@ class Navigator:
     def _render_outline(self, budget: int) -> str:
         """Return the outline of the whole site, rendered once: every conversation begins with it."""
         return self.library.memoize(("outline", budget), lambda: render_outline(self.sections, budget=budget))
+
+    def _find_for_question(self, question: str, query: str, *, is_query: bool) -> tuple[str, list[Hit]]:
+        """Return the note above the results of a question, and the hits for it and the question before it."""
+        if question == query and (similar := self.search.find_similar_names(question)) is not None:
+            if not similar:
+                return "", []
+            return f"{NO_ANSWER} Similar names: {', '.join(similar)}.", self._find(" ".join(similar))
+        note = self.search.judge(question)
+        if note not in ("", NO_ANSWER):
+            return note, self.search.find_foreign(query, limit=_MAX_RANKED)
+        return note if is_query else "", self._find(query)
 
     def _find(self, query: str) -> list[Hit]:
         """Return the hits for a query; a model often searches for the question, for which sections were opened."""
@@ -369,6 +350,16 @@ class Navigator:
 
     # Open sections
 
+    def _open_part(self, section: SectionRef, query: str, max_tokens: int, room: int, opened: list[Expansion]) -> int:
+        """Open a section's text, or the part that matches a query best, if it fits; return its size in tokens, or 0."""
+        expansion, part = self.texts.cut(section, query, max_tokens)
+        tokens = estimate_tokens(render_expansion(expansion))
+        if tokens > room or not has_body(part):
+            return 0
+        opened.append(expansion)
+        self._open.add_part(section, part)
+        return tokens
+
     def _section_size(self, section: SectionRef, part: int, room: int, remaining: int) -> int | None:
         """Return how many characters the next of the remaining sections may have, or None for no room.
 
@@ -387,7 +378,7 @@ class Navigator:
             for entry in expansion.listed
             if (section := self.sections.get(entry.id)) is None or not self._open.has_part(section, 1)
         )
-        return self._without_url(replace(expansion, listed=listed))
+        return replace(expansion, listed=listed)
 
     def _expansion_order(self, section: SectionRef, sections: Sequence[SectionRef]) -> tuple[int, int]:
         """Return the depth of a section within the others, and its size with subsections."""
@@ -395,50 +386,6 @@ class Navigator:
         below = (section, *self.sections.descendants(section))
         size = sum(other.section.tokens for other in below if not self._open.is_whole(other.id))
         return sum(other.id in ancestors for other in sections), size
-
-    def _text(self, section: SectionRef) -> str:
-        """Return a section's own text; with `link_ids` links to sections lead to their ids, and long ones are cut."""
-        text = self.library.text(section)
-        if not self.link_ids or "](http" not in text:
-            return text
-        key = section.id, text
-        if key != self._linked[0]:
-            linked = sub_outside_code(LINK, self._link_to_id, text)
-            self._linked = key, sub_outside_code(LONG_ADDRESS, shorten_address, linked)
-        return self._linked[1]
-
-    def _link_to_id(self, match: re.Match[str]) -> str:
-        target = self.sections.resolve(match["url"])
-        return f"]({target.id})" if target and len(target.id) <= len(match["url"]) else match[0]
-
-    def _open_text(self, section: SectionRef, query: str, max_tokens: int) -> tuple[Expansion, str]:
-        """Open a section's own text, or the part of a long one that matches a query best; return also that part."""
-        text = source = self._read(section, self._text)
-        if estimate_tokens(text) > max_tokens:
-            text, listing = split_source_code(text)
-            source = text
-            if (size := estimate_tokens(text)) > max_tokens:
-                language = self.library.manifest.site.language
-                max_chars = len(text) * max_tokens // size
-                text, source = cut_best_part(text, parse_query(query, language), language, max_chars)
-            text += f"\n{describe_rest(listing)}" if listing else ""
-        return self._without_url(make_text_expansion(self.sections, section, text)), source
-
-    def _without_url(self, expansion: Expansion) -> Expansion:
-        """Return an expansion without its URL if links lead to ids: models then need none."""
-        return replace(expansion, url="") if self.link_ids else expansion
-
-    def _find_links(self, section: SectionRef) -> set[str]:
-        """Return the ids of the sections that a section links to."""
-        text = self._read(section, self.library.text)
-        targets = (self.sections.resolve(match["url"]) for match in LINK.finditer(text))
-        return {target.id for target in targets if target}
-
-    def _read(self, section: SectionRef, read: Callable[[SectionRef], str]) -> str:
-        try:
-            return read(section)
-        except LibraryError:
-            return ""
 
     def _is_reference(self, page: PageEntry) -> bool:
         def classify() -> bool:
@@ -498,11 +445,6 @@ class Navigator:
             if hit.section.id in known:
                 lines[hit.section.id] = to_search_result(self.sections, hit, has_snippet=False)
         return tuple(lines[hit.section.id] for hit in hits if hit.section.id in lines)
-
-
-def shorten_address(match: re.Match[str]) -> str:
-    """Return the form of a `LONG_ADDRESS` that models read."""
-    return f"{match[0][:_SHORT_ADDRESS_CHARS]}…"
 
 
 def _shorten_id(id_: str) -> str:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from mkdocs_roaming.library.search import Hit
 from mkdocs_roaming.library.snippets import HEADING, strip_markdown
+from mkdocs_roaming.library.texts import SectionTexts
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 
 PREFETCH_TOKENS = 2_200
 """Default size of the sections that search opens before the first call of a model, in estimated tokens."""
 
+MAX_REFERENCE = 3
+"""Maximum number of sections of reference pages that search opens for a question without names of code."""
+
 _PART_TOKENS = (1_200, 600, 300)  # of the first, the second and each further section; whole sections are mostly shorter
 _MAX_PREFETCHED = 12
 _FIRST = 3  # what is next to these is ranked higher
 _STEPS = 6
-_MAX_REFERENCE = 3
 _MIN_PART_TOKENS = 80  # a shorter part of a section says too little, and finding it takes as long
 _MIN_TOKENS = 30  # a smaller section is one of the first, or is opened with the one around it
 _MIN_BODY_CHARS = 25
@@ -26,10 +28,10 @@ _STRIPPED_CHARS = 4 * _COMPARED_CHARS  # with their markup
 
 def has_body(text: str) -> bool:
     """Return whether a text or a part of it says more than its heading."""
-    return len(read_beginning(text)) >= _MIN_BODY_CHARS
+    return len(_read_beginning(text)) >= _MIN_BODY_CHARS
 
 
-def read_beginning(text: str) -> str:
+def _read_beginning(text: str) -> str:
     """Return the beginning of a section's text without its heading and markup."""
     return strip_markdown(HEADING.sub("", text, count=1)[:_STRIPPED_CHARS])[:_COMPARED_CHARS]
 
@@ -44,19 +46,19 @@ class Prefetch:
 
     Attributes:
         sections: The sections of the site.
-        read: Returns a section's own text.
+        texts: Their texts.
         is_reference: Returns whether a section is on a reference page.
-        links: Returns the ids of the sections that a section links to.
+        open_part: Opens a section's text within a size if it fits into a room; returns its size, 0 if it is not opened.
         max_tokens: The room that is left, in estimated tokens.
         max_reference: Maximum number of sections of reference pages.
     """
 
     sections: SectionIndex
-    read: Callable[[SectionRef], str]
+    texts: SectionTexts
     is_reference: Callable[[SectionRef], bool]
-    links: Callable[[SectionRef], set[str]]
+    open_part: Callable[[SectionRef, int, int], int]
     max_tokens: int
-    max_reference: int | None = _MAX_REFERENCE
+    max_reference: int | None
     _share: float = field(init=False)  # more room is for more and for longer texts
     _opened: list[SectionRef] = field(default_factory=list)
     _texts: set[str] = field(default_factory=set)
@@ -65,22 +67,22 @@ class Prefetch:
     def __post_init__(self) -> None:
         self._share = max(1.0, self.max_tokens / PREFETCH_TOKENS)
 
-    def choose(self, hits: Sequence[Hit]) -> Iterator[tuple[SectionRef, int]]:
-        """Yield sections and the maximum size of their texts; the caller subtracts what it opens from `max_tokens`."""
-        queue = [hit.section for hit in hits]
+    def open(self, ranked: Sequence[SectionRef]) -> None:
+        """Open the first useful ones of ranked sections."""
+        queue = list(ranked)
         while queue and len(self._opened) < int(_MAX_PREFETCHED * self._share):
             section = queue.pop(0)
-            if self._is_useful(section):
-                before = self.max_tokens
-                size = _PART_TOKENS[min(len(self._opened), len(_PART_TOKENS) - 1)]
-                yield section, min(int(size * self._share), self.max_tokens)
-                if self.max_tokens < before:
-                    self._add(section)
-                    if len(self._opened) == _FIRST:
-                        queue = self._promote_neighbours(queue)
+            size = _PART_TOKENS[min(len(self._opened), len(_PART_TOKENS) - 1)]
+            if self._is_useful(section) and (
+                used := self.open_part(section, min(int(size * self._share), self.max_tokens), self.max_tokens)
+            ):
+                self.max_tokens -= used
+                self._add(section)
+                if len(self._opened) == _FIRST:
+                    queue = self._promote_neighbours(queue)
 
     def _is_useful(self, section: SectionRef) -> bool:
-        beginning = read_beginning(self.read(section))
+        beginning = _read_beginning(self.texts.read_published(section))
         is_extra = self.max_reference is not None and self._references >= self.max_reference
         is_fragment = section.section.tokens < _MIN_TOKENS and len(self._opened) >= _FIRST
         return not (
@@ -94,7 +96,7 @@ class Prefetch:
     def _add(self, section: SectionRef) -> None:
         self._opened.append(section)
         self._references += self.is_reference(section)
-        self._texts.add(read_beginning(self.read(section)))
+        self._texts.add(_read_beginning(self.texts.read_published(section)))
 
     def _promote_neighbours(self, queue: Sequence[SectionRef]) -> list[SectionRef]:
         """Return the sections with those near the opened ones some places higher."""
@@ -102,6 +104,6 @@ class Prefetch:
         for section in self._opened:
             others = (*self.sections.neighbours(section), *self.sections.children(section))
             near |= {other.id for other in (*others, *self.sections.ancestors(section)) if other}
-            near |= self.links(section)
+            near |= self.texts.find_links(section)
         places = {section.id: at - (_STEPS if section.id in near else 0) for at, section in enumerate(queue)}
         return sorted(queue, key=lambda section: places[section.id])

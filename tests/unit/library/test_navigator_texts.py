@@ -366,7 +366,7 @@ def test_open_child_is_referred_to_by_id(library: Library) -> None:
 
 def test_links_to_sections_lead_to_ids_outside_code(library: Library) -> None:
     navigator = Navigator(library)
-    navigator.link_ids = True
+    navigator.texts.link_ids = True
     text = expand(navigator, find(library, "Paint")).sections[0].text
     assert f"[the sails]({find(library, 'Reefing')})" in text
     assert "`[x](https://docs.example/p/sails/)`" in text
@@ -376,7 +376,7 @@ def test_models_read_the_beginning_of_long_addresses(make_site: Callable) -> Non
     long, usual = f"https://play.example/#code={'x' * 400}", f"https://play.example/?{'y' * 200}"
     library = make_site([("a/", f"# A\n\nTry [it]({long}), [this]({usual}) or `[x]({long})`.\n")]).library()
     navigator = Navigator(library)
-    navigator.link_ids = True
+    navigator.texts.link_ids = True
     text = expand(navigator, find(library, "A")).sections[0].text
     assert f"[it]({long[:80]}…)" in text
     assert f"[this]({usual})" in text
