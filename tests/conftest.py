@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from mkdocs_roaming.library.library import Library
@@ -22,6 +23,10 @@ from mkdocs_roaming.manifest.sections import split_sections
 
 ROOT = Path(__file__).parents[1]
 URL = "https://docs.example/p/"
+
+hypothesis.settings.register_profile("shared machine", deadline=None)
+hypothesis.settings.load_profile("shared machine")
+
 _WORDS = (
     *("harbour", "tide", "gauge", "station", "level", "pump", "valve", "sensor", "radar"),
     *("buoy", "anchor", "mast", "keel", "lamp", "signal", "relay", "port"),

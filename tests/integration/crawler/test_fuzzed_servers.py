@@ -95,7 +95,6 @@ def fuzz(examples: int) -> settings:
         max_examples=examples,
         derandomize=True,
         database=None,
-        deadline=None,
         phases=[Phase.explicit, Phase.generate],
         suppress_health_check=[HealthCheck.too_slow],
     )

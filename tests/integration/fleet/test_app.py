@@ -211,7 +211,6 @@ def test_schemathesis_finds_no_violations(http: httpx2.Client, name: str, mode: 
         max_examples=30,
         derandomize=True,
         database=None,
-        deadline=None,
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )

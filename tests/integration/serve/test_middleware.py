@@ -13,7 +13,7 @@ from typing import Any
 import anyio
 import pytest
 import uvicorn
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import generate_latest
 
@@ -249,7 +249,6 @@ async def test_refusal_has_cors_headers() -> None:
     assert answer.header("access-control-allow-origin") == DOCS
 
 
-@settings(deadline=None)
 @given(st.text(st.characters(max_codepoint=255), max_size=60), st.text(st.characters(max_codepoint=255), max_size=60))
 def test_random_host_and_origin_never_reach_application(origin: str, host: str) -> None:
     app = App()

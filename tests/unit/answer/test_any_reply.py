@@ -57,7 +57,7 @@ parts = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.lists(st.lists(parts, max_size=7), max_size=5),
     st.lists(names, max_size=4),

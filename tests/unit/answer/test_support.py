@@ -207,7 +207,7 @@ def test_largest_answer_of_hostile_text_is_checked() -> None:
     assert 0 <= found.score <= 1
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.text(alphabet=st.sampled_from("ab1_-`\"'*[]()|#>./:=~\\\n ,;不漢é😀\ud800"), max_size=120),
     st.text(max_size=80),
@@ -222,7 +222,7 @@ def test_marks_are_ordered_short_and_in_range(answer: str, section: str, questio
         edge = mark.end
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(
         st.sampled_from(["The port is 8000.", "Do not `run --it` twice.", "No, never!", "- a list", "漢字。"]),

@@ -37,7 +37,6 @@ def cosine(one: list[float], other: list[float]) -> float:
 
 
 @given(st.integers(1, 40), st.integers(1, 30), st.integers(0, 10**6))
-@settings(deadline=None)
 def test_cosines_of_quantized_vectors_are_close_to_exact_ones(dimensions: int, count: int, seed: int) -> None:
     """One byte for each dimension changes a cosine by less than a hundredth."""
     draw = random.Random(seed)
@@ -66,7 +65,7 @@ def test_cosines_in_long_integers_equal_a_loop_over_bytes() -> None:
     st.integers(0, 10**6),
     st.sampled_from(["highest", "lowest", "extreme", "any"]),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_lanes_never_overflow(dimensions: int, count: int, seed: int, kind: str) -> None:
     """With all byte values, including -128, which `quantize` never writes."""
     draw = random.Random(seed)
@@ -117,7 +116,6 @@ def test_decode_vectors_rejects_broken_files_and_later_versions() -> None:
 
 
 @given(st.binary(max_size=200))
-@settings(deadline=None)
 def test_decode_vectors_raises_only_vectors_error(noise: bytes) -> None:
     data = encode([[1.0, 2.0]])
     for broken in (data[:24] + noise, noise + data, data[:8] + noise + data[8 + len(noise) :]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mkdocs_roaming.embeddings.store import MAX_WINDOWS, WINDOW_TOKENS, split_windows
@@ -49,7 +49,6 @@ def test_long_section_is_split_between_paragraphs_without_losing_words() -> None
 
 
 @given(st.text(st.sampled_from("ab. \n世界|`#"), max_size=4_000))
-@settings(deadline=None)
 def test_window_length_and_number_are_limited(text: str) -> None:
     windows = split_windows(TITLES, text + "x" * 3_000)
     assert 1 <= len(windows) <= MAX_WINDOWS

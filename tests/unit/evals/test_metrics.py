@@ -34,7 +34,7 @@ def test_find_missing_literals_ignores_parts_of_longer_words(text: str, literal:
     assert find_missing_literals(text, [literal]) == ([] if contained else [literal])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=1, max_size=60), st.booleans())
 def test_compute_figure_interval_contains_mean(values: list[float], share: bool) -> None:
     values = [round(value) for value in values] if share else values

@@ -244,7 +244,7 @@ BLOCK = st.one_of(
 
 
 @pytest.mark.parametrize("peer", PEERS)
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150, derandomize=True)
 @given(page=several(BLOCK, "<p>Between.</p>"))
 def test_convert_any_plain_page_agrees_with_peer(peer: str, page: str) -> None:
     assert_agreement(page, peer)

@@ -409,7 +409,7 @@ def test_search_sections_returns_hits_that_fit_cap(make_site: Callable) -> None:
         max_leaves=8,
     ),
 )
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_call_with_generated_arguments_never_raises(name: str, arguments: object) -> None:
     assert len(render(_navigator().call(name, arguments))) <= 2_000
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -80,7 +80,6 @@ PARTS = [
 
 
 @given(st.lists(st.sampled_from(BLOCKS)))
-@settings(deadline=None)
 def test_passage_of_any_text_has_its_blocks(blocks: list[str]) -> None:
     text = "\n\n".join(blocks)
     passage = _passage(text, "word item code")
@@ -89,7 +88,6 @@ def test_passage_of_any_text_has_its_blocks(blocks: list[str]) -> None:
 
 
 @given(st.lists(st.sampled_from(PARTS), max_size=12))
-@settings(deadline=None)
 def test_passage_of_any_text_ends_before_text_below_it(parts: list[str]) -> None:
     passage = _passage("".join(parts), "word item code")
     assert len(passage) < 6_000

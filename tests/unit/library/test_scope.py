@@ -230,7 +230,7 @@ def test_search_of_restricted_library_shares_index_and_scores(library: Library) 
 _ID = re.compile(r"\[([0-9a-f]{8})\+?\]")
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_no_tool_result_names_a_section_out_of_scope(shape, data: st.DataObject) -> None:
     library = shape.library()

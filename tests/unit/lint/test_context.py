@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import process_time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mkdocs_roaming.lint.runner import lint_site
@@ -42,7 +42,6 @@ def test_prose_excludes_code(markdown: str, prose: str) -> None:
     assert "\n".join(line for line in text.prose if line.strip()) == prose
 
 
-@settings(deadline=None)
 @given(st.lists(PIECES, max_size=40).map("".join))
 def test_all_rules_accept_any_text(markdown: str) -> None:
     context = create_context(markdown)

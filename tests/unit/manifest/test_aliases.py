@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from manifests import GUIDE, build, ids_by_title
 
@@ -43,7 +43,6 @@ def open_id(manifest: Manifest, id_: str) -> SectionRef:
 
 
 @given(SITES, SITES, SITES)
-@settings(deadline=None)
 @example(
     {"": [(2, "Pumps", 1), (3, "Example", 2), (2, "Pumps", 3), (3, "Example", 4)]},
     {"": [(2, "Pumps", 3), (3, "Example", 4)]},

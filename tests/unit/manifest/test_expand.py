@@ -79,7 +79,7 @@ def test_long_text_is_split_between_blocks(make_site: Callable) -> None:
 
 
 @given(title=st.text(min_size=1, max_size=3000), text=st.text(max_size=9000), cap=st.integers(1800, 5000))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_long_titles_and_texts_stay_within_the_limit(title: str, text: str, cap: int) -> None:
     from mkdocs_roaming.manifest.builder import build_manifest
     from mkdocs_roaming.manifest.models import Page, PublishedPage, Site

@@ -78,7 +78,7 @@ def test_every_section_of_nested_groups_is_found_by_a_chain_of_calls(make_site: 
 
 
 @given(budget=st.integers(200, 9000), size=st.integers(1, 60), heads=st.integers(0, 70))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_every_page_has_a_line_if_bare_lines_fit(budget: int, size: int, heads: int) -> None:
     index = make_index(size, heads)
     text = render_outline(index, budget=budget)
@@ -88,7 +88,7 @@ def test_every_page_has_a_line_if_bare_lines_fit(budget: int, size: int, heads: 
 
 
 @given(title=st.text(min_size=1, max_size=300), opening=st.text(max_size=400), budget=st.integers(200, 600))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_texts_in_any_script_fit_the_budget_and_stay_on_their_lines(title: str, opening: str, budget: int) -> None:
     base = make_index(3, 4).manifest
     pages = tuple(

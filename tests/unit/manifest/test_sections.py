@@ -45,21 +45,20 @@ def join_slices(markdown: str) -> str:
 
 
 @given(st.lists(LINES, max_size=30), st.sampled_from(["\n", "\r\n", "\r"]))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_joined_slices_equal_the_file(lines: list[str], end: str) -> None:
     markdown = "# Title" + end + end.join(lines)
     assert join_slices(markdown) == markdown
 
 
 @given(st.text(max_size=400))
-@settings(deadline=None)
 def test_split_sections_accepts_any_text(text: str) -> None:
     markdown = "# Title\n\n" + text.encode("utf-8", "replace").decode()
     assert join_slices(markdown) == markdown
 
 
 @given(st.lists(LINES, max_size=30))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_sections_start_at_commonmark_headings(lines: list[str]) -> None:
     markdown = "# Title\n\n" + "\n".join(lines)
     wanted = [
@@ -121,7 +120,7 @@ MORE_LINES = st.one_of(
 
 
 @given(st.lists(MORE_LINES, max_size=24))
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=1500)
 @example(["- a", "   ```", "| a |", "==="])
 @example(["- a", "", "   ```", "=x", "==="])
 @example(["</p>", "   ```", "", "   # three"])

@@ -121,7 +121,7 @@ _PAGES = st.sampled_from([0, 1, 3, 30, 100]).map(lambda count: [(f"Page {at}", N
 _GROUPS = st.recursive(_PAGES, lambda inner: st.lists(st.tuples(_TITLES, inner), max_size=6), max_leaves=8)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @example([("<", [("<", [("Page 0", None)]), *[("<", [(f"Page {at}", None) for at in range(3)])] * 5])], 0, 45)
 @given(_GROUPS, st.integers(0, 300), st.sampled_from([1, 2, 5, 45]))
 def test_every_page_is_listed_once_within_the_limits(groups: Tree, chars: int, repeat: int) -> None:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mkdocs_roaming.publish.markdown_source import normalize_markdown
@@ -39,7 +39,6 @@ def test_normalize_markdown_keeps_published_markdown_except_pointer(sample: Path
         assert normalize_markdown(text, title="", link=links.link) == text.split("\n", 2)[2]
 
 
-@settings(deadline=None)
 @given(st.text("#>-[]()!` \n\r\tab:/.<>=\"'~|\\&*_^", max_size=120))
 def test_normalize_markdown_keeps_text_with_unchanged_links(text: str) -> None:
     normalized = normalize_markdown(f"# T\n\n{text}", title="T", link=lambda href: href)

@@ -13,7 +13,7 @@ import anyio
 import msgspec
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mkdocs_roaming.answer.budget import Budget, Prices
@@ -147,7 +147,6 @@ EVENTS = st.sampled_from(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(EVENTS, max_size=25), st.sampled_from(sorted(STATES)))
 def test_encoder_is_well_formed_for_any_order_of_events(events: list[Event], state: Any) -> None:
     context = AnswerContext(LIBRARY.sections, lambda: "signed")

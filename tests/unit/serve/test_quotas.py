@@ -132,7 +132,7 @@ async def test_answers_per_minute_of_all_clients() -> None:
     await limiter.reserve("late", spends_money=True)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(st.floats(0, 30), min_size=1, max_size=80), st.integers(1, 8))
 def test_no_sixty_seconds_exceed_twice_the_limit(pauses: list[float], limit: int) -> None:
     clock = Clock()
@@ -156,7 +156,7 @@ def test_no_sixty_seconds_exceed_twice_the_limit(pauses: list[float], limit: int
 
 
 @given(st.integers(0, 50), st.integers(0, 50), st.floats(0, 59.9), st.integers(1, 40))
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 def test_retry_after_is_sufficient(previous_count: int, current_count: int, elapsed: float, limit: int) -> None:
     clock = Clock()
     counters = CounterStore(clock=clock)
@@ -220,7 +220,7 @@ async def test_parallel_reservations_never_exceed_money_of_day() -> None:
     assert await limiter.spent() == 0
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.data())
 def test_money_of_day_is_exceeded_only_by_answers_in_progress(data: st.DataObject) -> None:
     most, dearest, day = 0.05, 0.08, 0.4

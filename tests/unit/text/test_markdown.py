@@ -60,7 +60,6 @@ def test_to_single_line_removes_unsafe_characters(text: str, line: str) -> None:
 
 
 @given(st.text(alphabet=st.one_of(st.sampled_from(TURNING + "ab ש\n\0"), st.characters())), st.integers(1, 12))
-@settings(deadline=None)
 def test_single_line_has_no_directions_and_no_controls(text: str, most: int) -> None:
     for line in (to_single_line(text), truncate_at_word(to_single_line(text), most)):
         assert not set(line) & set(TURNING)
@@ -114,7 +113,7 @@ CONTAINER_LINES = [
 ]
 
 
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=2000)
 @given(st.lists(st.sampled_from(CONTAINER_LINES), max_size=6))
 def test_find_code_blocks_agrees_with_commonmark_in_lists_and_quotes(lines: list[str]) -> None:
     found = [(block.start, block.stop, block.info) for block in find_code_blocks("\n".join(lines))]

@@ -83,7 +83,7 @@ MARKUP = st.one_of(
 
 
 @given(st.lists(MARKUP, max_size=40).map("".join), st.integers(1, 60))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_opening_of_any_text_is_a_short_line(markdown: str, limit: int) -> None:
     opening = make_opening(markdown, limit=limit)
     assert len(opening) <= limit
