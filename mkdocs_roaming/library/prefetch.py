@@ -15,7 +15,7 @@ PREFETCH_TOKENS = 2_200
 MAX_REFERENCE = 3
 """Maximum number of sections of reference pages that search opens for a question without names of code."""
 
-_PART_TOKENS = (1_200, 600, 300)  # of the first, the second and each further section; whole sections are mostly shorter
+_PART_TOKENS = (1_600, 600, 300)  # of the first, the second and each further section; whole sections are mostly shorter
 _MAX_PREFETCHED = 12
 _FIRST = 3  # what is next to these is ranked higher
 _STEPS = 6

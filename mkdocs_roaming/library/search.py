@@ -45,6 +45,7 @@ _MAX_UNKNOWN = 8
 _MAX_UNKNOWN_CHARS = 40
 _MAX_SIMILAR = 5
 _MIN_SIMILARITY = 0.75
+_VALUE_OR_DOMAIN = re.compile(r"(?<=\w):\w\S*|(?<=\w)\.(?:com|dev|io|net|org)\b\S*")
 _NAME = re.compile(r"(?<![\w.`/-])[A-Z][\w+#]{0,30}(?: [A-Z0-9][\w+#]{0,30}){1,3}(?![\w`/-])")
 _ADDRESS = r"[/#]|\.md$"
 
@@ -240,6 +241,7 @@ class Search:
         Names are capitalized words that follow each other, such as *Power BI*. Of a question in another language than
         the site's, only names from code are considered.
         """
+        question = _VALUE_OR_DOMAIN.sub("", question)
         words = [word for word in parse_query(question, self._language) if not _says_little(word)]
         if self._get_relevance().find_language(question[:MAX_QUERY_CHARS]) is not None:
             words = [word for word in words if is_code_name(word.text)]
@@ -413,7 +415,7 @@ def _find_names(query: str, language: str) -> Iterator[str]:
             del words[0]
         while words and words[-1].isdigit():
             del words[-1]
-        if len(words) > 1:
+        if len(words) > 1 and not match[0].isupper():  # a list of abbreviations is no name
             yield " ".join(words)
 
 

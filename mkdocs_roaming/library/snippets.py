@@ -26,7 +26,7 @@ _MAX_NAMED = 3
 _MAX_NAMED_CHARS = 40
 _INTRODUCTION = re.compile(r"[:：][*_]*\s*\Z|\A[ >]*(?:#{1,6}\s|\[!\w+\]\s*\Z|(?:[-*+] )?\*\*.+\*\*\s*\Z)")
 """A line that says nothing without those below it: it ends with a colon, or is the title of a section or a note."""
-_FENCE = re.compile(r"^[ >\t]*(?:`{3}|~{3})", re.MULTILINE)
+_FENCE_OR_TABLE = re.compile(r"^[ >\t]*(?:`{3}|~{3}|\|)", re.MULTILINE)
 _CUTS = 8  # number of places in a part where it may begin within a long block
 _MAX_LEAD = 60
 """Maximum number of characters before the first match."""
@@ -38,7 +38,7 @@ _MARKUP = re.compile(
     r"|^[ \t]*~{3,}.*$"
     r"|^[ \t]*(?:#{1,6}|>|[-*+])[ \t]+"
     r"|^[ \t]*\|?[-:| ]{3,}$"
-    r"|\[\^[^\]]*\]:?|\[!\w+\]|\|"
+    r"|\[\^[^\]]*\]:?|\[!\w+\]|^\|\s|(?<=\s)\|(?:\s|$)"
     r"|</?(?:a|b|br|code|dd|details|div|dl|dt|em|h[1-6]|hr|i|img|kbd|li|ol|p|pre|s|span|strong|su[bp]|summary|t(?:able|body|d|h|head|r)|ul)"
     r"\b[^>\n]{0,200}>",
     re.MULTILINE,
@@ -129,18 +129,37 @@ def describe_rest(markdown: str) -> str:
 
 
 def _repeat_opening(before: str, part: str) -> str:
-    """Return the line that opens the fence in which a part begins, or the header of its table."""
+    """Return the line that opens the fence in which a part begins, the items around it, or its table's header."""
     if fence := find_open_fence(before)[0]:
         return f"{fence}{GAP}\n"
+    if part.startswith(" "):
+        return "".join(f"{truncate_at_word(item, SNIPPET_CHARS)}\n" for item in _find_items_around(before, part))
     table = before[before.rfind("\n\n") + 1 :].lstrip("\n").split("\n")
     is_row = part.startswith("|") and len(table) > 2 and TABLE_RULE.match(table[1])
     return f"{table[0]}\n{table[1]}\n| {GAP} |\n" if is_row else ""
 
 
+def _find_items_around(before: str, part: str) -> list[str]:
+    """Return the lines of the list items that contain the first line of a part, outermost first."""
+    items: list[str] = []
+    indent = len(part) - len(part.lstrip(" "))
+    for line in reversed(before.splitlines()):
+        depth = len(line) - len(line.lstrip(" "))
+        if line.strip() and depth < indent:
+            items.insert(0, line)
+            indent = depth
+        if not indent:
+            break
+    return items
+
+
 def _find_best_part(
     markdown: str, ends: Sequence[int], terms: set[str], language: str, max_chars: int
 ) -> tuple[int, int]:
-    """Return start and end of the part with the rarest terms; it begins and ends at one of the ends, if it can."""
+    """Return start and end of the part whose blocks contain, and begin with, the rarest terms.
+
+    It begins and ends at one of the ends, if it can.
+    """
     starts = [0, *ends[:-1]]
     found: list[frozenset[str]] = []
     header = frozenset[str]()  # of the table that a block is in
@@ -151,7 +170,9 @@ def _find_best_part(
             header = frozenset()
         elif TABLE_RULE.match(rule):
             header = _extract_cached(first, language)
-        found.append((_extract_cached(block, language) | header) & terms)
+        beginning = strip_markdown(block[: _MAX_NAMED_CHARS * 2])[:_MAX_NAMED_CHARS]  # mostly what the block is about
+        names = _extract_cached(beginning, language) & terms
+        found.append(((_extract_cached(block, language) | header) & terms).union(f"{name}:" for name in names))
     counts = Counter(chain.from_iterable(found))
     best, best_part = -1.0, (0, 0)
     for at, start in enumerate(starts):
@@ -176,8 +197,8 @@ def _find_lead(markdown: str, ends: Sequence[int]) -> int:
     start = heading.end() if heading else 0
     end = next((each for each in ends if markdown[start:each].strip()), 0)
     lead = markdown[start:end]
-    if fence := _FENCE.search(lead):
-        end = start + fence.start()
+    if block := _FENCE_OR_TABLE.search(lead):
+        end = start + block.start()
         lead = markdown[start:end]
     if len(lead) > _MAX_LEAD_CHARS:
         end = start + max(lead.rfind(". ", 0, _MAX_LEAD_CHARS) + 1, lead.rfind("\n", 0, _MAX_LEAD_CHARS) + 1)

@@ -198,7 +198,7 @@ def _render_around(expansion: Expansion) -> tuple[str, str]:
         tail += "\nNot opened here:\n\n" + "".join(map(render_listed, closed))
     for entry in expansion.listed:
         if entry.id == expansion.id:
-            tail += f"\nInside, not opened ({entry.inside}): {', '.join(map(_render_named, entry.named))}\n"
+            tail += f"\nInside, not opened ({entry.inside}): {_render_inside(entry)}\n"
     if expansion.already_open:
         known = ", ".join(f"[{section.id}] {section.title}" for section in expansion.already_open)
         tail += f"\nOpen already: {known}\n"
@@ -374,8 +374,14 @@ def render_listed(entry: ListedSection) -> str:
     """Return the line of a section in a list."""
     facts = [] if entry.named and not entry.tokens else [f"~{entry.tokens} tokens"]  # of an open section
     facts += [f"+{entry.inside} inside"] if entry.inside else []
-    named = f": {', '.join(map(_render_named, entry.named))}" if entry.named else ""
+    named = f": {_render_inside(entry)}" if entry.named else ""
     return f"- [{entry.id}] {entry.title} ({', '.join(facts)}){named}\n"
+
+
+def _render_inside(entry: ListedSection) -> str:
+    """Return the names of the first subsections of a section."""
+    rest = ["…"] if entry.inside > len(entry.named) else []
+    return ", ".join([*map(_render_named, entry.named), *rest])
 
 
 def _render_named(entry: ListedSection) -> str:

@@ -220,8 +220,9 @@ class Relevance:
         quoted = {word.text for code in re.findall(_QUOTED, query) for word in parse_query(code, self._language)}
         patterns = list[tuple[_FoundWord, str]]()
         for word in found:
-            name = f"_*{re.escape(word.word.text)}_*"
-            if word.word.text in quoted or is_code_name(word.word.text):
+            text = word.word.text
+            name = f"_*{re.escape(text)}_*"
+            if text in quoted or is_code_name(text) or (text.isupper() and len(text) > 2 and not query.isupper()):
                 patterns.append((word, rf"(?<!\w){name}(?!\w)"))
             elif coverage >= _MIN_NAME_COVERAGE:
                 patterns.append((word, rf"(?<!`)`-{{0,2}}{name}[\s=(\[:`]"))

@@ -83,7 +83,7 @@ export function shorten(text, limit) {
 }
 
 const MARKUP =
-  /!?\[([^\]\n]*)\]\([^)\s]*(?:\s+"[^"\n]*")?\)|^[ \t]*~{3,}.*$|^[ \t]*(?:#{1,6}|>|[-*+])[ \t]+|^[ \t]*\|?[-:| ]{3,}$|\[\^[^\]]*\]:?|\[![\p{L}\p{N}_]+\]|\||<\/?(?:a|b|br|code|dd|details|div|dl|dt|em|h[1-6]|hr|i|img|kbd|li|ol|p|pre|s|span|strong|su[bp]|summary|t(?:able|body|d|h|head|r)|ul)(?![\p{L}\p{N}_])[^>\n]{0,200}>/gmu;
+  /!?\[([^\]\n]*)\]\([^)\s]*(?:\s+"[^"\n]*")?\)|^[ \t]*~{3,}.*$|^[ \t]*(?:#{1,6}|>|[-*+])[ \t]+|^[ \t]*\|?[-:| ]{3,}$|\[\^[^\]]*\]:?|\[![\p{L}\p{N}_]+\]|^\|\s|(?<=\s)\|(?:\s|$)|<\/?(?:a|b|br|code|dd|details|div|dl|dt|em|h[1-6]|hr|i|img|kbd|li|ol|p|pre|s|span|strong|su[bp]|summary|t(?:able|body|d|h|head|r)|ul)(?![\p{L}\p{N}_])[^>\n]{0,200}>/gmu;
 const SNIPPET = 200, MOST_LEAD = 60;
 
 /** Return the part of a section's text with the most terms, without markup; `match` returns the terms of a text. */

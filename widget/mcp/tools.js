@@ -231,7 +231,7 @@ class Tools {
     const isOpened = ({ id }) => opened.some((one) => one.id === id);
     for (const expansion of opened) {
       const closed = this.site.below(this.site.get(expansion.id)).filter((one) => !isOpened(one));
-      if (closed.length) expansion.inside = `${closed.length}): ${closed.slice(0, 5).map((one) => `[${one.id}] ${short(one.title)}`).join(", ")}`;
+      if (closed.length) expansion.inside = `${closed.length}): ${closed.slice(0, 5).map((one) => `[${one.id}] ${short(one.title)}`).join(", ")}${closed.length > 5 ? ", …" : ""}`;
     }
     const label = this.label({ sections: opened });
     let room = CAP - label.length - [...opened.map(render), renderHits([], opened, unknown)].join("\n---\n\n").length;
@@ -298,7 +298,7 @@ class Tools {
 const short = (title) => truncate(singleLine(title), 120);
 const listed = ({ id, title, tokens, last, position }) => ({ id, title: short(title), tokens, inside: last - position, named: [] });
 const renderListed = ({ id, title, tokens, inside, named }) =>
-  `- [${id}] ${title} (~${tokens} tokens${inside ? `, +${inside} inside` : ""})${named.length ? `: ${named.join(", ")}` : ""}\n`;
+  `- [${id}] ${title} (~${tokens} tokens${inside ? `, +${inside} inside` : ""})${named.length ? `: ${[...named, ...(inside > named.length ? ["…"] : [])].join(", ")}` : ""}\n`;
 const name = ({ id, title }) => `[${id}] ${title}`;
 
 function render({ id, trail, url, shown, listed, inside, known, part, parts, before, after }) {

@@ -208,7 +208,7 @@ class NameReader:
     def _is_known(self, name: str) -> bool:
         """Return whether the evidence contains a name, or the name means nothing by itself."""
         evidence = self._evidence
-        name = name.strip(".,:;!?*'\"`").removesuffix("()")
+        name = name.strip(".,:;!?*^'\"`").removesuffix("()")
         if len(name) < 2 or _PLACEHOLDER.fullmatch(name) or name.lower() in _SYNTAX or evidence.contains(name):
             return True
         if "…" in name:

@@ -93,6 +93,26 @@ def test_rows_of_table_keep_its_header() -> None:
     assert "| shroud | grey |\n" in shown
 
 
+def test_part_within_a_list_begins_with_the_items_around_it() -> None:
+    ropes = "".join(f"  - `rope{at}`: it is red\n" for at in range(40))
+    text = cut(
+        f"## Ropes\n\n- `boat`: its ropes\n{ropes}    - The shroud has 12 mm.\n{ropes}", "thickness of the shroud"
+    ).text
+    assert re.search(r"^- `boat`: its ropes\n(?:  - `rope\d+`: it is red\n)+    - The shroud", text, re.MULTILINE)
+
+
+def test_part_is_the_one_whose_block_begins_with_the_words() -> None:
+    pairs = "".join(f"- **rope {at}**: it is red and thick and no part of a `shroud` or `stay`\n\n" for at in range(40))
+    text = cut(f"## Ropes\n\n{pairs}- **shroud**: It has 12 mm.\n\n{pairs}", "shroud or stay").text
+    assert "It has 12 mm." in text
+
+
+def test_beginning_of_a_section_is_no_part_of_a_table() -> None:
+    row = f"| 2020 | The water. {'Rope. ' * 40} |\n"
+    text = cut(f"## Ropes\n\n| Since | By |\n| --- | --- |\n{row}\n{FILLER}The shroud has 12 mm.\n", "the shroud").text
+    assert re.match(r"## Ropes\n\n… \d+ tokens more: ", text)
+
+
 def test_source_is_the_part_as_the_section_contains_it() -> None:
     markdown = f"## Ropes\n\n{FILLER}The shroud has 12 mm.\n\n{FILLER}"
     source = cut(markdown, "shroud").source

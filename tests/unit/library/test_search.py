@@ -472,6 +472,8 @@ def test_find_ranks_pages_for_contributors_lower_unless_query_names_them(make_si
         ("Can I see the kettle in Power BI?", ("Power BI",)),
         ("Is a Kettle Whistle like a Steam Pipe?", ("Steam Pipe",)),
         ("does it run on Raspberry Pi 4", ("Raspberry Pi",)),
+        ("does it run with IP67 UL CE", ("IP67", "UL", "CE")),
+        ("is pipe:blue from kettle.org or whistle:loud", ()),
         ("Use Grafana to chart it", ("Grafana", "chart")),
         ("what is it and how does it do this?", ()),
         ("サーバーの設定はどうしますか", ()),

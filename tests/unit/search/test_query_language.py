@@ -75,3 +75,10 @@ def test_names_of_a_question_in_another_language_are_found() -> None:
     assert search.find_names("Was macht die Option server.workers?") == "server.workers"
     assert search.find_names("サーバーの `server.workers` はどう設定しますか") == "server.workers"
     assert not search.find_names("Wie heiß wird das Wasser in der Küche?")
+
+
+def test_abbreviation_is_a_name_of_a_question_in_another_language() -> None:
+    text = f"# Kettle\n\nThe kettle has TLS. {'It boils the water in a while. ' * 60}\n"
+    search = Search(make([("a/", text)]).library())
+    assert search.find_names("Wie richte ich in meiner Küche den Kessel mit TLS ein?") == "TLS"
+    assert not search.find_names("WIE RICHTE ICH IN MEINER KÜCHE DEN KESSEL MIT TLS EIN?")
