@@ -39,6 +39,7 @@ from mkdocs_roaming.serve.encoding import (
 )
 from mkdocs_roaming.serve.log import problem_from_error
 from mkdocs_roaming.serve.requests import (
+    LOOPBACK,
     AllowedHosts,
     ProblemError,
     check_media_type,
@@ -54,7 +55,6 @@ MAX_CONCURRENT_ANSWERS = 8
 PING_SECONDS = 0.5
 """Silence after which a comment is sent. WSGI notices a disconnected client only when it writes."""
 OFFLINE_CONFIG = AnswerConfig(Offline(), Budget())
-LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 _Response = tuple[int, list[tuple[str, str]], Iterable[bytes]]
 """Status, headers and body."""
