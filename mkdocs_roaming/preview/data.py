@@ -248,10 +248,7 @@ class Preview:
     def sections(self) -> dict[str, object]:
         """Return the ids of all pages, and the ids and sizes of their sections."""
         pages = [
-            {
-                "id": page.id,
-                "sections": [{"id": section.id, "tokens": section.tokens} for section in page.sections],
-            }
+            {"id": page.id, "sections": [{"id": one.id, "tokens": one.tokens} for one in page.sections]}
             for page in self.library.manifest.pages
         ]
         return {"pages": pages}
