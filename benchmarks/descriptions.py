@@ -5,10 +5,9 @@
 
 A line of the questions is a JSON object with `ask` and `sections`, the ids of the sections that answer it. Printed are
 the shares of questions with the right section or page among the first results, and with the right section opened before
-the first request, without the file and with it; without the questions that `roaming describe --review` shows; then with
-worse files: one question a section, half of the sections, and questions that are shuffled among the sections of their
-page. The last lines are the differences to search without the file, and that of the reviewed file to the whole one, with
-95 % intervals by paired bootstrap over all questions. With --among the catalog of a store of all sites is measured, too:
+the first request, without the file and with it; then with worse files: one question a section, half of the sections, and
+questions that are shuffled among the sections of their page. The last lines are the differences to search without the
+file, with 95 % intervals by paired bootstrap over all questions. With --among the catalog of a store of all sites is measured, too:
 the share of questions for which their site is first. --cost measures the CPU time that a file with 2,000 entries adds to
 `roaming index`.
 
@@ -33,7 +32,6 @@ from typing import Any
 from descriptions_cost import measure_cost
 from msgspec.structs import replace
 
-from mkdocs_roaming.describe.checks import find_misleading
 from mkdocs_roaming.evals.questions import Question
 from mkdocs_roaming.evals.runner import Ranking, replace_descriptions
 from mkdocs_roaming.library.library import Library
@@ -81,7 +79,6 @@ def main() -> None:
     for name, found in rows.items():
         if name != "without":
             print_difference(f"{name} − without", rows["without"], found)
-    print_difference("reviewed − with", rows["with"], rows["reviewed"])
     if options.among:
         others = {f"other{number}": open_library(folder) for number, folder in enumerate(options.among)}
         measure_catalog(others, described)
@@ -141,19 +138,6 @@ def rank_site(key: str, libraries: dict[str, Library], asks: Sequence[str]) -> I
             yield next(iter(best), "") == key, max(scores, key=scores.__getitem__, default="") == key
 
 
-def without_misleading(library: Library, descriptions: Descriptions) -> Descriptions:
-    found = {(one.section, one.text) for one in find_misleading(Search(library), descriptions)}
-    sections = (one for page in descriptions.pages.values() for one in page.sections.values())
-    print(f"  {len(found)} of {sum(len(one.asks) for one in sections)} questions are dropped")
-    return change_sections(
-        descriptions,
-        lambda page: {
-            id_: replace(one, asks=tuple(ask for ask in one.asks if (id_, ask) not in found))
-            for id_, one in page.sections.items()
-        },
-    )
-
-
 def with_one_ask(library: Library, descriptions: Descriptions) -> Descriptions:
     return change_sections(
         descriptions, lambda page: {id_: replace(one, asks=one.asks[:1]) for id_, one in page.sections.items()}
@@ -182,7 +166,6 @@ def change_sections(descriptions: Descriptions, change: Callable[[PageTexts], di
 VARIANTS: dict[str, Callable[[Library, Descriptions], Descriptions]] = {
     "without": lambda library, descriptions: Descriptions(),
     "with": lambda library, descriptions: descriptions,
-    "reviewed": without_misleading,
     "one question a section": with_one_ask,
     "half of the sections": with_half,
     "shuffled within pages": with_shuffled_asks,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +16,11 @@ from mkdocs_roaming.cli.common import CONFIG, FAULTS_FOUND, FILE, FOLDER, LIBRAR
 from mkdocs_roaming.cli.session import ResolvedOptions
 from mkdocs_roaming.cli.sites import open_lib
 from mkdocs_roaming.config import load_settings
-from mkdocs_roaming.describe.checks import find_misleading
 from mkdocs_roaming.describe.requests import DescriptionRequest, Missing, Selection, find_missing, make_requests
 from mkdocs_roaming.describe.run import DescribeRun, ModelRunner, ReplyFolder, apply_replies, estimate_cost
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.files import check_writable, write_text_file
 from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.manifest.descriptions import (
     DESCRIPTIONS_FILE,
     Descriptions,
@@ -62,9 +59,6 @@ class _Project:
 @click.option("--plan", type=FOLDER, help="Write the requests into this folder, for somebody else to answer.")
 @click.option("--apply", "applied", type=FOLDER, help="Check and merge the replies in this folder.")
 @click.option("--check", is_flag=True, help="Exit with 4 if descriptions are missing or stale; needs no model.")
-@click.option(
-    "--review", type=click.IntRange(min=1), metavar="N", help="Show N questions that another section may answer better."
-)
 @click.option("--dry-run", is_flag=True, help="Show what would be requested, and its cost.")
 @click.option("--pages-only", is_flag=True, help="Describe pages only.")
 @click.option("--top", type=click.IntRange(min=1), metavar="N", help="Describe the N sections with most links to them.")
@@ -90,9 +84,7 @@ def describe(lib: str, file: Path, **given: Any) -> None:
     selection = Selection(given["pages_only"], given["top"], given["redo"])
     missing = find_missing(library, descriptions, selection)
     project = _Project(library, file, selection, descriptions, missing, list(make_requests(library, missing)))
-    if given["review"] is not None:
-        _review(project, given["review"])
-    elif given["check"]:
+    if given["check"]:
         _check(project)
     elif given["plan"] is not None:
         command = f"roaming describe {lib} --file {file} --apply {given['plan']}"
@@ -129,13 +121,6 @@ def _check(project: _Project) -> None:
         click.echo(sanitize(f"/{request.page.path}: {', '.join(what)}"))
     click.echo(f"{project.file}: {_summarize(project)} have no current description; run `roaming describe`")
     sys.exit(FAULTS_FOUND)
-
-
-def _review(project: _Project, count: int) -> None:
-    found = list(islice(find_misleading(Search(project.library), project.descriptions), count))
-    for one in found:
-        click.echo(sanitize(f"{one.section}  {one.text}\n          {one.reason}"))
-    click.echo(f"{len(found)} questions may fit another section better; edit those that do in {project.file}")
 
 
 def _ask_model(project: _Project, given: dict[str, Any]) -> None:

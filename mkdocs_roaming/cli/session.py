@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import click
@@ -54,11 +53,6 @@ class ResolvedOptions:
         settings = load_settings(given["config"])
         budget = replace(settings.budget, **given_settings(AnswerLimits, given))
         return cls(replace(settings, budget=budget), given["model"], given["base_url"])
-
-    @classmethod
-    def from_file(cls, path: Path | None) -> ResolvedOptions:
-        """Return the settings of a configuration file without options."""
-        return cls(load_settings(path))
 
     def search_factory(self, on_warning: Callable[[str], None] = warn) -> Callable[[Library], Search]:
         """Return the constructor of the configured search, whose indexes are cached.

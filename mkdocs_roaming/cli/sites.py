@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import click
 
-from mkdocs_roaming.cli.common import F
+from mkdocs_roaming.cli.common import F, warn
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.index_cache import IndexCache
 from mkdocs_roaming.library.library import Library
@@ -70,6 +70,6 @@ def search_factory(config: Path | None) -> Callable[[Library], Search]:
     """Return the constructor of the configured search; the first fallback to lexical search prints a warning."""
     if config is None and not Path(CONFIG_FILE).is_file():
         return partial(Search, cache=IndexCache.from_environment(os.environ))
-    from mkdocs_roaming.cli.session import ResolvedOptions  # imports anyio
+    from mkdocs_roaming.config import load_settings  # imports anyio
 
-    return ResolvedOptions.from_file(config).search_factory()
+    return load_settings(config).search_factory(os.environ, warn, IndexCache.from_environment(os.environ))

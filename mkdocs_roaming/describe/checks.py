@@ -7,7 +7,7 @@ are refused only for addresses, numbers, options and names from code that the se
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from unicodedata import normalize
 
@@ -24,9 +24,7 @@ from mkdocs_roaming.describe.requests import (
     Reply,
 )
 from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.manifest.descriptions import (
-    Descriptions,
     PageTexts,
     SectionTexts,
     digest_texts,
@@ -55,8 +53,6 @@ _COMMAND = re.compile(
 )
 """A short option, path of Windows, variable, account, key or command, in the form in which texts are compared."""
 _MIN_BYTES = 8
-_MISLEADING_RATIO = 1.5
-_OWN_RANK = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,18 +168,3 @@ def _is_foreign(text: str, commands: Sequence[str], evidence: Evidence) -> bool:
     """Return whether the evidence lacks an address, path or identifier of a text, in any language, or a command."""
     names = any(NameReader(evidence).read_prose(text, shape=_ADDRESS))
     return names or not all(map(evidence.contains, commands))
-
-
-def find_misleading(search: Search, descriptions: Descriptions) -> Iterator[Refusal]:
-    """Yield the questions that another section answers clearly better, by a search without the texts of the file.
-
-    Another section is first by far, and the section itself is not among the first ten.
-    """
-    for page in descriptions.pages.values():
-        for id_, texts in page.sections.items():
-            for ask in texts.asks:
-                hits = search.find(ask, limit=_OWN_RANK)
-                if len(hits) < 2 or any(hit.section.id == id_ for hit in hits):
-                    continue
-                if hits[0].score >= _MISLEADING_RATIO * hits[1].score:
-                    yield Refusal(id_, ask, f"[{hits[0].section.id}] {hits[0].section.section.title} answers it better")

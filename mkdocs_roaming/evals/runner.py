@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 import anyio
 
@@ -42,24 +41,6 @@ MAX_RANK = 50
 _OFFLINE_SECONDS = 3_600.0
 
 
-class System(Protocol):
-    """A system under test.
-
-    Attributes:
-        name: The name of its row.
-        navigator: How it finds sections, in a few words.
-        has_known_cost: Whether the cost of an answer is known.
-    """
-
-    name: str
-    navigator: str
-    has_known_cost: bool
-
-    async def ask(self, question: Question) -> EvalResult:
-        """Return the result of a question."""
-        ...
-
-
 class Ranking:
     """The search of a library, with the hits of each question cached.
 
@@ -92,7 +73,13 @@ class Ranking:
 
 
 class SearchSystem:
-    """Search alone: the hits of one call."""
+    """Search alone: the hits of one call.
+
+    Attributes:
+        name: The name of its row.
+        navigator: How it finds sections, in a few words.
+        has_known_cost: Whether the cost of an answer is known.
+    """
 
     navigator = f"the first {SEARCH_LIMIT} search results"
     has_known_cost = True
@@ -118,7 +105,7 @@ class SearchSystem:
 
 
 class ModelSystem:
-    """A model in the answer loop, as readers use it."""
+    """A model in the answer loop, as readers use it. The attributes are those of `SearchSystem`."""
 
     def __init__(
         self,
@@ -167,6 +154,10 @@ class ModelSystem:
         if any(isinstance(event, SectionsFound) and event.words_only for event in events):
             self._ranking.word_only.add(question.ask)
         return EvalResult.from_events(question, events, rank=self._ranking.rank(question), seconds=seconds)
+
+
+System = SearchSystem | ModelSystem
+"""A system under test."""
 
 
 def replace_descriptions(library: Library, descriptions: Descriptions) -> Library:

@@ -7,6 +7,7 @@ from html import escape
 
 from mkdocs_roaming.html.code import extract_code, find_block_language, find_language
 from mkdocs_roaming.html.embedded import extract_tex, find_emoji_text, find_image_source, strip_color_variant
+from mkdocs_roaming.html.escape import normalize_whitespace
 from mkdocs_roaming.html.themes import block_tags, split_names
 from mkdocs_roaming.html.visitor import Element, Visitor, element_text, is_hidden
 
@@ -225,7 +226,4 @@ def _format_attributes(element: Element) -> str:
 
 
 def _escape_html(text: str) -> str:
-    words = " ".join(text.split())
-    if not words:
-        return " "
-    return (" " if text[0].isspace() else "") + escape(words, quote=False) + (" " if text[-1].isspace() else "")
+    return escape(normalize_whitespace(text), quote=False)

@@ -10,12 +10,10 @@ from functools import cache, cached_property
 from pathlib import PurePosixPath
 from typing import Literal
 
-import msgspec
-
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import MORE_GROUP, Manifest, PageEntry
 from mkdocs_roaming.manifest.page_kinds import is_changelog
-from mkdocs_roaming.text.languages import available_languages, base_language, fold, load_table
+from mkdocs_roaming.text.languages import available_languages, base_language, fold, load_phrases
 from mkdocs_roaming.text.markdown import LINE_END, CodeBlock, find_code_blocks, find_code_spans, split_lines
 
 Severity = Literal["error", "warning", "hint"]
@@ -256,18 +254,6 @@ def parse_page_text(page: PageEntry, markdown: str) -> PageText:
     return PageText(page, markdown, lines, prose, _section_lines(page, markdown), open_fence)
 
 
-class LintWords(msgspec.Struct, frozen=True):
-    """The table `[lint]` of a language in `text/data`."""
-
-    empty_titles: tuple[str, ...] = ()
-    signpost_titles: tuple[str, ...] = ()
-
-
-def load_lint_words(language: str) -> LintWords:
-    """Return the word lists of a language; empty ones if it has none."""
-    return load_table(language, "lint", LintWords) or LintWords()
-
-
 def is_empty_title(title: str, language: str) -> bool:
     """Return whether a title fits any section of any documentation; English titles count in every language."""
     normalized = _NUMBERING.sub("", fold(title)).strip(_DECORATION)
@@ -296,12 +282,13 @@ def is_identifier(text: PageText, ref: SectionRef) -> bool:
 
 @cache
 def _empty_titles(language: str) -> frozenset[str]:
-    return frozenset(map(fold, load_lint_words(language).empty_titles))
+    return frozenset(map(fold, load_phrases(language, "lint.empty_titles")))
 
 
 @cache
 def _signpost_titles() -> frozenset[str]:
-    return frozenset(fold(title) for code in available_languages() for title in load_lint_words(code).signpost_titles)
+    languages = available_languages()
+    return frozenset(fold(title) for code in languages for title in load_phrases(code, "lint.signpost_titles"))
 
 
 def _is_post_list(text: PageText, site_url: str) -> bool:

@@ -180,10 +180,6 @@ def lint_folder(folder: Path, config: LintConfig, docs: Path | None = None) -> L
         ManifestError: If the manifest is invalid.
         PluginError: If a rule of another distribution cannot be loaded.
     """
-
-    def read_page(page: PageEntry) -> str:
-        return (read_inside(folder, page.markdown) or b"").decode("utf-8", "replace")
-
     file = folder / MANIFEST_PATH
     try:
         manifest = load_manifest(file.read_bytes(), where=str(file))
@@ -191,12 +187,13 @@ def lint_folder(folder: Path, config: LintConfig, docs: Path | None = None) -> L
         raise ManifestNotFoundError(
             f"{folder}: no {MANIFEST_PATH} in this folder; build the site with the plugin, or run `roaming index` on it"
         ) from None
-    context = LintContext(SectionIndex(manifest), read_page)
+    read = open_sources(folder)
+    context = LintContext(SectionIndex(manifest), lambda page: read(page.markdown) or "")
     return lint_site(context, config, open_sources(docs) if docs else None)
 
 
 def open_sources(docs: Path) -> SourceReader:
-    """Return a reader of the source files in a folder."""
+    """Return a reader of the text files in a folder, such as that of the sources."""
 
     def read(source: str) -> str | None:
         data = read_inside(docs, source)

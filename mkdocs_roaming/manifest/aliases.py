@@ -8,7 +8,7 @@ section gets that id, even if it is the hash of its path and name.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -145,11 +145,12 @@ class _SectionTable(Struct):
                 _Section(id_, path, name, title, section.start, section.end, section.digest, section.body, above, about)
             )
 
-    def by(self, make_key: Callable[[_Section], Hashable]) -> dict[Hashable, list[int]]:
-        """Return the indexes of the sections with each key."""
+    def by(self, make_key: Callable[[_Section], Hashable], skipped: Container[int] = ()) -> dict[Hashable, list[int]]:
+        """Return the indexes of the sections with each key; without skipped ones, and those with the key None."""
         groups: dict[Hashable, list[int]] = defaultdict(list)
         for at, row in enumerate(self.rows):
-            groups[make_key(row)].append(at)
+            if at not in skipped and (key := make_key(row)) is not None:
+                groups[key].append(at)
         return groups
 
     def context_title(self, row: _Section) -> str | None:
@@ -255,15 +256,9 @@ class _Matcher:
 
     def _match(self, make_key: Callable[[_Section, _SectionTable], Hashable]) -> None:
         """Match the remaining sections with the same key in order if both builds have the same number of them."""
-        groups: list[dict[Hashable, list[int]]] = []
-        for table, matched in ((self._old, self.successors.keys()), (self._new, self._used)):
-            found: dict[Hashable, list[int]] = defaultdict(list)
-            for at, row in enumerate(table.rows):
-                if at not in matched and (key := make_key(row, table)) is not None:
-                    found[key].append(at)
-            groups.append(found)
-        for key, indexes in groups[0].items():
-            others = groups[1].get(key, ())
+        new = self._new.by(lambda row: make_key(row, self._new), self._used)
+        for key, indexes in self._old.by(lambda row: make_key(row, self._old), self.successors).items():
+            others = new.get(key, ())
             if len(indexes) == len(others):
                 for at, other in zip(indexes, others, strict=True):
                     self._add(at, other)

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping
 from enum import IntEnum
 from functools import cache, lru_cache
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from mkdocs_roaming.manifest.models import MORE_GROUP, Manifest, NavEntry, PageEntry
@@ -65,7 +64,7 @@ def classify_pages(manifest: Manifest) -> dict[str, PageKind]:
 
 def find_late_pages(manifest: Manifest) -> list[str]:
     """Return the pages that readers seldom look for: archives, change logs and pages for contributors."""
-    kinds, names = classify_pages(manifest), _load_names().contributor
+    kinds, names = classify_pages(manifest), _load_names("contributor_titles")
     return [
         page.path
         for page in manifest.pages
@@ -137,7 +136,6 @@ def classify_page(page: PageEntry, nav_titles: tuple[str, ...], site_name: str) 
     if not page.path:
         return PageKind.GUIDE
     site_words = frozenset(map(_squeeze, site_name.split()))
-    names = _load_names()
     folders = page.path.strip("/").split("/")
     folders[-1] = _file_name(page.path)
     titles = [_strip_words(title, site_words) for title in nav_titles or (page.title,)]
@@ -145,12 +143,13 @@ def classify_page(page: PageEntry, nav_titles: tuple[str, ...], site_name: str) 
     squeezed_folders = set(map(_squeeze, folders[:-1] or folders))
     # A page about the blog plugin, or a tutorial that builds a blog, is no blog: only the top level counts.
     top = {_squeeze(folders[0]), *map(_squeeze, titles[:1] if nav_titles else ())}
-    archive_names = names.archive & (squeezed | top) | names.archive_top & top | names.changelog & squeezed_folders
+    archive_names = _load_names("archive_titles") & (squeezed | top) | _load_names("archive_top_titles") & top
     is_changelog_page = is_changelog(page) or any(map(_is_changelog_name, titles))
+    is_changelog_page |= not squeezed_folders.isdisjoint(_load_names("changelog_titles"))
     if archive_names or is_changelog_page or re.search(_DATED_PATH, page.path):
         return PageKind.ARCHIVE
-    is_named = any(_ends_with(title, names.reference_endings) for title in titles)
-    if is_named or names.reference & (squeezed_folders | squeezed) or _describes_api(page):
+    is_named = any(_ends_with(title, _load_names("reference_endings")) for title in titles)
+    if is_named or _load_names("reference_titles") & (squeezed_folders | squeezed) or _describes_api(page):
         return PageKind.REFERENCE
     return PageKind.GUIDE
 
@@ -171,41 +170,20 @@ def _describes_api(page: PageEntry) -> bool:
 # Names
 
 
-class _Names(Struct, frozen=True):
-    """Squeezed titles and folders of all languages: many sites mix theirs with English, or do not declare it."""
-
-    changelog: frozenset[str]
-    changelog_endings: frozenset[str]
-    archive: frozenset[str]
-    archive_top: frozenset[str]
-    contributor: frozenset[str]
-    reference: frozenset[str]
-    reference_endings: frozenset[str]
-
-
 @cache
-def _load_names() -> _Names:
-    def load(key: str) -> frozenset[str]:
-        return frozenset(_squeeze(title) for code in available_languages() for title in load_phrases(code, key))
-
-    return _Names(
-        load("pages.changelog_titles"),
-        load("pages.changelog_endings"),
-        load("pages.archive_titles"),
-        load("pages.archive_top_titles"),
-        load("pages.contributor_titles"),
-        load("pages.reference_titles"),
-        load("pages.reference_endings"),
-    )
+def _load_names(key: str) -> frozenset[str]:
+    """Return squeezed titles and folders of all languages: many sites mix theirs with English, or do not declare it."""
+    languages = available_languages()
+    return frozenset(_squeeze(name) for code in languages for name in load_phrases(code, f"pages.{key}"))
 
 
 @lru_cache(4_096)  # a build asks for the kinds of all pages several times
 def _is_changelog_name(name: str) -> bool:
     """Return whether a title or a file's name is that of a change log: also `Release notes 2.1` and just `v2.1`."""
-    folded, names = fold(name), _load_names()
-    rest, versions = re.subn(_VERSION_NUMBER, " ", folded)
+    rest, versions = re.subn(_VERSION_NUMBER, " ", fold(name))
     is_bare_version = versions == 1 and not _squeeze(rest)
-    return is_bare_version or _squeeze(rest) in names.changelog or _ends_with(rest, names.changelog_endings)
+    is_title = _squeeze(rest) in _load_names("changelog_titles")
+    return is_bare_version or is_title or _ends_with(rest, _load_names("changelog_endings"))
 
 
 def _ends_with(title: str, endings: frozenset[str]) -> bool:

@@ -13,11 +13,10 @@ import unicodedata
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, chain, count, islice, pairwise
-from typing import Protocol
 
 from msgspec.structs import replace
 
-from mkdocs_roaming.manifest.models import MAX_OPENING, Heading, Section
+from mkdocs_roaming.manifest.models import MAX_OPENING, Heading, Section, SectionEntry
 from mkdocs_roaming.text.markdown import FRONT_MATTER, LINE_END, MarkdownHeading, parse_headings, strip_markup
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
@@ -156,26 +155,7 @@ def _slice(text: str, starts: Sequence[int]) -> Iterator[str]:
 # Names
 
 
-class NamedHeading(Protocol):
-    """What the name of a section is derived from."""
-
-    @property
-    def title(self) -> str:
-        """The text of the heading."""
-        ...
-
-    @property
-    def anchor(self) -> str | None:
-        """The anchor on the rendered page."""
-        ...
-
-    @property
-    def level(self) -> int:
-        """The level of the heading."""
-        ...
-
-
-def make_names(headings: Sequence[NamedHeading]) -> list[str]:
+def make_names(headings: Sequence[Section | SectionEntry]) -> list[str]:
     """Return the name of each section of a page, from which its id is derived.
 
     The page's own section has an empty name. A section whose anchor its author chose has that name. Another has the
@@ -233,7 +213,7 @@ def find_contexts(titles: Sequence[str], parents: Sequence[int | None]) -> list[
 _NUMBERED = r"(?s)(?:(.*)[-_]|id)\d+"  # python-markdown `a_1`, GitHub `a-1`, docutils `id1`
 
 
-def _read_anchor(heading: NamedHeading) -> tuple[str, bool]:
+def _read_anchor(heading: Section | SectionEntry) -> tuple[str, bool]:
     """Return the slug of a heading, and whether it is an anchor that does not follow from the title.
 
     The slug is the anchor without the number of a repeated title. It is derived from the title if there is no anchor,

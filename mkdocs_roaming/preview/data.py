@@ -11,7 +11,7 @@ import msgspec
 
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.lint.context import Finding, Severity
+from mkdocs_roaming.lint.context import Finding
 from mkdocs_roaming.lint.rules import load_rules
 from mkdocs_roaming.lint.runner import LintReport
 from mkdocs_roaming.manifest.models import LLMS_TXT, OUTLINE_PATH, NavEntry, PageEntry, path_to_url, url_to_path
@@ -99,27 +99,13 @@ class FileData(msgspec.Struct, frozen=True):
     tokens: int
 
 
-class FindingData(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A finding of the linter, at the line of a page; without a page it is about the site."""
-
-    rule: str
-    severity: Severity
-    message: str
-    fix: str
-    page: str = ""
-    section: str = ""
-    line: int = 0
-    quote: str = ""
-    source: str = ""
-
-
 class LintData(msgspec.Struct, frozen=True):
     """The findings of a site, and why each of the rules that found something matters."""
 
     score: int
     summary: str
     rules: dict[str, str]
-    findings: tuple[FindingData, ...]
+    findings: tuple[Finding, ...]
 
 
 class SearchHit(msgspec.Struct, frozen=True):
@@ -239,14 +225,9 @@ class Preview:
         """Return the findings of the linter."""
         with self._lock:
             report = self._report
-        pages = {page.path: page for page in self.library.manifest.pages}
         rules = load_rules()
-        return LintData(
-            report.score,
-            str(report),
-            {rule: rules[rule].summary for rule in {finding.rule for finding in report.findings}},
-            tuple(_make_finding(finding, pages.get(finding.page or "")) for finding in report.findings),
-        )
+        why = {rule: rules[rule].summary for rule in {finding.rule for finding in report.findings}}
+        return LintData(report.score, str(report), why, report.findings)
 
     @cached_property
     def _report(self) -> LintReport:
@@ -267,10 +248,7 @@ class Preview:
     def sections(self) -> dict[str, object]:
         """Return the ids of all pages, and the ids and sizes of their sections."""
         pages = [
-            {
-                "id": page.id,
-                "sections": [{"id": section.id, "tokens": section.tokens} for section in page.sections],
-            }
+            {"id": page.id, "sections": [{"id": one.id, "tokens": one.tokens} for one in page.sections]}
             for page in self.library.manifest.pages
         ]
         return {"pages": pages}
@@ -292,21 +270,6 @@ def _iter_sections(page: PageEntry, data: bytes) -> Iterator[SectionData]:
             section.opening,
             section.aliases,
         )
-
-
-def _make_finding(finding: Finding, page: PageEntry | None) -> FindingData:
-    source = f"{finding.source}:{finding.source_line}" if finding.source and finding.source_line else ""
-    return FindingData(
-        finding.rule,
-        finding.severity,
-        finding.message,
-        finding.fix,
-        page.id if page else "",
-        finding.section,
-        finding.line if page else 0,
-        finding.quote,
-        source,
-    )
 
 
 def _decode(data: bytes) -> str:

@@ -132,7 +132,7 @@
   }
 
   const SEVERITIES = ["error", "warning", "hint"];
-  const findings = (page) => (page && lint?.byPage.get(page.id)) ?? [];
+  const findings = (page) => (page && lint?.byPage.get(page.path)) ?? [];
 
   function badge(found) {
     if (!found.length) return null;
@@ -419,10 +419,15 @@
   }
 
   function place(finding) {
-    const page = byId.get(finding.page);
+    const page = pages.get(finding.page);
     if (!page) return "The site";
-    const line = el("span.number", ` ${finding.source || `line ${finding.line}`}`);
+    const line = el("span.number", ` ${lineOf(finding)}`);
     return el("a", { href: sectionHash(page, finding.section) }, page.title, line);
+  }
+
+  /** Return the line of a finding: that of the source if it is known. */
+  function lineOf({ source, source_line: number, line }) {
+    return number ? `${source}:${number}` : `line ${line}`;
   }
 
   // -------------------------------------------------------------------------------------------------------------- Page
@@ -585,8 +590,9 @@
     return parts;
   }
 
-  function drawFinding({ severity, rule, source: file, line, message, fix }) {
-    const where = el("span.number", `  ${file || `line ${line}`}`);
+  function drawFinding(finding) {
+    const { severity, rule, message, fix } = finding;
+    const where = el("span.number", `  ${lineOf(finding)}`);
     const text = el("p", prose(`${message} ${fix}`));
     return el(`div.finding.${severity}`, el("strong", `${severity}: ${rule}`), where, text);
   }

@@ -6,13 +6,11 @@ do not run in it.
 
 from __future__ import annotations
 
-import json
 import logging
 import mimetypes
 import re
 from collections.abc import Callable, Iterable
 from html import escape
-from http import HTTPStatus
 from importlib import resources
 from pathlib import Path
 from socketserver import ThreadingMixIn
@@ -22,15 +20,14 @@ from urllib.parse import parse_qs, quote
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-import msgspec
-
 from mkdocs_roaming.errors import RoamingError, UsageError
 from mkdocs_roaming.lint.runner import LintConfig
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.preview.data import Preview
 from mkdocs_roaming.preview.source import open_published
 from mkdocs_roaming.publish.pipeline import LeftOut
-from mkdocs_roaming.serve.requests import AllowedHosts, parse_host
+from mkdocs_roaming.serve.requests import LOOPBACK, AllowedHosts, parse_host
+from mkdocs_roaming.serve.schemas import JSON, encode_json, status_phrase
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; frame-src 'self'; img-src data:; "
@@ -42,9 +39,7 @@ _ASSETS = {"preview.css": "text/css; charset=utf-8", "preview.js": "text/javascr
 _PAGE = re.compile(r"data/page-([0-9a-f]{8})\.json")
 
 PREVIEW_PATH = "roaming/preview/"
-LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 _HOSTS = AllowedHosts(LOOPBACK)
-_JSON = "application/json"
 _TEXT = "text/plain; charset=utf-8"
 _OWN_HEADERS = (
     ("Content-Security-Policy", f"{POLICY}; frame-ancestors 'none'"),
@@ -130,13 +125,13 @@ def _render(source: PreviewSource, name: str, environ: WSGIEnvironment) -> tuple
         return 200, _TEXT, preview.library.manifest.digest.encode()
     if name == "search":
         query = parse_qs(environ.get("QUERY_STRING", "")).get("q", [""])[0]
-        return 200, _JSON, msgspec.json.encode(preview.search(query))
+        return 200, JSON, encode_json(preview.search(query))
     if name in ("", "index.html"):
         return 200, "text/html; charset=utf-8", _render_index(preview)
     if name in _ASSETS:
         return 200, _ASSETS[name], (resources.files(__package__) / name).read_bytes()
     data = load_data(preview, name)
-    return (404, _TEXT, b"Not found\n") if data is None else (200, _JSON, _encode_json(data))
+    return (404, _TEXT, b"Not found\n") if data is None else (200, JSON, encode_json(data))
 
 
 def load_data(preview: Preview, name: str) -> object:
@@ -156,14 +151,6 @@ def _render_index(preview: Preview) -> bytes:
     html = (resources.files(__package__) / "preview.html").read_text("utf-8")
     title = escape(preview.library.manifest.site.name)
     return html.replace("{title}", title).replace("{policy}", escape(POLICY)).encode("utf-8", "replace")
-
-
-def _encode_json(data: object) -> bytes:
-    """Return JSON; lone surrogates, which msgspec refuses, become question marks."""
-    try:
-        return msgspec.json.encode(data)
-    except UnicodeEncodeError:
-        return json.dumps(msgspec.to_builtins(data), ensure_ascii=False).encode("utf-8", "replace")
 
 
 def _check_client(environ: WSGIEnvironment) -> tuple[int, str, bytes] | None:
@@ -196,7 +183,7 @@ def _respond(
 ) -> Iterable[bytes]:
     own = [("Content-Type", media_type), ("Content-Length", str(len(body))), ("Cache-Control", "no-store")]
     nosniff = ("X-Content-Type-Options", "nosniff")
-    start_response(f"{status} {HTTPStatus(status).phrase}", [*own, nosniff, *headers])
+    start_response(f"{status} {status_phrase(status)}", [*own, nosniff, *headers])
     return [] if environ["REQUEST_METHOD"] == "HEAD" else [body]
 
 

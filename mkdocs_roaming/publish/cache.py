@@ -21,7 +21,7 @@ from mkdocs_roaming.files import overwrite_file, write_atomically
 from mkdocs_roaming.manifest.models import LlmsTxtEntry, Page, Section
 from mkdocs_roaming.settings import prepare
 
-CONVERTER_VERSION = "8"
+CONVERTER_VERSION = "9"
 """Increased when the converter writes different Markdown for the same HTML. Cached pages are converted again then."""
 
 _FORMAT = "3"
@@ -160,7 +160,10 @@ class ConversionCache:
 
     def _write(self, path: str) -> None:
         assert self._folder is not None
-        _write(self._folder / _file_name(path), self._new.pop(path))
+        entry = self._new.pop(path)
+        with suppress(UnicodeEncodeError):  # text with lone surrogates is not cached
+            # A part of it, after an interruption, cannot be decoded.
+            overwrite_file(self._folder / _file_name(path), msgspec.json.encode(entry))
 
 
 def project_cache_folder(project: Path) -> Path:
@@ -184,8 +187,3 @@ def _read(file: Path) -> _PageEntry | None:
         return msgspec.json.decode(file.read_bytes(), type=prepare(_PageEntry))
     except (OSError, ValueError, msgspec.MsgspecError):
         return None
-
-
-def _write(file: Path, entry: _PageEntry) -> None:
-    with suppress(UnicodeEncodeError):  # text with lone surrogates is not cached
-        overwrite_file(file, msgspec.json.encode(entry))  # a part of it, after an interruption, cannot be decoded

@@ -151,13 +151,13 @@ def reconvert_stale_pages(batch: Batch) -> None:
     """Convert pages again that link to dropped pages, until no link is stale."""
     while not batch.links_checked:
         batch.links_checked = True
-        stale = [
-            path
-            for path, page in batch.pages.items()
-            if any(_links(batch, page).link(href) != url for href, url in batch.converted[path].links.items())
-        ]
-        for path in stale:
-            _convert(batch, batch.pages[path])
+        for page in [page for page in batch.pages.values() if _has_stale_links(batch, page)]:
+            _convert(batch, page)
+
+
+def _has_stale_links(batch: Batch, page: Page) -> bool:
+    resolve = LinkResolver(page, batch.site, batch.pages).link
+    return any(resolve(href) != url for href, url in batch.converted[page.path].links.items())
 
 
 # Conversion of one page
@@ -169,7 +169,7 @@ def _convert(batch: Batch, page: Page) -> None:
 
 
 def _load_cached(batch: Batch, page: Page) -> bool:
-    links = _links(batch, page)
+    links = LinkResolver(page, batch.site, batch.pages)
     addresses = f"{page.url} {batch.addresses}"
     cached = batch.cache.get(page, format_pointer(batch.site, page) + batch.context, addresses, links.link, links.image)
     if cached is not None:
@@ -189,7 +189,7 @@ def _store_result(batch: Batch, page: Page, result: ConvertedPage | str) -> None
 
 def _try_convert(site: Site, paths: Collection[str], page: Page) -> ConvertedPage | str:
     """Return the converted page, or the reason why it cannot be converted."""
-    links, pointer = LinkResolver.from_page(page, site, paths), format_pointer(site, page)
+    links, pointer = LinkResolver(page, site, paths), format_pointer(site, page)
     try:
         if page.markdown is not None:
             body = normalize_markdown(page.markdown, title=page.title, link=links.link)
@@ -215,10 +215,6 @@ def _convert_article(page: Page, links: LinkResolver, classes: Mapping[str, str]
         themes=load_themes(classes),
     )
     return result.markdown, result.headings
-
-
-def _links(batch: Batch, page: Page) -> LinkResolver:
-    return LinkResolver.from_page(page, batch.site, batch.pages)
 
 
 def _name(page: Page) -> str:
@@ -251,35 +247,19 @@ class LinkResolver:
     """Resolves the links of one page to absolute URLs, and remembers them.
 
     Args:
-        site_url: The URL of the site.
-        page_url: The URL of the page.
+        page: The page.
+        site: The site. The links of a copy lead to its pages, and not to their Markdown, which only the copy has.
         paths: The paths of all published pages.
-        follow: Returns the URL to which a URL redirects.
-        is_copy: Whether links lead to the pages of the site, and not to their Markdown, which only the copy has.
     """
 
-    def __init__(
-        self,
-        site_url: str,
-        page_url: str,
-        paths: Collection[str],
-        follow: Callable[[str], str] = lambda url: url,
-        *,
-        is_copy: bool = False,
-    ) -> None:
-        self._site_url, self._page_url, self._paths, self._follow = site_url, page_url, paths, follow
-        self._is_copy = is_copy
+    def __init__(self, page: Page, site: Site, paths: Collection[str]) -> None:
+        self._site, self._paths = site, paths
+        self._page_url = page.url or path_to_url(site.url, page.path)
         self._resolved: dict[str, str] = {}
         self.links: dict[str, str] = {}
         """The URL of each link by its `href`."""
         self.images: dict[str, str] = {}
         """The URL of each image by its `src`."""
-
-    @classmethod
-    def from_page(cls, page: Page, site: Site, paths: Collection[str]) -> LinkResolver:
-        """Return the resolver for the links of a page."""
-        page_url, is_copy = page.url or path_to_url(site.url, page.path), bool(site.crawled_from)
-        return cls(site.url, page_url, paths, site.follow_redirects, is_copy=is_copy)
 
     def link(self, href: str) -> str:
         """Return the URL of a link: for a published page the URL of its Markdown, or of the original of a copy."""
@@ -304,15 +284,16 @@ class LinkResolver:
             return url
         page = self._find_page_at(url)
         if page is None:
-            url = self._follow(url)
+            url = self._site.follow_redirects(url)
             page = self._find_page_at(url)
         _, hash_sign, fragment = url.partition("#")  # a redirect may lead to a section
         if page is None:
             return url
-        return path_to_url(self._site_url, page if self._is_copy else markdown_path(page)) + hash_sign + fragment
+        path = page if self._site.crawled_from else markdown_path(page)
+        return path_to_url(self._site.url, path) + hash_sign + fragment
 
     def _find_page_at(self, url: str) -> str | None:
-        path = url_to_path(self._site_url, url) if "?" not in url else None
+        path = url_to_path(self._site.url, url) if "?" not in url else None
         return None if path is None else self._find_page(path)
 
     def _absolute(self, href: str) -> str:

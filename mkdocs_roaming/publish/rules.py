@@ -49,12 +49,10 @@ class ParsedRule:
     where: str
     """The file and the number of the rule."""
     open: tuple[str, ...]
-    name: str = ""
-    any: tuple[str, ...] = ()
-    all: tuple[str, ...] = ()
-    pages: tuple[str, ...] = ()
-    always: bool = False
-    page: str | None = None
+    name: str
+    when: RuleCondition
+    """Its condition, with patterns instead of the ids of pages."""
+    page: str | None
     """The source of the page whose front matter has the rule."""
 
 
@@ -189,15 +187,10 @@ def _parse_rule(data: object, where: str, page: str | None = None) -> ParsedRule
         raise PublishError(f"{where}: `when` must contain `any`, `all` or `page`, or only `always: true`")
     if rule.open is None and page is None:
         raise PublishError(f"{where}: `open` is missing; name the sections to open")
+    any_, all_ = (tuple(map(_normalize_phrase, _as_tuple(texts))) for texts in (when.any, when.all))
+    condition = RuleCondition(any_, all_, _as_tuple(when.page), when.always)
     return ParsedRule(
-        where=where,
-        open=_as_tuple(rule.open) or (page or "",),
-        name=" ".join((rule.name or "").split()),
-        any=tuple(map(_normalize_phrase, _as_tuple(when.any))),
-        all=tuple(map(_normalize_phrase, _as_tuple(when.all))),
-        pages=_as_tuple(when.page),
-        always=when.always,
-        page=page,
+        where, _as_tuple(rule.open) or (page or "",), " ".join((rule.name or "").split()), condition, page
     )
 
 
@@ -219,7 +212,7 @@ def _resolve(rule: ParsedRule, targets: _Targets, warn: Callable[[str], None]) -
         return ["the rule is on a page that is not published; publish the page, or move the rule to mkdocs.yml"]
     problems = [*_check_phrases(rule, targets.language)]
     pages: dict[str, None] = {}
-    for glob in rule.pages:
+    for glob in rule.when.pages:
         matches = targets.match_pages(glob)
         pages |= {page.id: None for page in matches}
         if not matches:
@@ -234,13 +227,12 @@ def _resolve(rule: ParsedRule, targets: _Targets, warn: Callable[[str], None]) -
             problems.append(_missing_target(address, targets))
     if len(ids) > MAX_OPENED:
         problems.append(f"opens {len(ids)} sections, but an answer has room for only a few; use a narrower glob")
-    condition = RuleCondition(rule.any, rule.all, tuple(pages), rule.always)
-    return problems or RuleEntry(condition, tuple(ids), rule.name)
+    return problems or RuleEntry(replace(rule.when, pages=tuple(pages)), tuple(ids), rule.name)
 
 
 def _check_phrases(rule: ParsedRule, language: str) -> Iterator[str]:
     """Yield a problem for each phrase that never matches: it has no words, or only words of most questions."""
-    for phrase in (*rule.any, *rule.all):
+    for phrase in (*rule.when.any, *rule.when.all):
         words = [word for word in parse_words(phrase, language) if any(word.runs)]
         if not words:
             yield f"“{phrase}” can never match, because it contains no word; add one"

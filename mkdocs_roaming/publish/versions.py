@@ -68,7 +68,7 @@ def publish_versions(root: Path, *, default: str | None = None, overwrite: bool 
             "or choose another version with --default"
         )
     _check_urls(root, versions)
-    listing = (read_inside(root, f"{chosen.folder}/{LLMS_TXT}") or b"").decode("utf-8", "replace")
+    listing = (read_inside(root, f"{chosen.entry.version}/{LLMS_TXT}") or b"").decode("utf-8", "replace")
     text = _render(chosen, chosen.site, versions, listing)
     old = read_inside(root, LLMS_TXT)
     is_new = old != text.encode()
@@ -106,19 +106,9 @@ class _Version(Struct, frozen=True):
     site: SiteEntry | None
 
     @property
-    def folder(self) -> str:
-        """The folder of the version."""
-        return self.entry.version
-
-    @property
     def name(self) -> str:
         """The title of the version."""
         return to_single_line(self.entry.title or self.entry.version)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names by which users choose the version."""
-        return (self.entry.version, *self.entry.aliases, self.entry.title)
 
 
 def _read_entries(root: Path) -> list[_Entry]:
@@ -155,7 +145,8 @@ def _find_default(root: Path, versions: Sequence[_Version], default: str | None)
 
 
 def _find(versions: Sequence[_Version], name: str) -> _Version | None:
-    return next((version for version in versions if name in version.names), None)
+    """Return the version that a user means by its folder, an alias or its title."""
+    return next((one for one in versions if name in (one.entry.version, *one.entry.aliases, one.entry.title)), None)
 
 
 def _check_urls(root: Path, versions: Sequence[_Version]) -> None:
@@ -176,7 +167,7 @@ def _render(chosen: _Version, site: SiteEntry, versions: Sequence[_Version], lis
 
     If there is too little room, the pages have no descriptions, or only the versions are listed.
     """
-    root = urljoin(site.url, "../" * len(chosen.folder.split("/")))
+    root = urljoin(site.url, "../" * len(chosen.entry.version.split("/")))
     lines = "".join(f"- {_version_link(version, version is chosen, root)}\n" for version in versions)
     rest = f"\n\n## Versions\n\n{lines}"
     head, heading, pages = listing.partition("\n## ")
@@ -195,7 +186,7 @@ def _version_link(version: _Version, is_default: bool, root: str) -> str:
     name = escape_link_text(name)
     note = "default version, " if is_default else ""
     if version.site is None:
-        return f"[{name}]({path_to_url(root, f'{version.folder}/')}): {note}HTML only"
+        return f"[{name}]({path_to_url(root, f'{version.entry.version}/')}): {note}HTML only"
     url = version.site.url
     return f"[{name}]({url}{LLMS_TXT}): {note}manifest {url}{MANIFEST_PATH}"
 

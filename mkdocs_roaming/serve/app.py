@@ -158,7 +158,6 @@ class ServeTable(msgspec.Struct, frozen=True):
     ] = METRICS_ADDRESS
 
 
-SERVE_KEYS = table_keys(ServeTable)
 POLICY_KEYS = tuple(name for name in table_keys(RequestPolicy) if name not in ("hosts", "origins", "proxies"))
 LIMIT_KEYS = (*table_keys(AnswerQuota), *POLICY_KEYS)
 

@@ -7,40 +7,20 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Hashable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
 from math import inf
 
 import anyio
 import msgspec
 
-from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.events import Event, Finished, SectionsFound, SupportChecked
 from mkdocs_roaming.answer.models.base import NO_USAGE
 from mkdocs_roaming.answer.support.check import GOOD_SUPPORT
-from mkdocs_roaming.manifest.lookup import Scope
 
 MAX_CACHED_ANSWERS = 1_000
 CACHEABLE_STATES = frozenset({"answered", "partial", "results", "not_found"})
 """States of answers that are cached. The others may turn out better on the next attempt."""
-_WHOLE_SITE = Scope()
-
-
-@dataclass(frozen=True, slots=True)
-class CacheKey:
-    """Everything that the answer to a first question depends on.
-
-    `site_digest` covers the rules of the site.
-    """
-
-    site_digest: str
-    question: str
-    page_id: str
-    language: str
-    model: str
-    budget: Budget
-    scope: Scope = _WHOLE_SITE
 
 
 class SharedAnswer:
@@ -125,10 +105,10 @@ class AnswerCache:
 
     def __init__(self, max_answers: int = MAX_CACHED_ANSWERS) -> None:
         self._max_answers = max_answers
-        self._finished: OrderedDict[CacheKey, tuple[Event, ...]] = OrderedDict()
-        self._running: dict[CacheKey, SharedAnswer] = {}
+        self._finished: OrderedDict[Hashable, tuple[Event, ...]] = OrderedDict()
+        self._running: dict[Hashable, SharedAnswer] = {}
 
-    def join(self, key: CacheKey) -> SharedAnswer | None:
+    def join(self, key: Hashable) -> SharedAnswer | None:
         """Subscribe to the answer with this key.
 
         Returns:
@@ -147,7 +127,7 @@ class AnswerCache:
 
     def start(
         self,
-        key: CacheKey | None,
+        key: Hashable | None,
         events: AsyncGenerator[Event, None],
         on_end: Callable[[Sequence[Event]], None] = lambda events: None,
     ) -> SharedAnswer:
@@ -165,7 +145,7 @@ class AnswerCache:
             self._running[key] = answer
         return answer
 
-    def _add(self, key: CacheKey, answer: SharedAnswer) -> None:
+    def _add(self, key: Hashable, answer: SharedAnswer) -> None:
         """Move an answer from those in progress to the finished ones, if it is worth caching."""
         if self._running.get(key) is answer:
             del self._running[key]

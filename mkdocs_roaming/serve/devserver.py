@@ -11,7 +11,7 @@ from __future__ import annotations
 import atexit
 import logging
 import os
-from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import partial
 from ipaddress import ip_address
@@ -33,12 +33,12 @@ from mkdocs_roaming.serve.encoding import (
     FAILED_MESSAGE,
     SSE_DONE,
     SSE_HEADERS,
-    StreamPart,
     encode_sse,
     make_failure,
 )
 from mkdocs_roaming.serve.log import problem_from_error
 from mkdocs_roaming.serve.requests import (
+    LOOPBACK,
     AllowedHosts,
     ProblemError,
     check_media_type,
@@ -54,7 +54,6 @@ MAX_CONCURRENT_ANSWERS = 8
 PING_SECONDS = 0.5
 """Silence after which a comment is sent. WSGI notices a disconnected client only when it writes."""
 OFFLINE_CONFIG = AnswerConfig(Offline(), Budget())
-LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 _Response = tuple[int, list[tuple[str, str]], Iterable[bytes]]
 """Status, headers and body."""
@@ -159,7 +158,7 @@ class DevServerEndpoint:
         parts = answer.parts(PING_SECONDS)
         with place:
             try:
-                while (part := self._portal.call(_next_part, parts)) is not None:
+                while (part := self._portal.call(anext, parts, None)) is not None:
                     yield encode_sse(part)
                 yield SSE_DONE
             except Exception:
@@ -167,10 +166,6 @@ class DevServerEndpoint:
                 yield encode_sse({"type": "error", "errorText": FAILED_MESSAGE}) + SSE_DONE
             finally:
                 self._portal.call(parts.aclose)
-
-
-async def _next_part(parts: AsyncGenerator[StreamPart, None]) -> StreamPart | None:
-    return await anext(parts, None)
 
 
 def _respond_with_json(data: object) -> _Response:

@@ -23,6 +23,7 @@ from mkdocs_roaming.serve.metrics import Metrics
 from mkdocs_roaming.serve.quotas import Amount, Count, CounterStore, Window
 from mkdocs_roaming.serve.requests import (
     CLIENT_KEY,
+    LOOPBACK,
     PROBLEM_KEY,
     AllowedHosts,
     Header,
@@ -57,7 +58,7 @@ class RequestPolicy:
         body_bytes: Maximum size of a body; `useChat` sends the whole conversation, some 10 KB for each answer.
     """
 
-    hosts: tuple[str, ...] = ("localhost", "127.0.0.1", "[::1]")
+    hosts: tuple[str, ...] = LOOPBACK
     origins: tuple[str, ...] = ()
     proxies: int = 0
     requests_a_minute: Count = 3_000

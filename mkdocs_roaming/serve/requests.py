@@ -30,6 +30,8 @@ from mkdocs_roaming.settings import prepare
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Header = tuple[bytes, bytes]
 
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+"""The names of this machine."""
 UNKNOWN_CLIENT = "unknown"
 """All clients without an address (Unix sockets, broken proxies) share one limit."""
 CLIENT_KEY = "roaming.client"

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Hashable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -35,7 +35,7 @@ from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import SearchFactory
 from mkdocs_roaming.manifest.lookup import SectionIndex
 from mkdocs_roaming.serve import schemas
-from mkdocs_roaming.serve.cache import AnswerCache, CacheKey, SharedAnswer, is_shareable, without_cost
+from mkdocs_roaming.serve.cache import AnswerCache, SharedAnswer, is_shareable, without_cost
 from mkdocs_roaming.serve.conversation_token import TokenSigner, identify_site, make_turn, restore_memory
 from mkdocs_roaming.serve.deployments import Deployment, LocalizedSite
 from mkdocs_roaming.serve.encoding import AnswerContext, PartEncoder, StreamPart, encode_answer
@@ -283,13 +283,14 @@ class AnswerRequest:
 
     # The answer
 
-    def _cache_key(self) -> CacheKey:
-        """Return the key of a first question. All names of a page are one; an unknown page is none."""
+    def _cache_key(self) -> Hashable:
+        """Return all that the answer to a first question depends on; the digest of the site covers its rules.
+
+        All names of a page are one; an unknown page is none.
+        """
         question, config = self.question, self._config
-        text, scope = " ".join(question.text.split()), question.scope.normalize()
-        return CacheKey(
-            self.deployment.digest, text, self._page_id, question.language, config.model.name, config.budget, scope
-        )
+        asked = " ".join(question.text.split()), self._page_id, question.language, question.scope.normalize()
+        return self.deployment.digest, asked, config.model.name, config.budget
 
     def _join_or_start(self) -> SharedAnswer:
         """Join an equal answer, or start one. Nothing is awaited, so of simultaneous requests only the first starts."""

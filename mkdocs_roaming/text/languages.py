@@ -22,7 +22,7 @@ To add a table:
 
        load_words(language, "lint.imperatives")      # frozenset[str]
        load_phrases(language, "lint.empty_titles")   # tuple[str, ...], in the order of the file
-       load_table(language, "lint", LintWords)       # a dataclass or msgspec.Struct; None without such a table
+       load_table(language, "injection", InjectionWords)  # a dataclass or msgspec.Struct; None without such a table
 
 `tests/unit/text/test_languages.py` checks that every file can be read.
 """

@@ -27,6 +27,7 @@ MAX_BYTES = 1_000_000
 """Default maximum size of a bundle."""
 
 BUNDLE_PATH = "roaming/bundle.json"
+"""The file that marks a folder as a bundle."""
 
 
 class BundleReport(msgspec.Struct, frozen=True):
@@ -40,15 +41,6 @@ class BundleReport(msgspec.Struct, frozen=True):
 
     pages: int
     bytes: int
-    left_out: tuple[str, ...]
-
-
-class _BundleEntry(msgspec.Struct, frozen=True):
-    """The file that marks a folder as a bundle."""
-
-    url: str
-    version: str | None
-    licence: str
     left_out: tuple[str, ...]
 
 
@@ -116,7 +108,7 @@ def _make_files(manifest: Manifest, left_out: tuple[str, ...], licence: str) -> 
         manifest, site=replace(site, alternates=()), pages=pages, rules=(), vectors=None, llms_txt=None, digest=""
     )
     listing = build_llms_txt(replace(manifest, site=replace(site, url="")), section_files=False)
-    entry = _BundleEntry(site.url, site.version, licence, left_out)
+    entry = {"url": site.url, "version": site.version, "licence": licence, "left_out": left_out}
     return {
         MANIFEST_PATH: dump_manifest(manifest).encode("utf-8", "surrogatepass"),
         OUTLINE_PATH: render_outline(SectionIndex(manifest)).encode("utf-8", "surrogatepass"),

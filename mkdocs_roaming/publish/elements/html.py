@@ -18,6 +18,7 @@ from mkdocs_roaming.manifest.models import (
     LLMS_TXT,
     OUTLINE_PATH,
     Manifest,
+    PageEntry,
     Site,
     markdown_path,
     path_to_url,
@@ -188,26 +189,19 @@ def iter_not_found_files(manifest: Manifest, site: Site) -> Iterator[tuple[str, 
     yield ADDRESSES_PATH, msgspec.json.encode(collect_addresses(manifest, site)) + b"\n"
 
 
-class AddressEntry(msgspec.Struct, frozen=True, array_like=True):
-    """A page: its path and title."""
-
-    path: str
-    title: str
-
-
 class Addresses(msgspec.Struct, frozen=True, omit_defaults=True):
     """The addresses of a site, from which `roaming-missing.js` finds the pages that a missing address may mean.
 
     Attributes:
         url: URL of the site, with a slash at the end.
-        pages: All pages in nav order.
+        pages: Path and title of all pages in nav order.
         moved: The path to which each old path leads.
         ids: The path of the page with a former id; the id of a page that has moved derives from its old path.
         names: Groups of words that sites use for the same page.
     """
 
     url: str
-    pages: tuple[AddressEntry, ...]
+    pages: tuple[tuple[str, str], ...]
     moved: dict[str, str] = msgspec.field(default_factory=dict)
     ids: dict[str, str] = msgspec.field(default_factory=dict)
     names: tuple[tuple[str, ...], ...] = ()
@@ -222,14 +216,14 @@ def collect_addresses(manifest: Manifest, site: Site) -> Addresses:
         if target in paths:
             moved[path] = target
     ids = {alias: page.path for page in manifest.pages for section in page.sections for alias in section.aliases}
-    entries = tuple(AddressEntry(page.path, page.title) for page in manifest.pages)
-    known = {word for page in entries for word in _iter_page_words(page)}
+    entries = tuple((page.path, page.title) for page in manifest.pages)
+    known = {word for page in manifest.pages for word in _iter_page_words(page)}
     groups = (tuple(map(_join_words, group.split(", "))) for group in load_phrases(site.language, "page_names"))
     names = tuple(group for group in groups if not known.isdisjoint(group))
     return Addresses(site.url, entries, moved, ids, names)
 
 
-def _iter_page_words(page: AddressEntry) -> Iterator[str]:
+def _iter_page_words(page: PageEntry) -> Iterator[str]:
     """Yield the words of a page's title, slug and folders, without folders of a version or language."""
     path = _INDEX.sub("", unicodedata.normalize("NFC", page.path))
     *folders, slug = path.strip("/").split("/")

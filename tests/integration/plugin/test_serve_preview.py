@@ -46,7 +46,7 @@ def test_preview_follows_rebuilds_and_is_not_built(mkdocs: Project, tmp_path: Pa
         assert "plan/" not in {page["path"] for page in again["left_out"]}
         assert server.get("roaming/preview/version")[0] == again["digest"] != site["digest"]
         finding = next(one for one in read_data(server, "lint")["findings"] if one["rule"] == "empty-title")
-        assert finding["source"] == "new.md:3"
+        assert (finding["source"], finding["source_line"]) == ("new.md", 3)
         assert httpx2.get(f"{server.url}roaming/preview/", headers={"Host": "evil.example"}).status_code == 421
     built = mkdocs.build()
     assert not any("preview" in path for path in built.paths())

@@ -19,7 +19,7 @@ from mkdocs_roaming.answer.events import Event
 from mkdocs_roaming.answer.models.base import Part, Request, Text, ToolCall, Usage
 from mkdocs_roaming.errors import ModelError
 from mkdocs_roaming.library.targets import open_library
-from mkdocs_roaming.serve.cache import AnswerCache, CacheKey
+from mkdocs_roaming.serve.cache import AnswerCache
 from mkdocs_roaming.serve.conversation_token import TokenSigner
 from mkdocs_roaming.serve.deployments import LocalizedSite, SiteWatcher
 from mkdocs_roaming.serve.quotas import AnswerQuota
@@ -215,7 +215,7 @@ async def test_join_returns_none_for_answer_without_subscribers() -> None:
             with anyio.CancelScope(shield=True):
                 await anyio.sleep(0.01)
 
-    cache, key = AnswerCache(), CacheKey("", "Which port?", "", "", "counted", Budget())
+    cache, key = AnswerCache(), "Which port?"
     first = cache.start(key, answer())
     assert cache.join(key) is first
     await anyio.sleep(0)

@@ -15,8 +15,9 @@ import pytest
 
 from mkdocs_roaming.answer.models.scripted import ScriptedModel, read_script
 from mkdocs_roaming.library.targets import open_library
-from mkdocs_roaming.serve.app import SERVE_KEYS
+from mkdocs_roaming.serve.app import ServeTable
 from mkdocs_roaming.serve.schemas import OPERATIONS
+from mkdocs_roaming.settings import table_keys
 
 DOCS = Path(__file__).parents[3] / "docs/guides/serve.md"
 CURL = re.compile(r"^```console\n(\$ curl .*?)^```$", re.MULTILINE | re.DOTALL)
@@ -69,4 +70,4 @@ def test_docs_list_every_operation() -> None:
 
 def test_docs_list_every_setting() -> None:
     text = DOCS.read_text("utf-8")
-    assert [name for name in SERVE_KEYS if not re.search(rf"\b{name}\b", text)] == []
+    assert [name for name in table_keys(ServeTable) if not re.search(rf"\b{name}\b", text)] == []

@@ -13,7 +13,7 @@ import pytest
 
 from mkdocs_roaming.answer.budget import Prices
 from mkdocs_roaming.answer.models.base import Part, Request, Stop, Text, ToolCall, Usage
-from mkdocs_roaming.describe.checks import Checked, check_reply, find_misleading
+from mkdocs_roaming.describe.checks import Checked, check_reply
 from mkdocs_roaming.describe.requests import (
     DescriptionRequest,
     Selection,
@@ -26,7 +26,6 @@ from mkdocs_roaming.describe.run import DescribeRun, ModelRunner, ReplyFolder, a
 from mkdocs_roaming.errors import ModelError
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.readers import MemoryReader
-from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.manifest.descriptions import Descriptions, merge_texts
 from mkdocs_roaming.manifest.models import Site
 
@@ -340,18 +339,6 @@ def test_nonsense_is_no_reply(data: object) -> None:
 def test_json_within_text_is_a_reply() -> None:
     text = 'Here it is:\n```json\n{"sections": [{"id": "0a1b2c3d", "about": "x", "asks": []}]}\n```'
     assert parse_reply(text).sections[0].about == "x"
-
-
-def test_question_that_another_section_answers_better_is_found(make_site: MakeSite) -> None:
-    others = "".join(f"## Topic {at}\n\nWords about subject {at} and others.\n\n" for at in range(30))
-    library = make_site(
-        [("a/", f"# A\n\n## Pumps\n\nPrime the bilge pump.\n\n## Lamps\n\nTrim lamps.\n\n{others}")]
-    ).library()
-    lamps = next(section.id for section in library.sections if section.section.title == "Lamps")
-    checked = check(library, "Lamps", "", "How do I prime the bilge pump?", "How do I trim lamps?")
-    descriptions = merge_texts(Descriptions(), library.manifest, checked.sections, {})
-    found = list(find_misleading(Search(library), descriptions))
-    assert [(one.section, one.text) for one in found] == [(lamps, "How do I prime the bilge pump?")]
 
 
 # Runs

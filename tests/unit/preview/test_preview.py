@@ -179,7 +179,7 @@ def test_findings_name_page_section_and_line(site: Path) -> None:
     preview = published(site)
     data = preview.lint()
     finding = next(one for one in data.findings if one.rule == "empty-title")
-    page = preview.page(finding.page)
+    page = preview.page(next(one.id for one in preview.site().pages if one.path == finding.page))
     assert page is not None
     section = next(one for one in page.sections if one.id == finding.section)
     assert (section.title, section.line) == ("Overview", finding.line)

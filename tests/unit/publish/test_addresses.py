@@ -4,7 +4,7 @@ from manifests import URL, build
 
 from mkdocs_roaming.manifest.aliases import PreviousSite
 from mkdocs_roaming.manifest.models import Site
-from mkdocs_roaming.publish.elements.html import AddressEntry, collect_addresses
+from mkdocs_roaming.publish.elements.html import collect_addresses
 
 
 def test_addresses_contain_redirects_to_published_pages_alone() -> None:
@@ -17,7 +17,7 @@ def test_addresses_contain_redirects_to_published_pages_alone() -> None:
     manifest = build({"guide/": "# Guide\n\nText.\n", "api/": "# API\n\nText.\n"})
     addresses = collect_addresses(manifest, Site("Docs", URL, redirects=redirects))
     assert addresses.moved == {"old/": "guide/", "older/": "guide/"}
-    assert addresses.pages == (AddressEntry("guide/", "Guide"), AddressEntry("api/", "API"))
+    assert addresses.pages == (("guide/", "Guide"), ("api/", "API"))
 
 
 def test_names_of_other_languages_are_not_english() -> None:

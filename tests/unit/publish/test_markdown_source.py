@@ -9,12 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mkdocs_roaming.manifest.models import Page, Site
 from mkdocs_roaming.publish.markdown_source import normalize_markdown
 from mkdocs_roaming.publish.pipeline import LinkResolver
 
 FILES = sorted((Path(__file__).parents[2] / "golden" / "crawler" / "markdown").glob("*.md"))
 LINKS = LinkResolver(
-    "https://docs.example/", "https://docs.example/guide/page/", {"install/", "guide/page/", "guide/page/cell/"}
+    Page("guide/page/", "Page"),
+    Site("Docs", "https://docs.example/"),
+    {"install/", "guide/page/", "guide/page/cell/"},
 )
 
 
@@ -33,9 +36,7 @@ def test_normalize_markdown_keeps_published_markdown_except_pointer(sample: Path
     assert len(pages) > 20
     for file in pages:
         text = file.read_text("utf-8")
-        links = LinkResolver(
-            "https://docs.ebbkeeper.example/handbook/", "https://docs.ebbkeeper.example/handbook/x/", ()
-        )
+        links = LinkResolver(Page("x/", "X"), Site("Docs", "https://docs.ebbkeeper.example/handbook/"), ())
         assert normalize_markdown(text, title="", link=links.link) == text.split("\n", 2)[2]
 
 

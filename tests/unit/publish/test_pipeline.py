@@ -33,7 +33,10 @@ from .conftest import HOME, INSTALL, SITE, URL, publish_pages
     ],
 )
 def test_link_resolver_returns_absolute_markdown_url(href: str, expected: str) -> None:
-    assert LinkResolver(URL, URL + "guide/install/", {"", "guide/install/"}).link(href) == expected
+    assert (
+        LinkResolver(Page("guide/install/", "Install"), Site("Docs", URL), {"", "guide/install/"}).link(href)
+        == expected
+    )
 
 
 @pytest.mark.parametrize(
@@ -55,7 +58,7 @@ def test_links_to_redirects_lead_to_markdown_of_target(href: str, expected: str)
         "circle/": URL + "circle/",
     }
     site = Site("Docs", URL, redirects=redirects)
-    resolver = LinkResolver.from_page(Page("", "Home"), site, {"", "guide/install/"})
+    resolver = LinkResolver(Page("", "Home"), site, {"", "guide/install/"})
     assert resolver.link(href) == expected
 
 
