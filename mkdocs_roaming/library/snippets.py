@@ -161,18 +161,9 @@ def _find_best_part(
     It begins and ends at one of the ends, if it can.
     """
     starts = [0, *ends[:-1]]
-    found: list[frozenset[str]] = []
-    header = frozenset[str]()  # of the table that a block is in
-    for start, end in zip(starts, ends, strict=True):
-        block = markdown[start:end]
-        first, rule, *_ = *block.split("\n", 2), ""
-        if not block.startswith("|"):
-            header = frozenset()
-        elif TABLE_RULE.match(rule):
-            header = _extract_cached(first, language)
-        beginning = strip_markdown(block[: _MAX_NAMED_CHARS * 2])[:_MAX_NAMED_CHARS]  # mostly what the block is about
-        names = _extract_cached(beginning, language) & terms
-        found.append(((_extract_cached(block, language) | header) & terms).union(f"{name}:" for name in names))
+    found = _find_terms_of_blocks(
+        [markdown[start:end] for start, end in zip(starts, ends, strict=True)], terms, language
+    )
     counts = Counter(chain.from_iterable(found))
     best, best_part = -1.0, (0, 0)
     for at, start in enumerate(starts):
@@ -189,6 +180,22 @@ def _find_best_part(
     if end - start > max_chars:
         end = max(markdown.rfind("\n", start, start + max_chars) + 1, 0) or start + max_chars
     return start, end
+
+
+def _find_terms_of_blocks(blocks: Iterable[str], terms: set[str], language: str) -> list[frozenset[str]]:
+    """Return the terms in each block, or in the header of its table, and with a colon those with which it begins."""
+    found: list[frozenset[str]] = []
+    header = frozenset[str]()
+    for block in blocks:
+        first, rule, *_ = *block.split("\n", 2), ""
+        if not block.startswith("|"):
+            header = frozenset()
+        elif TABLE_RULE.match(rule):
+            header = _extract_cached(first, language)
+        beginning = strip_markdown(block[: _MAX_NAMED_CHARS * 2])[:_MAX_NAMED_CHARS]  # mostly what the block is about
+        names = _extract_cached(beginning, language) & terms
+        found.append(((_extract_cached(block, language) | header) & terms).union(f"{name}:" for name in names))
+    return found
 
 
 def _find_lead(markdown: str, ends: Sequence[int]) -> int:
