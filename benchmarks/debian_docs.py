@@ -11,11 +11,11 @@ table of their own; rules of the crawler are not written for them.
 Measures of a site, from its published pages that contain an article:
   words        of the articles that are in the Markdown, with their frequency on the page
   extra        words of the Markdown that are not in the article or its title, as a share of the Markdown
-  headings     that are headings of the Markdown, or part of one; levels are ignored
+  headings     that are titles of sections, or part of one; levels are ignored
   code         blocks that are code blocks of the Markdown; whitespace is ignored
   members      functions, classes and other objects of an API that have a section named after them
   names        whether the site has one of the expected names
-  described    pages with a description that no other page has
+  titled       pages with a title that no other page has; described: with such a description
   coverage     as `roaming crawl` reports it
   CPU          milliseconds per page of `roaming crawl`, all processes
 
@@ -40,15 +40,15 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import msgspec
+from lxml import html
 from page_content.article import Element, get_text, remove_element
 from page_content.items import normalize_text, split_words
 from page_content.markdown import extract_markdown_items
-from page_content.site import parse_html
 
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 
 CONFIG = Path(__file__).with_suffix(".toml")
-COLUMNS = ("words", "extra", "headings", "code", "members", "described")
+COLUMNS = ("words", "extra", "headings", "code", "members", "titled", "described")
 
 
 class Site(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -111,6 +111,16 @@ class Result(msgspec.Struct):
     worst: list[tuple[float, str]] = msgspec.field(default_factory=list)
 
 
+def parse(data: bytes) -> Element:
+    """Parse an HTML page."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        text = data.decode("cp1252", "replace")
+    parser = html.HTMLParser(huge_tree=True, remove_comments=True, remove_pis=True, encoding="utf-8")
+    return html.document_fromstring(text.encode(), parser=parser)
+
+
 def extract_article(root: Element, site: Site, furniture: str = "script") -> Content | None:
     """Return the content of a page's article, None if the page has none."""
     for element in root.cssselect(", ".join(filter(None, (furniture, site.furniture)))):
@@ -131,13 +141,14 @@ def extract_article(root: Element, site: Site, furniture: str = "script") -> Con
     )
 
 
-def extract_markdown(markdown: str) -> Content:
-    """Return the content of a page's Markdown."""
-    items = extract_markdown_items(markdown, "", Counter())
+def extract_markdown(markdown: str, titles: list[str]) -> Content:
+    """Return the content of a page's Markdown. The titles are those of its sections."""
+    # The parser does not accept links to files, which packages have to each other.
+    items = extract_markdown_items(_FILE_LINK.sub(r"\1", markdown), "", Counter())
     code: Counter[str] = Counter()
     for text, count in items.counts["code blocks"].items():
         code["".join(text.split())] += count
-    return Content(items.counts["words"], [text for _, text in items.heading_order], code)
+    return Content(items.counts["words"], titles, code)
 
 
 def compare_content(article: Content, markdown: Content) -> tuple[Counter[str], Counter[str], list[str]]:
@@ -202,6 +213,7 @@ def _squeeze(element: Element) -> str:
     return "".join("".join(map(str, element.itertext())).split())
 
 
+_FILE_LINK = re.compile(r"(\]\(<?)file:")
 _TOKEN = re.compile(r"\w+|[^\w\s\"'`#◆¶.,;:()\[\]\\]+")
 _PARAMETERS = re.compile(r"(?<=\w)\(.*|^(\w+): .*")
 _NOT_NAME = re.compile(r"\[\d+/\d+\]|\(.*|◆|[:=].*$")
@@ -211,19 +223,21 @@ def measure_site(site: Site, folder: Path, published: Path, furniture: str) -> R
     """Compare the published pages with their articles."""
     manifest = load_manifest((published / MANIFEST_PATH).read_bytes())
     result = Result(site, manifest.site.name, len(manifest.pages))
-    descriptions = Counter(page.description for page in manifest.pages)
-    result.expected["described"] = len(manifest.pages)
-    result.kept["described"] = sum(
-        1 for page in manifest.pages if page.description and descriptions[page.description] < 2
-    )
+    for measure, texts in (
+        ("titled", [page.title for page in manifest.pages]),
+        ("described", [page.description for page in manifest.pages]),
+    ):
+        result.expected[measure] = len(texts)
+        result.kept[measure] = sum(1 for text, count in Counter(texts).items() if text and count == 1)
     for page in manifest.pages:
-        file = folder / unquote(page.path)
+        file = folder / site.start.rpartition("/")[0] / unquote(page.path)
         file = file / "index.html" if file.is_dir() else file
-        article = extract_article(parse_html(file), site, furniture) if file.is_file() else None
+        article = extract_article(parse(file.read_bytes()), site, furniture) if file.is_file() else None
         if article is None:
             continue
-        text = (published / page.markdown).read_text("utf-8")
-        expected, kept, lost = compare_content(article, extract_markdown(text))
+        markdown = (published / page.markdown).read_text("utf-8")
+        titles = [section.title for section in page.sections]
+        expected, kept, lost = compare_content(article, extract_markdown(markdown, titles))
         result.measured += 1
         result.expected += expected
         result.kept += kept
@@ -231,7 +245,7 @@ def measure_site(site: Site, folder: Path, published: Path, furniture: str) -> R
             f"{page.path or '(start)'} ({page.title}): {_share(kept, expected, 'words')} of {expected['words']} words, "
             f"{_share(kept, expected, 'extra')} extra, {len(lost)} headings lost {lost[:3]}"
         )
-        result.worst.append((kept["words"] - expected["words"] - kept["extra"], line))
+        result.worst.append((kept["words"] - expected["words"] - kept["extra"] - 10 * len(lost), line))
     return result
 
 
