@@ -15,7 +15,7 @@ Measures of a site, from its published pages that contain an article:
   code         blocks that are code blocks of the Markdown; whitespace is ignored
   members      functions, classes and other objects of an API that have a section named after them
   names        whether the site has one of the expected names
-  titled       pages with a title that no other page has; described: with such a description
+  titled       pages with a title that no other page has; described: with such a description, unless it repeats the title
   coverage     as `roaming crawl` reports it
   CPU          milliseconds per page of `roaming crawl`, all processes
 
@@ -46,6 +46,7 @@ from page_content.items import normalize_text, split_words
 from page_content.markdown import extract_markdown_items
 
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
+from mkdocs_roaming.manifest.models import PageEntry
 
 CONFIG = Path(__file__).with_suffix(".toml")
 COLUMNS = ("words", "extra", "headings", "code", "members", "titled", "described")
@@ -80,6 +81,8 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     furniture: str
     """Elements that are content of no site."""
+    optional: str
+    """Elements that may be kept or lost on any site."""
     tracebacks: tuple[str, ...]
     """Packages for `--tracebacks`."""
     site: tuple[Site, ...]
@@ -111,6 +114,20 @@ class Result(msgspec.Struct):
     worst: list[tuple[float, str]] = msgspec.field(default_factory=list)
 
 
+def load_config() -> Config:
+    """Return the configuration; the elements that it names for all sites are added to those of each site."""
+    config = msgspec.convert(tomllib.loads(CONFIG.read_text("utf-8")), Config)
+    sites = (
+        msgspec.structs.replace(
+            site,
+            furniture=", ".join(filter(None, (config.furniture, site.furniture))),
+            optional=", ".join(filter(None, (config.optional, site.optional))),
+        )
+        for site in config.site
+    )
+    return msgspec.structs.replace(config, site=tuple(sites))
+
+
 def parse(data: bytes) -> Element:
     """Parse an HTML page."""
     try:
@@ -121,9 +138,9 @@ def parse(data: bytes) -> Element:
     return html.document_fromstring(text.encode(), parser=parser)
 
 
-def extract_article(root: Element, site: Site, furniture: str = "script") -> Content | None:
+def extract_article(root: Element, site: Site) -> Content | None:
     """Return the content of a page's article, None if the page has none."""
-    for element in root.cssselect(", ".join(filter(None, (furniture, site.furniture)))):
+    for element in _find(root, site.furniture):
         remove_element(element)
     optional = Counter[str]()
     for element in _find_outermost(root, site.optional):
@@ -153,7 +170,9 @@ def extract_markdown(markdown: str, titles: list[str]) -> Content:
 
 def compare_content(article: Content, markdown: Content) -> tuple[Counter[str], Counter[str], list[str]]:
     """Return the number of items by measure, that of the kept items, and the lost headings."""
-    title = Counter(split_words(markdown.headings[0]) if markdown.headings else [])
+    # A page may get a title, and a member may have its name in a heading and in a signature below it.
+    titles = markdown.headings if article.members else markdown.headings[:1]
+    titled = Counter(word for title in titles for word in split_words(title))
     lost = find_lost(article.headings, markdown.headings)
     lost_members = find_lost(article.members, markdown.headings)
     expected = Counter(
@@ -168,7 +187,7 @@ def compare_content(article: Content, markdown: Content) -> tuple[Counter[str], 
         headings=len(article.headings) - len(lost),
         code=(article.code & markdown.code).total(),
         members=len(article.members) - len(lost_members),
-        extra=(markdown.words - article.words - article.optional - title).total(),
+        extra=(markdown.words - article.words - article.optional - titled).total(),
     )
     return expected, kept, lost
 
@@ -219,20 +238,26 @@ _PARAMETERS = re.compile(r"(?<=\w)\(.*|^(\w+): .*")
 _NOT_NAME = re.compile(r"\[\d+/\d+\]|\(.*|◆|[:=].*$")
 
 
-def measure_site(site: Site, folder: Path, published: Path, furniture: str) -> Result:
+def describe(page: PageEntry) -> str:
+    """Return the description of a page as in llms.txt, nothing if it only repeats the title."""
+    text = page.description or page.sections[0].opening
+    return "" if _normalize(text) in _normalize(page.title) else text
+
+
+def measure_site(site: Site, folder: Path, published: Path) -> Result:
     """Compare the published pages with their articles."""
     manifest = load_manifest((published / MANIFEST_PATH).read_bytes())
     result = Result(site, manifest.site.name, len(manifest.pages))
     for measure, texts in (
         ("titled", [page.title for page in manifest.pages]),
-        ("described", [page.description for page in manifest.pages]),
+        ("described", [describe(page) for page in manifest.pages]),
     ):
         result.expected[measure] = len(texts)
         result.kept[measure] = sum(1 for text, count in Counter(texts).items() if text and count == 1)
     for page in manifest.pages:
         file = folder / site.start.rpartition("/")[0] / unquote(page.path)
         file = file / "index.html" if file.is_dir() else file
-        article = extract_article(parse(file.read_bytes()), site, furniture) if file.is_file() else None
+        article = extract_article(parse(file.read_bytes()), site) if file.is_file() else None
         if article is None:
             continue
         markdown = (published / page.markdown).read_text("utf-8")
@@ -288,12 +313,12 @@ def fetch_package(package: str, data: Path) -> Path:
     return folder
 
 
-def run_site(site: Site, options: argparse.Namespace, furniture: str) -> Result:
+def run_site(site: Site, options: argparse.Namespace) -> Result:
     """Fetch, crawl and measure a site."""
     folder = fetch_package(site.package, options.data) / site.folder
     out = options.out / site.name
     log, seconds, code = crawl_site(folder, site.start, out, options.port, site.max_pages)
-    result = measure_site(site, folder, out, furniture) if (out / MANIFEST_PATH).is_file() else Result(site)
+    result = measure_site(site, folder, out) if (out / MANIFEST_PATH).is_file() else Result(site)
     found = re.search(r"([\d.]+) % of visible words kept", log)
     result.coverage = f"{found[1]}%" if found else "-"
     result.cpu = 1000 * seconds / max(1, result.pages)
@@ -351,7 +376,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--tracebacks", action="store_true", help="Look for crashes in the listed packages instead.")
     options = parser.parse_args(arguments)
     options.data, options.out = options.data.resolve(), (options.out or options.data / ".out").resolve()
-    config = msgspec.convert(tomllib.loads(CONFIG.read_text("utf-8")), Config)
+    config = load_config()
     if options.tracebacks:
         packages = [package for package in config.tracebacks if not options.only or package in options.only]
         for line in find_tracebacks(packages, options):
@@ -361,7 +386,7 @@ def main(arguments: list[str] | None = None) -> int:
     for site in config.site:
         if options.only and site.name not in options.only:
             continue
-        result = run_site(site, options, config.furniture)
+        result = run_site(site, options)
         results.append(result)
         print(*list(format_table([result]))[2:], sep="\n", file=sys.stderr, flush=True)
         if result.log:
