@@ -164,6 +164,8 @@ def _crawl_one(url: str, folder: Path, config: CrawlConfig, *, as_json: bool) ->
         warn(result.stopped)
     if not result.pages:
         sys.exit(NOTHING_FOUND)
+    if config.scope.strict and result.incomplete:
+        sys.exit(FAULTS_FOUND)
 
 
 def _check_options(url: str | None, folder: str, options: dict[str, Any]) -> None:
@@ -269,6 +271,12 @@ def _print_result(result: CrawlResult, folder: Path) -> None:
     click.echo(f"{folder}: {size}; {result.markdown} came as Markdown")
     if result.coverage.visible_words:
         click.echo(f"  {100 * result.coverage.share:.1f} % of visible words kept")
+    if result.incomplete:
+        shown = ", ".join(
+            f"{path or '/'} ({result.page_coverage[path]:.0%})" for path in result.incomplete[:_MAX_REASONS_SHOWN]
+        )
+        more = " …" if result.incomplete[_MAX_REASONS_SHOWN:] else ""
+        click.echo(sanitize(f"  {pluralize(len(result.incomplete), 'page')} lost more than a tenth: {shown}{more}"))
     for name in ("new", "changed", "same", "gone", "kept", "skipped", "flagged"):
         pages = getattr(result, name)
         count = pages if isinstance(pages, int) else len(pages)

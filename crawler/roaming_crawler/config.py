@@ -88,7 +88,12 @@ class ScopeConfig:
     exclude: Annotated[
         tuple[str, ...], Meta(description="Do not crawl matching pages.", extra={"metavar": "PATTERN"})
     ] = ()
-    strict: Annotated[bool, Meta(description="Publish nothing if a pattern matches no page.")] = False
+    strict: Annotated[
+        bool,
+        Meta(
+            description="Publish nothing if a pattern matches no page; exit with 4 if a page lost more than a tenth of its words."
+        ),
+    ] = False
     language: Annotated[
         str,
         Meta(

@@ -226,7 +226,7 @@ class PageFetcher:
         return FetchedPage(
             url=url,
             path=path,
-            title=front_matter.get("title") or parsed.title or ref.title or _title_from_path(path),
+            title=front_matter.get("title") or parsed.title or parsed.heading or ref.title or _title_from_path(path),
             description=front_matter.get("description") or ref.description or parsed.description,
             body=PageBody(parsed.article if text is None else "", text, headings),
             markdown_url=markdown_url,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import cast
 from urllib.parse import urljoin
+from zlib import crc32
 
 from lxml import etree
 from lxml import html as lxml_html
@@ -18,8 +20,6 @@ from mkdocs_roaming.html.document import (
     copy_metadata,
     extract_canonical_url,
     extract_meta,
-    extract_site_name,
-    extract_title,
     find_article,
     find_hidden_texts,
     find_own_elements,
@@ -32,7 +32,7 @@ from mkdocs_roaming.text.injection import scan_hidden_texts
 from mkdocs_roaming.text.meta_tags import exclusion_reason, find_redirect
 from roaming_crawler.scope import LinkResolver, canonical_url, make_link_resolver
 
-PARSER_VERSION = "8"
+PARSER_VERSION = "9"
 """Incremented when the parser returns another result for the same HTML."""
 
 
@@ -41,6 +41,9 @@ class ParsedPage:
     """Contents and metadata of an HTML page; all links are canonical URLs."""
 
     title: str = ""
+    """The whole title, with the name of the site if it has that."""
+    heading: str = ""
+    """The first heading of the article."""
     description: str = ""
     article: str = ""
     language: str = ""
@@ -54,6 +57,8 @@ class ParsedPage:
     """All other links."""
     nav: tuple[NavItem, ...] = ()
     words: frozenset[str] = frozenset()
+    outside: tuple[tuple[int, int], ...] = ()
+    """Checksum and number of words of each text of the page that is neither in the article nor a link."""
     alternates: tuple[tuple[str, str], ...] = ()
     """Languages and URLs of translations, from `hreflang`."""
     hidden: tuple[str, ...] = ()
@@ -97,23 +102,24 @@ def _parse_page(data: bytes, charset: str, url: str, site_url: str) -> ParsedPag
     if metadata.find(".//base[@href]") is not None:
         _make_links_absolute(article, base)
     words = split_words("".join(str(part) for part in article.itertext()))
-    has_title = metadata.xpath("boolean(//head/title[normalize-space()])")
     resolve = make_link_resolver(base)
     links = _extract_links(article, resolve)
     if target := _resolve(find_redirect(text), base):
         links[target] = None
     return ParsedPage(
-        title=extract_title(metadata) if has_title else _first_heading(article),
+        title=" ".join(str(metadata.xpath("string(//head/title)")).split()),
+        heading=_first_heading(article),
         description=extract_meta(metadata, "description"),
         article=lxml_html.tostring(article, encoding="unicode", with_tail=False),
         language=str(metadata.get("lang") or ""),
-        site_name=extract_site_name(metadata),
+        site_name=" ".join(str(metadata.xpath("string(//meta[@property='og:site_name']/@content)")).split()),
         canonical=_resolve(extract_canonical_url(metadata), base),
         markdown=_extract_markdown_url(metadata, base),
         links=tuple(links),
         nav_links=tuple(link for link in _extract_links(tree, resolve) if link not in links),
         nav=_extract_nav(tree, resolve, site_url),
         words=words,
+        outside=tuple(_find_texts_outside(tree, article)),
         alternates=tuple(_extract_alternates(metadata, base)),
         hidden=tuple(found.quote for found in scan_hidden_texts(find_hidden_texts(article)))[:_MAX_HIDDEN],
         skip_reason=exclusion_reason(text) or _login_or_shell(tree, article, words),
@@ -161,8 +167,16 @@ def _base_url(tree: etree._Element, url: str) -> str:
 
 
 def _first_heading(article: etree._Element) -> str:
-    heading = article.find(".//h1")
+    heading = next(article.iter("h1", "h2", "h3"), None)
     return " ".join("".join(map(str, heading.itertext())).split()).strip("¶# ") if heading is not None else ""
+
+
+def _find_texts_outside(tree: etree._Element, article: etree._Element) -> Iterator[tuple[int, int]]:
+    """Yield checksum and number of words of the texts of a page that its article does not contain."""
+    texts = Counter(" ".join(text.split()) for text in _find_texts(tree))
+    texts.subtract(" ".join(text.split()) for text in _find_texts(article))
+    found = ((text, len(_WORD.findall(text))) for text, count in texts.items() if count > 0)
+    yield from ((crc32(text.encode("utf-8", "replace")), words) for text, words in found if words >= _MIN_TEXT_WORDS)
 
 
 def _make_links_absolute(article: etree._Element, base: str) -> None:
@@ -214,12 +228,22 @@ def _login_or_shell(tree: etree._Element, article: etree._Element, words: frozen
 
 _NAVS = site_nav.NavCache()
 _MAX_HIDDEN = 20
+_MIN_TEXT_WORDS = 3
+_WORD = re.compile(r"\w+")
 _SHELL = "a JavaScript shell: its text is not in its HTML"
 _find_links = cast(
     "Callable[[etree._Element], list[str]]",
     etree.XPath(  # mdBook's navigation is a frame
         ".//a[not(@rel) or not(contains(translate(@rel, 'NOFLW', 'noflw'), 'nofollow'))]/@href"
         " | .//iframe/@src | .//frame/@src",
+        smart_strings=False,
+    ),
+)
+_find_texts = cast(
+    "Callable[[etree._Element], list[str]]",
+    etree.XPath(
+        ".//*[not(self::a or self::script or self::style or self::template or self::noscript or self::title)]/text()"
+        "[not(ancestor::a)]",
         smart_strings=False,
     ),
 )

@@ -9,12 +9,15 @@ from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequenc
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from msgspec import structs
 
 from mkdocs_roaming.errors import ManifestError, PublishError, RoamingError
+from mkdocs_roaming.html.furniture import SAMPLE_SIZE, learn_furniture, remove_furniture
+from mkdocs_roaming.html.titles import CommonPart, find_common_part
 from mkdocs_roaming.manifest.descriptions import Descriptions
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_pages
 from mkdocs_roaming.manifest.models import (
@@ -93,6 +96,10 @@ class CrawlResult:
     """Number of files."""
     coverage: Coverage = field(default_factory=Coverage)
     """What the Markdown has kept of pages that were converted from HTML."""
+    page_coverage: Mapping[str, float] = field(default_factory=dict)
+    """The share of the words of each of these pages that was kept, by path."""
+    incomplete: tuple[str, ...] = ()
+    """Paths of the pages that lost more than a tenth of their words."""
     left_out: tuple[OtherEdition, ...] = ()
     """Languages and versions that were not crawled."""
     requests: int = 0
@@ -133,17 +140,20 @@ def publish_crawl(
     notes, pages, skipped = list(discovered.notes), visited.pages, visited.skipped
     if not pages:
         raise _make_no_pages_error(discovered.scope.url, skipped)
-    outputs = _make_outputs(pages, discovered.scope.url)
+    common = find_common_part(page.parsed.title for page in pages)
+    outputs = _make_outputs(pages, discovered.scope.url, common)
     folder, state = session.state.folder, session.state.path
     own_llms_txt = config.options.llms_txt is not False or PublishedFiles(folder).author_text.strip()
-    site = _make_site(discovered, pages, list(outputs.values()), config)
+    site = _make_site(discovered, pages, list(outputs.values()), config, common.name)
     site = replace(site, has_llms_txt=bool(own_llms_txt))
     old, rollback = read_published_pages(folder), Rollback(folder, state)
     previous = read_previous(str(folder), Path.cwd(), notes.append) if old else None
+    articles = (bodies[key].article for key in outputs if bodies[key].markdown is None)
+    furniture = learn_furniture(islice(articles, SAMPLE_SIZE))
     with ExitStack() as stack:
         batch = convert_pages(
             site,
-            (_with_body(page, bodies.pop(key)) for key, page in outputs.items()),
+            (_with_body(page, bodies.pop(key), furniture) for key, page in outputs.items()),
             cache=ConversionCache(state / "cache", write_through=True),
             warn=notes.append,
             map_fn=lambda convert, pages: map(partial(convert_safely, convert), pages),
@@ -161,7 +171,7 @@ def publish_crawl(
                 raise NoPagesError(
                     f"{discovered.scope.url}: all pages {skipped[-1].reason}; to look at them, leave out --skip-flagged"
                 )
-        coverage = _sum_coverage(batch)
+        coverage = _measure_pages(batch, {outputs[page.key].path: page.parsed.outside for page in pages})
         rollback.save(old, _digest_pages(batch))
         previous = rollback.restore_texts(previous) if previous else None
         # A skill would name addresses of the original site, and instruct agents with texts of others.
@@ -177,7 +187,15 @@ def publish_crawl(
         )
     stale = [page.url for page in pages if page.is_stale]
     result = compare_with_previous(session, old, rollback, report, skipped, [*notes, *report.notes], stale)
-    return replace(result, flagged=tuple(flagged), coverage=coverage, left_out=visited.left_out)
+    result = replace(result, flagged=tuple(flagged), left_out=visited.left_out)
+    return _with_coverage(result, coverage)
+
+
+def _with_coverage(result: CrawlResult, pages: Mapping[str, Coverage]) -> CrawlResult:
+    lost = ((path, page.share) for path, page in pages.items() if page.visible_words - page.words >= _MIN_LOST_WORDS)
+    incomplete = tuple(path for path, share in sorted(lost, key=lambda pair: pair[1]) if share < _MIN_COVERAGE)
+    shares = {path: round(page.share, 4) for path, page in pages.items()}
+    return replace(result, coverage=sum(pages.values(), Coverage()), page_coverage=shares, incomplete=incomplete)
 
 
 def read_published_pages(folder: Path) -> tuple[PageEntry, ...]:
@@ -250,11 +268,22 @@ def _hint(reason: str) -> str:
     return "" if "; " in reason else "; check the URL"
 
 
-def _sum_coverage(batch: Batch) -> Coverage:
-    """Return what the converted pages have kept of their HTML."""
-    pages = ((path, page.article) for path, page in batch.pages.items() if page.markdown is None)
-    counts = (measure_coverage(article, batch.converted[path].markdown) for path, article in pages)
-    return sum(counts, Coverage())
+def _measure_pages(batch: Batch, outside: Mapping[str, Sequence[tuple[int, int]]]) -> dict[str, Coverage]:
+    """Return what the converted pages have kept of their HTML.
+
+    Text outside of the articles counts, too, unless several pages have it.
+
+    Args:
+        batch: The converted pages.
+        outside: Checksum and number of words of each text outside of a page's article, by path.
+    """
+    repeated = Counter(checksum for texts in outside.values() for checksum, _ in texts)
+    found = {}
+    for path, page in batch.pages.items():
+        if page.markdown is None:
+            lost = sum(words for checksum, words in outside[path] if repeated[checksum] < _MIN_REPEATED)
+            found[path] = measure_coverage(page.article, batch.converted[path].markdown) + Coverage(lost)
+    return found
 
 
 def _digest_pages(batch: Batch) -> dict[str, str]:
@@ -262,7 +291,7 @@ def _digest_pages(batch: Batch) -> dict[str, str]:
     return {path: file_digest(text.encode("utf-8", "surrogatepass")) for path, text in texts}
 
 
-def _make_outputs(pages: Sequence[FetchedPage], site_url: str) -> dict[str, Page]:
+def _make_outputs(pages: Sequence[FetchedPage], site_url: str, common: CommonPart) -> dict[str, Page]:
     """Return the pages to publish, without bodies, by the keys of the bodies.
 
     Each page has a path that is safe in a folder, and its URL if that differs.
@@ -271,12 +300,15 @@ def _make_outputs(pages: Sequence[FetchedPage], site_url: str) -> dict[str, Page
     descriptions = Counter(page.description for page in pages)
     descriptions.update(page.parsed.description for page in pages if page.path == "")
     paths = disambiguate_paths(storage_path(page.path) for page in pages)
+    titles = {page.key: page.title for page in pages}
+    titles |= {page.key: common.remove_from(page.title) for page in pages if page.title == page.parsed.title}
+    counts = Counter(titles.values())
     outputs = {}
     for page in sorted(pages, key=lambda page: page.path):
-        path = paths[storage_path(page.path)]
+        path, title = paths[storage_path(page.path)], titles[page.key]
         outputs[page.key] = Page(
             path=path,
-            title=page.title,
+            title=(page.parsed.heading if counts[title] > 1 or not title else "") or title or page.title,
             description=page.description if descriptions[page.description] == 1 else "",
             url=page.url if page.url != path_to_url(site_url, path) else None,
         )
@@ -293,12 +325,17 @@ def convert_safely(convert: Callable[[Page], ConvertedPage | str], page: Page) -
         return describe_failure("converted", error)
 
 
-def _with_body(page: Page, body: PageBody) -> Page:
-    return replace(page, article=body.article, markdown=body.markdown, headings=body.headings)
+def _with_body(page: Page, body: PageBody, furniture: frozenset[str]) -> Page:
+    article = remove_furniture(body.article, furniture)
+    return replace(page, article=article, markdown=body.markdown, headings=body.headings)
 
 
 def _make_site(
-    discovered: DiscoveredPages, pages: Sequence[FetchedPage], outputs: Sequence[Page], config: CrawlConfig
+    discovered: DiscoveredPages,
+    pages: Sequence[FetchedPage],
+    outputs: Sequence[Page],
+    config: CrawlConfig,
+    common_name: str,
 ) -> Site:
     url = discovered.scope.url
     address = urlsplit(url)
@@ -306,11 +343,14 @@ def _make_site(
     home = next((page.parsed for page in pages if page.path == ""), ParsedPage())
     index = discovered.indexes[0] if discovered.indexes else LlmsIndex()
     site_names = Counter(page.site_name for page in parsed if page.site_name)
-    most_common = [name for name, _ in site_names.most_common(1)]  # the title of the home page may be a slogan
+    most_common = [name for name, _ in site_names.most_common(1)]
+    home_name = _NO_NAME.sub("", home.title)
     folder = address.path.rstrip("/").rpartition("/")[2]
     nav, source = _make_nav(discovered, pages, outputs)
     return Site(
-        name=next(filter(None, (config.name, index.title, *most_common, address.netloc, folder)), ""),
+        name=next(
+            filter(None, (config.name, index.title, common_name, *most_common, home_name, address.netloc, folder)), ""
+        ),
         url=url,
         description=config.description or index.summary or home.description,
         language=next((page.language for page in parsed if page.language), "en"),
@@ -461,6 +501,10 @@ def _report(found: Iterable[InjectedText], url: str, path: str) -> list[FlaggedT
     return list(dict.fromkeys(FlaggedText(url, path, one.kind, one.quote) for one in found))
 
 
+_MIN_REPEATED = 3
+_MIN_LOST_WORDS = 10
+_MIN_COVERAGE = 0.9
+_NO_NAME = re.compile(r"\A(?:home|index|main page|overview|welcome(?: to(?: the)?\b)?)\b\W*|\(\d\w*\)\Z", re.IGNORECASE)
 _FLAG_DESCRIPTIONS: Mapping[Kind, str] = {
     "instruction": "contains an instruction to a language model",
     "hidden": "contains hidden text for language models",

@@ -1,0 +1,58 @@
+"""The name of a site, which its pages have in their titles."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+_SEPARATOR = re.compile(r"\s+(?:[-|–—·•»/]|::)\s+|:\s+|\s+(?=\()")
+_EDGE = re.compile(r"^[\s\-|–—·•»/:]+|[\s\-|–—·•»/:]+$")
+_DOCUMENTATION = re.compile(r"( v?\d[\w.]*)? documentation$")  # Sphinx appends it
+_FEW_TITLES = 3  # too few to tell the name of a site from a title that is the same by chance
+_MIN_SHARE = 0.6
+_SIMILAR = 0.9
+_MAX_CHARS = 300
+
+
+class CommonPart(NamedTuple):
+    """The beginning or the end that most titles of a site have, and the name of the site in it."""
+
+    beginning: str = ""
+    end: str = ""
+
+    @property
+    def name(self) -> str:
+        """The part without separators and parentheses."""
+        name = _EDGE.sub("", self.beginning or self.end)
+        if name.startswith("(") and name.endswith(")"):
+            name = name[1:-1]
+        return _DOCUMENTATION.sub("", name)
+
+    def remove_from(self, title: str) -> str:
+        """Return a title without the part; empty if it has nothing else."""
+        return title.removeprefix(self.beginning).removesuffix(self.end).strip()
+
+
+def find_common_part(titles: Iterable[str]) -> CommonPart:
+    """Return the longest part that most titles have before or after a separator, or as a whole.
+
+    Of one or two titles it is what follows the last separator.
+    """
+    known = [title[:_MAX_CHARS] for title in titles if title]
+    if len(known) < _FEW_TITLES:
+        ends = {title[separator.start() :] for title in known for separator in [*_SEPARATOR.finditer(title)][-1:]}
+        return CommonPart(end=ends.pop()) if len(ends) == 1 else CommonPart()
+    counts = Counter[CommonPart]()
+    for title in known:
+        counts[CommonPart(end=title)] += 1
+        for separator in _SEPARATOR.finditer(title):
+            counts[CommonPart(beginning=title[: separator.end()])] += 1
+            counts[CommonPart(end=title[separator.start() :])] += 1
+    most = max(counts.values(), default=0)
+    if most < _MIN_SHARE * len(known):
+        return CommonPart()
+    return max(
+        (part for part, count in counts.items() if count >= _SIMILAR * most), key=lambda part: len("".join(part))
+    )
