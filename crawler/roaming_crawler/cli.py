@@ -19,6 +19,7 @@ import click
 
 from mkdocs_roaming.cli.common import (
     CONFIG,
+    FAULTS_FOUND,
     NOTHING_FOUND,
     given_settings,
     one_line,
@@ -272,9 +273,8 @@ def _print_result(result: CrawlResult, folder: Path) -> None:
     if result.coverage.visible_words:
         click.echo(f"  {100 * result.coverage.share:.1f} % of visible words kept")
     if result.incomplete:
-        shown = ", ".join(
-            f"{path or '/'} ({result.page_coverage[path]:.0%})" for path in result.incomplete[:_MAX_REASONS_SHOWN]
-        )
+        first = result.incomplete[:_MAX_REASONS_SHOWN]
+        shown = ", ".join(f"{path or '/'} ({100 * result.page_coverage[path]:.0f} %)" for path in first)
         more = " …" if result.incomplete[_MAX_REASONS_SHOWN:] else ""
         click.echo(sanitize(f"  {pluralize(len(result.incomplete), 'page')} lost more than a tenth: {shown}{more}"))
     for name in ("new", "changed", "same", "gone", "kept", "skipped", "flagged"):

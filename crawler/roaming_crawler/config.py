@@ -90,9 +90,7 @@ class ScopeConfig:
     ] = ()
     strict: Annotated[
         bool,
-        Meta(
-            description="Publish nothing if a pattern matches no page; exit with 4 if a page lost more than a tenth of its words."
-        ),
+        Meta(description="Publish nothing if a pattern matches no page; exit with 4 if a page lost words."),
     ] = False
     language: Annotated[
         str,
