@@ -148,8 +148,10 @@ def publish_crawl(
     site = replace(site, has_llms_txt=bool(own_llms_txt))
     old, rollback = read_published_pages(folder), Rollback(folder, state)
     previous = read_previous(str(folder), Path.cwd(), notes.append) if old else None
-    articles = (bodies[key].article for key in outputs if bodies[key].markdown is None)
-    furniture = learn_furniture(islice(articles, SAMPLE_SIZE))
+    if session.state.furniture is None or config.refresh:
+        articles = (bodies[key].article for key in outputs if bodies[key].markdown is None)
+        session.state.furniture = learn_furniture(islice(articles, SAMPLE_SIZE))
+    furniture = session.state.furniture or ()
     with ExitStack() as stack:
         batch = convert_pages(
             site,
@@ -325,7 +327,7 @@ def convert_safely(convert: Callable[[Page], ConvertedPage | str], page: Page) -
         return describe_failure("converted", error)
 
 
-def _with_body(page: Page, body: PageBody, furniture: frozenset[str]) -> Page:
+def _with_body(page: Page, body: PageBody, furniture: Sequence[str]) -> Page:
     article = remove_furniture(body.article, furniture)
     return replace(page, article=article, markdown=body.markdown, headings=body.headings)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -22,7 +22,7 @@ from mkdocs_roaming.html.visitor import Element
 SAMPLE_SIZE = 40
 """Number of pages that show what is furniture."""
 
-_MIN_SAMPLE = 5
+_MIN_SAMPLE = 8
 _MIN_SHARE = 0.6
 _MIN_LINKS = 3
 _MAX_PAGER_CHARS = 300
@@ -60,26 +60,26 @@ class _Unit:
         return self.links > 0 and len(key) <= _MAX_PAGER_CHARS and _PAGER.match(key) is not None
 
 
-def learn_furniture(articles: Iterable[str]) -> frozenset[str]:
-    """Return the texts of furniture in a sample of a site's articles; none if the sample shows none.
+def learn_furniture(articles: Iterable[str]) -> tuple[str, ...] | None:
+    """Return the texts of furniture in a sample of a site's articles; None if the sample is too small.
 
     Args:
         articles: The HTML of the articles, as `find_article` returns them.
     """
     pages = [_read_units(parse_body(article)) for article in articles]
     if len(pages) < _MIN_SAMPLE:
-        return frozenset()
+        return None
     counts = Counter(key for units in pages for key in {unit.key for unit in units})
-    repeated = frozenset(key for key, count in counts.items() if count >= _MIN_SHARE * len(pages))
-    return repeated if any(_find_furniture(units, repeated) for units in pages) else frozenset()
+    repeated = {key for key, count in counts.items() if count >= _MIN_SHARE * len(pages)}
+    return tuple(sorted(repeated)) if any(_find_furniture(units, repeated) for units in pages) else ()
 
 
-def remove_furniture(article: str, furniture: frozenset[str]) -> str:
+def remove_furniture(article: str, furniture: Sequence[str]) -> str:
     """Return the HTML of an article without furniture, and without the elements that contain nothing else."""
     if not furniture:
         return article
     root = parse_body(article)
-    found = _find_furniture(_read_units(root), furniture)
+    found = _find_furniture(_read_units(root), frozenset(furniture))
     if not found:
         return article
     nodes = [node for unit in found for node in unit.nodes]
@@ -134,12 +134,12 @@ def _read_units(root: Element) -> list[_Unit]:
     return [unit for unit in units if unit.words]
 
 
-def _find_furniture(units: Sequence[_Unit], repeated: frozenset[str]) -> list[_Unit]:
+def _find_furniture(units: Sequence[_Unit], repeated: Set[str]) -> list[_Unit]:
     """Return the units of an article that are furniture."""
     is_repeated = [unit.key in repeated for unit in units]
     count = len(units)
     content = [at for at in range(count) if not (is_repeated[at] or units[at].is_link or units[at].is_pager)]
-    if not content:
+    if all(units[at].is_heading for at in content):
         return []  # a page of links, or one that all pages repeat
     before = [at for at in range(content[0]) if is_repeated[at] or units[at].is_pager]
     start = before[-1] + 1 if before else 0

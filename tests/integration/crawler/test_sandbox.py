@@ -40,7 +40,7 @@ def _say(text: str) -> bytes:
 
 def test_encoded_page_is_decoded_to_the_same_page() -> None:
     page = parse_page(PAGE.encode(), "utf-8", URL + "gauges/", URL)
-    assert (len(page.nav), page.title) == (2, "Gauges")
+    assert (len(page.nav), page.title) == (2, "Gauges - Ebbkeeper")
     assert decode_page(parse_encoded_page(PAGE.encode(), "utf-8", URL + "gauges/", URL)) == page
 
 
