@@ -90,10 +90,10 @@ class Run:
         self.text = AnswerText(self.conversation)
         self.max_rounds = self.budget.rounds
 
-    async def read(self, work: Callable[[], T]) -> T:
-        """Run a function that reads the site in a thread."""
+    async def read(self, work: Callable[[], T], deadline: Deadline | None = None) -> T:
+        """Run a function that reads the site in a thread, until the answer's deadline or another one."""
         limiter = compute_limiter() if self.navigator.library.is_local else None
-        return await stop_on_error(self.deadline.run_in_thread(work, limiter), SITE)
+        return await stop_on_error((deadline or self.deadline).run_in_thread(work, limiter), SITE)
 
 
 async def prepare(
