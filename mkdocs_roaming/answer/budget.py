@@ -14,12 +14,14 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from math import isfinite
+from operator import mul
 from typing import Annotated, Literal, TypeVar
 
 import anyio
 import anyio.to_thread
 from anyio.lowlevel import RunVar
 from msgspec import Meta
+from msgspec.structs import astuple
 
 from mkdocs_roaming.answer.models.base import NO_USAGE, Usage
 from mkdocs_roaming.errors import LibraryError, ModelError, RoamingError, UsageError
@@ -59,14 +61,19 @@ class Prices:
 
     def __post_init__(self) -> None:
         """Check the prices."""
-        for price in (self.input, self.cache_read, self.cache_write, self.output):
+        for price in self._amounts:
             if not (isfinite(price) and price >= 0):
                 raise UsageError(f"a price for a million tokens must be 0 or more, not {price}")
 
     @property
+    def _amounts(self) -> tuple[float, ...]:
+        """The prices in the order of the fields of `Usage`."""
+        return self.input, self.cache_read, self.cache_write, self.output
+
+    @property
     def is_free(self) -> bool:
         """Whether all prices are 0."""
-        return not (self.input or self.cache_read or self.cache_write or self.output)
+        return not any(self._amounts)
 
     @property
     def halved(self) -> Prices:
@@ -77,12 +84,8 @@ class Prices:
         """Return the cost of a usage, or None if nothing was counted."""
         if usage == NO_USAGE:
             return None
-        return (
-            usage.input * self.input
-            + usage.cache_read * self.cache_read
-            + usage.cache_write * self.cache_write
-            + usage.output * self.output
-        ) / TOKENS_PER_PRICE
+        amount: float = sum(map(mul, astuple(usage), self._amounts))
+        return amount / TOKENS_PER_PRICE
 
 
 @cache
