@@ -444,6 +444,14 @@ def first_sentence(text: str) -> str:
     return text[: next(_iter_ends(text), len(text))]
 
 
+def iter_sentences(text: str) -> Iterator[str]:
+    """Yield the sentences of a text without the space between them."""
+    while text:
+        sentence = first_sentence(text)
+        text = text[len(sentence) :].lstrip()
+        yield sentence
+
+
 def ends_sentence(text: str) -> bool:
     """Return whether a text ends where a sentence does."""
     return text.rstrip(_CLOSING)[-1:] in _TERMINATORS
