@@ -74,12 +74,7 @@ def find_sentences(text: str) -> list[tuple[int, int]]:
 
     Code and URLs are masked, as they may contain what looks like the end of a sentence.
     """
-    masked = _URL_OR_TAG.sub(lambda match: "x" * len(match[0]), text)
-    parts, last = list[str](), 0
-    for start, end, _ in find_code_spans(masked):
-        parts += [masked[last:start], "x" * (end - start)]
-        last = end
-    masked = "".join([*parts, masked[last:]])
+    masked = mask_code(_URL_OR_TAG.sub(lambda match: "x" * len(match[0]), text), "x")
     sentences = list[tuple[int, int]]()
     edge = 0
     for stop in [*(match.end() for match in _SENTENCE_END.finditer(masked)), len(text)]:
@@ -93,11 +88,11 @@ def find_sentences(text: str) -> list[tuple[int, int]]:
     return sentences
 
 
-def mask_code(text: str) -> str:
-    """Return a text in which spaces replace inline code; lines stay lines."""
+def mask_code(text: str, filler: str = " ") -> str:
+    """Return a text in which a character replaces each of inline code; lines stay lines."""
     parts, last = list[str](), 0
     for start, end, _ in find_code_spans(text):
-        parts += [text[last:start], _NO_LINE_END.sub(" ", text[start:end])]
+        parts += [text[last:start], _NO_LINE_END.sub(filler, text[start:end])]
         last = end
     return "".join([*parts, text[last:]])
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import islice
 from urllib.parse import quote
 
-from mkdocs_roaming.answer.support.check import blank_citations, make_utf16_converter
+from mkdocs_roaming.answer.support.check import CITATION, blank_citations, make_utf16_converter
 from mkdocs_roaming.answer.support.evidence import (
     MAX_PASSAGE_CHARS,
     Segment,
@@ -30,7 +30,6 @@ MAX_CITED_CHARS = 100_000
 """Maximum length of the text in which a passage is searched, and of the text before it in which its words may occur."""
 
 _CITATION_GROUP = re.compile(r"\[\^[0-9a-f]{8}\](?:\s*\[\^[0-9a-f]{8}\])*")
-_CITATION = re.compile(r"\[\^([0-9a-f]{8})\]")
 _PARAGRAPH_END = re.compile(r"\n[ \t]*\n(?=[^\n]*\S)")
 _CELL_END = re.compile(r"(?<!\\)\|")
 _IMAGE_OR_NOTE = re.compile(r"!\[[^\]]*\](?:\([^()\s]*\))?|\[\^[^\]]*\]")
@@ -85,7 +84,7 @@ def find_passages(answer: str, sections: Mapping[str, CitedSection], language: s
     cited = (
         (citation, claim)
         for claim, group in _iter_claims(answer)
-        for citation in _CITATION.finditer(answer, *group)
+        for citation in CITATION.finditer(answer, *group)
         if citation[1] in readers
     )
     return [
