@@ -255,29 +255,27 @@ class Deadline:
                 return await operation()
         raise DeadlineExceededError
 
-    async def run_in_thread(self, work: Callable[[], T], limiter: anyio.CapacityLimiter | None = None) -> T:
-        """Run a blocking function in a thread, which is abandoned at the end of the time."""
-        return await self.run(lambda: run_in_thread(work, limiter))
-
     def _remaining(self) -> float:
         return self._end - self._clock()
 
 
+@dataclass(eq=False)
 class StopAnswer(Exception):  # noqa: N818 -- control flow like StopIteration, not an error
-    """The answer stops here: a budget is spent, the model refuses, or something failed."""
+    """The answer stops here: a budget is spent, the model refuses, or something failed.
 
-    def __init__(
-        self,
-        state: Literal["budget", "refused", "error"],
-        *,
-        spent: str = "",
-        error: str = "",
-        cause: str = "",
-        retry_after: float | None = None,
-    ) -> None:
-        """Stop with a state, the limit that is spent, the error, its cause, and the pause before another attempt."""
-        self.state, self.spent, self.error = state, spent, error
-        self.cause, self.retry_after = cause, retry_after
+    Attributes:
+        state: How the answer ends.
+        spent: The limit that is spent.
+        error: The error.
+        cause: Its cause.
+        retry_after: The pause in seconds before another attempt.
+    """
+
+    state: Literal["budget", "refused", "error"]
+    spent: str = ""
+    error: str = ""
+    cause: str = ""
+    retry_after: float | None = None
 
     def explain(self, *, has_text: bool) -> str:
         """Return the reason for the reader; `error` is for the operator.

@@ -11,7 +11,15 @@ from itertools import accumulate
 from typing import TypeVar
 
 from mkdocs_roaming.answer import prompts
-from mkdocs_roaming.answer.budget import SITE, Budget, Deadline, StopAnswer, compute_limiter, stop_on_error
+from mkdocs_roaming.answer.budget import (
+    SITE,
+    Budget,
+    Deadline,
+    StopAnswer,
+    compute_limiter,
+    run_in_thread,
+    stop_on_error,
+)
 from mkdocs_roaming.answer.citations import AnswerText
 from mkdocs_roaming.answer.conversation import Conversation, Exchange, describe_call, find_citations
 from mkdocs_roaming.answer.events import AnswerState, Event, OutlineRead, SiteRead
@@ -91,9 +99,10 @@ class Run:
         self.max_rounds = self.budget.rounds
 
     async def read(self, work: Callable[[], T], deadline: Deadline | None = None) -> T:
-        """Run a function that reads the site in a thread, until the answer's deadline or another one."""
+        """Run a function that reads the site in a thread, which is abandoned at a deadline (default: the answer's)."""
         limiter = compute_limiter() if self.navigator.library.is_local else None
-        return await stop_on_error((deadline or self.deadline).run_in_thread(work, limiter), SITE)
+        result = (deadline or self.deadline).run(lambda: run_in_thread(work, limiter))
+        return await stop_on_error(result, SITE)
 
 
 async def prepare(
