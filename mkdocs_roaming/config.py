@@ -60,6 +60,8 @@ from mkdocs_roaming.settings import CONFIG_FILE, decode_table
 
 T = TypeVar("T")
 
+FILE = CONFIG_FILE
+
 
 class ModelTable(msgspec.Struct, frozen=True):
     """The table [model]."""
@@ -175,7 +177,7 @@ def load_settings(path: Path | None = None) -> Settings:
         UsageError: The file is missing or invalid; the message names file, table and key.
     """
     if path is None:
-        path = Path(CONFIG_FILE)
+        path = Path(FILE)
         if not path.is_file():
             return Settings()
     data = _read_tables(path)

@@ -24,7 +24,7 @@ from anyio.from_thread import start_blocking_portal
 
 from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.results import Offline
-from mkdocs_roaming.config import Settings, load_settings
+from mkdocs_roaming.config import FILE, Settings, load_settings
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.serve.content import build_health, choose_media_type
 from mkdocs_roaming.serve.conversation_token import TokenSigner
@@ -48,7 +48,6 @@ from mkdocs_roaming.serve.requests import (
 )
 from mkdocs_roaming.serve.schemas import EVENTS, JSON, Question, encode_json, status_phrase
 from mkdocs_roaming.serve.service import AnswerConfig, AnswerRequest, AnswerService
-from mkdocs_roaming.settings import CONFIG_FILE
 
 MAX_BODY_BYTES = 1_048_576
 MAX_CONCURRENT_ANSWERS = 8
@@ -72,7 +71,7 @@ def load_answer_config(model: str | None, folder: Path, environ: Mapping[str, st
     Raises:
         UsageError: The settings or the model are invalid.
     """
-    file = folder / CONFIG_FILE
+    file = folder / FILE
     settings = load_settings(file) if file.is_file() else Settings()
     search_factory = settings.search_factory(environ, _log.warning)
     selected, budget = settings.create_model(model, None, environ) if model else (Offline(), Budget())
