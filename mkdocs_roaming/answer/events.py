@@ -356,7 +356,7 @@ class Answer(Outcome, frozen=True, kw_only=True, omit_defaults=False):
         passages: The passages that the answer cites.
     """
 
-    text: str
+    text: str = ""
     citations: tuple[Reference, ...] = ()
     trail: tuple[Reference, ...] = ()
     whole_site: bool = False
@@ -404,8 +404,6 @@ def summarize(events: Iterable[Event]) -> Answer:
                 check = event
             case Finished():
                 finished = event
-            case _:
-                pass
     return Answer(
         text="".join(text),
         citations=tuple(cited.values()),
