@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Literal
 from unicodedata import normalize
 
@@ -67,21 +68,16 @@ def split_segments(text: str) -> list[Segment]:
     return [piece for segment in _SegmentReader(text).read() for piece in _limit_length(text, segment)]
 
 
-def find_sentences(text: str) -> list[tuple[int, int]]:
-    """Return start and end of each sentence of a paragraph.
+def _find_sentences(text: str) -> Iterator[tuple[int, int]]:
+    """Yield start and end of each sentence of a paragraph.
 
     Code is masked, as it may contain what looks like the end of a sentence.
     """
-    masked = mask_code(text, "x")
-    sentences = list[tuple[int, int]]()
-    edge = 0
-    for stop in [*(match.end() for match in _SENTENCE_END.finditer(masked)), len(text)]:
-        piece = text[edge:stop]
+    ends = (match.end() for match in _SENTENCE_END.finditer(mask_code(text, "x")))
+    for start, end in pairwise([0, *ends, len(text)]):
+        piece = text[start:end]
         if piece.strip():
-            start, end = edge + len(piece) - len(piece.lstrip()), edge + len(piece.rstrip())
-            sentences.append((start, end))
-        edge = stop
-    return sentences
+            yield start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip())
 
 
 def mask_code(text: str, filler: str = " ") -> str:
@@ -154,7 +150,7 @@ class _SegmentReader:
         if self._paragraph_start is not None:
             offset, text = self._paragraph_start, self._text[self._paragraph_start : self._paragraph_end]
             self._paragraph_start = None
-            yield from (Segment("sentence", offset + start, offset + end) for start, end in find_sentences(text))
+            yield from (Segment("sentence", offset + start, offset + end) for start, end in _find_sentences(text))
 
 
 # Words and numbers
