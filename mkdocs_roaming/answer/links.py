@@ -91,6 +91,8 @@ def remove_links(markdown: str, is_known: IsKnown) -> tuple[str, int]:
 
 def resolve_ids(markdown: str, find_url: Callable[[str], str | None]) -> str:
     """Replace ids of sections, and shortened addresses, as addresses of links by their URLs; code is unchanged."""
+    if not _LINK_TO_ID.search(markdown):
+        return markdown
 
     def replace(match: re.Match[str]) -> str:
         url = find_url(match["id"])

@@ -138,9 +138,9 @@ def find_code_spans(paragraph: str) -> list[tuple[int, int, int]]:
 
 def sub_outside_code(pattern: re.Pattern[str], replace: Callable[[re.Match[str]], str], markdown: str) -> str:
     """Replace the matches of a pattern that begin outside of code."""
-    found = pattern.search(markdown)
-    code = [*find_code(markdown), (len(markdown) + 1,) * 2] if found else []
+    code = [*find_code(markdown), (len(markdown) + 1,) * 2]
     parts, edge, position = list[str](), 0, 0
+    found = pattern.search(markdown)
     while found:
         while code[position][1] <= found.start():
             position += 1
