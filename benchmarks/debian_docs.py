@@ -307,7 +307,9 @@ def fetch_package(package: str, data: Path) -> Path:
     folder, downloads = data / package, data / ".packages"
     if not folder.is_dir():
         downloads.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["apt-get", "download", "-qq", package], cwd=downloads, check=True)
+        subprocess.run(
+            ["apt-get", "download", "-qq", "-o", "APT::Sandbox::User=root", package], cwd=downloads, check=True
+        )
         file = next(downloads.glob(f"{package}_*.deb"))
         subprocess.run(["dpkg-deb", "-x", file, folder], check=True)
     return folder

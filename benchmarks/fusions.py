@@ -100,7 +100,7 @@ def score_questions(
             raise SystemExit(f"no vector for {question.text!r}")
         query = parse_query(question.text, language)
         words = {section.id: value for section, value in search.rank(query)}
-        return ScoredQuestion(question, words, {hit.section.id: hit.cosine for hit in near}, len(query))
+        return ScoredQuestion(question, words, {section.id: cosine for section, cosine, _ in near}, len(query))
 
     return {
         kind: [score(question, with_links if kind == "asked" else hybrid) for question in questions]

@@ -84,7 +84,7 @@ def meaning_ranking(hybrid: HybridSearch) -> Ranking:
     """Return the ranking by embeddings only."""
 
     def rank(query: str) -> list[SectionRef]:
-        return [near.section for near in hybrid.vectors.nearest(query) or ()]
+        return [section for section, _, _ in hybrid.vectors.nearest(query) or ()]
 
     return rank
 

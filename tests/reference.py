@@ -117,13 +117,16 @@ def _fenced(text: str) -> str:
 
 
 def _class(kind: type, marks: str = "##") -> str:
-    """Return the reference of a dataclass or struct; field descriptions come from its `Attributes` section."""
-    text, _, attributes = inspect.cleandoc(kind.__doc__ or "").partition("\n\nAttributes:\n")
+    """Return the reference of a dataclass or struct; field descriptions come from `Attributes` sections, also of bases."""
+    bases = [base for base in reversed(kind.__mro__) if base.__module__ == kind.__module__]
+    types = {name: kind for base in bases for name, kind in vars(base).get("__annotations__", {}).items()}
+    docstrings = [inspect.cleandoc(base.__doc__ or "").partition("\n\nAttributes:\n") for base in bases]
+    attributes, text = "\n".join(section for _, _, section in docstrings), docstrings[-1][0]
     text = text.replace("\n\n", "\x00").replace("\n", " ").replace("\x00", "\n\n")
     found = re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", attributes, re.MULTILINE)
     meanings = {name: " ".join(meaning.split()) for name, meaning in found}
     rows = [
-        f"| `{name}` | {_code(str(kind.__annotations__[name]))} | {_default(field)} | {_sentence(meanings.get(name, ''))} |"
+        f"| `{name}` | {_code(str(types[name]))} | {_default(field)} | {_sentence(meanings.get(name, ''))} |"
         for name, field in inspect.signature(kind).parameters.items()
     ]
     table = ["| field | type | default | meaning |", "| --- | --- | --- | --- |", *rows]

@@ -14,12 +14,14 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from math import isfinite
+from operator import mul
 from typing import Annotated, Literal, TypeVar
 
 import anyio
 import anyio.to_thread
 from anyio.lowlevel import RunVar
 from msgspec import Meta
+from msgspec.structs import astuple
 
 from mkdocs_roaming.answer.models.base import NO_USAGE, Usage
 from mkdocs_roaming.errors import LibraryError, ModelError, RoamingError, UsageError
@@ -59,14 +61,19 @@ class Prices:
 
     def __post_init__(self) -> None:
         """Check the prices."""
-        for price in (self.input, self.cache_read, self.cache_write, self.output):
+        for price in self._amounts:
             if not (isfinite(price) and price >= 0):
                 raise UsageError(f"a price for a million tokens must be 0 or more, not {price}")
 
     @property
+    def _amounts(self) -> tuple[float, ...]:
+        """The prices in the order of the fields of `Usage`."""
+        return self.input, self.cache_read, self.cache_write, self.output
+
+    @property
     def is_free(self) -> bool:
         """Whether all prices are 0."""
-        return not (self.input or self.cache_read or self.cache_write or self.output)
+        return not any(self._amounts)
 
     @property
     def halved(self) -> Prices:
@@ -77,12 +84,8 @@ class Prices:
         """Return the cost of a usage, or None if nothing was counted."""
         if usage == NO_USAGE:
             return None
-        return (
-            usage.input * self.input
-            + usage.cache_read * self.cache_read
-            + usage.cache_write * self.cache_write
-            + usage.output * self.output
-        ) / TOKENS_PER_PRICE
+        amount: float = sum(map(mul, astuple(usage), self._amounts))
+        return amount / TOKENS_PER_PRICE
 
 
 @cache
@@ -252,29 +255,27 @@ class Deadline:
                 return await operation()
         raise DeadlineExceededError
 
-    async def run_in_thread(self, work: Callable[[], T], limiter: anyio.CapacityLimiter | None = None) -> T:
-        """Run a blocking function in a thread, which is abandoned at the end of the time."""
-        return await self.run(lambda: run_in_thread(work, limiter))
-
     def _remaining(self) -> float:
         return self._end - self._clock()
 
 
+@dataclass(eq=False)
 class StopAnswer(Exception):  # noqa: N818 -- control flow like StopIteration, not an error
-    """The answer stops here: a budget is spent, the model refuses, or something failed."""
+    """The answer stops here: a budget is spent, the model refuses, or something failed.
 
-    def __init__(
-        self,
-        state: Literal["budget", "refused", "error"],
-        *,
-        spent: str = "",
-        error: str = "",
-        cause: str = "",
-        retry_after: float | None = None,
-    ) -> None:
-        """Stop with a state, the limit that is spent, the error, its cause, and the pause before another attempt."""
-        self.state, self.spent, self.error = state, spent, error
-        self.cause, self.retry_after = cause, retry_after
+    Attributes:
+        state: How the answer ends.
+        spent: The limit that is spent.
+        error: The error.
+        cause: Its cause.
+        retry_after: The pause in seconds before another attempt.
+    """
+
+    state: Literal["budget", "refused", "error"]
+    spent: str = ""
+    error: str = ""
+    cause: str = ""
+    retry_after: float | None = None
 
     def explain(self, *, has_text: bool) -> str:
         """Return the reason for the reader; `error` is for the operator.

@@ -116,13 +116,9 @@ class AnswerText:
         yield from self._process_buffer(is_end=True)
         self._hold_back()
         if is_refusal and not self.released and self._held_back:
-            yield from self._release(self._held_back.pop(0), [])
+            yield from self.release(self._held_back.pop(0))
         self.withheld = self._held_back
         yield from (TextWithheld(len(text)) for text in self.withheld)
-
-    def add(self, text: str, *ids: str) -> Iterator[Event]:
-        """Release a text that no model wrote, with its citations; yield the events."""
-        yield from self._release(text, list(ids))
 
     def discard(self) -> None:
         """Discard the text that is not released: the model called tools, so this was not the answer."""
@@ -172,15 +168,16 @@ class AnswerText:
             self._hold_back()
             if is_gap:
                 self.statements += statements
-                yield from self._release(text, [])
+                yield from self.release(text)
             else:
                 self._uncited = text
             return
-        yield from self._release("\n\n".join(filter(None, [self._uncited, text])), cited)
+        yield from self.release("\n\n".join(filter(None, [self._uncited, text])), *cited)
         self._uncited = ""
         self.statements += statements
 
-    def _release(self, text: str, cited: list[str]) -> Iterator[Event]:
+    def release(self, text: str, *cited: str) -> Iterator[Event]:
+        """Release a text with its citations, whoever wrote it; yield the events."""
         yield TextReleased(f"\n\n{text}" if self.released else text)
         self.released.append(text)
         if cited:

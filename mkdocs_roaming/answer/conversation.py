@@ -51,7 +51,7 @@ from mkdocs_roaming.library.tools import (
     ToolOutput,
     first_argument,
     parse_arguments,
-    parse_ids,
+    parse_expand_arguments,
 )
 from mkdocs_roaming.manifest.expand import Expansion, ListedSection
 from mkdocs_roaming.text.markdown import follow_fence, remove_invisible
@@ -100,9 +100,8 @@ def find_citations(text: str) -> list[str]:
 
 def describe_call(call: ToolCall) -> ToolCalled:
     """Return the event of a call; its arguments are shortened, and may be anything that a model writes."""
-    arguments = parse_arguments(call.arguments, "ids")
-    ids = parse_ids(first_argument(arguments, "ids", "id", "section_ids", "section_id"))
-    query = first_argument(arguments, "query", "q")
+    ids, _ = parse_expand_arguments(call.arguments)
+    query = first_argument(parse_arguments(call.arguments, "ids"), "query", "q")
     return ToolCalled(
         call.id,
         call.name if isinstance(call.name, str) else "",
@@ -243,8 +242,6 @@ class Conversation:
                 yield from self._describe_opened(call, result.sections)
             case ToolError():
                 yield ToolCallRejected(call, result.message)
-            case _:
-                pass
 
     def _describe_opened(self, call: str, expansions: Iterable[Expansion]) -> Iterator[Event]:
         for expansion in expansions:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 from contextlib import aclosing
 
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget, CostEstimate
 from mkdocs_roaming.answer.loop import answer
-from mkdocs_roaming.answer.models.base import Part, Request, Stop, ToolTurn, UserTurn
+from mkdocs_roaming.answer.models.base import Request, Stop, ToolTurn, UserTurn
+from mkdocs_roaming.answer.models.scripted import ScriptedModel
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.tools import render
 from mkdocs_roaming.text.tokenizer import estimate_tokens
@@ -32,15 +32,16 @@ async def estimate_cost(
         page: The reader's page: an id, a path or a URL.
         whole_site_tokens: A site with fewer estimated tokens is read whole.
     """
-    model = _RequestRecorder()
+    model = ScriptedModel([[Stop("refusal")]])
     own = navigator.fork(navigator.cap)
     async with aclosing(
         answer(question, own, model, page=page, budget=budget, whole_site_tokens=whole_site_tokens)
     ) as events:
         async for _ in events:
             pass
-    if (request := model.request) is None:
+    if not model.requests:
         return CostEstimate.from_sizes(0, 0, budget, whole_site=False)  # the site cannot be read
+    (request,) = model.requests
     fixed, turns = estimate_request(request)
     return CostEstimate.from_sizes(fixed, turns, budget, whole_site=bool(request.site))
 
@@ -64,14 +65,3 @@ def _measure_turns(request: Request) -> int:
             case _:
                 texts += [turn.text, *(json.dumps(call.arguments, default=repr) for call in turn.calls)]
     return sum(map(estimate_tokens, texts))
-
-
-class _RequestRecorder:
-    """A model that records its first request and declines to answer."""
-
-    name = "recorder"
-    request: Request | None = None
-
-    async def reply(self, request: Request) -> AsyncIterator[Part]:
-        self.request = request
-        yield Stop("refusal")

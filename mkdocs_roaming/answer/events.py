@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import msgspec
@@ -267,8 +267,8 @@ class NotFound:
     nearest: tuple[Reference, ...] = ()
 
 
-class Finished(_Event, frozen=True):
-    """The last event.
+class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How an answer ended, and what it took.
 
     Attributes:
         state: How the answer ended.
@@ -307,6 +307,10 @@ class Finished(_Event, frozen=True):
     not_found: NotFound | None = None
     cost: float | None = None
     currency: str = ""
+
+
+class Finished(Outcome, frozen=True, tag=True):
+    """The last event: the outcome of the answer."""
 
 
 Event = (
@@ -330,8 +334,7 @@ Event = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Outcome, frozen=True, kw_only=True, omit_defaults=False):
     """A complete answer.
 
     Example:
@@ -345,51 +348,17 @@ class Answer:
 
     Attributes:
         text: The text with `[^id]` citations.
-        state: How the answer ended.
-        model: Name of the model.
         citations: The cited sections, in the order of the text.
         trail: The opened sections, in order; empty if the whole site was read.
-        rounds: Number of requests to the model.
-        usage: All tokens.
-        tokens_read: Estimated size of all sections that the model read.
-        dropped_citations: Number of removed citations.
-        withheld: Number of withheld paragraphs.
-        spent: The limit that ended the answer: `rounds`, `output`, `seconds` or `cost`.
-        error: What failed, in one line, for the operator.
-        cause: What failed: `key`, `credit`, `rate`, `overload`, `failure`, `address`, `request`, `size`, `timeout`,
-            `connection`, `format`, `site` or `model`.
-        message: Why there is no complete answer, for the reader, if the state is `budget` or `error`.
-        retry_after: The pause in seconds that the provider asks for, if any.
-        foreign_addresses: Number of addresses that neither the site nor an opened section contains: those in code, and
-            those of removed links and images.
-        not_found: Sections to offer if there is no answer and nothing failed.
-        cost: The cost; None without prices or counted tokens.
-        currency: Currency of the cost.
         whole_site: Whether the model read the whole site.
         support: Result of the support check.
         support_skipped: Why the support check was not possible.
         passages: The passages that the answer cites.
     """
 
-    text: str
-    state: AnswerState
-    model: str
+    text: str = ""
     citations: tuple[Reference, ...] = ()
     trail: tuple[Reference, ...] = ()
-    rounds: int = 0
-    usage: Usage = NO_USAGE
-    tokens_read: int = 0
-    dropped_citations: int = 0
-    withheld: int = 0
-    spent: str = ""
-    error: str = ""
-    cause: str = ""
-    message: str = ""
-    retry_after: float | None = None
-    foreign_addresses: int = 0
-    not_found: NotFound | None = None
-    cost: float | None = None
-    currency: str = ""
     whole_site: bool = False
     support: Support | None = None
     support_skipped: str = ""
@@ -404,7 +373,7 @@ class Answer:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as JSON data."""
-        return {**asdict(self), "usage": structs.asdict(self.usage)}
+        return {**msgspec.to_builtins(self), "usage": structs.asdict(self.usage)}
 
 
 async def collect_answer(events: AsyncGenerator[Event, None]) -> Answer:
@@ -435,8 +404,6 @@ def summarize(events: Iterable[Event]) -> Answer:
                 check = event
             case Finished():
                 finished = event
-            case _:
-                pass
     return Answer(
         text="".join(text),
         citations=tuple(cited.values()),
@@ -445,5 +412,5 @@ def summarize(events: Iterable[Event]) -> Answer:
         support=check.support,
         support_skipped=check.skipped,
         passages=check.passages,
-        **{name: getattr(finished, name) for name in finished.__struct_fields__},
+        **structs.asdict(finished),
     )

@@ -180,8 +180,6 @@ def _receive(run: Run, part: Part) -> Iterator[Event]:
         case Usage():
             run.usage += part
             yield TokensUsed(part)
-        case _:
-            pass
 
 
 def _end_reply(run: Run, reply: ModelReply) -> list[ToolCall]:

@@ -11,7 +11,15 @@ from itertools import accumulate
 from typing import TypeVar
 
 from mkdocs_roaming.answer import prompts
-from mkdocs_roaming.answer.budget import SITE, Budget, Deadline, StopAnswer, compute_limiter, stop_on_error
+from mkdocs_roaming.answer.budget import (
+    SITE,
+    Budget,
+    Deadline,
+    StopAnswer,
+    compute_limiter,
+    run_in_thread,
+    stop_on_error,
+)
 from mkdocs_roaming.answer.citations import AnswerText
 from mkdocs_roaming.answer.conversation import Conversation, Exchange, describe_call, find_citations
 from mkdocs_roaming.answer.events import AnswerState, Event, OutlineRead, SiteRead
@@ -90,10 +98,11 @@ class Run:
         self.text = AnswerText(self.conversation)
         self.max_rounds = self.budget.rounds
 
-    async def read(self, work: Callable[[], T]) -> T:
-        """Run a function that reads the site in a thread."""
+    async def read(self, work: Callable[[], T], deadline: Deadline | None = None) -> T:
+        """Run a function that reads the site in a thread, which is abandoned at a deadline (default: the answer's)."""
         limiter = compute_limiter() if self.navigator.library.is_local else None
-        return await stop_on_error(self.deadline.run_in_thread(work, limiter), SITE)
+        result = (deadline or self.deadline).run(lambda: run_in_thread(work, limiter))
+        return await stop_on_error(result, SITE)
 
 
 async def prepare(
@@ -200,7 +209,11 @@ async def _open_pinned_sections(run: Run, page: str | None) -> list[Event]:
     """Open the sections that the site's rules choose for the question."""
     chars = rules_share(run.budget.open_chars, run.navigator.open_chars())
     rules = await run.read(lambda: apply_rules(run.navigator, run.question, page, chars))
-    return await _open_sections(run, RULES_CALL_ID, list(rules.opens), rules.words) if rules.opens else []
+    if not rules.opens:
+        return []
+    arguments = {"ids": list(rules.opens), **({"query": rules.words} if rules.words else {})}
+    call = ToolCall(RULES_CALL_ID, "expand_sections", arguments)
+    return await _record_call(run, call, lambda: run.navigator.call(call.name, arguments))
 
 
 async def _prefetch_sections(run: Run, history: Sequence[Exchange], max_tokens: int) -> list[Event]:
@@ -212,12 +225,6 @@ async def _prefetch_sections(run: Run, history: Sequence[Exchange], max_tokens: 
     earlier = history[-1].question if history else ""
     call = ToolCall(PREFETCH_CALL_ID, "search_sections", {"query": truncate_at_word(run.question, _MAX_SHOWN_QUERY)})
     return await _record_call(run, call, lambda: run.navigator.prefetch(run.question, earlier, max_tokens=max_tokens))
-
-
-async def _open_sections(run: Run, call_id: str, ids: list[str], words: str = "") -> list[Event]:
-    """Open sections before the first round."""
-    call = ToolCall(call_id, "expand_sections", {"ids": ids, "query": words} if words else {"ids": ids})
-    return await _record_call(run, call, lambda: run.navigator.call(call.name, call.arguments))
 
 
 async def _record_call(run: Run, call: ToolCall, work: Callable[[], ToolOutput]) -> list[Event]:

@@ -14,7 +14,7 @@ from itertools import chain, islice
 from msgspec import Struct
 
 from mkdocs_roaming.answer import prompts
-from mkdocs_roaming.answer.budget import SITE, Deadline, compute_limiter, stop_on_error
+from mkdocs_roaming.answer.budget import Deadline
 from mkdocs_roaming.answer.citations import AnswerText
 from mkdocs_roaming.answer.conversation import Exchange
 from mkdocs_roaming.answer.events import Event, Reference, SectionOpened, SectionsFound, ToolCalled
@@ -94,9 +94,7 @@ async def show_results(
     Raises:
         StopAnswer: The site cannot be read, or no time is left.
     """
-    limiter = compute_limiter() if run.navigator.library.is_local else None
-    work = deadline.run_in_thread(lambda: _find_results(run, page, history), limiter)
-    found = await stop_on_error(work, SITE)
+    found = await run.read(lambda: _find_results(run, page, history), deadline)
     text, sections = AnswerText(run.conversation), run.navigator.sections
     references = tuple(Reference.from_section(sections, section) for section in found.sections)
     events: list[Event] = [
@@ -106,12 +104,12 @@ async def show_results(
     run.navigator.mark_opened(section.id for section in found.passages)
     run.note = found.note
     if found.note and found.passages:
-        events += text.add(found.note)
+        events += text.release(found.note)
     for section, passage in found.passages.items():
         reference, tokens = Reference.from_section(sections, section), estimate_tokens(passage)
         call = RULES_CALL_ID if section in found.pinned else _CALL_ID
         events.append(SectionOpened(call, reference, tokens=tokens))
-        events += text.add(_format_result(reference, passage), reference.id)
+        events += text.release(_format_result(reference, passage), reference.id)
     return events, text
 
 

@@ -93,7 +93,7 @@ def ask(
     check_order(lib, question or "")
     candidates = open_target(lib, trust_rules=trust_rules, scope=scope).candidates(question, page, warn=warn)
     site, answer = _ask_until_answered(candidates, ask_site, budget)
-    result = answer or Answer("", "not_found", model.name)
+    result = answer or Answer("not_found", model.name)
     if as_json:
         print_json(_answer_as_json(result.to_dict(), site))
     elif answer:

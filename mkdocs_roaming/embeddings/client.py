@@ -158,6 +158,8 @@ class EmbeddingsClient:
     ) -> None:
         self.model = model
         self._api = ApiConfig(model, parse_base_url(base_url, "/v1"), key, key_name, "base_url")
+        self.address = self._api.address
+        """The URL of the server without credentials."""
         self._timeout, self._retries, self._sleep = timeout, retries, sleep
         self._http = HttpClient(
             seconds=timeout,
@@ -165,11 +167,6 @@ class EmbeddingsClient:
             headers={"Authorization": f"Bearer {key}"} if key else {},
             follow_redirects=False,
         )
-
-    @property
-    def address(self) -> str:
-        """The URL of the server without credentials."""
-        return self._api.address
 
     def embed(self, texts: Sequence[str]) -> list[Vector]:
         """Return a vector for each text.

@@ -14,7 +14,7 @@ from operator import mul
 
 from mkdocs_roaming.embeddings.client import FAILURE_PAUSE, QueryEmbedder, Vector
 from mkdocs_roaming.embeddings.store import MAX_WINDOWS, VectorFile, VectorsError, decode_vectors, split_windows
-from mkdocs_roaming.errors import LibraryError, RoamingError
+from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.library.index_cache import IndexCache
 from mkdocs_roaming.library.search import RankedSection, Search, SiteTexts
 from mkdocs_roaming.library.snippets import SNIPPET_CHARS, strip_markdown
@@ -77,26 +77,21 @@ class HybridSearch(Search):
         if nearest is None:
             yield from super()._rank_query(query, words)
             return
-        by_words = {section.id: (section, score) for section, score in self.rank(words)}
-        near_by_id = {near.section.id: near for near in nearest}
+        ranked = self.rank(words)
         scores = fuse_scores(
-            {id_: score for id_, (_, score) in by_words.items()}, {id_: near.cosine for id_, near in near_by_id.items()}
+            {section.id: score for section, score in ranked}, {section.id: cosine for section, cosine, _ in nearest}
         )
+        found = {section.id: (section, window) for section, _, window in nearest}
+        found |= {section.id: (section, None) for section, _ in ranked}
         for id_ in sorted(scores, key=scores.__getitem__, reverse=True):  # stable: the order of words for equal scores
-            if id_ in by_words:
-                yield by_words[id_][0], scores[id_], None
-            else:
-                yield near_by_id[id_].section, scores[id_], near_by_id[id_].window
+            section, window = found[id_]
+            yield section, scores[id_], window
 
     def _make_snippet(self, section: SectionRef, window: int | None, words: Sequence[Word]) -> str:
         """Return the start of the nearest window for a section that has no word of the query."""
         if window is None:
             return super()._make_snippet(section, window, words)
-        try:
-            text = self.library.text(section)
-        except LibraryError:
-            return section.section.opening
-        windows = split_windows((), text, section.section.opening)
+        windows = split_windows((), self._read(section), section.section.opening)
         return truncate_at_word(strip_markdown(windows[min(window, len(windows) - 1)]), SNIPPET_CHARS)
 
 
@@ -126,15 +121,6 @@ def fuse_scores(
 # Vectors of a library
 
 
-@dataclass(frozen=True, slots=True)
-class NearSection:
-    """A section with the cosine and the index of its nearest window."""
-
-    section: SectionRef
-    cosine: float
-    window: int
-
-
 class VectorIndex:
     """The vectors of a library's sections, read on first use. Safe for several threads."""
 
@@ -154,8 +140,8 @@ class VectorIndex:
         """Return whether the vector of a query is in the cache and can be compared."""
         return not self._problem and self.queries.cached(query) is not None
 
-    def nearest(self, query: str, visible: SectionIndex | None = None) -> list[NearSection] | None:
-        """Return the sections nearest to a query, nearest first, or None if only words can be used.
+    def nearest(self, query: str, visible: SectionIndex | None = None) -> list[RankedSection] | None:
+        """Return the sections nearest to a query with their cosines, or None if only words can be used.
 
         Args:
             query: The query.
@@ -171,7 +157,7 @@ class VectorIndex:
                 f"{loaded.columns.dimensions}; use the model of the build, or build the site again"
             )
             return None
-        return [near for near in loaded.nearest(vector) if visible is None or visible.get(near.section.id)][:_MAX_NEAR]
+        return [near for near in loaded.nearest(vector) if visible is None or visible.get(near[0].id)][:_MAX_NEAR]
 
     def load(self) -> _LoadedVectors | None:
         """Read the vectors unless that was done or has failed a short time ago."""
@@ -219,18 +205,17 @@ class _LoadedVectors:
     columns: VectorColumns
     sections: list[tuple[SectionRef | None, int]]
 
-    def nearest(self, vector: Vector) -> list[NearSection]:
-        """Return the sections by their nearest window; equal ones in the order of the site."""
+    def nearest(self, vector: Vector) -> list[RankedSection]:
+        """Return the sections by the cosine of their nearest window; equal ones in the order of the site."""
         cosines = self.columns.cosines(vector)
-        found: list[NearSection] = []
+        found: list[RankedSection] = []
         start = 0
         for section, count in self.sections if cosines else ():
             windows = cosines[start : start + count]
             start += count
-            if section is not None and windows:
-                best = max(windows)
-                found.append(NearSection(section, best, windows.index(best)))
-        return sorted((near for near in found if near.cosine > 0), key=lambda near: -near.cosine)
+            if section is not None and (best := max(windows, default=0.0)) > 0:
+                found.append((section, best, windows.index(best)))
+        return sorted(found, key=lambda near: -near[1])
 
 
 _LANE_BYTES = 4

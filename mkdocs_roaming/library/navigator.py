@@ -110,7 +110,6 @@ class Navigator:
         self._format_error = format_error
         self._lock = threading.RLock()
         self._open = OpenSections(self.sections, self.texts.read)
-        self._found: tuple[str, list[Hit]] = ("", [])  # the last query and its hits
 
     @property
     def name(self) -> str:
@@ -288,19 +287,12 @@ class Navigator:
         if question == query and (similar := self.search.find_similar_names(question)) is not None:
             if not similar:
                 return "", []
-            return f"{NO_ANSWER} Similar names: {', '.join(similar)}.", self._find(" ".join(similar))
+            query, note = " ".join(similar), f"{NO_ANSWER} Similar names: {', '.join(similar)}."
+            return note, self.search.find(query, limit=_MAX_RANKED)
         note = self.search.judge(question)
         if note not in ("", NO_ANSWER):
             return note, self.search.find_foreign(query, limit=_MAX_RANKED)
-        return note if is_query else "", self._find(query)
-
-    def _find(self, query: str) -> list[Hit]:
-        """Return the hits for a query; a model often searches for the question, for which sections were opened."""
-        last, hits = self._found
-        if query != last:
-            hits = self.search.find(query, limit=_MAX_RANKED)
-            self._found = query, hits
-        return hits
+        return note if is_query else "", self.search.find(query, limit=_MAX_RANKED)
 
     # Ids
 

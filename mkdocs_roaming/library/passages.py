@@ -11,23 +11,18 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from html import unescape
 from itertools import chain, pairwise, takewhile
 from math import log
 from types import MappingProxyType
 
-from markdown_it import MarkdownIt
 from markdown_it.common.utils import normalizeReference
 from markdown_it.token import Token
 from msgspec import Struct
 
-from mkdocs_roaming.library.snippets import HEADING
-from mkdocs_roaming.text.markdown import escape_markup, follow_fence, sub_outside_code, truncate_at_word
+from mkdocs_roaming.library.snippets import GAP, HEADING
+from mkdocs_roaming.text.markdown import escape_markup, follow_fence, load_parser, sub_outside_code, truncate_at_word
 from mkdocs_roaming.text.tokenizer import Word, extract_terms
-
-GAP = "…"
-"""Marks text that is left out."""
 
 MAX_PASSAGE_CHARS = 1_000
 """Length up to which a passage grows; it is longer if its first blocks are, or if no more than as much is left."""
@@ -238,7 +233,7 @@ def _cut_at_sentence(text: str) -> str:
 def _split_blocks(markdown: str) -> Iterator[_Block]:
     """Yield the blocks of Markdown in order, without diagrams."""
     lines = [0, *(match.end() for match in _LINE_END.finditer(markdown)), len(markdown)]
-    tokens = _parser().parse(markdown)
+    tokens = load_parser(inline=False).parse(markdown)
     tops = [at for at, token in enumerate(tokens) if token.level == 0 and token.map and token.nesting >= 0]
     for at, following in pairwise([*tops, len(tokens)]):
         kind = _KINDS.get(tokens[at].type, "other")
@@ -277,7 +272,7 @@ def _resolve_references(markdown: str) -> str:
     """Return Markdown with the addresses of `[text][name]` in place, or the text alone if there is none."""
     found: dict[str, dict[str, dict[str, str]]] = {}
     if "][" in markdown:
-        _parser().parse(markdown, found)
+        load_parser(inline=False).parse(markdown, found)
 
     def resolve(match: re.Match[str]) -> str:
         definition = found.get("references", {}).get(normalizeReference(match[2] or match[1]))
@@ -293,11 +288,6 @@ def _find_rows(tokens: Sequence[Token], kind: str) -> Iterator[tuple[int, int]]:
     for token in tokens:
         if (token.type, token.level) == row and token.map:
             yield token.map[0], token.map[1]
-
-
-@cache
-def _parser() -> MarkdownIt:
-    return MarkdownIt("commonmark").enable("table").disable("inline")
 
 
 _KINDS = {

@@ -35,7 +35,7 @@ from mkdocs_roaming.text.markdown import truncate_at_word
 from mkdocs_roaming.text.tokenizer import Word, is_spaceless, is_stop_word, parse_phrase
 
 RankedSection = tuple[SectionRef, float, int | None]
-"""A section, its score, and the number of its nearest text window if it contains no word of the query."""
+"""A section, its score, and the number of its nearest text window if that was compared with the query."""
 
 _BATCH_SIZE = 500
 _RARE_SHARE = 0.02

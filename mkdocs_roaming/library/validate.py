@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from html import unescape
 from urllib.parse import unquote, urljoin
 
-from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from mkdocs_roaming.embeddings.store import VectorsError, decode_vectors
@@ -21,10 +20,10 @@ from mkdocs_roaming.manifest.lookup import iter_nav
 from mkdocs_roaming.manifest.models import Manifest, PageEntry, path_to_url, root_path, short_markdown_path, url_to_path
 from mkdocs_roaming.manifest.page_kinds import find_listing_pages
 from mkdocs_roaming.manifest.sections import file_digest, slice_digest, split_sections
+from mkdocs_roaming.text.markdown import load_parser
 from mkdocs_roaming.text.meta_tags import has_absolute_assets
 
 _MAX_LISTING_CHARS = 50_000
-_MARKDOWN = MarkdownIt("commonmark").enable("table")
 _TAG = re.compile(r"<(?:link|script|template)\b[^<>]*>")
 _URL = re.compile(r'\s(?:href|src|data-manifest)="([^"]*)"')
 _HTML_ID = re.compile(r"""\s(?:id|name)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>"']+))""")
@@ -86,7 +85,7 @@ def validate_site(
 def _parse_markdown(text: str) -> list[Token]:
     """Return the tokens of a page's Markdown."""
     # CommonMark has no footnotes and would parse `[^1]: Word.` as a link definition.
-    return _MARKDOWN.parse(re.sub(r"^(\s*)\[\^", r"\1\\[^", text, flags=re.MULTILINE))
+    return load_parser(inline=True).parse(re.sub(r"^(\s*)\[\^", r"\1\\[^", text, flags=re.MULTILINE))
 
 
 def _find_html_ids(html: bytes) -> set[str]:

@@ -129,7 +129,7 @@ class Postings:
 
     def __init__(self, data: PostingsData, groups: Sequence[int]) -> None:
         self.data = data
-        self._groups = groups
+        self._groups, self.row_count = groups, len(groups)
         numbers = data.ends, data.lengths, data.group_lengths
         self._ends, self.lengths, self.group_lengths = (array("I", each) for each in numbers)
         if len(self.lengths) != len(groups) or len(self.group_lengths) != max(groups, default=-1) + 1:
@@ -161,11 +161,6 @@ class Postings:
         """Return the terms that begin with a prefix, sorted."""
         terms = self.data.terms
         return list(takewhile(lambda term: term.startswith(prefix), islice(terms, bisect_left(terms, prefix), None)))
-
-    @property
-    def row_count(self) -> int:
-        """The number of rows."""
-        return len(self._norms)
 
     def places(self, row: int, phrases: Iterable[Phrase]) -> set[int]:
         """Return the first places of phrases in a row."""

@@ -24,7 +24,7 @@ import re
 import threading
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from functools import cache
+from functools import cache, lru_cache
 from itertools import combinations
 from math import log, log1p
 
@@ -104,18 +104,11 @@ class Relevance:
         self._shares = _load_shares(self._language)
         self._lock = threading.Lock()
         self._unrelated_scores: list[float] | None = None
-        self._last: tuple[str, float] = ("", 0.0)  # the last query and its confidence
-
-    def confidence(self, query: str) -> float:
+        self.confidence = lru_cache(1)(self._compute_confidence)
         """Return the share of unrelated questions that score lower than a query, from 0 to 1.
 
         It is at least `MIN_CONFIDENCE` if one of the best sections contains a name of the query.
         """
-        last, confidence = self._last
-        if query != last:
-            confidence = self._compute_confidence(query)
-            self._last = query, confidence
-        return confidence
 
     def _compute_confidence(self, query: str) -> float:
         found, rows = self._match(query)

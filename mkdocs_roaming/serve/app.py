@@ -271,7 +271,7 @@ def create_app(config: AppConfig) -> RequestGuard:
 
     def record(record: AnswerRecord) -> None:
         metrics.count_answer(record)
-        answer = replace(summarize(record.events), model=record.model, cost=record.cost)
+        answer = msgspec.structs.replace(summarize(record.events), model=record.model, cost=record.cost)
         journal.log_question(
             record.question, answer, turn=record.turn, seconds=record.seconds, cached=record.cached, site=record.site
         )

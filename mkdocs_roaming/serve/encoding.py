@@ -18,7 +18,7 @@ import msgspec
 from msgspec import UNSET
 
 from mkdocs_roaming.answer import events
-from mkdocs_roaming.answer.events import Answer, Event, Finished, Reference
+from mkdocs_roaming.answer.events import Answer, Event, Finished, Outcome, Reference
 from mkdocs_roaming.answer.support.check import Support
 from mkdocs_roaming.answer.support.passages import Passage
 from mkdocs_roaming.library.navigator import PREFETCH_CALL_ID
@@ -107,7 +107,7 @@ def encode_section(section: Reference, context: AnswerContext | None = None) -> 
     return schemas.Source(section.id, section.title, section.breadcrumb, section.url, section.tokens, snippet or UNSET)
 
 
-def encode_status(result: Finished | Answer, context: AnswerContext, *, sections: int) -> schemas.Status:
+def encode_status(result: Outcome, context: AnswerContext, *, sections: int) -> schemas.Status:
     """Return the outcome of an answer: its state, the text read for it, its cost."""
     not_found = result.not_found
     has_dropped = bool(result.dropped_citations or result.withheld)
@@ -134,7 +134,7 @@ def encode_status(result: Finished | Answer, context: AnswerContext, *, sections
     )
 
 
-def status_code(result: Finished | Answer) -> str:
+def status_code(result: Outcome) -> str:
     """Return the state, `budget_…` with the name of the exhausted budget, or `failed`."""
     if result.state == "error":
         return "failed"

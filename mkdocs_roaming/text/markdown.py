@@ -263,7 +263,7 @@ def strip_markup(inline: str) -> str:
     """Return the text of inline Markdown."""
     if not _MARKUP.search(inline):
         return " ".join(inline.split())
-    tokens = _load_parser(inline=True).parseInline(inline)[0].children or []
+    tokens = load_parser(inline=True).parseInline(inline)[0].children or []
     return " ".join("".join(map(_token_text, tokens)).split())
 
 
@@ -349,7 +349,7 @@ def _strip_closing_hashes(text: str) -> str:
 
 def parse_headings_commonmark(markdown: str) -> list[MarkdownHeading]:
     """Return the top-level headings as markdown-it finds them."""
-    return list(_iter_headings(_load_parser(inline=False).parse(markdown)))
+    return list(_iter_headings(load_parser(inline=False).parse(markdown)))
 
 
 def _iter_headings(tokens: Sequence[Token]) -> Iterator[MarkdownHeading]:
@@ -370,7 +370,8 @@ def _is_heading_text(tokens: Sequence[Token], index: int) -> bool:
 
 
 @cache
-def _load_parser(*, inline: bool) -> MarkdownIt:
+def load_parser(*, inline: bool) -> MarkdownIt:
+    """Return the parser of CommonMark with tables, for inline Markdown also or for blocks alone."""
     from markdown_it import MarkdownIt  # takes 0.1 s to import, and most builds do not need it
 
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
@@ -442,6 +443,14 @@ _UNSAFE = re.compile(rf"[\x00-\x1f\x7f-\x9f\ud800-\udfff]|{_DIRECTION.pattern}")
 def first_sentence(text: str) -> str:
     """Return a text up to the end of its first sentence; the whole text if no sentence ends in it."""
     return text[: next(_iter_ends(text), len(text))]
+
+
+def iter_sentences(text: str) -> Iterator[str]:
+    """Yield the sentences of a text without the space between them."""
+    while text:
+        sentence = first_sentence(text)
+        text = text[len(sentence) :].lstrip()
+        yield sentence
 
 
 def ends_sentence(text: str) -> bool:

@@ -16,7 +16,14 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from mkdocs_roaming.text.blocks import FENCE, MAX_BLOCK_CHARS, SKIPPED_LINE, Block, iter_blocks, iter_items
-from mkdocs_roaming.text.markdown import ends_sentence, first_sentence, shorten, split_lines, to_single_line
+from mkdocs_roaming.text.markdown import (
+    ends_sentence,
+    first_sentence,
+    iter_sentences,
+    shorten,
+    split_lines,
+    to_single_line,
+)
 
 _MAX_LIST_CHARS = 200  # of names in an opening
 _MAX_READ_CHARS = 6_000
@@ -87,14 +94,9 @@ def find_sentences(description: str) -> list[str]:
     if SKIPPED_LINE.match(description) or FENCE.match(description):
         return []
     description = description[:MAX_BLOCK_CHARS]
-    rest = _plain(description) if _WRITTEN_MARKUP.search(description) else description
-    rest, sentences = to_single_line(_unmask(rest)), []
-    while rest:
-        sentence = first_sentence(rest)
-        rest = rest[len(sentence) :].lstrip()
-        if not _is_noise(sentence) and not _UNFINISHED.search(sentence):
-            sentences.append(sentence)
-    return sentences
+    text = _plain(description) if _WRITTEN_MARKUP.search(description) else description
+    sentences = iter_sentences(to_single_line(_unmask(text)))
+    return [one for one in sentences if not _is_noise(one) and not _UNFINISHED.search(one)]
 
 
 UNPARSED_FRONT_MATTER = re.compile(
@@ -162,10 +164,7 @@ class _Chooser:
     def _find_purpose(self, blocks: Iterable[Block]) -> _Choice | None:
         """Return the sentence that says what a page is for. It often follows a sentence that sets the scene."""
         for block in blocks if self._is_page else ():
-            rest = _plain(block.text) if block.kind == "text" else ""
-            while rest:
-                sentence = first_sentence(rest)
-                rest = rest[len(sentence) :].lstrip()
+            for sentence in iter_sentences(_plain(block.text)) if block.kind == "text" else ():
                 is_purpose = _PURPOSE.match(sentence) and sentence[-1] in ".!"
                 if is_purpose and _count_words(sentence) >= _MIN_PURPOSE_WORDS and self._accepts(sentence):
                     return _Choice(_Rank.PROSE, sentence)
@@ -198,10 +197,9 @@ class _Chooser:
 
     def _add_prose(self, raw: str, text: str) -> None:
         sentence = ""
-        rest = text
-        while rest and (_count_words(sentence) < _MIN_SENTENCE_WORDS or sentence.endswith(("!", "?"))):
-            following = first_sentence(rest)
-            rest = rest[len(following) :].lstrip()
+        for following in iter_sentences(text):
+            if _count_words(sentence) >= _MIN_SENTENCE_WORDS and not sentence.endswith(("!", "?")):
+                break
             if _ASIDE.match(following):
                 self._add(_Rank.ASIDE, following)
             elif not _is_noise(following):

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache, lru_cache
 from unicodedata import normalize
 
@@ -323,45 +323,16 @@ def synonym_stems(language: str) -> Iterator[tuple[str, ...]]:
         yield tuple(map(stem, words))
 
 
-def find_synonyms(word: Word, language: str) -> tuple[Word, ...]:
-    """Return English words and phrases that mean nearly the same; a phrase is one `Word`."""
-    if base_language(language) != "en" and not word.text.isascii():
-        return ()
-    synonyms = _synonyms_by_word()
-    found: dict[Word, None] = {}
-    for key in (fold(word.text), stem(word.text)):  # not a set: the order must not depend on the hash seed
-        found |= dict.fromkeys(other for other in synonyms.get(key, ()) if other.runs != word.runs)
-    return tuple(found)
-
-
 def is_common_word(word: Word) -> bool:
     """Return whether an English word is so common that its absence from a site says little."""
     return word.text.lower() in load_words("en", "common_words")
 
 
 @cache
-def _synonym_groups() -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple(group.split(", ")) for group in load_phrases("en", "synonyms"))
-
-
-@cache
 def _synonym_words() -> tuple[tuple[str, ...], ...]:
-    """Return the groups without phrases and stop words."""
-    return tuple(
-        tuple(word for word in group if word.isalpha() and not is_stop_word(word)) for group in _synonym_groups()
-    )
-
-
-@cache
-def _synonyms_by_word() -> Mapping[str, tuple[Word, ...]]:
-    found: dict[str, dict[Word, None]] = {}
-    for group in _synonym_groups():
-        words = [parse_phrase(member) for member in group]
-        for member in group:
-            others = [word for other, word in zip(group, words, strict=True) if other != member]
-            for key in {fold(member), stem(member)}:
-                found.setdefault(key, {}).update(dict.fromkeys(others))
-    return {key: tuple(words) for key, words in found.items()}
+    """Return the groups of synonyms without phrases and stop words."""
+    groups = (group.split(", ") for group in load_phrases("en", "synonyms"))
+    return tuple(tuple(word for word in group if word.isalpha() and not is_stop_word(word)) for group in groups)
 
 
 def parse_phrase(text: str, language: str = "en") -> Word:

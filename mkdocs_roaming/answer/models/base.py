@@ -22,6 +22,7 @@ from __future__ import annotations
 import pkgutil
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import add
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import msgspec
@@ -160,12 +161,7 @@ class Usage(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
 
     def __add__(self, other: Usage) -> Usage:
         """Return the sum of two usages."""
-        return Usage(
-            self.input + other.input,
-            self.cache_read + other.cache_read,
-            self.cache_write + other.cache_write,
-            self.output + other.output,
-        )
+        return Usage(*map(add, msgspec.structs.astuple(self), msgspec.structs.astuple(other)))
 
 
 NO_USAGE = Usage()

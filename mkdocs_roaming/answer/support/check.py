@@ -28,7 +28,7 @@ from mkdocs_roaming.answer.support.evidence import (
 from mkdocs_roaming.answer.support.names import ADDRESS_OR_OPTION, NAME_IN_ENGLISH, NameReader, find_names_of_others
 from mkdocs_roaming.text.languages import base_language, load_phrases, load_words
 from mkdocs_roaming.text.markdown import find_code_spans
-from mkdocs_roaming.text.tokenizer import SPACELESS, find_synonyms, is_common_word, is_stop_word, parse_word, stem
+from mkdocs_roaming.text.tokenizer import SPACELESS, find_stem_synonyms, is_common_word, is_stop_word, parse_word, stem
 
 MarkKind = Literal["name", "number", "claim"]
 
@@ -244,12 +244,9 @@ class _Checker:
 
     def _is_related(self, word: str) -> bool:
         """Return whether the evidence contains a word or a synonym."""
-        parsed, evidence = parse_word(word), self.evidence
-        return (
-            evidence.has_word(word)
-            or is_common_word(parsed)
-            or any(evidence.has_word(synonym.text) for synonym in find_synonyms(parsed, "en"))
-        )
+        known = self.evidence.words
+        found = (stem(word), *find_stem_synonyms(stem(word), "en"))
+        return is_common_word(parse_word(word)) or not known.isdisjoint(found)
 
     def _find_other_numbers(self, clause: str) -> Iterator[tuple[int, int]]:
         """Yield the only number of a clause if the sections have another one in the same statement."""

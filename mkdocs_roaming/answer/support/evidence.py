@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Literal
 from unicodedata import normalize
 
@@ -26,7 +27,6 @@ MAX_PASSAGE_CHARS = 240
 
 _MAX_SEGMENT_CHARS = 800  # some comparisons take time that grows with the square of a segment's length
 
-_LETTER = re.compile(r"[^\W\d_]")
 _LINE = re.compile(r"[^\n]+\n?|\n")
 _QUOTE_PREFIX = re.compile(r"[ \t]*(?:>[ \t]?)+|[ \t]*")
 _FENCE_LANGUAGE = re.compile(r"^\{?\s*\.?|[\s{},].*$", re.DOTALL)
@@ -39,7 +39,6 @@ _LIST_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 _LABEL = re.compile(r"\[!\w+\]|(?:\[\^[^\]\s]{1,40}\]|:)(?::[ \t]+|[ \t]{3})")
 _TABLE_RULE = re.compile(r"[|:\- \t]+")
 _NO_LINE_END = re.compile(r"[^\n]")
-_URL_OR_TAG = re.compile(r"(?:https?://|www\.)[^\s<>()\[\]`]+|\]\([^()\s`]{0,500}\)|<[^<>\s`]{1,500}>")
 _SENTENCE_END = re.compile(
     r"(?:(?<![\s.(][A-Za-z])(?<!e\.g)(?<!i\.e)(?<!z\.B)(?<!\bvs)(?<!\bcf)(?<!\bca)(?<!\betc)(?<!\bapprox)(?<!\bbzw)"
     r"(?<!\bNr)(?<!\bp\. ej)\.|[!?])[\"'”’»)*_]*(?=\s+[^\sa-z])|[。！？]"
@@ -69,35 +68,23 @@ def split_segments(text: str) -> list[Segment]:
     return [piece for segment in _SegmentReader(text).read() for piece in _limit_length(text, segment)]
 
 
-def find_sentences(text: str) -> list[tuple[int, int]]:
-    """Return start and end of each sentence of a paragraph.
+def _find_sentences(text: str) -> Iterator[tuple[int, int]]:
+    """Yield start and end of each sentence of a paragraph.
 
-    Code and URLs are masked, as they may contain what looks like the end of a sentence.
+    Code is masked, as it may contain what looks like the end of a sentence.
     """
-    masked = _URL_OR_TAG.sub(lambda match: "x" * len(match[0]), text)
-    parts, last = list[str](), 0
-    for start, end, _ in find_code_spans(masked):
-        parts += [masked[last:start], "x" * (end - start)]
-        last = end
-    masked = "".join([*parts, masked[last:]])
-    sentences = list[tuple[int, int]]()
-    edge = 0
-    for stop in [*(match.end() for match in _SENTENCE_END.finditer(masked)), len(text)]:
-        piece = text[edge:stop]
+    ends = (match.end() for match in _SENTENCE_END.finditer(mask_code(text, "x")))
+    for start, end in pairwise([0, *ends, len(text)]):
+        piece = text[start:end]
         if piece.strip():
-            start, end = edge + len(piece) - len(piece.lstrip()), edge + len(piece.rstrip())
-            if sentences and not _LETTER.search(piece):  # a reference such as `[#12]` belongs to the sentence before
-                start, _ = sentences.pop()
-            sentences.append((start, end))
-        edge = stop
-    return sentences
+            yield start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip())
 
 
-def mask_code(text: str) -> str:
-    """Return a text in which spaces replace inline code; lines stay lines."""
+def mask_code(text: str, filler: str = " ") -> str:
+    """Return a text in which a character replaces each of inline code; lines stay lines."""
     parts, last = list[str](), 0
     for start, end, _ in find_code_spans(text):
-        parts += [text[last:start], _NO_LINE_END.sub(" ", text[start:end])]
+        parts += [text[last:start], _NO_LINE_END.sub(filler, text[start:end])]
         last = end
     return "".join([*parts, text[last:]])
 
@@ -163,7 +150,7 @@ class _SegmentReader:
         if self._paragraph_start is not None:
             offset, text = self._paragraph_start, self._text[self._paragraph_start : self._paragraph_end]
             self._paragraph_start = None
-            yield from (Segment("sentence", offset + start, offset + end) for start, end in find_sentences(text))
+            yield from (Segment("sentence", offset + start, offset + end) for start, end in _find_sentences(text))
 
 
 # Words and numbers
@@ -178,7 +165,6 @@ _QUOTES_AND_DASHES = str.maketrans(
 _WHITE_SPACE = re.compile(r"\s+")
 _ESCAPE = re.compile(r"\\([^\w\s])")
 _NUMBER = re.compile(r"(?<![\d.])[0-9]+(?:[._,][0-9]+)*")
-_NUMBER_IN_NAME = re.compile(r"(?<=_)[0-9]+(?:[._][0-9]+)*")
 _THOUSANDS = re.compile(r"[0-9]{1,3}(?:[,_][0-9]{3})+")
 _MAX_VERSION_PARTS = 5
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
@@ -338,7 +324,7 @@ class Evidence:
         self.parts = {part for part, _ in self.part_pairs}
         number_words = _load_number_words(self._language)
         self.numbers = {number_words[word] for word in find_words(self.text) if word in number_words}
-        for match in (*_NUMBER.finditer(self.text), *_NUMBER_IN_NAME.finditer(self.text)):
+        for match in _NUMBER.finditer(self.text):
             number = _normalize_number(match[0])
             parts = number.split(".", _MAX_VERSION_PARTS)
             self.numbers |= {number, *(".".join(parts[:length]) for length in range(2, len(parts)))}  # 3.12 of 3.12.1

@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import islice
 from urllib.parse import quote
 
-from mkdocs_roaming.answer.support.check import blank_citations, make_utf16_converter
+from mkdocs_roaming.answer.support.check import CITATION, blank_citations, make_utf16_converter
 from mkdocs_roaming.answer.support.evidence import (
     MAX_PASSAGE_CHARS,
     Segment,
@@ -30,7 +30,6 @@ MAX_CITED_CHARS = 100_000
 """Maximum length of the text in which a passage is searched, and of the text before it in which its words may occur."""
 
 _CITATION_GROUP = re.compile(r"\[\^[0-9a-f]{8}\](?:\s*\[\^[0-9a-f]{8}\])*")
-_CITATION = re.compile(r"\[\^([0-9a-f]{8})\]")
 _PARAGRAPH_END = re.compile(r"\n[ \t]*\n(?=[^\n]*\S)")
 _CELL_END = re.compile(r"(?<!\\)\|")
 _IMAGE_OR_NOTE = re.compile(r"!\[[^\]]*\](?:\([^()\s]*\))?|\[\^[^\]]*\]")
@@ -81,17 +80,16 @@ def find_passages(answer: str, sections: Mapping[str, CitedSection], language: s
         language: Language of the site.
     """
     to_utf16 = make_utf16_converter(answer)
-    readers = {id_: _SectionReader(section, language) for id_, section in sections.items()}
     cited = (
         (citation, claim)
         for claim, group in _iter_claims(answer)
-        for citation in _CITATION.finditer(answer, *group)
-        if citation[1] in readers
+        for citation in CITATION.finditer(answer, *group)
+        if citation[1] in sections
     )
     return [
         Passage(citation[1], *found, to_utf16(citation.start()))
         for citation, claim in islice(cited, _MAX_PASSAGES)
-        if (found := readers[citation[1]].find(_find_content(claim, language)))
+        if (found := _find_passage(sections[citation[1]], _find_content(claim, language), language))
     ]
 
 
@@ -122,37 +120,28 @@ def _read_statements(text: str, language: str) -> tuple[list[Segment], list[set[
     return segments, content, Counter(word for words in content for word in words)
 
 
-class _SectionReader:
-    """The statements of one section."""
+def _find_passage(section: CitedSection, words: set[str], language: str) -> tuple[str, str] | None:
+    """Return the text and the fragment of the statement with most of some words; rare words count most."""
+    segments, contents, frequency = _read_statements(section.text, language)
 
-    def __init__(self, section: CitedSection, language: str) -> None:
-        self._section = section
-        self._segments, self._content, self._frequency = _read_statements(section.text, language)
+    def score(content: set[str]) -> float:
+        return sum(1 / (1 + frequency[word]) for word in sorted(content & words))
 
-    def find(self, words: set[str]) -> tuple[str, str] | None:
-        """Return the text and the fragment of the statement with most of the words; rare words count most."""
-
-        def score(content: set[str]) -> float:
-            return sum(1 / (1 + self._frequency[word]) for word in sorted(content & words))
-
-        scored = [(score(content), -len(content), -number) for number, content in enumerate(self._content)]
-        if not scored:
-            return None
-        best = -max(scored)[2]
-        shared = len(self._content[best] & words)
-        if (shared < _MIN_WORDS and shared < len(words) * _MIN_SHARE) or not shared:
-            return None
-        parts = _to_plain(self._segments[best], self._read(self._segments[best]))
-        if not parts:
-            return None
-        before = f"{self._section.before}\n{self._section.text[: self._segments[best].start]}"
-        # Formulas are rendered as something else. What is before a long section is not known.
-        is_known = "$" not in parts[0] and len(self._section.before) <= MAX_CITED_CHARS
-        fragment = make_fragment(parts, before) if is_known else ""
-        return truncate_at_word(" · ".join(parts), MAX_PASSAGE_CHARS), fragment
-
-    def _read(self, segment: Segment) -> str:
-        return self._section.text[segment.start : segment.end]
+    scored = [(score(content), -len(content), -number) for number, content in enumerate(contents)]
+    if not scored:
+        return None
+    best = -max(scored)[2]
+    segment, shared = segments[best], len(contents[best] & words)
+    if (shared < _MIN_WORDS and shared < len(words) * _MIN_SHARE) or not shared:
+        return None
+    parts = _to_plain(segment, section.text[segment.start : segment.end])
+    if not parts:
+        return None
+    before = f"{section.before}\n{section.text[: segment.start]}"
+    # Formulas are rendered as something else. What is before a long section is not known.
+    is_known = "$" not in parts[0] and len(section.before) <= MAX_CITED_CHARS
+    fragment = make_fragment(parts, before) if is_known else ""
+    return truncate_at_word(" · ".join(parts), MAX_PASSAGE_CHARS), fragment
 
 
 def _to_plain(segment: Segment, text: str) -> list[str]:

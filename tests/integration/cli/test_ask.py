@@ -169,7 +169,7 @@ def test_ask_lists_unsupported_text_below_unchanged_answer(lamp: Path, power: st
 def test_marks_of_answer_from_store_fit_its_longer_citations() -> None:
     text = "🚢 One[^07f3277d] two.[^07f3277d] Three.[^1c0ffee1]"
     marks = tuple(Mark("name", start + 1, start + 4, "07f3277d") for start in (text.index("One"), text.index("two")))
-    answer = Answer(text, "answered", "m", support=Support(0.5, marks))
+    answer = Answer("answered", "m", text=text, support=Support(0.5, marks))
     data = _answer_as_json(answer.to_dict(), SiteInfo("boats", "Boats", 0.0))
     shown = [slice_utf16(data["text"], mark["start"], mark["end"]) for mark in data["support"]["marks"]]
     assert (shown, data["text"][:25]) == (["One", "two"], "🚢 One[^boats:07f3277d] tw")

@@ -64,7 +64,7 @@ def test_scores_of_hits_are_fused_from_words_and_vectors(site: Path, api: Embedd
     by_words = {section.id: score for section, score in searched.words.rank(_words("price of tyres"))}
     near = searched.search.vectors.nearest("price of tyres")
     assert near is not None
-    scores = fuse_scores(by_words, {one.section.id: one.cosine for one in near})
+    scores = fuse_scores(by_words, {section.id: cosine for section, cosine, _ in near})
     assert {hit.section.id: hit.score for hit in hits} == scores
     assert [hit.score for hit in hits] == sorted(scores.values(), reverse=True)
 

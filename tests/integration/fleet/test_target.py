@@ -247,7 +247,7 @@ def test_sites_share_one_budget(store: Path, cost: float, expected: list[float])
     def answer_not_found(candidate: Candidate, budget: Budget) -> Answer:
         assert budget.cost is not None
         budgets.append(round(budget.cost, 6))
-        return Answer("", "not_found", "a model", cost=cost)
+        return Answer("not_found", "a model", cost=cost)
 
     libraries = [Candidate(open_library(store / site), "why?", None) for site in ("apps", "boats", "trains")]
     _ask_until_answered(libraries, answer_not_found, Budget(cost=1.0, prices=Prices()))

@@ -24,9 +24,9 @@ from mkdocs_roaming.serve.schemas import Feedback, Question
 
 CASES = Path(__file__).parents[2] / "golden" / "redaction"
 ANSWER = Answer(
-    "Every 310 hours.[^07f3277d]",
     "answered",
     "offline",
+    text="Every 310 hours.[^07f3277d]",
     citations=(Reference("07f3277d", "Oil", ("Boat", "Oil"), "https://boat.example/#oil"),),
     trail=(
         Reference("07f3277d", "Oil", ("Boat", "Oil"), "https://boat.example/#oil"),
@@ -222,17 +222,15 @@ def test_log_question_writes_sections_without_answer_text(tmp_path: Path) -> Non
 
 def test_log_question_writes_nearest_sections_without_answer(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "q")
-    log_question(
-        journal, Question("Rust?"), Answer("", "not_found", "offline", not_found=NotFound((), ANSWER.citations))
-    )
+    log_question(journal, Question("Rust?"), Answer("not_found", "offline", not_found=NotFound((), ANSWER.citations)))
     (line,) = lines_of(tmp_path / "q")
     assert (line["state"], line["nearest"]) == ("not_found", ["07f3277d"])
 
 
 def test_log_question_writes_what_failed_and_which_limit_was_reached(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "q")
-    log_question(journal, Question("Oil?"), Answer("", "error", "m", error="key sk-1 refused", cause="overload"))
-    log_question(journal, Question("Oil?"), Answer("", "budget", "m", spent="cost"))
+    log_question(journal, Question("Oil?"), Answer("error", "m", error="key sk-1 refused", cause="overload"))
+    log_question(journal, Question("Oil?"), Answer("budget", "m", spent="cost"))
     assert [line["cause"] for line in lines_of(tmp_path / "q")] == ["overload", "cost"]
     assert b"refused" not in (tmp_path / "q").read_bytes()
 

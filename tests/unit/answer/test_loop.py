@@ -415,9 +415,10 @@ def test_hanging_library_meets_deadline(ask: Ask, library: Library) -> None:
 def test_hanging_library_does_not_block_exit() -> None:
     program = """
 import time, anyio
-from mkdocs_roaming.answer.budget import Deadline, DeadlineExceededError
+from mkdocs_roaming.answer.budget import Deadline, DeadlineExceededError, run_in_thread
 try:
-    anyio.run(Deadline(0.05, time.monotonic).run_in_thread, lambda: time.sleep(60))
+    deadline = Deadline(0.05, time.monotonic)
+    anyio.run(deadline.run, lambda: run_in_thread(lambda: time.sleep(60)))
 except DeadlineExceededError:
     print("out of time")
 """

@@ -18,8 +18,8 @@ from mkdocs_roaming.answer.results import MAX_RESULTS, Offline, is_elliptic
 from mkdocs_roaming.answer.support.check import CITATION
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
-from mkdocs_roaming.library.passages import GAP
 from mkdocs_roaming.library.search import Search
+from mkdocs_roaming.library.snippets import GAP
 from mkdocs_roaming.library.targets import library_from_markdown
 from mkdocs_roaming.library.texts import LINK
 from mkdocs_roaming.search.relevance import name_language

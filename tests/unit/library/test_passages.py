@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from mkdocs_roaming.library.passages import GAP, choose_passage
+from mkdocs_roaming.library.passages import choose_passage
+from mkdocs_roaming.library.snippets import GAP
 from mkdocs_roaming.search.ranking import parse_query
 
 CASES = yaml.safe_load((Path(__file__).parents[2] / "golden" / "passages" / "cases.yml").read_text("utf-8"))

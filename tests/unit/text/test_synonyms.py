@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mkdocs_roaming.text.languages import load_phrases
-from mkdocs_roaming.text.tokenizer import find_stem_synonyms, find_synonyms, is_common_word, parse_word, stem
+from mkdocs_roaming.text.tokenizer import find_stem_synonyms, is_common_word, parse_word, stem
 
 
 def test_find_stem_synonyms_returns_stems_of_the_same_group() -> None:
@@ -15,17 +15,6 @@ def test_find_stem_synonyms_returns_stems_of_the_same_group() -> None:
 
 def test_find_stem_synonyms_returns_nothing_for_other_languages() -> None:
     assert find_stem_synonyms("delet", "de") == ()
-
-
-def test_find_synonyms_returns_phrases_as_single_words() -> None:
-    found = {word.text: word for word in find_synonyms(parse_word("enable"), "en")}
-    assert found["turn on"].runs == (("turn", "on"),)
-    assert "enable" not in found
-
-
-def test_find_synonyms_ignores_non_ascii_words_of_other_languages() -> None:
-    assert find_synonyms(parse_word("größe", "de"), "de") == ()
-    assert find_synonyms(parse_word("backup", "de"), "de") != ()
 
 
 @pytest.mark.parametrize(
