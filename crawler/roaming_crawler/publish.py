@@ -151,7 +151,7 @@ def publish_crawl(
     if session.state.furniture is None or config.refresh:
         articles = (bodies[key].article for key in outputs if bodies[key].markdown is None)
         session.state.furniture = learn_furniture(islice(articles, SAMPLE_SIZE))
-    furniture = session.state.furniture or ()
+    furniture = session.state.furniture
     with ExitStack() as stack:
         batch = convert_pages(
             site,
@@ -327,7 +327,7 @@ def convert_safely(convert: Callable[[Page], ConvertedPage | str], page: Page) -
         return describe_failure("converted", error)
 
 
-def _with_body(page: Page, body: PageBody, furniture: Sequence[str]) -> Page:
+def _with_body(page: Page, body: PageBody, furniture: Sequence[str] | None) -> Page:
     article = remove_furniture(body.article, furniture)
     return replace(page, article=article, markdown=body.markdown, headings=body.headings)
 

@@ -91,7 +91,7 @@ class CrawlState:
         self.site: CrawlRecord | None = None
         self.unfinished: CrawlRecord | None = None
         self._load()
-        self.furniture = self.site.furniture if self.site else None
+        self.furniture: tuple[str, ...] | None = self.site.furniture if self.site else None
 
     def start(self, site: CrawlRecord, *, resume: bool, since: float = 0.0) -> None:
         """Start a crawl, or resume.

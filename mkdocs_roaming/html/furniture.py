@@ -61,7 +61,9 @@ class _Unit:
 
 
 def learn_furniture(articles: Iterable[str]) -> tuple[str, ...] | None:
-    """Return the texts of furniture in a sample of a site's articles; None if the sample is too small.
+    """Return the texts of furniture in a sample of a site's articles; None if it shows none.
+
+    The result is empty if pages have only links to those before and after them.
 
     Args:
         articles: The HTML of the articles, as `find_article` returns them.
@@ -71,12 +73,12 @@ def learn_furniture(articles: Iterable[str]) -> tuple[str, ...] | None:
         return None
     counts = Counter(key for units in pages for key in {unit.key for unit in units})
     repeated = {key for key, count in counts.items() if count >= _MIN_SHARE * len(pages)}
-    return tuple(sorted(repeated)) if any(_find_furniture(units, repeated) for units in pages) else ()
+    return tuple(sorted(repeated)) if any(_find_furniture(units, repeated) for units in pages) else None
 
 
-def remove_furniture(article: str, furniture: Sequence[str]) -> str:
+def remove_furniture(article: str, furniture: Sequence[str] | None) -> str:
     """Return the HTML of an article without furniture, and without the elements that contain nothing else."""
-    if not furniture:
+    if furniture is None:
         return article
     root = parse_body(article)
     found = _find_furniture(_read_units(root), frozenset(furniture))

@@ -12,7 +12,7 @@ _EDGE = re.compile(r"^[\s\-|–—·•»/:]+|[\s\-|–—·•»/:]+$")
 _DOCUMENTATION = re.compile(r"( v?\d[\w.]*)? documentation$")  # Sphinx appends it
 _FEW_TITLES = 3  # too few to tell the name of a site from a title that is the same by chance
 _MIN_SHARE = 0.6
-_SIMILAR = 0.9
+_SIMILAR = 0.9  # the title of the home page is often the name alone
 _MAX_CHARS = 300
 
 
@@ -51,8 +51,6 @@ def find_common_part(titles: Iterable[str]) -> CommonPart:
             counts[CommonPart(beginning=title[: separator.end()])] += 1
             counts[CommonPart(end=title[separator.start() :])] += 1
     most = max(counts.values(), default=0)
-    if most < _MIN_SHARE * len(known):
-        return CommonPart()
-    return max(
-        (part for part, count in counts.items() if count >= _SIMILAR * most), key=lambda part: len("".join(part))
-    )
+    least = max(_MIN_SHARE * len(known), min(most - 1, _SIMILAR * most))
+    similar = (part for part, count in counts.items() if count >= least)
+    return max(similar, key=lambda part: len("".join(part)), default=CommonPart())
