@@ -39,6 +39,8 @@ class _Unit:
     is_heading: bool
     nodes: list[tuple[Element, Literal["text", "tail"]]] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
+    section: Element | None = None
+    """The element around a heading with an anchor: a section of the article."""
     links: int = 0
     other_words: int = 0
     """Number of words that are in no link."""
@@ -129,6 +131,8 @@ def _read_units(root: Element) -> list[_Unit]:
             headings += step * (role == "heading")
         if event == "start":
             units[-1].is_heading = headings > 0
+            if role == "heading" and element.get("id"):
+                units[-1].section = element.getparent()
             units[-1].links += role == "link"
             add(element, "text")
         elif element is not root:
@@ -150,7 +154,9 @@ def _find_furniture(units: Sequence[_Unit], repeated: Set[str]) -> list[_Unit]:
     end = count
     while end > content[-1] + 1 and (is_repeated[end - 1] or units[end - 1].is_pager):
         end -= 1
-    return [*units[:start], *_find_menus(units[start:end], is_repeated[start:end]), *units[end:]]
+    sections = {unit.section for unit in units[end:]} - {None}
+    after = (unit for unit in units[end:] if sections.isdisjoint(unit.nodes[0][0].iterancestors()))
+    return [*units[:start], *_find_menus(units[start:end], is_repeated[start:end]), *after]
 
 
 def _find_menus(units: Sequence[_Unit], is_repeated: Sequence[bool]) -> list[_Unit]:

@@ -60,6 +60,7 @@ def test_repeated_menu_within_an_article_is_removed() -> None:
         "<h1>Rope {at}</h1><h2>Parameters</h2><p>Ropes are red.</p><p>It has {at} mm.</p>",
         "<h1>Rope {at}</h1><p>Rope {at}.</p><p>See also:</p><ul><li><a href=a>Mast {at}</a></li></ul>",
         "<h1>Rope {at}</h1><p>Ropes are red.</p>",
+        "<h1>Rope {at}</h1><p>Rope {at}.</p><div><h2 id='of'>Suite</h2><div><p>Part of the boat.</p></div></div>",
     ],
 )
 def test_article_keeps_what_it_shares_with_others(article: str) -> None:
