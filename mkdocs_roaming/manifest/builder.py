@@ -33,7 +33,7 @@ _MIN_SHARED = 3
 """Number of pages on which a sentence is a tip, a banner or boilerplate; fewer may have the same subject."""
 _GENERIC = "lint.empty_titles"
 _MAX_INTRODUCTION = 30  # characters of a title; longer ones are questions of a FAQ
-_INTRODUCTIONS = ("what is ", "what are ", "about ", "description", "summary")
+_INTRODUCTIONS = ("what is ", "what are ", "about ", "description", "name", "summary")
 
 
 def build_manifest(

@@ -55,6 +55,43 @@ def test_crawl_skips_page_without_text(site: Any, run_crawl: Any) -> None:
     assert "JavaScript" in output.skip_reason("/a/")
 
 
+def test_text_outside_of_the_article_counts_as_lost_unless_pages_repeat_it(site: Any, run_crawl: Any) -> None:
+    lost = " ".join(f"Reef {at} is a knot." for at in range(60))
+    for name, outside in {"a": "", "b": lost, "c": "", "d": ""}.items():
+        menu = "".join(f"<p>Words that all pages have {at}</p>" for at in range(60))
+        site.put(
+            f"/{name}/", f"<title>{name}</title>{menu}<main><h1>{name}</h1><p>Rope {name}.</p></main><p>{outside}</p>"
+        )
+    site.page("/", "Home", links=("a/", "b/", "c/", "d/"))
+    result = run_crawl(site.url).result
+    assert result.incomplete == ("b/",)
+    assert result.page_coverage["b/"] < 0.1
+    assert result.page_coverage["a/"] == 1
+    assert 0.2 < result.coverage.share < 0.9
+
+
+def test_strict_crawl_exits_with_4_if_a_page_lost_words(site: Any, tmp_path: Path) -> None:
+    lost = " ".join(f"Reef {at} is a knot." for at in range(60))
+    site.put("/", f"<title>Home</title><main><h1>Home</h1><p>Rope.</p></main><p>{lost}</p>")
+    command = ["crawl", site.url, "-o", str(tmp_path / "out"), "--allow-private", "--delay", "0", "--workers", "0"]
+    assert CliRunner().invoke(main, command).exit_code == 0
+    result = CliRunner().invoke(main, [*command, "--strict"])
+    assert (result.exit_code, "1 page lost more than a tenth: / (" in result.output) == (4, True)
+
+
+def test_furniture_is_learned_once_and_again_on_refresh(site: Any, run_crawl: Any, tmp_path: Path) -> None:
+    def put(banner: str) -> None:
+        for at in range(9):
+            site.put(f"/p{at}/", f"<title>Page {at}</title><p>{banner}</p><h1>Rope {at}</h1><p>Rope {at} is red.</p>")
+        site.put("/", "".join(f"<a href='p{at}/'>{at}</a>" for at in range(9)) + "<p>Home of the ropes</p>")
+
+    put("Old banner of the site")
+    assert "banner" not in run_crawl(site.url).text("p3/")
+    put("New banner of the site")
+    assert "banner" in run_crawl(site.url).text("p3/")
+    assert "banner" not in run_crawl(site.url, refresh=True).text("p3/")
+
+
 def test_crawl_refuses_login_form(site: Any, run_crawl: Any, reply: Any) -> None:
     site.default = reply("", 302, headers={"Location": "/login"})
     site.put("/login", "<title>Sign in</title><form>Name <input> Password <input type=password></form>")
