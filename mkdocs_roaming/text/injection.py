@@ -275,35 +275,32 @@ def _judge(passage: _Passage, patterns: _Patterns) -> InjectedText | None:
     folded = _fold(text)
     for match, severity in _match_instructions(text, folded, patterns.instructions):
         if not is_reported_speech(text, match):
-            return _describe(passage, "instruction", match.start(), severity)
+            hints = _find_hints(text)
+            return _describe(passage, "instruction", match.start(), [severity, *(hint.severity for hint in hints)])
     signals = [signal for signal in patterns.signals if signal[0].code or not passage.is_code]
     found = _find_signals(text, folded, signals)
-    threshold = _HIDDEN_THRESHOLD if passage.is_hidden else _THRESHOLD
-    if not found and not passage.is_hidden:
+    if not found:
+        return None
+    hints = _find_hints(text)
+    weight = sum(signal.weight for signal, _ in found) + min(_MAX_HINTS, sum(hint.weight for hint in hints))
+    if weight < (_HIDDEN_THRESHOLD if passage.is_hidden else _THRESHOLD):
         return None
     names = {signal.name for signal, _ in found}
-    hints = _find_hints(text, names)
-    weight = sum(signal.weight for signal, _ in found) + min(_MAX_HINTS, len(hints))
-    if weight < threshold or not (found or {"model", "directive"} <= {hint.name for hint in hints}):
-        return None
     if names <= {"address", "duty of a model"} and _READING_ADVICE.search(text):
         return None
-    is_high = any(one.severity == "high" for one in (*hints, *(signal for signal, _ in found)))
     is_leak = "leak" in names or ("secret" in names and "sending" in {hint.name for hint in hints})
-    kind: Kind = "exfiltration" if is_leak else "instruction"
-    return _describe(passage, kind, min((start for _, start in found), default=0), "high" if is_high else "low")
+    severities = [one.severity for one in (*hints, *(signal for signal, _ in found))]
+    return _describe(passage, "exfiltration" if is_leak else "instruction", min(start for _, start in found), severities)
 
 
-def _describe(passage: _Passage, kind: Kind, start: int, severity: Severity) -> InjectedText:
+def _describe(passage: _Passage, kind: Kind, start: int, severities: Container[Severity]) -> InjectedText:
     quote = passage.text[start : start + _MAX_QUOTE]
+    severity: Severity = "high" if "high" in severities else "low"
     return InjectedText("hidden" if passage.is_hidden else kind, passage.line, quote, severity)
 
 
-def _find_hints(text: str, found: Container[str]) -> list[Signal]:
-    """Return the hints in a passage with some signals; an address of a model names the model already."""
-    return [
-        hint for hint, pattern in _hints() if pattern.search(text) and not (hint.name == "model" and "address" in found)
-    ]
+def _find_hints(text: str) -> list[Signal]:
+    return [hint for hint, pattern in _hints() if pattern.search(text)]
 
 
 def _find_signals(
