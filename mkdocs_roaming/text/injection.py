@@ -98,9 +98,9 @@ def scan_markdown(markdown: str) -> list[InjectedText]:
     """Return what in a page's Markdown seems to be written for language models, in the order of the text."""
     lines = markdown.split("\n")
     found = [
-        InjectedText("invisible", number, description)
+        InjectedText("invisible", number, description, "high" if kind in _CARRYING_TEXT else "low")
         for number, line in enumerate(lines)
-        for _, description in find_invisible(line, is_first_line=number == 0)
+        for kind, description in find_invisible(line, is_first_line=number == 0)
     ]
     end = -1
     passages = list(_split_passages(lines))
@@ -387,6 +387,7 @@ _REPORTING_VERB = re.compile(
 # Characters that models read and readers cannot see: they split words, change their order, or carry text
 
 _MAX_TAGS_QUOTE = 60
+_CARRYING_TEXT = ("tags", "conceal", "variants")
 
 
 def find_invisible(line: str, *, is_first_line: bool = False) -> Iterator[tuple[str, str]]:
