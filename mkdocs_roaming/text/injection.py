@@ -166,8 +166,7 @@ def _split_passages(lines: Sequence[str]) -> Iterator[_Passage]:
         if block and not continues and (not stripped or _BLOCK_START.match(stripped)):
             yield from _make_passages(block, start, is_code=bool(fence))
             block = []
-        if (marks := _FENCE.match(stripped)) and (not fence or (stripped == marks[0] and stripped.startswith(fence))):
-            fence = "" if fence else marks[0]
+        fence = _find_fence(stripped, fence)
         if stripped:
             start = start if block else number
             block.append(stripped)
@@ -175,10 +174,19 @@ def _split_passages(lines: Sequence[str]) -> Iterator[_Passage]:
         yield from _make_passages(block, start, is_code=bool(fence))
 
 
+def _find_fence(line: str, fence: str) -> str:
+    """Return the fence of the code block after a line, or an empty text outside of code."""
+    marks = _FENCE.match(line)
+    if fence:
+        return "" if marks and marks[0] == line and line.startswith(fence) else fence
+    return marks[0] if marks else ""
+
+
 def _make_passages(
     block: Sequence[str], start: int, *, is_hidden: bool = False, is_code: bool = False
 ) -> Iterator[_Passage]:
-    is_hidden = is_hidden or _COMMENT.match(block[0]) is not None or any("<" in line and _HIDING.search(line) for line in block)
+    is_hidden = is_hidden or _COMMENT.match(block[0]) is not None
+    is_hidden = is_hidden or any("<" in line and _HIDING.search(line) for line in block)
     lines = [_normalize(line) for line in block]
     text = " ".join(lines)
     offsets = [0, *accumulate(len(line) + 1 for line in lines)]
@@ -279,8 +287,11 @@ def _judge(passage: _Passage, patterns: _Patterns) -> InjectedText | None:
             return _describe(passage, "instruction", match.start(), [severity, *(hint.severity for hint in hints)])
     signals = [signal for signal in patterns.signals if signal[0].code or not passage.is_code]
     found = _find_signals(text, folded, signals)
-    if not found:
-        return None
+    return _add_up(passage, found) if found else None
+
+
+def _add_up(passage: _Passage, found: Sequence[tuple[Signal, int]]) -> InjectedText | None:
+    text = passage.text
     hints = _find_hints(text)
     weight = sum(signal.weight for signal, _ in found) + min(_MAX_HINTS, sum(hint.weight for hint in hints))
     if weight < (_HIDDEN_THRESHOLD if passage.is_hidden else _THRESHOLD):
@@ -290,7 +301,8 @@ def _judge(passage: _Passage, patterns: _Patterns) -> InjectedText | None:
         return None
     is_leak = "leak" in names or ("secret" in names and "sending" in {hint.name for hint in hints})
     severities = [one.severity for one in (*hints, *(signal for signal, _ in found))]
-    return _describe(passage, "exfiltration" if is_leak else "instruction", min(start for _, start in found), severities)
+    kind: Kind = "exfiltration" if is_leak else "instruction"
+    return _describe(passage, kind, min(start for _, start in found), severities)
 
 
 def _describe(passage: _Passage, kind: Kind, start: int, severities: Container[Severity]) -> InjectedText:
