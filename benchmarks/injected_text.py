@@ -54,7 +54,7 @@ def iter_pages(site: Path) -> Iterator[ScannedPage]:
         found = scan_markdown(markdown)
         seconds = process_time() - started
         found += scan_markdown(f"{page.title}\n\n{page.description}")
-        found += [InjectedText("hidden", 0, quote) for quote in page.hidden]
+        found += page.hidden
         yield ScannedPage(file, found, seconds, len(markdown))
 
 
@@ -76,7 +76,7 @@ def main() -> None:
     pages = [page for site in arguments.sites for page in iter_pages(site)]
     flagged = [page for page in pages if page.found]
     for page in flagged[: arguments.show]:
-        print(f"{page.file}: {page.found[0].kind} “{page.found[0].quote}”")
+        print(f"{page.file}: {page.found[0].severity} {page.found[0].kind} “{page.found[0].quote}”")
     if pages:
         milliseconds = 1000 * sum(page.seconds for page in pages)
         print(

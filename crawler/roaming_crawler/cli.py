@@ -49,7 +49,16 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 _SIZE = click.IntRange(min=1000)
 
 
-@click.command(context_settings={"show_default": True})
+class _CrawlCommand(click.Command):
+    """Accepts `--skip-flagged` without a value; click would take the next argument for it."""
+
+    def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
+        """Parse the arguments with a value for each flag."""
+        values = {"--skip-flagged": "--skip-flagged=yes", "--no-skip-flagged": "--skip-flagged=no"}
+        return super().parse_args(context, [values.get(argument, argument) for argument in arguments])
+
+
+@click.command(cls=_CrawlCommand, context_settings={"show_default": True})
 @click.argument("url", required=False)
 @click.option("-o", "--output", "folder", required=True, metavar="DIR", help="Output folder; with --many also s3://….")
 @click.option("--many", type=_FILE, help="Crawl the sites in this file: a URL per line, optionally followed by a name.")
@@ -304,7 +313,7 @@ def _print_reasons(result: CrawlResult) -> None:
         count = sum(len(urls) for _, urls in rest)
         click.echo(f"    {count:>4}  for {pluralize(len(rest), 'more reason')}; --json lists all")
     for flagged in result.flagged[:_MAX_REASONS_SHOWN]:
-        click.echo(f"    {flagged.kind}: {sanitize(flagged.url)} “{one_line(flagged.quote)}”")
+        click.echo(f"    {flagged.severity} {flagged.kind}: {sanitize(flagged.url)} “{one_line(flagged.quote)}”")
     if more := result.flagged[_MAX_REASONS_SHOWN:]:
         click.echo(f"    … and {len(more)} more")
 

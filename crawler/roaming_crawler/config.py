@@ -160,7 +160,8 @@ class CrawlConfig:
     workers: Annotated[int, _limit("Number of processes that parse pages.", 0, 64)] = 2
     """0 uses a thread of this process."""
     skip_flagged: Annotated[
-        bool, Meta(description="Leave out pages with text that is written for language models.")
+        Literal["high"] | bool,
+        Meta(description="Leave out pages with text that is written for language models; high: that asks them to act."),
     ] = False
     page_copies: bool = True
     """Whether pages are written to both paths where agents look for them on a website."""

@@ -254,7 +254,7 @@ async def _mirror_site(
         notes.append(str(counts))
     manifest, flagged = flag_manifest(manifest, texts)
     if config.skip_flagged:
-        skipped += skip_flagged(flagged, lambda path: texts.pop(path, None))
+        skipped += skip_flagged(flagged, lambda path: texts.pop(path, None), config.skip_flagged)
     old, rollback = read_published_pages(folder), Rollback(folder, session.state.path)
     digests = {page.path: page.digest for page in manifest.pages}
     rollback.save(old, digests)

@@ -28,7 +28,7 @@ from mkdocs_roaming.html.document import (
 )
 from mkdocs_roaming.manifest.models import Heading, NavItem, url_to_path
 from mkdocs_roaming.sources import decode_text, site_nav
-from mkdocs_roaming.text.injection import scan_hidden_texts
+from mkdocs_roaming.text.injection import InjectedText, scan_hidden_texts
 from mkdocs_roaming.text.meta_tags import exclusion_reason, find_redirect
 from roaming_crawler.scope import LinkResolver, canonical_url, make_link_resolver
 
@@ -61,7 +61,7 @@ class ParsedPage:
     """Checksum and number of words of each text of the page that is neither in the article nor a link."""
     alternates: tuple[tuple[str, str], ...] = ()
     """Languages and URLs of translations, from `hreflang`."""
-    hidden: tuple[str, ...] = ()
+    hidden: tuple[InjectedText, ...] = ()
     """Texts in the article that readers do not see, and that seem to be written for language models."""
     skip_reason: str = ""
     """Why the page is not published: a redirect, `noindex`, a JavaScript shell, a login form."""
@@ -121,7 +121,7 @@ def _parse_page(data: bytes, charset: str, url: str, site_url: str) -> ParsedPag
         words=words,
         outside=tuple(_find_texts_outside(tree, article)),
         alternates=tuple(_extract_alternates(metadata, base)),
-        hidden=tuple(found.quote for found in scan_hidden_texts(find_hidden_texts(article)))[:_MAX_HIDDEN],
+        hidden=tuple(scan_hidden_texts(find_hidden_texts(article))[:_MAX_HIDDEN]),
         skip_reason=exclusion_reason(text) or _login_or_shell(tree, article, words),
     )
 

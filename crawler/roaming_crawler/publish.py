@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import Literal
 from urllib.parse import urlsplit
 
 from msgspec import structs
@@ -38,7 +39,7 @@ from mkdocs_roaming.publish.pipeline import Batch, convert_pages, reconvert_stal
 from mkdocs_roaming.publish.previous import read_previous
 from mkdocs_roaming.publish.writer import PublishReport, publish_batch
 from mkdocs_roaming.sources import site_nav
-from mkdocs_roaming.text.injection import InjectedText, Kind, scan_markdown
+from mkdocs_roaming.text.injection import InjectedText, Kind, Severity, scan_markdown
 from roaming_crawler.config import CrawlConfig
 from roaming_crawler.contents import Coverage, measure_coverage
 from roaming_crawler.discover import DiscoveredPages
@@ -64,12 +65,14 @@ class FlaggedText:
         path: Path of the page.
         kind: What it is.
         quote: Its beginning; for characters, their names.
+        severity: Whether it asks a model to act.
     """
 
     url: str
     path: str
     kind: Kind
     quote: str
+    severity: Severity
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +170,7 @@ def publish_crawl(
             raise _make_no_pages_error(discovered.scope.url, skipped[-1:])
         flagged = flag_pages(batch, {outputs[page.key].path: page.parsed.hidden for page in pages})
         if config.skip_flagged:
-            skipped = [*skipped, *skip_flagged(flagged, lambda path: batch.drop(path, "flagged"))]
+            skipped = [*skipped, *skip_flagged(flagged, lambda path: batch.drop(path, "flagged"), config.skip_flagged)]
             reconvert_stale_pages(batch)
             if not batch.pages:
                 raise NoPagesError(
@@ -423,12 +426,12 @@ def _find_path(path: str | None, paths: Mapping[str, str]) -> str | None:
 # Text that seems to be written for language models
 
 
-def flag_pages(batch: Batch, hidden: Mapping[str, Sequence[str]]) -> list[FlaggedText]:
+def flag_pages(batch: Batch, hidden: Mapping[str, Sequence[InjectedText]]) -> list[FlaggedText]:
     """Mark the sections of a batch with what they contain, and return the findings.
 
     Args:
         batch: The converted pages. Pages that link to dropped ones are converted again before.
-        hidden: Hidden texts that were found in the HTML of pages, by path.
+        hidden: Findings in hidden texts in the HTML of pages, by path.
     """
     reconvert_stale_pages(batch)
     remove_left_out_entries(batch)
@@ -436,8 +439,8 @@ def flag_pages(batch: Batch, hidden: Mapping[str, Sequence[str]]) -> list[Flagge
     for path in list(batch.pages):
         page, converted = batch.pages[path], batch.converted[path]
         # An article was converted; what it hides is of interest only if that is what was published.
-        quotes = hidden.get(path, ()) if page.markdown is None else ()
-        found = _scan_page(converted.markdown, (page.title, page.description), quotes)
+        unseen = hidden.get(path, ()) if page.markdown is None else ()
+        found = _scan_page(converted.markdown, (page.title, page.description), unseen)
         if not found:
             continue
         flags = _flags_by_section(found, converted.markdown, converted.sections)
@@ -468,20 +471,22 @@ def flag_manifest(manifest: Manifest, texts: Mapping[str, bytes]) -> tuple[Manif
     return structs.replace(manifest, pages=tuple(map(mark, manifest.pages))), flagged
 
 
-def skip_flagged(flagged: Iterable[FlaggedText], drop: Callable[[str], object]) -> list[SkippedPage]:
+def skip_flagged(
+    flagged: Iterable[FlaggedText], drop: Callable[[str], object], which: Literal["high"] | bool = True
+) -> list[SkippedPage]:
     """Drop the pages of findings by their paths, and return them with the first reason."""
-    first = {one.path: one for one in reversed(list(flagged))}.values()
+    first = {one.path: one for one in reversed(list(flagged)) if which in (True, one.severity)}.values()
     for one in first:
         drop(one.path)
     return [SkippedPage(one.url, f"flagged: {_FLAG_DESCRIPTIONS[one.kind]}") for one in first]
 
 
-def _scan_page(markdown: str, descriptions: Iterable[str], hidden: Iterable[str]) -> list[InjectedText]:
+def _scan_page(markdown: str, descriptions: Iterable[str], hidden: Iterable[InjectedText]) -> list[InjectedText]:
     """Return the findings of a page. Those in titles and descriptions, and in its HTML, belong to its first line."""
     head = "\n\n".join(dict.fromkeys(descriptions))
     return [
         *(replace(one, line=0) for one in scan_markdown(head)),
-        *(InjectedText("hidden", 0, quote) for quote in hidden),
+        *hidden,
         *scan_markdown(markdown),
     ]
 
@@ -500,7 +505,7 @@ def _flags_by_section(
 
 
 def _report(found: Iterable[InjectedText], url: str, path: str) -> list[FlaggedText]:
-    return list(dict.fromkeys(FlaggedText(url, path, one.kind, one.quote) for one in found))
+    return list(dict.fromkeys(FlaggedText(url, path, one.kind, one.quote, one.severity) for one in found))
 
 
 _MIN_REPEATED = 3

@@ -24,6 +24,8 @@ from mkdocs_roaming.text.languages import available_languages, load_table
 Kind = Literal["instruction", "hidden", "invisible", "exfiltration"]
 """An instruction to a model; one that readers do not see; characters that are invisible or change the visible order; a
 request to complete the address of a link or an image with data."""
+Severity = Literal["low", "high"]
+"""Text that is addressed to models, and text that asks them to act: to run, install, send, change or hide something."""
 
 _THRESHOLD = 3
 _HIDDEN_THRESHOLD = 2
@@ -39,19 +41,22 @@ class InstructionPattern(msgspec.Struct, frozen=True):
 
     requires: tuple[tuple[str, ...], ...]
     pattern: str
+    severity: Severity = "high"
 
 
 class Signal(msgspec.Struct, frozen=True):
     """Patterns that suggest an instruction to a model; the weights of several signals add up.
 
     For speed they are only searched where one of the `words` is in the lower-cased text, if there are any. A word that
-    begins with a space begins a word of the text.
+    begins with a space begins a word of the text. Code is full of prompts: only signals with `code` are searched there.
     """
 
     name: str
     patterns: tuple[str, ...]
     weight: int = 1
     words: tuple[str, ...] = ()
+    severity: Severity = "low"
+    code: bool = False
 
 
 class InjectionWords(msgspec.Struct, frozen=True):
@@ -80,32 +85,31 @@ class InjectedText:
         kind: What it is.
         line: Its line, counted from 0.
         quote: The beginning of the text; for characters, their names.
+        severity: Whether it asks a model to act.
     """
 
     kind: Kind
     line: int
     quote: str
+    severity: Severity = "low"
 
 
 def scan_markdown(markdown: str) -> list[InjectedText]:
     """Return what in a page's Markdown seems to be written for language models, in the order of the text."""
     lines = markdown.split("\n")
     found = [
-        InjectedText("invisible", number, description)
+        InjectedText("invisible", number, description, "high" if kind in _CARRYING_TEXT else "low")
         for number, line in enumerate(lines)
-        for _, description in find_invisible(line, is_first_line=number == 0)
+        for kind, description in find_invisible(line, is_first_line=number == 0)
     ]
     end = -1
     passages = list(_split_passages(lines))
     patterns = _select_patterns("\n".join(passage.text for passage in passages))
     for passage in passages:
-        if judged := _judge(passage.text, patterns, _HIDDEN_THRESHOLD if passage.is_hidden else _THRESHOLD):
-            kind, start = judged
-            if passage.line <= end:  # the parts of a paragraph overlap
-                continue
+        # The parts of a paragraph overlap.
+        if passage.line > end and (judged := _judge(passage, patterns)):
             end = passage.end
-            kind = "hidden" if passage.is_hidden else kind
-            found.append(InjectedText(kind, passage.line, passage.text[start : start + _MAX_QUOTE]))
+            found.append(judged)
     return sorted(found, key=lambda one: one.line)
 
 
@@ -113,16 +117,16 @@ def scan_hidden_texts(texts: Iterable[str]) -> list[InjectedText]:
     """Return which of the texts that a page does not show to readers seem to be written for language models."""
     found = []
     for text in texts:
-        for passage in _make_passages([text[:_MAX_HIDDEN]], 0):
-            if judged := _judge(passage.text, _select_patterns(passage.text), _HIDDEN_THRESHOLD):
-                found.append(InjectedText("hidden", 0, passage.text[judged[1] : judged[1] + _MAX_QUOTE]))
+        for passage in _make_passages([text[:_MAX_HIDDEN]], 0, is_hidden=True):
+            if judged := _judge(passage, _select_patterns(passage.text)):
+                found.append(judged)
                 break
     return found
 
 
 def find_instructions(text: str) -> list[re.Match[str]]:
     """Return the instructions to a model in a text, in the order of the text."""
-    return _match_instructions(text, _fold(text), _select_patterns(text).instructions)
+    return [match for match, _ in _match_instructions(text, _fold(text), _select_patterns(text).instructions)]
 
 
 def explains_injection(text: str) -> bool:
@@ -144,6 +148,7 @@ class _Passage:
     line: int
     end: int
     is_hidden: bool
+    is_code: bool
 
 
 def _split_passages(lines: Sequence[str]) -> Iterator[_Passage]:
@@ -153,22 +158,35 @@ def _split_passages(lines: Sequence[str]) -> Iterator[_Passage]:
     """
     block: list[str] = []
     start = 0
+    fence = ""
     for number, line in enumerate([*lines, ""]):
         stripped = line.strip()
         is_heading = stripped.startswith("#")
         continues = bool(block) and block[-1].startswith("#") and (is_heading or not stripped)
         if block and not continues and (not stripped or _BLOCK_START.match(stripped)):
-            yield from _make_passages(block, start)
+            yield from _make_passages(block, start, is_code=bool(fence))
             block = []
+        fence = _find_fence(stripped, fence)
         if stripped:
             start = start if block else number
             block.append(stripped)
     if block:
-        yield from _make_passages(block, start)
+        yield from _make_passages(block, start, is_code=bool(fence))
 
 
-def _make_passages(block: Sequence[str], start: int) -> Iterator[_Passage]:
-    is_hidden = _COMMENT.match(block[0]) is not None or any("<" in line and _HIDING.search(line) for line in block)
+def _find_fence(line: str, fence: str) -> str:
+    """Return the fence of the code block after a line, or an empty text outside of code."""
+    marks = _FENCE.match(line)
+    if fence:
+        return "" if marks and marks[0] == line and line.startswith(fence) else fence
+    return marks[0] if marks else ""
+
+
+def _make_passages(
+    block: Sequence[str], start: int, *, is_hidden: bool = False, is_code: bool = False
+) -> Iterator[_Passage]:
+    is_hidden = is_hidden or _COMMENT.match(block[0]) is not None
+    is_hidden = is_hidden or any("<" in line and _HIDING.search(line) for line in block)
     lines = [_normalize(line) for line in block]
     text = " ".join(lines)
     offsets = [0, *accumulate(len(line) + 1 for line in lines)]
@@ -176,7 +194,7 @@ def _make_passages(block: Sequence[str], start: int) -> Iterator[_Passage]:
     while True:
         end = min(begin + _MAX_PASSAGE, len(text))
         first, last = (start + bisect_right(offsets, offset) - 1 for offset in (begin, end - 1))
-        yield _Passage(text[begin:end], first, last, is_hidden)
+        yield _Passage(text[begin:end], first, last, is_hidden, is_code)
         if end == len(text):
             return
         middle = begin + _MAX_PASSAGE // 2  # parts overlap, and begin with a sentence if one begins nearby
@@ -221,7 +239,7 @@ def _fold(text: str) -> _Folded:
 class _Patterns:
     """The patterns that a text can match, each with those of its words that are in the text."""
 
-    instructions: tuple[tuple[Sequence[Sequence[str]], re.Pattern[str]], ...]
+    instructions: tuple[tuple[InstructionPattern, Sequence[Sequence[str]], re.Pattern[str]], ...]
     signals: tuple[tuple[Signal, Sequence[str], re.Pattern[str]], ...]
 
 
@@ -233,9 +251,9 @@ def _select_patterns(text: str) -> _Patterns:
         word for word in _pattern_words() if (word in vocabulary if word.strip().isalnum() else folded.has(word))
     }
     instructions = (
-        (groups, pattern)
-        for requires, pattern in _instructions()
-        if all(groups := [[word for word in group if word in present] for group in requires])
+        (one, groups, pattern)
+        for one, pattern in _instructions()
+        if all(groups := [[word for word in group if word in present] for group in one.requires])
     )
     signals = (
         (signal, words, pattern)
@@ -246,49 +264,66 @@ def _select_patterns(text: str) -> _Patterns:
 
 
 def _match_instructions(
-    text: str, folded: _Folded, instructions: Iterable[tuple[Sequence[Sequence[str]], re.Pattern[str]]]
-) -> list[re.Match[str]]:
+    text: str,
+    folded: _Folded,
+    instructions: Iterable[tuple[InstructionPattern, Sequence[Sequence[str]], re.Pattern[str]]],
+) -> list[tuple[re.Match[str], Severity]]:
     matches = [
-        match
-        for requires, pattern in instructions
-        if all(any(map(folded.has, group)) for group in requires)
+        (match, one.severity)
+        for one, groups, pattern in instructions
+        if all(any(map(folded.has, group)) for group in groups)
         for match in pattern.finditer(text)
     ]
-    return sorted(matches, key=lambda match: match.start())
+    return sorted(matches, key=lambda found: found[0].start())
 
 
-def _judge(text: str, patterns: _Patterns, threshold: int) -> tuple[Kind, int] | None:
-    """Return what a passage is and where that begins, or None if its signals do not add up to the threshold."""
+def _judge(passage: _Passage, patterns: _Patterns) -> InjectedText | None:
+    """Return what a passage contains, or None if its signals do not add up to the threshold."""
+    text = passage.text
     folded = _fold(text)
-    for match in _match_instructions(text, folded, patterns.instructions):
+    for match, severity in _match_instructions(text, folded, patterns.instructions):
         if not is_reported_speech(text, match):
-            return "instruction", match.start()
-    found = _find_signals(text, folded, patterns)
-    if not found and threshold == _THRESHOLD:
+            hints = _find_hints(text)
+            return _describe(passage, "instruction", match.start(), [severity, *(hint.severity for hint in hints)])
+    signals = [signal for signal in patterns.signals if signal[0].code or not passage.is_code]
+    found = _find_signals(text, folded, signals)
+    return _add_up(passage, found) if found else None
+
+
+def _add_up(passage: _Passage, found: Sequence[tuple[Signal, int]]) -> InjectedText | None:
+    text = passage.text
+    hints = _find_hints(text)
+    weight = sum(signal.weight for signal, _ in found) + min(_MAX_HINTS, sum(hint.weight for hint in hints))
+    if weight < (_HIDDEN_THRESHOLD if passage.is_hidden else _THRESHOLD):
         return None
-    hints = _find_hints(text, found)
-    weight = sum(weight for weight, _ in found.values()) + min(_MAX_HINTS, len(hints))
-    if weight < threshold or not (found or {"model", "directive"} <= hints):
+    names = {signal.name for signal, _ in found}
+    if names <= {"address", "duty of a model"} and _READING_ADVICE.search(text):
         return None
-    if found.keys() <= {"address", "duty of a model"} and _READING_ADVICE.search(text):
-        return None
-    is_leak = "leak" in found or ("secret" in found and "sending" in hints)
-    return "exfiltration" if is_leak else "instruction", min((start for _, start in found.values()), default=0)
+    is_leak = "leak" in names or ("secret" in names and "sending" in {hint.name for hint in hints})
+    severities = [one.severity for one in (*hints, *(signal for signal, _ in found))]
+    kind: Kind = "exfiltration" if is_leak else "instruction"
+    return _describe(passage, kind, min(start for _, start in found), severities)
 
 
-def _find_hints(text: str, found: Container[str]) -> set[str]:
-    """Return the names of the hints in a passage with some signals; an address of a model names the model already."""
-    hints = {hint.name for hint, pattern in _hints() if pattern.search(text)}
-    return hints - {"model"} if "address" in found else hints
+def _describe(passage: _Passage, kind: Kind, start: int, severities: Container[Severity]) -> InjectedText:
+    quote = passage.text[start : start + _MAX_QUOTE]
+    severity: Severity = "high" if "high" in severities else "low"
+    return InjectedText("hidden" if passage.is_hidden else kind, passage.line, quote, severity)
 
 
-def _find_signals(text: str, folded: _Folded, patterns: _Patterns) -> dict[str, tuple[int, int]]:
-    """Return weight and offset of each signal in a passage, by name."""
-    return {
-        signal.name: (signal.weight, hit.start())
-        for signal, words, pattern in patterns.signals
+def _find_hints(text: str) -> list[Signal]:
+    return [hint for hint, pattern in _hints() if pattern.search(text)]
+
+
+def _find_signals(
+    text: str, folded: _Folded, signals: Iterable[tuple[Signal, Sequence[str], re.Pattern[str]]]
+) -> list[tuple[Signal, int]]:
+    """Return the signals in a passage with their offsets."""
+    return [
+        (signal, hit.start())
+        for signal, words, pattern in signals
         if any(map(folded.has, words)) and (hit := pattern.search(text)) and not is_reported_speech(text, hit)
-    }
+    ]
 
 
 @cache
@@ -297,9 +332,9 @@ def _words() -> tuple[InjectionWords, ...]:
 
 
 @cache
-def _instructions() -> tuple[tuple[tuple[tuple[str, ...], ...], re.Pattern[str]], ...]:
+def _instructions() -> tuple[tuple[InstructionPattern, re.Pattern[str]], ...]:
     return tuple(
-        (one.requires, re.compile(one.pattern.replace("<model>", _MODEL), re.IGNORECASE))
+        (one, re.compile(one.pattern.replace("<model>", _MODEL), re.IGNORECASE))
         for words in _words()
         for one in words.instructions
     )
@@ -322,7 +357,7 @@ def _compile(patterns: Iterable[str], names: Mapping[str, str]) -> re.Pattern[st
 
 @cache
 def _pattern_words() -> frozenset[str]:
-    instructions = (word for requires, _ in _instructions() for group in requires for word in group)
+    instructions = (word for one, _ in _instructions() for group in one.requires for word in group)
     return frozenset((*instructions, *(word for signal, _ in _signals() for word in signal.words)))
 
 
@@ -333,6 +368,7 @@ def _topics() -> re.Pattern[str]:
 
 _PUNCTUATION = str.maketrans(dict.fromkeys("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~“”‘’«»–—", " "))
 _BLOCK_START = re.compile(r"[-*+] |\d+[.)] |\||#|>|`{3}|~{3}|</?(?:!--|p|div|td|tr|li|summary|section)\b")
+_FENCE = re.compile(r"`{3,}|~{3,}")
 _COMMENT = re.compile(r"<!--|\[(?://|comment)\]:")
 _HIDING = re.compile(
     r"<[a-z]+\b[^<>]*(?:\shidden\b|display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0|opacity\s*:\s*0\b)",
@@ -363,6 +399,7 @@ _REPORTING_VERB = re.compile(
 # Characters that models read and readers cannot see: they split words, change their order, or carry text
 
 _MAX_TAGS_QUOTE = 60
+_CARRYING_TEXT = ("tags", "conceal", "variants")
 
 
 def find_invisible(line: str, *, is_first_line: bool = False) -> Iterator[tuple[str, str]]:
