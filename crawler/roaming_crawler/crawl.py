@@ -137,9 +137,14 @@ class _Crawl:
         has_manifest = discovered.manifest is not None
         self.on_event("found", {"pages": len(discovered.entries), "manifest": has_manifest})
         _check_published_site(self.folder, discovered.manifest.site.url if discovered.manifest else scope.url)
+        result = None
         if discovered.manifest is not None:
             result = await _mirror_site(session, discovered, self.folder, config, self.on_event, self.descriptions)
-        else:
+            if result is None:
+                notes = [f"{discovered.root}: {_UNUSABLE_MANIFEST}"]
+                discovered = await discover(session, scope, self.start, replace(config.discovery, manifest=False))
+                discovered.notes += notes
+        if result is None:
             with DiskDict[PageBody](state.path) as bodies:
                 visited = await visit_pages(session, discovered, config, self.on_event, bodies, self.start)
                 discovered.notes += scope.check_patterns(strict=config.scope.strict)
@@ -237,8 +242,12 @@ async def _mirror_site(
     config: CrawlConfig,
     on_event: EventHandler,
     descriptions: Descriptions | None,
-) -> CrawlResult:
-    """Fetch the pages of a manifest and publish them unchanged. Pages that do not match their digest are skipped."""
+) -> CrawlResult | None:
+    """Fetch the pages of a manifest and publish them unchanged. Pages that do not match their digest are skipped.
+
+    Returns:
+        None if these are more than a few, for example because a server rewrites the Markdown of the site.
+    """
     assert discovered.manifest is not None
     manifest, skipped = _drop_unsafe_paths(discovered.manifest)
     pages = tuple(page for page in manifest.pages if discovered.scope.allows_path(page.path))
@@ -248,7 +257,10 @@ async def _mirror_site(
         notes.append(f"{discovered.root}: its {len(manifest.rules)} rules are dropped; only rules of own sites apply")
         manifest = structs.replace(manifest, rules=())
     texts = await _split_llms_full(session, manifest, discovered.root)
-    skipped += await _fetch_pages(session, manifest, discovered.root, texts, on_event)
+    unread = await _fetch_pages(session, manifest, discovered.root, texts, on_event)
+    if unread is None:
+        return None
+    skipped += unread
     if descriptions is not None:
         manifest, counts = describe_manifest(manifest, descriptions)
         notes.append(str(counts))
@@ -269,12 +281,18 @@ async def _mirror_site(
 
 async def _fetch_pages(
     session: Session, manifest: Manifest, root: str, texts: dict[str, bytes], on_event: EventHandler
-) -> list[SkippedPage]:
-    """Add the texts of pages that are not in `texts`; return the pages that cannot be fetched."""
+) -> list[SkippedPage] | None:
+    """Add the texts of pages that are not in `texts`.
+
+    Returns:
+        The pages that cannot be fetched, None as soon as too many are missing or do not match their digests.
+    """
     skipped: list[SkippedPage] = []
     queue = iter([page for page in manifest.pages if page.path not in texts])
+    room = int(_MAX_WRONG_PAGES * len(manifest.pages))
 
     async def work() -> None:
+        nonlocal room
         for page in queue:
             text, reason = await _fetch_page(session, page, root)
             if text is not None:
@@ -283,11 +301,14 @@ async def _fetch_pages(
             else:
                 skipped.append(SkippedPage(page.path, reason))
                 on_event("skipped", {"url": page.path, "why": reason})
+                room -= reason in _WRONG_PAGES
+            if room < 0:
+                return
 
     async with anyio.create_task_group() as group:
         for _ in range(_MIRROR_TASKS):
             group.start_soon(work)
-    return skipped
+    return None if room < 0 else skipped
 
 
 def _page_url(manifest: Manifest, page: PageEntry) -> str:
@@ -337,7 +358,7 @@ async def _fetch_page(session: Session, page: PageEntry, root: str) -> tuple[byt
             return None, response.problem
         if page.digest == file_digest(response.body):
             return response.body, ""
-    return None, "its Markdown does not match the manifest; try again later"
+    return None, _MISMATCH
 
 
 def first_exception(error: BaseException) -> BaseException:
@@ -393,5 +414,12 @@ def _check_published_site(folder: Path, url: str) -> None:
 
 _MAX_HOPS = 3
 _MIRROR_TASKS = 4
+_MISMATCH = "its Markdown does not match the manifest; try again later"
+_WRONG_PAGES = (_MISMATCH, "not found")
+_MAX_WRONG_PAGES = 0.05
+"""Share of the pages of a manifest; with more of them, the HTML of the site is crawled."""
+_UNUSABLE_MANIFEST = (
+    "more than 5 % of its Markdown is missing or does not match its manifest; its HTML is crawled instead"
+)
 _RECENT_SECONDS = 24 * 3600.0
 """Maximum age of responses that are not requested again when a crawl continues beyond a page limit."""
