@@ -8,9 +8,11 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from heapq import nsmallest
+from urllib.parse import unquote
 
 from roaming_crawler.editions import find_editions
-from roaming_crawler.page import FetchedPage, PageBody
+from roaming_crawler.page import NOT_FOUND, FetchedPage, PageBody
+from roaming_crawler.parser import split_words
 
 
 def find_copies(pages: Sequence[FetchedPage], bodies: Mapping[str, PageBody], base: str = "") -> dict[str, str]:
@@ -75,6 +77,24 @@ def find_collections(pages: Iterable[FetchedPage], bodies: Mapping[str, PageBody
     return found
 
 
+def find_not_found_pages(pages: Iterable[FetchedPage], bodies: Mapping[str, PageBody]) -> list[str]:
+    """Return the paths of short pages with the same heading, such as `Page not found`, apart from their URLs.
+
+    Args:
+        pages: The pages, in any order.
+        bodies: Their bodies by key.
+    """
+    by_heading: dict[str, set[str]] = {}
+    for page in pages:
+        pieces = _split_text(bodies[page.key])
+        own = split_words(unquote(page.url))
+        for line in (page.title, *pieces[:3]) if sum(map(len, pieces)) < _MAX_NOT_FOUND_CHARS else ():
+            if NOT_FOUND.search(line):
+                words = (word for word in re.findall(r"[^\W\d]+", line.casefold()) if word not in own)
+                by_heading.setdefault(" ".join(words), set()).add(page.path)
+    return sorted({path for paths in by_heading.values() if len(paths) >= _MIN_PAGES for path in paths})
+
+
 def _rank(page: FetchedPage) -> tuple[bool, int, int, str]:
     return bool(_PRINT.search(page.path)), page.path.count("/"), len(page.path), page.path
 
@@ -100,5 +120,6 @@ _MIN_PAGES = 3
 _MIN_SHARE = 0.9
 _MAX_SIZE = 0.5
 """Largest size of a page within a collection: versions of one page, for example, are no collection."""
+_MAX_NOT_FOUND_CHARS = 2_000
 _TEXT = re.compile(r"(?:\A|[>\n])([^<>\n]+)")
 _PRINT = re.compile(r"(^|[/_.-])(print(able|view|page)?|all|single(page|html)?)([/_.-]|$)", re.IGNORECASE)

@@ -13,9 +13,9 @@ from mkdocs_roaming.manifest.models import NavItem
 from mkdocs_roaming.sources import site_nav
 from roaming_crawler.config import CrawlConfig, EventHandler
 from roaming_crawler.discover import DiscoveredPages
-from roaming_crawler.duplicates import find_collections, find_copies
+from roaming_crawler.duplicates import find_collections, find_copies, find_not_found_pages
 from roaming_crawler.editions import ALL, EditionFilter
-from roaming_crawler.page import FetchedPage, PageBody, PageFetcher, PageRef, SkippedPage, make_page_ref
+from roaming_crawler.page import SOFT_404, FetchedPage, PageBody, PageFetcher, PageRef, SkippedPage, make_page_ref
 from roaming_crawler.publish import VisitedPages, read_published_pages
 from roaming_crawler.sandbox import ProcessPoolReader
 from roaming_crawler.scope import Scope, is_page_url, loose_key, storage_path
@@ -141,7 +141,9 @@ class _PageTable:
         return True
 
     def drop_duplicates(self, base: str) -> dict[str, str]:
-        """Drop pages that only repeat others; return the URLs of the originals by the paths of their copies."""
+        """Drop pages for missing pages, and those that repeat others; return the originals' URLs by paths of copies."""
+        for path in find_not_found_pages(self.pages.values(), self.bodies):
+            self.skipped.append(SkippedPage(self.pages.pop(path).url, SOFT_404))
         copies = find_copies(list(self.pages.values()), self.bodies, base)
         self._drop(copies)
         self._drop(find_collections(self.pages.values(), self.bodies))
