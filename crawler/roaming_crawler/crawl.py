@@ -147,6 +147,7 @@ class _Crawl:
         if result is None:
             with DiskDict[PageBody](state.path) as bodies:
                 visited = await visit_pages(session, discovered, config, self.on_event, bodies, self.start)
+                self.on_event("publish", {"pages": len(visited.pages)})
                 discovered.notes += scope.check_patterns(strict=config.scope.strict)
                 result = publish_crawl(session, discovered, visited, bodies, config, self.descriptions)
         if session.is_complete:
@@ -261,6 +262,7 @@ async def _mirror_site(
     if unread is None:
         return None
     skipped += unread
+    on_event("publish", {"pages": len(texts)})
     if descriptions is not None:
         manifest, counts = describe_manifest(manifest, descriptions)
         notes.append(str(counts))
