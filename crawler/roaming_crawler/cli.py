@@ -294,7 +294,8 @@ def _print_result(result: CrawlResult, folder: Path) -> None:
     for option in dict.fromkeys(other.option for other in result.left_out):
         others = [other for other in result.left_out if other.option == option]
         names, count = ", ".join(other.name for other in others), sum(other.pages for other in others)
-        click.echo(sanitize(f"  left out: {pluralize(count, 'page')} in {names}; --{option} {others[0].name}"))
+        pages = f"{pluralize(count, 'page')} in " if count else ""
+        click.echo(sanitize(f"  left out: {pages}{names}; --{option} {others[0].name}"))
     _print_reasons(result)
     click.echo(
         f"  {result.requests} requests ({result.unchanged} not modified), {result.bytes / 1e6:.1f} MB, "

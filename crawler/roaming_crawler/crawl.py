@@ -25,7 +25,14 @@ from mkdocs_roaming.text.meta_tags import find_redirect
 from roaming_crawler.config import CrawlConfig, EventHandler, ScopeConfig
 from roaming_crawler.contents import sniff_kind
 from roaming_crawler.discover import MAX_FULL_BYTES, DiscoveredPages, discover
-from roaming_crawler.editions import ALL, EDITION_OPTIONS, find_edition_start, find_version_folder, match_language
+from roaming_crawler.editions import (
+    ALL,
+    EDITION_OPTIONS,
+    OtherEdition,
+    find_edition_start,
+    find_version_folder,
+    match_language,
+)
 from roaming_crawler.fetch import Clock, Fetcher, FetchError, RefusedError, WebFetcher
 from roaming_crawler.files import FolderFetcher, explain_empty_folder, parse_folder_site
 from roaming_crawler.frontier import visit_pages
@@ -278,7 +285,9 @@ async def _mirror_site(
     is_stale = session.is_stale(discovered.scope.url + MANIFEST_PATH, ACCEPT_ANY)
     stale = [_page_url(manifest, page) for page in manifest.pages if is_stale and page.path in texts]
     result = compare_with_previous(session, old, rollback, report, skipped, [*notes, *report.notes], stale)
-    return replace(result, markdown=result.pages, flagged=tuple(flagged))
+    languages = (other.language for other in manifest.site.alternates if other.version == manifest.site.version)
+    left_out = tuple(OtherEdition("language", name, 0) for name in languages if name)
+    return replace(result, markdown=result.pages, flagged=tuple(flagged), left_out=left_out)
 
 
 async def _fetch_pages(

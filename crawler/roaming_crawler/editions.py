@@ -33,7 +33,7 @@ class OtherEdition:
     name: str
     """Value of the option."""
     pages: int
-    """Number of known pages."""
+    """Number of known pages; 0 if only the manifest of the site names the edition."""
 
 
 class _Folder(NamedTuple):

@@ -133,3 +133,13 @@ def test_one_page_with_wrong_digest_is_skipped(site: Any, sample: Path, run_craw
     output = run_crawl(site.url)
     assert len(output.paths) == len(data["pages"]) - 1
     assert ["does not match the manifest" in reason for _, reason in output.result.skipped] == [True]
+
+
+def test_mirror_names_other_languages(site: Any, sample: Path, run_crawl: Any) -> None:
+    data = json.loads((sample / MANIFEST_PATH).read_text("utf-8"))
+    other = {"manifest": "../de/roaming/manifest.json", "language": "de"}
+    data["site"]["alternates"] = [other, {"manifest": "../old/roaming/manifest.json", "version": "1.0"}]
+    site.folder(sample)
+    site.put(f"/{MANIFEST_PATH}", json.dumps(data), kind="application/json")
+    left_out = run_crawl(site.url).result.left_out
+    assert [(other.option, other.name) for other in left_out] == [("language", "de")]
