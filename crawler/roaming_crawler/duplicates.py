@@ -61,18 +61,17 @@ def find_collections(pages: Iterable[FetchedPage], bodies: Mapping[str, PageBody
     for path in sorted(by_path, key=lambda path: (sizes[path], path)):
         lines = _read_lines(bodies[by_path[path].key])
         shared = (paths for line in lines if len(paths := by_line.get(line, ())) <= _MAX_SHARED)
-        hits = Counter(other for paths in shared for other in paths)
-        is_print, inner, covered = bool(_PRINT.search(path)), list[FetchedPage](), set[str]()
-        for other, number in hits.items():
-            is_smaller = sizes[other] <= sizes[path] * (1 if is_print else _MAX_SIZE)
-            is_below = other.startswith(path)  # the overview of a folder stays, and the home page
-            if not is_below and other not in found and is_smaller and number >= _MIN_SHARE * samples[other]:
+        hits = Counter(other for paths in shared for other in paths if other not in found)
+        max_size, min_pages = (sizes[path], 1) if _PRINT.search(path) else (sizes[path] // 2, _MIN_PAGES)
+        inner, covered = [], set[str]()
+        for other in filter(lambda other: hits[other] >= _MIN_SHARE * samples[other], hits):
+            # The overview of a folder stays, and the home page. Versions of one page are no collection.
+            if sizes[other] <= max_size and not other.startswith(path):
                 theirs = _read_lines(bodies[by_path[other].key])
                 if len(theirs & lines) >= _MIN_SHARE * len(theirs):
                     covered |= theirs
                     inner.append(by_path[other])
-        is_covered = sum(map(len, covered & lines)) >= _MIN_SHARE * sizes[path]
-        if is_covered and len(inner) >= (1 if is_print else _MIN_PAGES):
+        if len(inner) >= min_pages and sum(map(len, covered & lines)) >= _MIN_SHARE * sizes[path]:
             found[path] = f"{len(inner)} pages such as {min(inner, key=_rank).url}"
     return found
 
@@ -118,8 +117,6 @@ _MAX_SHARED = 20
 """Largest number of pages with a line that is looked up."""
 _MIN_PAGES = 3
 _MIN_SHARE = 0.9
-_MAX_SIZE = 0.5
-"""Largest size of a page within a collection: versions of one page, for example, are no collection."""
 _MAX_NOT_FOUND_CHARS = 2_000
 _TEXT = re.compile(r"(?:\A|[>\n])([^<>\n]+)")
 _PRINT = re.compile(r"(^|[/_.-])(print(able|view|page)?|all|single(page|html)?)([/_.-]|$)", re.IGNORECASE)

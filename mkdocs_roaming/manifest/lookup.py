@@ -307,11 +307,8 @@ class SectionIndex:
         folder = _FOLDER_PAGE.sub("", unquote(path or "")).rstrip("/") + "/"
         is_guess = "/" in address and "#" not in address
         below = (page for page in self.manifest.pages if is_guess and page.path.startswith(folder))
-
-        def rank(page: PageEntry) -> tuple[int, bool]:
-            return page.path.rstrip("/").count("/"), not _OVERVIEW.search(page.path)
-
-        page = min(below, key=rank, default=None)
+        ranks = ((page.path.rstrip("/").count("/"), not _OVERVIEW.search(page.path), page) for page in below)
+        page = min(ranks, key=lambda rank: rank[:2], default=(None,))[-1]
         return self.find_anchor(page, "") if page else None
 
     def find_anchor(self, page: PageEntry, anchor: str) -> SectionRef | None:
