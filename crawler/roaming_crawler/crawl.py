@@ -17,7 +17,7 @@ from msgspec import structs
 from mkdocs_roaming.errors import ManifestError, UsageError
 from mkdocs_roaming.manifest.descriptions import Descriptions, describe_manifest, read_descriptions
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, iter_pages
-from mkdocs_roaming.manifest.models import LLMS_FULL, Manifest, PageEntry, path_to_url
+from mkdocs_roaming.manifest.models import LLMS_FULL, Manifest, PageEntry, SiteEntry, path_to_url
 from mkdocs_roaming.manifest.sections import file_digest
 from mkdocs_roaming.publish.writer import publish_mirror
 from mkdocs_roaming.sources import decode_text
@@ -285,9 +285,12 @@ async def _mirror_site(
     is_stale = session.is_stale(discovered.scope.url + MANIFEST_PATH, ACCEPT_ANY)
     stale = [_page_url(manifest, page) for page in manifest.pages if is_stale and page.path in texts]
     result = compare_with_previous(session, old, rollback, report, skipped, [*notes, *report.notes], stale)
-    languages = (other.language for other in manifest.site.alternates if other.version == manifest.site.version)
-    left_out = tuple(OtherEdition("language", name, 0) for name in languages if name)
-    return replace(result, markdown=result.pages, flagged=tuple(flagged), left_out=left_out)
+    return replace(result, markdown=result.pages, flagged=tuple(flagged), left_out=_other_languages(manifest.site))
+
+
+def _other_languages(site: SiteEntry) -> tuple[OtherEdition, ...]:
+    languages = (other.language for other in site.alternates if other.version == site.version)
+    return tuple(OtherEdition("language", name, 0) for name in languages if name)
 
 
 async def _fetch_pages(
