@@ -7,10 +7,11 @@ import os
 import re
 import shutil
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import chdir, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -220,15 +221,20 @@ def _show_progress(as_json: bool) -> Iterator[EventHandler]:
         yield print_event_as_json
         return
     progress = CrawlProgress(bar=sys.stderr.isatty(), last_shown=time.monotonic())
+    done = threading.Event()
+    clock = threading.Thread(target=progress.run, args=(done,), daemon=True)  # also shows steps without events
+    clock.start()
     try:
         yield progress.on_event
     finally:
+        done.set()
+        clock.join()
         progress.clear()
 
 
 @dataclass(slots=True)
 class CrawlProgress:
-    """Progress on standard error: a bar, redrawn a few times a second, or a line every ten seconds."""
+    """Progress on standard error: a bar, redrawn a few times a second, or a line every five seconds."""
 
     bar: bool
     last_shown: float
@@ -237,6 +243,15 @@ class CrawlProgress:
     known: int = 0
     waiting: str = ""
     width: int = 0
+    started: float = field(default_factory=time.monotonic)
+
+    def run(self, done: threading.Event) -> None:
+        """Show the numbers and the time at least every five seconds, until `done` is set."""
+        while not done.wait(_LINE_INTERVAL / 5):
+            now = time.monotonic()
+            if now - self.last_shown >= _LINE_INTERVAL * 0.8:
+                self.last_shown = now
+                self._show(f", {now - self.started:.0f} s")
 
     def on_event(self, name: str, data: dict[str, Any]) -> None:
         """Update the numbers, and show them if it is time."""
@@ -248,6 +263,8 @@ class CrawlProgress:
             self.pages += name == "page"
             self.skipped += name == "skipped"
             self.known = max(self.known, data.get("known", data.get("pages", 0)), self.pages + self.skipped)
+        elif name == "publish":
+            self.waiting = ", publishing"
         else:
             return
         long_wait = self.waiting and name == "wait"
@@ -261,10 +278,10 @@ class CrawlProgress:
         if self.width:
             click.echo("\r" + " " * self.width + "\r", err=True, nl=False)
 
-    def _show(self) -> None:
+    def _show(self, seconds: str = "") -> None:
         done = self.pages + self.skipped
         skipped = f", {self.skipped} skipped" if self.skipped else ""
-        line = sanitize(f"{done} of {self.known} pages{skipped}{self.waiting}")
+        line = sanitize(f"{done} of {self.known} pages{skipped}{self.waiting}{seconds}")
         if not self.bar:
             click.echo(f"Crawling: {line}", err=True)
             return
@@ -294,7 +311,8 @@ def _print_result(result: CrawlResult, folder: Path) -> None:
     for option in dict.fromkeys(other.option for other in result.left_out):
         others = [other for other in result.left_out if other.option == option]
         names, count = ", ".join(other.name for other in others), sum(other.pages for other in others)
-        click.echo(sanitize(f"  left out: {pluralize(count, 'page')} in {names}; --{option} {others[0].name}"))
+        pages = f"{pluralize(count, 'page')} in " if count else ""
+        click.echo(sanitize(f"  left out: {pages}{names}; --{option} {others[0].name}"))
     _print_reasons(result)
     click.echo(
         f"  {result.requests} requests ({result.unchanged} not modified), {result.bytes / 1e6:.1f} MB, "
@@ -321,5 +339,5 @@ def _print_reasons(result: CrawlResult) -> None:
 _MAX_REASONS_SHOWN = 12
 _MIN_WAIT_SHOWN = 5.0
 _BAR_INTERVAL = 0.25
-_LINE_INTERVAL = 10.0
+_LINE_INTERVAL = 5.0
 _BAR_WIDTH = 24

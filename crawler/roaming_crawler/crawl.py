@@ -17,7 +17,7 @@ from msgspec import structs
 from mkdocs_roaming.errors import ManifestError, UsageError
 from mkdocs_roaming.manifest.descriptions import Descriptions, describe_manifest, read_descriptions
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, iter_pages
-from mkdocs_roaming.manifest.models import LLMS_FULL, Manifest, PageEntry, path_to_url
+from mkdocs_roaming.manifest.models import LLMS_FULL, Manifest, PageEntry, SiteEntry, path_to_url
 from mkdocs_roaming.manifest.sections import file_digest
 from mkdocs_roaming.publish.writer import publish_mirror
 from mkdocs_roaming.sources import decode_text
@@ -25,7 +25,14 @@ from mkdocs_roaming.text.meta_tags import find_redirect
 from roaming_crawler.config import CrawlConfig, EventHandler, ScopeConfig
 from roaming_crawler.contents import sniff_kind
 from roaming_crawler.discover import MAX_FULL_BYTES, DiscoveredPages, discover
-from roaming_crawler.editions import ALL, EDITION_OPTIONS, find_edition_start, find_version_folder, match_language
+from roaming_crawler.editions import (
+    ALL,
+    EDITION_OPTIONS,
+    OtherEdition,
+    find_edition_start,
+    find_version_folder,
+    match_language,
+)
 from roaming_crawler.fetch import Clock, Fetcher, FetchError, RefusedError, WebFetcher
 from roaming_crawler.files import FolderFetcher, explain_empty_folder, parse_folder_site
 from roaming_crawler.frontier import visit_pages
@@ -137,11 +144,17 @@ class _Crawl:
         has_manifest = discovered.manifest is not None
         self.on_event("found", {"pages": len(discovered.entries), "manifest": has_manifest})
         _check_published_site(self.folder, discovered.manifest.site.url if discovered.manifest else scope.url)
+        result = None
         if discovered.manifest is not None:
             result = await _mirror_site(session, discovered, self.folder, config, self.on_event, self.descriptions)
-        else:
+            if result is None:
+                notes = [f"{discovered.root}: {_UNUSABLE_MANIFEST}"]
+                discovered = await discover(session, scope, self.start, replace(config.discovery, manifest=False))
+                discovered.notes += notes
+        if result is None:
             with DiskDict[PageBody](state.path) as bodies:
                 visited = await visit_pages(session, discovered, config, self.on_event, bodies, self.start)
+                self.on_event("publish", {"pages": len(visited.pages)})
                 discovered.notes += scope.check_patterns(strict=config.scope.strict)
                 result = publish_crawl(session, discovered, visited, bodies, config, self.descriptions)
         if session.is_complete:
@@ -237,8 +250,12 @@ async def _mirror_site(
     config: CrawlConfig,
     on_event: EventHandler,
     descriptions: Descriptions | None,
-) -> CrawlResult:
-    """Fetch the pages of a manifest and publish them unchanged. Pages that do not match their digest are skipped."""
+) -> CrawlResult | None:
+    """Fetch the pages of a manifest and publish them unchanged. Pages that do not match their digest are skipped.
+
+    Returns:
+        None if these are more than a few, for example because a server rewrites the Markdown of the site.
+    """
     assert discovered.manifest is not None
     manifest, skipped = _drop_unsafe_paths(discovered.manifest)
     pages = tuple(page for page in manifest.pages if discovered.scope.allows_path(page.path))
@@ -248,7 +265,11 @@ async def _mirror_site(
         notes.append(f"{discovered.root}: its {len(manifest.rules)} rules are dropped; only rules of own sites apply")
         manifest = structs.replace(manifest, rules=())
     texts = await _split_llms_full(session, manifest, discovered.root)
-    skipped += await _fetch_pages(session, manifest, discovered.root, texts, on_event)
+    unread = await _fetch_pages(session, manifest, discovered.root, texts, on_event)
+    if unread is None:
+        return None
+    skipped += unread
+    on_event("publish", {"pages": len(texts)})
     if descriptions is not None:
         manifest, counts = describe_manifest(manifest, descriptions)
         notes.append(str(counts))
@@ -264,17 +285,28 @@ async def _mirror_site(
     is_stale = session.is_stale(discovered.scope.url + MANIFEST_PATH, ACCEPT_ANY)
     stale = [_page_url(manifest, page) for page in manifest.pages if is_stale and page.path in texts]
     result = compare_with_previous(session, old, rollback, report, skipped, [*notes, *report.notes], stale)
-    return replace(result, markdown=result.pages, flagged=tuple(flagged))
+    return replace(result, markdown=result.pages, flagged=tuple(flagged), left_out=_other_languages(manifest.site))
+
+
+def _other_languages(site: SiteEntry) -> tuple[OtherEdition, ...]:
+    languages = (other.language for other in site.alternates if other.version == site.version)
+    return tuple(OtherEdition("language", name, 0) for name in languages if name)
 
 
 async def _fetch_pages(
     session: Session, manifest: Manifest, root: str, texts: dict[str, bytes], on_event: EventHandler
-) -> list[SkippedPage]:
-    """Add the texts of pages that are not in `texts`; return the pages that cannot be fetched."""
+) -> list[SkippedPage] | None:
+    """Add the texts of pages that are not in `texts`.
+
+    Returns:
+        The pages that cannot be fetched, None as soon as too many are missing or do not match their digests.
+    """
     skipped: list[SkippedPage] = []
     queue = iter([page for page in manifest.pages if page.path not in texts])
+    room = int(_MAX_WRONG_PAGES * len(manifest.pages))
 
     async def work() -> None:
+        nonlocal room
         for page in queue:
             text, reason = await _fetch_page(session, page, root)
             if text is not None:
@@ -283,11 +315,14 @@ async def _fetch_pages(
             else:
                 skipped.append(SkippedPage(page.path, reason))
                 on_event("skipped", {"url": page.path, "why": reason})
+                room -= reason in _WRONG_PAGES
+            if room < 0:
+                return
 
     async with anyio.create_task_group() as group:
         for _ in range(_MIRROR_TASKS):
             group.start_soon(work)
-    return skipped
+    return None if room < 0 else skipped
 
 
 def _page_url(manifest: Manifest, page: PageEntry) -> str:
@@ -337,7 +372,7 @@ async def _fetch_page(session: Session, page: PageEntry, root: str) -> tuple[byt
             return None, response.problem
         if page.digest == file_digest(response.body):
             return response.body, ""
-    return None, "its Markdown does not match the manifest; try again later"
+    return None, _MISMATCH
 
 
 def first_exception(error: BaseException) -> BaseException:
@@ -393,5 +428,12 @@ def _check_published_site(folder: Path, url: str) -> None:
 
 _MAX_HOPS = 3
 _MIRROR_TASKS = 4
+_MISMATCH = "its Markdown does not match the manifest; try again later"
+_WRONG_PAGES = (_MISMATCH, "not found")
+_MAX_WRONG_PAGES = 0.05
+"""Share of the pages of a manifest; with more of them, the HTML of the site is crawled."""
+_UNUSABLE_MANIFEST = (
+    "more than 5 % of its Markdown is missing or does not match its manifest; its HTML is crawled instead"
+)
 _RECENT_SECONDS = 24 * 3600.0
 """Maximum age of responses that are not requested again when a crawl continues beyond a page limit."""

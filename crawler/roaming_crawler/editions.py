@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from heapq import nlargest
 from itertools import chain
+from typing import NamedTuple
 
 from roaming_crawler.config import ScopeConfig
 from roaming_crawler.page import PageRef
@@ -32,11 +33,10 @@ class OtherEdition:
     name: str
     """Value of the option."""
     pages: int
-    """Number of known pages."""
+    """Number of known pages; 0 if only the manifest of the site names the edition."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Folder:
+class _Folder(NamedTuple):
     """A folder that may contain another language or version; its URL ends with a slash."""
 
     url: str
@@ -72,6 +72,8 @@ class EditionFilter:
     """Loose keys of all known pages."""
     _decided: dict[_Folder, bool] = field(default_factory=dict)
     """Whether a folder is left out."""
+    _checked: dict[_Folder, int] = field(default_factory=dict)
+    """Number of known pages when a version was last compared with others."""
     _best: dict[tuple[str, str], _Rank] = field(default_factory=dict)
     """Rank of the best version that has a page, by the folder of the versions and the loose key without the version."""
     _numbers: dict[str, set[str]] = field(default_factory=dict)
@@ -90,37 +92,39 @@ class EditionFilter:
         """
         for ref in refs:
             self._add_known(ref.url)
-        for folder, pages in self._group_undecided(refs).items():
+        groups: dict[_Folder | None, list[PageRef]] = {}
+        self._group(refs, groups)
+        for folder, pages in groups.items():
+            if folder is None or folder in self._decided:
+                continue
             if folder.option == "language":
                 self._decided[folder] = await self._has_language(folder, pages, read)
-            elif self._has_twins(folder, pages):
-                self._decided[folder] = True
-        chosen = self._choose(refs)
+            elif self._checked.get(folder) != len(self._known):
+                self._checked[folder] = len(self._known)
+                if self._has_twins(folder, pages):
+                    self._decided[folder] = True
+        chosen = self._take_decided(groups)
         if not chosen:
-            # Twice as many as before: hundreds of folders such as `v1`, or of release notes, may have one page each.
-            count = max(1, len(self._decided))
-            for folder in nlargest(count, self._group_undecided(refs), key=lambda folder: _rank_version(folder.name)):
+            # Four times as many as before: thousands of folders such as `v1`, or of releases, may have one page each.
+            count = max(1, 3 * len(self._decided))
+            folders = [folder for folder in groups if folder is not None]
+            for folder in nlargest(count, folders, key=lambda folder: _rank_version(folder.name)):
                 self._decided[folder] = False
-            chosen = self._choose(refs)
-        return chosen, list(chain.from_iterable(self._group_undecided(refs).values()))
+            chosen = self._take_decided(groups)
+        return [ref for ref in refs if ref.url in chosen], list(chain.from_iterable(groups.values()))
 
-    def _group_undecided(self, refs: Iterable[PageRef]) -> dict[_Folder, list[PageRef]]:
-        undecided: dict[_Folder, list[PageRef]] = {}
+    def _group(self, refs: Iterable[PageRef], groups: dict[_Folder | None, list[PageRef]]) -> None:
         for ref in refs:
-            if (folder := self._find_folder(ref.url)) and folder not in self._decided:
-                undecided.setdefault(folder, []).append(ref)
-        return undecided
+            groups.setdefault(self._find_folder(ref.url), []).append(ref)
 
-    def _choose(self, refs: Iterable[PageRef]) -> list[PageRef]:
-        """Return the pages outside of the folders of other editions; what is left out is recorded."""
-        chosen: list[PageRef] = []
-        for ref in refs:
-            folder = self._find_folder(ref.url)
-            if folder is None:
-                chosen.append(ref)
-            elif self._decided.get(folder):
+    def _take_decided(self, groups: dict[_Folder | None, list[PageRef]]) -> set[str]:
+        """Remove decided folders from groups, record what is left out, and return the URLs of the pages to visit."""
+        for folder in [folder for folder in groups if folder and self._decided.get(folder) is False]:
+            self._group(groups.pop(folder), groups)
+        for folder in [folder for folder in groups if folder and self._decided.get(folder)]:
+            for ref in groups.pop(folder):
                 self._left_out[loose_key(ref.url)] = folder.option, folder.name
-        return chosen
+        return {ref.url for ref in groups.pop(None, ())}
 
     def _add_known(self, url: str) -> None:
         if (key := loose_key(url)) in self._known:
@@ -188,7 +192,8 @@ class EditionFilter:
         return twins >= _MIN_TWINS and twins >= len(paths) / 2
 
 
-def find_editions(url: str, base: str) -> list[_Folder]:
+@lru_cache(maxsize=2**17)  # twice the pages in a sitemap
+def find_editions(url: str, base: str) -> tuple[_Folder, ...]:
     """Return the folders on the path of a URL below `base` that are named after a language or a version."""
     found: list[_Folder] = []
     segments = url[len(base) :].split("/") if url.startswith(base) else []
@@ -196,7 +201,7 @@ def find_editions(url: str, base: str) -> list[_Folder]:
         option = "language" if _LANGUAGE.fullmatch(segment) else "version" if _VERSION.fullmatch(segment) else ""
         if option and not (option == "version" and at == len(segments) - 1 and "." in segment):
             found.append(_Folder(base + "/".join(segments[: at + 1]) + "/", option, segment))
-    return found
+    return tuple(found)
 
 
 def find_edition_start(option: str, name: str, page: ParsedPage, base: str) -> tuple[str, str]:
@@ -242,7 +247,7 @@ def match_language(one: str, other: str) -> bool:
     return bool(one and other) and parts[:shorter] == other_parts[:shorter]
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=2**16)
 def _rank_version(name: str) -> _Rank:
     """Return the sort key of a version: `stable` and `latest` before numbers, numbers before development versions."""
     numbers = tuple(int(number) for number in re.findall(r"\d{1,18}", name))

@@ -13,9 +13,10 @@ import ssl
 import time
 import zlib
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from functools import cache
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from io import BytesIO
 from typing import Protocol
 
@@ -84,6 +85,8 @@ class Request:
     """Maximum size of the decompressed body in bytes."""
     allow_redirect: Callable[[str], bool] = lambda url: True
     """Returns whether a redirect to a URL is followed."""
+    cookie: str = ""
+    """Cookies that the redirects to the URL have set."""
 
 
 class Fetcher(Protocol):
@@ -242,6 +245,7 @@ class WebFetcher:
         self._client = httpx2.AsyncClient(
             transport=_Transport(backend, politeness.connections),
             trust_env=False,
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
             timeout=httpx2.Timeout(min(30.0, politeness.seconds)),
             headers={"User-Agent": politeness.user_agent_header, "Accept-Encoding": "gzip"},
         )
@@ -260,7 +264,10 @@ class WebFetcher:
         pace.delay = max(pace.delay, delay)
 
     async def get(self, request: Request) -> Response:
-        """Return the response after redirects. Overload and connection errors are retried after a pause."""
+        """Return the response after redirects. Overload and connection errors are retried after a pause.
+
+        Cookies are sent along the redirects of one origin, and dropped afterwards.
+        """
         url = request.url
         for _ in range(self.politeness.redirects + 1):
             response, headers = await self._get_with_retries(url, request)
@@ -274,6 +281,8 @@ class WebFetcher:
                 raise FetchError(f"{url}: redirects to {location[:200]!r}, which is not a URL")
             if not request.allow_redirect(target):
                 raise FetchError(f"{url}: redirects to {target}, out of scope")
+            is_same_origin = url_origin(target) == url_origin(url)
+            request = replace(request, cookie=_merge_cookies(request.cookie, headers) if is_same_origin else "")
             url = target
         raise FetchError(f"{request.url}: more than {self.politeness.redirects} redirects")
 
@@ -319,6 +328,8 @@ class WebFetcher:
             headers["If-None-Match"] = request.etag
         if request.modified:
             headers["If-Modified-Since"] = request.modified
+        if request.cookie:
+            headers["Cookie"] = request.cookie
         started = self.clock.monotonic()
         with anyio.fail_after(self.politeness.seconds):
             try:
@@ -328,7 +339,6 @@ class WebFetcher:
                 raise FetchError(f"{url}: not a valid URL ({error})") from None
             try:
                 pace.record_response(self.clock.monotonic() - started)
-                self._client.cookies.clear()
                 body = await _read_body(reply, url, request.cap, self.politeness.header_bytes)
             finally:
                 await reply.aclose()
@@ -407,6 +417,14 @@ async def _discard_body(reply: httpx2.Response) -> None:
             return
 
 
+def _merge_cookies(cookie: str, headers: httpx2.Headers) -> str:
+    """Return a Cookie header with the cookies of a response, without those beyond a few of them."""
+    given = [*cookie.split("; "), *(line.partition(";")[0].strip() for line in headers.get_list("set-cookie"))]
+    pairs = {pair.partition("=")[0]: pair for pair in given if "=" in pair and pair.isascii() and pair.isprintable()}
+    merged = "; ".join(list(pairs.values())[:_MAX_COOKIES])
+    return merged if len(merged) <= _MAX_COOKIE_BYTES else cookie
+
+
 def _parse_retry_after(value: str, now: float) -> float:
     """Return the seconds of a Retry-After header in either form, 0 if it is invalid."""
     value = value.strip()
@@ -426,5 +444,7 @@ def _describe_error(error: Exception, seconds: float) -> str:
 
 _RETRIED = (429, 500, 502, 503, 504)
 _REDIRECTS = (301, 302, 303, 307, 308)
+_MAX_COOKIES = 10
+_MAX_COOKIE_BYTES = 4 * 1024
 _MAX_DISCARDED_BYTES = 64 * 1024
 _STEP = 2**16

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import anyio
+import anyio.to_thread
 
 from mkdocs_roaming.manifest.models import NavItem
 from mkdocs_roaming.sources import site_nav
 from roaming_crawler.config import CrawlConfig, EventHandler
 from roaming_crawler.discover import DiscoveredPages
-from roaming_crawler.editions import EditionFilter
-from roaming_crawler.page import FetchedPage, PageBody, PageFetcher, PageRef, SkippedPage, make_page_ref
+from roaming_crawler.duplicates import find_collections, find_copies, find_not_found_pages
+from roaming_crawler.editions import ALL, EditionFilter
+from roaming_crawler.page import SOFT_404, FetchedPage, PageBody, PageFetcher, PageRef, SkippedPage, make_page_ref
 from roaming_crawler.publish import VisitedPages, read_published_pages
 from roaming_crawler.sandbox import ProcessPoolReader
 from roaming_crawler.scope import Scope, is_page_url, loose_key, storage_path
@@ -53,7 +55,9 @@ async def visit_pages(
         await frontier.run()
     finally:
         reader.close()
-    return VisitedPages(list(frontier.table.pages.values()), frontier.table.skipped, editions.summary())
+    base = discovered.scope.url if ALL in (config.scope.language, config.scope.version) else ""
+    copies = await anyio.to_thread.run_sync(frontier.table.drop_duplicates, base)
+    return VisitedPages(list(frontier.table.pages.values()), frontier.table.skipped, editions.summary(), copies)
 
 
 @dataclass(slots=True)
@@ -135,6 +139,19 @@ class _PageTable:
             return False
         self.pages[page.path] = self._by_loose_key[loose_key(page.url)] = self._without_links(page)
         return True
+
+    def drop_duplicates(self, base: str) -> dict[str, str]:
+        """Drop pages for missing pages, and those that repeat others; return the originals' URLs by paths of copies."""
+        for path in find_not_found_pages(self.pages.values(), self.bodies):
+            self.skipped.append(SkippedPage(self.pages.pop(path).url, SOFT_404))
+        copies = find_copies(list(self.pages.values()), self.bodies, base)
+        self._drop(copies)
+        self._drop(find_collections(self.pages.values(), self.bodies))
+        return copies
+
+    def _drop(self, duplicates: Mapping[str, str]) -> None:
+        for path, originals in duplicates.items():
+            self.skipped.append(SkippedPage(self.pages.pop(path).url, f"duplicate of {originals}"))
 
     def _without_links(self, page: FetchedPage) -> FetchedPage:
         """Drop links, and a navigation without new paths: most pages share one."""

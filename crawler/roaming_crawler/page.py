@@ -7,6 +7,7 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
+from urllib.parse import unquote
 
 from mkdocs_roaming.manifest.models import Heading, NavItem
 from mkdocs_roaming.publish.markdown_source import split_front_matter
@@ -125,8 +126,8 @@ class PageFetcher:
     """Number of pages by their richer source: `html`, `markdown` or `both`."""
     _without_html: int = 0
     """Number of pages whose HTML has no text."""
-    _not_found_words: frozenset[str] = frozenset()
-    """Words of the page that the host returns with status 200 for a missing page."""
+    _not_found_pages: list[frozenset[str]] = field(default_factory=list)
+    """Words of what the host returns with status 200 for missing pages."""
 
     async def get(self, ref: PageRef) -> FetchedPage | SkippedPage:
         """Return the page, or why it is skipped."""
@@ -151,11 +152,26 @@ class PageFetcher:
         return ref.url if self.session.last_response(ref.markdown, ACCEPT_MARKDOWN) else ""
 
     async def learn_not_found_page(self) -> None:
-        """Fetch a URL that cannot exist, because many hosts answer with status 200."""
-        with suppress(FetchError):
-            response = await self.session.get(f"{self.scope.url}{_MISSING_NAME}/", ACCEPT_HTML, probe=True)
-            if response.ok and sniff_kind(response) == "html":
-                self._not_found_words = (await self.reader.page(response)).words
+        """Fetch two URLs that cannot exist, because many hosts answer with status 200 and suggest random pages."""
+        for name in _MISSING_NAMES:
+            with suppress(FetchError):
+                response = await self.session.get(f"{self.scope.url}{name}/", ACCEPT_HTML, probe=True)
+                if not response.ok or sniff_kind(response) != "html":
+                    break
+                words = (await self.reader.page(response)).words
+                self._not_found_pages.append(words - split_words(f"{name} {response.url}"))
+
+    def _is_not_found_page(self, page: ParsedPage, url: str) -> bool:
+        """Return whether a page has the words of the host's page for missing pages, and few others but its URL.
+
+        If the page says that something is missing, it may have as many others, such as random suggestions.
+        """
+        common = frozenset.intersection(*self._not_found_pages) if self._not_found_pages else frozenset()
+        room = 0.15 * len(common)
+        if NOT_FOUND.search(page.title) or NOT_FOUND.search(page.article[:_HEAD]):
+            room += 2 * max((len(words - common) for words in self._not_found_pages), default=0)
+        is_long = len(page.words - common - split_words(unquote(url))) > room
+        return len(common) > 2 and len(page.words & common) >= 0.85 * len(common) and not is_long
 
     async def _get(self, ref: PageRef) -> FetchedPage | SkippedPage:
         markdown, html = None, _Html()
@@ -259,8 +275,8 @@ class PageFetcher:
                 reason = f"is {kind}, not a page"
                 continue
             parsed = await self.reader.page(response)
-            if self.scope.path(response.url) != "" and is_similar(parsed.words, self._not_found_words):
-                reason = "status 200, but the host's page for missing pages"
+            if self.scope.path(response.url) != "" and self._is_not_found_page(parsed, response.url):
+                reason = SOFT_404
                 continue
             if self.learning and ref.guessed:
                 self._page_suffixes.sort(key=lambda other: other != suffix)
@@ -337,13 +353,6 @@ def twin_url(url: str, form: str) -> str:
     return "" if stem.count("/") < 3 else stem + ".md"
 
 
-def is_similar(words: frozenset[str], others: frozenset[str]) -> bool:
-    """Return whether two texts have nearly the same set of words."""
-    if len(others) < 3 or not words:
-        return False
-    return len(words & others) / len(words | others) >= 0.85
-
-
 def merge_page_refs(ref: PageRef, other: PageRef) -> PageRef:
     """Merge two references to one page. A listed URL takes precedence over a guessed one."""
     preferred = ref if not ref.guessed else other
@@ -372,9 +381,18 @@ def _title_from_path(path: str) -> str:
     return f"{name[:1].upper()}{name[1:]}" or path or "Home"
 
 
+NOT_FOUND = re.compile(
+    r"\b404\b|not found|(does|could)(n.t| not) (exist|find|be found)|no longer (exist|available)|nicht gefunden"
+    r"|introuvable|no encontrad|non trovat|não encontrad|nie znaleziono|не найден|未找到|找不到|見つかりません"
+    r"|찾을 수 없",
+    re.IGNORECASE,
+)
+"""What pages for missing pages say."""
+SOFT_404 = "status 200, but the host's page for missing pages"
+_HEAD = 5_000
 _MIN_WORDS = 20
 _MIN_KNOWN_LINKS = 0.6
-_MISSING_NAME = "roaming-asks-for-what-is-not-there"
+_MISSING_NAMES = ("roaming-probe-7f3a91c2", "roaming-probe-b20c44de")
 _IS_MARKDOWN = "is markdown, not a page"
 _FORMS = ("index.md", ".md", ".html.md")
 _NOT_FOUND_TEXT = re.compile(r"\s*(?:---.*?---\s*)?#{0,3}\s*(?:404\b|(?:page )?not found\b)", re.IGNORECASE | re.DOTALL)

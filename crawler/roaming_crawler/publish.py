@@ -125,6 +125,8 @@ class VisitedPages:
     pages: list[FetchedPage]
     skipped: list[SkippedPage]
     left_out: tuple[OtherEdition, ...]
+    copies: Mapping[str, str] = field(default_factory=dict)
+    """URLs of the originals by the paths of copies."""
 
 
 def publish_crawl(
@@ -148,7 +150,7 @@ def publish_crawl(
     folder, state = session.state.folder, session.state.path
     own_llms_txt = config.options.llms_txt is not False or PublishedFiles(folder).author_text.strip()
     site = _make_site(discovered, pages, list(outputs.values()), config, common.name)
-    site = replace(site, has_llms_txt=bool(own_llms_txt))
+    site = replace(site, has_llms_txt=bool(own_llms_txt), redirects=visited.copies)
     old, rollback = read_published_pages(folder), Rollback(folder, state)
     previous = read_previous(str(folder), Path.cwd(), notes.append) if old else None
     if session.state.furniture is None or config.refresh:

@@ -173,10 +173,15 @@ def storage_path(path: str) -> str:
     path = canonicalize_path(path)
     segments = path.split("/")
     names = [segment for segment in segments if segment]
-    if all(map(_is_safe_name, names)) and "//" not in path and not _OWN_FILES.match(path):
+    if (
+        len(names) <= _MAX_FOLDERS
+        and all(map(_is_safe_name, names))
+        and "//" not in path
+        and not _OWN_FILES.match(path)
+    ):
         return path
     digest = hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    safe = [re.sub(r"[^\w.-]+|^\.+|[. ]+$", "-", segment)[:60].strip("-.") or "-" for segment in names[:20]]
+    safe = [re.sub(r"[^\w.-]+|^\.+|[. ]+$", "-", segment)[:60].strip("-.") or "-" for segment in names[:_MAX_FOLDERS]]
     if safe and _OWN_FILES.match("/".join([*safe, ""])):
         safe[0] = f"page-{safe[0]}"
     return "/".join([*safe[:-1], f"{safe[-1] if safe else 'page'}~{digest}"]) + ("/" if path.endswith("/") else "")
@@ -278,3 +283,4 @@ _SAFE_CHARS = "/-._~!$&'()*+,;=:@%"
 _OWN_FILES = re.compile(r"(roaming|llms[\w.-]*)(/|\.txt$|$)", re.IGNORECASE)
 _WINDOWS_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?$", re.IGNORECASE)
 _MAX_NAME_BYTES = 120
+_MAX_FOLDERS = 20

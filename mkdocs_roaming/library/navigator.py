@@ -145,8 +145,9 @@ class Navigator:
 
     def page_outline(self, page: str) -> str:
         """Return the inner outline of the page at an address; empty if there is no such page."""
-        section = self.sections.resolve(page) or self.sections.resolve(page.partition("#")[0])
-        return render_page_outline(self.sections, section.page) if section else ""
+        sections = self.sections
+        section = sections.resolve(page) or sections.resolve(page.partition("#")[0]) or sections.resolve_folder(page)
+        return render_page_outline(sections, section.page) if section else ""
 
     def prefetch(
         self, question: str, earlier: str = "", *, max_tokens: int = PREFETCH_TOKENS, is_query: bool = False
@@ -302,6 +303,7 @@ class Navigator:
         if section is None and len(id_) < _MAX_ADDRESS_CHARS:
             inner = _ID.search(id_)
             section = self.sections.resolve(id_) or (self.sections.get(inner[0].lower()) if inner else None)
+            section = section or self.sections.resolve_folder(id_)
         return section
 
     def _classify(

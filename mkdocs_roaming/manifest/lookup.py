@@ -164,6 +164,8 @@ def match_name(pattern: str, path: str) -> bool:
 
 _ESCAPE = r"\\(.)"
 _INDEX = r"/index\.\w+$"
+_FOLDER_PAGE = re.compile(r"(\b(index|readme))?\.(html?|mdx?|markdown)$|\b(index|readme)$", re.IGNORECASE)
+_OVERVIEW = re.compile(r"/(overview|index|intro(duction)?|getting-started|about)(\.\w+)?/?$", re.IGNORECASE)
 
 
 def _normalize_pattern(pattern: str) -> str:
@@ -294,6 +296,20 @@ class SectionIndex:
             path = site_path
         page = self._sources.get(path.lstrip("/")) or self.get_page(unquote(path)) or self._markdown.get(path)
         return None if page is None else self.find_anchor(page, unquote(anchor))
+
+    def resolve_folder(self, address: str) -> SectionRef | None:
+        """Return the overview of a folder without a page of its own, or else the first of its uppermost pages.
+
+        Args:
+            address: A guessed path or URL of the site, with a slash and without an anchor.
+        """
+        path = url_to_path(self.manifest.site.url, address) if "://" in address else address.lstrip("/")
+        folder = _FOLDER_PAGE.sub("", unquote(path or "")).rstrip("/") + "/"
+        is_guess = "/" in address and "#" not in address
+        below = (page for page in self.manifest.pages if is_guess and page.path.startswith(folder))
+        ranks = ((page.path.rstrip("/").count("/"), not _OVERVIEW.search(page.path), page) for page in below)
+        page = min(ranks, key=lambda rank: rank[:2], default=(None,))[-1]
+        return self.find_anchor(page, "") if page else None
 
     def find_anchor(self, page: PageEntry, anchor: str) -> SectionRef | None:
         """Return the section of a page with or around an anchor; the page's own section for an empty one.

@@ -13,10 +13,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from heapq import heappop, heappush, nlargest
 from itertools import count, takewhile
 from typing import TypeVar
+from urllib.parse import urljoin
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.manifest.lookup import iter_nav
 from mkdocs_roaming.manifest.models import (
     LLMS_FULL,
@@ -80,6 +82,9 @@ def build_llms_txt(
     about += f"{BY_A_MODEL}\n" if any(page.summary for page in manifest.pages) else ""
     about += f"How agents find and read sections is described at {url}{skill}\n" if skill else ""
     about += f"Tools to search and read all sections are at {mcp} (MCP, streamable HTTP).\n" if mcp else ""
+    lists = ((one.language, urljoin(site.url + MANIFEST_PATH, one.manifest)) for one in site.alternates if one.language)
+    if others := ", ".join(f"[{name}]({place.removesuffix(MANIFEST_PATH)}{LLMS_TXT})" for name, place in lists):
+        about += f"The site in other languages: {others}.\n"
     files = _Files(manifest)
     head = f"# {name}\n\n> {summary}\n\n{about}"
     if above:

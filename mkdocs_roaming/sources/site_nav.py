@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
@@ -122,12 +123,14 @@ def from_folders(titles: Mapping[str, str]) -> Nav:
         titles: The titles of the pages by path.
     """
     tree: dict[str, Any] = {}
+    pages: dict[str, list[str]] = {}
     for path in titles:
         *folders, _name = path.rstrip("/").split("/")
+        pages.setdefault("".join(f"{folder}/" for folder in folders), []).append(path)
         node = tree
         for folder in folders:
             node = node.setdefault(folder, {})
-    return tuple(_read_folder(tree, "", titles))
+    return tuple(_read_folder(tree, "", titles, pages))
 
 
 def merge_navs(navs: Sequence[Nav], pages: Iterable[str], read: Callable[[str], Nav]) -> Nav:
@@ -141,24 +144,24 @@ def merge_navs(navs: Sequence[Nav], pages: Iterable[str], read: Callable[[str], 
         pages: The paths of all pages.
         read: Returns the sidebar of a page.
     """
-    nav = max(navs, key=lambda other: len(collect_paths(other)), default=())
-    known, fruitless = collect_paths(nav), 0
-    for other in navs:
-        if collect_paths(other) - known:
-            nav = _merge(nav, other)
-            known = collect_paths(nav)
-    for path in pages if nav else ():
+    largest = max(navs, key=lambda other: len(collect_paths(other)), default=())
+    merged, known, fruitless = _MergedNav(), set[str](), 0
+    for other in (largest, *navs):
+        if (paths := collect_paths(other)) - known:
+            merged.add(other)
+            known |= paths
+    for path in pages if known else ():
         if path in known:
             continue
         other = read(path)
-        if collect_paths(other) - known:
-            nav = _merge(nav, other)
-            known = collect_paths(nav)
+        if (paths := collect_paths(other)) - known:
+            merged.add(other)
+            known |= paths
         else:
             fruitless += 1
         if fruitless > _MAX_FRUITLESS:
             break
-    return tuple(_drop_empty_groups(_drop_repeated(nav)))
+    return tuple(_drop_empty_groups(_drop_repeated(merged.items())))
 
 
 def add_inner_pages(nav: Nav, read: Callable[[str], Nav]) -> Nav:
@@ -346,20 +349,39 @@ def _read_text(element: Element) -> str:
 # Operations on navigations
 
 
-def _merge(nav: Sequence[NavItem], other: Sequence[NavItem]) -> Nav:
-    """Add the items of another navigation, each after the item that it follows there."""
-    positions = {_key(item): index for index, item in enumerate(nav)}
-    added: dict[int, list[NavItem]] = {}
-    items = list(nav)
-    position = -1 if any(_key(item) in positions for item in other) else len(items) - 1
-    for item in other:
-        known = positions.get(_key(item))
-        if known is None:
-            added.setdefault(position, []).append(item)
-        else:
-            items[known] = replace(items[known], children=_merge(items[known].children, item.children))
-            position = known
-    return (*added.get(-1, ()), *(one for index, item in enumerate(items) for one in (item, *added.get(index, ()))))
+class _MergedNav:
+    """A navigation to which others are added in time linear in their sizes."""
+
+    def __init__(self) -> None:
+        self._items: dict[_Key, tuple[NavItem, _MergedNav]] = {}
+        self._next: dict[_Key | None, _Key | None] = {None: None}
+        self._last: _Key | None = None
+
+    def add(self, nav: Sequence[NavItem]) -> None:
+        """Add the items of another navigation, each after the item that it follows there."""
+        counts: Counter[tuple[str | None, str]] = Counter()
+        at = None if any((*_key(item), 1) in self._items for item in nav) else self._last
+        for item in nav:
+            counts[_key(item)] += 1
+            key = (*_key(item), counts[_key(item)])
+            if key not in self._items:
+                self._items[key] = item, _MergedNav()
+                self._next[at], self._next[key] = key, self._next[at]
+                self._last = key if at == self._last else self._last
+            at = key
+            self._items[key][1].add(item.children)
+
+    def items(self) -> Iterator[NavItem]:
+        """Yield the merged items in order."""
+        key = self._next[None]
+        while key is not None:
+            item, children = self._items[key]
+            yield replace(item, children=tuple(children.items()))
+            key = self._next[key]
+
+
+_Key = tuple[str | None, str, int]
+"""Path of a page or title of a group, and the number of its occurrence."""
 
 
 def _key(item: NavItem) -> tuple[str | None, str]:
@@ -396,14 +418,15 @@ def _iter_paths(items: Iterable[NavItem]) -> Iterator[str]:
     return (item.path for item in iter_items(items) if item.path is not None)
 
 
-def _read_folder(tree: Mapping[str, Any], parent: str, titles: Mapping[str, str]) -> Iterator[NavItem]:
-    pages = [path for path in titles if path.startswith(parent) and "/" not in path[len(parent) :].rstrip("/")]
-    for path in sorted(pages, key=lambda path: (path.rstrip("/") != parent.rstrip("/"), path)):
+def _read_folder(
+    tree: Mapping[str, Any], parent: str, titles: Mapping[str, str], pages: Mapping[str, Sequence[str]]
+) -> Iterator[NavItem]:
+    for path in sorted(pages.get(parent, ()), key=lambda path: (path.rstrip("/") != parent.rstrip("/"), path)):
         if path.rstrip("/").rpartition("/")[2] not in tree or path == "":
             yield NavItem(titles[path], path)
     for name in sorted(tree):
         folder = f"{parent}{name}"
         own = next((path for path in (f"{folder}/", folder, f"{folder}.html") if path in titles), None)
         title = titles[own] if own is not None else name.replace("-", " ").replace("_", " ").capitalize()
-        children = [item for item in _read_folder(tree[name], f"{folder}/", titles) if item.path != own]
+        children = [item for item in _read_folder(tree[name], f"{folder}/", titles, pages) if item.path != own]
         yield NavItem(title, own, children=tuple(children))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import os
 import re
 import socket
@@ -32,6 +33,36 @@ def test_crawl_skips_soft_404_pages(site: Any, run_crawl: Any, html: Any, reply:
     output = run_crawl(site.url)
     assert output.paths == ["", "guide"]
     assert "page for missing pages" in output.skip_reason("/dead")
+
+
+def _suggest(reply: Any, html: Any, status: int = 200) -> Any:
+    """Return a responder for missing pages that echoes their URL, and suggests other pages for each."""
+
+    def respond(handler: Any) -> Any:
+        if status != 200 and not handler.path.startswith("/dead"):
+            return reply("nothing", status)
+        seed = hashlib.sha256(handler.path.encode()).hexdigest()
+        names = "".join(f"<li>{seed[at : at + 6]} {seed[at + 6 : at + 12]}" for at in range(0, 60, 12))
+        text = (
+            f"<h1>Page not found</h1><p>Sorry, {handler.path} is not here. Perhaps one of these helps:</p><ul>{names}"
+        )
+        return reply(f"<title>Docs</title><main>{text}</ul></main>", etag=False)
+
+    return respond
+
+
+@pytest.mark.parametrize("status", [200, 404])
+def test_crawl_skips_soft_404_pages_with_suggestions(
+    status: int, site: Any, run_crawl: Any, html: Any, reply: Any
+) -> None:
+    dead = tuple(f"/dead-{name}/" for name in ("one", "two", "three", "four")[: 1 if status == 200 else 4])
+    site.page("/", "Home", links=("/guide/", "/codes/", *dead))
+    site.page("/guide/", "Guide", "How to use the pump.")
+    site.page("/codes/", "404 Not Found", "This status says that there is no such page.")
+    site.default = _suggest(reply, html, status)
+    output = run_crawl(site.url)
+    assert output.paths == ["", "codes/", "guide/"]
+    assert all("page for missing pages" in output.skip_reason(path) for path in dead)
 
 
 def test_crawl_follows_redirects_and_reports_loops(site: Any, run_crawl: Any) -> None:
@@ -368,7 +399,12 @@ def test_crawl_reports_reached_limit_and_resumes(limits: CrawlLimits, line: str,
 
 
 def test_max_depth_bounds_endless_site(site: Any, run_crawl: Any, html: Any, reply: Any) -> None:
-    site.default = lambda handler: reply(html(f"At {handler.path}", links=(handler.path.rstrip("/") + "/x",)))
+
+    def respond(handler: Any) -> Any:
+        own = " ".join(hashlib.sha256(f"{handler.path}{at}".encode()).hexdigest() for at in range(20))
+        return reply(html(f"At {handler.path}", own, (handler.path.rstrip("/") + "/x",)))
+
+    site.default = respond
     assert run_crawl(site.url, limits=CrawlLimits(depth=2)).paths == ["", "x", "x/x"]
 
 

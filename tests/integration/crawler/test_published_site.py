@@ -102,3 +102,44 @@ def test_crawl_of_built_folder_matches_site(sample: Path, run_crawl: Any) -> Non
         published = load_manifest((sample / MANIFEST_PATH).read_bytes())
         assert output.manifest.site.url == published.site.url
         assert {page.path for page in published.pages} <= set(output.paths)
+
+
+def _rewrite(site: Any, sample: Path, count: int) -> None:
+    """Serve a number of pages with a Markdown that a server has rewritten."""
+    for page in load_manifest((sample / MANIFEST_PATH).read_bytes()).pages[:count]:
+        text = (sample / page.markdown).read_text("utf-8").replace("https://", "https://cdn.example/")
+        site.put(f"/{page.markdown}", text + "\n", kind="text/markdown")
+    site.put("/llms-full.txt", "rewritten", kind="text/plain")
+
+
+def test_manifest_with_wrong_digests_falls_back_to_html(
+    site: Any, sample: Path, run_crawl: Any, read_files: Callable[[Path], dict[str, bytes]]
+) -> None:
+    site.folder(sample, url=_url(sample))
+    _rewrite(site, sample, 1000)
+    output = run_crawl(site.url)
+    published = load_manifest((sample / MANIFEST_PATH).read_bytes())
+    assert {page.path for page in published.pages} <= set(output.paths)
+    assert any("does not match its manifest; its HTML is crawled instead" in note for note in output.result.notes)
+    before = read_files(output.folder)
+    run_crawl(site.url)
+    assert read_files(output.folder) == before
+
+
+def test_one_page_with_wrong_digest_is_skipped(site: Any, sample: Path, run_crawl: Any) -> None:
+    data = json.loads((sample / MANIFEST_PATH).read_text("utf-8"))
+    site.folder(sample)
+    _rewrite(site, sample, 1)
+    output = run_crawl(site.url)
+    assert len(output.paths) == len(data["pages"]) - 1
+    assert ["does not match the manifest" in reason for _, reason in output.result.skipped] == [True]
+
+
+def test_mirror_names_other_languages(site: Any, sample: Path, run_crawl: Any) -> None:
+    data = json.loads((sample / MANIFEST_PATH).read_text("utf-8"))
+    other = {"manifest": "../de/roaming/manifest.json", "language": "de"}
+    data["site"]["alternates"] = [other, {"manifest": "../old/roaming/manifest.json", "version": "1.0"}]
+    site.folder(sample)
+    site.put(f"/{MANIFEST_PATH}", json.dumps(data), kind="application/json")
+    left_out = run_crawl(site.url).result.left_out
+    assert [(other.option, other.name) for other in left_out] == [("language", "de")]

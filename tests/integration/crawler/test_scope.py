@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -222,6 +225,22 @@ def test_progress_without_terminal_prints_lines(site: Any, tmp_path: Any, capsys
     progress.on_event("found", {"pages": 7})
     progress.on_event("page", {"known": 7})
     assert capsys.readouterr().err == "Crawling: 0 of 7 pages\n"
+
+
+def test_progress_is_shown_during_steps_without_events(monkeypatch: Any, capsys: Any) -> None:
+    monkeypatch.setattr("roaming_crawler.cli._LINE_INTERVAL", 0.05)
+    progress = CrawlProgress(bar=False, last_shown=time.monotonic())
+    done = threading.Event()
+    clock = threading.Thread(target=progress.run, args=(done,))
+    clock.start()
+    progress.on_event("page", {"known": 7})
+    progress.on_event("publish", {"pages": 1})
+    time.sleep(0.5)
+    done.set()
+    clock.join()
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) >= 3
+    assert re.fullmatch(r"Crawling: 1 of 7 pages, publishing, \d+ s", lines[-1])
 
 
 def test_json_option_prints_events(site: Any, tmp_path: Any) -> None:

@@ -73,6 +73,8 @@ def test_manifests_list_alternates(mkdocs: Project, structure: str, sources: dic
         assert alternate.manifest == f"{URL}{other}roaming/manifest.json"
         assert alternate.language == language
         assert (built.folder / other / "roaming/manifest.json").exists()
+        line = f"The site in other languages: [{language}]({URL}{other}llms.txt).\n"
+        assert line in own.text("llms.txt")
 
 
 @STRUCTURES

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from manifests import API, GUIDE, URL, build, ids_by_title
 from msgspec.structs import replace
 
@@ -21,6 +22,30 @@ def test_resolve_accepts_ids_paths_sources_and_urls() -> None:
         assert found.id == wanted
     assert index.resolve("guide/#nowhere") is None
     assert index.resolve("https://elsewhere.example/guide/") is None
+
+
+@pytest.mark.parametrize(
+    ("address", "path"),
+    [
+        ("guide/", "guide/overview/"),
+        ("/guide/index.html", "guide/overview/"),
+        ("docs/../guide.md", None),
+        (f"{URL}guide/", "guide/overview/"),
+        ("guide/deep/", "guide/deep/er/page/"),
+        ("api/README.md", "api/b/"),
+        ("guide", None),
+        ("guide/#anchor", None),
+        ("nowhere/", None),
+        ("/", None),
+        ("https://elsewhere.example/guide/", None),
+    ],
+)
+def test_resolve_folder_returns_overview_or_first_page_below(address: str, path: str | None) -> None:
+    pages = ("guide/a/", "guide/overview/", "guide/deep/er/page/", "guide/deep/er/more/", "api/x/y/", "api/b/")
+    index = SectionIndex(build(dict.fromkeys(pages, GUIDE), tuple(NavItem(page, page) for page in pages)))
+    assert index.resolve(address) is None
+    found = index.resolve_folder(address)
+    assert (found.page.path if found else None) == path
 
 
 def test_resolve_uses_github_slugs_without_html() -> None:

@@ -1,0 +1,119 @@
+"""Lists of addresses take linear time, whatever the addresses are."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from datetime import date, timedelta
+
+import anyio
+import pytest
+
+from mkdocs_roaming.manifest.models import NavItem
+from mkdocs_roaming.sources import site_nav
+from roaming_crawler.config import ScopeConfig
+from roaming_crawler.discover import DiscoveredPages, parse_sitemap
+from roaming_crawler.duplicates import find_collections, find_copies, find_not_found_pages
+from roaming_crawler.editions import EditionFilter, find_edition_start
+from roaming_crawler.llms import parse_llms_txt
+from roaming_crawler.page import FetchedPage, PageBody, PageRef, make_page_ref
+from roaming_crawler.parser import ParsedPage
+from roaming_crawler.scope import Scope, canonical_url, disambiguate_paths, storage_path
+
+BASE = "https://docs.example/"
+SIZE = 1_000
+MAX_RATIO = 9.0
+"""Four times the size may take four times the time, and some noise; a quadratic function takes 16 times as long."""
+FLOOR_SECONDS = 0.02
+
+LISTS: dict[str, Callable[[int], str]] = {
+    "numbers": lambda n: f"kb/{n}/",
+    "files": lambda n: f"page-{n}.html",
+    "dates": lambda n: (date(1990, 1, 1) + timedelta(n)).strftime("%Y/%m/%d/"),
+    "dates with dashes": lambda n: f"{date(1990, 1, 1) + timedelta(n)}/news/",
+    "uuids": lambda n: f"{uuid.UUID(int=n * 0x9E3779B97F4A7C15F39CC0605CEDC834 % 2**128)}/",
+    "languages": lambda n: f"{chr(97 + n % 26)}{chr(97 + n // 26 % 26)}-{n // 676 % 900 + 100}/guide/",
+    "versions": lambda n: f"v{n // 2}.{n % 7}/page-{n % 2}/",
+    "versions and numbers": lambda n: f"{n}/v{n}/",
+    "few versions": lambda n: f"1.{n % 40}/2.{n // 40}/page",
+    "depth": lambda n: f"{'a/' * (n % 600)}{n}/",
+    "case": lambda n: "".join(c.upper() if n >> at & 1 else c for at, c in enumerate("abcdefghijklmnop")),
+    "spellings": lambda n: f"page-{n // 4}" + ("", "/", ".html", "/index.md")[n % 4],
+}
+
+
+def _select(paths: Sequence[str]) -> None:
+    editions = EditionFilter(Scope(BASE), BASE, ScopeConfig(), "en")
+
+    async def read(ref: PageRef) -> ParsedPage:
+        return ParsedPage()
+
+    async def run() -> None:
+        later = [PageRef(BASE + path) for path in paths]
+        while later:
+            _, later = await editions.select(later, read)
+
+    anyio.run(run)
+    editions.summary()
+
+
+def _discover(paths: Sequence[str]) -> None:
+    discovered = DiscoveredPages(Scope(BASE))
+    for path in paths:
+        discovered.add(make_page_ref(canonical_url(path, BASE) or ""))
+
+
+def _merge(paths: Sequence[str]) -> None:
+    """Merge sidebars, each of which shows its page alone in one of a few groups."""
+    navs = [(NavItem("Group", children=(NavItem("Page", path),)), NavItem(path, path + "x")) for path in paths]
+    site_nav.merge_navs(navs, [], lambda path: ())
+
+
+def _compare(paths: Sequence[str]) -> None:
+    pages = [FetchedPage(BASE + path, path, "Page not found", key=path) for path in dict.fromkeys(paths)]
+    shared = "".join(f"<p>The line with the number {at} is on each of the pages.</p>" for at in range(10))
+    bodies = {page.key: PageBody(f"{shared}<p>This line is on the page {page.path} alone.</p>") for page in pages}
+    find_copies(pages, bodies, BASE)
+    find_collections(pages, bodies)
+    find_not_found_pages(pages, bodies)
+
+
+STEPS: dict[str, Callable[[Sequence[str]], object]] = {
+    "editions": _select,
+    "edition of start": lambda paths: find_edition_start(
+        "version", "v9", ParsedPage(links=tuple(BASE + path for path in paths)), BASE
+    ),
+    "discovered pages": _discover,
+    "paths": lambda paths: disambiguate_paths(map(storage_path, paths)),
+    "folders": lambda paths: site_nav.from_folders({storage_path(path): "Title" for path in paths}),
+    "sidebars": _merge,
+    "duplicates": _compare,
+    "llms.txt": lambda paths: parse_llms_txt("".join(f"- [Page]({BASE}{path})\n" for path in paths), BASE),
+    "sitemap": lambda paths: parse_sitemap(
+        ("<urlset>" + "".join(f"<url><loc>{BASE}{path}</loc></url>" for path in paths) + "</urlset>").encode()
+    ),
+}
+
+
+def _measure(step: Callable[[Sequence[str]], object], paths: Sequence[str]) -> float:
+    started = time.process_time()
+    step(paths)
+    return time.process_time() - started
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("kind", LISTS)
+def test_step_takes_linear_time(kind: str, step: str) -> None:
+    paths = [LISTS[kind](number) for number in range(4 * SIZE)]
+    for _ in range(3):  # other processes may delay one measurement
+        single = max(_measure(STEPS[step], paths[:SIZE]), FLOOR_SECONDS)
+        if _measure(STEPS[step], paths) <= MAX_RATIO * single:
+            return
+    pytest.fail(f"{step} takes more than linear time on {kind}")
+
+
+@pytest.mark.parametrize("kind", ["numbers", "uuids", "languages", "few versions"])
+def test_editions_of_fifty_thousand_links_take_two_seconds(kind: str) -> None:
+    paths = [LISTS[kind](number) for number in range(50_000)]
+    assert min(_measure(_select, paths) for _ in range(2)) < 2
