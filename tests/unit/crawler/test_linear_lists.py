@@ -21,6 +21,8 @@ from roaming_crawler.page import FetchedPage, PageBody, PageRef, make_page_ref
 from roaming_crawler.parser import ParsedPage
 from roaming_crawler.scope import Scope, canonical_url, disambiguate_paths, storage_path
 
+pytestmark = pytest.mark.slow
+
 BASE = "https://docs.example/"
 SIZE = 1_000
 MAX_RATIO = 9.0
