@@ -296,13 +296,7 @@ def _print_result(result: CrawlResult, folder: Path) -> None:
         click.echo(sanitize(note), err=True)
     size = f"{pluralize(result.pages, 'page')}, {pluralize(result.sections, 'section')}"
     click.echo(f"{folder}: {size}; {result.markdown} came as Markdown")
-    if result.coverage.visible_words:
-        click.echo(f"  {100 * result.coverage.share:.1f} % of visible words kept")
-    if result.incomplete:
-        first = result.incomplete[:_MAX_REASONS_SHOWN]
-        shown = ", ".join(f"{path or '/'} ({100 * result.page_coverage[path]:.0f} %)" for path in first)
-        more = " …" if result.incomplete[_MAX_REASONS_SHOWN:] else ""
-        click.echo(sanitize(f"  {pluralize(len(result.incomplete), 'page')} lost more than a tenth: {shown}{more}"))
+    _print_coverage(result)
     for name in ("new", "changed", "same", "gone", "kept", "skipped", "flagged"):
         pages = getattr(result, name)
         count = pages if isinstance(pages, int) else len(pages)
@@ -318,6 +312,16 @@ def _print_result(result: CrawlResult, folder: Path) -> None:
         f"  {result.requests} requests ({result.unchanged} not modified), {result.bytes / 1e6:.1f} MB, "
         f"{result.seconds:g} s; {result.written} files written"
     )
+
+
+def _print_coverage(result: CrawlResult) -> None:
+    if result.coverage.visible_words:
+        click.echo(f"  {100 * result.coverage.share:.1f} % of visible words kept")
+    if result.incomplete:
+        first = result.incomplete[:_MAX_REASONS_SHOWN]
+        shown = ", ".join(f"{path or '/'} ({100 * result.page_coverage[path]:.0f} %)" for path in first)
+        more = " …" if result.incomplete[_MAX_REASONS_SHOWN:] else ""
+        click.echo(sanitize(f"  {pluralize(len(result.incomplete), 'page')} lost more than a tenth: {shown}{more}"))
 
 
 def _print_reasons(result: CrawlResult) -> None:

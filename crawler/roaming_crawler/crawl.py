@@ -35,6 +35,7 @@ from roaming_crawler.editions import (
 )
 from roaming_crawler.fetch import Clock, Fetcher, FetchError, RefusedError, WebFetcher
 from roaming_crawler.files import FolderFetcher, explain_empty_folder, parse_folder_site
+from roaming_crawler.flags import flag_manifest, skip_flagged
 from roaming_crawler.frontier import visit_pages
 from roaming_crawler.page import PageBody, SkippedPage
 from roaming_crawler.parser import parse_page
@@ -42,10 +43,8 @@ from roaming_crawler.publish import (
     CrawlResult,
     NoPagesError,
     compare_with_previous,
-    flag_manifest,
     publish_crawl,
     read_published_pages,
-    skip_flagged,
 )
 from roaming_crawler.scope import Scope, canonical_url, disambiguate_paths, storage_path
 from roaming_crawler.session import ACCEPT_ANY, ACCEPT_HTML, MAX_PAGES_OPTION, Session, product_token

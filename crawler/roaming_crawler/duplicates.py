@@ -8,6 +8,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from heapq import nsmallest
+from itertools import chain
 from urllib.parse import unquote
 
 from roaming_crawler.editions import find_editions
@@ -63,16 +64,15 @@ def find_collections(pages: Iterable[FetchedPage], bodies: Mapping[str, PageBody
         shared = (paths for line in lines if len(paths := by_line.get(line, ())) <= _MAX_SHARED)
         hits = Counter(other for paths in shared for other in paths if other not in found)
         max_size, min_pages = (sizes[path], 1) if _PRINT.search(path) else (sizes[path] // 2, _MIN_PAGES)
-        inner, covered = [], set[str]()
-        for other in filter(lambda other: hits[other] >= _MIN_SHARE * samples[other], hits):
-            # The overview of a folder stays, and the home page. Versions of one page are no collection.
-            if sizes[other] <= max_size and not other.startswith(path):
-                theirs = _read_lines(bodies[by_path[other].key])
-                if len(theirs & lines) >= _MIN_SHARE * len(theirs):
-                    covered |= theirs
-                    inner.append(by_path[other])
-        if len(inner) >= min_pages and sum(map(len, covered & lines)) >= _MIN_SHARE * sizes[path]:
-            found[path] = f"{len(inner)} pages such as {min(inner, key=_rank).url}"
+        # The overview of a folder stays, and the home page. Versions of one page are no collection.
+        near = (other for other, count in hits.items() if count >= _MIN_SHARE * samples[other])
+        smaller = (other for other in near if sizes[other] <= max_size and not other.startswith(path))
+        texts = {other: _read_lines(bodies[by_path[other].key]) for other in smaller}
+        inner = {other: text for other, text in texts.items() if len(text & lines) >= _MIN_SHARE * len(text)}
+        covered = lines.intersection(chain.from_iterable(inner.values()))
+        if len(inner) >= min_pages and sum(map(len, covered)) >= _MIN_SHARE * sizes[path]:
+            first = min(map(by_path.__getitem__, inner), key=_rank)
+            found[path] = f"{len(inner)} pages such as {first.url}"
     return found
 
 

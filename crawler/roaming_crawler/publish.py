@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from contextlib import ExitStack
@@ -11,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Literal
 from urllib.parse import urlsplit
 
 from msgspec import structs
@@ -22,12 +20,9 @@ from mkdocs_roaming.html.titles import CommonPart, find_common_part
 from mkdocs_roaming.manifest.descriptions import Descriptions
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_pages
 from mkdocs_roaming.manifest.models import (
-    Manifest,
     NavItem,
     Page,
     PageEntry,
-    Section,
-    SectionEntry,
     Site,
     path_to_url,
     url_to_path,
@@ -35,15 +30,15 @@ from mkdocs_roaming.manifest.models import (
 from mkdocs_roaming.manifest.sections import file_digest
 from mkdocs_roaming.publish.cache import ConversionCache, ConvertedPage
 from mkdocs_roaming.publish.ownership import PublishedFiles
-from mkdocs_roaming.publish.pipeline import Batch, convert_pages, reconvert_stale_pages, remove_left_out_entries
+from mkdocs_roaming.publish.pipeline import Batch, convert_pages, reconvert_stale_pages
 from mkdocs_roaming.publish.previous import read_previous
 from mkdocs_roaming.publish.writer import PublishReport, publish_batch
 from mkdocs_roaming.sources import site_nav
-from mkdocs_roaming.text.injection import InjectedText, Kind, Severity, scan_markdown
 from roaming_crawler.config import CrawlConfig
 from roaming_crawler.contents import Coverage, measure_coverage
 from roaming_crawler.discover import DiscoveredPages
 from roaming_crawler.editions import OtherEdition
+from roaming_crawler.flags import FlaggedText, flag_pages, skip_flagged
 from roaming_crawler.llms import LlmsIndex
 from roaming_crawler.page import FetchedPage, PageBody, SkippedPage, make_page_ref
 from roaming_crawler.parser import ParsedPage, describe_failure
@@ -54,25 +49,6 @@ from roaming_crawler.state import DiskDict, Rollback
 
 class NoPagesError(PublishError):
     """No page of a site could be fetched."""
-
-
-@dataclass(frozen=True, slots=True)
-class FlaggedText:
-    """Text that seems to be written for language models.
-
-    Attributes:
-        url: URL of the page.
-        path: Path of the page.
-        kind: What it is.
-        quote: Its beginning; for characters, their names.
-        severity: Whether it asks a model to act.
-    """
-
-    url: str
-    path: str
-    kind: Kind
-    quote: str
-    severity: Severity
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,10 +129,7 @@ def publish_crawl(
     site = replace(site, has_llms_txt=bool(own_llms_txt), redirects=visited.copies)
     old, rollback = read_published_pages(folder), Rollback(folder, state)
     previous = read_previous(str(folder), Path.cwd(), notes.append) if old else None
-    if session.state.furniture is None or config.refresh:
-        articles = (bodies[key].article for key in outputs if bodies[key].markdown is None)
-        session.state.furniture = learn_furniture(islice(articles, SAMPLE_SIZE))
-    furniture = session.state.furniture
+    furniture = _find_furniture(session, outputs, bodies, refresh=config.refresh)
     with ExitStack() as stack:
         batch = convert_pages(
             site,
@@ -171,13 +144,7 @@ def publish_crawl(
         if not batch.pages:
             raise _make_no_pages_error(discovered.scope.url, skipped[-1:])
         flagged = flag_pages(batch, {outputs[page.key].path: page.parsed.hidden for page in pages})
-        if config.skip_flagged:
-            skipped = [*skipped, *skip_flagged(flagged, lambda path: batch.drop(path, "flagged"), config.skip_flagged)]
-            reconvert_stale_pages(batch)
-            if not batch.pages:
-                raise NoPagesError(
-                    f"{discovered.scope.url}: all pages {skipped[-1].reason}; to look at them, leave out --skip-flagged"
-                )
+        skipped = [*skipped, *_skip_flagged(batch, flagged, config, discovered.scope.url)]
         coverage = _measure_pages(batch, {outputs[page.key].path: page.parsed.outside for page in pages})
         rollback.save(old, _digest_pages(batch))
         previous = rollback.restore_texts(previous) if previous else None
@@ -196,6 +163,31 @@ def publish_crawl(
     result = compare_with_previous(session, old, rollback, report, skipped, [*notes, *report.notes], stale)
     result = replace(result, flagged=tuple(flagged), left_out=visited.left_out)
     return _with_coverage(result, coverage)
+
+
+def _find_furniture(
+    session: Session, outputs: Iterable[str], bodies: Mapping[str, PageBody], *, refresh: bool
+) -> tuple[str, ...] | None:
+    """Return the furniture of the last crawl, or learn it from the first pages."""
+    if session.state.furniture is None or refresh:
+        articles = (bodies[key].article for key in outputs if bodies[key].markdown is None)
+        session.state.furniture = learn_furniture(islice(articles, SAMPLE_SIZE))
+    return session.state.furniture
+
+
+def _skip_flagged(batch: Batch, flagged: Iterable[FlaggedText], config: CrawlConfig, url: str) -> list[SkippedPage]:
+    """Drop the flagged pages that the user wants to leave out.
+
+    Raises:
+        NoPagesError: No page is left.
+    """
+    if not config.skip_flagged:
+        return []
+    skipped = skip_flagged(flagged, lambda path: batch.drop(path, "flagged"), config.skip_flagged)
+    reconvert_stale_pages(batch)
+    if not batch.pages:
+        raise NoPagesError(f"{url}: all pages {skipped[-1].reason}; to look at them, leave out --skip-flagged")
+    return skipped
 
 
 def _with_coverage(result: CrawlResult, pages: Mapping[str, Coverage]) -> CrawlResult:
@@ -425,98 +417,7 @@ def _find_path(path: str | None, paths: Mapping[str, str]) -> str | None:
     return None if path is None else paths.get(path, paths.get(loose_key(path)))
 
 
-# Text that seems to be written for language models
-
-
-def flag_pages(batch: Batch, hidden: Mapping[str, Sequence[InjectedText]]) -> list[FlaggedText]:
-    """Mark the sections of a batch with what they contain, and return the findings.
-
-    Args:
-        batch: The converted pages. Pages that link to dropped ones are converted again before.
-        hidden: Findings in hidden texts in the HTML of pages, by path.
-    """
-    reconvert_stale_pages(batch)
-    remove_left_out_entries(batch)
-    flagged: list[FlaggedText] = []
-    for path in list(batch.pages):
-        page, converted = batch.pages[path], batch.converted[path]
-        # An article was converted; what it hides is of interest only if that is what was published.
-        unseen = hidden.get(path, ()) if page.markdown is None else ()
-        found = _scan_page(converted.markdown, (page.title, page.description), unseen)
-        if not found:
-            continue
-        flags = _flags_by_section(found, converted.markdown, converted.sections)
-        sections = (replace(one, flags=kinds) for one, kinds in zip(converted.sections, flags, strict=True))
-        batch.converted[path] = replace(converted, sections=tuple(sections))
-        flagged += _report(found, page.url or path_to_url(batch.site.url, path), path)
-    return flagged
-
-
-def flag_manifest(manifest: Manifest, texts: Mapping[str, bytes]) -> tuple[Manifest, list[FlaggedText]]:
-    """Return a fetched manifest with the flags of its sections, and the findings. Flags of the site are dropped."""
-    flagged: list[FlaggedText] = []
-
-    def mark(page: PageEntry) -> PageEntry:
-        text = texts[page.path].decode("utf-8", "replace") if page.path in texts else ""
-        found = _scan_page(text, (page.title, page.description, page.summary, *page.questions), ())
-        flags = _flags_by_section(found, text, page.sections)
-        sections = []
-        for section, kinds in zip(page.sections, flags, strict=True):
-            # Outlines show what the manifest says, which need not be what the page says.
-            shown = "\n\n".join((section.title, section.opening, section.about, *section.asks))
-            extra = [one for one in scan_markdown(shown) if one.kind not in kinds]
-            found += extra
-            sections.append(structs.replace(section, flags=(*kinds, *dict.fromkeys(one.kind for one in extra))))
-        flagged.extend(_report(found, page.url or path_to_url(manifest.site.url, page.path), page.path))
-        return structs.replace(page, sections=tuple(sections))
-
-    return structs.replace(manifest, pages=tuple(map(mark, manifest.pages))), flagged
-
-
-def skip_flagged(
-    flagged: Iterable[FlaggedText], drop: Callable[[str], object], which: Literal["high"] | bool = True
-) -> list[SkippedPage]:
-    """Drop the pages of findings by their paths, and return them with the first reason."""
-    first = {one.path: one for one in reversed(list(flagged)) if which in (True, one.severity)}.values()
-    for one in first:
-        drop(one.path)
-    return [SkippedPage(one.url, f"flagged: {_FLAG_DESCRIPTIONS[one.kind]}") for one in first]
-
-
-def _scan_page(markdown: str, descriptions: Iterable[str], hidden: Iterable[InjectedText]) -> list[InjectedText]:
-    """Return the findings of a page. Those in titles and descriptions, and in its HTML, belong to its first line."""
-    head = "\n\n".join(dict.fromkeys(descriptions))
-    return [
-        *(replace(one, line=0) for one in scan_markdown(head)),
-        *hidden,
-        *scan_markdown(markdown),
-    ]
-
-
-def _flags_by_section(
-    found: Sequence[InjectedText], markdown: str, sections: Sequence[Section | SectionEntry]
-) -> list[tuple[str, ...]]:
-    """Return the kinds of findings in each section; text above the title belongs to the page's own section."""
-    flags: list[dict[str, None]] = [{} for _ in sections]
-    if found:
-        data = markdown.encode("utf-8", "surrogatepass")
-        lines = [data.count(b"\n", 0, section.start) for section in sections]
-        for one in found:
-            flags[max(0, bisect_right(lines, one.line) - 1)][one.kind] = None
-    return [tuple(kinds) for kinds in flags]
-
-
-def _report(found: Iterable[InjectedText], url: str, path: str) -> list[FlaggedText]:
-    return list(dict.fromkeys(FlaggedText(url, path, one.kind, one.quote, one.severity) for one in found))
-
-
 _MIN_REPEATED = 3
 _MIN_LOST_WORDS = 10
 _MIN_COVERAGE = 0.9
 _NO_NAME = re.compile(r"\A(?:home|index|main page|overview|welcome(?: to(?: the)?\b)?)\b\W*|\(\d\w*\)\Z", re.IGNORECASE)
-_FLAG_DESCRIPTIONS: Mapping[Kind, str] = {
-    "instruction": "contains an instruction to a language model",
-    "hidden": "contains hidden text for language models",
-    "invisible": "contains characters that readers cannot see",
-    "exfiltration": "asks a language model to put data into an address",
-}

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
+from itertools import groupby, takewhile
 from typing import Literal
 
 from lxml import etree
@@ -36,7 +37,7 @@ _PAGER = re.compile(r"[\W\d]*(?:previous|prev|next|up|home|top|contents|index|ba
 class _Unit:
     """The text between two borders of blocks, and where it is."""
 
-    is_heading: bool
+    is_heading: bool = False
     nodes: list[tuple[Element, Literal["text", "tail"]]] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
     section: Element | None = None
@@ -44,6 +45,14 @@ class _Unit:
     links: int = 0
     other_words: int = 0
     """Number of words that are in no link."""
+
+    def add(self, element: Element, place: Literal["text", "tail"], *, in_link: bool) -> None:
+        """Add the text in or behind an element."""
+        text = element.text if place == "text" else element.tail
+        if text and (words := text.split()):
+            self.nodes.append((element, place))
+            self.words += words
+            self.other_words += 0 if in_link or not any(map(str.isalnum, text)) else len(words)
 
     @property
     def key(self) -> str:
@@ -105,68 +114,52 @@ def _remove_empty(element: Element | None, root: Element) -> None:
 
 def _read_units(root: Element) -> list[_Unit]:
     roles = tag_roles()
-    units = [_Unit(is_heading=False)]
+    units = [_Unit()]
     links = headings = 0
-
-    def add(element: Element, place: Literal["text", "tail"]) -> None:
-        text = element.text if place == "text" else element.tail
-        if text and (words := text.split()):
-            unit = units[-1]
-            unit.nodes.append((element, place))
-            unit.words += words
-            unit.other_words += 0 if links or not any(map(str.isalnum, text)) else len(words)
-
     walker = etree.iterwalk(root, events=("start", "end"))
     for event, element in walker:
-        role = roles.get(element.tag, "span")
-        is_border = role not in _INLINE and role != "line-break"
-        step = 1 if event == "start" else -1
-        if is_border and units[-1].words:
-            units.append(_Unit(is_heading=False))
-        if event == "start" and role in ("script", "skip"):
-            walker.skip_subtree()
-            continue
-        if event == "start" or role not in ("script", "skip"):
-            links += step * (role == "link")
-            headings += step * (role == "heading")
-        if event == "start":
-            units[-1].is_heading = headings > 0
-            if role == "heading" and element.get("id"):
-                units[-1].section = element.getparent()
-            units[-1].links += role == "link"
-            add(element, "text")
+        role, is_start = roles.get(element.tag, "span"), event == "start"
+        if role not in _INLINE and units[-1].words:
+            units.append(_Unit())
+        unit = units[-1]
+        if role in ("script", "skip"):
+            if is_start:
+                walker.skip_subtree()
+                continue
+        else:
+            links += (role == "link") * (1 if is_start else -1)
+            headings += (role == "heading") * (1 if is_start else -1)
+        if is_start:
+            unit.is_heading = headings > 0
+            unit.links += role == "link"
+            unit.section = element.getparent() if role == "heading" and element.get("id") else unit.section
+            unit.add(element, "text", in_link=links > 0)
         elif element is not root:
-            add(element, "tail")
+            unit.add(element, "tail", in_link=links > 0)
     return [unit for unit in units if unit.words]
 
 
 def _find_furniture(units: Sequence[_Unit], repeated: Set[str]) -> list[_Unit]:
     """Return the units of an article that are furniture."""
     is_repeated = [unit.key in repeated for unit in units]
-    count = len(units)
-    content = [at for at in range(count) if not (is_repeated[at] or units[at].is_link or units[at].is_pager)]
+    is_edge = [unit.is_pager or known for unit, known in zip(units, is_repeated, strict=True)]
+    content = [at for at, unit in enumerate(units) if not (is_edge[at] or unit.is_link)]
     if all(units[at].is_heading for at in content):
         return []  # a page of links, or one that all pages repeat
-    before = [at for at in range(content[0]) if is_repeated[at] or units[at].is_pager]
-    start = before[-1] + 1 if before else 0
+    start = max((at + 1 for at in range(content[0]) if is_edge[at]), default=0)
     while start and units[start - 1].is_heading:
         start -= 1  # of the first section
-    end = count
-    while end > content[-1] + 1 and (is_repeated[end - 1] or units[end - 1].is_pager):
-        end -= 1
+    tail = list(takewhile(is_edge.__getitem__, range(len(units) - 1, content[-1], -1)))
+    end = len(units) - len(tail)
     sections = {unit.section for unit in units[end:]} - {None}
     after = (unit for unit in units[end:] if sections.isdisjoint(unit.nodes[0][0].iterancestors()))
     return [*units[:start], *_find_menus(units[start:end], is_repeated[start:end]), *after]
 
 
-def _find_menus(units: Sequence[_Unit], is_repeated: Sequence[bool]) -> list[_Unit]:
-    """Return the repeated links within an article: several that follow each other."""
-    found: list[_Unit] = []
-    run: list[_Unit] = []
-    for unit, repeated in [*zip(units, is_repeated, strict=True), (_Unit(is_heading=False), False)]:
-        if repeated and unit.is_link:
-            run.append(unit)
-            continue
-        found += run if sum(one.links for one in run) >= _MIN_LINKS else []
-        run = []
-    return found
+def _find_menus(units: Sequence[_Unit], is_repeated: Sequence[bool]) -> Iterator[_Unit]:
+    """Yield the repeated links within an article: several that follow each other."""
+    pairs = zip(units, is_repeated, strict=True)
+    for is_menu, run in groupby(pairs, key=lambda pair: pair[1] and pair[0].is_link):
+        menu = [unit for unit, _ in run]
+        if is_menu and sum(unit.links for unit in menu) >= _MIN_LINKS:
+            yield from menu
