@@ -6,7 +6,8 @@ import hashlib
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
 from heapq import nsmallest
 from itertools import chain
 from urllib.parse import unquote
@@ -48,32 +49,50 @@ def find_collections(pages: Iterable[FetchedPage], bodies: Mapping[str, PageBody
         bodies: Their bodies by key.
     """
     by_path = {page.path: page for page in sorted(pages, key=_rank)}
-    sizes: dict[str, int] = {}
-    samples: dict[str, int] = {}
-    by_line: dict[str, list[str]] = {}
+    index = _LineIndex()
     for path, page in by_path.items():
-        lines = _read_lines(bodies[page.key])
-        sizes[path] = sum(map(len, lines))
-        sample = nsmallest(_SAMPLE, lines, key=lambda line: (zlib.crc32(line.encode("utf-8", "surrogatepass")), line))
-        samples[path] = len(sample)
-        for line in sample:
-            by_line.setdefault(line, []).append(path)
+        index.add(path, _read_lines(bodies[page.key]))
     found: dict[str, str] = {}
-    for path in sorted(by_path, key=lambda path: (sizes[path], path)):
+    for path in sorted(by_path, key=lambda path: (index.sizes[path], path)):
         lines = _read_lines(bodies[by_path[path].key])
-        shared = (paths for line in lines if len(paths := by_line.get(line, ())) <= _MAX_SHARED)
-        hits = Counter(other for paths in shared for other in paths if other not in found)
-        max_size, min_pages = (sizes[path], 1) if _PRINT.search(path) else (sizes[path] // 2, _MIN_PAGES)
-        # The overview of a folder stays, and the home page. Versions of one page are no collection.
-        near = (other for other, count in hits.items() if count >= _MIN_SHARE * samples[other])
-        smaller = (other for other in near if sizes[other] <= max_size and not other.startswith(path))
-        texts = {other: _read_lines(bodies[by_path[other].key]) for other in smaller}
+        near = (other for other in index.find_near(path, lines) if other not in found)
+        texts = {other: _read_lines(bodies[by_path[other].key]) for other in near}
         inner = {other: text for other, text in texts.items() if len(text & lines) >= _MIN_SHARE * len(text)}
         covered = lines.intersection(chain.from_iterable(inner.values()))
-        if len(inner) >= min_pages and sum(map(len, covered)) >= _MIN_SHARE * sizes[path]:
+        min_pages = 1 if _PRINT.search(path) else _MIN_PAGES
+        if len(inner) >= min_pages and sum(map(len, covered)) >= _MIN_SHARE * index.sizes[path]:
             first = min(map(by_path.__getitem__, inner), key=_rank)
             found[path] = f"{len(inner)} pages such as {first.url}"
     return found
+
+
+@dataclass(slots=True)
+class _LineIndex:
+    """A few lines of each page, with the pages that they are from."""
+
+    sizes: dict[str, int] = field(default_factory=dict)
+    """Number of characters of the lines of each page."""
+    _samples: dict[str, int] = field(default_factory=dict)
+    _pages: dict[str, list[str]] = field(default_factory=dict)
+
+    def add(self, path: str, lines: Set[str]) -> None:
+        """Add a page."""
+        sample = nsmallest(_SAMPLE, lines, key=lambda line: (zlib.crc32(line.encode("utf-8", "surrogatepass")), line))
+        self.sizes[path], self._samples[path] = sum(map(len, lines)), len(sample)
+        for line in sample:
+            self._pages.setdefault(line, []).append(path)
+
+    def find_near(self, path: str, lines: Set[str]) -> Iterator[str]:
+        """Yield the smaller pages whose sample is in the lines of a page.
+
+        The overview of a folder stays, and the home page. Versions of one page are no collection.
+        """
+        max_size = self.sizes[path] if _PRINT.search(path) else self.sizes[path] // 2
+        shared = (paths for line in lines if len(paths := self._pages.get(line, ())) <= _MAX_SHARED)
+        for other, count in Counter(chain.from_iterable(shared)).items():
+            is_near = count >= _MIN_SHARE * self._samples[other] and self.sizes[other] <= max_size
+            if is_near and not other.startswith(path):
+                yield other
 
 
 def find_not_found_pages(pages: Iterable[FetchedPage], bodies: Mapping[str, PageBody]) -> list[str]:

@@ -146,14 +146,19 @@ def _find_furniture(units: Sequence[_Unit], repeated: Set[str]) -> list[_Unit]:
     content = [at for at, unit in enumerate(units) if not (is_edge[at] or unit.is_link)]
     if all(units[at].is_heading for at in content):
         return []  # a page of links, or one that all pages repeat
-    start = max((at + 1 for at in range(content[0]) if is_edge[at]), default=0)
-    while start and units[start - 1].is_heading:
-        start -= 1  # of the first section
-    tail = list(takewhile(is_edge.__getitem__, range(len(units) - 1, content[-1], -1)))
-    end = len(units) - len(tail)
+    start, end = _find_edges(units, is_edge, content[0], content[-1])
     sections = {unit.section for unit in units[end:]} - {None}
     after = (unit for unit in units[end:] if sections.isdisjoint(unit.nodes[0][0].iterancestors()))
     return [*units[:start], *_find_menus(units[start:end], is_repeated[start:end]), *after]
+
+
+def _find_edges(units: Sequence[_Unit], is_edge: Sequence[bool], first: int, last: int) -> tuple[int, int]:
+    """Return where the article begins and ends, around its first and last unit that is certainly content."""
+    start = max((at + 1 for at in range(first) if is_edge[at]), default=0)
+    while start and units[start - 1].is_heading:
+        start -= 1  # of the first section
+    after = takewhile(is_edge.__getitem__, range(len(units) - 1, last, -1))
+    return start, len(units) - sum(1 for _ in after)
 
 
 def _find_menus(units: Sequence[_Unit], is_repeated: Sequence[bool]) -> Iterator[_Unit]:
