@@ -32,7 +32,7 @@ from mkdocs_roaming.text.injection import scan_hidden_texts
 from mkdocs_roaming.text.meta_tags import exclusion_reason, find_redirect
 from roaming_crawler.scope import LinkResolver, canonical_url, make_link_resolver
 
-PARSER_VERSION = "8"
+PARSER_VERSION = "9"
 """Incremented when the parser returns another result for the same HTML."""
 
 
